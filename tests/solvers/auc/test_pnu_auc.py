@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from dsgkit.data.rows import Rows
 from dsgkit.priors import PenL1Prior
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
-from dsgkit.text.errors import DataError, IndefiniteError, MemoryLimitError
+from dsgkit.text.errors import IndefiniteError
 from dsgkit.trainers.explicit_features import OnCenters
 from tests.solvers.brute_force import folds_of, kernel, minimise, pnu_form, problem
 
@@ -170,93 +170,9 @@ def test_the_grid_estimates_the_prior_without_the_held_out_rows():
         np.testing.assert_array_equal(estimated[:, fold], given[:, fold])
 
 
-def test_any_two_labels_and_lazy_rows_give_the_same_model():
-    X, y, U = problem()
-    model = PNUAUC(prior=0.4, eta=0.5, n_centers=20)
-    expected = model.fit(X, y, U).decision_function(U)
-    zero_one = model.fit(X, (y > 0).astype(int), U).decision_function(U)
-    lazy = model.fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
-    np.testing.assert_array_equal(zero_one, expected)
-    np.testing.assert_array_equal(lazy, expected)
-
-
 def test_result_does_not_depend_on_blocks(monkeypatch):
     X, y, U = problem()
     model = PNUAUC(prior=0.4, eta=0.5)
     expected = model.fit(X, y, U).decision_function(U)
     monkeypatch.setattr("dsgkit.trainers.explicit_features.KERNEL_ROWS", 7)
     np.testing.assert_allclose(model.fit(X, y, U).decision_function(U), expected, atol=1e-10)
-
-
-@pytest.mark.parametrize("n_centers", [None, 200])
-@pytest.mark.parametrize("n_models", [1, 2])
-def test_predicted_memory_is_what_is_allocated(n_centers, n_models):
-    X, y, U = problem(40, 460, 5)
-    model = PNUAUC(prior=0.4, n_centers=n_centers)
-
-    def run():
-        if n_models == 1:
-            model.fit(X, y, U)
-        else:
-            model.fit_points(
-                [{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(40, 2), X=X, y=y, X_unlabeled=U
-            )
-
-    run()
-    tracemalloc.start()
-    try:
-        run()
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert model.cost(5, n_models=n_models, n_labeled=40, n_unlabeled=460).memory == pytest.approx(
-        peak, rel=0.2
-    )
-
-
-def test_a_fit_above_the_limit_is_refused():
-    X, y, _ = problem()
-    endless = Rows(np.broadcast_to(X[:1], (10**6, 3)))
-    with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
-        PNUAUC(prior=0.4, max_memory=1.0).fit(X, y, endless)
-    with pytest.raises(MemoryLimitError):
-        PNUAUC(prior=0.4, max_memory=1.0).fit_points(
-            [{}], folds=[np.arange(4)], X=X, y=y, X_unlabeled=endless
-        )
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"lam": -1}, "lam must be a number > 0, got -1"),
-        ({"sigma": 0}, "sigma must be a number > 0"),
-        ({"eta": -1.5}, "eta must be a number between -1 and 1, got -1.5"),
-        ({"prior": 1.0}, "prior must be a number strictly between 0 and 1 or 'penl1', got 1.0"),
-        ({"prior": "kmm"}, "prior must be .* got 'kmm'"),
-        ({"n_centers": 0}, "n_centers must be a whole number >= 1"),
-        ({"n_centers": 2.5}, "n_centers must be a whole number >= 1 or null, got 2.5"),
-        (
-            {"random_state": -1},
-            "random_state must be a whole number between 0 and 18446744073709551615, got -1",
-        ),
-    ],
-)
-def test_parameters_out_of_range_are_refused(params, text):
-    X, y, U = problem()
-    with pytest.raises(DataError, match=text):
-        PNUAUC(**params).fit(X, y, U)
-
-
-def test_a_single_class_is_refused():
-    X, _, U = problem()
-    with pytest.raises(DataError, match="exactly two classes, got 1"):
-        PNUAUC(prior=0.5).fit(X, np.zeros(16), U)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-@pytest.mark.parametrize("n_centers", [None, 3])
-def test_features_that_are_no_numbers_are_refused(bad, n_centers):
-    X, y, U = problem()
-    U[3, 1] = bad
-    with pytest.raises(DataError, match="NaN or infinite"):
-        PNUAUC(prior=0.5, n_centers=n_centers).fit(X, y, U)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.exceptions import NotFittedError
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data.catalogue import get
@@ -44,105 +43,37 @@ def test_it_converges_to_the_exact_solution_at_the_rate_of_the_theorem():
     f = np.empty((4, len(ITERATIONS), len(X)))
     for seed in range(4):
         for k, T in enumerate(ITERATIONS):
-            model = QSGS2AUC(
-                **PAPER,
-                batch_size=64,
-                n_features=64,
-                n_iterations=T,
-                random_state=seed,
-            )
+            sizes = {"batch_size": 64, "n_features": 64, "n_iterations": T}
+            model = QSGS2AUC(**PAPER, **sizes, random_state=seed)
             f[seed, k] = model.fit(*rows).decision_function(X)
     errors = ((f - exact) ** 2).mean(axis=(0, 2)) / np.mean(exact**2)
     slope = np.polyfit(np.log(ITERATIONS), np.log(errors), 1)[0]
     assert slope == pytest.approx(-1, abs=0.3)
-    assert (
-        errors[-1] < 0.005
-    )  # METHODS: 0.0014 at 1024 iterations; the right limit, not just a rate
+    # METHODS: 0.0014 at 1024 iterations; the right limit, not just a rate
+    assert errors[-1] < 0.005
     for values in f[:, -1]:
         assert auc(y[200:], values[200:]) == pytest.approx(auc(y[200:], exact[200:]), abs=0.005)
 
 
-def auc_of_both(X, y, U, y_unlabeled):
-    """Return the exact solution's AUC and that of 1000 iterations."""
-    models = SAMULT(**SETTING), QSGS2AUC(**PAPER, n_features=64, n_iterations=1000)
-    return [auc(y_unlabeled, model.fit(X, y, U).decision_function(U)) for model in models]
-
-
-@pytest.mark.slow
-def test_its_auc_is_that_of_the_exact_solution():
-    X, y = nonlinear(1500, 5, seed=1)
-    exact, approximate = auc_of_both(X[:200], y[:200], X[200:], y[200:])
-    assert exact > 0.8
-    assert approximate == pytest.approx(exact, abs=0.01)
-
-
-@pytest.mark.parametrize("name", ["codrna", "ijcnn1"])
-def test_on_real_data_its_auc_is_that_of_the_exact_solution(name, monkeypatch, tmp_path):
+def test_on_real_data_its_auc_is_that_of_the_exact_solution(monkeypatch, tmp_path):
     if not REAL_DATA:
         pytest.skip("needs DSGKIT_DATA")
     monkeypatch.setenv("DSGKIT_DATA", REAL_DATA)
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path))
     monkeypatch.setenv("DSGKIT_OFFLINE", "1")
-    if any(find(get(name), file) is None for file in get(name).files):
-        pytest.skip(f"{name} is not in DSGKIT_DATA")
-    split = semi_supervised_split(
-        load_dataset(DatasetSpec(name=name)), labeled=200, folds=5, seed=0
-    )
-    rows = split.X[:], split.y, split.X_unlabeled[:2000]
-    exact, approximate = auc_of_both(*rows, split.y_unlabeled[:2000])
+    if any(find(get("codrna"), file) is None for file in get("codrna").files):
+        pytest.skip("codrna is not in DSGKIT_DATA")
+    dataset = load_dataset(DatasetSpec(name="codrna"))
+    split = semi_supervised_split(dataset, labeled=200, folds=5, seed=0)
+    X, y, U = split.X[:], split.y, split.X_unlabeled[:2000]
+    models = SAMULT(**SETTING), QSGS2AUC(**PAPER, n_features=64, n_iterations=1000)
+    values = [model.fit(X, y, U).decision_function(U) for model in models]
+    exact, approximate = (auc(split.y_unlabeled[:2000], f) for f in values)
     assert approximate == pytest.approx(exact, abs=0.01)
 
 
 def small(**params):
     return QSGS2AUC(**{"batch_size": 8, "n_features": 4, "n_iterations": 20, "t0": 0.0, **params})
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"lam": "a"}, "lam must be a number > 0, got 'a'"),
-        ({"sigma": None}, "sigma must be a number > 0 or 'scale', got null"),
-        ({"theta_lam": np.inf}, "theta_lam must be a number > 0, got inf"),
-        ({"gamma": "0.5"}, "gamma must be a number between 0 and 1, got '0.5'"),
-        ({"batch_size": 2.5}, "batch_size must be a whole number >= 1, got 2.5"),
-        ({"n_features": "many"}, "n_features must be a whole number >= 1, got 'many'"),
-        ({"n_iterations": 10.5}, "n_iterations must be a whole number >= 1 or null, got 10.5"),
-        ({"t0": -1}, "t0 must be a number >= 0 or 'stable', got -1"),
-        ({"t0": np.nan}, "t0 must be a number"),
-        ({"t0": None}, "t0 must be a number"),
-        (
-            {"random_state": 2**64},
-            "random_state must be a whole number between 0 and 18446744073709551615",
-        ),
-        (
-            {"random_state": None},
-            "random_state must be a whole number between 0 and 18446744073709551615, got null",
-        ),
-    ],
-)
-def test_parameters_of_a_wrong_type_are_refused_in_one_line(params, text):
-    X, y, U = problem()
-    with pytest.raises(DataError, match=text) as caught:
-        QSGS2AUC(**params).fit(X, y, U)
-    assert "\n" not in str(caught.value)
-    with pytest.raises(DataError, match=text):
-        QSGS2AUC(**params).fit_points([{}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
-    with pytest.raises(DataError, match=text):
-        QSGS2AUC().fit_points([params], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
-
-
-def test_a_number_of_numpy_is_a_number():
-    X, y, U = problem()
-    expected = small(random_state=3).fit(X, y, U).decision_function(U)
-    same = small(
-        lam=np.float32(0.125),
-        batch_size=np.int64(8),
-        n_features=4.0,
-        n_iterations=20.0,
-        random_state=np.int64(3),
-        t0=0,
-    )
-    np.testing.assert_array_equal(same.fit(X, y, U).decision_function(U), expected)
 
 
 def test_points_with_other_features_are_trained_apart():
@@ -154,35 +85,23 @@ def test_points_with_other_features_are_trained_apart():
         np.testing.assert_allclose(row, small().fit_points([point], **given)[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-class TestValuesThatAreNoNumbers:
-    def test_labelled_ones_are_refused_before_training(self, bad, monkeypatch):
-        X, y, U = problem()
-        X[2, 1] = bad
-        monkeypatch.setattr("dsgkit.trainers.blocks.train", None)
-        with pytest.raises(DataError, match="NaN or infinite"):
-            small().fit(X, y, U)
-        with pytest.raises(DataError, match="NaN or infinite"):
-            small().fit_points([{}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
-
-    @pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
-    def test_unlabelled_ones_are_no_divergence(self, bad, n_unlabeled):
-        X, y, U = problem(n_unlabeled=n_unlabeled)
-        U[n_unlabeled // 2 :, 1] = bad
-        with pytest.raises(DataError, match="NaN or infinite"):
-            small().fit(X, y, Rows(U))
-        with pytest.raises(DataError, match="NaN or infinite"):
-            small().fit_points(
-                [{"lam": 1.0}, {"lam": 2.0}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U
-            )
+@pytest.mark.parametrize("bad", [np.nan, -np.inf])
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
+def test_unlabelled_values_that_are_no_numbers_are_no_divergence(bad, n_unlabeled):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    U[n_unlabeled // 2 :, 1] = bad
+    with pytest.raises(DataError, match="NaN or infinite"):
+        small().fit(X, y, Rows(U))
+    points = [{"lam": 1.0}, {"lam": 2.0}]
+    with pytest.raises(DataError, match="NaN or infinite"):
+        small().fit_points(points, folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
 
 
 def test_divergence_of_all_points_is_no_error_of_a_grid():
     X, y, U = problem()
     points = [{"lam": 1e-9}, {"lam": 1e-8}]
-    assert np.isnan(
-        small().fit_points(points, folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
-    ).all()
+    values = small().fit_points(points, folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
+    assert np.isnan(values).all()
     with pytest.raises(DivergedError, match="t0='stable'"):
         small(lam=1e-9).fit(X, y, U)
 
@@ -193,14 +112,6 @@ def test_rows_outside_of_every_fold_have_no_value():
         [{}], folds=[np.arange(4), np.arange(4, 8)], X=X, y=y, X_unlabeled=U
     )
     assert np.isnan(values[0, 8:]).all() and np.isfinite(values[0, :8]).all()
-
-
-def test_nothing_is_predicted_or_saved_before_a_fit(tmp_path):
-    with pytest.raises(NotFittedError):
-        small().decision_function(np.zeros((2, 3)))
-    with pytest.raises(NotFittedError):
-        small().save(tmp_path / "model.npz")
-    assert not list(tmp_path.iterdir())
 
 
 @settings(max_examples=25)

@@ -6,7 +6,7 @@ import pytest
 from dsgkit import QSGS2AUC, QSGS2AUCP, SAMULT, load_model
 from dsgkit.objectives.pairwise_risk import samult_risk
 from dsgkit.random.folds import stratified_folds
-from dsgkit.text.errors import DataError, FitError
+from dsgkit.text.errors import FitError
 from dsgkit.trainers.moments import feature_moments, solve
 from tests.solvers.brute_force import problem
 
@@ -73,9 +73,3 @@ def test_what_cannot_be_solved_is_said():
     X, y, U = problem()
     with pytest.raises(FitError, match="so small that a block is singular to rounding"):
         QSGS2AUCP(**SETTINGS | {"lam": 1e-300, "gamma": 1.0, "n_features": 64}).fit(X, y, U)
-    with pytest.raises(DataError, match="every fold must leave labelled rows of both classes"):
-        QSGS2AUCP(**SETTINGS).fit_points(
-            [{}], folds=[np.flatnonzero(y > 0)], X=X, y=y, X_unlabeled=U
-        )
-    with pytest.raises(DataError, match="NaN or infinite"):
-        QSGS2AUCP(**SETTINGS).fit(X, y, np.full_like(U, np.nan))

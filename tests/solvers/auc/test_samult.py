@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import pickle
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
-from dsgkit.data.rows import Rows
 from dsgkit.kernels.gaussian import gaussian_expansion, gaussian_gram
-from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
-from dsgkit.text.errors import DataError, FitError, MemoryLimitError
+from dsgkit.text.errors import FitError
 from dsgkit.trainers.responses import DualResponse
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
 
@@ -67,13 +60,6 @@ def test_no_direction_decreases_the_objective(lam, gamma):
         assert value(model.coef_ + 1e-3 * direction) > best
 
 
-def test_with_gamma_one_the_unlabelled_rows_do_not_count():
-    X, y, U = problem()
-    one, other = (SAMULT(sigma=0.3, gamma=1.0).fit(X, y, rows) for rows in (U, U[:1] + 5))
-    assert len(one.centers_) == len(X)
-    np.testing.assert_array_equal(one.decision_function(U), other.decision_function(U))
-
-
 def test_gamma_near_one_approaches_the_supervised_solution():
     X, y, U = problem()
     supervised = SAMULT(gamma=1.0).fit(X, y, U).decision_function(U)
@@ -94,23 +80,6 @@ def test_swapping_the_classes_negates_the_function(log_lam, log_sigma, gamma, se
     f = model.fit(X, y, U).decision_function(U)
     g = clone(model).fit(X, -y, U).decision_function(U)
     np.testing.assert_allclose(f, -g, atol=1e-8 * abs(f).max())
-
-
-def test_any_two_labels_and_lazy_rows_give_the_same_model():
-    X, y, U = problem()
-    expected = SAMULT().fit(X, y, U).decision_function(U)
-    zero_one = SAMULT().fit(X, (y > 0).astype(int), U).decision_function(U)
-    base = np.vstack([U, X])
-    lazy = SAMULT().fit(Rows(base, np.arange(len(U), len(base))), y, Rows(base, np.arange(len(U))))
-    np.testing.assert_array_equal(zero_one, expected)
-    np.testing.assert_array_equal(lazy.decision_function(Rows(U)), expected)
-
-
-def test_a_pickled_model_predicts_the_same():
-    X, y, U = problem()
-    model = SAMULT().fit(X, y, U)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(U), model.decision_function(U))
 
 
 def test_the_whole_grid_equals_fit_by_fit():
@@ -140,42 +109,6 @@ def test_the_grid_keeps_the_digits_of_fits_where_lam_is_small(gamma):
         np.testing.assert_allclose(row, exact, rtol=0, atol=atol)
 
 
-def test_rows_outside_of_every_fold_have_no_value():
-    X, y, U = problem()
-    values = SAMULT().fit_points([{}], folds=[np.arange(4)], X=X, y=y, X_unlabeled=U)
-    assert np.isnan(values[0, 4:]).all() and np.isfinite(values[0, :4]).all()
-
-
-@pytest.mark.parametrize(("n_labeled", "n_unlabeled", "gamma"), [(60, 540, 0.5), (500, 100, 1.0)])
-def test_predicted_memory_is_what_a_fit_allocates(n_labeled, n_unlabeled, gamma):
-    X, y, U = problem(n_labeled, n_unlabeled, 5)
-    model = SAMULT(gamma=gamma)
-    assert model.cost(5, n_labeled=n_labeled, n_unlabeled=n_unlabeled).memory == pytest.approx(
-        peak_of(lambda: model.fit(X, y, U)), rel=0.2
-    )
-
-
-@pytest.mark.parametrize("n", [40, 400])
-@pytest.mark.parametrize("model", [SAMULT(), PNUAUC(prior=0.4)], ids=repr)
-def test_predicted_memory_covers_prediction(model, n):
-    X, y, U = problem(n // 4, 3 * n // 4, 5)
-    rows = problem(8, 10_000, 5)[2]
-    needed = model.cost(5, n_labeled=n // 4, n_unlabeled=3 * n // 4).memory
-    result = (8 + 1) * len(rows)  # the values, and whether they are finite
-
-    def run():
-        model.fit(X, y, U).decision_function(rows)
-
-    assert peak_of(run) - result < 1.2 * needed
-
-
-def test_predicted_memory_of_a_small_model_is_that_of_prediction():
-    X, y, U = problem(4, 6, 5)
-    model, rows = SAMULT(), problem(8, 10_000, 5)[2]
-    peak = peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - 9 * len(rows)
-    assert model.cost(5, n_labeled=4, n_unlabeled=6).memory == pytest.approx(peak, rel=0.3)
-
-
 def test_a_failed_fit_leaves_the_model_before_it():
     X, y, U = problem()
     model = SAMULT().fit(X, y, U)
@@ -185,110 +118,10 @@ def test_a_failed_fit_leaves_the_model_before_it():
     np.testing.assert_array_equal(model.decision_function(U), expected)
 
 
-def test_predicted_memory_is_what_a_grid_allocates():
-    X, y, U = problem(40, 400, 5)
-    needed = SAMULT().cost(5, n_models=10, n_labeled=40, n_unlabeled=400).memory
-    folds, points = folds_of(40, 2), [{"lam": 1.0}, {"lam": 2.0}]
-    peak = peak_of(lambda: SAMULT().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U))
-    assert needed == pytest.approx(peak, rel=0.2)
-
-
-def peak_of(call):
-    call()  # imports and caches do not count
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
-def test_a_fit_above_the_limit_is_refused_before_it_allocates():
-    X, y, _ = problem()
-    endless = Rows(np.broadcast_to(X[:1], (10**6, 3)))  # whose kernel matrix would take 8 TB
-    model = SAMULT(max_memory=1.0)
-    tracemalloc.start()
-    try:
-        with pytest.raises(MemoryLimitError, match=r"needs 745\d\.\d GiB, limit 1\.0 GiB"):
-            model.fit(X, y, endless)
-        with pytest.raises(MemoryLimitError):
-            model.fit_points([{}], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=endless)
-        assert tracemalloc.get_traced_memory()[1] < 2**20
-    finally:
-        tracemalloc.stop()
-
-
-def test_sparse_rows_are_not_made_dense_above_the_limit():
-    X, y, _ = problem()
-    endless = sparse.csr_array((10**6, 3))
-    tracemalloc.start()
-    try:
-        with pytest.raises(MemoryLimitError):
-            SAMULT(max_memory=1.0).fit(X, y, endless)
-        assert tracemalloc.get_traced_memory()[1] < 2**23  # three words a row would be 23 MiB
-    finally:
-        tracemalloc.stop()
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"lam": 0}, "lam must be a number > 0, got 0"),
-        ({"lam": np.nan}, "lam must"),
-        ({"lam": "1"}, "lam must"),
-        ({"sigma": -1.0}, "sigma must be a number > 0"),
-        ({"sigma": np.inf}, "sigma must"),
-        ({"gamma": 1.1}, "gamma must be a number between 0 and 1, got 1.1"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(params, text):
-    X, y, U = problem()
-    with pytest.raises(DataError, match=text):
-        SAMULT(**params).fit(X, y, U)
-    with pytest.raises(DataError, match=text):
-        SAMULT().fit_points([params], folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
-
-
 def test_a_regulariser_below_rounding_is_a_failed_fit():
     X, y, U = problem()
     with pytest.raises(FitError, match="take a larger lam"):
         SAMULT(lam=1e-30).fit(np.vstack([X, X]), np.append(y, y), U)
-
-
-def test_rows_that_do_not_fit_together_are_refused():
-    X, y, U = problem()
-    with pytest.raises(DataError, match=r"X_unlabeled has 2 features, .* expecting 3"):
-        SAMULT().fit(X, y, U[:, :2])
-    with pytest.raises(DataError, match="15 labels, 16 rows"):
-        SAMULT().fit(X, y[1:], U)
-    with pytest.raises(DataError, match="at least one row"):
-        SAMULT().fit(X, y, U[:0])
-    with pytest.raises(DataError, match="exactly two classes, got 1"):
-        SAMULT().fit(X, np.ones(16), U)
-    with pytest.raises(DataError, match=r"X has 2 features, .* expecting 3"):
-        SAMULT().fit(X, y, U).decision_function(U[:, :2])
-    with pytest.raises(DataError, match="both classes outside of every fold"):
-        SAMULT().fit_points([{}], folds=[np.flatnonzero(y > 0)], X=X, y=y, X_unlabeled=U)
-    with pytest.raises(NotFittedError):
-        SAMULT().decision_function(X)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_features_that_are_no_numbers_are_refused(bad):
-    X, y, U = problem()
-    U[3, 1] = bad
-    with pytest.raises(DataError, match="NaN or infinite"):
-        SAMULT().fit(X, y, U)
-
-
-@settings(deadline=None, max_examples=20)
-@given(st.integers(1, 200), st.integers(1, 9), st.floats(0.01, 50), st.integers(0, 99))
-def test_gram_is_the_kernel_symmetric_with_a_diagonal_of_ones(n, d, sigma, seed):
-    A = np.random.default_rng(seed).normal(size=(n, d))
-    gram = gaussian_gram(A, A, sigma)
-    np.testing.assert_allclose(gram, kernel(A, A, sigma), atol=1e-12)
-    np.testing.assert_array_equal(gram, gram.T)
-    np.testing.assert_array_equal(np.diag(gram), 1)
 
 
 def test_gram_does_not_depend_on_blocks(monkeypatch):

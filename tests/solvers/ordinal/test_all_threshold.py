@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dsgkit.solvers.ordinal.all_threshold import AllThresholdLogistic
-from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from tests.solvers.brute_force import folds_of, kernel
+from tests.solvers.brute_force import kernel
 from tests.solvers.ordinal.problems import ordinal_problem
 
 
@@ -72,15 +71,6 @@ def test_another_optimiser_finds_the_same_model():
     np.testing.assert_allclose(model.own_thresholds_, x[12:], atol=1e-3)
     expected = kernel(U, X, 2.0) @ x[:12]
     np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-3)
-
-
-def test_the_grid_equals_fit_by_fit():
-    X, codes, U, _ = ordinal_problem()
-    points = [{"lam": lam, "sigma": s} for lam in (2.0**-14, 1.0, 2.0**-6) for s in (4.0, 0.5)]
-    training = (folds_of(40, 4), X, codes, U, np.arange(4))
-    got = AllThresholdLogistic()._fold_values(points, *training)
-    expected = OrdinalEstimator._fold_values(AllThresholdLogistic(), points, *training)
-    np.testing.assert_allclose(got, expected, atol=1e-4)
 
 
 def test_its_own_thresholds_or_those_of_a_rule():

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import clone
 
 from dsgkit.random.folds import stratified_folds
+from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.kernel_ridge import KernelRidgeOrdinal
 from dsgkit.solvers.ordinal.m_samult import MSAMULT
@@ -171,6 +172,34 @@ def test_searches_that_cannot_be_are_refused(change, text):
     points = change.pop("points", [{}])
     with pytest.raises(DataError, match=text):
         KernelRidgeOrdinal().fit_points(points, **{**training, **change})
+
+
+ONE_PER_CUT = [
+    (name, key)
+    for name, info in SOLVERS.items()
+    for key, parameter in info.parameters.items()
+    if parameter.one_per
+]
+
+
+@pytest.mark.parametrize(("name", "key"), ONE_PER_CUT)
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (
+            (0.1, 0.2),
+            " must be one number, or one for each of the 3 cuts between the 4 classes, got 2",
+        ),
+        ((0.1, 0.2, 1.5), " must be a number "),
+    ],
+)
+def test_a_value_is_one_number_or_one_for_each_cut(name, key, values, text):
+    X, codes, U, _ = ordinal_problem()
+    solver = SOLVERS[name].load()
+    with pytest.raises(DataError, match=f"^{key}{text}"):
+        solver(**{key: values}).fit(X, codes, U)
+    with pytest.raises(DataError, match=f"^{key}{text}"):
+        solver().fit_points([{key: values}], folds=folds_of(40, 2), X=X, y=codes, X_unlabeled=U)
 
 
 def test_scores_of_what_cannot_be_ranked_are_refused():

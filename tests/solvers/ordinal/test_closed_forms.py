@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_wine
@@ -16,24 +14,11 @@ from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.ordinal.rff import RFFS2OR
-from dsgkit.text.errors import DataError
 from dsgkit.trainers.responses import label_weights
 from tests.solvers.brute_force import folds_of, kernel, minimise, problem
 from tests.solvers.ordinal.brute_force import ordinal_form, ordinal_problem
 
 PER_CUT = (0.2, 1.0, 0.0)
-FOLDS = [np.arange(6), np.arange(6, 25)]
-
-
-@pytest.fixture
-def double_precision(monkeypatch):
-    """The same features in double precision."""
-
-    def transform(self, X, block):
-        Z = X.astype(np.float64) @ self.frequencies(block, 1, X.shape[1])[0]
-        return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.n_frequencies)
-
-    monkeypatch.setattr(FourierFeatures, "transform", transform)
 
 
 def dense_form(codes, n_unlabeled, risk):
@@ -121,36 +106,6 @@ def test_two_classes_are_the_binary_problem(ordinal, binary, gamma):
     np.testing.assert_allclose(got, expected, atol=1e-5 * abs(expected).max())
 
 
-@pytest.mark.parametrize("model", [ExactS2OR(), RFFS2OR(n_features=30)], ids=["exact", "rff"])
-def test_a_grid_on_folds_without_some_classes_equals_refits(double_precision, model):
-    X, y, U = ordinal_problem()
-    order = np.argsort(y, kind="stable")  # the first fold holds out the lowest classes
-    X, y = X[order], y[order]
-    assert {len(set(np.delete(y, fold))) for fold in FOLDS} == {2, 3}
-    points = [
-        {"lam": lam, "sigma": sigma, "gamma": gamma}
-        for lam in (1e-3, 1.0)
-        for sigma in (0.5, 4.0)
-        for gamma in (0.0, 0.4, PER_CUT, 1.0)
-    ]
-    got = model.fit_points(points, folds=FOLDS, X=X, y=y, X_unlabeled=U)
-    expected = OrdinalEstimator.fit_points(model, points, folds=FOLDS, X=X, y=y, X_unlabeled=U)
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
-
-
-@pytest.mark.parametrize("model", [ExactS2OR(), RFFS2OR(n_features=30)], ids=["exact", "rff"])
-@pytest.mark.parametrize("gamma", [0.0, 0.4, PER_CUT, 1.0])
-@pytest.mark.parametrize("folds", [folds_of(25, 4), FOLDS], ids=["all classes", "some classes"])
-def test_values_for_thresholds_equal_refits(double_precision, model, gamma, folds):
-    X, y, U = ordinal_problem()
-    order = np.argsort(y, kind="stable")
-    X, codes = X[order], y[order] - 1
-    model.set_params(gamma=gamma).fit_function(X, y[order], U)
-    got = model._out_of_fold(X, codes, U, folds, U)
-    expected = OrdinalEstimator._out_of_fold(model, X, codes, U, folds, U)
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9)
-
-
 def test_the_only_cut_with_a_weight_of_unlabelled_rows_may_be_dropped_in_a_fold():
     X, y, U = ordinal_problem()
     y = np.where(y < 4, y, 3)
@@ -163,20 +118,6 @@ def test_the_only_cut_with_a_weight_of_unlabelled_rows_may_be_dropped_in_a_fold(
         for gamma in ((1.0, 1.0, 0.5), 1.0)
     )
     np.testing.assert_allclose(got, expected, atol=1e-12)
-
-
-def test_there_is_one_gamma_or_one_per_cut():
-    X, y, U = ordinal_problem()
-    with pytest.raises(DataError, match="one for each of the 3 cuts"):
-        ExactS2OR(gamma=(0.1, 0.2)).fit(X, y, U)
-    with pytest.raises(DataError, match="one for each of the 3 cuts"):
-        RFFS2OR().fit_points([{"gamma": (1, 1)}], folds=FOLDS, X=X, y=y, X_unlabeled=U)
-
-
-def test_a_fold_that_leaves_one_class_is_refused():
-    X, y, U = ordinal_problem()
-    with pytest.raises(DataError, match="two classes outside of every fold"):
-        ExactS2OR().fit_points([{}], folds=[np.flatnonzero(y > 1)], X=X, y=y, X_unlabeled=U)
 
 
 def diabetes():
@@ -203,27 +144,6 @@ def test_the_defaults_serve_on_real_rows(solver, data, auc, mae):
     assert model.score(X[rest], y[rest]) > auc
     assert np.mean(abs(model.predict(X[rest]) - y[rest])) < mae
     assert model.thresholds_.shape == (len(set(y)) - 1,)
-
-
-@pytest.mark.parametrize(
-    ("model", "n_labeled", "n_unlabeled"),
-    [(ExactS2OR(), 60, 540), (RFFS2OR(n_features=150), 50, 20_000)],
-    ids=["exact", "rff"],
-)
-def test_predicted_memory_is_what_a_fit_with_its_thresholds_allocates(
-    model, n_labeled, n_unlabeled
-):
-    X, y, _ = ordinal_problem(n_labeled, 1, 5)
-    U = np.broadcast_to(X[:1], (n_unlabeled, 5)).copy()
-    needed = model.cost(5, n_labeled=n_labeled, n_unlabeled=n_unlabeled, n_cuts=3).memory
-    model.fit(X, y, U)  # imports and caches do not count
-    tracemalloc.start()
-    try:
-        model.fit(X, y, U)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert needed == pytest.approx(peak, rel=0.2)
 
 
 def test_the_thresholds_double_the_operations_of_a_fit():

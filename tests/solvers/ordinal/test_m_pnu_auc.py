@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
-from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.m_pnu_auc import MPNUAUC
-from dsgkit.text.errors import DataError, IndefiniteError
-from dsgkit.trainers.explicit_features import OnCenters
+from dsgkit.text.errors import IndefiniteError
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 
@@ -31,25 +29,6 @@ def test_every_cut_has_the_binary_model_of_its_sides_and_its_prior(prior, kernel
         np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-10)
 
 
-def test_the_grid_equals_fit_by_fit(monkeypatch):
-    # of all rows in either, so that the folds' centres are those of the grid
-    monkeypatch.setattr(
-        OnCenters, "_centers", lambda self, X, X_unlabeled: np.asarray(X_unlabeled[:20], float)
-    )
-    X, codes, U, _ = ordinal_problem()
-    points = [
-        {"lam": lam, "sigma": sigma, "eta": eta, "prior": (0.75, 0.5, 0.25)}
-        for lam in (0.1, 1.0)
-        for sigma in (0.5, 4.0)
-        for eta in (0.0, ETA)
-    ]
-    training = (folds_of(40, 4), X, codes, U, np.arange(4))
-    got = MPNUAUC()._fold_values(points, *training)
-    expected = OrdinalEstimator._fold_values(MPNUAUC(), points, *training)
-    assert got.shape == (len(points), 40, 3) and np.isfinite(got).all()
-    np.testing.assert_allclose(got, expected, atol=1e-7)
-
-
 def test_without_a_minimum_of_one_cut_there_is_no_solution():
     X, codes, U, _ = ordinal_problem()
     with pytest.raises(IndefiniteError):
@@ -58,23 +37,6 @@ def test_without_a_minimum_of_one_cut_there_is_no_solution():
         [INDEFINITE, {}], folds=folds_of(40, 4), X=X, y=codes, X_unlabeled=U
     )
     assert np.isnan(values[0]).all() and np.isfinite(values[1]).all()
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"prior": (0.5, 0.5)}, "prior must be one number, or one for each of the 3 cuts"),
-        ({"prior": (0.5, 0.5, 1.0)}, "prior must be a number strictly between 0 and 1"),
-        ({"prior": "penl1"}, "prior must be a number strictly between 0 and 1 .* or null"),
-        ({"eta": (0.0, 0.0, -1.5)}, "eta must be a number between -1 and 1"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(params, text):
-    X, codes, U, _ = ordinal_problem()
-    with pytest.raises(DataError, match=text):
-        MPNUAUC(**params).fit(X, codes, U)
-    with pytest.raises(DataError, match=text):
-        MPNUAUC().fit_points([params], folds=folds_of(40, 2), X=X, y=codes, X_unlabeled=U)
 
 
 def test_a_fit_costs_what_its_binary_models_do():

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from dsgkit.solvers.auc.samult import SAMULT
-from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.m_samult import MSAMULT
-from dsgkit.text.errors import DataError, FitError, MemoryLimitError
+from dsgkit.text.errors import FitError
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 
@@ -22,21 +21,6 @@ def test_every_cut_has_the_binary_model_of_its_sides(gamma, kernel):
     for j, own in enumerate(gammas):
         binary = SAMULT(0.1, 2.0, own, kernel=kernel).fit(X, np.where(codes > j, 1, -1), U)
         np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-10)
-
-
-def test_the_grid_equals_fit_by_fit():
-    X, codes, U, _ = ordinal_problem()
-    points = [
-        {"lam": lam, "sigma": sigma, "gamma": gamma}
-        for lam in (2.0**-8, 1.0)
-        for sigma in (0.5, 4.0)
-        for gamma in (0.0, 0.6, (0.1, 0.6, 1.0))
-    ]
-    training = (folds_of(40, 4), X, codes, U, np.arange(4))
-    got = MSAMULT()._fold_values(points, *training)
-    assert got.shape == (len(points), 40, 3)
-    expected = OrdinalEstimator._fold_values(MSAMULT(), points, *training)
-    np.testing.assert_allclose(got, expected, atol=1e-7)
 
 
 def test_equal_settings_of_a_cut_are_solved_once(monkeypatch):
@@ -70,14 +54,6 @@ def test_a_cut_without_rows_on_a_side_takes_the_nearest_model():
     np.testing.assert_allclose(values[folds[0], 1], binary.decision_function(X[folds[0]]))
 
 
-def test_each_cut_needs_a_gamma():
-    X, codes, U, _ = ordinal_problem()
-    with pytest.raises(DataError, match="gamma must be one number, or one for each of the 3 cuts"):
-        MSAMULT(gamma=(0.1, 0.2)).fit(X, codes, U)
-    with pytest.raises(DataError, match="gamma must be a number between 0 and 1"):
-        MSAMULT(gamma=(0.1, 0.2, 1.2)).fit(X, codes, U)
-
-
 def test_a_fit_costs_what_its_binary_models_do():
     one, three = SAMULT(), MSAMULT(gamma=(0.5, 0.5, 1.0))
     counts = {"n_labeled": 100, "n_unlabeled": 900}
@@ -87,12 +63,6 @@ def test_a_fit_costs_what_its_binary_models_do():
     # the kernel is evaluated once, for all cuts
     assert binary.flops_per_row < cost.flops_per_row < 1.3 * binary.flops_per_row
     assert binary.memory < cost.memory < 1.1 * binary.memory
-    X, codes, U, _ = ordinal_problem()
-    tight = MSAMULT(max_memory=1e-6)
-    with pytest.raises(MemoryLimitError):
-        tight.fit(X, codes, U)
-    with pytest.raises(MemoryLimitError):
-        tight.fit_points([{}], folds=folds_of(40, 2), X=X, y=codes, X_unlabeled=U)
 
 
 def test_a_cut_without_a_solution_is_a_failed_fit():

@@ -10,10 +10,9 @@ from sklearn.preprocessing import minmax_scale
 
 from dsgkit import QSGS2AUC, load_model
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
-from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
 from dsgkit.tasks.metrics import cut_aucs
-from dsgkit.text.errors import DataError, DivergedError
+from dsgkit.text.errors import DivergedError
 from tests.engine.reference import decreasing, features, predict
 from tests.solvers.brute_force import folds_of, kernel
 
@@ -141,75 +140,12 @@ def test_with_two_classes_it_is_the_binary_method_bit_for_bit(n_unlabeled):
     )
 
 
-def test_folds_of_many_settings_are_as_if_fitted_one_by_one():
-    X, y, U = problem()
-    folds = folds_of(40, 3)
-    points = [
-        {"lam": 0.1, "gamma": 1.0},
-        {"lam": 0.1, "gamma": (0.1, 0.9, 0.5), "theta_lam": 2.0},
-        {"lam": 2.0, "gamma": 0.25, "t0": 1.0},
-    ]
-    values = small().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
-    for g, point in enumerate(points):
-        for fold in folds:
-            rest = np.setdiff1d(np.arange(40), fold)
-            model = small(**point).fit_function(X[rest], y[rest], U)
-            assert_close(values[g, fold], model.decision_function(X[fold]), 1e-5)
-
-
-def test_folds_of_thresholds_are_trained_in_one_pass_as_one_by_one():
-    X, y, U = problem()
-    model, folds = small().fit(X, y, U), folds_of(40, 3)
-    expected = OrdinalEstimator._out_of_fold(model, X, y, U, folds, U[:20])
-    assert_close(model._out_of_fold(X, y, U, folds, U[:20]), expected, 1e-5)
-
-
 def test_the_cuts_of_the_objective_are_counted():
     X, y, U = problem()
     model = small().fit(X, y, U)
     assert model.n_cuts_ == 3 and model.n_iter_ == 20
     model._fit(X[y > 0], y[y > 0], U)  # as in a fold without the lowest class
     assert model.n_cuts_ == 2
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [np.array(["a", "b", "c", "d"]), np.array([-7.0, -2.0, 0.0, 3.0]), np.array([-2, -1, 5, 9])],
-)
-def test_any_ordered_labels_are_classes(labels):
-    X, y, U = problem()
-    expected = small().fit(X, y, U).predict(U)
-    model = small().fit(X, labels[y], U)
-    assert model.classes_.tolist() == labels.tolist()
-    np.testing.assert_array_equal(model.predict(U), labels[expected])
-    assert len(np.unique(expected)) > 1
-
-
-def test_unlabelled_rows_may_come_with_the_labelled_ones():
-    X, y, U = problem()
-    labels = np.array(["a", "b", "c", "d"])[y]
-    apart = small().fit(X, labels, U)
-    together = small(unlabeled_label="?").fit(
-        np.vstack([X, U]), np.append(labels, np.full(len(U), "?"))
-    )
-    assert together.classes_.tolist() == apart.classes_.tolist()
-    np.testing.assert_array_equal(together.decision_function(U), apart.decision_function(U))
-    np.testing.assert_array_equal(together.predict(U), apart.predict(U))
-
-
-def test_one_gamma_per_cut_or_one_for_all():
-    X, y, U = problem()
-    text = "gamma must be one number, or one for each of the 3 cuts between the 4 classes, got 2"
-    with pytest.raises(DataError, match=text):
-        small(gamma=(0.1, 0.2)).fit(X, y, U)
-    with pytest.raises(DataError, match=text):
-        small().fit_points([{"gamma": (0.1, 0.2)}], folds=folds_of(40, 2), X=X, y=y, X_unlabeled=U)
-
-
-def test_a_fold_that_leaves_one_class_is_refused():
-    X, y, U = problem()
-    with pytest.raises(DataError, match="every fold must leave labelled rows of two classes"):
-        small().fit_points([{}], folds=[np.flatnonzero(y > 0)], X=X, y=y, X_unlabeled=U)
 
 
 def test_a_model_that_diverges_has_no_values_and_others_have():

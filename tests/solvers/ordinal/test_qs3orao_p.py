@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from dsgkit import QS3ORAOP, QSGS2AUCP
-from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.tasks.metrics import cut_aucs
-from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 
 SETTINGS = {"lam": 2.0**-5, "sigma": 1.0, "n_features": 8, "n_blocks": 3}
@@ -41,29 +38,6 @@ def test_full_batches_converge_to_the_closed_form_on_the_same_features():
     expected = Phi @ w
     got = model.decision_function(rows)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * abs(expected).max())
-
-
-@pytest.mark.parametrize("batch_size", [8, 1024])
-def test_a_grid_on_folds_though_one_lacks_a_class_is_many_fits(batch_size):
-    X, y, U, _ = ordinal_problem()
-    folds = [np.flatnonzero(y == 0), np.flatnonzero(y)[::3]]
-    points = [{"lam": 0.1}, {"lam": 0.1, "gamma": (0.9, 0.5, 0.0)}, {"lam": 0.01, "gamma": 1.0}]
-    model = QS3ORAOP(**SETTINGS, batch_size=batch_size)
-    values = model.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
-    for point, row in zip(points, values, strict=True):
-        for held_out in folds:
-            alone = QS3ORAOP(**{**SETTINGS, **point}, batch_size=batch_size)
-            refit = alone._fitted_to({}, X, y, U, held_out, np.arange(4))
-            expected = refit._values(X[held_out])
-            np.testing.assert_allclose(row[held_out], expected, rtol=0, atol=1e-5)
-
-
-def test_folds_of_thresholds_are_trained_in_one_pass_as_one_by_one():
-    X, y, U, _ = ordinal_problem()
-    model, folds = QS3ORAOP(**SETTINGS).fit(X, y, U), folds_of(40, 3)
-    expected = OrdinalEstimator._out_of_fold(model, X, y, U, folds, U[:20])
-    got = model._out_of_fold(X, y, U, folds, U[:20])
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5)
 
 
 def test_two_classes_are_the_binary_problem():

@@ -1,0 +1,121 @@
+"""Searches and thresholds take less work than refits, and have the same values."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dsgkit import (
+    MPNUAUC,
+    MSAMULT,
+    QS3ORAO,
+    QS3ORAOP,
+    RFFS2OR,
+    SVOREX,
+    SVORIM,
+    AllThresholdLogistic,
+    ExactS2OR,
+    KernelRidgeOrdinal,
+)
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.text.errors import FitError
+from dsgkit.trainers.explicit_features import OnCenters
+from tests.solvers.brute_force import folds_of
+from tests.solvers.ordinal.problems import ordinal_problem
+
+X, CODES, U, _ = ordinal_problem()
+CLASSES = np.arange(4)
+ALL_CLASSES = folds_of(40, 4)
+SOME_CLASSES = [np.flatnonzero(CODES == 0), np.flatnonzero(CODES)[::2], np.flatnonzero(CODES)[1::2]]
+GAMMAS = [0.0, 0.4, (0.2, 1.0, 0.0), 1.0]
+ETAS = [0.0, (-0.5, 0.25, 0.5)]
+PRIOR = (0.75, 0.5, 0.25)
+SWEPT = {"sigma": 1.0, "n_features": 8, "n_blocks": 3}
+STREAMED = {"batch_size": 8, "n_features": 4, "n_iterations": 20, "t0": 9.0}
+
+
+def grid(**values):
+    return [dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())]
+
+
+RISKS = grid(lam=[2.0**-8, 1.0], sigma=[0.5, 4.0], gamma=GAMMAS)
+LABELED = grid(lam=[2.0**-14, 1.0, 2.0**-6], sigma=[4.0, 0.5])
+LINEAR = grid(lam=[0.1, 1.0], kernel=["linear"])
+MACHINES = grid(C=[100.0, 1.0, 0.01], sigma=[1.0, 0.1])
+STEPS = [
+    {"lam": 0.1, "gamma": 1.0},
+    {"lam": 0.1, "gamma": (0.1, 0.9, 0.5), "theta_lam": 2.0},
+    {"lam": 2.0, "gamma": 0.25, "t0": 1.0, "sigma": 2.0},
+]
+SWEEPS = [{"lam": 0.1}, {"lam": 0.1, "gamma": (0.9, 0.5, 0.0)}, {"lam": 0.01, "gamma": 1.0}]
+
+SEARCHES = [
+    (ExactS2OR(), RISKS, 1e-7),
+    (RFFS2OR(n_features=30), RISKS, 1e-7),
+    (MSAMULT(), RISKS, 1e-7),
+    (MPNUAUC(prior=PRIOR), grid(lam=[0.1, 1.0], sigma=[0.5, 4.0], eta=ETAS), 1e-7),
+    (AllThresholdLogistic(), LABELED, 1e-4),
+    (KernelRidgeOrdinal(), LABELED + LINEAR, 1e-8),
+    (SVOREX(tol=1e-5), MACHINES, 1e-3),
+    (SVORIM(tol=1e-5), MACHINES, 1e-3),
+    (QS3ORAO(sigma=0.3, **STREAMED), STEPS, 1e-4),
+    (QS3ORAOP(**SWEPT, batch_size=8), SWEEPS, 1e-5),
+    (QS3ORAOP(**SWEPT, batch_size=1024), SWEEPS, 1e-5),
+]
+
+
+@pytest.fixture
+def same_centers(monkeypatch):
+    """The centres of M-PNU-AUC are of all rows, so that those of folds are those of the grid."""
+    monkeypatch.setattr(
+        OnCenters, "_centers", lambda self, X, X_unlabeled: np.asarray(X_unlabeled[:20], float)
+    )
+
+
+@pytest.mark.parametrize("folds", [ALL_CLASSES, SOME_CLASSES], ids=["all classes", "some"])
+@pytest.mark.parametrize(("model", "points", "atol"), SEARCHES)
+def test_a_grid_on_folds_has_the_values_of_refits(
+    double_precision, same_centers, model, points, atol, folds
+):
+    got = model.fit_points(points, folds=folds, X=X, y=CODES, X_unlabeled=U)
+    training = (folds, X, CODES, U, CLASSES)
+    expected = OrdinalEstimator._fold_values(clone(model), points, *training)
+    assert np.isfinite(got).all()
+    np.testing.assert_allclose(got, expected, rtol=0, atol=atol)
+
+
+OUT_OF_FOLD = [
+    *((ExactS2OR(gamma=gamma), 1e-9) for gamma in GAMMAS),
+    *((RFFS2OR(n_features=30, gamma=gamma), 1e-9) for gamma in GAMMAS),
+    *((MSAMULT(lam=0.1, sigma=1.0, gamma=gamma), 1e-8) for gamma in GAMMAS),
+    (QS3ORAO(sigma=0.3, **STREAMED), 1e-5),
+    (QS3ORAOP(**SWEPT, lam=2.0**-5), 1e-5),
+]
+
+
+@pytest.mark.parametrize("folds", [ALL_CLASSES, SOME_CLASSES], ids=["all classes", "some"])
+@pytest.mark.parametrize(("model", "atol"), OUT_OF_FOLD)
+def test_held_out_values_for_thresholds_are_those_of_refits(double_precision, model, atol, folds):
+    model = clone(model).fit_function(X, CODES, U)
+    got = model._out_of_fold(X, CODES, U, folds, U)
+    expected = OrdinalEstimator._out_of_fold(model, X, CODES, U, folds, U)
+    np.testing.assert_allclose(got, expected, rtol=0, atol=atol * max(1, abs(expected).max()))
+
+
+def test_held_out_rows_remain_among_the_centres():
+    model = MPNUAUC(lam=0.5, sigma=1.0, eta=(0.2, 0.0, -0.1), n_centers=20)
+    model.fit_function(X, CODES, U)
+    got = model._out_of_fold(X, CODES, U, ALL_CLASSES, U)
+    (searched,) = model.fit_points([{}], folds=ALL_CLASSES, X=X, y=CODES, X_unlabeled=U)
+    for fold in ALL_CLASSES:
+        np.testing.assert_allclose(np.ptp(got[fold] - searched[fold], axis=0), 0, atol=1e-8)
+
+
+def test_a_risk_without_a_minimum_ends_in_one_line():
+    model = MPNUAUC(lam=0.5, sigma=1.0, eta=0.0).fit_function(X, CODES, U)
+    model.set_params(eta=-1.0, lam=1e-9, prior=0.02)
+    with pytest.raises(FitError, match="no solution without a fold"):
+        model._out_of_fold(X, CODES, U, folds_of(len(CODES), 3), U)

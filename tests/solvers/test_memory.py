@@ -1,0 +1,84 @@
+"""The memory that a fit is predicted to take, against what it allocates."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from dsgkit import PNUAUC, RFFS2AUC, RFFS2OR, SAMULT, ExactS2OR, KernelRidgeOrdinal, NystromS2AUC
+from dsgkit.data.rows import Rows
+from tests.solvers.brute_force import folds_of, problem
+from tests.solvers.ordinal.brute_force import ordinal_problem
+
+
+def peak_of(call):
+    call()  # imports and caches do not count
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def endless(X, n):
+    """As many rows as wanted, which take no memory."""
+    return Rows(np.broadcast_to(X[:1], (n, X.shape[1])))
+
+
+FIT, GRID = 1, 2
+"""The numbers of models."""
+
+CASES = [
+    (SAMULT(gamma=0.5), 60, 540, FIT),
+    (SAMULT(gamma=1.0), 500, 100, FIT),
+    (SAMULT(), 40, 400, GRID),
+    *((PNUAUC(prior=0.4, n_centers=n), 40, 460, k) for n in (None, 200) for k in (FIT, GRID)),
+    *((RFFS2AUC(n_features=150), 50, n, k) for n, k in ((500, FIT), (5000, FIT), (5000, GRID))),
+    *(
+        (NystromS2AUC(sigma=40.0, n_landmarks=150), 50, n, k)
+        for n, k in ((600, FIT), (1500, FIT), (1500, GRID))
+    ),
+    (ExactS2OR(), 60, 540, FIT),
+    (RFFS2OR(n_features=150), 50, 20_000, FIT),
+    (KernelRidgeOrdinal(thresholds="share"), 200, 10, FIT),
+    (KernelRidgeOrdinal(), 200, 10, GRID),
+]
+
+
+@pytest.mark.parametrize(("model", "n_labeled", "n_unlabeled", "n_models"), CASES)
+def test_predicted_memory_is_what_is_allocated(model, n_labeled, n_unlabeled, n_models):
+    """With the thresholds of an ordinal estimator, and however many rows there are."""
+    ordinal = hasattr(model, "thresholds")
+    X, y, U = (ordinal_problem if ordinal else problem)(n_labeled, n_unlabeled, 5)
+    if isinstance(model, RFFS2AUC):
+        U = endless(X, n_unlabeled)
+    if isinstance(model, RFFS2OR):
+        U = np.broadcast_to(X[:1], (n_unlabeled, 5)).copy()
+    training = {"X": X, "y": y, "X_unlabeled": U}
+
+    def run():
+        if n_models == FIT:
+            return model.fit(**training)
+        points = [{"lam": 1.0}, {"lam": 2.0}]
+        return model.fit_points(points, folds=folds_of(n_labeled, 5), **training)
+
+    cuts = {"n_cuts": 3} if ordinal else {}
+    sizes = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled, **cuts}
+    needed = model.cost(5, n_models=n_models, **sizes).memory
+    assert needed == pytest.approx(peak_of(run), rel=0.2 if n_labeled < 200 else 0.3)
+
+
+@pytest.mark.parametrize("n", [40, 400])
+@pytest.mark.parametrize("model", [SAMULT(), PNUAUC(prior=0.4)], ids=repr)
+def test_predicted_memory_covers_prediction(model, n):
+    X, y, U = problem(n // 4, 3 * n // 4, 5)
+    rows = problem(8, 10_000, 5)[2]
+    needed = model.cost(5, n_labeled=n // 4, n_unlabeled=3 * n // 4).memory
+    result = (8 + 1) * len(rows)  # the values, and whether they are finite
+    peak = peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - result
+    assert peak < 1.2 * needed
+    if n == 40:  # prediction takes most
+        assert needed == pytest.approx(peak, rel=0.3)
