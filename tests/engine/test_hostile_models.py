@@ -225,8 +225,7 @@ def test_what_is_no_file_is_one_line(tmp_path):
     (tmp_path / "loop.npz").symlink_to("loop.npz")
     np.save(tmp_path / "array.npy", np.ones(3))
     (tmp_path / "empty.npz").touch()
-    for path in (
-        tmp_path,
-        *(tmp_path / n for n in ("loop.npz", "array.npy", "empty.npz", "a\x00")),
-    ):
+    names = ("loop.npz", "array.npy", "empty.npz", "a\x00")
+    for path in (tmp_path, *(tmp_path / name for name in names)):
         assert isinstance(function_or_line(path), str)
+    assert "no such model file" in function_or_line(tmp_path / "missing.npz")

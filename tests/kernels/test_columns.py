@@ -34,8 +34,8 @@ def test_linear_columns_are_products_of_rows(capacity, mean_from):
     np.testing.assert_allclose(columns.diagonal, np.diag(expected), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("capacity", [1, 2, 5, 699, 700, 10**9])
-@pytest.mark.parametrize("mean_from", [None, 0, 300, 699])
+@pytest.mark.parametrize("capacity", [1, 2, 699, 10**9])
+@pytest.mark.parametrize("mean_from", [None, 0, 699])
 def test_columns_are_those_of_the_kernel_with_the_anchor(capacity, mean_from):
     rows = rows_of(700)
     exact = np.zeros((701, 701))

@@ -6,11 +6,7 @@ import pytest
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.nystrom import NystromFeatures
 
-KERNELS = [("gaussian", sigma) for sigma in (2**-7, 0.125, 1, 8)] + [
-    ("laplacian", 0.5),
-    ("matern(1.5)", 0.5),
-    ("dot_product(3)", 1),
-]
+KERNELS = [("gaussian", 2**-7), ("gaussian", 1), ("matern(1.5)", 0.5), ("dot_product(3)", 1)]
 
 ROUNDING = 1e-9
 """Of a feature: that of a kernel value over the square root of the smallest eigenvalue."""
@@ -21,7 +17,7 @@ def features(kernel, sigma, n_inputs, n_landmarks=200):
     return NystromFeatures(kernel_named(kernel), landmarks, sigma)
 
 
-@pytest.mark.parametrize("n_inputs", [2, 8, 30])
+@pytest.mark.parametrize("n_inputs", [2, 30])
 @pytest.mark.parametrize("kernel, sigma", KERNELS)
 def test_moments_are_those_of_the_features(kernel, sigma, n_inputs):
     known = features(kernel, sigma, n_inputs)
