@@ -197,18 +197,6 @@ def test_gains_have_the_p_values_of_their_table(ranked):
         assert told in sentence
 
 
-@pytest.mark.parametrize(
-    ("others", "told"),
-    [
-        ({"a": ALIKE, "b": ALIKE[::-1]}, "AUC: no method differs from BASE beyond chance."),
-        ({"a": ALIKE}, "AUC: A does not differ from BASE beyond chance."),
-    ],
-)
-def test_no_method_differs(ranked, others, told):
-    values = {key: {500: one} for key, one in ({"base": LABELED_ONLY} | others).items()}
-    assert found(ranked(values, against=dict.fromkeys(others, "base")), "gain") == [told]
-
-
 def test_on_an_axis_of_what_is_drawn_every_size_is_compared(ranked):
     drawn = RANKING.model_copy(update={"axis": UNLABELED.model_copy(update={"drawn": True})})
     values = {

@@ -11,7 +11,6 @@ from click import UsageError
 
 from dsgkit import cli, report
 from dsgkit.config.ranges import parse_values
-from dsgkit.report import write_report
 from dsgkit.report.numbers import grid_text
 from dsgkit.report.summary import settings, summarise
 from dsgkit.report.tables import text_table, write_tables
@@ -156,12 +155,6 @@ def test_times_of_one_trial_have_the_range_of_its_repeats(fits, written, times, 
     found = [float(row[name]) for name in ("median", "lowest", "highest")]
     assert found == [1.0, low, high]
     assert "mean" not in row and "std" not in row
-
-
-def test_times_of_several_trials_have_the_range_over_these(fits, written):
-    tables = written(fits({"samult": {500: [timed(s, 0.1, 99.0) for s in (5.0, 1.0, 2.0)]}}))
-    assert tables.column("time_table") == {"SAMULT": "2.00 [1.00..5.00]"}
-    assert "median [range] over 3 trials" in tables.text("time_table")
 
 
 def refused(needed, message="it needs 9.0 GiB"):
@@ -449,20 +442,6 @@ def test_outputs_say_which_tables_are_written(typical, written, outputs, expecte
     tables = written(typical(outputs=outputs, sizes=(500,), test=True))
     assert tables.names == expected
     assert set(tables.paths) == set(tables.folder.iterdir())
-
-
-def test_several_datasets_have_the_tables_that_one_of_them_asks_for(typical, written):
-    asked = {"codrna": ["auc_boxplot"], "skin": ["time_table"]}
-    tables = written(*(typical(name, outputs=one, sizes=(500,)) for name, one in asked.items()))
-    assert list(tables.shown("time_table")) == ["codrna", "skin"]
-    assert tables.names == {"time_table", "params_table"}
-    assert {path.parent.name for path in tables.paths} == {"tables", *asked}
-
-
-def test_a_report_has_what_the_outputs_say(typical, tmp_path):
-    results = typical(outputs=["time_table", "auc_boxplot"], sizes=(500,))
-    names = {path.stem for path in write_report([results], tmp_path)}
-    assert names == {"time_table", "params_table", "auc_boxplot"}
 
 
 def test_a_tally_shows_how_many_of_the_finished_trials(fits, written):
