@@ -60,6 +60,13 @@ def test_no_direction_decreases_the_objective(lam, gamma):
         assert value(model.coef_ + 1e-3 * direction) > best
 
 
+def test_with_gamma_one_the_unlabelled_rows_do_not_count():
+    X, y, U = problem()
+    one, other = (SAMULT(sigma=0.3, gamma=1.0).fit(X, y, rows) for rows in (U, U[:1] + 5))
+    assert len(one.centers_) == len(X)
+    np.testing.assert_array_equal(one.decision_function(U), other.decision_function(U))
+
+
 def test_gamma_near_one_approaches_the_supervised_solution():
     X, y, U = problem()
     supervised = SAMULT(gamma=1.0).fit(X, y, U).decision_function(U)
