@@ -127,7 +127,8 @@ class Trial:
         for n_sweeps in SWEEPS:
             longer = clone(solver).set_params(n_sweeps=n_sweeps)
             together = longer.fit_points(points, X=self.X, y=self.y, X_unlabeled=self.rest)
-            models: list[DSGModel] = together._models
+            ((_, functions),) = together.parts
+            models: list[DSGModel] = functions.models
             values = zip(*(together.decision_function(rows).T for rows in self.places), strict=True)
             norms = np.concatenate([squared_norms(model) for model in models])
             for point, of, norm in zip(points, values, norms, strict=True):

@@ -2,7 +2,7 @@
 
 Beside the rows there is one more point of the feature space, the *anchor*: its origin, or the mean
 of some of the rows. Quadratic problems over the rows that have a mean constraint, or that lack an
-offset, are stated with it; see `dsgkit.solvers.s3vm.smo`.
+offset, are stated with it; see `dsgkit.trainers.smo`.
 
 A column is stored in float32, each value the rounded double; so a problem solved with them is that
 of a kernel within 2^-24 of the exact one. Values do not depend on how many columns are kept.

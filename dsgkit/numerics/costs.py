@@ -66,12 +66,15 @@ class Cost:
         Operations of evaluating the fitted function at one row.
     shared_per_row : float
         How many of these are done once for all models that are trained together.
+    least_memory : int, optional
+        Bytes that training can do with, in more time; None if it needs ``memory``.
     """
 
     flops: float = 1.0
     memory: int = 0
     flops_per_row: float = 0.0
     shared_per_row: float = 0.0
+    least_memory: int | None = None
 
     def row_flops(self, n_models: int) -> float:
         """Return the operations of evaluating models that are trained together at one row."""

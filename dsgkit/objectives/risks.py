@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -21,11 +21,12 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.integer]
 
 
-class Risk(ABC):
+class Risk:
     """A risk of the values at labelled rows of some sources, such as classes, and unlabelled rows.
 
-    Equal risks have equal forms. One that says no more than its form is trained on batches whose
-    rows are paired all with all.
+    It has a quadratic form, or objectives of the engine: `on_tuples` for stochastic steps,
+    `majorised` for sweeps. Equal risks have equal forms. One that says no more than its form is
+    trained on batches whose rows are paired all with all.
 
     Attributes
     ----------
@@ -35,9 +36,16 @@ class Risk(ABC):
 
     descending: ClassVar[bool] = False
 
-    @abstractmethod
     def form(self, counts: Counts) -> PairwiseRisk:
-        """Return the quadratic form, given how many labelled rows each source has."""
+        """Return the quadratic form, given how many labelled rows each source has.
+
+        Raises
+        ------
+        TypeError
+            If there is none.
+        """
+        kind = type(self).__name__
+        raise TypeError(f"{kind} has no quadratic form, which this trainer needs")
 
     def value(self, values: Sequence[Array], counts: Counts) -> float:
         """Return the risk of a function.
@@ -75,6 +83,22 @@ class Risk(ABC):
         counts : ndarray of int, shape (G, n_sources)
         """
         return None
+
+    @classmethod
+    def majorised(cls, risks: Sequence[Self]) -> Objective | None:
+        """Return the objective of models whose losses are bounded from above by quadratics.
+
+        None if the risk is quadratic itself.
+        """
+        return None
+
+    def held_mean(self, counts: Counts) -> float:
+        """Return the mean over the unlabelled rows at which the function is held; NaN for none."""
+        return math.nan
+
+    def singular(self) -> str:
+        """Return what a user is told of sweeps with a block that has no solution."""
+        return "the regulariser is so small that a block is singular to rounding; enlarge lam"
 
 
 @dataclass(frozen=True)

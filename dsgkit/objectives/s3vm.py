@@ -118,7 +118,7 @@ class S3VMObjective:
     ----------
     C, C_star : array-like of shape (G,)
         Weights of the mean labelled and of the mean unlabelled loss.
-    positive_share : float
+    positive_share : float or array-like of shape (G,)
         Positive rows over labelled rows.
     loss : sequence of str, length G
         Names in `UNLABELED_LOSSES`.
@@ -135,7 +135,7 @@ class S3VMObjective:
         self,
         C: Values,
         C_star: Values,
-        positive_share: float,
+        positive_share: float | Values,
         loss: Sequence[str],
         ramp_s: Values,
         full_from: Values | None = None,
@@ -144,7 +144,7 @@ class S3VMObjective:
         with np.errstate(over="ignore"):  # too large a weight is infinite: its model diverges
             self.C = np.asarray(C, np.float32)
             self.C_star = np.asarray(C_star, np.float32)
-        self.positive_share = positive_share
+        self.positive_share = np.broadcast_to(positive_share, self.C.shape).astype(np.float64)
         self.loss = list(loss)
         self.ramp_s = np.asarray(ramp_s, np.float32)
         n_models = len(self.C)
@@ -167,7 +167,7 @@ class S3VMObjective:
         it did.
         """
         f_p, f_n, f_u = self._balanced(values)
-        share = np.float32(self.positive_share)
+        share = self.positive_share.astype(np.float32)
         c_p = np.where(f_p < 1, -self.C * (share / len(f_p)), 0)
         c_n = np.where(f_n > -1, self.C * ((1 - share) / len(f_n)), 0)
         c_u = self._unlabeled("derivative", f_u) * (self.C_star / len(f_u))
@@ -191,7 +191,7 @@ class S3VMObjective:
         return S3VMObjective(
             self.C[models],
             self.C_star[models],
-            self.positive_share,
+            self.positive_share[models],
             self.loss[models],
             self.ramp_s[models],
             self.full_from[models],
@@ -202,7 +202,8 @@ class S3VMObjective:
         """Return the values at which losses are taken: with the offset of models that have one."""
         if not self.balance.any():
             return values
-        offset = (2 * self.positive_share - 1) - values[2].mean(axis=0)
+        mean = (2 * self.positive_share - 1).astype(values[2].dtype)
+        offset = mean - values[2].mean(axis=0)
         offset = np.where(self.balance, offset, 0).astype(values[2].dtype)
         return [f + offset for f in values]
 

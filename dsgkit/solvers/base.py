@@ -228,8 +228,9 @@ class Estimator(BaseEstimator):
     def _check_memory(self, cost: Cost) -> None:
         """Raise `MemoryLimitError` if a cost is above the limit."""
         limit = self._memory_limit()
-        if cost.memory > limit:
-            raise MemoryLimitError(cost.memory, limit)
+        needed = cost.memory if cost.least_memory is None else cost.least_memory
+        if needed > limit:
+            raise MemoryLimitError(needed, limit)
 
 
 compose(Estimator)  # its subclasses are composed as they are made

@@ -20,7 +20,7 @@ from dsgkit.solvers.parameters import parameters
 from dsgkit.system.stopwatch import Stopwatch
 from dsgkit.tasks.asked import Thresholded
 from dsgkit.text.errors import DataError
-from dsgkit.trainers.blocks import RandomFeatures
+from dsgkit.trainers.blocks import RandomFeatures, finite_models
 
 
 class TogetherModels(PointModels):
@@ -120,12 +120,6 @@ def observed_training(
         )
 
     return trained
-
-
-def finite_models(model: DSGModel) -> NDArray[np.bool_]:
-    """Return which functions of a model have finite coefficients and intercepts, shape (G,)."""
-    finite = np.isfinite(model.coefficients).all(axis=(0, 1)) & np.isfinite(model.intercept)
-    return np.asarray(finite)
 
 
 def random_features_of(estimator: Any) -> RandomFeatures:

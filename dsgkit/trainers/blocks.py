@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -26,13 +26,19 @@ from dsgkit.engine import (
     train_values,
     training_cost,
 )
+from dsgkit.engine import (
+    sizes as engine_sizes,
+)
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.numerics.costs import Cost
+from dsgkit.objectives.risks import Risk
+from dsgkit.system import progress
 from dsgkit.text.errors import DataError, DivergedError, FitError
+from dsgkit.trainers.balance import with_intercepts, with_intercepts_cost
 from dsgkit.trainers.linear import FeatureMap
 from dsgkit.trainers.steps import DECREASING, Steps
-from dsgkit.trainers.training import Array, Folds, Sizes, Trainer, Training
+from dsgkit.trainers.training import Array, Fixed, Folds, Sizes, Step, Trainer, Training
 
 Train = Callable[[Problem], DSGModel]
 Result = Literal["model", "models", "values"]
@@ -40,6 +46,9 @@ Result = Literal["model", "models", "values"]
 MIN_PASS_ITERATIONS, MAX_PASS_ITERATIONS = 200, 2000
 """Bounds of the iterations of one pass: with lam >= 2^-3, 400 are within 0.1% of the minimiser,
 and one pass over millions of rows would be hours for nothing."""
+
+_INTERCEPTS_SHARE = 0.1
+"""Time that intercepts are assumed to add, relative to that of training."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,34 @@ class BlockFunction:
         return float(len(norms) * norms @ norms if self.mean_of_kernels else norms.sum() ** 2)
 
 
+@dataclass(frozen=True)
+class BlockFunctions:
+    """The functions of models that were trained together, and are evaluated together.
+
+    Attributes
+    ----------
+    models : sequence of DSGModel
+        Together one function for each of some settings, in order.
+    """
+
+    models: Sequence[DSGModel]
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        """Which functions have finite coefficients."""
+        return np.concatenate([finite_models(model) for model in self.models])
+
+    def values(self, X: Any) -> NDArray[np.float32]:
+        """Return the values of all at the rows of ``X``, a column for each."""
+        return np.hstack([model.decision_function(X) for model in self.models])
+
+
+def finite_models(model: DSGModel) -> NDArray[np.bool_]:
+    """Return which functions of a model have finite coefficients and intercepts, shape (G,)."""
+    finite = np.isfinite(model.coefficients).all(axis=(0, 1)) & np.isfinite(model.intercept)
+    return np.asarray(finite)
+
+
 def block_norms(model: DSGModel) -> Array:
     """Return the norm of every block's coefficients, of normalised features."""
     blocks = model.coefficients[:, :, 0]
@@ -166,8 +203,8 @@ class BlockTrainer(Trainer):
         """
         self.features.check(training.X)
         training.check_pools()
-        model = run(training)
-        if not np.isfinite(model.coefficients).all():
+        (model,) = self._held(training, lambda: [run(training)])
+        if not finite_models(model).all():
             self.features.check(training.X_unlabeled)
             raise self.failure(training)
         return model
@@ -175,16 +212,36 @@ class BlockTrainer(Trainer):
     def models(self, training: Training) -> list[DSGModel]:
         """Return the functions of all models; those of one without a solution are not finite."""
         self.features.check(training.X)
-        models = self.train_in_passes(training)
-        if not any(np.isfinite(m.coefficients).all(axis=(0, 1)).any() for m in models):
+        models = self._held(training, lambda: self.train_in_passes(training))
+        if not any(finite_models(model).any() for model in models):
             self.features.check(training.X_unlabeled)
         return models
+
+    def functions(self, training: Training) -> BlockFunctions:
+        """Return the functions of all models, evaluated together."""
+        return BlockFunctions(self.models(training))
+
+    def _held(self, training: Training, train: Callable[[], list[DSGModel]]) -> list[DSGModel]:
+        """Return trained models, with intercepts where their mean values are held."""
+        means = training.held_means()
+        if np.isnan(means).all():
+            return train()
+        with progress.part(0, 1 - _INTERCEPTS_SHARE):
+            models = train()
+        with progress.part(1 - _INTERCEPTS_SHARE, 1):
+            seed = self.features.random_state
+            return with_intercepts(models, training.X_unlabeled, means, seed)
 
     def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
         """Return out-of-fold values of every point, in one pass; see `Trainer`."""
         self.features.check(training.X)
         training.check_pools()
-        final, values = self.final_values(training), training.no_values()
+        values = training.no_values()
+        if np.isnan(training.held_means()).all():
+            final = self.final_values(training)
+        else:
+            functions = BlockFunctions(self._held(training, lambda: self.train_in_passes(training)))
+            final = {k: functions.values(rows) for k, rows in enumerate(training.tables)}
         n_points, any_finite = len(training.penalties), False
         for number, fold in enumerate(folds):
             models = slice(number * n_points, (number + 1) * n_points)
@@ -320,7 +377,26 @@ class Streaming(BlockTrainer):
 
     def cost(self, sizes: Sizes, n_models: int = 1, result: Result | None = None) -> Cost:
         """Return what the engine takes for a fit, or for the values of a grid, or its models."""
-        result = result or ("model" if n_models == 1 else "values")
+        return self._cost(sizes, n_models, result or ("model" if n_models == 1 else "values"))
+
+    def models_cost(self, sizes: Sizes, n_models: int, risk: Risk, step: Step | None) -> Cost:
+        """Return what `functions` takes."""
+        remembered = engine_sizes.remembered(step.eta) if isinstance(step, Fixed) else None
+        cost = self._cost(sizes, n_models, "models", remembered)
+        if np.isnan(risk.held_mean(np.ones(sizes.n_sources, np.int64))):
+            return cost
+        n_kept = self._n_kept(sizes.n_unlabeled, remembered)
+        n_coefficients = n_kept * self.features.blocks().width
+        return with_intercepts_cost(cost, n_models, n_coefficients, sizes.n_unlabeled)
+
+    def _n_kept(self, n_unlabeled: int, remembered: int | None) -> int:
+        """Return the blocks of a trained function."""
+        n_steps = self.n_steps(n_unlabeled)
+        return n_steps if remembered is None else min(n_steps, remembered)
+
+    def _cost(
+        self, sizes: Sizes, n_models: int, result: Result, remembered: int | None = None
+    ) -> Cost:
         of_folds = result == "values"
         return training_cost(
             self.features.blocks(),
@@ -332,6 +408,7 @@ class Streaming(BlockTrainer):
             batch_size=self.batch_size,
             n_iterations=self.n_steps(sizes.n_unlabeled),
             n_models=n_models,
+            remembered=remembered,
             result=result,
             average=self.average,
         )
@@ -386,9 +463,7 @@ class Sweeps(BlockTrainer):
 
     def failure(self, training: Training) -> FitError:
         """Return the error of a model without a solution."""
-        return FitError(
-            "the regulariser is so small that a block is singular to rounding; enlarge lam"
-        )
+        return FitError(training.risks[0][0].singular())
 
     def function(self, model: DSGModel, training: Training) -> BlockFunction:
         """Return the function of a model."""
@@ -396,7 +471,14 @@ class Sweeps(BlockTrainer):
 
     def cost(self, sizes: Sizes, n_models: int = 1, result: Result | None = None) -> Cost:
         """Return what the engine takes for a fit, or for the values of a grid, or its models."""
-        result = result or ("model" if n_models == 1 else "values")
+        return self._cost(sizes, n_models, result or ("model" if n_models == 1 else "values"))
+
+    def models_cost(self, sizes: Sizes, n_models: int, risk: Risk, step: Step | None) -> Cost:
+        """Return what `functions` takes."""
+        majorised = type(risk).majorised([risk]) is not None
+        return self._cost(sizes, n_models, "model" if n_models == 1 else "models", majorised)
+
+    def _cost(self, sizes: Sizes, n_models: int, result: Result, majorised: bool = False) -> Cost:
         return block_training_cost(
             self.features.blocks(),
             sizes.n_inputs,
@@ -408,5 +490,6 @@ class Sweeps(BlockTrainer):
             n_sweeps=self.n_sweeps,
             n_models=n_models,
             pooled=result == "values" and sizes.unlabeled_held_out,
+            majorised=majorised,
             result=result,
         )

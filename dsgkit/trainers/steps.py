@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from dsgkit.engine import ConstantStep, DecreasingStep, LinearStep, StepRule
+from dsgkit.engine import ConstantStep, DecreasingStep, EitherStep, LinearStep, StepRule
 from dsgkit.numerics.rows import spaced
 from dsgkit.trainers.curvature import UNLABELED_ROWS, largest_eigenvalue, offsets
-from dsgkit.trainers.training import Array, Training
+from dsgkit.trainers.training import Array, Decreasing, Fixed, Training
 
 
 class Steps(Protocol):
@@ -48,6 +48,27 @@ class DecreasingSteps(Steps):
 
 
 DECREASING = DecreasingSteps()
+
+
+@dataclass(frozen=True)
+class StepsOfMargins(Steps):
+    """Steps of risks of margins: each model's is `Decreasing`, with numbers, or `Fixed`."""
+
+    def rule(self, training: Training, kernel: str, sigma: float, n_iterations: int) -> StepRule:
+        """Return the steps of all models, pool by pool."""
+        steps, lam = list(training.steps) * len(training.pools), training.lam
+        fixed = np.array([isinstance(step, Fixed) for step in steps])
+        eta = [step.eta if isinstance(step, Fixed) else 1.0 for step in steps]
+        others = [Decreasing(1.0, 0.0) if isinstance(step, Fixed) else step for step in steps]
+        theta_lam, t0 = np.array([(s.theta_lam, s.t0) for s in others], np.float64).T
+        return EitherStep(
+            DecreasingStep(theta_lam, lam, t0), ConstantStep(np.array(eta), lam), ~fixed
+        )
+
+    def too_long(self, training: Training) -> str:
+        """Say that the one model of a training diverged, and what to change."""
+        risk: Any = training.risks[0][0]
+        return f"diverged with C={risk.C:g}, beyond single precision: lower C"
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,23 @@ class Function(Protocol):
         ...
 
 
+class Functions(Protocol):
+    """Functions that were trained together.
+
+    Attributes
+    ----------
+    finite : ndarray of bool, shape (G,)
+        Which of them have a solution.
+    """
+
+    @property
+    def finite(self) -> NDArray[np.bool_]: ...  # noqa: D102
+
+    def values(self, X: Any) -> NDArray[np.floating]:
+        """Return the values of all at the rows of ``X``, a column for each."""
+        ...
+
+
 @dataclass(frozen=True)
 class Decreasing:
     """The step ``theta / (t + t0)`` of one model, by ``theta lam``.
@@ -108,6 +125,21 @@ class Constant:
     theta: float
 
 
+@dataclass(frozen=True)
+class Fixed:
+    """A constant step of one model, as a number.
+
+    Attributes
+    ----------
+    eta : float
+    """
+
+    eta: float
+
+
+Step = Decreasing | Constant | Fixed
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
     """Models that differ in risk, penalty and steps, and the rows that they are trained on.
@@ -129,7 +161,7 @@ class Training:
         Of the model of each point and pool.
     penalties : sequence of float
         Factor of the squared norm, for each point.
-    steps : sequence of Decreasing or of Constant
+    steps : sequence of Step
         For each point, where the trainer goes steps.
     """
 
@@ -168,17 +200,28 @@ class Training:
         """The lam of ``lam/2 ||f||^2`` of each model, pool by pool."""
         return np.tile(2 * np.array(self.penalties, np.float64), len(self.pools))
 
+    @property
+    def all_risks(self) -> list[Risk]:
+        """The risk of each model, pool by pool."""
+        return [of[pool] for pool in range(len(self.pools)) for of in self.risks]
+
     @cached_property
     def on_batches(self) -> Any:
         """The objective of all models, pool by pool, on all rows of a batch."""
-        pools = range(len(self.pools))
-        risks = [of[pool] for pool in pools for of in self.risks]
-        forms = [of[pool] for pool in pools for of in self.forms]
+        risks = self.all_risks
+        if (majorised := type(risks[0]).majorised(risks)) is not None:
+            return majorised
+        forms = [of[pool] for pool in range(len(self.pools)) for of in self.forms]
         return type(risks[0]).on_batches(risks, forms)
+
+    def held_means(self) -> Array:
+        """Return the mean over unlabelled rows at which each model is held, NaN for none."""
+        counts = np.repeat(self.counts, len(self.penalties), axis=0)
+        return np.array([r.held_mean(n) for r, n in zip(self.all_risks, counts, strict=True)])
 
     def on_tuples(self) -> Objective:
         """Return the objective of all models, pool by pool, on batches of tuples if it has one."""
-        risks = [of[pool] for pool in range(len(self.pools)) for of in self.risks]
+        risks = self.all_risks
         counts = np.repeat(self.counts, len(self.penalties), axis=0)
         objective: Objective = type(risks[0]).on_tuples(risks, counts) or self.on_batches
         return objective
@@ -212,6 +255,11 @@ class Training:
             penalties=[self.penalties[point]],
             steps=self.steps[point : point + 1],
         )
+
+    @property
+    def tables(self) -> list[Any]:
+        """The rows that folds hold some of out: labelled ones, and unlabelled ones in pools."""
+        return [self.X] if self.unlabeled_pools is None else [self.X, self.X_unlabeled]
 
     def no_values(self) -> tuple[Array, Array]:
         """Return arrays of NaN for the out-of-fold values of every point.
@@ -281,6 +329,25 @@ class Trainer(Protocol):
         None do, by default.
         """
         return {}
+
+
+class MarginTrainer(Protocol):
+    """A way to the minimiser of a penalised risk of margins.
+
+    Trainers that are equal can train their models together.
+    """
+
+    def fit(self, training: Training) -> Function:
+        """Train the one model of a training."""
+        ...
+
+    def functions(self, training: Training) -> Functions:
+        """Train all models of a training."""
+        ...
+
+    def models_cost(self, sizes: Sizes, n_models: int, risk: Any, step: Step | None) -> Cost:
+        """Return what `fit` takes, or `functions` of so many models."""
+        ...
 
 
 def each_alone(trainer: Trainer, training: Training, folds: Folds) -> tuple[Array, Array]:

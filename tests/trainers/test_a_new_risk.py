@@ -23,6 +23,7 @@ from dsgkit.solvers.parameters import PER_MODEL, SHARE
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.blocks import RandomFeatures, Streaming, Sweeps
 from dsgkit.trainers.explicit_features import OnLandmarks, OnRandomFeatures
+from dsgkit.trainers.fixed_features import FixedFeatures
 from dsgkit.trainers.kernel_matrix import KernelMatrix
 from dsgkit.trainers.training import Decreasing, Fold
 from dsgkit.trainers.unlabeled import UnlabeledFeatures, UnlabeledKernel
@@ -33,6 +34,7 @@ MANY, SOME = (RandomFeatures("gaussian", 2.0, n, random_state=1) for n in (256, 
 
 TRAINERS = {
     "streaming": Streaming(MANY, batch_size=64, n_iterations=1500),
+    "fixed": FixedFeatures(SOME, batch_size=64, n_iterations=1000),
     "sweeps": Sweeps(SOME, 1000, n_blocks=BLOCKS, n_sweeps=60),
     "kernel": KernelMatrix("gaussian", 2.0),
     "features": OnRandomFeatures(SOME),
@@ -92,7 +94,7 @@ def direct(Phi, P, U, prior, lam):
 
 def features_of(trainer, rows):
     """Return features in which the direct solution is that of a trainer."""
-    if trainer.startswith("features"):
+    if trainer.startswith(("features", "fixed")):
         return SOME.blocks().transform(rows, 0).astype(float)
     if trainer == "sweeps":
         parts = [SOME.blocks().transform(rows, t) for t in range(BLOCKS)]
@@ -102,7 +104,10 @@ def features_of(trainer, rows):
     return vectors * np.sqrt(np.maximum(spectrum, 0))
 
 
-TOLERANCE = {"streaming": 0.06, "sweeps": 1e-4, "kernel": 1e-7, "features": 1e-4, "landmarks": 1e-5}
+TOLERANCE = {
+    **{"streaming": 0.06, "fixed": 0.06, "sweeps": 1e-4},
+    **{"kernel": 1e-7, "features": 1e-4, "landmarks": 1e-5},
+}
 TOLERANCE |= {f"{name} of unlabelled rows": TOLERANCE[name] for name in ("kernel", "features")}
 
 

@@ -1,33 +1,72 @@
-"""Base of the S3VMs: the weights of their objective."""
+"""Base of the S3VMs: a risk of margins, a trainer, and the rest written once."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.objectives.s3vm import S3VMObjective, Values
-from dsgkit.solvers.base import SemiSupervisedClassifier
+from dsgkit.numerics.costs import Cost
+from dsgkit.objectives.margin import MarginRisk, RoundedMarginRisk
+from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
+from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
 from dsgkit.solvers.common import Sigma
+from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.diagnostics import penalised
+from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.minimise import Given, Pools, RiskMinimiser, training_of
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import DataError
+from dsgkit.trainers.training import (
+    Array,
+    Decreasing,
+    Fixed,
+    Function,
+    Functions,
+    MarginTrainer,
+    Sizes,
+    Step,
+    Training,
+)
+
+Risk = MarginRisk | RoundedMarginRisk
 
 
-class S3VM(WithSigma, SemiSupervisedClassifier):
+class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
     """Base of the semi-supervised SVMs.
 
     All minimise ``1/2 ||f||^2 + C mean_labelled hinge(y f(x)) + C* mean_unlabelled u(f(x))`` over
     functions f of a kernel such as ``exp(-sigma ||x - x'||^2)``, each with its own loss u.
+
+    A subclass says which trainer finds the minimiser (`_trainer`); if need be, which risk (`_risk`)
+    and which steps (`_step`). It names this base before `SemiSupervisedClassifier`.
     """
 
     version: ClassVar[int] = 1
+
+    _function: Function = fitted()
+    _minimised: Risk = fitted()
 
     C: float
     sigma: Sigma
     C_star: float | None
     C_star_ratio: float | None
+
+    @abstractmethod
+    def _trainer(self, n_labeled: int, n_unlabeled: int) -> MarginTrainer:
+        """Return the trainer, as the parameters, the sigma in use and numbers of rows make it."""
+
+    def _risk(self, n_labeled: int, n_unlabeled: int) -> Risk:
+        """Return the risk that is minimised."""
+        return MarginRisk(self.C, self._unlabeled_weight(n_labeled, n_unlabeled))
+
+    def _step(self) -> Step | None:
+        """Return the steps of a trainer that goes some."""
+        return None
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -43,7 +82,65 @@ class S3VM(WithSigma, SemiSupervisedClassifier):
             return self.C_star
         if self.C_star_ratio is not None:
             return self.C * self.C_star_ratio
-        return self.C * n_labeled / n_unlabeled
+        return self.C * n_labeled / max(1, n_unlabeled)
+
+    def _penalty(self) -> float:
+        return 0.5
+
+    def _risks(self, given: Given, pools: Pools) -> list[Any]:
+        return [self._risk(len(given.X), len(given.X_unlabeled))] * len(pools)
+
+    def _training(self, models: Sequence[Any], given: Given) -> Training:
+        """Return the training of some models on all rows."""
+        return training_of(models, given)
+
+    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
+        given = _given(X, positive, X_unlabeled)
+        self._check_memory(self._cost_of(given, 1))
+        training = self._training([self], given)
+        self._keep(self._trainer(len(X), len(X_unlabeled)).fit(training), training)
+
+    def fit_points(  # type: ignore[override]  # of its arrays by name
+        self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
+    ) -> Any:
+        """Train a model for each of many settings.
+
+        As in the base class. Settings that differ only in parameters that are declared per model
+        are trained together: in one pass over the features, or with one kernel matrix. A model that
+        diverged or has no solution has values of NaN.
+        """
+        if folds is not None:
+            return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
+        points = self._with_sigma(points, X, X_unlabeled)
+        models = [clone(self).set_params(**point) for point in points]
+        for model in models:
+            model._check_params()
+        checked = clone(self)
+        given = _given(*checked._inputs(X, y, X_unlabeled))
+        counts = len(given.X), len(given.X_unlabeled)
+        groups: dict[MarginTrainer, list[int]] = {}
+        for number, model in enumerate(models):
+            groups.setdefault(model._trainer(*counts), []).append(number)
+        parts = []
+        for trainer, members in groups.items():
+            alike = [models[number] for number in members]
+            costs = [model._cost_of(given, len(models)) for model in alike]
+            alike[0]._check_memory(max(costs, key=lambda cost: cost.memory))
+            parts.append((members, trainer.functions(alike[0]._training(alike, given))))
+        return PointFunctions(checked, parts)
+
+    def _cost_of(self, given: Given, n_models: int) -> Cost:
+        """Return the cost of some models on these rows."""
+        counts = {"n_labeled": len(given.X), "n_unlabeled": len(given.X_unlabeled)}
+        return self.cost(given.X.shape[1], n_models=n_models, **counts)
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
+    ) -> Cost:
+        """Return what the trainer takes for one or several models; see the base class."""
+        counts = n_labeled, n_unlabeled
+        sizes, risk = Sizes(n_inputs, *counts, n_sources=2), self._risk(*counts)
+        return self._trainer(*counts).models_cost(sizes, n_models, risk, self._step())
 
     def diagnostics(self, X: Any, y: Any, X_unlabeled: Any = None) -> dict[str, float]:
         """Return the objective at the fitted function, and its parts.
@@ -61,38 +158,54 @@ class S3VM(WithSigma, SemiSupervisedClassifier):
             whatever the own loss is: that of different S3VMs can be compared.
         """
         X, positive, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
-        weights = self.C, self._unlabeled_weight(len(X), len(X_unlabeled))
-        labeled = self._values(X)
-        values: list[Values] = [labeled[positive], labeled[~positive], self._values(X_unlabeled)]
-        own = penalised(self._loss(values, *weights), 0.5, self._squared_norm())
-        common = weighted_loss(values, *weights) + own["squared_norm"] / 2
-        return {**own, "symmetric_hinge_objective": common}
+        labeled, squared_norm = self._values(X), self._function.squared_norm()
+        values = [labeled[positive], labeled[~positive], self._values(X_unlabeled)]
+        own, counts = self._risk(len(X), len(X_unlabeled)), np.array([len(f) for f in values[:2]])
+        common = MarginRisk(own.C, own.C_star).value(values, counts) + squared_norm / 2
+        parts = penalised(self._risk_at(own, values), 0.5, squared_norm)
+        return {**parts, "symmetric_hinge_objective": common}
 
-    def _loss(self, values: list[Values], C: float, C_star: float) -> float:
-        """Return the weighted losses at the positive, the negative and the unlabelled rows."""
-        return weighted_loss(values, C, C_star)
-
-    def _squared_norm(self) -> float:
-        """Return the squared norm of the fitted function."""
-        raise NotImplementedError
+    def _risk_at(self, risk: Risk, values: Sequence[Array]) -> float:
+        """Return the risk of the fitted function by its values."""
+        return risk.value(values, np.array([len(f) for f in values[:2]]))
 
 
-def weighted_loss(
-    values: list[Values], C: float, C_star: float, loss: str = "shg", ramp_s: float = 0.0
-) -> float:
-    """Return the part of the objective that depends on the values at the training rows.
+def _given(X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> Given:
+    """Return rows as trainers take them."""
+    return Given(X, np.where(positive, POSITIVE, NEGATIVE), X_unlabeled, n_sources=2)
+
+
+def step_of(C: float, step: float | str, first_move: float) -> Step:
+    """Return the steps of the parameters ``step`` and ``first_move``.
+
+    A decreasing one moves by about ``first_move`` margins at first, as the largest derivative is C;
+    the decay is that of the regulariser's weight, 1.
+    """
+    return Decreasing(1.0, C / first_move) if step == "decreasing" else Fixed(float(step))
+
+
+class PointFunctions:
+    """The functions of several parameter settings.
 
     Parameters
     ----------
-    values : list of ndarray
-        At the positive, the negative and the unlabelled rows.
-    C, C_star : float
-    loss : str
-        A name in `dsgkit.objectives.s3vm.UNLABELED_LOSSES`.
-    ramp_s : float
+    estimator : estimator
+        Knows the columns of the training rows.
+    parts : sequence of (list of int, Functions)
+        Numbers of settings, and the functions of these.
     """
-    n_positive, n_negative = len(values[0]), len(values[1])
-    share = n_positive / (n_positive + n_negative)
-    C_l, C_u, s = np.array([[C], [C_star], [ramp_s]])
-    objective = S3VMObjective(C_l, C_u, share, [loss], s)
-    return float(objective.batch_loss([f[:, None] for f in values])[0])
+
+    def __init__(self, estimator: Any, parts: Sequence[tuple[list[int], Functions]]) -> None:
+        self._estimator = estimator
+        self.parts = parts
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values of all at the rows of ``X``, shape (n, n_points); NaN without one."""
+        X = as_rows(self._estimator, X, reset=False)
+        values = np.empty((len(X), sum(len(members) for members, _ in self.parts)))
+        for members, functions in self.parts:
+            found, finite = functions.values(X), functions.finite
+            if not np.isfinite(found[:, finite]).all():
+                check_finite(X)
+            values[:, members] = np.where(finite, found, np.nan)
+        return values

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.engine import DSGModel, Problem, sizes
-from dsgkit.features import FourierFeatures, StructuredFeatures
-from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.objectives import Objective, objective_at
+from dsgkit.engine import DSGModel
+from dsgkit.numerics.costs import Pace
+from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
@@ -27,21 +24,13 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT
-from dsgkit.solvers.s3vm.stochastic import (
-    Anneal,
-    Balance,
-    FirstMove,
-    Step,
-    StochasticS3VM,
-    UnlabeledLoss,
-)
-from dsgkit.system.progress import report
-from dsgkit.system.threads import single_blas_thread
-
-Array = NDArray[np.float32]
+from dsgkit.solvers.s3vm.base import S3VM
+from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
+from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
+from dsgkit.trainers.fixed_features import FixedFeatures
 
 
-class FRS3VM(StochasticS3VM):
+class FRS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
     """Semi-supervised SVM by stochastic gradient descent on one fixed set of random features.
 
     The objective, the draws and the steps of `TSGS3VM`, with the kernel replaced
@@ -85,7 +74,7 @@ class FRS3VM(StochasticS3VM):
     kernel: FourierKernelName = "gaussian"
     loss: UnlabeledLoss = "shg"
     ramp_s: RampS = 0.0
-    step: Step = "decreasing"
+    step: StepSize = "decreasing"
     first_move: FirstMove = 10.0
     anneal: Anneal = False
     balance: Balance = False
@@ -123,89 +112,5 @@ class FRS3VM(StochasticS3VM):
     model_: DSGModel = fitted("Seed and coefficients of its one block.")
     n_iter_: int = fitted("Iterations made.")
 
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
-    ) -> Cost:
-        """Return what the features of batches and labelled rows take; see the base class."""
-        features = self._features_for(n_labeled + n_unlabeled)
-        assert isinstance(features, FourierFeatures | StructuredFeatures)
-        m, b, T = features.n_frequencies, int(self.batch_size), self._iterations(n_unlabeled)
-        rows = 4 * n_inputs * (n_labeled + sizes.rows_at_once(n_inputs, n_models))
-        held = 8 * m * (n_labeled + b)
-        # values and gradients: the features of all rows of an iteration times the models, twice
-        products = T * (b + n_labeled) * m * 8 * n_models
-        cost = Cost(
-            flops=T * b * features.row_flops(n_inputs) + products,
-            memory=rows + held + 4 * m * n_inputs + 3 * 8 * m * n_models,
-            flops_per_row=features.row_flops(n_inputs) + 4.0 * m,
-            shared_per_row=features.row_flops(n_inputs),
-        )
-        return self._with_balance(cost, n_models, features.width, n_unlabeled)
-
-    def _train(self, problem: Problem) -> list[DSGModel]:
-        with single_blas_thread(), np.errstate(all="ignore"):
-            return [_descend(problem)]
-
-
-def _descend(problem: Problem) -> DSGModel:
-    """Make the iterations of a problem with the features of block 0 alone.
-
-    The coefficients are those of features without their factor ``sqrt(1/m)``.
-    """
-    p, features = problem, problem.features
-    assert isinstance(features, FourierFeatures | StructuredFeatures)
-    W: Any = features.draw(0, p.n_inputs)
-    coefficients = np.zeros((features.width, p.n_models), np.float32)
-    labeled = features.cos_sin(features.read(p.tables[0], slice(None)), W)
-    length = max(1, sizes.rows_at_once(p.n_inputs, p.n_models) // p.batch_size)
-    for first in range(0, p.n_iterations, length):
-        count = min(length, p.n_iterations - first)
-        positive, negative, unlabeled = (_draws(p, s, first, count) for s in range(3))
-        X = features.read(p.tables[1], unlabeled.ravel()).reshape(*unlabeled.shape, p.n_inputs)
-        for k in range(count):
-            rows = [positive[k], negative[k]]
-            t = first + k + 1
-            objective = objective_at(p.objective, t)
-            Phi_u = features.cos_sin(X[k], W)
-            gradient = _gradient(objective, labeled, rows, Phi_u, coefficients)
-            eta, decay = p.step(t)
-            coefficients *= decay.astype(np.float32)
-            coefficients -= gradient * (eta / features.n_frequencies).astype(np.float32)
-        report((first + count) / p.n_iterations)
-    return DSGModel(p.features, coefficients[None], p.n_inputs)
-
-
-def _draws(problem: Problem, source: int, first: int, count: int) -> NDArray[np.int64]:
-    """Return the rows of some iterations, as the engine draws them, shape (count, batch_size)."""
-    p, drawn = problem, problem.sources[source]
-    n_rows = p.tables[drawn.table].shape[0]
-    return drawn.draw(source, n_rows, p.features.seed, first, count, p.batch_size)[:, 0]
-
-
-def _gradient(
-    objective: Objective,
-    labeled: Array,
-    rows: list[NDArray[np.int64]],
-    unlabeled: Array,
-    coefficients: Array,
-) -> Array:
-    """Return the derivative of a batch's loss by the coefficients.
-
-    Parameters
-    ----------
-    objective : Objective
-    labeled : ndarray of shape (n_labeled, 2m)
-        Features of all labelled rows: few, and drawn again and again.
-    rows : list of two arrays of shape (batch_size,)
-        Those that are drawn of the positive and of the negative ones.
-    unlabeled : ndarray of shape (batch_size, 2m)
-        Features of the unlabelled rows that are drawn.
-    coefficients : ndarray of shape (2m, G)
-    """
-    F = labeled @ coefficients
-    values = [F[drawn] for drawn in rows]
-    *c_labeled, c_u = objective.coefficients([*values, unlabeled @ coefficients])
-    C = np.zeros_like(F)
-    for drawn, c in zip(rows, c_labeled, strict=True):
-        np.add.at(C, drawn, c)
-    return labeled.T @ C + unlabeled.T @ c_u
+    def _trainer(self, n_labeled: int, n_unlabeled: int) -> FixedFeatures:
+        return FixedFeatures(*self._steps_on(n_labeled, n_unlabeled))

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.kernels import kernel_named
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, Tolerance, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.functions import FunctionEstimator
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
-from dsgkit.solvers.s3vm.supervised import (
-    CACHE_MIB,
-    Array,
-    libsvm_kernel,
-    libsvm_rows,
-    svm_cost,
-)
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import FitError
+from dsgkit.trainers.kernel_machines import KernelMachine
+from dsgkit.trainers.libsvm import LibSVM, svm_cost
+from dsgkit.trainers.training import Array
 
 FOLDS = 5
 """Parts of the labelled rows that probabilities are fitted on, if every class has as many rows."""
@@ -33,7 +29,7 @@ _USUAL_ROUNDS = 5
 """Rounds on all rows that costs count with: most rows get their label in the first few."""
 
 
-class SelfTraining(WithSigma, SemiSupervisedClassifier):
+class SelfTraining(FunctionEstimator, WithSigma, SemiSupervisedClassifier):
     """Support vector machine that is trained again with its own surest predictions as labels.
 
     An SVM of the labelled rows, with probabilities by Platt's sigmoid on held-out parts, labels the
@@ -97,7 +93,6 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
         from sklearn.calibration import CalibratedClassifierCV
         from sklearn.semi_supervised import SelfTrainingClassifier
-        from sklearn.svm import SVC
 
         n_labeled, n_inputs = X.shape
         self._check_memory(self.cost(n_inputs, n_labeled=n_labeled, n_unlabeled=len(X_unlabeled)))
@@ -105,29 +100,21 @@ class SelfTraining(WithSigma, SemiSupervisedClassifier):
         smaller = min(int(positive.sum()), int((~positive).sum()))
         if smaller < 2:
             raise FitError("probabilities need two labelled rows of either class")
-        svm = SVC(
-            C=self.C / n_labeled,
-            **libsvm_kernel(self.kernel, self._sigma),
-            tol=self.tol,
-            cache_size=CACHE_MIB,
-        )
+        libsvm = LibSVM(self.kernel, self._sigma, self.tol)
+        svm = libsvm.untrained(self.C / n_labeled)
         calibrated = CalibratedClassifierCV(svm, cv=min(FOLDS, smaller), ensemble=False)
         model = SelfTrainingClassifier(calibrated, threshold=self.threshold, max_iter=self.max_iter)
         rows = np.concatenate([X[:], X_unlabeled[:]]).astype(np.float64, copy=False)
         labels = np.append(positive.astype(int), np.full(len(X_unlabeled), -1))
-        model.fit(libsvm_rows(rows, self.kernel, self._sigma), labels)
+        model.fit(libsvm.rows(rows), labels)
         (calibrated,) = model.estimator_.calibrated_classifiers_
-        self._keep(calibrated, rows[model.transduction_ != -1])
+        self._keep(_with_sigmoid(libsvm, calibrated, rows[model.transduction_ != -1]))
         self.n_iter_ = int(model.n_iter_)
         self.n_taken_ = int((model.transduction_[n_labeled:] != -1).sum())
 
-    def _keep(self, calibrated: Any, rows: Array) -> None:
-        """Keep the machine and its sigmoid ``1 / (1 + exp(a f + b))`` as one expansion at rows."""
-        (sigmoid,), svm = calibrated.calibrators, calibrated.estimator
-        self.centers_ = rows[svm.support_]
-        self.coef_ = -sigmoid.a_ * svm.dual_coef_[0]
-        self.intercept_ = float(-sigmoid.a_ * svm.intercept_[0] - sigmoid.b_)
 
-    def _values(self, X: Any) -> Array:
-        expansion = kernel_named(self.kernel).expansion
-        return expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
+def _with_sigmoid(libsvm: LibSVM, calibrated: Any, rows: Array) -> KernelMachine:
+    """Return a machine and its sigmoid ``1 / (1 + exp(a f + b))`` as one expansion at rows."""
+    (sigmoid,), svm = calibrated.calibrators, calibrated.estimator
+    machine = libsvm.machine(svm, rows, -sigmoid.a_)
+    return replace(machine, intercept=float(-sigmoid.a_ * svm.intercept_[0] - sigmoid.b_))

@@ -8,29 +8,19 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import Doc
 
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaps import without_gaps
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
+from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, RandomState, Sigma, Tolerance
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.functions import FunctionEstimator
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Smoother, Unsaid
 from dsgkit.solvers.sigma import WithSigma
-
-CACHE_MIB = 500
-"""MiB of kernel values that LIBSVM keeps at most."""
-
-_STEPS_PER_ROW = 3.0
-"""Steps of sequential minimal optimisation; 0.5 for a small C, 10 and more for a large one."""
-
-_STEP_FLOPS = 100.0
-"""Operations of a step for each row."""
+from dsgkit.trainers.libsvm import LibSVM, svm_cost
 
 
-class SupervisedSVM(WithSigma, LabeledEstimator):
+class SupervisedSVM(FunctionEstimator, WithSigma, LabeledEstimator):
     """Support vector machine of the labelled rows: what unlabelled rows have to be better than.
 
     Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of
@@ -84,25 +74,9 @@ class SupervisedSVM(WithSigma, LabeledEstimator):
         return svm_cost(n_labeled, n_inputs, n_models)
 
     def _fit(self, X: Any, t: Array) -> None:
-        from sklearn.svm import SVC
-
-        n, n_inputs = X.shape
-        self._check_memory(svm_cost(n, n_inputs))
-        svm = SVC(
-            C=self.C / n,
-            **libsvm_kernel(self.kernel, self._sigma),
-            class_weight=self.class_weight,
-            tol=self.tol,
-            cache_size=CACHE_MIB,
-        )
-        rows = np.asarray(X[:], np.float64)
-        svm.fit(libsvm_rows(rows, self.kernel, self._sigma), t)
-        self.centers_, self.coef_ = rows[svm.support_], svm.dual_coef_[0]
-        self.intercept_ = float(svm.intercept_[0])
-
-    def _values(self, X: Any) -> Array:
-        expansion = kernel_named(self.kernel).expansion
-        return expansion(X, self.centers_, self.coef_, self._sigma) + self.intercept_
+        self._check_memory(svm_cost(*X.shape))
+        svm = LibSVM(self.kernel, self._sigma, self.tol)
+        self._keep(svm.fit(X, t, self.C, self.class_weight))
 
 
 class AllLabelsSVM(SupervisedSVM):
@@ -178,27 +152,3 @@ class AllLabelsSVM(SupervisedSVM):
     ) -> Cost:
         """Return what a fit on the rows that are drawn takes; see the base class."""
         return svm_cost(min(self.most_rows, n_labeled + n_unlabeled), n_inputs, n_models)
-
-
-def libsvm_kernel(kernel: str, sigma: float) -> dict[str, Any]:
-    """Return a kernel as `SVC` takes it.
-
-    Its linear one lacks our constant 1, which the offset makes up for: coefficients add up to 0.
-    """
-    return {"kernel": "linear"} if kernel == "linear" else {"kernel": "rbf", "gamma": sigma}
-
-
-def libsvm_rows(rows: Array, kernel: str, sigma: float) -> Array:
-    """Return rows whose kernel values LIBSVM computes rightly."""
-    return rows if kernel == "linear" else without_gaps(rows, sigma)
-
-
-def svm_cost(n: int, n_inputs: int, n_models: int = 1) -> Cost:
-    """Return what support vector machines of ``n`` rows take."""
-    steps = _STEPS_PER_ROW * _STEP_FLOPS
-    rows = 8 * n * (3 * n_inputs + 20)
-    return Cost(
-        flops=n_models * n**2 * (ENTRY_FLOPS + 6.0 * n_inputs + steps),
-        memory=max(min(4 * n**2, CACHE_MIB * 2**20) + rows, expansion_memory(n, n_inputs)),
-        flops_per_row=expansion_flops(n, n_inputs),
-    )

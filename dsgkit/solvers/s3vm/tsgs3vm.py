@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from typing_extensions import Doc
 
-from dsgkit.engine import DSGModel, Problem, TableSize, train_in_passes, training_cost
-from dsgkit.numerics.costs import Cost, Pace
+from dsgkit.numerics.costs import Pace
+from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
@@ -23,17 +23,13 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT
-from dsgkit.solvers.s3vm.stochastic import (
-    Anneal,
-    Balance,
-    FirstMove,
-    Step,
-    StochasticS3VM,
-    UnlabeledLoss,
-)
+from dsgkit.solvers.s3vm.base import S3VM
+from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
+from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
+from dsgkit.trainers.blocks import Streaming
 
 
-class TSGS3VM(StochasticS3VM):
+class TSGS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
     """Semi-supervised SVM by triply stochastic functional gradients.
 
     Follows the gradients of (Eq. 1 of [1]_)
@@ -91,7 +87,7 @@ class TSGS3VM(StochasticS3VM):
     kernel: KernelName = "gaussian"
     loss: UnlabeledLoss = "shg"
     ramp_s: RampS = 0.0
-    step: Step = "decreasing"
+    step: StepSize = "decreasing"
     first_move: FirstMove = 10.0
     anneal: Anneal = False
     balance: Balance = False
@@ -121,24 +117,5 @@ class TSGS3VM(StochasticS3VM):
 
     n_iter_: int = fitted("Iterations made.")
 
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
-    ) -> Cost:
-        """Return what the engine takes for one or several models; see the base class."""
-        features = self._features_for(n_labeled + n_unlabeled)
-        n_iterations, remembered = self._iterations(n_unlabeled), self._remembered()
-        cost = training_cost(
-            features,
-            n_inputs,
-            [TableSize(n_labeled, in_pools=True, n_sources=2), TableSize(n_unlabeled)],
-            batch_size=int(self.batch_size),
-            n_iterations=n_iterations,
-            n_models=n_models,
-            remembered=remembered,
-            result="models",
-        )
-        n_blocks = n_iterations if remembered is None else min(n_iterations, remembered)
-        return self._with_balance(cost, n_models, n_blocks * features.width, n_unlabeled)
-
-    def _train(self, problem: Problem) -> list[DSGModel]:
-        return train_in_passes(problem)
+    def _trainer(self, n_labeled: int, n_unlabeled: int) -> Streaming:
+        return Streaming(*self._steps_on(n_labeled, n_unlabeled))

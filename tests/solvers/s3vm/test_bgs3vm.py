@@ -10,9 +10,9 @@ from sklearn.svm import LinearSVC
 
 from dsgkit.data.rows import Rows
 from dsgkit.random.draws import draw_in_passes
-from dsgkit.solvers.s3vm import bgs3vm
 from dsgkit.solvers.s3vm.bgs3vm import BGS3VM
-from dsgkit.text.errors import DataError, MemoryLimitError
+from dsgkit.text.errors import MemoryLimitError
+from dsgkit.trainers import budgeted_descent
 from tests.solvers.brute_force import kernel, problem
 
 far_apart = pytest.mark.filterwarnings("ignore:sigma=.* makes nearly all kernel values 0")
@@ -77,7 +77,7 @@ CASES = [
 @pytest.mark.parametrize(("n_labeled", "n_unlabeled", "params"), CASES)
 @pytest.mark.parametrize("panel", [1, 7, 128])
 def test_it_is_the_descent_row_by_row(n_labeled, n_unlabeled, params, panel, monkeypatch):
-    monkeypatch.setattr(bgs3vm, "MAX_PANEL_STEPS", panel)
+    monkeypatch.setattr(budgeted_descent, "MAX_PANEL_STEPS", panel)
     X, y, U = problem(n_labeled, n_unlabeled)
     model = BGS3VM(**params).fit(X, y, U)
     expected = np.concatenate(descend(model, X, y, U))
@@ -132,13 +132,6 @@ def test_budgets_are_kept_and_used(labeled, share, most):
     assert len({tuple(c) for c in model.centers_} & rows) == sum(most)
     labeled_rows = {tuple(row) for row in X.astype(np.float64)}
     assert {tuple(c) for c in model.centers_[: most[0]]} <= labeled_rows
-
-
-def test_the_weight_of_the_unlabelled_rows_is_by_default_the_papers():
-    X, y, U = problem(16, 64)
-    given = BGS3VM(8.0, C_star=2.0).fit(X, y, U)
-    np.testing.assert_array_equal(BGS3VM(8.0).fit(X, y, U).coef_, given.coef_)
-    assert not np.array_equal(BGS3VM(8.0, C_star=3.0).fit(X, y, U).coef_, given.coef_)
 
 
 def test_without_unlabelled_loss_it_is_a_supervised_machine():
@@ -200,28 +193,3 @@ def test_memory_is_that_of_the_budgets_not_of_all_pairs():
     endless = Rows(np.broadcast_to(X[:1], (10**9, 3)))
     with pytest.raises(MemoryLimitError):
         BGS3VM().fit(X, y, endless)
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"C": 0}, "C must be a number > 0, got 0"),
-        ({"sigma": np.inf}, "sigma must be a number > 0 or 'scale'"),
-        ({"C_star": -1}, "C_star must be a number >= 0 or null"),
-        ({"labeled_budget": 0}, "labeled_budget must be a whole number >= 1, got 0"),
-        ({"unlabeled_budget": 1.5}, "unlabeled_budget must be a number between 0 and 1, got 1.5"),
-        ({"random_state": -1}, "random_state must be a whole number between 0 and"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(params, text):
-    X, y, U = problem()
-    with pytest.raises(DataError, match=text):
-        BGS3VM(**params).fit(X, y, U)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_features_that_are_no_numbers_are_refused(bad):
-    X, y, U = problem(16, 300)
-    U[250, 1] = bad
-    with pytest.raises(DataError, match="NaN or infinite"):
-        BGS3VM().fit(X, y, U)

@@ -15,10 +15,10 @@ from sklearn.svm import LinearSVC
 
 from dsgkit.data.rows import Rows
 from dsgkit.solvers.base import SemiSupervisedClassifier
-from dsgkit.solvers.s3vm import bls3vm, concave_convex
 from dsgkit.solvers.s3vm.bls3vm import BLS3VM
 from dsgkit.system.progress import listening
 from dsgkit.text.errors import DataError, DivergedError, FitError, MemoryLimitError
+from dsgkit.trainers import concave_convex
 from tests.solvers.brute_force import kernel, problem
 
 ORACLES = Path(__file__).parents[2] / "oracles"
@@ -119,10 +119,10 @@ def test_the_end_is_a_stationary_point_of_the_objective(ramp_s):
     assert model.n_iter_ > 0
     best = objective(model, X, y, U, C_star)
     rng = np.random.default_rng(0)
-    coef = model.coef_
+    coef = model.coef_.copy()
     for size in (1e-3, 1e-4):
         for _ in range(50):
-            model.coef_ = coef + size * rng.normal(size=len(coef)) / len(coef) ** 0.5
+            model.coef_[:] = coef + size * rng.normal(size=len(coef)) / len(coef) ** 0.5
             assert objective(model, X, y, U, C_star) > best - 1e-6 * size
 
 
@@ -189,9 +189,9 @@ def test_rows_without_a_coefficient_are_no_centres():
 def test_many_points_equal_fit_by_fit(monkeypatch):
     X, y, U = problem()
     made = []
-    kernel_columns = bls3vm.kernel_columns
+    kernel_columns = concave_convex.kernel_columns
     monkeypatch.setattr(
-        bls3vm, "kernel_columns", lambda *a: made.append(a[2]) or kernel_columns(*a)
+        concave_convex, "kernel_columns", lambda *a: made.append(a[2]) or kernel_columns(*a)
     )
     points = [
         {"C": C, "sigma": sigma, "C_star": C_star}
@@ -301,29 +301,6 @@ def test_a_fit_above_the_limit_is_refused_before_it_allocates():
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"C": 0}, "C must be a number > 0, got 0"),
-        ({"C": np.inf}, "C must"),
-        ({"sigma": -1.0}, "sigma must be a number > 0 or 'scale', got -1.0"),
-        ({"C_star": -1.0}, "C_star must be a number >= 0 or null, got -1.0"),
-        ({"ramp_s": 0.1}, "ramp_s must be a number > -1 and <= 0, got 0.1"),
-        ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),
-        ({"ramp_s": np.nan}, "ramp_s must"),
-        ({"balance": "yes"}, "balance must be true or false, got 'yes'"),
-        ({"max_iter": 0}, "max_iter must be a whole number >= 1, got 0"),
-        ({"tol": 0.0}, "tol must be a number > 0, got 0.0"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(params, text):
-    X, y, U = problem()
-    with pytest.raises(DataError, match=text):
-        BLS3VM(**params).fit(X, y, U)
-    with pytest.raises(DataError, match=text):
-        BLS3VM().fit_points([params], X=X, y=y, X_unlabeled=U)
 
 
 def test_rows_that_do_not_fit_together_are_refused():

@@ -15,8 +15,9 @@ from sklearn.svm import SVC
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import parameters
 from dsgkit.solvers.s3vm.base import S3VM
-from dsgkit.text.errors import DataError
+from dsgkit.text.errors import DataError, MemoryLimitError
 from tests.solvers.brute_force import folds_of, problem
+from tests.solvers.test_conventions import others
 
 QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8, "n_blocks": 2}
 LOADED = {name: info.load() for name, info in SOLVERS.items() if ".s3vm." in info.import_path}
@@ -77,26 +78,45 @@ def test_what_models_of_one_pass_may_differ_in(name, per_model):
     assert SOLVERS[name].tasks == ("semi_supervised_svm",)
 
 
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"C": 0}, "C must be a number > 0, got 0"),
-        ({"sigma": np.nan}, "sigma must be a number > 0 or 'scale', got nan"),
-        ({"C_star": -1e-9}, "C_star must be a number >= 0 or null, got -1e-09"),
-        ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),
-        ({"max_memory": 0}, "max_memory must be a number > 0 or null, got 0"),
-        ({"random_state": -1}, "random_state must be a whole number between 0 and"),
-        ({"unlabeled_label": None}, "unlabeled_label must be a number or text, got null"),
-    ],
-)
-def test_no_class_takes_what_another_refuses(quick, params, text):
+REFUSED = [
+    ({"C": 0}, "C must be a number > 0, got 0"),
+    ({"C": np.inf}, "C must"),
+    ({"sigma": np.nan}, "sigma must be a number > 0 or 'scale', got nan"),
+    ({"C_star": -1e-9}, "C_star must be a number >= 0 or null, got -1e-09"),
+    ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),
+    ({"ramp_s": 0.5}, "ramp_s must be a number > -1 and <= 0, got 0.5"),
+    ({"loss": "hinge"}, "loss must be 'shg' or 'sshg' or 'ramp' or 'da', got 'hinge'"),
+    ({"loss": ["shg"]}, r"loss must be 'shg' or 'sshg' or 'ramp' or 'da', got \['shg'\]"),
+    ({"step": 0}, "step must be a number > 0 and <= 1 or 'decreasing', got 0"),
+    ({"step": 1.5}, "step must be a number > 0 and <= 1 or 'decreasing', got 1.5"),
+    ({"n_features": 0}, "n_features must be a whole number >= 1.*, got 0"),
+    ({"n_iterations": 0}, "n_iterations must be a whole number >= 1 or 'one_pass' or null, got 0"),
+    ({"n_passes": 0}, "n_passes must be a whole number >= 1, got 0"),
+    ({"batch_size": None}, "batch_size must be a whole number >= 1, got null"),
+    ({"labeled_budget": 0}, "labeled_budget must be a whole number >= 1, got 0"),
+    ({"unlabeled_budget": 1.5}, "unlabeled_budget must be a number between 0 and 1, got 1.5"),
+    ({"balance": "yes"}, "balance must be true or false, got 'yes'"),
+    ({"max_iter": 0}, "max_iter must be a whole number >= 1, got 0"),
+    ({"tol": 0.0}, "tol must be a number > 0, got 0.0"),
+    ({"positive_share": 1}, "positive_share must be a number strictly between 0 and 1 or null"),
+    ({"pairs_per_switch": 0}, "pairs_per_switch must be a whole number >= 1 or null, got 0"),
+    ({"max_memory": 0}, "max_memory must be a number > 0 or null, got 0"),
+    ({"random_state": -1}, "random_state must be a whole number between 0 and"),
+    ({"unlabeled_label": None}, "unlabeled_label must be a number or text, got null"),
+]
+
+
+@pytest.mark.parametrize(("params", "text"), REFUSED)
+def test_no_class_takes_what_another_refuses(params, text):
     X, y, U = problem()
-    if not set(params) <= set(quick.get_params()):
-        pytest.skip("has no such parameter")
-    with pytest.raises(DataError, match=text):
-        clone(quick).set_params(**params).fit(X, y, U)
-    with pytest.raises(DataError, match=text):
-        quick.fit_points([params], X=X, y=y, X_unlabeled=U)
+    owners = [kind for kind in CLASSES.values() if set(params) <= set(kind().get_params())]
+    assert owners
+    for kind in owners:
+        with pytest.raises(DataError, match=text) as caught:
+            kind(**params).fit(X, y, U)
+        assert "\n" not in str(caught.value)
+        with pytest.raises(DataError, match=text):
+            kind().fit_points([params], X=X, y=y, X_unlabeled=U)
 
 
 def test_unlabelled_rows_of_weight_0_do_not_count(quick):
@@ -110,7 +130,9 @@ def test_unlabelled_rows_of_weight_0_do_not_count(quick):
 
 
 def test_the_ratio_of_the_weights_is_another_way_to_say_the_same(quick):
-    X, y, U = problem()
+    X, y, U = problem(n_labeled=16, n_unlabeled=64)
+    papers = clone(quick).set_params(C_star=2.5).fit(X, y, U).decision_function(U)
+    np.testing.assert_array_equal(quick.fit(X, y, U).decision_function(U), papers)
     by_weight = clone(quick).set_params(C_star=5.0).fit(X, y, U).decision_function(U)
     by_ratio = clone(quick).set_params(C_star_ratio=0.5).fit(X, y, U).decision_function(U)
     np.testing.assert_array_equal(by_ratio, by_weight)
@@ -161,6 +183,35 @@ def test_out_of_fold_values_are_those_of_fits_without_the_fold(quick):
             expected = model.decision_function(X[held_out])
             atol = 1e-4 * np.abs(values).max()
             np.testing.assert_allclose(values[held_out], expected, atol=atol)
+
+
+def test_settings_of_any_parameter_are_the_separate_fits(quick):
+    X, y, U = problem()
+    points = [{"C": 1.0}, {"C": 5.0, "sigma": 2.0}]
+    points += [{name: value} for name, value in others(type(quick)).items()]
+    together = quick.fit_points(points, X=X, y=y, X_unlabeled=U).decision_function(U)
+    for values, point in zip(together.T, points, strict=True):
+        expected = clone(quick).set_params(**point).fit(X, y, U).decision_function(U)
+        np.testing.assert_allclose(values, expected, atol=1e-4 * np.abs(expected).max())
+
+
+def test_more_than_the_memory_is_refused(quick):
+    X, y, U = problem()
+    if "max_memory" not in quick.get_params():
+        pytest.skip("has no limit of its own")
+    quick.set_params(max_memory=1e-6)
+    with pytest.raises(MemoryLimitError, match="limit 1e-06 GiB"):
+        quick.fit(X, y, U)
+    with pytest.raises(MemoryLimitError):
+        quick.fit_points([{}], X=X, y=y, X_unlabeled=U)
+
+
+@pytest.mark.parametrize("n_unlabeled", [30, 1000])  # kept, and streamed
+def test_unlabelled_values_that_are_no_numbers_are_named_in_training(quick, n_unlabeled):
+    X, y, U = problem(n_unlabeled=n_unlabeled)
+    U[n_unlabeled // 2 :, 1] = np.nan
+    with pytest.raises(DataError, match="NaN or infinite"):
+        quick.fit_points([{"C": 1.0}, {"C": 2.0}], X=X, y=y, X_unlabeled=U)
 
 
 def test_many_points_can_be_evaluated_on_rows_of_any_kind(quick):

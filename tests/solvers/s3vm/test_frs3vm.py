@@ -11,9 +11,9 @@ from dsgkit.engine import sizes
 from dsgkit.features import FourierFeatures
 from dsgkit.features.tiles import cos_sin
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
-from dsgkit.solvers.s3vm.frs3vm import _gradient
-from dsgkit.solvers.s3vm.stochastic import _problem
-from dsgkit.text.errors import DataError, DsgWarning
+from dsgkit.solvers.minimise import Given, training_of
+from dsgkit.text.errors import DsgWarning
+from dsgkit.trainers.fixed_features import _gradient
 from tests.engine import reference
 from tests.solvers.brute_force import problem
 
@@ -67,7 +67,9 @@ def test_it_equals_a_loop_over_rows(loss, step):
 @pytest.mark.parametrize("loss", EVERY_LOSS)
 def test_the_gradient_is_that_of_the_batch_loss_by_central_differences(loss):
     X, y, U = problem()
-    p = _problem([small(loss=loss[0], ramp_s=loss[1])], X, y > 0, U)
+    model = small(loss=loss[0], ramp_s=loss[1])
+    given = Given(X, np.where(y > 0, 0, 1), U, n_sources=2)
+    p = model._trainer(len(X), len(U)).problem(training_of([model], given))
     W = p.features.half_turns(0, 1, 3)[0]
     Phi, Phi_u = cos_sin(X, W), cos_sin(U[:8], W)
     rng = np.random.default_rng(0)
@@ -105,13 +107,6 @@ def test_chunks_of_draws_do_not_change_the_model(monkeypatch):
     np.testing.assert_array_equal(small().fit(X, y, U).decision_function(U), expected)
 
 
-def test_many_points_are_the_separate_fits():
-    X, y, U = problem()
-    together = small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U)
-    for values, point in zip(together.T, POINTS, strict=True):
-        assert close(values, small(**point).fit(X, y, U).decision_function(U))
-
-
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8)])
 def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
@@ -139,12 +134,3 @@ def test_with_decreasing_steps_annealed_and_balanced_it_equals_a_plain_loop():
         alphas = reference.tsgs3vm(X, y, U, **{**SETTING, "step": step}, **size, **change)
         expected = reference.predict(U, alphas, 3, 10, SETTING["sigma"])
     assert close(fitted.decision_function(U), expected - expected.mean() + y.mean())
-
-
-def test_values_and_parameters_that_cannot_be_used_are_named():
-    X, y, U = problem()
-    with pytest.raises(DataError, match="n_passes must be a whole number >= 1, got 0"):
-        small(n_passes=0).fit(X, y, U)
-    U[3, 1] = np.nan
-    with pytest.raises(DataError, match="NaN or infinite"):
-        small().fit(X, y, U)

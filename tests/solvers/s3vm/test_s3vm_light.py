@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from dsgkit.data.rows import Rows
-from dsgkit.solvers.s3vm import s3vm_light
-from dsgkit.solvers.s3vm.s3vm_light import LIBSVM_CACHE, S3VMLight
-from dsgkit.text.errors import DataError, MemoryLimitError
+from dsgkit.solvers.s3vm.s3vm_light import S3VMLight
+from dsgkit.text.errors import DataError
+from dsgkit.trainers.label_switching import LIBSVM_CACHE, LabelSearch
 from tests.solvers.brute_force import kernel, problem
 
 ORACLES = Path(__file__).parents[2] / "oracles"
@@ -149,9 +148,7 @@ def test_pairs_switched_together_save_trainings():
 
 def test_wrong_pairs_are_the_outermost_first():
     y = np.array([1.0, -1.0])
-    search = s3vm_light._LabelSwitching(
-        np.eye(8), y, C=2.0, C_star=2.0, positive_share=None, most_pairs=None
-    )
+    search = LabelSearch(np.eye(8), y, C=2.0, C_star=2.0, positive_share=None, most_pairs=None)
     search.labels[2:] = [1, 1, 1, -1, -1, -1]
     values = np.array([0, 0, 0.1, -0.9, 0.3, 0.2, 0.8, -0.5])
     positive, negative = search._wrong_pairs(values)
@@ -196,29 +193,6 @@ def test_predicted_memory_is_what_is_allocated():
         peak, rel=0.2
     )
     assert S3VMLight().cost(5, n_labeled=10**6, n_unlabeled=0).memory > 8 * 10**12 + LIBSVM_CACHE
-
-
-def test_a_fit_above_the_limit_is_refused():
-    X, y, _ = problem()
-    endless = Rows(np.broadcast_to(X[:1], (10**6, 3)))
-    with pytest.raises(MemoryLimitError, match=r"limit 1\.0 GiB"):
-        S3VMLight(max_memory=1.0).fit(X, y, endless)
-
-
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"C": 0}, "C must be a number > 0, got 0"),
-        ({"sigma": -1}, "sigma must be a number > 0"),
-        ({"C_star": -1.0}, "C_star must be a number >= 0 or null"),
-        ({"positive_share": 1}, "positive_share must be a number strictly between 0 and 1 or null"),
-        ({"pairs_per_switch": 0}, "pairs_per_switch must be a whole number >= 1 or null, got 0"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(params, text):
-    X, y, U = problem()
-    with pytest.raises(DataError, match=text):
-        S3VMLight(**params).fit(X, y, U)
 
 
 def test_a_failed_fit_leaves_the_model_before_it():

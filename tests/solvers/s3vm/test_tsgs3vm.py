@@ -16,8 +16,8 @@ from dsgkit.engine import sizes, training
 from dsgkit.features import tiles
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES
 from dsgkit.solvers.parameters import parameters
-from dsgkit.solvers.s3vm import balance
-from dsgkit.text.errors import DataError, DivergedError, DsgWarning, MemoryLimitError
+from dsgkit.text.errors import DivergedError, DsgWarning, MemoryLimitError
+from dsgkit.trainers import balance
 from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem
 
@@ -166,12 +166,6 @@ def test_a_block_is_remembered_until_the_rest_is_all_but_the_stated_share():
         assert (1 - step) ** kept <= sizes.MAX_FORGOTTEN_SHARE < (1 - step) ** (kept - 1)
 
 
-def test_c_unlabeled_is_by_default_that_of_the_paper():
-    X, y, U = problem(n_labeled=16, n_unlabeled=64)
-    f = small(C=8.0, C_star=None).fit(X, y, U).decision_function(U)
-    np.testing.assert_array_equal(f, small(C=8.0, C_star=2.0).fit(X, y, U).decision_function(U))
-
-
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8), (300, 18)])
 def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
@@ -267,73 +261,19 @@ def test_a_saved_model_is_the_same_model(tmp_path):
     np.testing.assert_array_equal(loaded[:, 0].astype(np.float64), fitted.decision_function(U))
 
 
-@pytest.mark.parametrize(
-    ("params", "text"),
-    [
-        ({"C": 0}, "C must be a number > 0, got 0"),
-        ({"C_star": -1}, "C_star must be a number >= 0 or null, got -1"),
-        ({"step": 0}, "step must be a number > 0 and <= 1 or 'decreasing', got 0"),
-        ({"step": 1.5}, "step must be a number > 0 and <= 1 or 'decreasing', got 1.5"),
-        ({"loss": "hinge"}, "loss must be 'shg' or 'sshg' or 'ramp' or 'da', got 'hinge'"),
-        ({"loss": ["shg"]}, r"loss must be 'shg' or 'sshg' or 'ramp' or 'da', got \['shg'\]"),
-        ({"ramp_s": 0.5}, "ramp_s must be a number > -1 and <= 0, got 0.5"),
-        ({"ramp_s": -1}, "ramp_s must be a number > -1 and <= 0, got -1"),
-        ({"n_features": 0}, "n_features must be a whole number >= 1 or null, got 0"),
-        (
-            {"n_iterations": 0},
-            "n_iterations must be a whole number >= 1 or 'one_pass' or null, got 0",
-        ),
-        ({"batch_size": None}, "batch_size must be a whole number >= 1, got null"),
-        ({"max_memory": 0}, "max_memory must be a number > 0"),
-        ({"random_state": -1}, "random_state must be a whole number between 0 and"),
-    ],
-)
-def test_parameters_that_cannot_be_used_are_named(params, text):
-    X, y, U = problem()
-    with pytest.raises(DataError, match=text) as caught:
-        small(**params).fit(X, y, U)
-    assert "\n" not in str(caught.value)
-    with pytest.raises(DataError, match=text):
-        small(**{"max_memory": params.get("max_memory")}).fit_points(
-            [{}, params], X=X, y=y, X_unlabeled=U
-        )
-
-
 def test_the_losses_are_those_of_the_objective():
     assert parameters(TSGS3VM)["loss"].words == tuple(UNLABELED_LOSSES)
 
 
-def test_points_share_what_features_and_draws_depend_on():
-    X, y, U = problem()
-    with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
-        small().fit_points([{"sigma": 1.0}, {"sigma": 2.0}], X=X, y=y, X_unlabeled=U)
-
-
 def test_more_than_the_memory_is_refused_before_training(monkeypatch):
     X, y, U = problem()
-    monkeypatch.setattr("dsgkit.solvers.s3vm.tsgs3vm.train_in_passes", None)
+    monkeypatch.setattr("dsgkit.trainers.blocks.train_in_passes", None)
     needed = small().cost(3, n_labeled=len(X), n_unlabeled=len(U)).memory
     with pytest.raises(MemoryLimitError):
         small(max_memory=1e-6).fit(X, y, U)
     with pytest.raises(MemoryLimitError) as caught:
         small(max_memory=needed / 2**30).fit_points([{}] * 9, X=X, y=y, X_unlabeled=U)
     assert caught.value.needed > needed
-
-
-@pytest.mark.parametrize("n_unlabeled", [30, 3000])
-def test_unlabelled_values_that_are_no_numbers_are_named(n_unlabeled):
-    X, y, U = problem(n_unlabeled=n_unlabeled)
-    U[n_unlabeled // 2 :, 1] = np.nan
-    with pytest.raises(DataError, match="NaN or infinite"):
-        small().fit(X, y, U)
-    with pytest.raises(DataError, match="NaN or infinite"):
-        small().fit_points([{"C": 1.0}, {"C": 2.0}], X=X, y=y, X_unlabeled=U)
-
-
-def test_a_single_class_is_refused():
-    X, y, U = problem()
-    with pytest.raises(DataError, match="exactly two classes"):
-        small().fit(X, np.ones_like(y), U)
 
 
 def test_a_row_costs_in_prediction_what_it_costs_in_training():

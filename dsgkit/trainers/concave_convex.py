@@ -12,17 +12,36 @@ of slope 1 up to a kink and -1 beyond. With the weight w of an unlabelled row it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.kernels.columns import KernelColumns
-from dsgkit.solvers.s3vm.smo import Gains, QuadraticProgram
+from dsgkit.kernels.columns import (
+    MIN_COLUMNS,
+    KernelColumns,
+    columns_memory,
+    columns_within,
+    kernel_columns,
+)
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
+from dsgkit.objectives.margin import MarginRisk
 from dsgkit.system.progress import report
 from dsgkit.text.errors import DivergedError
+from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
+from dsgkit.trainers.smo import Gains, QuadraticProgram
+from dsgkit.trainers.training import Array, Sizes, Step, Training
 
-Array = NDArray[np.float64]
+WORKING_ARRAYS = 30
+"""Numbers per row that a fit holds in addition to points and columns."""
+
+_STEP_FLOPS = 350.0
+"""Operations that a step counts as for each row: its time goes into memory, not arithmetic."""
+
+_STEPS_PER_ROW = 1.5
+"""Steps of all convex problems together; 0.5 to 1 for a small C, 10 for a large ``C_star``."""
 
 MAX_STEPS_PER_ROW = 300
 """Steps for each row before a convex problem is given up.
@@ -31,6 +50,90 @@ A few are usual. Where hardly any function with the margins has the mean that is
 variables go as far as their weights let them: on w8a 90 for each row at ``C_star = 10^3``, ten
 times as many at 10^4.
 """
+
+
+@dataclass(frozen=True)
+class ConcaveConvex(MachineTrainer):
+    """The concave-convex procedure for the ramp loss; machines of a training share the kernel.
+
+    Attributes
+    ----------
+    balance : bool
+        Whether there are an offset and the constraint on the mean.
+    tol : float
+    max_iter : int
+        As `minimise` takes them.
+    memory_limit : int
+        Bytes: as many kernel columns are kept as fit, which changes nothing but the time.
+    """
+
+    balance: bool
+    tol: float
+    max_iter: int
+    memory_limit: int = field(compare=False)
+
+    def prepared(self, training: Training) -> KernelColumns:
+        """Return the kernel of all rows, with as many columns kept as memory allows."""
+        t = training
+        n_labeled, n_inputs = t.X.shape
+        n = n_labeled + len(t.X_unlabeled)
+        room = self.memory_limit - _beside_columns(n, n_inputs, len(t.risks))
+        points = np.empty((n_inputs, n))
+        points[:, :n_labeled] = t.X[:].T
+        points[:, n_labeled:] = t.X_unlabeled[:].T
+        mean_from = n_labeled if self.balance else None
+        capacity = columns_within(n, n_inputs, room)
+        return kernel_columns(points, self.kernel, self.sigma, capacity, mean_from)
+
+    def solve(
+        self, training: Training, risk: MarginRisk, step: Step | None, prepared: KernelColumns
+    ) -> KernelMachine:
+        """Return the machine of a risk."""
+        labels, columns = signs_of(training), prepared
+        n_labeled, n = len(labels), columns.anchor
+        n_unlabeled = n - n_labeled
+        objective = RampObjective(
+            labels,
+            weight=risk.C / n_labeled,
+            weight_unlabeled=risk.C_star / n_unlabeled,
+            ramp_s=risk.ramp_s,
+            mean=labels.mean() if self.balance else 0.0,
+        )
+        solution = minimise(objective, columns, self.tol, self.max_iter)
+        coef = solution.coef[:n].copy()
+        if self.balance:
+            coef[n_labeled:] += solution.coef[n] / n_unlabeled
+        used = coef != 0
+        found: dict[str, Any] = {
+            "objectives_": solution.objectives,
+            "converged_": solution.converged,
+            "n_iter_": len(solution.objectives) - 1,
+        }
+        return KernelMachine(
+            self.kernel,
+            self.sigma,
+            columns.points.T[used],
+            coef[used],
+            intercept=float(solution.offset),
+            found=found,
+        )
+
+    def models_cost(self, sizes: Sizes, n_models: int, risk: MarginRisk, step: Step | None) -> Cost:
+        """Return what a fit takes, as far as it can be foreseen.
+
+        Where the kernel matrix does not fit, the memory is the limit, as long as some columns do.
+        """
+        n, n_inputs = sizes.n_labeled + sizes.n_unlabeled, sizes.n_inputs
+        fewest, all_columns = (
+            _memory(n, n_inputs, columns, n_models) for columns in (MIN_COLUMNS, n)
+        )
+        steps = n_models * _STEPS_PER_ROW * _STEP_FLOPS
+        return Cost(
+            flops=n**2 * (ENTRY_FLOPS + 6.0 * n_inputs + steps),
+            memory=max(fewest, min(all_columns, self.memory_limit)),
+            flops_per_row=expansion_flops(n, n_inputs),
+            least_memory=fewest,
+        )
 
 
 @dataclass(frozen=True)
@@ -191,3 +294,18 @@ def _inside(coef: Array, gains: Gains) -> Array:
     inside = np.clip(coef, gains.lower, gains.upper)
     inside[-1] += (coef - inside).sum()
     return inside
+
+
+def _memory(n: int, n_inputs: int, capacity: int, n_models: int = 1) -> int:
+    """Return the bytes of a fit on ``n`` rows with some columns kept, or of predicting after it."""
+    fit = columns_memory(n, n_inputs, capacity) + _beside_columns(n, n_inputs, n_models)
+    return max(fit, n_models * _model_memory(n, n_inputs) + expansion_memory(n, n_inputs))
+
+
+def _beside_columns(n: int, n_inputs: int, n_models: int = 1) -> int:
+    return 8 * n * WORKING_ARRAYS + n_models * _model_memory(n, n_inputs)
+
+
+def _model_memory(n: int, n_inputs: int) -> int:
+    """Return the bytes of centres and coefficients."""
+    return 8 * n * (n_inputs + 1)

@@ -12,9 +12,9 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from dsgkit.kernels.columns import column, kernel_columns
-from dsgkit.solvers.s3vm import smo as _smo
-from dsgkit.solvers.s3vm.smo import Gains, QuadraticProgram
 from dsgkit.text.errors import FitError
+from dsgkit.trainers import smo as _smo
+from dsgkit.trainers.smo import Gains, QuadraticProgram
 from tests.solvers.brute_force import kernel
 
 TOL = 1e-3

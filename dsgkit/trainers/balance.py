@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine import DSGModel, sizes
+from dsgkit.numerics.costs import Cost
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.system.progress import part
 
@@ -21,19 +22,16 @@ _SOURCE = 2
 """Number of the source of unlabelled rows: the choice is the beginning of its first pass."""
 
 
-def n_rows_in_mean(n_unlabeled: int) -> int:
-    """Return how many of so many unlabelled rows a mean is taken over."""
-    return min(n_unlabeled, MAX_MEAN_ROWS)
+def with_intercepts_cost(cost: Cost, n_models: int, n_coefficients: int, n_unlabeled: int) -> Cost:
+    """Return the cost of training models of so many coefficients, and of their intercepts."""
+    row = cost.flops_per_row + 2.0 * n_coefficients * (n_models - 1)
+    return replace(cost, flops=cost.flops + min(n_unlabeled, MAX_MEAN_ROWS) * row)
 
 
 def with_intercepts(
-    models: Sequence[DSGModel],
-    X_unlabeled: Any,
-    mean: float,
-    balance: NDArray[np.bool_],
-    seed: int,
+    models: Sequence[DSGModel], X_unlabeled: Any, means: NDArray[np.float64], seed: int
 ) -> list[DSGModel]:
-    """Return models whose values at the unlabelled rows have a given mean.
+    """Return models whose values at the unlabelled rows have given means.
 
     Parameters
     ----------
@@ -41,9 +39,8 @@ def with_intercepts(
         Together one function for each of G settings.
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
         Of more than `MAX_MEAN_ROWS`, so many count.
-    mean : float
-    balance : ndarray of bool, shape (G,)
-        The functions that get an intercept; that of others is 0.
+    means : ndarray of shape (G,)
+        NaN for a function whose intercept stays 0.
     seed : int
         Of the choice of rows.
     """
@@ -53,12 +50,13 @@ def with_intercepts(
         rows = np.sort(draw_in_passes(seed, _SOURCE, 0, 1, MAX_MEAN_ROWS, n)[0])
     balanced, first = [], 0
     for number, model in enumerate(models):
-        chosen = balance[first : first + model.coefficients.shape[2]]
-        first += len(chosen)
+        own = means[first : first + model.coefficients.shape[2]]
+        first += len(own)
+        chosen = ~np.isnan(own)
         if chosen.any():
             share = part(number / len(models), (number + 1) / len(models))
             with share, np.errstate(all="ignore"):  # of models that diverged
-                offset = mean - _mean_values(model, X_unlabeled, rows)
+                offset = own - _mean_values(model, X_unlabeled, rows)
             model = replace(model, intercept=np.where(chosen, offset, 0).astype(np.float32))
         balanced.append(model)
     return balanced

@@ -1,0 +1,98 @@
+"""Risks of the semi-supervised support vector machines: what is minimised, model by model.
+
+Sources are the positive and the negative rows, and the unlabelled ones. The losses are those of
+`dsgkit.objectives.s3vm` and, rounded, of `dsgkit.objectives.majorised_s3vm`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+
+from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
+from dsgkit.objectives.risks import Counts, Risk
+from dsgkit.objectives.s3vm import S3VMObjective, Values
+
+
+@dataclass(frozen=True)
+class MarginRisk(Risk):
+    """``C mean_labelled hinge(y f) + C* mean_unlabelled u(f)``.
+
+    Attributes
+    ----------
+    C, C_star : float
+    full_from : float
+        Iteration or step from which C* is full; before it, C* grows. 0 is full from the start.
+    loss : str
+        The u, by its name in `dsgkit.objectives.s3vm.UNLABELED_LOSSES`.
+    ramp_s : float
+        Parameter s of the ramp.
+    balance : bool
+        Whether the mean of the values over the unlabelled rows is held at that of the labels.
+    """
+
+    C: float
+    C_star: float
+    full_from: float = 0.0
+    loss: str = field(default="shg", kw_only=True)
+    ramp_s: float = field(default=0.0, kw_only=True)
+    balance: bool = field(default=False, kw_only=True)
+
+    def value(self, values: Sequence[Values], counts: Counts) -> float:
+        """Return the risk of a function, by its values at the rows of each source."""
+        objective = self.on_tuples([self], counts[None])
+        objective.balance = np.zeros(1, bool)  # the values are those of a function that has it
+        return float(objective.batch_loss([f[:, None] for f in values])[0])
+
+    @classmethod
+    def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> S3VMObjective:
+        """Return the objective of batches of a row of each class and an unlabelled one."""
+        columns = [(risk.C, risk.C_star, risk.ramp_s, risk.full_from) for risk in risks]
+        C, C_star, ramp_s, full_from = np.array(columns, np.float64).T
+        return S3VMObjective(
+            C,
+            C_star,
+            counts[:, 0] / counts.sum(axis=1),
+            [risk.loss for risk in risks],
+            ramp_s,
+            full_from=full_from,
+            balance=np.array([risk.balance for risk in risks]),
+        )
+
+    def held_mean(self, counts: Counts) -> float:
+        """Return the mean of the labels, if it is held."""
+        return 2 * float(counts[0] / counts.sum()) - 1 if self.balance else math.nan
+
+
+@dataclass(frozen=True)
+class RoundedMarginRisk(Risk):
+    """``C mean_labelled hinge(y f) + C* mean_unlabelled hinge(|f|)``, the hinge rounded.
+
+    Attributes
+    ----------
+    C, C_star, full_from : float
+        As in `MarginRisk`.
+    """
+
+    C: float
+    C_star: float
+    full_from: float = 0.0
+
+    def value(self, values: Sequence[Values], counts: Counts) -> float:
+        """Return the risk of a function, by its values at the rows of each source."""
+        (loss,) = self.majorised([self]).batch_loss([f[:, None] for f in values])
+        return float(loss)
+
+    @classmethod
+    def majorised(cls, risks: Sequence[Self]) -> MajorisedS3VMObjective:
+        """Return the objective of batches of all labelled and some unlabelled rows."""
+        columns = [(risk.C, risk.C_star, risk.full_from) for risk in risks]
+        return MajorisedS3VMObjective(*np.array(columns, np.float64).T)
+
+    def singular(self) -> str:
+        """Return what a user is told of sweeps with a block that has no solution."""
+        return f"with C={self.C:g} a block is singular to rounding: lower C"

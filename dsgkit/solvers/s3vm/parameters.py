@@ -1,0 +1,91 @@
+"""Parameters that several S3VMs have, each stated once: type, range and description."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from typing_extensions import Doc
+
+from dsgkit.solvers.parameters import NOT_NEGATIVE, PER_MODEL, POSITIVE, Range, Smoother, Unsaid
+
+# Weights of machines that are trained one by one
+
+OwnHingeWeight = Annotated[
+    float,
+    POSITIVE,
+    Smoother("smaller"),
+    Doc(
+        "Weight of the mean hinge loss of the labelled rows. scikit-learn's `SVC` "
+        "weighs the sum: its C is ``C / n_l``."
+    ),
+]
+
+OwnCStar = Annotated[
+    float | None,
+    NOT_NEGATIVE,
+    Doc("Weight C* of the mean loss of the unlabelled rows; None is the paper's ``C n_l / n_u``."),
+]
+
+OwnCStarRatio = Annotated[
+    float | None,
+    NOT_NEGATIVE,
+    Unsaid(None),
+    Doc(
+        "The same weight as a multiple of C, ``C* / C``, where ``C_star`` is None. "
+        "1 weighs the two means alike; the paper's default is ``n_l / n_u``, with "
+        "which unlabelled rows count for next to nothing where they are many."
+    ),
+]
+
+# Losses and steps
+
+LossName = Literal["shg", "sshg", "ramp", "da"]
+"""The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
+
+UnlabeledLoss = Annotated[
+    LossName,
+    PER_MODEL,
+    Doc(
+        "Loss u of the unlabelled rows: symmetric hinge ``max(0, "
+        "1 - |r|)``, its square ``1/2 max(0, 1 - |r|)^2``, the two ramps ``sum_{z = "
+        "r, -r} max(0, 1 - z) - max(0, s - z)``, or ``exp(-5 r^2)``. At r = 0, "
+        "where all rows start, the derivative is 0, the mean of the two sides: "
+        "``sign(0) = 0``."
+    ),
+]
+
+StepSize = Annotated[
+    float | Literal["decreasing"],
+    Range(0, 1, open_low=True),
+    PER_MODEL,
+    Doc(
+        "The decreasing step ``1 / (t + C / first_move)``, or a constant one: "
+        "``1/eta`` of the paper, which tries 1, 0.1, 0.01 and 0.001. With 1 the "
+        "model is its last block alone. Which constant serves depends on C and on "
+        "the iterations; the decreasing step needs no such search."
+    ),
+]
+
+FirstMove = Annotated[
+    float,
+    POSITIVE,
+    PER_MODEL,
+    Doc("How far the first decreasing step goes, in margins: 3 to 30 are of use."),
+]
+
+Anneal = Annotated[
+    bool,
+    PER_MODEL,
+    Doc("Whether C* grows from 0 to full in the first half of the iterations, as ``(2 t / T)^3``."),
+]
+
+Balance = Annotated[
+    bool,
+    PER_MODEL,
+    Doc(
+        "Whether the mean of the values over the unlabelled rows is held at that of "
+        "the labels. All losses are then taken at ``f + b``, where b makes it so in "
+        "every batch, and at the end the model gets the intercept that does so over "
+        "all unlabelled rows, or 32,768 of them."
+    ),
+]

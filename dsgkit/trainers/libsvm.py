@@ -1,0 +1,89 @@
+"""Support vector machines of labelled rows, by LIBSVM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dsgkit.kernels.gaps import without_gaps
+from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
+from dsgkit.trainers.kernel_machines import KernelMachine
+from dsgkit.trainers.training import Array
+
+CACHE_MIB = 500
+"""MiB of kernel values that LIBSVM keeps at most."""
+
+_STEPS_PER_ROW = 3.0
+"""Steps of sequential minimal optimisation; 0.5 for a small C, 10 and more for a large one."""
+
+_STEP_FLOPS = 100.0
+"""Operations of a step for each row."""
+
+
+@dataclass(frozen=True)
+class LibSVM:
+    """scikit-learn's `SVC` with our kernels.
+
+    Its linear kernel lacks our constant 1, which the offset makes up for: coefficients add up to 0.
+
+    Attributes
+    ----------
+    kernel : {"gaussian", "linear"}
+    sigma : float
+    tol : float
+    """
+
+    kernel: str
+    sigma: float
+    tol: float
+
+    def untrained(self, C: float, class_weight: Any = None) -> Any:
+        """Return an `SVC` whose C weighs the losses of single rows."""
+        from sklearn.svm import SVC
+
+        kernel = {"kernel": "linear"} if self.kernel == "linear" else {"kernel": "rbf"}
+        gamma = {} if self.kernel == "linear" else {"gamma": self.sigma}
+        options = {"class_weight": class_weight, "tol": self.tol, "cache_size": CACHE_MIB}
+        return SVC(C=C, **kernel, **gamma, **options)
+
+    def rows(self, rows: Array) -> Array:
+        """Return rows whose kernel values LIBSVM computes rightly."""
+        return rows if self.kernel == "linear" else without_gaps(rows, self.sigma)
+
+    def fit(self, X: Any, t: Array, C: float, class_weight: Any = None) -> KernelMachine:
+        """Train on rows with labels -1 and 1; ``C`` weighs the mean of the losses."""
+        rows = np.asarray(X[:], np.float64)
+        svm = self.untrained(C / len(rows), class_weight).fit(self.rows(rows), t)
+        return self.machine(svm, rows)
+
+    def machine(self, svm: Any, rows: Array, factor: float = 1.0) -> KernelMachine:
+        """Return a trained machine, its function multiplied by a factor, as one of ours.
+
+        Parameters
+        ----------
+        svm : SVC
+        rows : ndarray
+            What it was trained on, before `rows`.
+        factor : float
+        """
+        return KernelMachine(
+            self.kernel,
+            self.sigma,
+            rows[svm.support_],
+            factor * svm.dual_coef_[0],
+            intercept=float(factor * svm.intercept_[0]),
+        )
+
+
+def svm_cost(n: int, n_inputs: int, n_models: int = 1) -> Cost:
+    """Return what support vector machines of ``n`` rows take."""
+    steps = _STEPS_PER_ROW * _STEP_FLOPS
+    rows = 8 * n * (3 * n_inputs + 20)
+    return Cost(
+        flops=n_models * n**2 * (ENTRY_FLOPS + 6.0 * n_inputs + steps),
+        memory=max(min(4 * n**2, CACHE_MIB * 2**20) + rows, expansion_memory(n, n_inputs)),
+        flops_per_row=expansion_flops(n, n_inputs),
+    )
