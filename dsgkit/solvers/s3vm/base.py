@@ -95,10 +95,11 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         return training_of(models, given)
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
-        given = _given(X, positive, X_unlabeled)
-        self._check_memory(self._cost_of(given, 1))
-        training = self._training([self], given)
-        self._keep(self._trainer(len(X), len(X_unlabeled)).fit(training), training)
+        counts = len(X), len(X_unlabeled)
+        trainer, sizes = self._trainer(*counts), Sizes(X.shape[1], *counts, n_sources=2)
+        self._check_memory(trainer.models_cost(sizes, 1, self._risk(*counts), self._step()))
+        training = self._training([self], _given(X, positive, X_unlabeled))
+        self._keep(trainer.fit(training), training)
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
