@@ -203,6 +203,13 @@ class Estimator(BaseEstimator):
         except FitError:
             return None
 
+    def _of_points(self, points: Points) -> list[Self]:
+        """Return an estimator for each of some settings, its parameters checked."""
+        models: list[Self] = [clone(self).set_params(**point) for point in points]
+        for model in models:
+            model._check_params()
+        return models
+
     def _quiet(self, point: Mapping[str, Any]) -> Self:
         """Return an estimator of a setting, not fitted, whose fit does not warn of the rows."""
         model: Self = clone(self).set_params(**point)

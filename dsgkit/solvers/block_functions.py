@@ -9,44 +9,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DSGModel, Problem, train
-from dsgkit.solvers.base import Estimator, PointModels, Points
+from dsgkit.solvers.base import Estimator, Points
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.solvers.inputs import as_rows
 from dsgkit.solvers.parameters import parameters
 from dsgkit.system.stopwatch import Stopwatch
 from dsgkit.tasks.asked import Thresholded
 from dsgkit.text.errors import DataError
-from dsgkit.trainers.blocks import RandomFeatures, finite_models
-
-
-class TogetherModels(PointModels):
-    """The models of several parameter settings, evaluated together.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Knows the columns of the training rows.
-    models : sequence of DSGModel
-        Together one function for each setting, in order.
-    """
-
-    def __init__(self, estimator: Any, models: Sequence[DSGModel]) -> None:
-        super().__init__(models)
-        self._estimator = estimator
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of all at the rows of ``X``, shape (n, n_points); NaN if diverged."""
-        X = as_rows(self._estimator, X, reset=False)
-        values = np.hstack([model.decision_function(X) for model in self._models])
-        finite = np.concatenate([finite_models(model) for model in self._models])
-        if not np.isfinite(values[:, finite]).all():
-            check_finite(X)
-        values[:, ~finite] = np.nan
-        return values.astype(np.float64)
+from dsgkit.trainers.blocks import RandomFeatures
 
 
 def settings_of(estimator: Any, points: Points) -> list[Any]:
@@ -57,9 +30,7 @@ def settings_of(estimator: Any, points: Points) -> list[Any]:
     DataError
         If they differ in parameters other than those that are declared per model.
     """
-    settings = [clone(estimator).set_params(**point) for point in points]
-    for setting in settings:
-        setting._check_params()
+    settings: list[Any] = estimator._of_points(points)
     solver: Any = type(estimator)
     shared = [name for name, p in parameters(solver).items() if not p.per_model]
     values = [[getattr(setting, name) for name in shared] for setting in settings]

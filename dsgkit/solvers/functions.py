@@ -1,25 +1,26 @@
-"""Base of the estimators whose fit ends with a function of a trainer."""
+"""Functions of trainers, as estimators keep them and as grids evaluate them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
+
+import numpy as np
 
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.declared import fitted
-from dsgkit.trainers.training import Array, Function
+from dsgkit.solvers.inputs import as_rows, check_finite
+from dsgkit.trainers.training import Array, Function, Functions
 
 
-class FunctionEstimator(Estimator):
-    """Base of the estimators that keep a trained function.
-
-    A subclass names this base before the one of its family.
-    """
+class FunctionKeeper:
+    """What estimators that keep a trained function have in common."""
 
     _solution: ClassVar[str] = "_function"
 
-    _function: Function = fitted()
+    _function: Function
 
-    def _keep(self, function: Function) -> None:
+    def _keep_function(self, function: Function) -> None:
         """Set the attributes of a fitted function."""
         self._function = function
         for name, value in function.attributes.items():
@@ -27,3 +28,39 @@ class FunctionEstimator(Estimator):
 
     def _values(self, X: Any) -> Array:
         return self._function.values(X)
+
+
+class FunctionEstimator(FunctionKeeper, Estimator):
+    """Base of the estimators that keep a trained function without a risk of it.
+
+    A subclass names this base before the one of its family.
+    """
+
+    _function: Function = fitted()
+
+
+class PointFunctions:
+    """The functions of several parameter settings.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows the columns of the training rows.
+    parts : sequence of (sequence of int, Functions)
+        Numbers of settings, and the functions of these.
+    """
+
+    def __init__(self, estimator: Any, parts: Sequence[tuple[Sequence[int], Functions]]) -> None:
+        self._estimator = estimator
+        self.parts = parts
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values of all at the rows of ``X``, shape (n, n_points); NaN without one."""
+        X = as_rows(self._estimator, X, reset=False)
+        values = np.empty((len(X), sum(len(members) for members, _ in self.parts)))
+        for members, functions in self.parts:
+            found, finite = functions.values(X), functions.finite
+            if not np.isfinite(found[:, finite]).all():
+                check_finite(X)
+            values[:, members] = np.where(finite, found, np.nan)
+        return values

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.diagnostics import penalised
-from dsgkit.trainers.training import Codes, Fold, Function, Trainer, Training
+from dsgkit.solvers.functions import FunctionKeeper
+from dsgkit.trainers.training import Codes, Fold, Function, Training
 
 Array = NDArray[np.float64]
 Pools = Sequence[NDArray[np.int64]]
+AnyTrainer = TypeVar("AnyTrainer")
 
 
 class Given(NamedTuple):
@@ -36,7 +38,7 @@ class Given(NamedTuple):
     n_sources: int
 
 
-class RiskMinimiser:
+class RiskMinimiser(FunctionKeeper):
     """What estimators of a function with a risk and a penalty have in common.
 
     They say which risk is minimised (``_risk``) and which trainer finds the minimiser
@@ -44,10 +46,7 @@ class RiskMinimiser:
     which (`_step`). A family names this class first, and tells costs (``_cost_of``).
     """
 
-    _solution: ClassVar[str] = "_function"
-
     lam: Any
-    _function: Function
     _minimised: Risk
 
     def _penalty(self) -> float:
@@ -62,14 +61,10 @@ class RiskMinimiser:
         """Return the risk on each pool of labelled rows, where it depends on these."""
         return [self._risk()] * len(pools)
 
-    def _values(self, X: Any) -> Array:
-        return self._function.values(X)
-
     def _keep(self, function: Function, training: Training) -> None:
         """Set the attributes of a fitted function."""
-        self._function, self._minimised = function, training.risks[0][0]
-        for name, value in function.attributes.items():
-            setattr(self, name, value)
+        self._minimised = training.risks[0][0]
+        self._keep_function(function)
 
     def _train(self: Any, given: Given, by: Callable[[Training], Function] | None = None) -> None:
         """Train this model on all rows, by its trainer's ``fit`` or a like method."""
@@ -127,7 +122,7 @@ def held_out_values(
     n_unlabeled = len(given.X_unlabeled) if apart else 0
     at_labeled = np.full((len(models), len(given.codes)), np.nan)
     at_unlabeled = np.full((len(models), n_unlabeled), np.nan)
-    for trainer, members in _alike(models).items():
+    for trainer, members in alike(model._trainer() for model in models).items():
         together = [models[i] for i in members]
         first = together[0]
         first._check_memory(first._cost_of(given, max(2, len(together) * len(folds))))
@@ -136,9 +131,9 @@ def held_out_values(
     return at_labeled, at_unlabeled
 
 
-def _alike(models: Sequence[Any]) -> dict[Trainer, list[int]]:
+def alike(trainers: Iterable[AnyTrainer]) -> dict[AnyTrainer, list[int]]:
     """Return the numbers of models by their trainers, of which equal ones are one."""
-    groups: dict[Trainer, list[int]] = {}
-    for number, model in enumerate(models):
-        groups.setdefault(model._trainer(), []).append(number)
+    groups: dict[AnyTrainer, list[int]] = {}
+    for number, trainer in enumerate(trainers):
+        groups.setdefault(trainer, []).append(number)
     return groups

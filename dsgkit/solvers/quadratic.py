@@ -52,9 +52,7 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         if folds is None or X_unlabeled is None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
         points = self._with_sigma(points, X, X_unlabeled)
-        models = [clone(self).set_params(**point) for point in points]
-        for model in models:
-            model._check_params()
+        models = self._of_points(points)
         first = clone(self)
         X, labels, X_unlabeled = first._inputs(X, y, X_unlabeled)
         given = first._given(X, first._codes(labels), X_unlabeled)

@@ -238,8 +238,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             raise DataError("for folds of the labelled rows, pass the others as X_unlabeled")
         if any(len(np.unique(codes[training_rows(fold, len(codes))])) < 2 for fold in folds):
             raise DataError("labels must hold at least two classes outside of every fold")
-        for point in points:
-            clone(self).set_params(**point)._check_params()
+        self._of_points(points)  # which checks their parameters
         return self._fold_values(points, folds, X, codes, X_unlabeled, first.classes_)
 
     def _fold_values(

@@ -17,8 +17,8 @@ from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
 from dsgkit.solvers.common import Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.diagnostics import penalised
-from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.minimise import Given, Pools, RiskMinimiser, training_of
+from dsgkit.solvers.functions import PointFunctions
+from dsgkit.solvers.minimise import Given, Pools, RiskMinimiser, alike, training_of
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import DataError
 from dsgkit.trainers.training import (
@@ -26,7 +26,6 @@ from dsgkit.trainers.training import (
     Decreasing,
     Fixed,
     Function,
-    Functions,
     MarginTrainer,
     Sizes,
     Step,
@@ -63,10 +62,6 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
     def _risk(self, n_labeled: int, n_unlabeled: int) -> Risk:
         """Return the risk that is minimised."""
         return MarginRisk(self.C, self._unlabeled_weight(n_labeled, n_unlabeled))
-
-    def _step(self) -> Step | None:
-        """Return the steps of a trainer that goes some."""
-        return None
 
     def _check_params(self) -> None:
         super()._check_params()
@@ -113,21 +108,16 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         if folds is not None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
         points = self._with_sigma(points, X, X_unlabeled)
-        models = [clone(self).set_params(**point) for point in points]
-        for model in models:
-            model._check_params()
+        models = self._of_points(points)
         checked = clone(self)
         given = _given(*checked._inputs(X, y, X_unlabeled))
         counts = len(given.X), len(given.X_unlabeled)
-        groups: dict[MarginTrainer, list[int]] = {}
-        for number, model in enumerate(models):
-            groups.setdefault(model._trainer(*counts), []).append(number)
         parts = []
-        for trainer, members in groups.items():
-            alike = [models[number] for number in members]
-            costs = [model._cost_of(given, len(models)) for model in alike]
-            alike[0]._check_memory(max(costs, key=lambda cost: cost.memory))
-            parts.append((members, trainer.functions(alike[0]._training(alike, given))))
+        for trainer, members in alike(model._trainer(*counts) for model in models).items():
+            together = [models[number] for number in members]
+            costs = [model._cost_of(given, len(models)) for model in together]
+            together[0]._check_memory(max(costs, key=lambda cost: cost.memory))
+            parts.append((members, trainer.functions(together[0]._training(together, given))))
         return PointFunctions(checked, parts)
 
     def _cost_of(self, given: Given, n_models: int) -> Cost:
@@ -183,30 +173,3 @@ def step_of(C: float, step: float | str, first_move: float) -> Step:
     the decay is that of the regulariser's weight, 1.
     """
     return Decreasing(1.0, C / first_move) if step == "decreasing" else Fixed(float(step))
-
-
-class PointFunctions:
-    """The functions of several parameter settings.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Knows the columns of the training rows.
-    parts : sequence of (list of int, Functions)
-        Numbers of settings, and the functions of these.
-    """
-
-    def __init__(self, estimator: Any, parts: Sequence[tuple[list[int], Functions]]) -> None:
-        self._estimator = estimator
-        self.parts = parts
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the values of all at the rows of ``X``, shape (n, n_points); NaN without one."""
-        X = as_rows(self._estimator, X, reset=False)
-        values = np.empty((len(X), sum(len(members) for members, _ in self.parts)))
-        for members, functions in self.parts:
-            found, finite = functions.values(X), functions.finite
-            if not np.isfinite(found[:, finite]).all():
-                check_finite(X)
-            values[:, members] = np.where(finite, found, np.nan)
-        return values

@@ -108,7 +108,7 @@ class SelfTraining(FunctionEstimator, WithSigma, SemiSupervisedClassifier):
         labels = np.append(positive.astype(int), np.full(len(X_unlabeled), -1))
         model.fit(libsvm.rows(rows), labels)
         (calibrated,) = model.estimator_.calibrated_classifiers_
-        self._keep(_with_sigmoid(libsvm, calibrated, rows[model.transduction_ != -1]))
+        self._keep_function(_with_sigmoid(libsvm, calibrated, rows[model.transduction_ != -1]))
         self.n_iter_ = int(model.n_iter_)
         self.n_taken_ = int((model.transduction_[n_labeled:] != -1).sum())
 

@@ -76,7 +76,7 @@ class SupervisedSVM(FunctionEstimator, WithSigma, LabeledEstimator):
     def _fit(self, X: Any, t: Array) -> None:
         self._check_memory(svm_cost(*X.shape))
         svm = LibSVM(self.kernel, self._sigma, self.tol)
-        self._keep(svm.fit(X, t, self.C, self.class_weight))
+        self._keep_function(svm.fit(X, t, self.C, self.class_weight))
 
 
 class AllLabelsSVM(SupervisedSVM):

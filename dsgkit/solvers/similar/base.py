@@ -145,9 +145,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
             return super().fit_points(points, X_similar=X_similar, X_unlabeled=X_unlabeled)
         pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
         points = self._with_sigma(points, points_of(pairs), X_unlabeled)
-        models = [clone(self).set_params(**point) for point in points]
-        for model in models:
-            model._check_params()
+        models = self._of_points(points)
         held_out = _checked(folds, len(pairs), len(X_unlabeled))
         self._set_priors(models, pairs, X_unlabeled)
         found = self._fold_values(models, points_of(pairs), X_unlabeled, held_out)

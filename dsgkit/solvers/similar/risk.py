@@ -13,9 +13,10 @@ from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.risks import Risk
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.base import Points
-from dsgkit.solvers.block_functions import TogetherModels, settings_of
+from dsgkit.solvers.block_functions import settings_of
 from dsgkit.solvers.common import Lam, Sigma
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.functions import PointFunctions
 from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values, training_of
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import HeldOut, SimilarUnlabeledEstimator, points_of
@@ -78,7 +79,7 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
             return self._together(points, X_similar, X_unlabeled)
         return super().fit_points(points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled)
 
-    def _together(self, points: Points, X_similar: Any, X_unlabeled: Any) -> TogetherModels:
+    def _together(self, points: Points, X_similar: Any, X_unlabeled: Any) -> PointFunctions:
         """Return functions over blocks of features, of settings that share a pass over these."""
         checked = clone(self)
         pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
@@ -88,7 +89,8 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
         first, given = settings[0], self._given(S, X_unlabeled)
         trainer = first._trainer()
         first._check_memory(trainer.cost(_sizes(given), len(settings), "models"))
-        return TogetherModels(checked, trainer.models(training_of(settings, given)))
+        functions = trainer.functions(training_of(settings, given))
+        return PointFunctions(checked, [(range(len(settings)), functions)])
 
     def _cost_of(self, given: Given, n_models: int) -> Cost:
         """Return the cost of some models on these rows."""

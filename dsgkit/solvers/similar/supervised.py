@@ -69,9 +69,7 @@ class SupervisedSL(RiskMinimiser, WithSigma, LabeledEstimator):
         if folds is None:
             return super().fit_points(points, X=X, y=y)
         points = self._with_sigma(points, X)
-        models = [clone(self).set_params(**point) for point in points]
-        for model in models:
-            model._check_params()
+        models = self._of_points(points)
         X, t = clone(self)._inputs(X, y)
         return held_out_values(models, self._given(X, t), [Fold(rows) for rows in folds])[0]
 
