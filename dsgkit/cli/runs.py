@@ -296,20 +296,36 @@ def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
 
 def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     """Run one experiment, write its report and print its findings; return if none failed."""
-    from dsgkit.experiment.endings import (
-        cells,
-        describe_endings,
-        describe_too_large,
-        describe_warnings,
-    )
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text
-    from dsgkit.report.trials import size_text, trial_text
-    from dsgkit.text.terminal import terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width
 
     width = terminal_width()
+    outcome = run_experiment(experiment, folder, _telling(experiment, options, width))
+    if outcome.set_aside:
+        click.echo(
+            f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
+            err=True,
+        )
+    results = load_results(folder, outcome)
+    if len(results.cells):  # none where a search ends a run at its first failure
+        refresh_report(results, folder)
+        # how cells ended is said at greater length below
+        shown = results if options.solvers is None else results.of(options.solvers)
+        if found := findings_text(shown, width, without=["ending"]):
+            click.echo(found)
+    _print_outcome(experiment, outcome, results, width)
+    return not outcome.failures
+
+
+def _telling(experiment: Any, options: Any, width: int) -> Any:
+    """Return options with which a run tells what is too large, and trials that have ended."""
+    from dsgkit.experiment.endings import describe_too_large
+    from dsgkit.report.trials import size_text, trial_text
+    from dsgkit.text.terminal import wrapped
+
     with_tables = options.series is None or options.series.is_first
 
     def size_ended(size: int, fits: Any) -> None:
@@ -324,20 +340,19 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
         for line in describe_too_large(plan.too_large, experiment.axis):
             click.echo(wrapped(line, width))
 
-    told = replace(options, planned=planned, size_ended=size_ended, trial_ended=trial_ended)
-    outcome = run_experiment(experiment, folder, told)
-    if outcome.set_aside:
-        click.echo(
-            f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
-            err=True,
-        )
-    results = load_results(folder, outcome)
-    if len(results.cells):  # none where a search ends a run at its first failure
-        refresh_report(results, folder)
-        # how cells ended is said at greater length below
-        shown = results if options.solvers is None else results.of(options.solvers)
-        if found := findings_text(shown, width, without=["ending"]):
-            click.echo(found)
+    return replace(options, planned=planned, size_ended=size_ended, trial_ended=trial_ended)
+
+
+def _print_outcome(experiment: Any, outcome: Any, results: Any, width: int) -> None:
+    """Print how cells ended, what is left, and where the results are."""
+    from dsgkit.experiment.endings import (
+        cells,
+        describe_endings,
+        describe_too_large,
+        describe_warnings,
+    )
+    from dsgkit.text.terminal import wrapped
+
     if outcome.ended:
         click.echo(wrapped(describe_endings(outcome.ended, results.task.axis), width), err=True)
     if warned := describe_warnings(results.records.having("warnings"), results.task.axis):
@@ -353,13 +368,12 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     for line in describe_too_large(outcome.too_large, experiment.axis):
         click.echo(wrapped(line, width))
     if (results.cells["status"] == "ok").any():
-        what = f"tables and figures are in {folder}"
+        what = f"tables and figures are in {results.folder}"
     else:
-        what = f"no fit has a result; `dsg status -v {folder}` shows where each error arose"
+        what = f"no fit has a result; `dsg status -v {results.folder}` shows where each error arose"
     click.echo(
         wrapped(f"{cells(outcome.computed)} computed, {outcome.reused} reused; {what}", width)
     )
-    return not outcome.failures
 
 
 def _print_next(folder: Path, config: Path) -> None:
