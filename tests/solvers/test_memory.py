@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
 
 from dsgkit import PNUAUC, RFFS2AUC, RFFS2OR, SAMULT, ExactS2OR, KernelRidgeOrdinal, NystromS2AUC
 from dsgkit.data.rows import Rows
+from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import folds_of, problem
 from tests.solvers.ordinal.brute_force import ordinal_problem
-
-
-def peak_of(call):
-    call()  # imports and caches do not count
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def endless(X, n):

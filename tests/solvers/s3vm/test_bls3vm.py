@@ -19,6 +19,7 @@ from dsgkit.solvers.s3vm.bls3vm import BLS3VM
 from dsgkit.system.progress import listening
 from dsgkit.text.errors import DataError, DivergedError, FitError, MemoryLimitError
 from dsgkit.trainers import concave_convex
+from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import kernel, problem
 
 ORACLES = Path(__file__).parents[2] / "oracles"
@@ -230,16 +231,6 @@ def test_progress_is_told_in_order():
     with listening(heard.append):
         BLS3VM(C=100.0, C_star=300.0, sigma=20.0).fit(X, y, U)
     assert len(heard) > 2 and heard == sorted(heard) and heard[0] >= 0 and heard[-1] <= 1
-
-
-def peak_of(call):
-    call()  # imports and caches do not count
-    tracemalloc.start()
-    try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.slow
