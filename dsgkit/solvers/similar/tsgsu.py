@@ -22,9 +22,10 @@ from dsgkit.solvers.common import (
     Prior,
     RandomState,
     Sigma,
+    Theta,
 )
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
+from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.system.stopwatch import Stopwatch
 from dsgkit.trainers.blocks import Streaming
@@ -100,9 +101,7 @@ class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
             "A step of ``1 / lam`` or more is refused."
         ),
     ] = "measured"
-    theta: Annotated[
-        float, POSITIVE, PER_MODEL, Smoother("smaller"), Doc("Factor of the step.")
-    ] = 1.0
+    theta: Theta = 1.0
     tail: Annotated[
         Literal["average", "last", "decay"],
         Doc(
