@@ -73,26 +73,66 @@ class Drawn(NamedTuple):
 
 
 @fast
-def _hadamard(T):  # type: ignore[no-untyped-def]
-    """Multiply the columns of ``T`` by a Hadamard matrix, in place; q is a power of two.
+def _four(a, b, c, d):  # type: ignore[no-untyped-def]
+    """Return the products of four entries and the Hadamard matrix of size 4."""
+    ab, a_b, cd, c_d = a + b, a - b, c + d, c - d
+    return ab + cd, a_b + c_d, ab - cd, a_b - c_d
 
-    Entries of a stage that are added are runs of ``T`` as it lies in memory, the longer the better.
+
+@fast
+def _eight(a, b, c, d, e, f, g, h):  # type: ignore[no-untyped-def]
+    """Return the products of eight entries and the Hadamard matrix of size 8."""
+    p, q, r, s = _four(a, b, c, d)
+    t, u, v, w = _four(e, f, g, h)
+    return p + t, q + u, r + v, s + w, p - t, q - u, r - v, s - w
+
+
+@fast
+def _signed_eights(T, signs):  # type: ignore[no-untyped-def]
+    """Multiply the rows of ``T`` by signs, and each eight of them by a Hadamard matrix."""
+    for j in range(0, len(T), 8):
+        a, b, c, d = T[j], T[j + 1], T[j + 2], T[j + 3]
+        e, f, g, h = T[j + 4], T[j + 5], T[j + 6], T[j + 7]
+        A, B, C, D = signs[j], signs[j + 1], signs[j + 2], signs[j + 3]
+        E, F, G, H = signs[j + 4], signs[j + 5], signs[j + 6], signs[j + 7]
+        for r in range(BLOCK_ROWS):
+            a[r], b[r], c[r], d[r], e[r], f[r], g[r], h[r] = _eight(
+                A * a[r], B * b[r], C * c[r], D * d[r], E * e[r], F * f[r], G * g[r], H * h[r]
+            )
+
+
+@fast
+def _eights(T, w):  # type: ignore[no-untyped-def]
+    """Multiply each eight runs of ``w`` entries by a Hadamard matrix."""
+    for i in range(0, len(T), 8 * w):
+        a, b, c, d = T[i : i + w], T[i + w :], T[i + 2 * w :], T[i + 3 * w :]
+        e, f, g, h = T[i + 4 * w :], T[i + 5 * w :], T[i + 6 * w :], T[i + 7 * w :]
+        for r in range(w):
+            a[r], b[r], c[r], d[r], e[r], f[r], g[r], h[r] = _eight(
+                a[r], b[r], c[r], d[r], e[r], f[r], g[r], h[r]
+            )
+
+
+@fast
+def _hadamard(T, signs):  # type: ignore[no-untyped-def]
+    """Multiply the columns of ``T`` by signs and a Hadamard matrix, in place.
+
+    ``T`` has q rows, a power of two from 8 on. Stages take eight runs of entries as they lie in
+    memory: three stages of pairs would read and write them three times.
     """
-    F = T.reshape(T.size)
-    w, n = T.shape[1], T.size
-    while 4 * w <= n:
-        for i in range(0, n, 4 * w):
-            a, b = F[i : i + w], F[i + w : i + 2 * w]
-            c, d = F[i + 2 * w : i + 3 * w], F[i + 3 * w : i + 4 * w]
-            for r in range(w):
-                ab, a_b, cd, c_d = a[r] + b[r], a[r] - b[r], c[r] + d[r], c[r] - d[r]
-                a[r], b[r], c[r], d[r] = ab + cd, a_b + c_d, ab - cd, a_b - c_d
-        w *= 4
-    if w < n:
+    _signed_eights(T, signs)
+    F, w = T.reshape(T.size), 8 * BLOCK_ROWS
+    while 8 * w <= len(F):
+        _eights(F, w)
+        w *= 8
+    if 4 * w == len(F):
+        a, b, c, d = F[:w], F[w:], F[2 * w :], F[3 * w :]
+        for r in range(w):
+            a[r], b[r], c[r], d[r] = _four(a[r], b[r], c[r], d[r])
+    elif 2 * w == len(F):
         a, b = F[:w], F[w:]
         for r in range(w):
-            x, y = a[r], b[r]
-            a[r], b[r] = x + y, x - y
+            a[r], b[r] = a[r] + b[r], a[r] - b[r]
 
 
 @fast
@@ -129,11 +169,9 @@ def _project(columns, signs, lengths, T, z):  # type: ignore[no-untyped-def]
             start = part * q
             here = min(q, d - start)
             T[here:] = 0
-            _scaled(columns[start:], signs[matrix, part, 0, :here], T)
-            _hadamard(T)
-            for factor in range(1, N_FACTORS):
-                _scaled(T, signs[matrix, part, factor], T)
-                _hadamard(T)
+            T[:here] = columns[start : start + here]
+            for factor in range(N_FACTORS):
+                _hadamard(T, signs[matrix, part, factor])
             length = lengths[matrix, part, :count]
             if part == 0:
                 _scaled(T, length, z[first:])
