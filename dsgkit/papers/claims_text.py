@@ -34,14 +34,20 @@ _BARS = ("holds", "in_part")
 
 
 def overview(papers: Sequence[JudgedPaper], width: int) -> str:
-    """Return a table of claims for each paper, with how many there are of each verdict."""
+    """Return a table of testable claims for each paper, with how many there are of each verdict."""
     return "\n\n".join(_paper_table(one, width) for one in papers)
 
 
 def _paper_table(paper: JudgedPaper, width: int) -> str:
-    rows = [(one.claim.id, _verdicts(one), one.claim.claim) for one in paper.claims]
-    head = paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")
-    return f"{head}\n{_table(('Claim', 'Verdict', ''), rows, width)}\n{summary_line(paper)}"
+    rows = [(one.claim.id, _verdicts(one), one.claim.claim) for one in paper.claims if one.testable]
+    rest = [one.claim.id for one in paper.claims if not one.testable]
+    parts = [paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")]
+    if rows:
+        parts.append(_table(("Claim", "Verdict", ""), rows, width))
+    if rest:
+        told = f"Not testable by these results (--id {rest[0]} says why): {listed(rest)}"
+        parts.append(paragraph(told, width, "  "))
+    return "\n".join([*parts, summary_line(paper)])
 
 
 def summary_line(paper: JudgedPaper) -> str:

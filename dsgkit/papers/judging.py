@@ -65,6 +65,11 @@ class JudgedClaim:
         """The verdict by the paper's protocol; by profiles that fit if there is no other."""
         return next(iter(self.verdicts.values()))
 
+    @property
+    def testable(self) -> bool:
+        """Whether some profile has results that tell."""
+        return any(one.outcome is not Outcome.UNTESTABLE for one in self.verdicts.values())
+
 
 @dataclass(frozen=True)
 class JudgedPaper:

@@ -40,6 +40,16 @@ def test_the_kept_results_are_the_default(dsg, folders, tmp_path):
     assert dsg() == dsg(folders)
 
 
+def test_claims_that_no_result_tells_of_take_a_line(dsg, folders):
+    _, out, _ = dsg(folders / f"{DATASETS[0]}_s2auc-reference")
+    assert out.splitlines()[1:] == [
+        "Claim    Verdict",
+        "mine-02  holds    The error falls like 1/t.",
+        "Not testable by these results (--id mine-01 says why): mine-01",
+        "mine: 2 claims: 1 holds, 1 not testable here",
+    ]
+
+
 @pytest.mark.parametrize("command", ["claims", "pages"])
 def test_without_the_kept_results_it_is_said_where_they_are(run_dsg, folders, command):
     code, _, err = run_dsg(command)
