@@ -74,7 +74,7 @@ def ordinary_exits():
     from dsgkit import cli
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "_leave", sys.exit)
+        patch.setattr(cli, "leave", sys.exit)
         yield
 
 

@@ -56,7 +56,7 @@ def test_values_are_shown_as_a_config_spells_them():
 LIGHT = {
     "import dsgkit.text.hints, dsgkit.solvers.catalogue": "numpy pydantic yaml sklearn",
     "import dsgkit.config; dsgkit.config.list_configs('.')": "numpy sklearn scipy pandas numba",
-    "from dsgkit import cli; sys.argv = ['dsg', '--help']; cli._leave = sys.exit\n"
+    "from dsgkit import cli; sys.argv = ['dsg', '--help']; cli.leave = sys.exit\n"
     "try: cli.main()\nexcept SystemExit as stop: assert stop.code == 0\n": "numpy numba scipy "
     "sklearn pandas matplotlib pydantic yaml jinja2 filelock",
 }

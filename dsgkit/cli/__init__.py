@@ -6,7 +6,7 @@ import gc
 import os
 import resource
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
@@ -17,6 +17,7 @@ from dsgkit.cli.parameters import HelpfulGroup, debug_option
 from dsgkit.system.signals import Interrupted, stopped_by_signals
 from dsgkit.text.errors import DsgError
 from dsgkit.users_code.origin import one_line, users_place
+from dsgkit.users_code.rehearsal import leave
 
 MIN_OPEN_FILES = 64
 """With fewer, not even all libraries can be loaded."""
@@ -34,16 +35,7 @@ def main() -> None:
         code = end.code
     written = _forget_unwritten()
     code = code if isinstance(code, int) and code else int(not written)
-    _leave(code)
-
-
-def _leave(code: int) -> NoReturn:
-    """Exit; user code that runs at exit cannot change the exit code of a failure."""
-    from dsgkit.users_code.rehearsal import asked_users_code, leave
-
-    if code and asked_users_code():
-        leave(code)
-    sys.exit(code)
+    leave(code)
 
 
 def _run() -> Any:

@@ -9,8 +9,8 @@ this process does the same, and only if the fork finishes, this process does it.
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
-import select
 import signal
 import sys
 import time
@@ -33,14 +33,13 @@ STARTING_SECONDS = 30.0
 Without a limit a rehearsal is abandoned after this time: code may hang only because it runs in a
 fork, where the threads of libraries are missing."""
 
-_POLL_SECONDS = 0.2
-"""Seconds between two checks whether the fork lives: its own forks may hold the pipe open."""
-
-_DONE = b"done"
-_PR_SET_PDEATHSIG = 1
-
 _EXIT_SECONDS = 5.0
 """Seconds for exit handlers."""
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
+"""Seconds between two looks at a fork, each pause twice as long as the one before."""
+
+_PR_SET_PDEATHSIG = 1
 
 _on = False
 _timeout: float | None = None
@@ -98,24 +97,15 @@ def asked(
         return question()
 
 
-def asked_users_code() -> bool:
-    """Return whether user code has run in this process."""
-    return _asked
-
-
 def leave(code: int) -> NoReturn:
-    """End the process with an exit code; a fork of it runs the exit handlers.
+    """End the process with an exit code, which of a failure stands whatever user code does at exit.
 
-    User code may have registered anything with `atexit`, such as another exit.
+    It may have registered anything with `atexit`, such as another exit: a fork runs the handlers.
     """
-    child = _fork()
-    if child == 0:
-        sys.exit(code)
-    deadline = time.monotonic() + _EXIT_SECONDS
-    while time.monotonic() < deadline and not _has_ended(child):
-        time.sleep(0.01)
-    _end(child)
-    os._exit(code)
+    if code and _asked:
+        _in_fork(lambda: sys.exit(code), _EXIT_SECONDS)
+        os._exit(code)
+    sys.exit(code)
 
 
 @contextmanager
@@ -171,29 +161,50 @@ def rehearse(doing: str, action: Callable[[], object]) -> None:
     """
     if not _on:
         return
-    ours, theirs = os.pipe()
-    child = _fork()
-    if child == 0:
-        _perform(action, theirs)
-    os.close(theirs)
-    try:
-        problem = _problem(child, ours)
-    finally:
-        os.close(ours)
-        _end(child)
-    if problem:
-        raise ConfigError(f"{doing} {problem}")
+    with mmap.mmap(-1, 1) as finished:  # forks share it
+        seconds = (_timeout or 0) + STARTING_SECONDS
+        end = _in_fork(lambda: _perform(action, finished), seconds)
+        if finished[0]:
+            return
+    if end is not None:
+        exited, status = end.si_code == os.CLD_EXITED, end.si_status
+        how = f"with exit code {status}" if exited else f"by {signal.Signals(status).name}"
+        advice = "code of your own has to return, or to raise an error"
+        raise ConfigError(f"{doing} ends the process, {how}; {advice}")
+    if _timeout is not None:
+        limits = f"{_timeout:g} s of --timeout and {STARTING_SECONDS:g} s more"
+        raise ConfigError(f"{doing} does not end: stopped after {limits}")
 
 
-def _fork() -> int:
+def _in_fork(action: Callable[[], NoReturn], seconds: float) -> os.waitid_result | None:
+    """Have a fork of this process perform an action that ends it, and return how it ended.
+
+    After some seconds it is killed, with the process group that it leads, and None is returned.
+    """
     with warnings.catch_warnings():
         # of Python 3.12 and later, as the libraries of linear algebra have threads
         warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
+        child = os.fork()
+    if child == 0:
+        action()
+    deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
+    try:
+        # not reaped yet, so that no other process has its number when it is killed
+        look = os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT
+        while (end := os.waitid(*look)) is None and time.monotonic() < deadline:
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
+        return end
+    finally:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)  # it may not lead a group
+        os.waitpid(child, 0)
 
 
-def _perform(action: Callable[[], object], pipe: int) -> None:
-    """Perform the action, report that, and exit: the fork does not run the rest of the program."""
+def _perform(action: Callable[[], object], finished: mmap.mmap) -> NoReturn:
+    """Perform the action, note that, and exit: the fork does not run the rest of the program."""
     here = os.getpid()
     try:
         os.setpgid(0, 0)
@@ -207,7 +218,7 @@ def _perform(action: Callable[[], object], pipe: int) -> None:
             with suppress(BaseException):
                 one_line(error)
         if os.getpid() == here:
-            os.write(pipe, _DONE)
+            finished[0] = True
     finally:
         os._exit(0)
 
@@ -216,45 +227,3 @@ def _end_with_parent() -> None:
     """Have Linux kill this process when its parent has ended."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _problem(child: int, pipe: int) -> str:
-    """Wait for a rehearsal, and return its problem; empty if there is none."""
-    deadline = time.monotonic() + (_timeout or 0) + STARTING_SECONDS
-    while time.monotonic() < deadline:
-        end = _has_ended(child)
-        if select.select([pipe], [], [], 0 if end else _POLL_SECONDS)[0]:
-            if os.read(pipe, len(_DONE)) == _DONE:
-                return ""
-            if not end:
-                time.sleep(_POLL_SECONDS)  # select returns at once when the other end is closed
-        if end:
-            how = _exit_code if end.si_code == os.CLD_EXITED else _signal
-            return f"{how(end.si_status)}; code of your own has to return, or to raise an error"
-    if _timeout is None:
-        return ""
-    return (
-        f"does not end: stopped after {_timeout:g} s of --timeout and {STARTING_SECONDS:g} s more"
-    )
-
-
-def _has_ended(child: int) -> os.waitid_result | None:
-    """Return how a fork has ended, None while it runs; the fork is not reaped."""
-    return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-
-
-def _exit_code(code: int) -> str:
-    return f"ends the process, with exit code {code}"
-
-
-def _signal(number: int) -> str:
-    return f"ends the process, by {signal.Signals(number).name}"
-
-
-def _end(child: int) -> None:
-    """Kill a fork with its process group, and wait for it."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child, signal.SIGKILL)
-    with suppress(ProcessLookupError):
-        os.kill(child, signal.SIGKILL)  # it may not lead a group yet
-    os.waitpid(child, 0)
