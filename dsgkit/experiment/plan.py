@@ -359,13 +359,18 @@ class _TrialPlan:
             within = [at for at in self._sweep if _within({**self._drawn, **at}, spec)]
             left_out += [LeftOut(solver, at) for at in self._sweep if at not in within]
             if within:
-                stages = tuple(map(grid_points, spec.grids)) or (({},),)
-                self._check_together(solver, spec, stages)
-                if self._depends_on_size(solver, spec, stages):
-                    self._sizes(solver, spec, stages, within)
-                else:
-                    self._group(solver, spec, stages, within[-1:], also_at=within[:-1])
+                with users_code(_planning(spec.kind)):
+                    self._solver(solver, spec, within)
         return _Drafts(self._drafts, left_out, too_large(self._experiment, self._trial.sizes))
+
+    def _solver(self, solver: str, spec: SolverSpec, fits_at: Sequence[At]) -> None:
+        """Plan the searches and the fits of a solver at some sizes."""
+        stages = tuple(map(grid_points, spec.grids)) or (({},),)
+        self._check_together(solver, spec, stages)
+        if self._depends_on_size(solver, spec, stages):
+            self._sizes(solver, spec, stages, fits_at)
+        else:
+            self._group(solver, spec, stages, fits_at[-1:], also_at=fits_at[:-1])
 
     def _sizes(
         self, solver: str, spec: SolverSpec, stages: tuple[Points, ...], fits_at: Sequence[At]
@@ -383,12 +388,11 @@ class _TrialPlan:
         if axis is None or depends_on is None or len(self._sweep) == 1:
             return True
         first = {name: value for points in stages for name, value in points[0].items()}
-        with users_code(_planning(spec.kind)):
-            return any(
-                depends_on(self._estimator(solver, spec, {**first, **point}), axis)
-                for points in stages
-                for point in points
-            )
+        return any(
+            depends_on(self._estimator(solver, spec, {**first, **point}), axis)
+            for points in stages
+            for point in points
+        )
 
     def _group(
         self,
@@ -416,14 +420,13 @@ class _TrialPlan:
 
     def _check_together(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> None:
         """Raise `ConfigError` where parameters, each of them allowed, do not go together."""
-        with users_code(_planning(spec.kind)):
-            chosen = {name: value for points in stages for name, value in points[0].items()}
-            check = getattr(self._estimator(solver, spec, chosen), "_check_params", None)
-            try:
-                if check is not None:  # one of a user's own need not have it
-                    check()
-            except DataError as error:
-                raise ConfigError(f"solvers.{solver}: {error}") from None
+        chosen = {name: value for points in stages for name, value in points[0].items()}
+        check = getattr(self._estimator(solver, spec, chosen), "_check_params", None)
+        try:
+            if check is not None:  # one of a user's own need not have it
+                check()
+        except DataError as error:
+            raise ConfigError(f"solvers.{solver}: {error}") from None
 
     def _estimator(self, solver: str, spec: SolverSpec, chosen: Point) -> Any:
         """Return an estimator with a config's parameters and chosen ones; words are no values."""
@@ -460,13 +463,11 @@ class _TrialPlan:
             by_coordinates=tuple(n for n in by_coordinates if n < len(stages)),
             also_at=also_at,
         )
-        with users_code(_planning(spec.kind)):
-            work = self._work(cell, spec)
-            _check_work(work, solver)
-            if solver not in self._defaults:  # scikit-learn inspects a constructor every time
-                self._defaults[solver] = _defaults(spec)
-            defaults = self._defaults[solver]
-            identity = _identity(cell, self._experiment, self._dataset, defaults)
+        work = self._work(cell, spec)
+        _check_work(work, solver)
+        if solver not in self._defaults:  # scikit-learn inspects a constructor every time
+            self._defaults[solver] = _defaults(spec)
+        identity = _identity(cell, self._experiment, self._dataset, self._defaults[solver])
         self._drafts.append(_Draft(replace(cell, work=work), identity, needs))
         return len(self._drafts) - 1
 
