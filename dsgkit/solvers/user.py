@@ -23,9 +23,9 @@ from dsgkit.solvers.methods import (
 from dsgkit.solvers.parameters import Parameter, parameters
 from dsgkit.text.errors import ConfigError
 from dsgkit.text.hints import spelled
-from dsgkit.users_code.origin import at, one_line, place_of
+from dsgkit.users_code.origin import at, place_of
 from dsgkit.users_code.own import ask_own, modules_of, version_of
-from dsgkit.users_code.rehearsal import asks_to_stop
+from dsgkit.users_code.rehearsal import users_code
 
 if TYPE_CHECKING:
     from dsgkit.solvers.adapted import Role
@@ -206,7 +206,8 @@ def _role_of(solver: type) -> Role | None:
 
 def _called(make: Callable[..., Any]) -> Any:
     """Return what a class or a function makes by default."""
-    return _asked(make, f"{make.__name__}()", "every parameter needs a default")
+    with users_code(f"{make.__name__}()", (), "every parameter needs a default"):
+        return make()
 
 
 def _check_values(model: Any, role: Role, defined: Any) -> None:
@@ -221,23 +222,11 @@ def _check_values(model: Any, role: Role, defined: Any) -> None:
         raise ConfigError(f"{name} lacks {' or '.join(asked)}{at(place_of(defined))}")
 
 
-def _asked(question: Callable[[], Any], called: str, advice: str) -> Any:
-    """Return an answer; what the user's code raises is an error of the config."""
-    try:
-        return question()
-    except BaseException as error:
-        if asks_to_stop(error):
-            raise
-        raise ConfigError(f"{called} raises {one_line(error)}; {advice}") from error
-
-
 def _check_defaults(solver: type) -> None:
     """Refuse a class whose parameters cannot be told apart in the records of results."""
-    defaults = _asked(
-        lambda: solver().get_params(),
-        f"{solver.__name__}().get_params()",
-        "every parameter needs a default, and an attribute of its name",
-    )
+    advice = "every parameter needs a default, and an attribute of its name"
+    with users_code(f"{solver.__name__}().get_params()", (), advice):
+        defaults = solver().get_params()
     for name, value in defaults.items():
         try:
             json.dumps(value, allow_nan=False)

@@ -109,7 +109,7 @@ def leave(code: int) -> NoReturn:
 
 
 @contextmanager
-def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
+def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iterator[None]:
     """Turn any exception of user code in the block, even `SystemExit`, into a `ConfigError`.
 
     A fork that the code makes of this process ends with the block. The settings of the process are
@@ -121,6 +121,8 @@ def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
         What is done in the block, for the message.
     passing : type of exception, or several
         Exceptions that pass unchanged, if their text can be read.
+    advice : str
+        What to do about the others, for the message.
     """
     here = os.getpid()
     try:
@@ -130,17 +132,17 @@ def users_code(doing: str, passing: _Kinds = DsgError) -> Iterator[None]:
     except BaseException as error:
         # user code also decides what an exception's class and text are
         can_be_told = text_of(error) is not None
-        if asks_to_stop(error) or (can_be_told and issubclass(type(error), passing)):
+        if _asks_to_stop(error) or (can_be_told and issubclass(type(error), passing)):
             raise
         # showing a cause reads its text
-        told = ConfigError(f"{doing} raises {one_line(error)}")
-        raise told from (error if can_be_told else None)
+        told = f"{doing} raises {one_line(error)}" + (f"; {advice}" if advice else "")
+        raise ConfigError(told) from (error if can_be_told else None)
     finally:
         if os.getpid() != here:
             os._exit(1)
 
 
-def asks_to_stop(error: BaseException) -> bool:
+def _asks_to_stop(error: BaseException) -> bool:
     """Return whether an exception is a user's request to stop, not one raised by user code.
 
     In commands a signal raises it; elsewhere, Python raises `KeyboardInterrupt` at Ctrl-C.
