@@ -40,7 +40,7 @@ from dsgkit.text.hints import listed, nearest_or_all, spelled
 from dsgkit.text.labels import why_no_label
 from dsgkit.text.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
 from dsgkit.users_code.own import import_path_of, is_import_path
-from dsgkit.users_code.rehearsal import asked
+from dsgkit.users_code.rehearsal import rehearse, users_code
 
 
 def _folder_name(value: str) -> str:
@@ -579,8 +579,10 @@ def _read_protocol(spec: type[ProtocolSpec], value: dict[str, Any]) -> ProtocolS
     kind = str(value["kind"])
     if not is_import_path(kind):
         return spec.model_validate(value)
-    passing = (DsgError, ValueError)  # pydantic's are ValueErrors
-    return asked(f"{kind}.Spec", lambda: spec.model_validate(value), passing)
+    doing = f"{kind}.Spec"
+    rehearse(doing, lambda: spec.model_validate(value))
+    with users_code(doing, (DsgError, ValueError)):  # pydantic's are ValueErrors
+        return spec.model_validate(value)
 
 
 def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:

@@ -15,7 +15,7 @@ from dsgkit.system.sources import Module, code_hash, is_ours
 from dsgkit.text.errors import ConfigError
 from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.users_code.origin import is_installed, is_of_library, mentions, shown_path
-from dsgkit.users_code.rehearsal import asked
+from dsgkit.users_code.rehearsal import rehearse, users_code
 
 _NAME = r"[^\W\d]\w*"
 _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
@@ -39,7 +39,7 @@ def import_path_of(kind: Any) -> Any:
 
 
 def is_own(kind: str) -> bool:
-    """Return whether an import path leads to user code: libraries need no rehearsal."""
+    """Return whether an import path leads to user code, and to no library."""
     return is_import_path(kind) and not is_installed(kind.partition(":")[0])
 
 
@@ -53,10 +53,9 @@ def ask_own(
 ) -> _Known:
     """Import an object that a config names, and return facts about it.
 
-    All that the main process wants to know of a user-defined object is asked here, once
-    for a module that is imported, and in the way of `dsgkit.users_code.rehearsal.asked`:
-    whatever looks at such an object, be it for an attribute or a class, may have code of the
-    user's run.
+    All that the main process wants to know of a user-defined object is asked here, once for a
+    module that is imported, and rehearsed: whatever looks at such an object, be it for an attribute
+    or a class, may have code of the user's run. Libraries need no rehearsal.
 
     Parameters
     ----------
@@ -86,20 +85,22 @@ def ask_own(
     if not {folder, ""} & set(sys.path):
         sys.path.append(folder)  # last, so that no file there takes a library's place
     module_name, name = match[1], match[2]
-    module: Any = sys.modules.get(module_name)
     known_in, answer = _answers.get((noun, import_path), (None, None))
-    if module is not None and known_in is module:
+    if known_in is not None and known_in is sys.modules.get(module_name):
         return cast(_Known, answer)
-    ask = functools.partial(asked, rehearsed=is_own(import_path))
-    if module is None:
-        doing = f"importing {module_name!r}"
-        if mentions(module_name, base):
-            importlib.import_module(base)  # once: the fork that rehearses has it then
-        module = ask(doing, lambda: _import(module_name, folder), passing=_NoModuleError)
-    find = functools.partial(_find, module, module_name, name, noun, accepts)
-    known: _Known = ask(import_path, lambda: describe(find()))
-    _answers[noun, import_path] = module, known
-    return known
+    if module_name not in sys.modules and mentions(module_name, base):
+        importlib.import_module(base)  # once: the fork that rehearses has it then
+
+    def ask() -> tuple[Any, _Known]:
+        with users_code(f"importing {module_name!r}", _NoModuleError):
+            module = _import(module_name, folder)
+        with users_code(import_path):
+            return module, describe(_find(module, module_name, name, noun, accepts))
+
+    if is_own(import_path):
+        rehearse(import_path, ask)
+    _answers[noun, import_path] = known = ask()
+    return known[1]
 
 
 class _NoModuleError(ConfigError):

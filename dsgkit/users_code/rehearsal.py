@@ -17,14 +17,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 from dsgkit.system.settings import kept_settings
 from dsgkit.system.signals import is_request
 from dsgkit.text.errors import ConfigError, DsgError
 from dsgkit.users_code.origin import one_line, text_of
 
-_Answer = TypeVar("_Answer")
 _Kinds = type[BaseException] | tuple[type[BaseException], ...]
 
 STARTING_SECONDS = 30.0
@@ -41,9 +40,13 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
 
 _PR_SET_PDEATHSIG = 1
 
+_NOTE_BYTES = 1024
+
 _on = False
 _timeout: float | None = None
 _asked = False
+_note: mmap.mmap | None = None
+"""What this process is at, if it is a rehearsal; its parent reads it."""
 
 
 @contextmanager
@@ -64,37 +67,6 @@ def rehearsing(timeout: float | None) -> Iterator[None]:
         yield
     finally:
         _on, _timeout = before
-
-
-def asked(
-    doing: str,
-    question: Callable[[], _Answer],
-    passing: _Kinds = DsgError,
-    *,
-    rehearsed: bool = True,
-) -> _Answer:
-    """Rehearse a question that runs user code, ask it, and return the answer.
-
-    Parameters
-    ----------
-    doing, passing
-        As in `users_code`.
-    question : callable
-        Called twice: by a fork of this process, and by this one.
-    rehearsed : bool
-        Whether the fork calls it first; libraries need no rehearsal.
-
-    Raises
-    ------
-    ConfigError
-        If the code ends the process, holds it, or raises something.
-    """
-    global _asked
-    _asked = True
-    if rehearsed:
-        rehearse(doing, question)
-    with users_code(doing, passing):
-        return question()
 
 
 def leave(code: int) -> NoReturn:
@@ -124,7 +96,7 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
     advice : str
         What to do about the others, for the message.
     """
-    here = os.getpid()
+    here, before = os.getpid(), _noted(_padded(doing))
     try:
         # a worker has its class's settings, as it runs no other's cells
         with kept_settings() if _on else nullcontext():
@@ -140,6 +112,16 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
     finally:
         if os.getpid() != here:
             os._exit(1)
+        _noted(before)
+
+
+def _noted(doing: bytes) -> bytes:
+    """Note what this process is at, if it is a rehearsal; return what it was at before."""
+    if _note is None:
+        return b""
+    before = _note[:]
+    _note[:] = doing
+    return before
 
 
 def _asks_to_stop(error: BaseException) -> bool:
@@ -153,21 +135,30 @@ def _asks_to_stop(error: BaseException) -> bool:
 def rehearse(doing: str, action: Callable[[], object]) -> None:
     """Check in a fork of this process that an action finishes without killing the process.
 
-    The fork prints nothing. It passes over exceptions, which the action then raises here, and only
-    tries to read their texts.
+    The fork prints nothing, and passes over exceptions, which the action then raises here.
+
+    Parameters
+    ----------
+    doing : str
+        What the action does, for the message; it says more by blocks of `users_code`.
+    action : callable
 
     Raises
     ------
     ConfigError
         If the fork has ended before the action had, or had to be stopped at a time limit.
     """
+    global _asked
+    _asked = True
     if not _on:
         return
-    with mmap.mmap(-1, 1) as finished:  # forks share it
+    with mmap.mmap(-1, _NOTE_BYTES) as note:  # forks share it
+        note[:] = _padded(doing)
         seconds = (_timeout or 0) + STARTING_SECONDS
-        end = _in_fork(lambda: _perform(action, finished), seconds)
-        if finished[0]:
-            return
+        end = _in_fork(lambda: _perform(action, note), seconds)
+        doing = note[:].rstrip(b"\0").decode(errors="replace")
+    if not doing:  # it has finished
+        return
     if end is not None:
         exited, status = end.si_code == os.CLD_EXITED, end.si_status
         how = f"with exit code {status}" if exited else f"by {signal.Signals(status).name}"
@@ -205,24 +196,26 @@ def _in_fork(action: Callable[[], NoReturn], seconds: float) -> os.waitid_result
         os.waitpid(child, 0)
 
 
-def _perform(action: Callable[[], object], finished: mmap.mmap) -> NoReturn:
-    """Perform the action, note that, and exit: the fork does not run the rest of the program."""
-    here = os.getpid()
+def _perform(action: Callable[[], object], note: mmap.mmap) -> NoReturn:
+    """Perform the action, clear the note of what it is at, and exit, with nothing else done."""
+    global _note
+    here, _note = os.getpid(), note
     try:
         os.setpgid(0, 0)
         _end_with_parent()
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nowhere, descriptor)
-        try:
+        with suppress(BaseException):
             action()
-        except BaseException as error:
-            with suppress(BaseException):
-                one_line(error)
         if os.getpid() == here:
-            finished[0] = True
+            note[:] = _padded("")
     finally:
         os._exit(0)
+
+
+def _padded(text: str) -> bytes:
+    return text.encode(errors="replace")[:_NOTE_BYTES].ljust(_NOTE_BYTES, b"\0")
 
 
 def _end_with_parent() -> None:

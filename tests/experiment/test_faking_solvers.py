@@ -165,6 +165,17 @@ def test_without_a_timeout_a_fork_that_does_not_end_is_given_up(monkeypatch):
         rehearsal.rehearse("waiting", lambda: time.sleep(60))
 
 
+def test_a_rehearsal_is_said_to_end_in_the_innermost_block_that_it_is_in():
+    def end():
+        with rehearsal.users_code("reading"):
+            with rehearsal.users_code("opening"):
+                pass
+            os._exit(0)
+
+    with rehearsal.rehearsing(None), pytest.raises(ConfigError, match="reading ends the process"):
+        rehearsal.rehearse("loading", end)
+
+
 def test_a_fork_that_closes_its_descriptors_is_not_waited_for_busily(monkeypatch):
     monkeypatch.setattr(rehearsal, "STARTING_SECONDS", 1.0)
     before = time.process_time()
@@ -176,11 +187,11 @@ def test_a_fork_that_closes_its_descriptors_is_not_waited_for_busily(monkeypatch
 def test_libraries_need_no_fork(monkeypatch, own_modules):
     own_modules("mine_alone", "class Mine: pass")
     forks = []
-    monkeypatch.setattr(rehearsal, "rehearse", lambda doing, _: forks.append(doing))
+    monkeypatch.setattr(own, "rehearse", lambda doing, _: forks.append(doing))
     monkeypatch.delitem(sys.modules, "sklearn.svm", raising=False)
     for path in ("sklearn.svm:LinearSVC", "mine_alone:Mine"):
         own.ask_own(path, "class", lambda found: isinstance(found, type), str, "", "json")
-    assert forks == ["importing 'mine_alone'", "mine_alone:Mine"]
+    assert forks == ["mine_alone:Mine"]
 
 
 ERROR = """
