@@ -3,7 +3,8 @@
 Planning imports user-defined classes, makes instances of them and calls their methods. Exceptions
 that they raise are reported like any other mistake in a config. What no handler catches
 (``os._exit``, a crash in compiled code, an endless loop) happens in a rehearsal first: a fork of
-this process does the same, and only if the fork finishes, this process does it.
+this process does the same, and only if the fork finishes, this process does it. This process needs
+the classes, not a plan alone: every job is pickled with the protocol of its task.
 """
 
 from __future__ import annotations
@@ -41,10 +42,12 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
 _PR_SET_PDEATHSIG = 1
 
 _NOTE_BYTES = 1024
+"""Bytes of what a rehearsal is at, which may be cut off there."""
 
 _on = False
 _timeout: float | None = None
 _asked = False
+"""Whether code of a user's own may have run in this process."""
 _note: mmap.mmap | None = None
 """What this process is at, if it is a rehearsal; its parent reads it."""
 
@@ -85,7 +88,7 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
     """Turn any exception of user code in the block, even `SystemExit`, into a `ConfigError`.
 
     A fork that the code makes of this process ends with the block. The settings of the process are
-    restored.
+    restored. A rehearsal that ends in the block is told by what is done there.
 
     Parameters
     ----------
@@ -135,7 +138,8 @@ def _asks_to_stop(error: BaseException) -> bool:
 def rehearse(doing: str, action: Callable[[], object]) -> None:
     """Check in a fork of this process that an action finishes without killing the process.
 
-    The fork prints nothing, and passes over exceptions, which the action then raises here.
+    The fork prints nothing. It passes over exceptions, which the action then raises here, and only
+    tries to read their texts.
 
     Parameters
     ----------
@@ -206,8 +210,11 @@ def _perform(action: Callable[[], object], note: mmap.mmap) -> NoReturn:
         nowhere = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(nowhere, descriptor)
-        with suppress(BaseException):
+        try:
             action()
+        except BaseException as error:
+            with suppress(BaseException):
+                one_line(error)
         if os.getpid() == here:
             note[:] = _padded("")
     finally:

@@ -143,6 +143,14 @@ def test_whatever_a_class_does_planning_ends_in_one_line(planned, way, place):
     assert WAYS[way] in err
 
 
+def test_a_class_that_ends_the_planning_of_its_config_leaves_the_others(faking):
+    folder = faking("os._exit(0)", "cost")
+    code, out, err = dsg_here(folder, "run", "faking.yaml", "toy.yaml", "--dry-run")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "planning faking:Mine ends the process, with exit code 0" in err
+    assert out.startswith("toy: ")
+
+
 def test_only_one_process_plans_where_a_class_forks(planned):
     code, out, err = planned("os.fork()", "import")
     assert (code, err) == (0, "")
@@ -174,6 +182,14 @@ def test_a_rehearsal_is_said_to_end_in_the_innermost_block_that_it_is_in():
 
     with rehearsal.rehearsing(None), pytest.raises(ConfigError, match="reading ends the process"):
         rehearsal.rehearse("loading", end)
+
+
+def test_the_text_of_an_error_is_rehearsed_too():
+    def fail():
+        raise type("E", (Exception,), {"__str__": lambda _: os._exit(0)})
+
+    with rehearsal.rehearsing(None), pytest.raises(ConfigError, match="reading ends the process"):
+        rehearsal.rehearse("reading", fail)
 
 
 def test_a_fork_that_closes_its_descriptors_is_not_waited_for_busily(monkeypatch):
