@@ -17,7 +17,10 @@ SHORTEST_TIME = 1e-6
 """Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
 
 _SHORT = 3
-"""Characters of a number that is as easily read as a power."""
+"""Characters of the end of a grid that is as easily read as a power."""
+
+_FEW_DIGITS = 6
+"""Characters of a power of two that stays a decimal number, as 0.0625."""
 
 
 SHORTENED_FROM = 10_000
@@ -145,9 +148,13 @@ def difference_parts(
 
 
 def value_text(value: object) -> str:
-    """Return a hyper-parameter's value as a config spells it, text without quotes."""
+    """Return a hyper-parameter's value as a config spells it, text without quotes.
+
+    A power of two with many digits is one, ``2^-14``, and so is a power of ten with an exponent,
+    ``10^-5``.
+    """
     if isinstance(value, float):
-        return f"{value:.6g}"
+        return _float_text(value)
     if isinstance(value, list | tuple):
         return f"[{' '.join(map(value_text, value))}]"
     return value if isinstance(value, str) else spelled(value)
@@ -181,10 +188,19 @@ def grid_text(values: Sequence[Any]) -> str:
     if not edges or len(values) == 1:
         return ", ".join(map(value_text, values))
     ends = [value_text(edge) for edge in edges]
-    if max(map(len, ends)) > _SHORT:
+    if max(len(f"{edge:.6g}") for edge in edges) > _SHORT:
         base = next((b for b in (2, 10) if all(_exponent(v, b) is not None for v in values)), None)
         ends = [f"{base}^{_exponent(edge, base)}" for edge in edges] if base else ends
     return f"{ends[0]}..{ends[1]} ({len(values)})"
+
+
+def _float_text(value: float) -> str:
+    decimal = f"{value:.6g}"
+    if len(decimal) > _FEW_DIGITS and (exponent := _exponent(value, 2)) is not None:
+        return f"2^{exponent}"
+    if "e" in decimal and (exponent := _exponent(value, 10)) is not None:
+        return f"10^{exponent}"
+    return decimal
 
 
 def _exponent(value: float, base: int) -> int | None:

@@ -539,8 +539,8 @@ def test_config_changes_are_readable(compared):
         "name": ("codrna_s2auc", "other"),
         f"{solver}.params.batch_size": ("64", "–"),
         f"{solver}.search.1.grid.lam": (
-            "0.000976562, 0.00195312, .., 8 (14 values)",
-            "0.00195312, 0.00390625, .., 16 (14 values); new: 16; gone: 0.000976562",
+            "2^-10, 2^-9, .., 8 (14 values)",
+            "2^-9, 2^-8, .., 16 (14 values); new: 16; gone: 2^-10",
         ),
         f"{solver}.search.1.grid.gamma": ("0.5", "–"),
         f"{solver}.search.2.grid.t0": ("–", "1"),

@@ -11,7 +11,7 @@ from click import UsageError
 
 from dsgkit import cli, report
 from dsgkit.config.ranges import parse_values
-from dsgkit.report.numbers import grid_text
+from dsgkit.report.numbers import grid_text, value_text
 from dsgkit.report.summary import settings, summarise
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.tasks.base import Published
@@ -282,6 +282,7 @@ def test_what_the_choices_scored_on_held_out_folds(fits, make, written):
         ([0.1, 1, 10], "0.1..10 (3)"),
         ([1, 2], "1..2 (2)"),
         ([0.125, 0.3, 8], "0.125..8 (3)"),
+        ([0.0, 2.0**-14], "0..2^-14 (2)"),
         ([-1.0, 0.125], "-1..0.125 (2)"),
         ([0, 1024], "0..1024 (2)"),
         ([None, "balanced"], "null, balanced"),
@@ -290,6 +291,27 @@ def test_what_the_choices_scored_on_held_out_folds(fits, make, written):
 )
 def test_a_grid_of_powers_is_shown_by_its_exponents(values, text):
     assert grid_text(values) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2.0**-14, "2^-14"),
+        (2.0**20, "2^20"),
+        (0.0625, "0.0625"),
+        (8.0, "8"),
+        (1e-5, "10^-5"),
+        (1e6, "10^6"),
+        (0.001, "0.001"),
+        (6.10352e-05, "6.10352e-05"),  # near a power, and none
+        (-(2.0**-14), "-6.10352e-05"),
+        (0.0, "0"),
+        (2**20, "1048576"),
+        ((0.5, 2.0**-14), "[0.5 2^-14]"),
+    ],
+)
+def test_a_long_value_that_is_a_power_is_shown_by_its_exponent(value, text):
+    assert value_text(value) == text
 
 
 def test_peak_memory_is_the_largest(fits, written):
