@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,11 @@ NO_BREAK = "\xa0"
 """A blank at which no line of a paragraph ends."""
 
 
+_WITHIN_AN_AMOUNT = re.compile(
+    r"(?<=\d) (?=(?:ms|s|min|h|B|[KMG]i?B)\b)"  # 0.32 ms
+    r"|(?<=\S) (?=[-+=<>]=? [-.\d])"  # p = 0.101, k - 1
+    r"|(?<= [-+=<>]) (?=[-.\d])|(?<= [<>]=) (?=[-.\d])"
+)
 _MIN_COLUMNS = 2
 _COLUMN_GAP = 2
 _TRACEBACK_INDENT = 4
@@ -53,6 +59,8 @@ def terminal_width() -> int:
 def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
     """Return a text in lines; a word that is longer than a line stays whole.
 
+    No line ends between a number and its unit, or before a number that is compared or subtracted.
+
     Parameters
     ----------
     text : str
@@ -62,7 +70,7 @@ def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
         Begin of the further lines, and of the first one.
     """
     filled = textwrap.fill(
-        text,
+        _WITHIN_AN_AMOUNT.sub(NO_BREAK, text),
         min(width, MAX_PROSE),
         initial_indent=first,
         subsequent_indent=indent,

@@ -11,7 +11,7 @@ from dsgkit.report.compare import compare, comparison_text
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.report.terminal import plain, plain_tables
-from dsgkit.text.terminal import wrapped
+from dsgkit.text.terminal import paragraph, wrapped
 
 KEPT = Path(__file__).parents[2] / "results" / "reference"
 KEPT_NAMES = (
@@ -110,6 +110,28 @@ def test_at_one_size_measures_are_columns_of_one_table():
         "-  ---  -----",
         "a  0.5   0.25",
     ]
+
+
+@pytest.mark.parametrize(
+    "amount",
+    [
+        "0.32 ms",
+        "1.5 GiB",
+        "p = 0.101",
+        "p < 0.05",
+        "theta >= -1",
+        "lam = 2^-3",
+        "k - 1",
+    ],
+)
+def test_no_line_of_a_paragraph_ends_within_an_amount(amount):
+    for length in range(20, 45):
+        lines = paragraph(f"{'x' * length} {amount} and more", 40).splitlines()
+        assert sum(amount in line for line in lines) == 1
+
+
+def test_a_line_of_a_paragraph_may_end_between_words_and_numbers():
+    assert paragraph(f"{'x' * 37} 5 sizes", 40).splitlines()[1] == "sizes"
 
 
 def test_lines_are_wrapped_below_their_indent_and_tracebacks_are_not():
