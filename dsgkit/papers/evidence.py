@@ -22,6 +22,7 @@ from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.selection import SEARCHING_PREFIX
 from dsgkit.experiment.store import CELLS
 from dsgkit.experiment.timing import is_disturbed
+from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
 from dsgkit.tasks.measures import MEMORY, Measure
@@ -164,7 +165,7 @@ class Case:
         measure = self.measure(name)
         key = (measure.clock or measure.name) if measure else name
         fits = {t: fit for t, fit in self.fits(solver, size).items() if fit.status == "ok"}
-        at = {t for t, fit in fits.items() if without and without.items() <= fit.params.items()}
+        at = {t for t, fit in fits.items() if _is_at(fit, without)}
         disturbed = {t for t, fit in fits.items() if is_time(measure) and fit.misleads}
         counting = {t: fit for t, fit in fits.items() if t not in at | disturbed}
         values = {trial: fit.values[key] for trial, fit in counting.items() if key in fit.values}
@@ -174,8 +175,13 @@ class Case:
         elif len(counting) < len(fits):
             settings = ", ".join(f"{name} = {value}" for name, value in without.items())
             why = [f"at {settings}"] * bool(at) + ["that were disturbed"] * bool(disturbed)
-            note = f"{solver}: {len(values)} trials without those {' or '.join(why)}"
+            note = f"{solver}: {counted(len(values), 'trial')} without those {' or '.join(why)}"
         return Sample(solver, values, note)
+
+    def endings(self, solver: str, size: int, without: Mapping[str, Any]) -> set[str]:
+        """Return how trials ended, but for those at hyper-parameters that do not count."""
+        fits = self.fits(solver, size).values()
+        return {fit.status for fit in fits if not _is_at(fit, without)}
 
     def note(self, solver: str, size: int) -> str:
         """Describe how the trials of a solver ended."""
@@ -183,7 +189,7 @@ class Case:
             return f"{solver} was not run"
         endings = Counter(fit.status for fit in self.fits(solver, size).values())
         told = [
-            f"{number} trials" if status == "ok" else f"{number} {status_words(status)}"
+            counted(number, "trial") if status == "ok" else f"{number} {status_words(status)}"
             for status, number in endings.most_common()
         ]
         return f"{solver}: {', '.join(told)}" if told else f"{solver} is left out"
@@ -235,6 +241,11 @@ class Case:
         raced = races(self.summary, measure)
         race = [race for race in raced if size is None or race.size.n == size][-1:]
         return {one.entry.solver: one for found in race for one in found.trainings}
+
+
+def _is_at(fit: Fit, point: Mapping[str, Any]) -> bool:
+    """Return whether a fit is at some values of hyper-parameters, if there are any."""
+    return bool(point) and point.items() <= fit.params.items()
 
 
 def _fit(record: Record, search: float | None) -> Fit:

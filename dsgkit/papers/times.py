@@ -129,7 +129,8 @@ class Sooner(Comparison):
         finals = [sign * float(one.array.mean()) for one in (a, b)]
         target = (finals[1] if self.of == "b" else max(finals)) - self.margin
         of_a, of_b = (_seconds_to(one, target, sign) for one in raced)
-        note = f"to {sign * target:.4g}" + ("; never by a" if math.isinf(of_a) else "")
+        never = "either" if math.isinf(of_b) else "a"
+        note = f"to {sign * target:.4g}" + (f"; never by {never}" if math.isinf(of_a) else "")
         blank = replace(blank, unit="seconds", a_value=of_a, b_value=of_b, note=note)
         if math.isinf(of_a):
             return replace(blank, counts=None if math.isinf(of_b) else 0.0, a_value=None)
@@ -168,7 +169,7 @@ class Ends(Comparison):
         a, b = compared
         sizes = self.at(case, [a])
         for size in sizes or case.sizes[:1]:
-            endings = {fit.status for key in b.keys for fit in case.fits(key, size).values()}
+            endings = set().union(*(case.endings(key, size, self.leave_out) for key in b.keys))
             told = "; ".join(case.note(key, size) for key in b.keys)
             counts = 0.0 if "ok" in endings else None
             if endings and endings <= set(self.how):
@@ -176,3 +177,7 @@ class Ends(Comparison):
             blank = Point(case.name, str(a), str(b), size=size, counts=counts, note=told)
             short = self.sample(case, a, size).note
             yield blank if sizes else replace(blank, counts=None, note=short)
+
+    def values(self, case: Case, key: str, size: int) -> Sample:
+        """Return the times of a solver's trials; those of a count wherever they are."""
+        return case.sample(key, size, self.measure)

@@ -30,6 +30,7 @@ def traced(*steps, **fields):
 
 FASTER = {"test": "faster", "a": "own", "b": "other"}
 CROSSES = {"test": "crosses", "a": "own", "b": "other", "at_most": 5000}
+AT_ONE = [{"times": {"fit": 1.0}, "params": {"gamma": 1}}]
 ENDS = {"test": "ends", "a": "own", "b": "other"}
 SOONER = {"test": "sooner", "a": "own", "b": "other", "measure": "auc"}
 
@@ -197,6 +198,11 @@ def test_crosses(judge, of, more, verdict):
         (fits(FAST, LATE), {"how": ["timeout"]}, "holds"),
         (fits(FAST, LATE), {}, "not testable here"),
         (fits(FAST, SLOW), {}, "does not hold"),
+        # a trial that solves a smaller system says nothing
+        (fits(FAST, AT_ONE + ["refused"] * 4), {}, "does not hold"),
+        (fits(FAST, AT_ONE + ["refused"] * 4), {"leave_out": {"gamma": 1}}, "holds"),
+        (fits(AT_ONE * 5, ["refused"] * 5), {"leave_out": {"gamma": 1}}, "holds"),
+        (fits(FAST, AT_ONE * 5), {"leave_out": {"gamma": 1}}, "not testable here"),
         (
             fits(FAST, ["timeout while searching"] * 5),
             {"how": ["timeout"]},
@@ -234,6 +240,12 @@ MEASURED, ON_A_BUSY_MACHINE = ({"timing": timed(1, 2, slow)["timing"]} for slow 
         (fits(EARLY, AT_ONCE), {"of": "better"}, "holds"),  # the other one never
         (RACE, {}, "holds"),
         (RACE, {"factor": 2.0}, "does not hold"),
+        # whose mean is above what most of its trials reach
+        (
+            fits(traced((1, 0.5)), [{"auc": 0.5, "times": {"fit": 4.0}}] * 4 + AT_ONCE[:1]),
+            {},
+            "not testable here: to 0.58; never by either",
+        ),
         (fits(EARLY, AT_ONCE), {"b": "absent"}, "not testable here: absent was not run"),
         (
             by_dataset(*[fits(traced((1, 0.9)), AT_ONCE)] * 3, fits(traced((5, 0.9)), AT_ONCE)),
