@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ PACKAGE = Path(dsgkit.__file__).parent
 def with_examples():
     """The names of the modules that show an example."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        if ">>> " in path.read_text():
+        if re.search(r"^ +>>> |^@with_example", path.read_text(), re.MULTILINE):
             parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
             yield ".".join(parts).removesuffix(".__init__")
 

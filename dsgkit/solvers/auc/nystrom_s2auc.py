@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.numerics.costs import Pace
-from dsgkit.objectives.risks import SemiSupervisedAUC
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
 from dsgkit.solvers.common import (
-    Gamma,
     KernelName,
-    Lam,
     MaxMemory,
     RandomState,
-    Sigma,
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.solvers.parameters import NOT_NEGATIVE
-from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.explicit_features import OnLandmarks
 
 
-class NystromS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
+@with_example(RANKING, "n_landmarks=100")
+class NystromS2AUC(SemiSupervisedAUCEstimator):
     """Minimiser of the semi-supervised AUC risk over the functions on some of the rows.
 
     The objective of `SAMULT` and QSG-S2AUC, over ``f(x) = sum_j a_j k(z_j, x)`` with the norm of
@@ -40,33 +36,17 @@ class NystromS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     SAMULT : The same objective with every row as a landmark.
     RFFS2AUC : The same objective on random features.
 
-    Notes ----- Directions whose eigenvalue of the landmarks' Gram matrix is below
-    `nystrom.EIGENVALUE_CUTOFF` times the largest are left out. In a cross-validation by
-    `fit_points` the held-out rows remain landmarks: a landmark has no label, and all folds then
-    share their features.
+    Notes
+    -----
+    Directions whose eigenvalue of the landmarks' Gram matrix is below `nystrom.EIGENVALUE_CUTOFF`
+    times the largest are left out. In a cross-validation by `fit_points` the held-out rows remain
+    landmarks: a landmark has no label, and all folds then share their features.
 
     References
     ----------
     .. [1] Williams & Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2001.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import NystromS2AUC
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> model = NystromS2AUC(n_landmarks=100).fit(X[:60], y[:60], X[60:])
-    >>> model.score(X[60:], y[60:]) > 0.97
-    True
     """
 
-    version: ClassVar[int] = 1
-    pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
-
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     n_landmarks: Annotated[
@@ -80,9 +60,6 @@ class NystromS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
         "The landmarks, labelled rows first.", "(n_centers, n_inputs)"
     )
     coef_: NDArray[np.float64] = fitted("The a of the function.", "(n_centers,)")
-
-    def _risk(self) -> SemiSupervisedAUC:
-        return SemiSupervisedAUC(self.gamma)
 
     def _trainer(self) -> OnLandmarks:
         return OnLandmarks(self.kernel, self._sigma, int(self.n_landmarks), int(self.random_state))

@@ -16,6 +16,7 @@ from dsgkit.priors import PenL1Prior
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, RandomState, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.solvers.minimise import Given, Pools
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, Range
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
@@ -23,6 +24,7 @@ from dsgkit.trainers.explicit_features import OnCenters
 from dsgkit.trainers.training import Function, Training
 
 
+@with_example(RANKING)
 class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     """Minimiser of the PNU-AUC risk over kernel functions at given centres.
 
@@ -39,17 +41,6 @@ class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     ----------
     .. [1] Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled
        learning", Machine Learning 107, 2018.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import PNUAUC
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> model = PNUAUC().fit(X[:60], y[:60], X[60:])
-    >>> model.score(X[60:], y[60:]) > 0.97
-    True
     """
 
     version: ClassVar[int] = 1

@@ -8,30 +8,27 @@ from typing import Annotated, ClassVar
 from typing_extensions import Doc
 
 from dsgkit.numerics.costs import Pace
-from dsgkit.objectives.risks import SemiSupervisedAUC
+from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
 from dsgkit.solvers.auc.samult import SAMULT
-from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.block_functions import StochasticEstimator
 from dsgkit.solvers.common import (
     T0,
     FeaturesPerIteration,
     Frequencies,
-    Gamma,
     KernelName,
-    Lam,
     PassIterations,
     RandomState,
-    Sigma,
     ThetaLam,
     UnlabeledLabel,
 )
+from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.solvers.parameters import COUNT
-from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.blocks import Streaming
 from dsgkit.trainers.training import Decreasing
 
 
-class QSGS2AUC(StochasticEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator):
+@with_example(RANKING)
+class QSGS2AUC(StochasticEstimator, SemiSupervisedAUCEstimator):
     """Semi-supervised AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) + lam/2 ||f||^2`` with the squared
@@ -43,26 +40,12 @@ class QSGS2AUC(StochasticEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator
     ----------
     .. [1] Shi, Gu, Li, Geng & Huang, "Quadruply stochastic gradients for large scale nonlinear
        semi-supervised AUC optimization", IJCAI 2019.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import QSGS2AUC
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> model = QSGS2AUC().fit(X[:60], y[:60], X[60:])
-    >>> model.score(X[60:], y[60:]) > 0.97
-    True
     """
 
     version: ClassVar[int] = 2
     _exact: ClassVar[type[SAMULT]] = SAMULT
     pace: ClassVar[Pace] = Pace(training=1.6, per_model=2)
 
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     batch_size: Annotated[int, COUNT, Doc("Triplets per iteration.")] = 256
@@ -73,9 +56,6 @@ class QSGS2AUC(StochasticEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator
     t0: T0 = "stable"
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
-
-    def _risk(self) -> SemiSupervisedAUC:
-        return SemiSupervisedAUC(self.gamma)
 
     def _trainer(self) -> Streaming:
         n_iterations = None if self.n_iterations is None else int(self.n_iterations)

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import ClassVar
 
-from dsgkit.numerics.costs import Pace
-from dsgkit.objectives.risks import SemiSupervisedAUC
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
 from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
     Frequencies,
-    Gamma,
     KernelName,
-    Lam,
     NBlocks,
     NSweeps,
     RandomState,
-    Sigma,
     SweepBatch,
     UnlabeledLabel,
 )
-from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.trainers.blocks import Sweeps
 
 
-class QSGS2AUCP(BlockFunctionEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator):
+@with_example(RANKING)
+class QSGS2AUCP(BlockFunctionEstimator, SemiSupervisedAUCEstimator):
     """Semi-supervised AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QSGS2AUC`, ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) +
@@ -47,25 +42,8 @@ class QSGS2AUCP(BlockFunctionEstimator, QuadraticRiskEstimator, PairwiseAUCEstim
        gradients", NIPS 2014, and its program.
     .. [2] Tu, Roelofs, Venkataraman & Recht, "Large scale kernel learning using block coordinate
        descent", arXiv 1602.05310, 2016.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import QSGS2AUCP
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> model = QSGS2AUCP().fit(X[:60], y[:60], X[60:])
-    >>> model.score(X[60:], y[60:]) > 0.97
-    True
     """
 
-    version: ClassVar[int] = 1
-    pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
-
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     batch_size: SweepBatch = 1024
@@ -75,9 +53,6 @@ class QSGS2AUCP(BlockFunctionEstimator, QuadraticRiskEstimator, PairwiseAUCEstim
     n_sweeps: NSweeps = 2
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
-
-    def _risk(self) -> SemiSupervisedAUC:
-        return SemiSupervisedAUC(self.gamma)
 
     def _trainer(self) -> Sweeps:
         return Sweeps(

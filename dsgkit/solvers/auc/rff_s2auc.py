@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.features import FeatureBlocks
-from dsgkit.numerics.costs import Pace
-from dsgkit.objectives.risks import SemiSupervisedAUC
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
 from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
-    Gamma,
     KernelName,
-    Lam,
     MaxMemory,
     RandomState,
-    Sigma,
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.trainers.explicit_features import OnRandomFeatures
 
 
-class RFFS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
+@with_example(RANKING)
+class RFFS2AUC(SemiSupervisedAUCEstimator):
     """Minimiser of the semi-supervised AUC risk over a fixed set of random features.
 
     The objective of `SAMULT` and QSG-S2AUC, with the kernel replaced by
@@ -39,25 +34,8 @@ class RFFS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     References
     ----------
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import RFFS2AUC
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> model = RFFS2AUC().fit(X[:60], y[:60], X[60:])
-    >>> model.score(X[60:], y[60:]) > 0.97
-    True
     """
 
-    version: ClassVar[int] = 1
-    pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
-
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     n_features: FixedFeatures = 1000
@@ -68,9 +46,6 @@ class RFFS2AUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
 
     features_: FeatureBlocks = fitted("The random features.")
     coef_: NDArray[np.float64] = fitted("Their coefficients.", "(features_.width,)")
-
-    def _risk(self) -> SemiSupervisedAUC:
-        return SemiSupervisedAUC(self.gamma)
 
     def _trainer(self) -> OnRandomFeatures:
         return OnRandomFeatures(random_features_of(self))

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.costs import Pace
-from dsgkit.objectives.risks import SemiSupervisedAUC
-from dsgkit.solvers.base import PairwiseAUCEstimator
-from dsgkit.solvers.common import Gamma, GramKernelName, Lam, MaxMemory, Sigma, UnlabeledLabel
+from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
+from dsgkit.solvers.common import GramKernelName, MaxMemory, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.quadratic import QuadraticRiskEstimator
+from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.trainers.kernel_matrix import KernelMatrix
 from dsgkit.trainers.training import Function, Training
 
 
-class SAMULT(QuadraticRiskEstimator, PairwiseAUCEstimator):
+@with_example(RANKING)
+class SAMULT(SemiSupervisedAUCEstimator):
     """Exact minimiser of the semi-supervised AUC risk with a kernel.
 
     Minimises ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f)) + lam/2 ||f||^2`` over the functions
@@ -30,25 +28,8 @@ class SAMULT(QuadraticRiskEstimator, PairwiseAUCEstimator):
     ----------
     .. [1] Xie & Li, "Semi-supervised AUC optimization without guessing labels of unlabeled data",
        AAAI 2018.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import SAMULT
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> model = SAMULT().fit(X[:60], y[:60], X[60:])
-    >>> model.score(X[60:], y[60:]) > 0.97
-    True
     """
 
-    version: ClassVar[int] = 1
-    pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
-
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: GramKernelName = "gaussian"
     max_memory: MaxMemory = None
@@ -66,9 +47,6 @@ class SAMULT(QuadraticRiskEstimator, PairwiseAUCEstimator):
     def uses(self, name: str) -> bool:
         """Tell so of the unlabelled rows if gamma is below 1, or ``sigma`` is that of all rows."""
         return name != "X_unlabeled" or self.gamma < 1 or self.sigma == "scale"
-
-    def _risk(self) -> SemiSupervisedAUC:
-        return SemiSupervisedAUC(self.gamma)
 
     def _trainer(self) -> KernelMatrix:
         return KernelMatrix(self.kernel, self._sigma, all_rows=self.gamma < 1)

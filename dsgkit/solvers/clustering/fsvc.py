@@ -22,6 +22,7 @@ from dsgkit.solvers.clustering.segments import BOUNDARY_TOLERANCE, connected
 from dsgkit.solvers.clustering.svc import SphereClustering
 from dsgkit.solvers.common import MaxMemory, RandomState
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import POSITIVE, Range, Smoother
 from dsgkit.system.jit import fast
 from dsgkit.system.progress import part
@@ -36,6 +37,7 @@ _BALL_ROWS = 10
 """Rows of a ball, about."""
 
 
+@with_example(THREE_BALLS, "gamma=1, C=0.1")
 class FSVC(SphereClustering):
     """Fast support vector clustering by a cover with balls [1]_.
 
@@ -54,15 +56,6 @@ class FSVC(SphereClustering):
     .. [1] Jung, Lee & Lee, "Clustering based on Gaussian processes", Neural Computation 19, 2007;
        Jung, Lee & Kim, "Fast support-based clustering method for large-scale problems", Pattern
        Recognition 43, 2010.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit.solvers.clustering.fsvc import FSVC
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
-    >>> FSVC(gamma=1, C=0.1).fit(X).n_clusters_
-    3
     """
 
     pace: ClassVar[Pace] = Pace(training=25, per_model=5)

@@ -22,6 +22,7 @@ from dsgkit.solvers.clustering.one_class import BLOCK_STEPS, CHUNK_STEPS, Descen
 from dsgkit.solvers.clustering.segments import connected
 from dsgkit.solvers.common import MaxMemory, RandomState
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother
 from dsgkit.system.progress import part
 from dsgkit.text.errors import FitError
@@ -338,6 +339,7 @@ class BSGDLMOC(LargeMarginClustering):
         return 1 + _SUPPORT_SHARE * (1 + projected)
 
 
+@with_example(THREE_BALLS, "gamma=1, C=8")
 class SGDLMOC(LargeMarginClustering):
     """Support vector clustering without a budget: what `BSGDLMOC` would be with memory for all.
 
@@ -348,15 +350,6 @@ class SGDLMOC(LargeMarginClustering):
     ----------
     .. [1] Pham, Le, Le & Dang, "Fast support vector clustering", Vietnam Journal of Computer
        Science 4, 2017.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit.solvers.clustering.lmoc import SGDLMOC
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 100, axis=0) + rng.normal(size=(300, 2)) / 2
-    >>> SGDLMOC(gamma=1, C=8).fit(X).n_clusters_
-    3
     """
 
     pace: ClassVar[Pace] = Pace(training=1.5, per_model=10)

@@ -19,6 +19,7 @@ from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.segments import BOUNDARY_TOLERANCE, connected
 from dsgkit.solvers.common import MaxMemory
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.system.progress import part
 from dsgkit.text.errors import DataError, FitError
@@ -88,6 +89,7 @@ class SphereClustering(ClusteringEstimator):
         return labels
 
 
+@with_example(THREE_BALLS, "gamma=1, C=0.1")
 class BenHurSVC(SphereClustering):
     """Support vector clustering of Ben-Hur et al.: the complete graph of all rows [1]_.
 
@@ -102,16 +104,6 @@ class BenHurSVC(SphereClustering):
     References
     ----------
     .. [1] Ben-Hur, Horn, Siegelmann & Vapnik, "Support vector clustering", JMLR 2, 2001.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit.solvers.clustering.svc import BenHurSVC
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
-    >>> model = BenHurSVC(gamma=1, C=0.1).fit(X)
-    >>> model.n_clusters_, model.predict([[0, 0], [4, 0.5], [3.5, 0]]).tolist()
-    (3, [0, 1, 1])
     """
 
     pace: ClassVar[Pace] = Pace(training=3, per_model=20)

@@ -11,6 +11,7 @@ from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import GaussianOrLinear, RandomState, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import (
     COUNT,
     POSITIVE,
@@ -23,6 +24,7 @@ from dsgkit.trainers.budgeted_descent import BudgetedDescent
 from dsgkit.trainers.training import Array, Step
 
 
+@with_example(FEW_LABELS, "sigma=0.5")
 class BGS3VM(S3VM, SemiSupervisedClassifier):
     """Budgeted kernel stochastic gradient descent on the objective of `TSGS3VM`.
 
@@ -51,19 +53,6 @@ class BGS3VM(S3VM, SemiSupervisedClassifier):
     ----------
     .. [1] Le et al., "Budgeted semi-supervised support vector machine", UAI 2016.
     .. [2] Geng et al., "Scalable semi-supervised SVM via triply stochastic gradients", IJCAI 2019.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit import BGS3VM
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(1100, 2)) + np.repeat([[2, 0], [-2, 0]], 550, axis=0)
-    >>> y = np.repeat([1, -1], 550)
-    >>> labeled = np.arange(0, 1100, 11)
-    >>> unlabeled = np.setdiff1d(np.arange(1100), labeled)
-    >>> model = BGS3VM(sigma=0.5).fit(X[labeled], y[labeled], X[unlabeled])
-    >>> model.score(X[unlabeled], y[unlabeled]) > 0.95
-    True
     """
 
     version: ClassVar[int] = 2

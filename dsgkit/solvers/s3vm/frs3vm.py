@@ -23,6 +23,7 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
@@ -30,6 +31,7 @@ from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
 from dsgkit.trainers.fixed_features import FixedFeatures
 
 
+@with_example(FEW_LABELS, "sigma=0.5, n_features=64")
 class FRS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
     """Semi-supervised SVM by stochastic gradient descent on one fixed set of random features.
 
@@ -50,18 +52,6 @@ class FRS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
     ----------
     .. [1] Geng, Gu, Li, Shi, Zheng & Huang, "Scalable semi-supervised SVM via triply stochastic
        gradients", IJCAI 2019.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit import FRS3VM
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(40, 2)) + np.repeat([[0], [2]], 20, axis=0)
-    >>> y = np.repeat([-1, 1], 20)
-    >>> X_unlabeled = rng.normal(size=(5000, 2)) + rng.integers(0, 2, (5000, 1)) * 2
-    >>> model = FRS3VM(sigma=0.5, n_features=64).fit(X, y, X_unlabeled)
-    >>> model.score(X, y) > 0.8
-    True
     """
 
     pace: ClassVar[Pace] = Pace(training=3.5, per_model=4)

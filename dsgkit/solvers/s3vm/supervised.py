@@ -12,6 +12,7 @@ from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, RandomState, Sigma, Tolerance
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import ALL_LABELED, with_example
 from dsgkit.solvers.functions import FunctionEstimator
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 from dsgkit.solvers.labeled import Array, LabeledEstimator
@@ -20,6 +21,7 @@ from dsgkit.solvers.sigma import WithSigma
 from dsgkit.trainers.libsvm import LibSVM, svm_cost
 
 
+@with_example(ALL_LABELED, "C=1000")
 class SupervisedSVM(FunctionEstimator, WithSigma, LabeledEstimator):
     """Support vector machine of the labelled rows: what unlabelled rows have to be better than.
 
@@ -33,16 +35,6 @@ class SupervisedSVM(FunctionEstimator, WithSigma, LabeledEstimator):
     References
     ----------
     .. [1] Chang & Lin, "LIBSVM: a library for support vector machines", ACM TIST 2011.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import SupervisedSVM
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> SupervisedSVM(C=1000).fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.95
-    True
     """
 
     tasks = ("semi_supervised_svm",)

@@ -22,6 +22,7 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
@@ -29,6 +30,7 @@ from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
 from dsgkit.trainers.blocks import Streaming
 
 
+@with_example(FEW_LABELS, "sigma=0.5")
 class TSGS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
     """Semi-supervised SVM by triply stochastic functional gradients.
 
@@ -63,18 +65,6 @@ class TSGS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
     ----------
     .. [1] Geng, Gu, Li, Shi, Zheng & Huang, "Scalable semi-supervised SVM via triply stochastic
        gradients", IJCAI 2019.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit import TSGS3VM
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(40, 2)) + np.repeat([[0], [2]], 20, axis=0)
-    >>> y = np.repeat([-1, 1], 20)
-    >>> X_unlabeled = rng.normal(size=(5000, 2)) + rng.integers(0, 2, (5000, 1)) * 2
-    >>> model = TSGS3VM(sigma=0.5).fit(X, y, X_unlabeled)
-    >>> model.score(X, y) > 0.8
-    True
     """
 
     pace: ClassVar[Pace] = Pace(training=5, scoring=0.7, per_model=3)

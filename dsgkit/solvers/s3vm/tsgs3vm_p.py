@@ -26,11 +26,13 @@ from dsgkit.solvers.common import (
     SweepBatch,
     UnlabeledLabel,
 )
+from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import PER_MODEL
 from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.trainers.blocks import Sweeps
 
 
+@with_example(FEW_LABELS, "sigma=0.5, C_star_ratio=1.0")
 class TSGS3VMP(BlockFunctionEstimator, S3VM, SemiSupervisedClassifier):
     """Semi-supervised SVM by block-preconditioned steps.
 
@@ -62,18 +64,6 @@ class TSGS3VMP(BlockFunctionEstimator, S3VM, SemiSupervisedClassifier):
        machines with different hinge errors", Advances in Data Analysis and Classification 2, 2008.
     .. [3] Tu, Roelofs, Venkataraman & Recht, "Large scale kernel learning using block coordinate
        descent", arXiv 1602.05310, 2016.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit import TSGS3VMP
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(40, 2)) + np.repeat([[0], [2]], 20, axis=0)
-    >>> y = np.repeat([-1, 1], 20)
-    >>> X_unlabeled = rng.normal(size=(5000, 2)) + rng.integers(0, 2, (5000, 1)) * 2
-    >>> model = TSGS3VMP(sigma=0.5, C_star_ratio=1.0).fit(X, y, X_unlabeled)
-    >>> model.score(X, y) > 0.8
-    True
     """
 
     version: ClassVar[int] = 1

@@ -25,6 +25,7 @@ from dsgkit.solvers.common import (
     Sigma,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, POSITIVE, Range, Smoother
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.trainers.on_basis import DescentOnBasis
@@ -34,6 +35,7 @@ Array = NDArray[np.float64]
 Observer = Callable[[int, float, Any], None]
 
 
+@with_example(SIMILAR_PAIRS, "lam=0.01, prior=0.8, n_centers=200")
 class CUU(SimilarRiskEstimator):
     """Classifier by stochastic gradient on the similar-unlabelled risk, corrected below 0.
 
@@ -55,19 +57,6 @@ class CUU(SimilarRiskEstimator):
        unlabeled datasets: a consistent risk correction approach", AISTATS 2020.
     .. [2] Shi et al., "Triply stochastic gradient method for large-scale nonlinear similar
        unlabeled classification", Machine Learning 2021.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit.solvers.similar.cuu import CUU
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.where(rng.random(2000) < 0.8, 1, -1)
-    >>> X = (rng.normal(size=(2000, 2)) + 1.5 * y[:, None]) / 6 + 0.5
-    >>> same = y[:1000:2] == y[1:1000:2]
-    >>> pairs = X[:1000].reshape(500, 2, 2)[same]
-    >>> model = CUU(lam=0.01, prior=0.8, n_centers=200).fit(pairs, X[1000:])
-    >>> model.score(X[1000:], y[1000:]) > 0.9
-    True
     """
 
     version: ClassVar[int] = 2

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, Sigma
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.trainers.linear import Inputs
 from dsgkit.trainers.unlabeled import UnlabeledFeatures, UnlabeledKernel
@@ -18,6 +19,7 @@ from dsgkit.trainers.unlabeled import UnlabeledFeatures, UnlabeledKernel
 Array = NDArray[np.float64]
 
 
+@with_example(SIMILAR_PAIRS, "lam=0.01, prior=0.8")
 class SUSL(SimilarRiskEstimator):
     """Minimiser of the similar-unlabelled risk with the squared loss.
 
@@ -32,19 +34,6 @@ class SUSL(SimilarRiskEstimator):
     ----------
     .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
        ICML 2018.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit.solvers.similar.su_sl import SUSL
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.where(rng.random(2000) < 0.8, 1, -1)
-    >>> X = (rng.normal(size=(2000, 2)) + 1.5 * y[:, None]) / 6 + 0.5
-    >>> same = y[:1000:2] == y[1:1000:2]
-    >>> pairs = X[:1000].reshape(500, 2, 2)[same]
-    >>> model = SUSL(lam=0.01, prior=0.8).fit(pairs, X[1000:])
-    >>> model.score(X[1000:], y[1000:]) > 0.95
-    True
     """
 
     version: ClassVar[int] = 1

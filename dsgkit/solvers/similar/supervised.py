@@ -14,6 +14,7 @@ from dsgkit.objectives.risks import Risk, SquaredLoss
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Sigma
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import ALL_LABELED, with_example
 from dsgkit.solvers.labeled import Array, LabeledEstimator
 from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values
 from dsgkit.solvers.sigma import WithSigma
@@ -21,6 +22,7 @@ from dsgkit.trainers.least_squares import LeastSquares
 from dsgkit.trainers.training import Fold, Function, Sizes
 
 
+@with_example(ALL_LABELED)
 class SupervisedSL(RiskMinimiser, WithSigma, LabeledEstimator):
     """Minimiser of the squared loss of labelled rows: an upper bound for what pairs can teach.
 
@@ -28,16 +30,6 @@ class SupervisedSL(RiskMinimiser, WithSigma, LabeledEstimator):
     functions with a bias, which is penalised too. `SUSL` minimises an unbiased estimate of the same
     from similar pairs and unlabelled rows. It is kernel ridge regression on the labels -1 and 1:
     `sklearn.kernel_ridge.KernelRidge` calls ``2 n lam`` alpha. O(n^3) time, and 8 n^2 bytes.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit.solvers.similar.supervised import SupervisedSL
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> SupervisedSL().fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.95
-    True
     """
 
     tasks = ("similar_unlabeled",)

@@ -25,6 +25,7 @@ from dsgkit.solvers.common import (
     Theta,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.system.stopwatch import Stopwatch
@@ -33,6 +34,7 @@ from dsgkit.trainers.steps import ConstantSteps
 from dsgkit.trainers.training import Constant, Function, Training
 
 
+@with_example(SIMILAR_PAIRS, "prior=0.8, n_features=100")
 class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
     """Similar-unlabelled learning by triply stochastic functional gradients.
 
@@ -68,19 +70,6 @@ class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
     ----------
     .. [1] Shi, Gu, Li, Deng & Huang, "Triply stochastic gradient method for large-scale nonlinear
        similar unlabeled classification", Machine Learning 110, 2021.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit.solvers.similar.tsgsu import TSGSU
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.where(rng.random(2000) < 0.8, 1, -1)
-    >>> X = (rng.normal(size=(2000, 2)) + 1.5 * y[:, None]) / 6 + 0.5
-    >>> same = y[:1000:2] == y[1:1000:2]
-    >>> pairs = X[:1000].reshape(500, 2, 2)[same]
-    >>> model = TSGSU(prior=0.8, n_features=100).fit(pairs, X[1000:])
-    >>> model.score(X[1000:], y[1000:]) > 0.95
-    True
     """
 
     version: ClassVar[int] = 1

@@ -25,12 +25,14 @@ from dsgkit.solvers.common import (
     Sigma,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.trainers.blocks import Sweeps
 from dsgkit.trainers.training import Function, Training
 
 
+@with_example(SIMILAR_PAIRS, "prior=0.8, n_features=64, n_blocks=4")
 class TSGSUP(BlockFunctionEstimator, SimilarRiskEstimator):
     """Similar-unlabelled learning by block-preconditioned steps.
 
@@ -45,19 +47,6 @@ class TSGSUP(BlockFunctionEstimator, SimilarRiskEstimator):
     --------
     TSGSU : The same objective by steps of the paper's kind.
     SUSL : The minimiser without correction, in closed form.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit import TSGSUP
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.where(rng.random(2000) < 0.8, 1, -1)
-    >>> X = (rng.normal(size=(2000, 2)) + 1.5 * y[:, None]) / 6 + 0.5
-    >>> same = y[:1000:2] == y[1:1000:2]
-    >>> pairs = X[:1000].reshape(500, 2, 2)[same]
-    >>> model = TSGSUP(prior=0.8, n_features=64, n_blocks=4).fit(pairs, X[1000:])
-    >>> model.score(X[1000:], y[1000:]) > 0.95
-    True
     """
 
     version: ClassVar[int] = 1
