@@ -54,73 +54,40 @@ MIN_CLUSTERS, MAX_CLUSTERS = 2, 50
 MAX_EXACT_ROWS = 20_000
 """Up to how many rows all pairs within clusters are measured."""
 
-PURITY = Measure(
-    name="purity",
-    title="Purity",
-    word="purity",
-    better="higher",
-    digits=2,
-    least_range=0.05,
+_INDEX: Any = {"better": "higher", "digits": 2, "least_range": 0.05}
+
+PURITY = Measure.of("purity", "Purity", "purity", **_INDEX)
+RAND = Measure.of("rand", "Unadjusted Rand index", "unadjusted Rand index", **_INDEX)
+ADJUSTED_RAND = Measure.of(
+    "adjusted_rand", "Adjusted Rand index", "adjusted Rand index", **_INDEX, output="rand"
 )
-RAND = Measure(
-    name="rand",
-    title="Unadjusted Rand index",
-    word="unadjusted Rand index",
-    better="higher",
-    digits=2,
-    least_range=0.05,
-)
-ADJUSTED_RAND = Measure(
-    name="adjusted_rand",
-    title="Adjusted Rand index",
-    word="adjusted Rand index",
-    better="higher",
-    digits=2,
-    least_range=0.05,
-    output="rand",
-)
-NMI = Measure(
-    name="nmi",
-    title="Normalised mutual information",
-    word="NMI",
-    better="higher",
-    digits=2,
-    least_range=0.05,
-)
-DAVIES_BOULDIN = Measure(
-    name="davies_bouldin",
-    title="Davies-Bouldin index (small is good)",
-    word="Davies-Bouldin index",
+NMI = Measure.of("nmi", "Normalised mutual information", "NMI", **_INDEX)
+DAVIES_BOULDIN = Measure.of(
+    "davies_bouldin",
+    "Davies-Bouldin index (small is good)",
+    "Davies-Bouldin index",
     caution="is small where clusters are dense and far apart. It reads no labels, so it cannot say "
     "whether clusters are the groups that you look for, or which method finds these; it favours "
     "round clusters, and tiny ones. See their numbers (clusters_table) and the pictures",
     better="lower",
     digits=2,
 )
-COMPACTNESS = Measure(
-    name="compactness",
-    title="Compactness: mean distance of two rows of a cluster",
-    word="compactness",
-    digits=2,
+COMPACTNESS = Measure.of(
+    "compactness", "Compactness: mean distance of two rows of a cluster", "compactness", digits=2
 )
-CLUSTERS = Measure(
-    name="clusters",
-    title="Clusters",
-    word="clusters",
-    digits=1,
-)
-UNASSIGNED = Measure(
-    name="unassigned",
-    title="Rows without a cluster",
-    word="share of rows without a cluster",
+CLUSTERS = Measure.of("clusters", "Clusters", "clusters", digits=1)
+UNASSIGNED = Measure.of(
+    "unassigned",
+    "Rows without a cluster",
+    "share of rows without a cluster",
     digits=1,
     percent=True,
     output="clusters",
 )
-CLUSTERING_TIME = Measure(
-    name="clustering_seconds",
-    title="Time for the clusters alone",
-    word="time for the clusters",
+CLUSTERING_TIME = Measure.of(
+    "clustering_seconds",
+    "Time for the clusters alone",
+    "time for the clusters",
     better="lower",
     unit="seconds",
     output="time",
@@ -128,34 +95,22 @@ CLUSTERING_TIME = Measure(
     clock="clustering",
     optional=True,
 )
-CHOICE = Measure(
-    name="choice",
-    title="Score that parameters are chosen by",
-    word="score of the choice",
+CHOICE = Measure.of(
+    "choice",
+    "Score that parameters are chosen by",
+    "score of the choice",
     better="higher",
     digits=2,
     optional=True,
 )
 """The NMI, or less the Davies-Bouldin index; a fit has none."""
 
-_DOMAIN = Measure(
-    name="inside",
-    title="Rows inside of the domain",
-    word="share of rows inside",
-    digits=1,
-    percent=True,
-    output="domain",
-    optional=True,
-)
-
-
-def _of_domain(name: str, title: str, word: str, **more: Any) -> Measure:
-    told = {"name": name, "title": title, "word": word, "digits": 0, "percent": False}
-    return _DOMAIN.model_copy(update={**told, **more})
-
+_of_domain = functools.partial(Measure.of, output="domain", digits=0, optional=True)
 
 FITTED = {
-    "inside_": _DOMAIN,
+    "inside_": _of_domain(
+        "inside", "Rows inside of the domain", "share of rows inside", digits=1, percent=True
+    ),
     "mass_": _of_domain("mass", "Sum of the coefficients", "sum of the coefficients", digits=2),
     "n_iter_": _of_domain("steps", "Steps of the training", "steps"),
     "n_removals_": _of_domain("removals", "Support vectors that went", "removals"),
@@ -172,36 +127,30 @@ EQUILIBRIA_SHARE = _of_domain(
 )
 """Number of equilibria by rows: the second phase of a solver works on the equilibria alone."""
 
-_HYPOTHESIS = {
+_HYPOTHESIS: Any = {
     "output": "hypotheses",
     "file": "hypotheses",
     "optional": True,
     "for_published": True,
 }
-NMI_GEOMETRIC = NMI.model_copy(
-    update={
-        "name": "nmi_geometric",
-        "title": "Hypothesis of the published NMI: by the geometric mean",
-        "word": "NMI by the geometric mean",
-        **_HYPOTHESIS,
-    }
+NMI_GEOMETRIC = NMI.but(
+    name="nmi_geometric",
+    title="Hypothesis of the published NMI: by the geometric mean",
+    word="NMI by the geometric mean",
+    **_HYPOTHESIS,
 )
-DIAMETERS = DAVIES_BOULDIN.model_copy(
-    update={
-        "name": "davies_bouldin_diameter",
-        "title": "Hypothesis of the published Davies-Bouldin index: by the clusters' diameters",
-        "word": "Davies-Bouldin index by diameters",
-        **_HYPOTHESIS,
-    }
+DIAMETERS = DAVIES_BOULDIN.but(
+    name="davies_bouldin_diameter",
+    title="Hypothesis of the published Davies-Bouldin index: by the clusters' diameters",
+    word="Davies-Bouldin index by diameters",
+    **_HYPOTHESIS,
 )
-UNWEIGHTED = COMPACTNESS.model_copy(
-    update={
-        "name": "compactness_unweighted",
-        "title": "Hypothesis of the published compactness: clusters without their sizes",
-        "word": "compactness without sizes",
-        "digits": 4,
-        **_HYPOTHESIS,
-    }
+UNWEIGHTED = COMPACTNESS.but(
+    name="compactness_unweighted",
+    title="Hypothesis of the published compactness: clusters without their sizes",
+    word="compactness without sizes",
+    digits=4,
+    **_HYPOTHESIS,
 )
 
 
@@ -469,11 +418,11 @@ def _n_clusters(labels: NDArray[Any]) -> int:
 class Clustering(Task):
     """The learning setting."""
 
-    kind: ClassVar[str] = "clustering"
-    version: ClassVar[int | str] = 1
-    Spec: ClassVar[type[ProtocolSpec]] = ClusteringSpec
-    axes: ClassVar[tuple[Axis, ...]] = (ROWS,)
-    measures: ClassVar[tuple[Measure, ...]] = (
+    kind = "clustering"
+    version = 1
+    Spec = ClusteringSpec
+    axes = (ROWS,)
+    measures = (
         PURITY,
         RAND,
         ADJUSTED_RAND,
@@ -491,8 +440,8 @@ class Clustering(Task):
         CLUSTERING_TIME,
         CHOICE,
     )
-    chooses: ClassVar[str] = CHOICE.name
-    outputs: ClassVar[tuple[str, ...]] = (
+    chooses = CHOICE.name
+    outputs = (
         "purity_table",
         "rand_table",
         "nmi_table",
@@ -506,7 +455,7 @@ class Clustering(Task):
         PICTURES,
         RANKS,
     )
-    words: ClassVar[tuple[str, ...]] = (CLASSES,)
+    words = (CLASSES,)
 
     def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
         """Return a trial of a dataset."""

@@ -22,10 +22,10 @@ from dsgkit.text.errors import DsgError, DsgWarning
 MAX_CONVERGENCE_ROWS = 5000
 """Unlabelled rows up to which the exact minimiser is computed: it takes their cube."""
 
-DISTANCE = Measure(
-    name="squared_distance",
-    title="Squared distance to the exact minimiser, relative to its square",
-    word="squared distance",
+DISTANCE = Measure.of(
+    "squared_distance",
+    "Squared distance to the exact minimiser, relative to its square",
+    "squared distance",
     where="training rows",
     better="lower",
     digits=5,

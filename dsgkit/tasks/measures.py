@@ -7,7 +7,7 @@ task nor its code.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -88,6 +88,15 @@ class Measure(BaseModel):
     tally: bool = False
     traced: bool = False
 
+    @classmethod
+    def of(cls, name: str, title: str, word: str, **others: Any) -> Self:
+        """Return a measure by its three texts, and what differs from the defaults."""
+        return cls(name=name, title=title, word=word, **others)
+
+    def but(self, **changes: Any) -> Self:
+        """Return the same measure with some changes; the output and file stay, if not changed."""
+        return self.model_copy(update=changes)
+
     def best(self, values: Iterable[float]) -> float:
         """Return the best of some values of a measure that has a better side."""
         return max(values) if self.better == "higher" else min(values)
@@ -109,7 +118,7 @@ class Measure(BaseModel):
         units = {"seconds": " (s)", "bytes": " (MiB)"}
         return self.title + (" (%)" if self.percent else units.get(self.unit, ""))
 
-    def on(self, where: str, prefix: str) -> Measure:
+    def on(self, where: str, prefix: str) -> Self:
         """Return the same measure on other rows, where there are such; it shares the output.
 
         Parameters
@@ -119,33 +128,25 @@ class Measure(BaseModel):
         prefix : str
             Such as ``test``: the name becomes ``test_<name>``, the files are ``<file>_test``.
         """
-        return self.model_copy(
-            update={
-                "name": f"{prefix}_{self.name}",
-                "word": f"{prefix} {self.word}",
-                "where": where,
-                "file": f"{self.file}_{prefix}",
-                "optional": True,
-            }
+        return self.but(
+            name=f"{prefix}_{self.name}",
+            word=f"{prefix} {self.word}",
+            where=where,
+            file=f"{self.file}_{prefix}",
+            optional=True,
         )
 
 
-TIME = Measure(
-    name="fit_seconds",
-    title="Training time",
-    word="training time",
+TIME = Measure.of(
+    "fit_seconds",
+    "Training time",
+    "training time",
     better="lower",
     unit="seconds",
     output="time",
     clock="fit",
 )
-MEMORY = Measure(
-    name="peak_memory",
-    title="Peak memory",
-    word="peak memory",
-    unit="bytes",
-    output="time",
-)
+MEMORY = Measure.of("peak_memory", "Peak memory", "peak memory", unit="bytes", output="time")
 STANDARD = (TIME, MEMORY)
 """The measures of every task."""
 

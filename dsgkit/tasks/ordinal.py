@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,16 @@ from dsgkit.data.targets import check_kind
 from dsgkit.numerics.shapes import of_shape
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks.asked import Classifying, Thresholded
-from dsgkit.tasks.base import At, Axis, Clock, Point, ProtocolSpec, Scores, Task, Trial
+from dsgkit.tasks.base import At, Clock, Point, Scores
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.scaling import Scale, scaling_of
 from dsgkit.tasks.semi_supervised import (
-    EXTRA,
-    GIVEN,
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
+    SemiSupervisedTask,
     finite_values,
 )
 from dsgkit.tasks.splits import SemiSupervisedSplit, split_in_order
@@ -38,48 +37,27 @@ from dsgkit.text.specs import Count
 CLASS_PROPORTIONS = "class_proportions"
 """In a config, the value of a parameter that is the share of rows above each cut."""
 
-AUC = Measure(
-    name="auc",
-    title="AUC, mean over the cuts",
-    word="AUC",
-    where=UNLABELED_ROWS,
-    better="higher",
-    digits=3,
+AUC = Measure.of(
+    "auc", "AUC, mean over the cuts", "AUC", where=UNLABELED_ROWS, better="higher", digits=3
 )
-MAE = Measure(
-    name="mae",
-    title="Mean absolute error",
-    word="absolute error",
-    where=UNLABELED_ROWS,
-    better="lower",
-    digits=3,
+MAE = Measure.of(
+    "mae", "Mean absolute error", "absolute error", where=UNLABELED_ROWS, better="lower", digits=3
 )
-MACRO_MAE = MAE.model_copy(
-    update={
-        "name": "macro_mae",
-        "title": "Mean absolute error, mean over the classes",
-        "word": "macro-averaged absolute error",
-    }
+MACRO_MAE = MAE.but(
+    name="macro_mae",
+    title="Mean absolute error, mean over the classes",
+    word="macro-averaged absolute error",
 )
-ACCURACY = Measure(
-    name="accuracy",
-    title="Accuracy",
-    word="accuracy",
-    where=UNLABELED_ROWS,
-    better="higher",
-    digits=3,
+ACCURACY = Measure.of(
+    "accuracy", "Accuracy", "accuracy", where=UNLABELED_ROWS, better="higher", digits=3
 )
-NEVER = Measure(
-    name="never",
-    title="Classes never predicted",
-    word="classes never predicted",
-    where=UNLABELED_ROWS,
-    digits=1,
+NEVER = Measure.of(
+    "never", "Classes never predicted", "classes never predicted", where=UNLABELED_ROWS, digits=1
 )
-THRESHOLD_TIME = Measure(
-    name="threshold_seconds",
-    title="Time for the thresholds",
-    word="time for the thresholds",
+THRESHOLD_TIME = Measure.of(
+    "threshold_seconds",
+    "Time for the thresholds",
+    "time for the thresholds",
     better="lower",
     unit="seconds",
     output="thresholds",
@@ -232,21 +210,22 @@ def _mean_auc(codes: Any, values: NDArray[np.floating], n_classes: int) -> float
     return float(np.mean(aucs)) if aucs else None
 
 
-class Ordinal(Task):
+class Ordinal(SemiSupervisedTask):
     """The learning setting."""
 
-    kind: ClassVar[str] = "ordinal"
-    version: ClassVar[int | str] = 1
-    Spec: ClassVar[type[ProtocolSpec]] = OrdinalSpec
-    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED,)
-    measures: ClassVar[tuple[Measure, ...]] = (
+    kind = "ordinal"
+    version = 1
+    Spec = OrdinalSpec
+    Trial = OrdinalTrial
+    axes = (UNLABELED,)
+    measures = (
         *JUDGED,
         *(measure.on(TEST_ROWS, "test") for measure in JUDGED),
         THRESHOLD_TIME,
         DISTANCE,
     )
-    chooses: ClassVar[str] = AUC.name
-    outputs: ClassVar[tuple[str, ...]] = (
+    chooses = AUC.name
+    outputs = (
         "auc_table",
         "mae_table",
         "accuracy_table",
@@ -256,14 +235,8 @@ class Ordinal(Task):
         "auc_boxplot",
         "time_curve",
     )
-    words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTIONS,)
-    calls: ClassVar[tuple[str, ...]] = ("decision_function", "predict", "fit_points", "cost")
-    gives: ClassVar[tuple[str, ...]] = GIVEN
-    extra: ClassVar[tuple[str, ...]] = EXTRA
-
-    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
-        """Return a trial of a dataset."""
-        return OrdinalTrial(dataset, spec, seed)
+    words = (CLASS_PROPORTIONS,)
+    calls = ("decision_function", "predict", "fit_points", "cost")
 
 
 TASK = Ordinal()

@@ -16,7 +16,7 @@ from dsgkit.numerics.costs import MEASURING_FLOPS
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.progress import part
-from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Work
+from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Task, Work
 from dsgkit.tasks.given import HIDDEN, depends_on, named_by_fit
 from dsgkit.tasks.scaling import scale_words
 from dsgkit.tasks.splits import (
@@ -249,3 +249,22 @@ def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np
     if not np.isfinite(values).all():
         raise FitError(f"decision_function returned values that are not finite{where}")
     return values
+
+
+class SemiSupervisedTask(Task):
+    """Base of the tasks on labelled and unlabelled rows.
+
+    Attributes
+    ----------
+    Trial : type of SemiSupervisedTrial
+    """
+
+    Trial: ClassVar[type[SemiSupervisedTrial]]
+    words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
+    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
+    gives = GIVEN
+    extra = EXTRA
+
+    def trial(self, dataset: Any, spec: Any, seed: int) -> SemiSupervisedTrial:
+        """Return a trial of a dataset."""
+        return self.Trial(dataset, spec, seed)

@@ -7,38 +7,29 @@ A model is searched by cross-validation on the labelled rows, each fold with all
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.numerics.shapes import of_shape
-from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Task, Trial
+from dsgkit.tasks.base import At, Point, Scores
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import auc, average_precision
 from dsgkit.tasks.semi_supervised import (
-    CLASS_PROPORTION,
-    EXTRA,
-    GIVEN,
     LABELED,
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
+    SemiSupervisedTask,
 )
 
-AUC = Measure(
-    name="auc",
-    title="AUC",
-    word="AUC",
-    where=UNLABELED_ROWS,
-    better="higher",
-    digits=3,
-)
-PRECISION = Measure(
-    name="average_precision",
-    title="Average precision",
-    word="average precision",
+AUC = Measure.of("auc", "AUC", "AUC", where=UNLABELED_ROWS, better="higher", digits=3)
+PRECISION = Measure.of(
+    "average_precision",
+    "Average precision",
+    "average precision",
     where=UNLABELED_ROWS,
     better="higher",
     digits=3,
@@ -106,36 +97,23 @@ def _fold_score(values: NDArray[np.float64], y: NDArray[np.integer]) -> float | 
     return auc(y, values)
 
 
-class SemiSupervisedAUC(Task):
+class SemiSupervisedAUC(SemiSupervisedTask):
     """The learning setting."""
 
-    kind: ClassVar[str] = "semi_supervised_auc"
-    version: ClassVar[int | str] = 1
-    Spec: ClassVar[type[ProtocolSpec]] = AUCSpec
-    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
-    measures: ClassVar[tuple[Measure, ...]] = (
+    kind = "semi_supervised_auc"
+    version = 1
+    Spec = AUCSpec
+    Trial = AUCTrial
+    axes = (UNLABELED, LABELED)
+    measures = (
         AUC,
         AUC.on(TEST_ROWS, "test"),
         PRECISION,
         PRECISION.on(TEST_ROWS, "test"),
         DISTANCE,
     )
-    chooses: ClassVar[str] = AUC.name
-    outputs: ClassVar[tuple[str, ...]] = (
-        "auc_table",
-        "time_table",
-        "auc_curve",
-        "auc_boxplot",
-        "time_curve",
-    )
-    words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
-    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
-    gives: ClassVar[tuple[str, ...]] = GIVEN
-    extra: ClassVar[tuple[str, ...]] = EXTRA
-
-    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
-        """Return a trial of a dataset."""
-        return AUCTrial(dataset, spec, seed)
+    chooses = AUC.name
+    outputs = ("auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve")
 
 
 TASK = SemiSupervisedAUC()

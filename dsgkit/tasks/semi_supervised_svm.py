@@ -19,61 +19,47 @@ from numpy.typing import NDArray
 
 from dsgkit.numerics.shapes import of_shape
 from dsgkit.tasks.asked import settled_with
-from dsgkit.tasks.base import At, Axis, Point, ProtocolSpec, Scores, Task, Trial, Work
+from dsgkit.tasks.base import At, Point, Scores, Work
 from dsgkit.tasks.given import HIDDEN
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
-    CLASS_PROPORTION,
-    EXTRA,
-    GIVEN,
     LABELED,
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
     SemiSupervisedSpec,
+    SemiSupervisedTask,
     SemiSupervisedTrial,
 )
 from dsgkit.tasks.semi_supervised_auc import AUC, PRECISION, ranking_scores
 from dsgkit.text.specs import Repetitions
 
-ERROR = Measure(
-    name="error",
-    title="Error",
-    word="error",
-    where=UNLABELED_ROWS,
-    better="lower",
-    digits=2,
-    percent=True,
+ERROR = Measure.of(
+    "error", "Error", "error", where=UNLABELED_ROWS, better="lower", digits=2, percent=True
 )
-BALANCED = ERROR.model_copy(
-    update={
-        "name": "balanced_error",
-        "title": "Error, mean over the classes",
-        "word": "balanced error",
-        "output": "balanced",
-        "file": "balanced",
-    }
+BALANCED = ERROR.but(
+    name="balanced_error",
+    title="Error, mean over the classes",
+    word="balanced error",
+    output="balanced",
+    file="balanced",
 )
-BALANCE = Measure(
-    name="positive",
-    title="Unlabelled rows taken for positive",
-    word="share taken for positive",
+BALANCE = Measure.of(
+    "positive",
+    "Unlabelled rows taken for positive",
+    "share taken for positive",
     digits=2,
     percent=True,
     output="balance",
 )
-TRUE_BALANCE = BALANCE.model_copy(
-    update={
-        "name": "positive_true",
-        "title": "Unlabelled rows that are positive",
-        "word": "share of positives",
-    }
+TRUE_BALANCE = BALANCE.but(
+    name="positive_true", title="Unlabelled rows that are positive", word="share of positives"
 )
-COLLAPSED = Measure(
-    name="collapsed",
-    title="Collapsed: a class is predicted for under a tenth of its share of the unlabelled rows",
-    word="collapsed trials",
+COLLAPSED = Measure.of(
+    "collapsed",
+    "Collapsed: a class is predicted for under a tenth of its share of the unlabelled rows",
+    "collapsed trials",
     tally=True,
     output="balance",
 )
@@ -339,21 +325,22 @@ def _blocks(parts: Sequence[slice]) -> Iterator[slice]:
             yield slice(start, min(start + _BLOCK_ROWS, part.stop))
 
 
-class SemiSupervisedSVM(Task):
+class SemiSupervisedSVM(SemiSupervisedTask):
     """The learning setting."""
 
-    kind: ClassVar[str] = "semi_supervised_svm"
-    version: ClassVar[int | str] = 2
-    Spec: ClassVar[type[ProtocolSpec]] = SVMSpec
-    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
-    measures: ClassVar[tuple[Measure, ...]] = (
+    kind = "semi_supervised_svm"
+    version = 2
+    Spec = SVMSpec
+    Trial = SVMTrial
+    axes = (UNLABELED, LABELED)
+    measures = (
         *(one for measure in JUDGED for one in (measure, measure.on(TEST_ROWS, "test"))),
         BALANCE,
         TRUE_BALANCE,
         COLLAPSED,
     )
-    chooses: ClassVar[str] = ERROR.name
-    outputs: ClassVar[tuple[str, ...]] = (
+    chooses = ERROR.name
+    outputs = (
         "error_table",
         "balanced_table",
         "time_table",
@@ -362,14 +349,6 @@ class SemiSupervisedSVM(Task):
         "error_boxplot",
         "time_curve",
     )
-    words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
-    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
-    gives: ClassVar[tuple[str, ...]] = GIVEN
-    extra: ClassVar[tuple[str, ...]] = EXTRA
-
-    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
-        """Return a trial of a dataset."""
-        return SVMTrial(dataset, spec, seed)
 
 
 TASK = SemiSupervisedSVM()

@@ -22,18 +22,7 @@ from dsgkit.priors import checked_similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks.asked import Observable
-from dsgkit.tasks.base import (
-    At,
-    Axis,
-    Clock,
-    Judgement,
-    Point,
-    ProtocolSpec,
-    Scores,
-    Task,
-    Trial,
-    Work,
-)
+from dsgkit.tasks.base import At, Clock, Judgement, Point, ProtocolSpec, Scores, Task, Trial, Work
 from dsgkit.tasks.given import takes
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
@@ -55,79 +44,52 @@ ESTIMATE = "estimate"
 COLLAPSED_SHARE = 0.99
 """The share of rows in one class from which a model counts as collapsed."""
 
-ACCURACY = Measure(
-    name="accuracy",
-    title="Accuracy",
-    word="accuracy",
+ACCURACY = Measure.of(
+    "accuracy",
+    "Accuracy",
+    "accuracy",
     where=TEST_ROWS,
     better="higher",
     digits=2,
     percent=True,
     traced=True,
 )
-BALANCED = ACCURACY.model_copy(
-    update={
-        "name": "balanced_accuracy",
-        "title": "Accuracy, mean over the classes",
-        "word": "balanced accuracy",
-        "output": "balanced",
-        "file": "balanced",
-        "traced": False,
-    }
+BALANCED = ACCURACY.but(
+    name="balanced_accuracy",
+    title="Accuracy, mean over the classes",
+    word="balanced accuracy",
+    output="balanced",
+    file="balanced",
+    traced=False,
 )
-POSITIVE = Measure(
-    name="positive",
-    title="Test rows taken for positive",
-    word="share taken for positive",
+POSITIVE = Measure.of(
+    "positive",
+    "Test rows taken for positive",
+    "share taken for positive",
     digits=2,
     percent=True,
     output="balance",
 )
-ONE_CLASS = Measure(
-    name="collapsed",
-    title=f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
-    word="share of collapsed trials",
+ONE_CLASS = Measure.of(
+    "collapsed",
+    f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
+    "share of collapsed trials",
     digits=0,
     percent=True,
     output="balance",
 )
-CORRECTED = Measure(
-    name="corrected",
-    title="Batches with a negative part of the risk",
-    word="share of corrected batches",
+CORRECTED = Measure.of(
+    "corrected",
+    "Batches with a negative part of the risk",
+    "share of corrected batches",
     digits=1,
     percent=True,
     optional=True,
 )
-PRIOR = Measure(
-    name="prior",
-    title="Class prior that was used",
-    word="prior",
-    digits=3,
-    optional=True,
-)
-PAIRS = Measure(
-    name="pairs",
-    title="Similar pairs",
-    word="pairs",
-    digits=0,
-    output="rows",
-)
-TESTED = Measure(
-    name="tested",
-    title="Test rows",
-    word="test rows",
-    digits=0,
-    output="rows",
-)
-RISK = Measure(
-    name="risk",
-    title="Cross-validated risk",
-    word="risk",
-    better="lower",
-    digits=3,
-    optional=True,
-)
+PRIOR = Measure.of("prior", "Class prior that was used", "prior", digits=3, optional=True)
+PAIRS = Measure.of("pairs", "Similar pairs", "pairs", digits=0, output="rows")
+TESTED = Measure.of("tested", "Test rows", "test rows", digits=0, output="rows")
+RISK = Measure.of("risk", "Cross-validated risk", "risk", better="lower", digits=3, optional=True)
 """Measure that hyper-parameters are chosen by; a fit has none."""
 
 
@@ -392,23 +354,13 @@ def _risk(similar: Any, unlabeled: Any, prior: float, loss: Any) -> float | None
 class SimilarUnlabeled(Task):
     """The learning setting."""
 
-    kind: ClassVar[str] = "similar_unlabeled"
-    version: ClassVar[int | str] = 1
-    Spec: ClassVar[type[ProtocolSpec]] = SimilarUnlabeledSpec
-    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED,)
-    measures: ClassVar[tuple[Measure, ...]] = (
-        ACCURACY,
-        BALANCED,
-        POSITIVE,
-        ONE_CLASS,
-        CORRECTED,
-        PRIOR,
-        PAIRS,
-        TESTED,
-        RISK,
-    )
-    chooses: ClassVar[str] = RISK.name
-    outputs: ClassVar[tuple[str, ...]] = (
+    kind = "similar_unlabeled"
+    version = 1
+    Spec = SimilarUnlabeledSpec
+    axes = (UNLABELED,)
+    measures = (ACCURACY, BALANCED, POSITIVE, ONE_CLASS, CORRECTED, PRIOR, PAIRS, TESTED, RISK)
+    chooses = RISK.name
+    outputs = (
         "accuracy_table",
         "balanced_table",
         "balance_table",
@@ -422,9 +374,9 @@ class SimilarUnlabeled(Task):
         "accuracy_boxplot",
         "time_curve",
     )
-    words: ClassVar[tuple[str, ...]] = (CLASS_PRIOR,)
-    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
-    gives: ClassVar[tuple[str, ...]] = ("X_similar", "X_unlabeled", "X", "y")
+    words = (CLASS_PRIOR,)
+    calls = ("decision_function", "fit_points", "cost")
+    gives = ("X_similar", "X_unlabeled", "X", "y")
 
     def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
         """Return a trial of a dataset."""
