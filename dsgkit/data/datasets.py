@@ -34,6 +34,7 @@ from dsgkit.data.targets import (
     are_numbers,
     target_of,
 )
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.mapped import read_rows
 from dsgkit.text.errors import DataError, MissingDataError
 
@@ -75,13 +76,13 @@ class Dataset:
 
     name: str
     title: str
-    X: NDArray[np.float32] | Doubled
-    X_test: NDArray[np.float32] | None
+    X: Single | Doubled
+    X_test: Single | None
     labels: NDArray[Any]
     labels_test: NDArray[Any] | None
     target: Target
-    minimum: NDArray[np.float64]
-    maximum: NDArray[np.float64]
+    minimum: Array
+    maximum: Array
     mean_square: float
     made: str
     content_hash: str
@@ -145,9 +146,7 @@ class Dataset:
         }
         return described | ({"features": self.made} if self.made else {})
 
-    def scaling(
-        self, low: float = 0.0, high: float = 1.0
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def scaling(self, low: float = 0.0, high: float = 1.0) -> tuple[Single, Single]:
         """Return the scaling that takes every column's range to ``[low, high]``.
 
         Parameters
@@ -177,7 +176,7 @@ class Dataset:
         factor = factor.astype(np.float32)
         return (self.minimum - low / factor.astype(np.float64)).astype(np.float32), factor
 
-    def standard_scaling(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def standard_scaling(self) -> tuple[Single, Single]:
         """Return the scaling after which every column has mean 0 and standard deviation 1.
 
         Returns
@@ -197,13 +196,13 @@ class Dataset:
         factor = np.where(constant, 1.0, 1 / np.sqrt(np.where(constant, 1.0, variance)))
         return mean.astype(np.float32), factor.astype(np.float32)
 
-    def _blocks(self) -> Iterator[NDArray[np.float64]]:
+    def _blocks(self) -> Iterator[Array]:
         """Yield all training rows, some at a time."""
         for start in range(0, len(self.X), _BLOCK_ROWS):
             rows = read_rows(self.X, slice(start, start + _BLOCK_ROWS))
             yield rows.astype(np.float64)
 
-    def common_scaling(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def common_scaling(self) -> tuple[Single, Single]:
         """Return the scaling by one factor after which the root mean square of row norms is 1.
 
         Returns
@@ -297,9 +296,7 @@ def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
     )
 
 
-def _part(
-    folder: Path, meta: dict[str, Any], part: str
-) -> tuple[NDArray[np.float32], NDArray[Any]]:
+def _part(folder: Path, meta: dict[str, Any], part: str) -> tuple[Single, NDArray[Any]]:
     recorded = meta["parts"][part]
     X, stored = open_part(folder, part, recorded)
     return X, raw_labels(stored, recorded["texts"])

@@ -28,6 +28,7 @@ from dsgkit.data.numbers import (
     has_decimal_comma,
     number,
 )
+from dsgkit.numerics.arrays import Single
 from dsgkit.text.errors import shown
 
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ class Table:
                 self._put(column, slice(i, i + 1), self._checked_value(column, text))
         return True
 
-    def finish(self, rows: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[Any] | None]:
+    def finish(self, rows: NDArray[np.bool_]) -> tuple[Single, NDArray[Any] | None]:
         """Return the rows and labels of the lines that have some; None without a label's column."""
         X = self.X if rows.all() else self.X[rows]
         if not self.columns.labels:

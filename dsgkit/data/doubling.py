@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.mapped import fixed, positions, read_rows
 from dsgkit.text.errors import DataError
@@ -35,7 +36,7 @@ class Doubled:
     ndim = 2
     dtype = np.dtype(np.float32)
 
-    def __init__(self, base: NDArray[np.float32] | Doubled, first: NDArray[np.float32]) -> None:
+    def __init__(self, base: Single | Doubled, first: Single) -> None:
         self.base = base
         self.first = fixed(first)
 
@@ -47,7 +48,7 @@ class Doubled:
         """Number of rows, both halves together, and of columns."""
         return len(self), self.base.shape[1]
 
-    def __getitem__(self, key: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+    def __getitem__(self, key: slice | NDArray[np.integer]) -> Single:
         rows = positions(key, len(self))
         second, original = np.divmod(rows, len(self.base))
         values = read_rows(self.base, original)
@@ -117,13 +118,13 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
     )
 
 
-def _first_column(X: Any) -> NDArray[np.float64]:
+def _first_column(X: Any) -> Array:
     step = max(1, _BLOCK_VALUES // X.shape[1])
     blocks = (read_rows(X, slice(i, i + step))[:, 0] for i in range(0, len(X), step))
     return np.concatenate([block.astype(np.float64) for block in blocks])
 
 
-def _normals(n: int) -> NDArray[np.float32]:
+def _normals(n: int) -> Single:
     # what compiles kernels is needed here alone
     from dsgkit.random.stream import normal_blocks
 

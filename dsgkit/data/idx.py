@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import check_rows, check_sha256, open_content
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.text.errors import DataError
 
 BLOCK_BYTES = 2**23
@@ -21,7 +22,7 @@ _BYTES = b"\0\0\x08"
 """How a file of unsigned bytes begins; the number of its dimensions follows."""
 
 
-def read_rows(source: FoundFile, n_features: int) -> Iterator[NDArray[np.float32]]:
+def read_rows(source: FoundFile, n_features: int) -> Iterator[Single]:
     """Read the items of a file, images for instance, as rows of all their values.
 
     Parameters
@@ -46,7 +47,7 @@ def read_rows(source: FoundFile, n_features: int) -> Iterator[NDArray[np.float32
         yield block.astype(np.float32)
 
 
-def read_labels(source: FoundFile) -> NDArray[np.float64]:
+def read_labels(source: FoundFile) -> Array:
     """Read a file of one dimension, a label each.
 
     Raises

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.lines import CAREFUL_LINE, Lines, checked
 from dsgkit.data.numbers import LineError, feature, number
+from dsgkit.numerics.arrays import Single
 from dsgkit.text.errors import shown
 
 CAREFUL_INDEX = -2
@@ -71,7 +72,7 @@ class Table:
             self.X[i, index - 1] = value + 0.0  # a zero that is left out has no sign either
         return True
 
-    def finish(self, rows: NDArray[np.bool_]) -> tuple[NDArray[np.float32], NDArray[Any]]:
+    def finish(self, rows: NDArray[np.bool_]) -> tuple[Single, NDArray[Any]]:
         """Return the rows and labels of the lines that have some."""
         return (self.X, self.labels) if rows.all() else (self.X[rows], self.labels[rows])
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
+
 
 def make_nested_rings(
     n_samples: int, *, noise: float, width: float, random_state: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Array, NDArray[np.int64]]:
     """Return a Gaussian within two rings of radius 1 and 2.
 
     Parameters
@@ -36,14 +38,8 @@ def make_nested_rings(
 
 
 def make_layers(
-    n_samples: int,
-    *,
-    n_layers: int,
-    n_features: int,
-    gap: float,
-    width: float,
-    random_state: int,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    n_samples: int, *, n_layers: int, n_features: int, gap: float, width: float, random_state: int
+) -> tuple[Array, NDArray[np.int64]]:
     """Return parallel layers, one per class, along a random direction of small variance.
 
     A few labels do not show the direction. Unlabelled rows do: their variance along all others is

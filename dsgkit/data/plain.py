@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dsgkit.data.libsvm import CAREFUL_INDEX
 from dsgkit.data.lines import BLANK_LINE, CAREFUL_LINE, ROW_LINE, Lines
 from dsgkit.data.scan import ONE, read_number
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.jit import exact, exact_nogil
 from dsgkit.system.threads import available_threads
 
@@ -24,7 +25,7 @@ _MAX_DIGITS = np.uint64(9)
 _TAB, _LINE_FEED, _RETURN, _SPACE, _COMMENT, _COLON = b"\t\n\r #:"
 
 
-def libsvm_lines(lines: Lines, X: NDArray[np.float32], labels: NDArray[Any]) -> NDArray[np.uint8]:
+def libsvm_lines(lines: Lines, X: Single, labels: NDArray[Any]) -> NDArray[np.uint8]:
     """Read the plain ones of some LIBSVM lines.
 
     Parameters
@@ -70,8 +71,8 @@ def _shared(kernel: Callable[..., None], lines: Lines, dtype: Any, *outputs: NDA
 def _libsvm(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
-    X: NDArray[np.float32],
-    labels: NDArray[np.float64],
+    X: Single,
+    labels: Array,
     state: NDArray[np.uint8],
 ) -> None:
     for i in range(len(starts)):
@@ -79,9 +80,7 @@ def _libsvm(
 
 
 @exact
-def _libsvm_line(
-    data: NDArray[np.uint8], at: Any, X: NDArray[np.float32], labels: NDArray[np.float64], i: int
-) -> int:
+def _libsvm_line(data: NDArray[np.uint8], at: Any, X: Single, labels: Array, i: int) -> int:
     at = _after_blanks(data, at)
     if _may_end(data[at]):
         return BLANK_LINE if _ends(data, at) else CAREFUL_LINE

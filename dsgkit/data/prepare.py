@@ -24,6 +24,7 @@ from dsgkit.data.lines import holds_no
 from dsgkit.data.numbers import MAX_FEATURES
 from dsgkit.data.parts import open_parts
 from dsgkit.data.reading import Block
+from dsgkit.numerics.arrays import Single
 from dsgkit.system.files import open_regular, remove_abandoned, sync_folder, write_atomically
 from dsgkit.system.progress import Bar
 from dsgkit.text.errors import DataError
@@ -127,9 +128,7 @@ def _identity(recorded: dict[str, Any], source: FoundFile) -> dict[str, str | in
     return recorded | state if large else recorded
 
 
-def open_part(
-    folder: Path, part: str, recorded: dict[str, Any]
-) -> tuple[NDArray[np.float32], NDArray[Any]]:
+def open_part(folder: Path, part: str, recorded: dict[str, Any]) -> tuple[Single, NDArray[Any]]:
     """Return the rows and the stored labels of a prepared part as memory maps.
 
     Parameters
@@ -313,7 +312,7 @@ class Statistics:
         self.squares: tuple[float, ...] = ()
         self.sha256 = hashlib.sha256()
 
-    def add(self, X: NDArray[np.float32]) -> None:
+    def add(self, X: Single) -> None:
         """Take in some rows, C-contiguous and at least one."""
         self.n_rows += len(X)
         self.sha256.update(X.data)

@@ -25,10 +25,11 @@ from dsgkit.data.lines import (
 )
 from dsgkit.data.names import column_name, is_missing, key_of
 from dsgkit.data.numbers import MAX_FEATURES, LineError, MissingValueError
+from dsgkit.numerics.arrays import Single
 from dsgkit.text.errors import DataError
 from dsgkit.text.hints import spelled
 
-Block = tuple[NDArray[np.float32], NDArray[Any] | None]
+Block = tuple[Single, NDArray[Any] | None]
 Categories = Mapping[int, NDArray[Any]]
 """The values, in sorted order, of every categorical column, from 0."""
 
@@ -292,11 +293,7 @@ def _layout(
 
 
 def _check_apart(
-    source: FoundFile,
-    labels: Sequence[int],
-    others: Iterable[int],
-    what: str,
-    names: Sequence[str],
+    source: FoundFile, labels: Sequence[int], others: Iterable[int], what: str, names: Sequence[str]
 ) -> None:
     for column in set(labels) & set(others):
         name = column_name(key_of(column, names))

@@ -16,11 +16,11 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.data import numbers
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import LineReader, check_rows
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.text.errors import DataError, shown
 
 TEXT, STARS = "reviewText", "overall"
@@ -146,16 +146,14 @@ class Embedding:
     svd: Any
     facts: dict[str, Any]
 
-    def rows(self, reviews: Iterable[Review]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def rows(self, reviews: Iterable[Review]) -> tuple[Single, Array]:
         """Return rows of shape (n, n_components) and stars of shape (n,)."""
         stars: list[float] = []
         words = self.vectorizer.transform(_texts(reviews, stars))
         return self.svd.transform(words), np.array(stars)
 
 
-def fit(
-    reviews: Iterable[Review], components: int
-) -> tuple[Embedding, NDArray[np.float32], NDArray[np.float64]]:
+def fit(reviews: Iterable[Review], components: int) -> tuple[Embedding, Single, Array]:
     """Fit the way from texts to rows, with the same bytes every time.
 
     Parameters

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dsgkit.data.doubling import Doubled
+from dsgkit.numerics.arrays import Single
 from dsgkit.system.mapped import fixed, read_rows
 
 Index = slice | NDArray[np.integer]
@@ -56,7 +57,7 @@ class Rows:
         """Number of rows and of columns."""
         return len(self), self.base.shape[1]
 
-    def __getitem__(self, key: Key) -> NDArray[np.float32]:
+    def __getitem__(self, key: Key) -> Single:
         if isinstance(key, tuple):
             rows, columns = key
             return self[rows][:, columns]

@@ -7,10 +7,10 @@ to it. Of t iterations, the last ``t - t // 2`` count.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.engine.coefficients import first_needed, magnitude
 from dsgkit.engine.steps import StepRule
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.jit import fast
 
 
@@ -19,7 +19,7 @@ def averaged(t: int) -> int:
     return t - t // 2
 
 
-def block_weights(step: StepRule, t: int) -> NDArray[np.float64]:
+def block_weights(step: StepRule, t: int) -> Array:
     """Return how much of each block, as it was added, is left in the mean after t iterations.
 
     A block counts in the functions since its own iteration, each time shrunk by the decays between:
@@ -39,13 +39,13 @@ class AddedBlocks:
     """The coefficients of all blocks as they were added, before any decay."""
 
     def __init__(self) -> None:
-        self._blocks: list[NDArray[np.float32]] = []
+        self._blocks: list[Single] = []
 
-    def append(self, coefficients: NDArray[np.float32], scale: NDArray[np.float64]) -> None:
+    def append(self, coefficients: Single, scale: Array) -> None:
         """Keep the block of the next iteration, shape (width, G), given up to its scale."""
         self._blocks.append(coefficients * scale.astype(np.float32))
 
-    def mean(self, step: StepRule) -> tuple[int, NDArray[np.float32]]:
+    def mean(self, step: StepRule) -> tuple[int, Single]:
         """Return the mean of the functions: the number of its first block, and coefficients.
 
         Blocks that make up next to nothing of it are left out, as `Coefficients.needed` does.

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dsgkit.engine import sizes
 from dsgkit.features.blocks import FeatureBlocks
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.objectives import Objective
 from dsgkit.random.draws import draw_in_passes
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
@@ -51,7 +51,7 @@ class MajorisedObjective(Objective, Protocol):
     step that does not raise the bound does not raise the loss.
     """
 
-    def weights(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def weights(self, values: list[Single]) -> list[Single]:
         """Return the second derivative of the bound by the value of each row, >= 0.
 
         Parameters

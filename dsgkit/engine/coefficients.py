@@ -8,18 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
+from dsgkit.numerics.arrays import Array, Single
 
 PART_BLOCKS = 32
 """Blocks that are allocated, and given back, together."""
 
 
-def magnitude(coefficients: NDArray[np.float32]) -> NDArray[np.float64]:
+def magnitude(coefficients: Single) -> Array:
     """Return the sums of absolute coefficients of blocks of shape (..., width, G)."""
-    total: NDArray[np.float64] = np.abs(coefficients).sum(axis=-2, dtype=np.float64)
+    total: Array = np.abs(coefficients).sum(axis=-2, dtype=np.float64)
     return total
 
 
-def first_needed(magnitudes: NDArray[np.float64]) -> int:
+def first_needed(magnitudes: Array) -> int:
     """Return how many of the oldest blocks stay within `MAX_FORGOTTEN_SHARE` in every model.
 
     Parameters
@@ -55,11 +56,11 @@ class Coefficients:
         self.first = 0
         self.last = 0
         self._shape = (PART_BLOCKS, width, n_models)
-        self._parts: list[NDArray[np.float32]] = []
+        self._parts: list[Single] = []
         self._dropped = 0  # blocks of parts that are gone
         self._magnitudes = np.empty((0, n_models))
 
-    def append(self, coefficients: NDArray[np.float32]) -> None:
+    def append(self, coefficients: Single) -> None:
         """Add the block of the next iteration, shape (width, G)."""
         if self.last == self._dropped + PART_BLOCKS * len(self._parts):
             self._parts.append(np.empty(self._shape, np.float32))
@@ -70,14 +71,14 @@ class Coefficients:
         self._magnitudes[self.last] = magnitude(coefficients)
         self.last += 1
 
-    def kept(self) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    def kept(self) -> Iterator[tuple[int, Single]]:
         """Give runs of kept blocks: the first's number and a view of shape (n, width, G)."""
         for k, part in enumerate(self._parts):
             start = self._dropped + k * PART_BLOCKS
             first, last = max(self.first, start), min(self.last, start + PART_BLOCKS)
             yield first, part[first - start : last - start]
 
-    def multiply(self, models: NDArray[np.int64], factor: NDArray[np.float32]) -> None:
+    def multiply(self, models: NDArray[np.int64], factor: Single) -> None:
         """Multiply all blocks of some models by a factor each; 0 erases even what overflowed."""
         for _, part in self.kept():
             part[..., models] = np.where(factor == 0, 0, part[..., models] * factor)
@@ -100,7 +101,7 @@ class Coefficients:
             del self._parts[0]
             self._dropped += PART_BLOCKS
 
-    def needed(self) -> tuple[int, NDArray[np.float32]]:
+    def needed(self) -> tuple[int, Single]:
         """Return the number of the first block that is needed, and a copy from it on."""
         first = self.first_needed()
         parts = [part[max(0, first - start) :] for start, part in self.kept()]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
-from dsgkit.engine.block_problem import Array, BlockProblem
+from dsgkit.engine.block_problem import BlockProblem
+from dsgkit.numerics.arrays import Array, Single
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class Moments:
         """Return those of no row."""
         return cls(np.zeros((width, width), order="F") if gram else None, np.zeros(width), 0)
 
-    def plus(self, Phi: NDArray[np.float32]) -> Moments:
+    def plus(self, Phi: Single) -> Moments:
         """Return the moments with further rows, in the same memory."""
         if self.gram is not None:
             self.gram[:] += blas.ssyrk(1.0, Phi.T, lower=1)
@@ -62,7 +63,7 @@ class BlockFeatures:
     """
 
     moments: Sequence[Sequence[Moments]]
-    labeled: NDArray[np.float32] | None = None
+    labeled: Single | None = None
 
 
 @dataclass(frozen=True, eq=False)

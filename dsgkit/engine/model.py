@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dsgkit.engine.sizes import rows_at_once
 from dsgkit.features import FeatureBlocks, load_features
+from dsgkit.numerics.arrays import Single
 from dsgkit.random import STREAM_VERSION
 from dsgkit.system.arrays import read_arrays, shown_entry
 from dsgkit.system.files import write_atomically
@@ -50,12 +51,12 @@ class DSGModel:
     """
 
     features: FeatureBlocks
-    coefficients: NDArray[np.float32]
+    coefficients: Single
     n_inputs: int
     first_block: int = 0
-    intercept: float | NDArray[np.float32] = 0.0
+    intercept: float | Single = 0.0
 
-    def decision_function(self, X: Any) -> NDArray[np.float32]:
+    def decision_function(self, X: Any) -> Single:
         """Evaluate the functions, a block of rows at a time, and report progress.
 
         Beyond the result it takes the memory of one block of rows, also for a memory map.
@@ -156,7 +157,7 @@ def _check_versions(entries: Mapping[str, NDArray[Any]]) -> None:
     )
 
 
-def _coefficients(entries: Mapping[str, NDArray[Any]]) -> NDArray[np.float32]:
+def _coefficients(entries: Mapping[str, NDArray[Any]]) -> Single:
     found = entries["coefficients"]
     if found.dtype != np.float32 or found.ndim != 3 or 0 in found.shape[1:]:
         raise ValueError(f"coefficients are {found.dtype} of shape {found.shape}")

@@ -33,14 +33,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dsgkit.engine.block_problem import Array, BlockProblem, Rows, draw
+from dsgkit.engine.block_problem import BlockProblem, Rows, draw
 from dsgkit.engine.hessians import BlockFeatures, BlockHessians, Moments
 from dsgkit.engine.model import DSGModel
 from dsgkit.engine.row_hessians import RowHessians
 from dsgkit.engine.sizes import feature_rows, models_at_once
 from dsgkit.engine.weighted_hessians import WeightedHessians, WeightedRows
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.objectives import Objective, objective_at
 from dsgkit.system.progress import part, report
 from dsgkit.system.threads import single_blas_thread
@@ -71,7 +71,7 @@ def train_blocks_in_passes(problem: BlockProblem) -> list[DSGModel]:
     return list(_passes(problem, train_blocks))
 
 
-def train_blocks_values(problem: BlockProblem) -> dict[int, NDArray[np.float32]]:
+def train_blocks_values(problem: BlockProblem) -> dict[int, Single]:
     """Train the models for their values at rows of the tables, as the search of a grid does.
 
     Returns
@@ -84,7 +84,7 @@ def train_blocks_values(problem: BlockProblem) -> dict[int, NDArray[np.float32]]
     return {k: np.hstack([values[k] for values in passes]) for k in passes[0]}
 
 
-def _values_of(problem: BlockProblem) -> dict[int, NDArray[np.float32]]:
+def _values_of(problem: BlockProblem) -> dict[int, Single]:
     with single_blas_thread(), np.errstate(all="ignore"):
         return _Sweeps(problem).run().values()
 
@@ -135,7 +135,7 @@ class _Sweeps:
         coefficients = (self.alpha * self.p.features.scale).astype(np.float32)
         return DSGModel(self.p.features, coefficients, self.p.n_inputs)
 
-    def values(self) -> dict[int, NDArray[np.float32]]:
+    def values(self) -> dict[int, Single]:
         """Return the values at the rows of the tables."""
         values = {0: self.F[self.n_unlabeled :]}
         if self.p.pooled:
@@ -218,13 +218,13 @@ class _Sweeps:
             parts.append(WeightedRows(models, functools.partial(self._features, t, rows), c, w))
         return parts
 
-    def _features(self, t: int, rows: Rows, chunk: slice) -> NDArray[np.float32]:
+    def _features(self, t: int, rows: Rows, chunk: slice) -> Single:
         """Return a block's features at some of the kept rows."""
         return self.p.features.transform(self.X[rows[chunk]], t)
 
     def _of_rows(
         self, batches: list[Rows], functions: Sequence[Callable[[list[Any]], list[Any]]]
-    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+    ) -> tuple[Single, list[Single]]:
         """Return what each group's function says of its models at labelled rows and at batches.
 
         It takes and returns an array for every source. A labelled row that a model is not trained
@@ -232,7 +232,7 @@ class _Sweeps:
         """
         n_labeled = len(self.X) - self.n_unlabeled
         labeled = np.zeros((n_labeled, self.p.n_models), np.float32)
-        unlabeled: list[NDArray[np.float32]] = []
+        unlabeled: list[Single] = []
         for number, group in enumerate(self.p.groups):
             models, batch = self.members[number], batches[self.pool_of[number]]
             rows = [*(of_source + self.n_unlabeled for of_source in group.labeled), batch]
@@ -244,12 +244,7 @@ class _Sweeps:
         return labeled, unlabeled if self.p.pooled else [np.hstack(unlabeled)]
 
     def _moments(
-        self,
-        t: int,
-        gram: bool,
-        rows: Rows,
-        c: NDArray[np.float32] | None = None,
-        gradient: Array | None = None,
+        self, t: int, gram: bool, rows: Rows, c: Single | None = None, gradient: Array | None = None
     ) -> Moments:
         """Return the moments of a block's features at rows, and add ``Phi'c`` to a gradient."""
         moments = Moments.none(self.p.features.width, gram=gram)

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from dsgkit.engine.block_problem import Array, BlockProblem, Rows
+from dsgkit.engine.block_problem import BlockProblem, Rows
 from dsgkit.engine.hessians import BlockFeatures, Moments
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh
 
 _FURTHER_PRODUCTS = 300

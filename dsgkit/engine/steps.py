@@ -8,6 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
+
 
 class StepRule(Protocol):
     """The steps of G models that are trained together.
@@ -22,9 +24,9 @@ class StepRule(Protocol):
     """
 
     @property
-    def lam(self) -> NDArray[np.float64]: ...  # noqa: D102
+    def lam(self) -> Array: ...  # noqa: D102
 
-    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def __call__(self, t: int) -> tuple[Array, Array]:
         """Return ``(eta_t, 1 - eta_t * lam)``, each of shape (G,), at the 1-based iteration t."""
         ...
 
@@ -48,11 +50,11 @@ class DecreasingStep:
         Offset; 0 is the paper's rule.
     """
 
-    theta_lam: NDArray[np.float64]
-    lam: NDArray[np.float64]
-    t0: NDArray[np.float64]
+    theta_lam: Array
+    lam: Array
+    t0: Array
 
-    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def __call__(self, t: int) -> tuple[Array, Array]:
         """Return the steps and the decays of iteration t."""
         shrink = self.theta_lam / (t + self.t0)
         return shrink / self.lam, 1.0 - shrink
@@ -74,10 +76,10 @@ class ConstantStep:
         Regularisation; 1 for TSGS3VM.
     """
 
-    eta: NDArray[np.float64]
-    lam: NDArray[np.float64]
+    eta: Array
+    lam: Array
 
-    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def __call__(self, t: int) -> tuple[Array, Array]:
         """Return the steps and the decays of iteration t."""
         return self.eta, 1.0 - self.eta * self.lam
 
@@ -100,11 +102,11 @@ class LinearStep:
         T.
     """
 
-    eta: NDArray[np.float64]
-    lam: NDArray[np.float64]
+    eta: Array
+    lam: Array
     n_iterations: int
 
-    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def __call__(self, t: int) -> tuple[Array, Array]:
         """Return the steps and the decays of iteration t."""
         eta = self.eta * (1 - (t - 1) / self.n_iterations)
         return eta, 1.0 - eta * self.lam
@@ -130,11 +132,11 @@ class EitherStep:
     follows_first: NDArray[np.bool_]
 
     @property
-    def lam(self) -> NDArray[np.float64]:
+    def lam(self) -> Array:
         """Regularisation."""
         return np.where(self.follows_first, self.first.lam, self.second.lam)
 
-    def __call__(self, t: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def __call__(self, t: int) -> tuple[Array, Array]:
         """Return the steps and the decays of iteration t."""
         (eta, decay), (other_eta, other_decay) = self.first(t), self.second(t)
         return (

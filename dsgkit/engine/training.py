@@ -33,6 +33,7 @@ from dsgkit.engine.model import DSGModel
 from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.sizes import models_at_once, rows_at_once
 from dsgkit.features.blocks import FeatureBlocks
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.objectives import objective_at
 from dsgkit.system.jit import fast
 from dsgkit.system.progress import part, report
@@ -88,7 +89,7 @@ def train_in_passes(problem: Problem) -> list[DSGModel]:
     return _in_passes(problem, train, keep_blocks=True)
 
 
-def train_values(problem: Problem) -> dict[int, NDArray[np.float32]]:
+def train_values(problem: Problem) -> dict[int, Single]:
     """Train the models for their values at resident rows alone, as the search of a grid does.
 
     Models whose coefficients would not fit `sizes.MAX_MODEL_BYTES` together are trained in several
@@ -103,7 +104,7 @@ def train_values(problem: Problem) -> dict[int, NDArray[np.float32]]:
     return {k: np.hstack([values[k] for values in passes]) for k in passes[0]}
 
 
-def _values_of(problem: Problem) -> dict[int, NDArray[np.float32]]:
+def _values_of(problem: Problem) -> dict[int, Single]:
     with single_blas_thread(), np.errstate(all="ignore"):
         return _Training(problem, keep_blocks=False).run().values()
 
@@ -154,33 +155,29 @@ def _collect(rows, bounds, c, place, used, C):  # type: ignore[no-untyped-def]
 class _Resident:
     """A table whose values are kept up to date."""
 
-    def __init__(self, X: NDArray[np.float32], n_models: int, most_used: int) -> None:
+    def __init__(self, X: Single, n_models: int, most_used: int) -> None:
         self.X = X
         self.F = np.zeros((len(X), n_models), np.float32)
         self._place = np.full(len(X), -1)
         self._used = np.zeros(1 + min(len(X), most_used), np.int64)
         self._C = np.empty((len(self._used) - 1, n_models), np.float32)
 
-    def values(
-        self, rows: NDArray[np.int64], bounds: NDArray[np.int64], scale: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    def values(self, rows: NDArray[np.int64], bounds: NDArray[np.int64], scale: Single) -> Single:
         """Return the values of each group's models at its rows, shape (batch_size, G)."""
         out = np.empty((rows.shape[1], self.F.shape[1]), np.float32)
         _gather(self.F, rows, bounds, scale, out)
         return out
 
-    def move_to(self, X: NDArray[np.float32], F: NDArray[np.float32]) -> None:
+    def move_to(self, X: Single, F: Single) -> None:
         """Go on in other arrays: ``X`` holds the rows, the values are copied to ``F``."""
         F[: len(X)] = self.F
         self.X, self.F = X, F[: len(X)]
 
-    def collect(
-        self, rows: NDArray[np.int64], bounds: NDArray[np.int64], c: NDArray[np.float32]
-    ) -> None:
+    def collect(self, rows: NDArray[np.int64], bounds: NDArray[np.int64], c: Single) -> None:
         """Take in the coefficients of a batch."""
         _collect(rows, bounds, c, self._place, self._used, self._C)
 
-    def collected(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def collected(self) -> tuple[Single, Single]:
         """Return the rows and their coefficients taken in since the last call."""
         count = self._used[0]
         used = self._used[1 : 1 + count]
@@ -231,12 +228,12 @@ class _Panel:
         for first, coefficients in past.kept():
             features.add(self._X[rows], first, coefficients, self._F[rows])
 
-    def now(self, place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def now(self, place: int) -> tuple[Single, Single]:
         """Return the streamed rows of an iteration and their values."""
         now = slice(place * self._width, (place + 1) * self._width)
         return self._X[now], self._F[now]
 
-    def later(self, place: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def later(self, place: int) -> tuple[Single, Single]:
         """Return all rows whose values are needed after an iteration, and these."""
         start = (place + 1) * self._width
         return self._X[start:], self._F[start:]
@@ -297,7 +294,7 @@ class _Training:
         coefficients *= self.scale.astype(np.float32)
         return DSGModel(self.p.features, coefficients, self.p.n_inputs, first)
 
-    def values(self) -> dict[int, NDArray[np.float32]]:
+    def values(self) -> dict[int, Single]:
         """Return the values of resident rows by table."""
         if self.p.average:
             return self.sums
@@ -340,9 +337,7 @@ class _Training:
             for k, total in self.sums.items():
                 add_scaled(self.resident[k].F, share, total)
 
-    def _values(
-        self, rows: list[NDArray[np.int64]], streamed: NDArray[np.float32]
-    ) -> list[NDArray[np.float32]]:
+    def _values(self, rows: list[NDArray[np.int64]], streamed: Single) -> list[Single]:
         """Return the values at the rows drawn from each source, shape (batch_size, G) each."""
         p, scale = self.p, self.scale.astype(np.float32)
         batches = streamed.reshape(-1, p.batch_size, p.n_models)
@@ -354,11 +349,8 @@ class _Training:
         ]
 
     def _expansion(
-        self,
-        rows: list[NDArray[np.int64]],
-        c: list[NDArray[np.float32]],
-        streamed: NDArray[np.float32],
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        self, rows: list[NDArray[np.int64]], c: list[Single], streamed: Single
+    ) -> tuple[Single, Single]:
         """Return the functional gradient of the batch: x and C of ``sum_i C[i] k(x_i, .)``.
 
         A resident row that was drawn several times is one row; C has shape (n, G).
@@ -373,7 +365,7 @@ class _Training:
         X, C = (np.vstack(arrays) for arrays in zip(*parts, strict=True))
         return X, C
 
-    def _decay(self, decay: NDArray[np.float64], F: NDArray[np.float32]) -> None:
+    def _decay(self, decay: Array, F: Single) -> None:
         """Shrink everything so far by one factor per model.
 
         The factor goes into the running scale. Where the scale becomes 0, or leaves the range

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from dsgkit.engine import sizes
-from dsgkit.engine.block_problem import Array, BlockProblem
+from dsgkit.engine.block_problem import BlockProblem
 from dsgkit.engine.hessians import solved
+from dsgkit.numerics.arrays import Array, Single
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,9 @@ class WeightedRows:
     """
 
     models: slice
-    features: Callable[[slice], NDArray[np.float32]]
-    coefficients: NDArray[np.float32]
-    weights: NDArray[np.float32]
+    features: Callable[[slice], Single]
+    coefficients: Single
+    weights: Single
 
 
 class WeightedHessians:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.datasets import Dataset, resolve
 from dsgkit.data.targets import Bins
+from dsgkit.numerics.arrays import Single
 
 ASSUMED = "numbers of rows are the catalogue's, and shares of classes are assumed"
 
@@ -52,7 +52,7 @@ def stand_in(spec: DatasetSpec) -> Dataset | None:
     return dataset
 
 
-def _rows(n: int, d: int) -> NDArray[np.float32]:
+def _rows(n: int, d: int) -> Single:
     return np.broadcast_to(np.float32(0), (n, d))
 
 

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array, Single
+
 
 class BlockSums(Protocol):
     """Sums of random features over blocks, and over rows.
@@ -17,13 +19,7 @@ class BlockSums(Protocol):
     they were correlated with and the one of the features that they are going to meet.
     """
 
-    def add(
-        self,
-        X: NDArray[np.float32],
-        first: int,
-        coefficients: NDArray[np.float32],
-        values: NDArray[np.float32],
-    ) -> None:
+    def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
         """Add ``sum_t psi_{first + t}(x) coefficients[t]`` to the values at rows x, in place.
 
         Parameters
@@ -36,13 +32,7 @@ class BlockSums(Protocol):
         """
         ...
 
-    def correlate(
-        self,
-        X: NDArray[np.float32],
-        block: int,
-        C: NDArray[np.float32],
-        factor: NDArray[np.float64],
-    ) -> NDArray[np.float32]:
+    def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
         """Return the coefficients of ``factor * sum_i C[i] k(x_i, .)`` by the features of a block.
 
         Parameters
@@ -82,7 +72,7 @@ class FeatureBlocks(BlockSums, Protocol):
         """The factor of ``phi = scale psi``."""
         ...
 
-    def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+    def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
         """Copy rows of a table, as the other methods take them.
 
         Raises
@@ -100,7 +90,7 @@ class FeatureBlocks(BlockSums, Protocol):
         """
         ...
 
-    def transform(self, X: Any, block: int) -> NDArray[np.float32]:
+    def transform(self, X: Any, block: int) -> Single:
         """Return the features ``phi`` of a block at the rows of ``X``, shape (n, width).
 
         Parameters

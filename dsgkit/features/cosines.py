@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
 from dsgkit.system.mapped import read_rows
 from dsgkit.system.threads import single_blas_thread
 
@@ -32,7 +32,7 @@ class CosinesAndSines:
         """The factor of ``phi = scale psi``."""
         return float(np.sqrt(1 / self.n_frequencies))
 
-    def transform(self, X: Any, block: int) -> NDArray[np.float32]:
+    def transform(self, X: Any, block: int) -> Single:
         """Return the features of a block at the rows of ``X``.
 
         Parameters
@@ -46,7 +46,7 @@ class CosinesAndSines:
         """
         X = read_rows(X, slice(None))
         with single_blas_thread():
-            features: NDArray[np.float32] = self.cos_sin(X, self.draw(block, X.shape[1]))
+            features: Single = self.cos_sin(X, self.draw(block, X.shape[1]))
         features *= np.float32(self.scale)
         return features
 

@@ -19,6 +19,7 @@ from dsgkit.features.tiles import add_blocks, correlate, cos_sin
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.base import Spectrum
 from dsgkit.kernels.lengths import read_within
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.costs import FUNCTION_FLOPS
 from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import normal_blocks
@@ -44,10 +45,10 @@ class _BlockDraws:
     count: int
     n_columns: int
 
-    def normals(self, n_rows: int) -> NDArray[np.float32]:
+    def normals(self, n_rows: int) -> Single:
         return normal_blocks(self.seed, self.first, self.count, n_rows, self.n_columns)
 
-    def gammas(self, shape: float) -> NDArray[np.float64]:
+    def gammas(self, shape: float) -> Array:
         return gamma_blocks(self.seed, self.first, self.count, self.n_columns, shape)
 
 
@@ -103,7 +104,7 @@ class FourierFeatures(CosinesAndSines):
         """Return the operations of a block's projections, cosines and sines at one row."""
         return self.n_frequencies * (2 * n_inputs + FUNCTION_FLOPS)
 
-    def frequencies(self, first: int, count: int, n_inputs: int) -> NDArray[np.float32]:
+    def frequencies(self, first: int, count: int, n_inputs: int) -> Single:
         """Return the frequencies w of blocks ``first`` to ``first + count``.
 
         Returns
@@ -113,17 +114,17 @@ class FourierFeatures(CosinesAndSines):
         draws = _BlockDraws(self.seed, first, count, self.n_frequencies)
         return self._spectrum.frequencies(draws, n_inputs, self.sigma)
 
-    def half_turns(self, first: int, count: int, n_inputs: int) -> NDArray[np.float32]:
+    def half_turns(self, first: int, count: int, n_inputs: int) -> Single:
         """Return ``frequencies / pi``, as the compiled kernels take them."""
         W = self.frequencies(first, count, n_inputs)
         W *= np.float32(1 / np.pi)
         return W
 
-    def draw(self, block: int, n_inputs: int) -> NDArray[np.float32]:
+    def draw(self, block: int, n_inputs: int) -> Single:
         """Return the frequencies of a block, as `cos_sin` takes them."""
         return self.half_turns(block, 1, n_inputs)[0]
 
-    def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+    def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
         """Copy rows of a table; refuse those whose features would be wrong."""
         return read_within(table, index, self.kernel, self.sigma)
 
@@ -131,13 +132,7 @@ class FourierFeatures(CosinesAndSines):
         """Return the sums for a run through the blocks; they are drawn many at a time."""
         return _InOrder(self, n_inputs, n_blocks)
 
-    def add(
-        self,
-        X: NDArray[np.float32],
-        first: int,
-        coefficients: NDArray[np.float32],
-        values: NDArray[np.float32],
-    ) -> None:
+    def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
         """Add a run of blocks at the rows of ``X`` to ``values``; see `BlockSums`."""
         n_inputs = X.shape[1]
         length = blocks_at_once(n_inputs, self.n_frequencies, values.shape[1])
@@ -146,27 +141,15 @@ class FourierFeatures(CosinesAndSines):
             W = self.half_turns(first + start, len(part), n_inputs)
             add_blocks(X, W, part, values, wide=self._wide)
 
-    def correlate(
-        self,
-        X: NDArray[np.float32],
-        block: int,
-        C: NDArray[np.float32],
-        factor: NDArray[np.float64],
-    ) -> NDArray[np.float32]:
+    def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
         """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
         return self._correlate(X, self.draw(block, X.shape[1]), C, factor)
 
-    def cos_sin(self, X: NDArray[np.float32], W: NDArray[np.float32]) -> NDArray[np.float32]:
+    def cos_sin(self, X: Single, W: Single) -> Single:
         """Return the bare cosines and sines ``psi`` of a block's `half_turns`, shape (n, width)."""
         return cos_sin(X, W, wide=self._wide)
 
-    def _correlate(
-        self,
-        X: NDArray[np.float32],
-        W: NDArray[np.float32],
-        C: NDArray[np.float32],
-        factor: NDArray[np.float64],
-    ) -> NDArray[np.float32]:
+    def _correlate(self, X: Single, W: Single, C: Single, factor: Array) -> Single:
         out = correlate(X, W, C, wide=self._wide)
         out *= (factor / self.n_frequencies).astype(np.float32)
         return out
@@ -182,25 +165,13 @@ class _InOrder:
         self._first = 0
         self._half_turns = np.empty((0, n_inputs, features.n_frequencies), np.float32)
 
-    def add(
-        self,
-        X: NDArray[np.float32],
-        first: int,
-        coefficients: NDArray[np.float32],
-        values: NDArray[np.float32],
-    ) -> None:
+    def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
         add_blocks(X, self._block(first)[None], coefficients, values, wide=self._features._wide)
 
-    def correlate(
-        self,
-        X: NDArray[np.float32],
-        block: int,
-        C: NDArray[np.float32],
-        factor: NDArray[np.float64],
-    ) -> NDArray[np.float32]:
+    def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
         return self._features._correlate(X, self._block(block), C, factor)
 
-    def _block(self, t: int) -> NDArray[np.float32]:
+    def _block(self, t: int) -> Single:
         """Return the frequencies of block t, in half turns."""
         if t - self._first >= len(self._half_turns):
             length = blocks_at_once(self._n_inputs, self._features.n_frequencies, 0)

@@ -28,6 +28,7 @@ from scipy import fft
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.lengths import read_within
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.random.stream import SKETCHES, words
 from dsgkit.system.jit import exact_parallel, prange
@@ -108,7 +109,7 @@ class SketchFeatures:
             spectrum = 2.0 * n_inputs + 4 * 2.5 * D * math.log2(D + 1)
         return double * self.degree * (spectrum + 3.0 * D)
 
-    def hashes(self, block: int, n_inputs: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def hashes(self, block: int, n_inputs: int) -> tuple[NDArray[np.int64], Array]:
         """Return the places and the signs of a block's count sketches.
 
         Returns
@@ -124,7 +125,7 @@ class SketchFeatures:
         signs = 1.0 - 2.0 * (random & np.uint64(1)).astype(np.float64)
         return places.astype(np.int64), signs
 
-    def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+    def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
         """Copy rows of a table; refuse those whose features would be wrong."""
         return read_within(table, index, self.kernel, self.sigma)
 
@@ -132,13 +133,7 @@ class SketchFeatures:
         """Return itself: blocks share no work."""
         return self
 
-    def add(
-        self,
-        X: NDArray[np.float32],
-        first: int,
-        coefficients: NDArray[np.float32],
-        values: NDArray[np.float32],
-    ) -> None:
+    def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
         """Add a run of blocks at the rows of ``X`` to ``values``; see `BlockSums`."""
         kept, weights = _layout(self.n_features)
         A = np.zeros((self.n_features // 2 * 2 + 2, coefficients.shape[2]))
@@ -147,13 +142,7 @@ class SketchFeatures:
             for rows, spectra in self._tiles(X, first + t):
                 values[rows] += (spectra @ A).astype(np.float32)
 
-    def correlate(
-        self,
-        X: NDArray[np.float32],
-        block: int,
-        C: NDArray[np.float32],
-        factor: NDArray[np.float64],
-    ) -> NDArray[np.float32]:
+    def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
         """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
         kept, weights = _layout(self.n_features)
         total = np.zeros((self.n_features // 2 * 2 + 2, C.shape[1]))
@@ -161,7 +150,7 @@ class SketchFeatures:
             total += spectra.T @ C[rows].astype(np.float64)
         return (weights[:, None] * total[kept] * factor).astype(np.float32)
 
-    def transform(self, X: Any, block: int) -> NDArray[np.float32]:
+    def transform(self, X: Any, block: int) -> Single:
         """Return the features of a block at the rows of ``X``.
 
         Parameters
@@ -181,9 +170,7 @@ class SketchFeatures:
                 out[rows] = spectra[:, kept] * weights
         return out
 
-    def _tiles(
-        self, X: NDArray[np.float32], block: int
-    ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def _tiles(self, X: Single, block: int) -> Iterator[tuple[slice, Array]]:
         """Yield runs of rows and their sketches' half spectra.
 
         Of each frequency the real and the imaginary part stand side by side.
@@ -197,7 +184,7 @@ class SketchFeatures:
 
     def _factors(
         self, block: int, n_inputs: int
-    ) -> Sequence[Callable[[NDArray[np.float32]], NDArray[np.complex128]]]:
+    ) -> Sequence[Callable[[Single], NDArray[np.complex128]]]:
         """Return what makes the half spectra of each of a block's count sketches from rows."""
         hashes = zip(*self.hashes(block, n_inputs), strict=True)
         sketches = [partial(self._spectra, places=p, signs=s) for p, s in hashes]
@@ -207,10 +194,7 @@ class SketchFeatures:
         return [partial(_combined, sketch(inputs).view(np.float64)) for sketch in sketches]
 
     def _spectra(
-        self,
-        X: NDArray[np.float32],
-        places: NDArray[np.int64],
-        signs: NDArray[np.float64],
+        self, X: Single, places: NDArray[np.int64], signs: Array
     ) -> NDArray[np.complex128]:
         """Return the half spectra of a count sketch of rows."""
         sketches = np.empty((len(X), self.n_features))
@@ -218,12 +202,12 @@ class SketchFeatures:
         return fft.rfft(sketches, axis=1, workers=get_num_threads())
 
 
-def _combined(of_inputs: NDArray[np.float64], X: NDArray[np.float32]) -> NDArray[np.complex128]:
+def _combined(of_inputs: Array, X: Single) -> NDArray[np.complex128]:
     """Return the half spectra of rows from those of the inputs, as a product of real matrices."""
     return (X.astype(np.float64) @ of_inputs).view(np.complex128)
 
 
-def _layout(size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _layout(size: int) -> tuple[NDArray[np.int64], Array]:
     """Return which columns of half spectra are features, and their weights.
 
     A frequency and its mirror image hold the same, so that both count twice. The first has none,

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from dsgkit.features.cosines import CosinesAndSines, frequencies_of
 from dsgkit.features.tiles import TERMS_PER_THREAD, cosine, sincos
 from dsgkit.kernels.lengths import read_within
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.costs import FUNCTION_FLOPS
 from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import SIGNS, words
@@ -68,8 +69,8 @@ class Drawn(NamedTuple):
         Of the frequencies, in half turns, less the factor ``q^(3/2)`` of the matrices.
     """
 
-    signs: NDArray[np.float32]
-    lengths: NDArray[np.float32]
+    signs: Single
+    lengths: Single
 
 
 @fast
@@ -318,7 +319,7 @@ class StructuredFeatures(CosinesAndSines):
         lengths = np.sqrt(2 * self.sigma * squares) / (np.pi * q**1.5)
         return Drawn(signs, lengths.reshape(*shape, q).astype(np.float32))
 
-    def frequencies(self, block: int, n_inputs: int) -> NDArray[np.float64]:
+    def frequencies(self, block: int, n_inputs: int) -> Array:
         """Return the frequencies w of a block, shape (n_inputs, n_frequencies)."""
         drawn = self.draw(block, n_inputs)
         unit = np.eye(n_inputs, dtype=np.float32)
@@ -331,7 +332,7 @@ class StructuredFeatures(CosinesAndSines):
             W[lo : lo + BLOCK_ROWS] = np.pi * z.T[: len(rows)]
         return W
 
-    def read(self, table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+    def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
         """Copy rows of a table; refuse those whose features would be wrong."""
         return read_within(table, index, KERNEL, self.sigma)
 
@@ -339,13 +340,7 @@ class StructuredFeatures(CosinesAndSines):
         """Return these features: drawing them is next to no work."""
         return self
 
-    def add(
-        self,
-        X: NDArray[np.float32],
-        first: int,
-        coefficients: NDArray[np.float32],
-        values: NDArray[np.float32],
-    ) -> None:
+    def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
         """Add a run of blocks at the rows of ``X`` to ``values``; see `BlockSums`."""
         m, n_inputs, n_models = self.n_frequencies, X.shape[1], coefficients.shape[2]
         terms = self.row_flops(n_inputs) / 2 + 2 * m * n_models
@@ -363,13 +358,7 @@ class StructuredFeatures(CosinesAndSines):
                 amplitude, phase = np.hypot(a, b), np.arctan2(b, a) * np.float32(1 / np.pi)
                 _accumulate_one(X, signs, lengths, amplitude, phase, values[:, 0], *scratch)
 
-    def correlate(
-        self,
-        X: NDArray[np.float32],
-        block: int,
-        C: NDArray[np.float32],
-        factor: NDArray[np.float64],
-    ) -> NDArray[np.float32]:
+    def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
         """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
         m, n_models = self.n_frequencies, C.shape[1]
         drawn = self.draw(block, X.shape[1])
@@ -378,11 +367,11 @@ class StructuredFeatures(CosinesAndSines):
         with threads_for(len(X) * terms, TERMS_PER_THREAD):
             products = _each_thread(2 * m, BLOCK_ROWS), _each_thread(BLOCK_ROWS + 2 * m, n_models)
             _correlate(X, *drawn, C, *self._scratch(X.shape[1]), *products, shares)
-        out: NDArray[np.float32] = shares.sum(axis=0)
+        out: Single = shares.sum(axis=0)
         out *= (factor / m).astype(np.float32)
         return out
 
-    def cos_sin(self, X: NDArray[np.float32], drawn: Drawn) -> NDArray[np.float32]:
+    def cos_sin(self, X: Single, drawn: Drawn) -> Single:
         """Return the bare cosines and sines ``psi`` of a block that was drawn, shape (n, width)."""
         out = np.empty((len(X), self.width), np.float32)
         with threads_for(len(X) * self.row_flops(X.shape[1]) / 2, TERMS_PER_THREAD):
@@ -390,12 +379,12 @@ class StructuredFeatures(CosinesAndSines):
             _cos_sin(X, *drawn, *scratch, _each_thread(self.width, BLOCK_ROWS), out)
         return out
 
-    def _scratch(self, n_inputs: int) -> tuple[NDArray[np.float32], ...]:
+    def _scratch(self, n_inputs: int) -> tuple[Single, ...]:
         """Return buffers per thread of some rows: as columns, transformed, and projected."""
         q = matrix_size(n_inputs, self.n_frequencies)
         return tuple(_each_thread(size, BLOCK_ROWS) for size in (n_inputs, q, self.n_frequencies))
 
 
-def _each_thread(*shape: int) -> NDArray[np.float32]:
+def _each_thread(*shape: int) -> Single:
     """Return one buffer per thread."""
     return np.empty((get_num_threads(), *shape), np.float32)

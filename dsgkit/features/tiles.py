@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import get_num_threads
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
 from dsgkit.system.jit import fast, fast_parallel, prange, reducing_parallel
 from dsgkit.system.memory import cache_size
 from dsgkit.system.threads import threads_for
@@ -206,7 +206,7 @@ def _accumulate_one(X, W, wide, amplitude, phase, f, Z):  # type: ignore[no-unty
                     f[lo + i] += total
 
 
-def _scratch(*shape: int) -> NDArray[np.float32]:
+def _scratch(*shape: int) -> Single:
     """Return one buffer per thread."""
     return np.empty((get_num_threads(), *shape), np.float32)
 
@@ -216,9 +216,7 @@ def _terms(rows: int, n_inputs: int, n_frequencies: int, n_models: int) -> float
     return float(rows) * n_frequencies * (n_inputs + _SINCOS_TERMS + 2 * n_models)
 
 
-def cos_sin(
-    X: NDArray[np.float32], W: NDArray[np.float32], *, wide: bool = False
-) -> NDArray[np.float32]:
+def cos_sin(X: Single, W: Single, *, wide: bool = False) -> Single:
     """Return the unnormalised features ``[cos pi XW, sin pi XW]``.
 
     Parameters
@@ -240,13 +238,7 @@ def cos_sin(
     return out
 
 
-def correlate(
-    X: NDArray[np.float32],
-    W: NDArray[np.float32],
-    C: NDArray[np.float32],
-    *,
-    wide: bool = False,
-) -> NDArray[np.float32]:
+def correlate(X: Single, W: Single, C: Single, *, wide: bool = False) -> Single:
     """Return ``[cos pi XW, sin pi XW].T @ C``, each thread a share of the frequencies.
 
     Parameters
@@ -272,12 +264,7 @@ def correlate(
 
 
 def add_blocks(
-    X: NDArray[np.float32],
-    W: NDArray[np.float32],
-    coefficients: NDArray[np.float32],
-    values: NDArray[np.float32],
-    *,
-    wide: bool = False,
+    X: Single, W: Single, coefficients: Single, values: Single, *, wide: bool = False
 ) -> None:
     """Add ``sum_t [cos pi X W_t, sin pi X W_t] @ coefficients_t`` to ``values``, tile by tile.
 

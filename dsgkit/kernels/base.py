@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from dsgkit.numerics.arrays import Array, Single
 
 
 class Draws(Protocol):
@@ -16,7 +15,7 @@ class Draws(Protocol):
     A new array at every call, but of the same numbers.
     """
 
-    def normals(self, n_rows: int) -> NDArray[np.float32]:
+    def normals(self, n_rows: int) -> Single:
         """Return independent standard normals, shape (n_blocks, n_rows, m).
 
         More rows begin with those of fewer. Rows 2k and 2k + 1 are the two coordinates of points
@@ -24,7 +23,7 @@ class Draws(Protocol):
         """
         ...
 
-    def gammas(self, shape: float) -> NDArray[np.float64]:
+    def gammas(self, shape: float) -> Array:
         """Return independent numbers of a gamma law, shape (n_blocks, m)."""
         ...
 
@@ -43,7 +42,7 @@ class Spectrum:
         2^22 half turns.
     """
 
-    frequencies: Callable[[Draws, int, float], NDArray[np.float32]]
+    frequencies: Callable[[Draws, int, float], Single]
     heavy_tailed: bool = False
 
 
@@ -77,8 +76,8 @@ class Kernel:
 
     name: str
     formula: str
-    gram: Callable[[Any, Any, float], NDArray[np.float64]]
-    expansion: Callable[[Any, NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
+    gram: Callable[[Any, Any, float], Array]
+    expansion: Callable[[Any, Array, Array, float], Array]
     memory: Callable[[int, int], int]
     longest: Callable[[float], float]
     farthest: Callable[[float], float]

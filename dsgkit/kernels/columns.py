@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.text.errors import DataError
 
@@ -51,15 +52,15 @@ class KernelColumns(NamedTuple):
     diagonal : ndarray of shape (n + 1,)
     """
 
-    points: NDArray[np.float64]
+    points: Array
     sigma: float
     mean_from: int
-    store: NDArray[np.float32]
+    store: Single
     slot: NDArray[np.int64]
     owner: NDArray[np.int64]
     used: NDArray[np.int64]
     clock: NDArray[np.int64]
-    diagonal: NDArray[np.float64]
+    diagonal: Array
 
     @property
     def anchor(self) -> int:
@@ -68,11 +69,7 @@ class KernelColumns(NamedTuple):
 
 
 def kernel_columns(
-    points: NDArray[np.float64],
-    kernel: str,
-    sigma: float,
-    capacity: int,
-    mean_from: int | None = None,
+    points: Array, kernel: str, sigma: float, capacity: int, mean_from: int | None = None
 ) -> KernelColumns:
     """Return the columns of a kernel matrix of some rows and an anchor.
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.text.errors import DataError
 
 BLOCK_ENTRIES = 2**20
 """Kernel values that an expansion holds at a time."""
 
-Array = NDArray[np.float64]
 KernelFunction = Callable[[Array, Array], Array]
 """Takes two sets of rows to the kernel of all pairs."""
 

@@ -10,11 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.kernels.gaussian import ZERO_EXPONENT
-
-Array = NDArray[np.float64]
+from dsgkit.numerics.arrays import Array
 
 MAX_ACCURATE_NORM = 2.0**26
 """Squared norm times sigma up to which rounding moves an exponent by no more than LIBSVM's own

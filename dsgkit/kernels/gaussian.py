@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
 from dsgkit.kernels.rounding import MAX_LENGTH_RATIO
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.text.errors import DataError
 
@@ -77,7 +77,7 @@ class _Exponents:
             self._apart = B
         self._right = np.column_stack([rows, np.ones(len(rows)), norms])
 
-    def write(self, A: Any, out: NDArray[np.float64]) -> None:
+    def write(self, A: Any, out: Array) -> None:
         """Write the exponents of the rows of ``A`` with the first columns of ``out``."""
         A = np.asarray(A, np.float64)
         rows, norms = self._with_norms(A)
@@ -92,9 +92,7 @@ class _Exponents:
         if far.any():  # twice as far as any b: the kernel is 0, also where sums overflow
             out[far] = -np.inf
 
-    def _write_near(
-        self, A: NDArray[np.float64], norms: NDArray[np.float64], out: NDArray[np.float64]
-    ) -> None:
+    def _write_near(self, A: Array, norms: Array, out: Array) -> None:
         """Overwrite the exponents that may belong to a kernel value above 0 by differences."""
         n_columns, n_terms = out.shape[1], self._right.shape[1]
         with np.errstate(over="ignore"):
@@ -106,12 +104,10 @@ class _Exponents:
                 B = self._apart[near[some]] * self._unit
                 out[:, near[some]] = -self._sigma * cdist(A * self._unit, B, "sqeuclidean")
 
-    def _cancels(self, norms: NDArray[np.float64]) -> bool:
+    def _cancels(self, norms: Array) -> bool:
         return bool(norms.max(initial=0) > CANCELLING_SQUARED_NORM / self._sigma)
 
-    def _with_norms(
-        self, given: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _with_norms(self, given: Array) -> tuple[Array, Array]:
         """Return rows as seen from the centre, scaled; and their squared norms."""
         with np.errstate(over="ignore"):
             rows = given if self._centre is None else given - self._centre
@@ -123,15 +119,13 @@ class _Exponents:
         return rows, norms
 
 
-def _exponentiate(exponents: NDArray[np.float64]) -> None:
+def _exponentiate(exponents: Array) -> None:
     """Turn exponents into kernel values in place; rounding may have left some above 0."""
     np.minimum(exponents, 0, out=exponents)
     np.exp(exponents, out=exponents)
 
 
-def gaussian_gram(
-    A: Any, B: Any, sigma: float, out: NDArray[np.float64] | None = None
-) -> NDArray[np.float64]:
+def gaussian_gram(A: Any, B: Any, sigma: float, out: Array | None = None) -> Array:
     """Return the kernel values ``exp(-sigma ||a - b||^2)`` of all pairs of rows.
 
     Parameters
@@ -167,7 +161,7 @@ def gaussian_gram(
     return out
 
 
-def _mirror(out: NDArray[np.float64], block: slice) -> None:
+def _mirror(out: Array, block: slice) -> None:
     """Complete the symmetric matrix ``out`` whose rows ``block`` are known up to the diagonal."""
     out[: block.start, block] = out[block, : block.start].T
     below = np.tril(out[block, block], -1)
@@ -175,9 +169,7 @@ def _mirror(out: NDArray[np.float64], block: slice) -> None:
     np.fill_diagonal(out[block, block], 1.0)
 
 
-def gaussian_expansion(
-    X: Any, centers: NDArray[np.float64], coefficients: NDArray[np.float64], sigma: float
-) -> NDArray[np.float64]:
+def gaussian_expansion(X: Any, centers: Array, coefficients: Array, sigma: float) -> Array:
     """Return ``sum_j coefficients[j] k(centers[j], x)`` at the rows x of ``X``, block by block.
 
     Parameters
@@ -213,7 +205,7 @@ def expansion_flops(n_centers: float, n_inputs: int) -> float:
     return n_centers * (4.0 * n_inputs + _EXPONENTIAL_FLOPS + 4)
 
 
-def gaussian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> NDArray[np.float32]:
+def gaussian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> Single:
     """Return frequencies of the law N(0, 2 sigma I), that of ``exp(-sigma ||x - x'||^2)``."""
     W = draws.normals(n_inputs)
     W *= np.float32(np.sqrt(2 * sigma))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
-from dsgkit.kernels.expansions import Array, expansion_memory, expansion_of, finite_rows
+from dsgkit.kernels.expansions import expansion_memory, expansion_of, finite_rows
 from dsgkit.kernels.rounding import MAX_LENGTH_RATIO, largest_scale
+from dsgkit.numerics.arrays import Array, Single
 
 
 def _values(A: Array, B: Array, sigma: float) -> Array:
@@ -29,7 +29,7 @@ def laplacian_expansion(X: Any, centers: Array, coefficients: Array, sigma: floa
     return expansion_of(lambda A, B: _values(A, B, sigma), X, centers, coefficients)
 
 
-def laplacian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> NDArray[np.float32]:
+def laplacian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> Single:
     """Return frequencies whose coordinates are independent of Cauchy's law, of scale sigma.
 
     A coordinate is the cotangent of a random angle: the quotient of two normals that share their

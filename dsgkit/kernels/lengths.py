@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels.catalogue import kernel_named
+from dsgkit.numerics.arrays import Single
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.system.mapped import positions, read_rows
 from dsgkit.text.errors import DataError
@@ -18,7 +19,7 @@ BLOCK_ROWS = 8192
 
 def read_within(
     table: Any, index: slice | NDArray[np.integer], kernel: str, sigma: float
-) -> NDArray[np.float32]:
+) -> Single:
     """Copy rows as `read_rows` does, if features of a kernel can be made of them.
 
     Raises

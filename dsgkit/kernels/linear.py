@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dsgkit.kernels.base import Kernel
-from dsgkit.kernels.expansions import Array, expansion_memory, finite_rows
+from dsgkit.kernels.expansions import expansion_memory, finite_rows
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.text.errors import DataError
 

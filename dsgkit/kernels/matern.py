@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
-from dsgkit.kernels.expansions import Array, expansion_memory, expansion_of, finite_rows
+from dsgkit.kernels.expansions import expansion_memory, expansion_of, finite_rows
 from dsgkit.kernels.rounding import MAX_LENGTH_RATIO, largest_scale
+from dsgkit.numerics.arrays import Array, Single
 
 LARGEST_NU = 50.0
 """Up to here Bessel functions only overflow where the kernel is within 1e-11 of 1."""
@@ -74,7 +74,7 @@ def matern(nu: float) -> Kernel:
     def expansion(X: Any, centers: Array, coefficients: Array, sigma: float) -> Array:
         return expansion_of(lambda A, B: values(A, B, sigma), X, centers, coefficients)
 
-    def frequencies(draws: Draws, n_inputs: int, sigma: float) -> NDArray[np.float32]:
+    def frequencies(draws: Draws, n_inputs: int, sigma: float) -> Single:
         """Return frequencies of the t law with 2 nu degrees of freedom and the scale sigma^2 I."""
         W = draws.normals(n_inputs)
         scale = sigma * np.sqrt(nu / draws.gammas(nu))

@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas
 
 from dsgkit.kernels.base import Kernel
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.linear_systems import eigh, eigh_memory
 from dsgkit.text.errors import FitError
-
-Array = NDArray[np.float64]
 
 EIGENVALUE_CUTOFF = 1e-12
 """Eigenvalues of the landmarks' Gram matrix below this share of the largest are left out.

@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.catalogue import kernel_named
 from dsgkit.kernels.expansions import finite_rows
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.system.threads import single_blas_thread, threads_for
 
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
 Correlate = Callable[[Array], NDArray[np.floating]]
 
 PANEL_ROWS = 128

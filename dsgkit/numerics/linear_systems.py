@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.text.errors import FitError
-
-Array = NDArray[np.float64]
 
 EIGH_FLOPS = 5.0
 """An eigendecomposition of size n takes as long as about so many n^3 operations of a product."""

@@ -11,12 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.text.errors import FitError, TimeLimitError
-
-Array = NDArray[np.float64]
 
 
 def solve_qp(

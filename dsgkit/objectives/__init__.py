@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+from dsgkit.numerics.arrays import Single
 
 
 class Objective(Protocol):
     """The loss part of an objective, for G models that are trained together."""
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def coefficients(self, values: list[Single]) -> list[Single]:
         """Return the derivative of the batch loss with respect to each drawn row's value.
 
         Parameters

@@ -21,8 +21,8 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
 from dsgkit.objectives.s3vm import Values, annealed, hinge
 
 KINK_ROUNDING = 0.25
@@ -76,17 +76,13 @@ class MajorisedS3VMObjective:
         objective.full_from = np.zeros(len(self.C))
         return objective
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def coefficients(self, values: list[Single]) -> list[Single]:
         """Return the derivative of the batch's loss by the value of each row."""
         f_p, f_n, f_u = values
         C, C_star = self._per_row(values)
-        return [
-            C * _slope(f_p),
-            -C * _slope(-f_n),
-            C_star * np.sign(f_u) * _slope(np.abs(f_u)),
-        ]
+        return [C * _slope(f_p), -C * _slope(-f_n), C_star * np.sign(f_u) * _slope(np.abs(f_u))]
 
-    def weights(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def weights(self, values: list[Single]) -> list[Single]:
         """Return the second derivative of the batch's bound by the value of each row."""
         f_p, f_n, f_u = values
         C, C_star = self._per_row(values)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
 from dsgkit.system.jit import exact
 
 
@@ -99,7 +100,7 @@ class OrdinalAUCObjective:
         self._share = _shares(self.counts)
         self._gamma = _by_cut(self.gamma)
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def coefficients(self, values: list[Single]) -> list[Single]:
         """Return the derivative of the batch's mean loss by the value of each drawn row."""
         stacked = np.stack(values)
         _coefficients(stacked, self._share, self._weight, self._gamma)
@@ -110,12 +111,12 @@ class OrdinalAUCObjective:
         return OrdinalAUCObjective(self.gamma[models], self.counts[models])
 
 
-def _by_cut(table: NDArray[np.floating]) -> NDArray[np.float32]:
+def _by_cut(table: NDArray[np.floating]) -> Single:
     """Return an array of shape (G, k - 1) with the cuts first."""
     return np.ascontiguousarray(table.T, np.float32)
 
 
-def _shares(counts: NDArray[np.integer]) -> NDArray[np.float32]:
+def _shares(counts: NDArray[np.integer]) -> Single:
     """Return each source's share of its side of each cut, shape (k - 1, k, G)."""
     k = counts.shape[1]
     n = counts[:, ::-1].T.astype(np.float64)  # sources are from the highest class on

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-
-Array = NDArray[np.float64]
 
 
 class PairwiseAUCObjective:
@@ -30,7 +28,7 @@ class PairwiseAUCObjective:
         self.cross = np.array([risk.cross for risk in risks])
         self._linear = np.array([risk.linear for risk in risks])
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def coefficients(self, values: list[Single]) -> list[Single]:
         """Return the derivative of the batch's risk by the value of each row, ``2 (M z - v)``."""
         counts = [max(1, len(f)) for f in values]
         means = [f.sum(axis=0, dtype=np.float64) / n for f, n in zip(values, counts, strict=True)]

@@ -16,9 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from dsgkit.numerics.arrays import Array
 
 POSITIVE, NEGATIVE = range(2)
 """The codes of two classes."""

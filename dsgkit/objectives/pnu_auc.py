@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
 from dsgkit.system.jit import fast
 
 
@@ -42,7 +43,7 @@ class PNUAUCObjective:
     def __init__(self, gamma: NDArray[np.floating]) -> None:
         self.gamma = np.asarray(gamma, np.float32)
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def coefficients(self, values: list[Single]) -> list[Single]:
         """Return the derivative of the batch's mean loss by the value of each drawn row."""
         out = [np.empty_like(v) for v in values]
         _coefficients(*values, self.gamma, *out)

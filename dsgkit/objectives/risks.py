@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives import Objective
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
 from dsgkit.objectives.ordinal_risk import for_cuts, ordinal_risk
@@ -17,7 +18,6 @@ from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
 from dsgkit.objectives.pairwise_risk import PairwiseRisk, pnu_risk, samult_risk
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.integer]
 
 

@@ -27,6 +27,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
+
 Values = NDArray[np.floating]
 
 
@@ -96,7 +98,7 @@ UNLABELED_LOSSES = {
 """The losses of unlabelled rows, by name (Table 2 of the paper, for both signs of r)."""
 
 
-def annealed(C_star: NDArray[np.float32], full_from: Values, t: int) -> NDArray[np.float32]:
+def annealed(C_star: Single, full_from: Values, t: int) -> Single:
     """Return each model's weight of the unlabelled rows in the 1-based iteration t.
 
     Before iteration ``full_from`` it is ``C* (t / full_from)^3``.
@@ -159,7 +161,7 @@ class S3VMObjective:
         objective.C_star = annealed(self.C_star, self.full_from, t)
         return objective
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def coefficients(self, values: list[Single]) -> list[Single]:
         """Return the derivative of the batch's mean loss by the value of each drawn row.
 
         Where a value has left the range of float32 it is NaN, not the 0 of a row beyond its margin:

@@ -8,8 +8,9 @@ from typing import Self
 
 import numpy as np
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.objectives.risks import Array, Counts, Risk
+from dsgkit.objectives.risks import Counts, Risk
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, similar_share
 
 

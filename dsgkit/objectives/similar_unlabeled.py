@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array, Single
+
 Values = NDArray[np.floating]
-Array = NDArray[np.float64]
 
 
 MIN_PRIOR_GAP = 1e-6
@@ -57,10 +58,7 @@ LOSSES = {
             "squared", "(t z - 1)^2/4", lambda z, t: (t * z - 1) ** 2 / 4, lambda z, t: (z - t) / 2
         ),
         MarginLoss(
-            "logistic",
-            "log(1 + exp(-t z))",
-            lambda z, t: np.logaddexp(0, -t * z),
-            _logistic_slope,
+            "logistic", "log(1 + exp(-t z))", lambda z, t: np.logaddexp(0, -t * z), _logistic_slope
         ),
     )
 }
@@ -190,7 +188,7 @@ class SimilarUnlabeledObjective:
         self._loss = LOSSES[loss]
         self._below = slopes_below(self.delta, self.leak)
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
+    def coefficients(self, values: list[Single]) -> list[Single]:
         """Return the derivative of the batch's corrected risk by the value of each drawn row."""
         at_similar, at_unlabeled = (v.astype(np.float64) for v in values)
         r1, r2 = self._parts(at_similar, at_unlabeled)
@@ -244,7 +242,7 @@ class SimilarUnlabeledObjective:
     @staticmethod
     def _slopes(
         f: Array, positive: Array, negative: Array, slope: Callable[[Any, int], Any]
-    ) -> NDArray[np.float32]:
+    ) -> Single:
         """Return derivatives by values whose losses for the classes +1 and -1 count so much."""
         found: Array = positive * slope(f, 1) + negative * slope(f, -1)
         return found.astype(np.float32)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.papers.evidence import SEARCH, Case, Sample, is_time
 from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
 from dsgkit.tasks.measures import Measure
@@ -99,7 +99,7 @@ class Scope:
         """The number of datasets of the claim."""
         return len(self.cases) + len(self.missing)
 
-    def numbers(self, study: str, place: str) -> NDArray[np.float64]:
+    def numbers(self, study: str, place: str) -> Array:
         """Return the numbers of a study at a place, such as ``arms.0.slope``.
 
         Raises
@@ -366,19 +366,19 @@ def centre(measure: Measure | None, sample: Sample) -> float:
     return sample.median if is_time(measure) else float(sample.array.mean())
 
 
-def paired(*samples: Sample) -> NDArray[np.float64]:
+def paired(*samples: Sample) -> Array:
     """Return the values of the trials that all samples have, a row for each sample."""
     trials = sorted(set.intersection(*(set(one.values) for one in samples)))
     return np.array([[one.values[trial] for trial in trials] for one in samples], np.float64)
 
 
-def resampled_medians(groups: Iterable[NDArray[np.float64]]) -> NDArray[np.float64]:
+def resampled_medians(groups: Iterable[Array]) -> Array:
     """Return medians of bootstrap samples, a row for each group."""
     rng = np.random.default_rng(0)
     return np.array([np.median(rng.choice(one, (N_RESAMPLES, len(one))), axis=1) for one in groups])
 
 
-def interval_of(resampled: NDArray[np.float64]) -> tuple[float, float]:
+def interval_of(resampled: Array) -> tuple[float, float]:
     """Return the bootstrap interval of a statistic."""
     tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(resampled, [tail, 1 - tail])

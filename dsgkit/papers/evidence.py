@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.limits import ending, status_words
@@ -22,6 +21,7 @@ from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.selection import SEARCHING_PREFIX
 from dsgkit.experiment.store import CELLS
 from dsgkit.experiment.timing import is_disturbed
+from dsgkit.numerics.arrays import Array
 from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
@@ -107,7 +107,7 @@ class Sample:
         return len(self.values)
 
     @property
-    def array(self) -> NDArray[np.float64]:
+    def array(self) -> Array:
         """The values in an array."""
         return np.array(list(self.values.values()), np.float64)
 

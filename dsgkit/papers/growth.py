@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.papers.criteria import (
     Compared,
     Contender,
@@ -30,7 +30,7 @@ from dsgkit.text.specs import Text, problem
 
 MIN_LENGTHS = 3
 
-Values = NDArray[np.float64]
+Values = Array
 
 
 class Grows(Compared):

@@ -18,16 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.spatial.distance import cdist
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.qp import solve_qp
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.text.errors import DataError
-
-Array = NDArray[np.float64]
 
 MAX_ROWS = 300
 """Rows of either kind that an estimate uses: random ones if there are more. A dozen quadratic

@@ -6,15 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.numerics.arrays import Array
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.text.errors import DataError
-
-Array = NDArray[np.float64]
 
 MAX_ROWS = 20_000
 """Unlabelled rows that an estimate uses: a random subset if there are more. Their mean is then

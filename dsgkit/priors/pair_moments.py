@@ -20,11 +20,10 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.priors.labeled import random_rows
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.text.errors import DataError
-
-Array = NDArray[np.float64]
 
 N_CENTERS = 50
 """Gaussian functions that f is made of; their width is the median distance to unlabelled rows."""

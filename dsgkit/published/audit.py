@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.published import bsgd_svc
 
 ROUNDING = 0.005
@@ -216,6 +216,6 @@ def _parted_entropy(sizes: Sequence[int], disagreeing: float) -> float:
     return float(gains.ravel()[best][: within + 1].sum())
 
 
-def _entropy(shares: NDArray[np.float64]) -> float:
+def _entropy(shares: Array) -> float:
     positive = shares[shares > 0]
     return float(-(positive @ np.log(positive)))

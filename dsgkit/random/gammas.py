@@ -8,8 +8,8 @@ in `dsgkit.random.stream`, no compiler or library release can change it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.random.stream import NORMALS_PER_THREAD, SCALES, key_words, normal, philox
 from dsgkit.system.jit import exact, exact_parallel, prange
 from dsgkit.system.threads import threads_for
@@ -85,9 +85,7 @@ def _fill_gammas(out, shape, first, stream, k0, k1):  # type: ignore[no-untyped-
         out[t, j] = _gamma(shape, np.uint32(j), np.uint32(first + t), stream, k0, k1)
 
 
-def gamma_blocks(
-    seed: int, first: int, count: int, n_columns: int, shape: float
-) -> NDArray[np.float64]:
+def gamma_blocks(seed: int, first: int, count: int, n_columns: int, shape: float) -> Array:
     """Return blocks number ``first`` to ``first + count`` of the gamma numbers of a seed.
 
     An entry depends on the seed, the shape, the block and its column alone.

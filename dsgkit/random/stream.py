@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
 from dsgkit.system.jit import exact, exact_parallel, prange
 from dsgkit.system.threads import threads_for
 
@@ -176,7 +177,7 @@ def key_words(seed: int) -> tuple[np.uint32, np.uint32]:
 
 def normal_blocks(
     seed: int, first: int, count: int, n_rows: int, n_columns: int, stream: int = FREQUENCIES
-) -> NDArray[np.float32]:
+) -> Single:
     """Return blocks number ``first`` to ``first + count`` of the standard normals of a seed.
 
     An entry depends on the seed, the block, its row and its column alone: a block with more rows

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dsgkit.numerics.arrays import Array
 
 LEVEL = 0.05
 """Level of the tests; intervals have the confidence 1 - LEVEL."""
@@ -23,7 +24,7 @@ SPLITS_CAVEAT = (
 
 _ROUNDING = 64 * np.finfo(np.float64).eps
 
-Values = NDArray[np.float64]
+Values = Array
 
 
 @dataclass(frozen=True)

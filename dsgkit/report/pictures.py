@@ -21,6 +21,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from dsgkit.experiment.limits import ending, status_words
+from dsgkit.numerics.arrays import Array
 from dsgkit.report.clusterings import (
     CLASSES_TITLE,
     COLUMNS,
@@ -228,7 +229,7 @@ class Place(NamedTuple):
     aspect: float
 
     @property
-    def scale(self) -> NDArray[np.float64]:
+    def scale(self) -> Array:
         """Data units that have the length 1 on paper, in both directions."""
         return np.array([self.x[1] - self.x[0], (self.y[1] - self.y[0]) / self.aspect])
 
@@ -329,7 +330,7 @@ def cluster_looks(rows: NDArray[Any], labels: NDArray[Any], place: Place) -> dic
     """
     clusters = [int(label) for label in np.unique(labels) if label >= 0]
     centres = {k: rows[labels == k].mean(axis=0, dtype=np.float64) / place.scale for k in clusters}
-    taken: dict[str, list[NDArray[np.float64]]] = {color: [] for color in COLORS}
+    taken: dict[str, list[Array]] = {color: [] for color in COLORS}
     looks: dict[int, Look] = {}
     shapes = tuple(SHAPES)
     for cluster in sorted(clusters, key=lambda k: (*centres[k], k)):
@@ -342,7 +343,7 @@ def cluster_looks(rows: NDArray[Any], labels: NDArray[Any], place: Place) -> dic
     return looks
 
 
-def _distance(point: NDArray[np.float64], others: Sequence[NDArray[np.float64]]) -> float:
+def _distance(point: Array, others: Sequence[Array]) -> float:
     return min((float(np.linalg.norm(point - other)) for other in others), default=math.inf)
 
 

@@ -13,8 +13,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
-from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
+
+from dsgkit.numerics.arrays import Array
 
 POINT_GAP = 5.0
 MARKER = 6.0
@@ -110,9 +111,7 @@ def spread(axes: Axes, texts: Sequence[Annotation]) -> None:
         text.set_position((NAMES_LEFT, (y - frame.y0) / frame.height))
 
 
-def spread_out(
-    wanted: NDArray[np.float64], heights: NDArray[np.float64], low: float, high: float
-) -> NDArray[np.float64]:
+def spread_out(wanted: Array, heights: Array, low: float, high: float) -> Array:
     """Return the middles of intervals that do not overlap, nearest to the wanted ones.
 
     The sum of squared shifts is the least for the order of the wanted ones; all intervals are then
@@ -141,7 +140,7 @@ def _box(text: Annotation, candidate: Candidate) -> Bbox:
     return text.get_window_extent(canvas.get_renderer()).padded(PAD)
 
 
-def _cost(axes: Axes, box: Bbox, ink: NDArray[np.float64], taken: Sequence[Bbox]) -> float:
+def _cost(axes: Axes, box: Bbox, ink: Array, taken: Sequence[Bbox]) -> float:
     """Return how much a place covers."""
     frame = axes.get_window_extent()
     inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
@@ -153,7 +152,7 @@ def _cost(axes: Axes, box: Bbox, ink: NDArray[np.float64], taken: Sequence[Bbox]
     )
 
 
-def _drawn_points(axes: Axes) -> NDArray[np.float64]:
+def _drawn_points(axes: Axes) -> Array:
     """Return points every few pixels along all lines and markers, in pixels."""
     half = MARKER * axes.figure.dpi / 72 / 2
     square = half * np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1)])

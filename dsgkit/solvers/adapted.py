@@ -20,6 +20,7 @@ from sklearn.base import (
     is_regressor,
 )
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.declared import fitted
@@ -73,14 +74,14 @@ class _Supervised(_Wrapper, Estimator):
         self.model_.fit(np.asarray(X), y)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Array:
         """Return the values of the fitted function at the rows of ``X``, shape (n,)."""
         blocks = range(0, len(X), _BLOCK_ROWS)
         return np.concatenate(
             [self._values(np.asarray(X[start : start + _BLOCK_ROWS])) for start in blocks]
         )
 
-    def _values(self, X: NDArray[Any]) -> NDArray[np.float64]:
+    def _values(self, X: NDArray[Any]) -> Array:
         raise NotImplementedError
 
     def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
@@ -113,7 +114,7 @@ class _Classifier(_Supervised):
 
     tasks: ClassVar[tuple[str, ...]] = ("semi_supervised_auc", "semi_supervised_svm")
 
-    def _values(self, X: NDArray[Any]) -> NDArray[np.float64]:
+    def _values(self, X: NDArray[Any]) -> Array:
         """Return the classifier's values, or else the probability of the larger label less 1/2."""
         if hasattr(self.model_, "decision_function"):
             return np.asarray(self.model_.decision_function(X))
@@ -149,7 +150,7 @@ class _Regressor(_Supervised):
         self.classes_ = np.unique(y)
         return super().fit(X, y)
 
-    def _values(self, X: NDArray[Any]) -> NDArray[np.float64]:
+    def _values(self, X: NDArray[Any]) -> Array:
         """Return what the regressor predicts."""
         return np.asarray(self.model_.predict(X), np.float64)
 
@@ -157,7 +158,7 @@ class _Regressor(_Supervised):
         """Return the class that is nearest to the value of every row."""
         return self.classify(self.decision_function(X))
 
-    def classify(self, values: NDArray[np.float64]) -> NDArray[Any]:
+    def classify(self, values: Array) -> NDArray[Any]:
         """Return the classes that are nearest to some values; of two, the lower one."""
         between = (self.classes_[1:] + self.classes_[:-1]) / 2
         return self.classes_[np.searchsorted(between, values)]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DSGModel, Problem, train
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.base import Estimator, Points
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows
@@ -53,7 +53,7 @@ class FittedFunction:
         self._estimator = estimator
         self.model = model
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Array:
         """Return the values of the function at the rows of ``X``, shape (n,)."""
         X = as_rows(self._estimator, X, reset=False)
         return self.model.decision_function(X)[:, 0].astype(np.float64)
@@ -153,13 +153,7 @@ class StochasticEstimator(BlockFunctionEstimator):
         return fit(X, y, X_unlabeled)
 
     def fit_observed(
-        self: Any,
-        X: Any,
-        y: Any,
-        X_unlabeled: Any = None,
-        *,
-        at: Sequence[int],
-        observe: Observer,
+        self: Any, X: Any, y: Any, X_unlabeled: Any = None, *, at: Sequence[int], observe: Observer
     ) -> Any:
         """Fit the function as `fit` does, and show it on the way.
 

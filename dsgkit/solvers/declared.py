@@ -9,7 +9,7 @@
         _: KW_ONLY
         random_state: RandomState = 0
 
-        coef_: NDArray[np.float64] = fitted("Its coefficients.", "(n_inputs,)")
+        coef_: Array = fitted("Its coefficients.", "(n_inputs,)")
 
 is a class with the constructor ``(lam=0.125, *, random_state=0)``, which keeps its arguments as
 attributes, and a docstring with sections on parameters and attributes. A class with a constructor

@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.trainers.training import Array, Function, Functions
+from dsgkit.trainers.training import Function, Functions
 
 
 class FunctionKeeper:

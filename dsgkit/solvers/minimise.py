@@ -8,13 +8,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import FunctionKeeper
 from dsgkit.trainers.training import Codes, Fold, Function, Training
 
-Array = NDArray[np.float64]
 Pools = Sequence[NDArray[np.int64]]
 AnyTrainer = TypeVar("AnyTrainer")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
@@ -16,8 +16,6 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values, training_of
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.trainers.training import Codes, Fold, Function, Sizes
-
-Array = NDArray[np.float64]
 
 
 class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):

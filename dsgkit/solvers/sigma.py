@@ -9,18 +9,16 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
 from dsgkit.kernels import kernel_named
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.common import Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.text.errors import DataError, DsgWarning
-
-Array = NDArray[np.float64]
 
 SAMPLE_ROWS = 200
 """Labelled and unlabelled rows that stand for all: 19,900 pairs."""

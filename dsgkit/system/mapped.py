@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Single
+
 MAPPED_BYTES = 2**26
 """Bytes of a memory map up to which it is read as an array."""
 
@@ -32,7 +34,7 @@ def fixed(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def read_rows(table: Any, index: slice | NDArray[np.integer]) -> NDArray[np.float32]:
+def read_rows(table: Any, index: slice | NDArray[np.integer]) -> Single:
     """Copy rows, as the compiled kernels take them: writable, C-contiguous, float32.
 
     A copy even of a slice: for a read-only array kernels would be compiled anew.

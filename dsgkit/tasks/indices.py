@@ -14,10 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.jit import prange, reducing_parallel
-
-Array = NDArray[np.float64]
 
 BLOCK_ENTRIES = 2**20
 """Distances between centroids that are held at a time."""

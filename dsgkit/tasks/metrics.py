@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import weights
 
 
@@ -86,7 +87,7 @@ def cut_aucs(codes: Any, values: Any, n_classes: int) -> list[float | None]:
     return [_rank_auc(codes > cut, ranks) for cut, ranks in enumerate(columns)]
 
 
-def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+def _ranks(values: NDArray[Any]) -> Array:
     """Return ranks from 1, the mean one of rows that are equal but for rounding."""
     from scipy.stats import rankdata
 
@@ -94,7 +95,7 @@ def _ranks(values: NDArray[Any]) -> NDArray[np.float64]:
     return rankdata(np.round((values - np.mean(values)) / spread, 6) if spread > 0 else values)
 
 
-def _rank_auc(positive: NDArray[np.bool_], ranks: NDArray[np.float64]) -> float | None:
+def _rank_auc(positive: NDArray[np.bool_], ranks: Array) -> float | None:
     """Return the AUC by the sum of the positives' ranks (Mann & Whitney)."""
     n_positive = int(positive.sum())
     n_pairs = n_positive * (len(positive) - n_positive)
@@ -136,7 +137,7 @@ def su_risk(
 
 def _su_terms(
     values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Return what every pair and every unlabelled row adds to a risk, before the two means."""
     losses = {"zero_one": _zero_one, "squared": _squared}[loss]
     (s_plus, s_minus), (u_plus, u_minus) = (
@@ -146,10 +147,10 @@ def _su_terms(
     return of_pairs * (s_plus - s_minus).mean(axis=1), of_minus * u_minus - of_plus * u_plus
 
 
-def _zero_one(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _zero_one(values: Array) -> tuple[Array, Array]:
     wrong = (values < 0).astype(np.float64)
     return wrong, 1 - wrong
 
 
-def _squared(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _squared(values: Array) -> tuple[Array, Array]:
     return (values - 1) ** 2 / 4, (values + 1) ** 2 / 4

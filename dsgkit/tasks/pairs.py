@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import check_kind
+from dsgkit.numerics.arrays import Single
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.text.errors import DataError
@@ -136,10 +137,7 @@ def _taken(sizes: PairSizes) -> Iterator[float]:
 
 
 def pair_split(
-    dataset: Dataset,
-    sizes: PairSizes,
-    seed: int,
-    scaling: tuple[NDArray[np.float32], NDArray[np.float32]],
+    dataset: Dataset, sizes: PairSizes, seed: int, scaling: tuple[Single, Single]
 ) -> PairSplit:
     """Draw the rows of one trial, by class and without replacement.
 

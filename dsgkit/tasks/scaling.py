@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dsgkit.data.datasets import Dataset
+from dsgkit.numerics.arrays import Single
 from dsgkit.text.specs import Interval
 
 Scale = Interval | Literal["common"]
@@ -23,6 +21,6 @@ def scale_words(scale: Scale) -> str:
     return f"features scaled to [{low:g}, {high:g}]"
 
 
-def scaling_of(dataset: Dataset, scale: Scale) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def scaling_of(dataset: Dataset, scale: Scale) -> tuple[Single, Single]:
     """Return offset and factor of every feature, as `Dataset.scaling` does."""
     return dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)

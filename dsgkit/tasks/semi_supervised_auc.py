@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.shapes import of_shape
 from dsgkit.tasks.base import At, Point, Scores
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
@@ -72,7 +73,7 @@ def ranking_scores(y: Any, values: Any) -> dict[str, float | None]:
 
 
 def fold_scores(
-    values: NDArray[np.float64], y: NDArray[np.integer], folds: Sequence[NDArray[np.integer]]
+    values: Array, y: NDArray[np.integer], folds: Sequence[NDArray[np.integer]]
 ) -> Scores:
     """Score out-of-fold values by AUC.
 
@@ -91,7 +92,7 @@ def fold_scores(
     return [[_fold_score(row[fold], y[fold]) for fold in folds] for row in values]
 
 
-def _fold_score(values: NDArray[np.float64], y: NDArray[np.integer]) -> float | None:
+def _fold_score(values: Array, y: NDArray[np.integer]) -> float | None:
     if not np.isfinite(values).all() or len(np.unique(y)) < 2:
         return None
     return auc(y, values)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.shapes import of_shape
 from dsgkit.tasks.asked import settled_with
 from dsgkit.tasks.base import At, Point, Scores, Work
@@ -309,7 +310,7 @@ def _is_solved(cut: float | None) -> bool:
     return cut is None or math.isfinite(cut)
 
 
-def _signs(positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _signs(positive: NDArray[np.bool_]) -> Array:
     return np.where(positive, 1.0, -1.0)
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Kind, check_kind
+from dsgkit.numerics.arrays import Single
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.text.errors import DataError
@@ -106,7 +107,7 @@ def split_in_order(
     labeled: int,
     folds: int,
     seed: int,
-    scaling: tuple[NDArray[np.float32], NDArray[np.float32]],
+    scaling: tuple[Single, Single],
 ) -> SemiSupervisedSplit:
     """Split rows of any classes: the first of an order are labelled.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine import DSGModel, sizes
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.system.progress import part
@@ -29,7 +30,7 @@ def with_intercepts_cost(cost: Cost, n_models: int, n_coefficients: int, n_unlab
 
 
 def with_intercepts(
-    models: Sequence[DSGModel], X_unlabeled: Any, means: NDArray[np.float64], seed: int
+    models: Sequence[DSGModel], X_unlabeled: Any, means: Array, seed: int
 ) -> list[DSGModel]:
     """Return models whose values at the unlabelled rows have given means.
 
@@ -62,7 +63,7 @@ def with_intercepts(
     return balanced
 
 
-def _mean_values(model: DSGModel, X: Any, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _mean_values(model: DSGModel, X: Any, rows: NDArray[np.int64]) -> Array:
     """Return each function's mean at some rows, shape (G,), a block of rows at a time."""
     length = sizes.rows_at_once(model.n_inputs, model.coefficients.shape[2])
     total = np.zeros(model.coefficients.shape[2])

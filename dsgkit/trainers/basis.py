@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.panels import Correlate, Panels, in_single
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.curvature import largest_of
 from dsgkit.trainers.linear import with_one
 from dsgkit.trainers.moments import moments
-
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
 
 BLOCK_ENTRIES = 2**21
 """Values of basis functions that `Dense` holds at a time."""

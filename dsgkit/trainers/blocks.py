@@ -26,11 +26,10 @@ from dsgkit.engine import (
     train_values,
     training_cost,
 )
-from dsgkit.engine import (
-    sizes as engine_sizes,
-)
+from dsgkit.engine import sizes as engine_sizes
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.risks import Risk
 from dsgkit.system import progress
@@ -38,7 +37,7 @@ from dsgkit.text.errors import DataError, DivergedError, FitError
 from dsgkit.trainers.balance import with_intercepts, with_intercepts_cost
 from dsgkit.trainers.linear import FeatureMap
 from dsgkit.trainers.steps import DECREASING, Steps
-from dsgkit.trainers.training import Array, Fixed, Folds, Sizes, Step, Trainer, Training
+from dsgkit.trainers.training import Fixed, Folds, Sizes, Step, Trainer, Training
 
 Train = Callable[[Problem], DSGModel]
 Result = Literal["model", "models", "values"]
@@ -143,7 +142,7 @@ class BlockFunctions:
         """Which functions have finite coefficients."""
         return np.concatenate([finite_models(model) for model in self.models])
 
-    def values(self, X: Any) -> NDArray[np.float32]:
+    def values(self, X: Any) -> Single:
         """Return the values of all at the rows of ``X``, a column for each."""
         return np.hstack([model.decision_function(X) for model in self.models])
 
@@ -178,7 +177,7 @@ class BlockTrainer(Trainer):
         """Return the models of a training, in as many passes as the memory asks for."""
 
     @abstractmethod
-    def final_values(self, training: Training) -> Mapping[int, NDArray[np.float32]]:
+    def final_values(self, training: Training) -> Mapping[int, Single]:
         """Return the values of all models at labelled rows (0), and at unlabelled (1) in pools."""
 
     @abstractmethod
@@ -362,7 +361,7 @@ class Streaming(BlockTrainer):
             raise DataError(self.steps.none(training))
         return problem
 
-    def final_values(self, training: Training) -> Mapping[int, NDArray[np.float32]]:
+    def final_values(self, training: Training) -> Mapping[int, Single]:
         """Return the values of all models at the rows of either table."""
         return train_values(self.problem(training))
 
@@ -457,7 +456,7 @@ class Sweeps(BlockTrainer):
         """Return the models of a training, in as many passes as the memory asks for."""
         return train_blocks_in_passes(self.problem(training))
 
-    def final_values(self, training: Training) -> Mapping[int, NDArray[np.float32]]:
+    def final_values(self, training: Training) -> Mapping[int, Single]:
         """Return the values of all models at the rows of either table."""
         return train_blocks_values(self.problem(training))
 

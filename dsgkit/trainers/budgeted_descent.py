@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.margin import MarginRisk
@@ -20,7 +21,7 @@ from dsgkit.system.jit import fast
 from dsgkit.system.progress import report
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
-from dsgkit.trainers.training import Array, Decreasing, Fixed, Sizes, Step, Training
+from dsgkit.trainers.training import Decreasing, Fixed, Sizes, Step, Training
 
 LABELED, UNLABELED = 0, 1
 """Numbers of the two data sources."""

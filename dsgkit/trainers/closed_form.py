@@ -10,6 +10,7 @@ import numpy as np
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.text.errors import FitError
@@ -20,7 +21,7 @@ from dsgkit.trainers.responses import (
     cv_values,
     grid_flops,
 )
-from dsgkit.trainers.training import Array, Folds, Function, Sizes, Trainer, Training, each_alone
+from dsgkit.trainers.training import Folds, Function, Sizes, Trainer, Training, each_alone
 
 _DOUBLE_COST = 2.0
 """An operation of double precision: costs count in single precision."""

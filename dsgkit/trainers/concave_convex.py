@@ -26,13 +26,14 @@ from dsgkit.kernels.columns import (
     kernel_columns,
 )
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.system.progress import report
 from dsgkit.text.errors import DivergedError
 from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
 from dsgkit.trainers.smo import Gains, QuadraticProgram
-from dsgkit.trainers.training import Array, Sizes, Step, Training
+from dsgkit.trainers.training import Sizes, Step, Training
 
 WORKING_ARRAYS = 30
 """Numbers per row that a fit holds in addition to points and columns."""

@@ -15,13 +15,12 @@ from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
 from dsgkit.kernels import kernel_named
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import spaced
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.responses import label_weights
 from dsgkit.trainers.training import Training
-
-Array = NDArray[np.float64]
 
 SAMPLE_ROWS = 1000
 """Unlabelled rows that stand for all."""

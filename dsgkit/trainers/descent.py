@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import LOSSES, corrected_slope, parts
 from dsgkit.trainers.basis import Basis
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

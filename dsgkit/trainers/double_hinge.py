@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from dsgkit.kernels import kernel_named
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.numerics.qp import solve_qp
 from dsgkit.objectives.similar_unlabeled import similar_share
@@ -18,8 +18,6 @@ from dsgkit.random.seeds import derive_seed
 from dsgkit.trainers.linear import FeatureMap, Inputs, LinearFunction
 from dsgkit.trainers.moments import mean_features
 from dsgkit.trainers.training import Folds, Sizes, Trainer, Training, each_alone
-
-Array = NDArray[np.float64]
 
 USUAL_ITERATIONS = 25
 """Usual iterations of the interior-point method."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.nystrom import NystromFeatures, nystrom_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.numerics.rows import row_blocks
@@ -27,7 +28,7 @@ from dsgkit.trainers.moments import (
     solve,
 )
 from dsgkit.trainers.responses import PrimalResponse
-from dsgkit.trainers.training import Array, Function, Training
+from dsgkit.trainers.training import Function, Training
 
 KERNEL_ROWS = 512
 """Rows whose kernel values are held at a time."""

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import Expansion
-from dsgkit.trainers.training import Array, Sizes, Step, Training
+from dsgkit.trainers.training import Sizes, Step, Training
 
 
 @dataclass(frozen=True)

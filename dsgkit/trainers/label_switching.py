@@ -12,12 +12,13 @@ from sklearn.svm import SVC
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.system.progress import report
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
-from dsgkit.trainers.training import Array, Sizes, Step, Training
+from dsgkit.trainers.training import Sizes, Step, Training
 
 FIRST_SHARE = 1e-5
 """Share of their costs with which the unlabelled rows begin ..."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
 from dsgkit.objectives.pairwise_risk import POSITIVE
@@ -16,8 +17,6 @@ from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.linear import Inputs, LinearFunction, with_one
 from dsgkit.trainers.responses import SINGULAR_SYSTEM
 from dsgkit.trainers.training import Folds, Sizes, Trainer, Training
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 
 from dsgkit.kernels.gaps import without_gaps
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.trainers.kernel_machines import KernelMachine
-from dsgkit.trainers.training import Array
 
 CACHE_MIB = 500
 """MiB of kernel values that LIBSVM keeps at most."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels.expansions import finite_rows
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
 
-Array = NDArray[np.float64]
 FeatureMap = Callable[[Any], NDArray[np.floating]]
 
 BLOCK_ROWS = 8192

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.trainers.linear import BLOCK_ROWS, FeatureMap
@@ -20,8 +21,6 @@ from dsgkit.trainers.responses import (
     label_weights,
     primal_response,
 )
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

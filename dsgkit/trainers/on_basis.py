@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.kernels.expansions import finite_rows
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.kernels.panels import PANEL_ROWS
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.numerics.rows import row_blocks, spaced
 from dsgkit.objectives.similar_unlabeled import slopes_below
@@ -39,7 +39,6 @@ from dsgkit.trainers.descent import Descent, Step
 from dsgkit.trainers.linear import BLOCK_ROWS, Inputs, LinearFunction
 from dsgkit.trainers.training import Folds, Function, Sizes, Trainer, Training
 
-Array = NDArray[np.float64]
 Watch = Callable[[int, Callable[[], Function]], None]
 """Takes an iteration, and what makes the function after it."""
 

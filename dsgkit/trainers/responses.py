@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh, solve_penalised
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.text.errors import DataError, FitError, IndefiniteError
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.integer]
 
 SINGULAR_SYSTEM = "the system is singular to rounding; take a larger lam"

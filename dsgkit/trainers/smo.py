@@ -23,13 +23,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.kernels.columns import KernelColumns, column
+from dsgkit.numerics.arrays import Array
 from dsgkit.system.jit import fast
 from dsgkit.text.errors import FitError
-
-Array = NDArray[np.float64]
 
 MAX_CALL_STEPS = 2000
 """Steps between two returns to Python, which can be interrupted there."""

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from dsgkit.engine import ConstantStep, DecreasingStep, EitherStep, LinearStep, StepRule
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import spaced
 from dsgkit.trainers.curvature import UNLABELED_ROWS, largest_eigenvalue, offsets
-from dsgkit.trainers.training import Array, Decreasing, Fixed, Training
+from dsgkit.trainers.training import Decreasing, Fixed, Training
 
 
 class Steps(Protocol):

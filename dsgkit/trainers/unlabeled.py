@@ -14,6 +14,7 @@ import numpy as np
 
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.numerics.rows import training_rows
@@ -23,7 +24,7 @@ from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.linear import BLOCK_ROWS, FeatureMap, Features, LinearFunction, evaluate
 from dsgkit.trainers.moments import mean_features, moments
 from dsgkit.trainers.responses import SINGULAR_SYSTEM
-from dsgkit.trainers.training import Array, Folds, Function, Sizes, Trainer, Training
+from dsgkit.trainers.training import Folds, Function, Sizes, Trainer, Training
 from dsgkit.trainers.unlabeled_systems import (
     check_means,
     solve_dual,

@@ -11,14 +11,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.linear_systems import eigh, solve_penalised
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.trainers.moments import Moments
 from dsgkit.trainers.responses import SINGULAR_SYSTEM
-
-Array = NDArray[np.float64]
 
 
 def check_means(risk: PairwiseRisk) -> None:
@@ -111,10 +109,7 @@ def solve_dual(
 
 
 def solve_dual_grid(
-    gram: Array,
-    means: Sequence[Array],
-    risks: Sequence[PairwiseRisk],
-    penalties: Sequence[float],
+    gram: Array, means: Sequence[Array], risks: Sequence[PairwiseRisk], penalties: Sequence[float]
 ) -> tuple[Array, Array]:
     """Return what `solve_dual` does for many settings, from one eigendecomposition.
 

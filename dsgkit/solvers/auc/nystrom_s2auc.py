@@ -5,17 +5,11 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Annotated
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
-from dsgkit.solvers.common import (
-    KernelName,
-    MaxMemory,
-    RandomState,
-    UnlabeledLabel,
-)
+from dsgkit.solvers.common import KernelName, MaxMemory, RandomState, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.solvers.parameters import NOT_NEGATIVE
@@ -56,10 +50,8 @@ class NystromS2AUC(SemiSupervisedAUCEstimator):
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
 
-    centers_: NDArray[np.float64] = fitted(
-        "The landmarks, labelled rows first.", "(n_centers, n_inputs)"
-    )
-    coef_: NDArray[np.float64] = fitted("The a of the function.", "(n_centers,)")
+    centers_: Array = fitted("The landmarks, labelled rows first.", "(n_centers, n_inputs)")
+    coef_: Array = fitted("The a of the function.", "(n_centers,)")
 
     def _trainer(self) -> OnLandmarks:
         return OnLandmarks(self.kernel, self._sigma, int(self.n_landmarks), int(self.random_state))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.objectives.risks import PriorAUC, Risk
@@ -72,11 +71,9 @@ class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     ] = 0
     unlabeled_label: UnlabeledLabel = -1
 
-    centers_: NDArray[np.float64] = fitted(
-        "Centres of the basis functions.", "(n_centers, n_inputs)"
-    )
+    centers_: Array = fitted("Centres of the basis functions.", "(n_centers, n_inputs)")
     prior_: float = fitted("The prior, given or estimated.")
-    coef_: NDArray[np.float64] = fitted("Their coefficients.", "(n_centers,)")
+    coef_: Array = fitted("Their coefficients.", "(n_centers,)")
 
     def _risks(self, given: Given, pools: Pools) -> list[Risk]:
         priors = self._priors(given, pools)

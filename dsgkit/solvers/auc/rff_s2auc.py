@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dsgkit.features import FeatureBlocks
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
 from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
@@ -45,7 +43,7 @@ class RFFS2AUC(SemiSupervisedAUCEstimator):
     unlabeled_label: UnlabeledLabel = -1
 
     features_: FeatureBlocks = fitted("The random features.")
-    coef_: NDArray[np.float64] = fitted("Their coefficients.", "(features_.width,)")
+    coef_: Array = fitted("Their coefficients.", "(features_.width,)")
 
     def _trainer(self) -> OnRandomFeatures:
         return OnRandomFeatures(random_features_of(self))

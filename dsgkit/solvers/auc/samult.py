@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
 from dsgkit.solvers.common import GramKernelName, MaxMemory, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
@@ -39,10 +37,8 @@ class SAMULT(SemiSupervisedAUCEstimator):
         "With gamma = 1, that the unlabelled rows were not used: another, cheaper computation."
     )
 
-    centers_: NDArray[np.float64] = fitted(
-        "The rows that the function is expanded on.", "(n, n_inputs)"
-    )
-    coef_: NDArray[np.float64] = fitted("Its coefficients.", "(n,)")
+    centers_: Array = fitted("The rows that the function is expanded on.", "(n, n_inputs)")
+    coef_: Array = fitted("Its coefficients.", "(n,)")
 
     def uses(self, name: str) -> bool:
         """Tell so of the unlabelled rows if gamma is below 1, or ``sigma`` is that of all rows."""

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.clustering.kernel_values import squared_distances
 from dsgkit.system.jit import fast
 
@@ -41,9 +42,9 @@ class Support(NamedTuple):
     size : ndarray of int64, shape (1,)
     """
 
-    points: NDArray[np.float64]
+    points: Array
     rows: NDArray[np.int64]
-    coefficients: NDArray[np.float64]
+    coefficients: Array
     size: NDArray[np.int64]
 
     @classmethod

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import spaced
-
-Array = NDArray[np.float64]
 
 _MAX_ROWS = 1001
 """Most rows that the middle is computed from."""

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from dsgkit.kernels.gaussian import gaussian_expansion
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.clustering.centre import middle
-
-Array = NDArray[np.float64]
 
 FAR_SQUARED_DISTANCE = 2.0**20
 """Squared distance from the middle, times gamma, beyond which rows are far.

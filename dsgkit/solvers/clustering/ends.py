@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential
 from dsgkit.system.jit import fast, fast_parallel, prange, reducing
-
-Array = NDArray[np.float64]
 
 _EXPONENT_ERROR = 1e-9
 """Rounding error of an exponent, relative to the terms that it is the difference of."""

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.clustering import many_columns
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential, squared_distances
 from dsgkit.system.jit import fast, fast_parallel, prange, reducing
 from dsgkit.system.progress import report
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-4
 """Length of a step that ends a trajectory, in kernel widths."""

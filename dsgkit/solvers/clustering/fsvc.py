@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from typing_extensions import Doc
 
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.clustering.base import numbers_left
@@ -26,8 +27,6 @@ from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import POSITIVE, Range, Smoother
 from dsgkit.system.jit import fast
 from dsgkit.system.progress import part
-
-Array = NDArray[np.float64]
 
 _TRAJECTORY_STEPS = 40.0
 _MAX_EXPONENTS = 2**25

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels.gaps import without_gaps
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.text.errors import FitError
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-8
 """Tolerance of libsvm's optimality conditions."""

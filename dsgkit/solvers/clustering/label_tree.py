@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KDTree
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.system.jit import exact, exact_parallel, prange
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 LEAF_POINTS = 16

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from typing_extensions import Doc
 
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.solvers.clustering.base import Array, ClusteringEstimator, numbers_left
+from dsgkit.solvers.clustering.base import ClusteringEstimator, numbers_left
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import BLOCK_TRAJECTORIES, find_equilibria

@@ -11,12 +11,11 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential
 from dsgkit.system.jit import fast_parallel, prange, reducing
 from dsgkit.system.threads import single_blas_thread
-
-Array = NDArray[np.float64]
 
 MIN_INPUTS = 32
 """Columns from which products are faster."""

@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances_argmin
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.label_tree import LabelTree
 from dsgkit.system.progress import report
-
-Array = NDArray[np.float64]
 
 MAX_TREE_INPUTS = 15
 """Columns up to which a k-d tree is faster than all distances."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
@@ -21,8 +22,6 @@ from dsgkit.solvers.clustering.kernel_values import kernel_values
 from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.system.progress import report
 from dsgkit.system.threads import threads_for
-
-Array = NDArray[np.float64]
 
 ROWS, NEIGHBORS = 0, 1
 """Numbers of the sources of what is drawn at random."""

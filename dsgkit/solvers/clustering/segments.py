@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.ends import EndExponents
 from dsgkit.solvers.clustering.equilibria import by_first, components
@@ -15,7 +16,6 @@ from dsgkit.solvers.clustering.kernel_values import kernel_values
 from dsgkit.system.jit import fast_parallel, prange, reducing
 from dsgkit.system.progress import report
 
-Array = NDArray[np.float64]
 Pairs = NDArray[np.int64]
 
 N_NEIGHBORS = 10

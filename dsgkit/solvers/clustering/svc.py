@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from typing_extensions import Doc
 
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.solvers.clustering.base import ClusteringEstimator
 from dsgkit.solvers.clustering.domain import Domain
@@ -23,8 +24,6 @@ from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.system.progress import part
 from dsgkit.text.errors import DataError, FitError
-
-Array = NDArray[np.float64]
 
 
 class SphereClustering(ClusteringEstimator):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.margin import MarginRisk, RoundedMarginRisk
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
@@ -22,7 +23,6 @@ from dsgkit.solvers.minimise import Given, Pools, RiskMinimiser, alike, training
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import DataError
 from dsgkit.trainers.training import (
-    Array,
     Decreasing,
     Fixed,
     Function,

@@ -7,21 +7,17 @@ from typing import Annotated, ClassVar, Literal
 
 from typing_extensions import Doc
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import GaussianOrLinear, RandomState, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import FEW_LABELS, with_example
-from dsgkit.solvers.parameters import (
-    COUNT,
-    POSITIVE,
-    SHARE,
-    Range,
-)
+from dsgkit.solvers.parameters import COUNT, POSITIVE, SHARE, Range
 from dsgkit.solvers.s3vm.base import S3VM, step_of
 from dsgkit.solvers.s3vm.parameters import OwnCStar, OwnCStarRatio, OwnHingeWeight
 from dsgkit.trainers.budgeted_descent import BudgetedDescent
-from dsgkit.trainers.training import Array, Step
+from dsgkit.trainers.training import Step
 
 
 @with_example(FEW_LABELS, "sigma=0.5")

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from typing_extensions import Doc
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.solvers.base import SemiSupervisedClassifier
@@ -25,7 +26,6 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.trainers.concave_convex import ConcaveConvex
-from dsgkit.trainers.training import Array
 
 
 class BLS3VM(S3VM, SemiSupervisedClassifier):

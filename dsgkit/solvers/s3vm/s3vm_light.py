@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar
 
 from typing_extensions import Doc
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, UnlabeledLabel
@@ -16,7 +17,6 @@ from dsgkit.solvers.parameters import COUNT, Range
 from dsgkit.solvers.s3vm.base import S3VM, Risk
 from dsgkit.solvers.s3vm.parameters import OwnCStar, OwnCStarRatio, OwnHingeWeight
 from dsgkit.trainers.label_switching import LabelSwitching
-from dsgkit.trainers.training import Array
 
 
 class S3VMLight(S3VM, SemiSupervisedClassifier):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, Tolerance, UnlabeledLabel
@@ -20,7 +21,6 @@ from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import FitError
 from dsgkit.trainers.kernel_machines import KernelMachine
 from dsgkit.trainers.libsvm import LibSVM, svm_cost
-from dsgkit.trainers.training import Array
 
 FOLDS = 5
 """Parts of the labelled rows that probabilities are fitted on, if every class has as many rows."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import Doc
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, RandomState, Sigma, Tolerance
@@ -15,7 +16,7 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import ALL_LABELED, with_example
 from dsgkit.solvers.functions import FunctionEstimator
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
-from dsgkit.solvers.labeled import Array, LabeledEstimator
+from dsgkit.solvers.labeled import LabeledEstimator
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Smoother, Unsaid
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.trainers.libsvm import LibSVM, svm_cost

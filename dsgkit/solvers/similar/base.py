@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import training_rows
 from dsgkit.solvers.base import Estimator, Points, ToWrite
 from dsgkit.solvers.common import Prior
@@ -20,7 +21,6 @@ from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.solvers.similar.prior import check_prior, known_prior
 from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 
-Array = NDArray[np.float64]
 HeldOut = tuple[NDArray[np.integer], NDArray[np.integer]]
 """Positions of pairs, or of the points of pairs, and of unlabelled rows."""
 

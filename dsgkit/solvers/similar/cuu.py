@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
 from dsgkit.engine.checkpoints import Checkpoints
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.common import (
@@ -31,7 +30,6 @@ from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.trainers.on_basis import DescentOnBasis
 from dsgkit.trainers.training import Constant, Function
 
-Array = NDArray[np.float64]
 Observer = Callable[[int, float, Any], None]
 
 

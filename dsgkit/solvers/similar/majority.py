@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.labeled import Array, LabeledEstimator
+from dsgkit.solvers.labeled import LabeledEstimator
 
 
 class MajorityClass(LabeledEstimator):

@@ -6,14 +6,10 @@ import math
 import warnings
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
 from dsgkit.text.errors import DataError, DsgWarning, FitError
-
-Array = NDArray[np.float64]
 
 NOISY_RISK_STD = 0.1
 """Standard deviation of the risk, from the labels that were drawn, above which a fit warns."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
@@ -48,7 +46,7 @@ class RFFSUSL(SimilarRiskEstimator):
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
-    coef_: NDArray[np.float64] = fitted("Coefficients of the features.", "(n_features,)")
+    coef_: Array = fitted("Coefficients of the features.", "(n_features,)")
 
     def _trainer(self) -> UnlabeledFeatures:
         return UnlabeledFeatures(random_features_of(self))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.risks import Risk
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
@@ -22,8 +22,6 @@ from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import HeldOut, SimilarUnlabeledEstimator, points_of
 from dsgkit.trainers.blocks import BlockTrainer
 from dsgkit.trainers.training import Fold, Function, Sizes, Training
-
-Array = NDArray[np.float64]
 
 
 class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, RandomState, Sigma
@@ -16,8 +15,6 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, POSITIVE
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.trainers.double_hinge import DoubleHinge
-
-Array = NDArray[np.float64]
 
 
 class SUDH(SimilarRiskEstimator):

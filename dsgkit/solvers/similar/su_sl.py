@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, Sigma
 from dsgkit.solvers.declared import fitted
@@ -15,8 +13,6 @@ from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
 from dsgkit.trainers.linear import Inputs
 from dsgkit.trainers.unlabeled import UnlabeledFeatures, UnlabeledKernel
-
-Array = NDArray[np.float64]
 
 
 @with_example(SIMILAR_PAIRS, "lam=0.01, prior=0.8")

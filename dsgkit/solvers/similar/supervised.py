@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
 from dsgkit.objectives.risks import Risk, SquaredLoss
@@ -15,7 +16,7 @@ from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import ALL_LABELED, with_example
-from dsgkit.solvers.labeled import Array, LabeledEstimator
+from dsgkit.solvers.labeled import LabeledEstimator
 from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.trainers.least_squares import LeastSquares

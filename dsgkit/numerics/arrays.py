@@ -1,0 +1,9 @@
+"""Names of the two common types of arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Single = NDArray[np.float32]
