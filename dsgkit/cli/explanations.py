@@ -76,8 +76,6 @@ class Explanation:
         What it is, such as ``solver``.
     tasks : tuple of str
         The kinds of tasks that it is for; empty for one of any task.
-    facts : tuple of str
-    paragraphs : tuple of str
     lists : dict
         Items by title.
     """

@@ -16,10 +16,8 @@ class ConfigSummary(NamedTuple):
     ----------
     name : str
         File name without its ending.
-    path : Path
     dataset : str
         Name in the catalogue, or path of a local file.
-    solvers, profiles : tuple of str
     description : str
         The comment in the first line, or what is wrong with the file.
     """

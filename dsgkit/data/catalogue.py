@@ -69,7 +69,6 @@ class DatasetInfo:
         Name in configs, and for people.
     loader : str
         How the files are read; a bundled dataset has none.
-    files : tuple of DataFile
     target : Target
         What to make of the labels, unless a config says otherwise. In the catalogue as `target_of`
         takes it.

@@ -60,7 +60,6 @@ class Dataset:
         The official test split, where there is one.
     labels : ndarray of float64 (a memmap) or of text, shape (n,)
         The labels of the training rows as the file has them.
-    labels_test : like labels, or None
     target : Target
         What makes ``y`` of ``labels``.
     minimum, maximum : ndarray of float64, shape (d,)

@@ -134,8 +134,6 @@ class Embedding:
 
     Attributes
     ----------
-    vectorizer : TfidfVectorizer
-    svd : TruncatedSVD
     facts : dict
         ``n_asked`` and ``n_components``, the components that were asked for and that there are;
         ``n_terms`` of the vocabulary; ``explained_variance``, the share that the components keep of

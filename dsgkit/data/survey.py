@@ -61,7 +61,6 @@ class Survey:
 
     Attributes
     ----------
-    path : Path
     n_rows : int
         Rows that were looked at.
     whole : bool

@@ -20,7 +20,6 @@ class TableSize:
 
     Attributes
     ----------
-    n_rows : int
     in_pools : bool
         Whether they draw from pools of rows: the table is then always resident.
     n_sources : int

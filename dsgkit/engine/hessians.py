@@ -25,7 +25,6 @@ class Moments:
         Lower triangle of ``Phi'Phi``, Fortran-contiguous; None where nobody asks for it.
     total : ndarray of shape (width,)
         Sum of the features.
-    n_rows : int
     """
 
     gram: Array | None

@@ -65,11 +65,8 @@ class Problem:
         Arrays, memory maps or objects with ``shape`` and indexing.
     sources : sequence of Source
         One per batch that the objective takes.
-    objective : Objective
-    step : StepRule
     features : FeatureBlocks
         Its seed also determines the draws.
-    n_iterations, batch_size : int
     group : ndarray of int, shape (G,)
         The group of each model, in ascending order.
     average : bool

@@ -88,7 +88,6 @@ class RunForecast:
 
     Attributes
     ----------
-    experiment : Experiment
     groups : dict
         Forecasts by solver and kind of cell.
     jobs, threads : int

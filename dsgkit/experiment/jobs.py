@@ -16,15 +16,12 @@ class Job:
 
     Attributes
     ----------
-    experiment : Experiment
     content_hash : str
         Of the dataset that the plan was made for.
     solver_version : int or str
         Of the solver that the plan was made for.
-    cell : Cell
     chosen : dict
         What the searches before it chose: all parameters of a fit that are searched.
-    limits : Limits
     threads : int or None
         Threads of a timed fit; None for as many as the machine that runs it has.
     processes : int

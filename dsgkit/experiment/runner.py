@@ -172,7 +172,6 @@ class Outcome:
 
     Attributes
     ----------
-    plan : list of Cell
     chosen : sequence of Cell
         Those of the plan that were to run (`Options.solvers`).
     records : Records

@@ -39,7 +39,6 @@ class Status:
 
     Attributes
     ----------
-    folder : Path
     axis : Axis or None
         What is swept.
     plan : dict

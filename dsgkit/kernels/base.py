@@ -54,7 +54,6 @@ class Kernel:
     ----------
     name : str
         With its own parameters, such as ``matern(1.5)``.
-    formula : str
     gram : callable
         ``(A, B, sigma)`` to the exact values of all pairs of rows, float64 of shape (n_a, n_b).
     expansion : callable

@@ -24,7 +24,6 @@ class Family:
     ----------
     pattern : str
         How they are named.
-    example : Kernel
     make : callable or None
         The text between the brackets to the kernel, or `ValueError`; None for a single kernel.
     """

@@ -24,7 +24,6 @@ class MarginRisk(Risk):
 
     Attributes
     ----------
-    C, C_star : float
     full_from : float
         Iteration or step from which C* is full; before it, C* grows. 0 is full from the start.
     loss : str

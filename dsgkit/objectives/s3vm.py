@@ -38,7 +38,6 @@ class UnlabeledLoss:
 
     Attributes
     ----------
-    name, formula : str
     value, derivative : callable
         Take r and the parameter s of the ramp, which the other losses ignore.
     """

@@ -22,7 +22,6 @@ class SimilarUnlabeled(Risk):
 
     Attributes
     ----------
-    prior : float
     delta : str
         Name of the correction function.
     leak : float

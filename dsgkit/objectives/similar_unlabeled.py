@@ -36,7 +36,6 @@ class MarginLoss:
 
     Attributes
     ----------
-    name, formula : str
     value, slope : callable
         Take z and t; the slope is the derivative by z.
     """
@@ -73,7 +72,6 @@ class Correction:
 
     Attributes
     ----------
-    name, formula : str
     below : callable
         ``leak`` to the slope of delta below 0; ``leak`` is the parameter of the leaky ReLU, which
         the others ignore.

@@ -88,7 +88,6 @@ class WhyNot(Spec):
 
     Attributes
     ----------
-    words : str
     study, config : str or None
         The kept study or config whose results show it.
     """
@@ -114,15 +113,12 @@ class Claim(Spec):
 
     Attributes
     ----------
-    id : str
     claim : str
         In our words.
     place : str
         Where the paper says it.
-    kind : str
     judged : list of Criterion
         All of a profile must hold.
-    why_not : WhyNot or None
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+-[0-9]{2}$")]
@@ -140,17 +136,12 @@ class Paper(Spec):
     ----------
     number : int
         Its place among the papers.
-    key, title, citation : str
     task : str
         The kind of learning of its configs.
     suffix : str
         The ending of its configs: ``<dataset>_<suffix>.yaml``.
-    notes : list of str
     headlines : dict of str to str
         The ids of the three claims that matter most, each with a sentence that states it.
-    profiles : Profiles
-    datasets : Datasets
-    claims : list of Claim
     """
 
     number: Count

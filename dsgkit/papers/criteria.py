@@ -129,7 +129,6 @@ class Criterion(Spec):
         Of those of the paper's file; None for its own and their stand-ins.
     configs : list of str or None
         Configs made for a claim, instead of datasets.
-    holds, in_part : Bar
     trials : int
         Finished trials that a comparison needs.
     """

@@ -125,7 +125,6 @@ class Case:
     ----------
     name : str
         The dataset, or the config where a claim names one.
-    results : Results
     """
 
     name: str

@@ -338,7 +338,6 @@ class Figures(Spec):
         The paper's.
     shared : dict
         Panels that figures have in common, for anchors of the file.
-    figures : list of Figure
     """
 
     key: Text

@@ -106,12 +106,8 @@ class _Row:
 
     Attributes
     ----------
-    title : str
     one : Summary or None
         The results, if there are any.
-    size : Size or None
-    entries : list of Entry or None
-    published : list of PublishedFigure or None
     """
 
     title: str

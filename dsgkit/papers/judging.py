@@ -22,9 +22,6 @@ class Judged:
 
     Attributes
     ----------
-    criterion : Criterion
-    verdict : Verdict
-    points : list of Point
     folders : list of str
         Names of the experiments that were judged.
     """
@@ -41,8 +38,6 @@ class JudgedClaim:
 
     Attributes
     ----------
-    claim : Claim
-    parts : list of Judged
     explained : bool
         Whether the study or config of its explanation was kept.
     """

@@ -80,7 +80,6 @@ class Check(Spec):
     ----------
     number : str
         Its place, such as ``arms.0.difference``; every number of a list is checked.
-    at_least, at_most : float or str or None
     """
 
     number: Text

@@ -59,7 +59,6 @@ class Point:
         1 if it speaks for the claim, 0 if not, 0.5 for a tie; None if there is too little evidence.
     size : int
         0 without a sweep.
-    a_value, b_value : float or None
     estimate : float or None
         The judged number: a difference, a ratio or a slope.
     low, high : float or None
@@ -102,7 +101,6 @@ class Verdict:
 
     Attributes
     ----------
-    outcome : Outcome
     counted : float
         Points that count.
     tested : int

@@ -93,7 +93,6 @@ class _KernelMeans:
     gram : ndarray of shape (n, n)
     factor : ndarray of shape (rank, n) or None
         ``factor'factor`` is the matrix, if its rank is low.
-    n_mixture : int
     difference : ndarray of shape (n,)
         Weights of the mean of the mixture less that of the component.
     steepest : float

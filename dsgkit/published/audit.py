@@ -29,7 +29,6 @@ class Finding:
 
     Attributes
     ----------
-    dataset, method : str
     impossible : tuple of str
         Why no clustering has them, in words; empty if none of the bounds is broken.
     degenerate : {"", "one cluster", "singletons"}

@@ -68,7 +68,6 @@ class Figure:
         One of `METHODS`.
     measure : str
         A key of `MEASURES`.
-    value : float
     decimals : int
         Digits after the point, as printed.
     budget : int

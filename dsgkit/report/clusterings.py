@@ -67,8 +67,6 @@ class Picture:
         Its name.
     record : dict
         Of the fit.
-    size : Size
-    arrays : dict of ndarray
     """
 
     solver: str

@@ -43,7 +43,6 @@ class Effect:
     ----------
     solver : str
         Its name.
-    size : Size
     values_a, values_b : ndarray
         One per trial that finished; for paired trials, in both, in the same order.
     a, b : float

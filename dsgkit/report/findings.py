@@ -56,8 +56,6 @@ class Finding:
 
     Attributes
     ----------
-    kind : str
-    sentence : str
     rests_on : str
         Name of the output that has its numbers; empty for what is read from records.
     """

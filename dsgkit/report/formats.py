@@ -68,7 +68,6 @@ class Cell:
 
     Attributes
     ----------
-    text : str
     note : str
         A remark to it.
     best : bool

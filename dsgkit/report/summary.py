@@ -47,7 +47,6 @@ class Entry:
     ----------
     solver : str
         Its name.
-    size : Size
     values : tuple of float
         One per finished trial.
     planned : int

@@ -72,8 +72,6 @@ class Race:
 
     Attributes
     ----------
-    summary : Summary
-    size : Size
     trainings : list of Training
         In the order of the solvers.
     """

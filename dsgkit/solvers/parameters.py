@@ -141,22 +141,17 @@ class Parameter:
 
     Attributes
     ----------
-    name : str
-    default : object
     types : tuple of type
         Of `float`, `int`, `bool`, `str`, `NoneType` and `tuple` (of numbers), those that a value
         may have; none where the class does not say. With words, a text must be one of them.
     range : Range
         Of numbers.
-    words : tuple of str
     per_model : bool
         Whether models of one pass may differ in it.
     smoother : {"larger", "smaller"} or None
         As in `Smoother`.
     one_per : str
         As in `OnePer`; empty where it is one value.
-    text : Text or None
-    unsaid : Unsaid or None
     doc : str
         What it is; empty where the class's docstring says so.
     """

@@ -63,7 +63,6 @@ class PublishedFigure(BaseModel):
         The method's key in configs.
     measure : str
         Name of a measure of the task.
-    value : float
     decimals : int
         Digits after the point, as printed.
     tolerance : float or None
@@ -89,7 +88,6 @@ class Published(BaseModel):
     ----------
     source : str
         The paper, as captions name it.
-    figures : tuple of PublishedFigure
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -211,12 +209,10 @@ class Description(BaseModel):
 
     Attributes
     ----------
-    kind : str
     setting, protocol, selection, oracle : str
         In words, as in `ProtocolSpec`.
     axis : Axis or None
         What is swept.
-    measures : tuple of Measure
     chooses : str
         Name of the measure that hyper-parameters are chosen by.
     published : Published or None

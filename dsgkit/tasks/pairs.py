@@ -37,7 +37,6 @@ class PairSizes:
     ----------
     n_similar : int
         Pairs.
-    n_unlabeled, n_test : int
     prior : float
         The share of the positive class among unlabelled and test rows.
     """
@@ -65,8 +64,6 @@ class PairSplit:
         In a random order: the first k are a random subset.
     y_unlabeled : ndarray of int
         Their hidden labels, -1 and +1.
-    X_test : Rows
-    y_test : ndarray of int
     """
 
     similar: Rows

@@ -33,7 +33,6 @@ class Docstring:
         The summary, and what follows it up to the first section.
     described : dict
         Parameters and attributes by name.
-    references : list of str
     """
 
     paragraphs: list[str]

@@ -98,7 +98,6 @@ class Column:
 
     Attributes
     ----------
-    head : str
     entries : sequence of str
         A `BREAK` stands for a blank at which a narrow column breaks the text.
     whole : sequence of bool

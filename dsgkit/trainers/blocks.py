@@ -94,7 +94,6 @@ class BlockFunction:
 
     Attributes
     ----------
-    model : DSGModel
     mean_of_kernels : bool
         Whether the penalty was that of the mean of the blocks' kernels, so that the squared norm is
         known. Else block t is a term ``<w_t, phi_t>`` in features whose products estimate the
@@ -273,7 +272,6 @@ class Streaming(BlockTrainer):
     ----------
     n_iterations : int or None
         None is one pass over the unlabelled rows, within 200 and 2,000.
-    steps : Steps
     in_passes : bool
         Whether labelled rows, too, are gone through in passes, and those of all models may be
         streamed; else they are drawn with replacement.

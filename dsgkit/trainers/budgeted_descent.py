@@ -50,7 +50,6 @@ class BudgetedDescent(MachineTrainer):
         Most unlabelled ones, as a share of the unlabelled rows.
     sign_at_zero : int
         Label of an unlabelled row whose value is 0; with 0 it is passed over.
-    random_state : int
     """
 
     labeled_budget: int
@@ -139,13 +138,10 @@ class _Rule(NamedTuple):
 
     Attributes
     ----------
-    weights : tuple of float
-    budgets : tuple of int
     constant : float
         The constant step; 0 for a decreasing one.
     t0 : float
         The decreasing step is ``1 / (t + t0)``.
-    sign_at_zero : float
     """
 
     weights: tuple[float, float]

@@ -33,8 +33,6 @@ class Expansion:
 
     Attributes
     ----------
-    kernel : str
-    sigma : float
     centers : ndarray of shape (n_centers, n_inputs)
     coef : ndarray of shape (n_centers,)
     norm_of_coef : bool

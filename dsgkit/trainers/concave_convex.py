@@ -61,7 +61,6 @@ class ConcaveConvex(MachineTrainer):
     ----------
     balance : bool
         Whether there are an offset and the constraint on the mean.
-    tol : float
     max_iter : int
         As `minimise` takes them.
     memory_limit : int
@@ -147,7 +146,6 @@ class RampObjective:
         -1 and 1.
     weight, weight_unlabeled : float
         Of the losses of a labelled and of an unlabelled row.
-    ramp_s : float
     mean : float
         What the mean of f over the unlabelled rows is held at; meaningless unless the anchor of the
         kernel columns is their mean.
@@ -182,7 +180,6 @@ class RampSolution:
     ----------
     coef : ndarray of shape (n_labeled + n_unlabeled + 1,)
         Coefficients of the rows and of the anchor.
-    offset : float
     objectives : ndarray
         After the supervised problem and after each one that lowered it.
     converged : bool

@@ -28,7 +28,6 @@ class Descent:
         Slopes of delta below 0 (`slopes_below`).
     loss : str
         A name in `LOSSES`.
-    momentum : float
     """
 
     lam: Array

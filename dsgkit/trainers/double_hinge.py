@@ -78,11 +78,8 @@ class DoubleHinge(Trainer):
     ----------
     kernel : str
         "linear" is the inputs and a one.
-    sigma : float
     n_centers : int or None
         Unlabelled rows that serve as centres; None takes all.
-    random_state : int
-    max_seconds : float or None
     """
 
     kernel: str

@@ -122,11 +122,8 @@ class OnLandmarks(ExplicitFeatures):
 
     Attributes
     ----------
-    kernel : str
-    sigma : float
     n_landmarks : int
         Unlabelled rows among the landmarks; all labelled rows are.
-    random_state : int
     """
 
     kernel: str
@@ -190,11 +187,8 @@ class OnCenters(ExplicitFeatures):
 
     Attributes
     ----------
-    kernel : str
-    sigma : float
     n_centers : int or None
         Random rows that serve as centres; None takes all.
-    random_state : int
     """
 
     kernel: str

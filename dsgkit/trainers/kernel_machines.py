@@ -26,7 +26,6 @@ class KernelMachine(Expansion):
 
     Attributes
     ----------
-    intercept : float
     found : dict
         What else its training has found, by the names that estimators have for it.
     """

@@ -26,8 +26,6 @@ class KernelMatrix(ClosedForm):
 
     Attributes
     ----------
-    kernel : str
-    sigma : float
     all_rows : bool
         Whether unlabelled rows have a weight in the risk, so that the function is expanded on them.
     """

@@ -30,7 +30,6 @@ class LeastSquares(Trainer):
     ----------
     kernel : str
         "linear" is the inputs and a one.
-    sigma : float
     """
 
     kernel: str

@@ -32,8 +32,6 @@ class LibSVM:
     Attributes
     ----------
     kernel : {"gaussian", "linear"}
-    sigma : float
-    tol : float
     """
 
     kernel: str

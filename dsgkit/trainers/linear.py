@@ -75,7 +75,6 @@ class LinearFunction:
 
     Attributes
     ----------
-    features : Features
     coef : ndarray of shape (n_features,)
         w.
     """

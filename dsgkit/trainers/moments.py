@@ -35,7 +35,6 @@ class FeatureMoments:
         Lower triangle of ``Phi_u'Phi_u``, Fortran-contiguous.
     mean : ndarray of shape (n_features,)
         Mean feature of the unlabelled rows.
-    n_unlabeled : int
     """
 
     labeled: Array
@@ -54,7 +53,6 @@ class Moments:
         Lower triangle of ``Phi'Phi``, Fortran-contiguous.
     total : ndarray of shape (n_features,)
         Sum of the features.
-    n_rows : int
     """
 
     gram: Array

@@ -70,7 +70,6 @@ class Descended:
 
     Attributes
     ----------
-    function : Function
     n_iter : int
         Iterations made.
     corrected : float
@@ -107,7 +106,6 @@ class DescentOnBasis(Trainer):
     ----------
     kernel : str
         "linear" is the inputs and a one.
-    sigma : float
     n_centers : int or None
         Random rows as centres; None takes all.
     loss : str
@@ -118,7 +116,6 @@ class DescentOnBasis(Trainer):
         Of the heavy ball.
     batch_size : int or None
         Rows of each kind; None takes all in every iteration.
-    n_iterations, random_state : int
     """
 
     kernel: str

@@ -27,7 +27,6 @@ class Fold(NamedTuple):
 
     Attributes
     ----------
-    labeled : int array
     unlabeled : int array, optional
         None where no fold holds out unlabelled rows.
     """
@@ -44,7 +43,6 @@ class Sizes(NamedTuple):
 
     Attributes
     ----------
-    n_inputs : int
     n_labeled, n_unlabeled : int
         Rows.
     n_sources : int
@@ -104,7 +102,6 @@ class Decreasing:
 
     Attributes
     ----------
-    theta_lam : float
     t0 : float or "stable"
         "stable" makes the first step as long as the measured curvature of the risk allows.
     """
@@ -115,24 +112,14 @@ class Decreasing:
 
 @dataclass(frozen=True)
 class Constant:
-    """The step ``theta / (lam + L)`` of one model, L being the curvature of the risk; see `Steps`.
-
-    Attributes
-    ----------
-    theta : float
-    """
+    """The step ``theta / (lam + L)`` of one model, L the curvature of the risk; see `Steps`."""
 
     theta: float
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """A constant step of one model, as a number.
-
-    Attributes
-    ----------
-    eta : float
-    """
+    """A constant step of one model, as a number."""
 
     eta: float
 

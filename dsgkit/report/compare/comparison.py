@@ -59,7 +59,6 @@ class Comparison:
 
     Attributes
     ----------
-    a, b : Results
     solvers : dict of str to str
         The kind of every solver by its name.
     axis : Axis or None
@@ -74,7 +73,6 @@ class Comparison:
         Of hyper-parameters.
     mismatches : list of Mismatch
         Statuses that differ, fits that one side has not.
-    config, environment : list of Difference
     changed : list of Difference
         Settings of the config that common fits depend on.
     timing_problems : list of str

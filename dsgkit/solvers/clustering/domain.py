@@ -38,7 +38,6 @@ class Domain:
     ----------
     support_vectors : ndarray of shape (s, n_inputs)
     coefficients : ndarray of shape (s,)
-    gamma, level : float
     """
 
     support_vectors: Array

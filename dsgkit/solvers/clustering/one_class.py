@@ -53,7 +53,6 @@ class OneClass:
     ----------
     support_vectors : ndarray of shape (s, n_inputs)
     coefficients : ndarray of shape (s,)
-    n_steps, n_removals : int
     """
 
     support_vectors: Array
@@ -74,8 +73,6 @@ class Descent:
         Length of a step in feature space up to which it is small.
     patience : int
         Small steps in a row that end the training; the first step does not count.
-    max_iter : int
-    seed : int
     budget : int, optional
         Most support vectors.
     strategy : int
