@@ -43,28 +43,26 @@ GammaPerCut = Annotated[
     ),
 ]
 
-HingeWeight = Annotated[
+OwnHingeWeight = Annotated[
     float,
     POSITIVE,
-    PER_MODEL,
     Smoother("smaller"),
     Doc(
-        "Weight of the mean hinge loss of the labelled rows. Programs such as scikit-learn's `SVC` "
-        "and UniverSVM weigh the sum: their C is ``C / n_l``."
+        "Weight of the mean hinge loss of the labelled rows. scikit-learn's `SVC` "
+        "weighs the sum: its C is ``C / n_l``."
     ),
 ]
+"""Like the next two, of machines that are trained one by one."""
 
-CStar = Annotated[
+OwnCStar = Annotated[
     float | None,
     NOT_NEGATIVE,
-    PER_MODEL,
     Doc("Weight C* of the mean loss of the unlabelled rows; None is the paper's ``C n_l / n_u``."),
 ]
 
-CStarRatio = Annotated[
+OwnCStarRatio = Annotated[
     float | None,
     NOT_NEGATIVE,
-    PER_MODEL,
     Unsaid(None),
     Doc(
         "The same weight as a multiple of C, ``C* / C``, where ``C_star`` is None. 1 weighs the "
@@ -72,6 +70,19 @@ CStarRatio = Annotated[
         "for next to nothing where they are many."
     ),
 ]
+
+HingeWeight = Annotated[
+    OwnHingeWeight,
+    PER_MODEL,
+    Doc(
+        "Weight of the mean hinge loss of the labelled rows. Programs such as scikit-learn's `SVC` "
+        "and UniverSVM weigh the sum: their C is ``C / n_l``."
+    ),
+]
+
+CStar = Annotated[OwnCStar, PER_MODEL]
+
+CStarRatio = Annotated[OwnCStarRatio, PER_MODEL]
 
 RampS = Annotated[
     float, Range(-1, 0, open_low=True), PER_MODEL, Doc("Where the ramp ends, s: see ``loss``.")

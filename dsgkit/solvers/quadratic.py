@@ -26,8 +26,8 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
     one of its family.
     """
 
-    lam: Lam
-    sigma: Sigma
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
 
     _function: Function = fitted()
     _minimised: Risk = fitted()

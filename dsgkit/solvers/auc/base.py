@@ -7,7 +7,7 @@ from typing import ClassVar
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.risks import SemiSupervisedAUC
 from dsgkit.solvers.base import PairwiseAUCEstimator
-from dsgkit.solvers.common import Gamma, Lam, Sigma
+from dsgkit.solvers.common import Gamma
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 
 
@@ -17,8 +17,6 @@ class SemiSupervisedAUCEstimator(QuadraticRiskEstimator, PairwiseAUCEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=1.2, per_model=4)
 
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
     gamma: Gamma = 0.5
 
     def _risk(self) -> SemiSupervisedAUC:

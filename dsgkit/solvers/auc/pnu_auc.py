@@ -13,7 +13,7 @@ from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.objectives.risks import PriorAUC, Risk
 from dsgkit.priors import PenL1Prior
 from dsgkit.solvers.base import PairwiseAUCEstimator
-from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, RandomState, Sigma, UnlabeledLabel
+from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, RandomState, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.solvers.minimise import Given, Pools
@@ -48,7 +48,6 @@ class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     lam: Annotated[
         Lam, Doc("Weight of the regulariser, which is the squared norm of the coefficients.")
     ] = 0.125
-    sigma: Sigma = "scale"
     eta: Annotated[float, Range(-1, 1), PER_MODEL, Doc("In -1..1; 0 is the supervised risk.")] = 0.0
     _: KW_ONLY
     kernel: GramKernelName = "gaussian"

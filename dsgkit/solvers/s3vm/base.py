@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,8 +15,8 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.margin import MarginRisk, RoundedMarginRisk
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
-from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
-from dsgkit.solvers.common import Sigma
+from dsgkit.solvers.base import Folds, Points, SemiSupervisedClassifier
+from dsgkit.solvers.common import HingeWeight, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import PointFunctions
@@ -35,14 +36,14 @@ from dsgkit.trainers.training import (
 Risk = MarginRisk | RoundedMarginRisk
 
 
-class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
+class S3VM(RiskMinimiser, WithSigma, SemiSupervisedClassifier):
     """Base of the semi-supervised SVMs.
 
     All minimise ``1/2 ||f||^2 + C mean_labelled hinge(y f(x)) + C* mean_unlabelled u(f(x))`` over
     functions f of a kernel such as ``exp(-sigma ||x - x'||^2)``, each with its own loss u.
 
     A subclass says which trainer finds the minimiser (`_trainer`); if need be, which risk (`_risk`)
-    and which steps (`_step`). It names this base before `SemiSupervisedClassifier`.
+    and which steps (`_step`).
     """
 
     version: ClassVar[int] = 1
@@ -50,8 +51,9 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
     _function: Function = fitted()
     _minimised: Risk = fitted()
 
-    C: float
-    sigma: Sigma
+    C: HingeWeight = 100.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
     C_star: float | None
     C_star_ratio: float | None
 

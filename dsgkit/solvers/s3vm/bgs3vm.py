@@ -9,19 +9,24 @@ from typing_extensions import Doc
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
-from dsgkit.solvers.base import SemiSupervisedClassifier
-from dsgkit.solvers.common import GaussianOrLinear, RandomState, Sigma, UnlabeledLabel
+from dsgkit.solvers.common import (
+    GaussianOrLinear,
+    OwnCStar,
+    OwnCStarRatio,
+    OwnHingeWeight,
+    RandomState,
+    UnlabeledLabel,
+)
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import COUNT, POSITIVE, SHARE, Range
 from dsgkit.solvers.s3vm.base import S3VM, step_of
-from dsgkit.solvers.s3vm.parameters import OwnCStar, OwnCStarRatio, OwnHingeWeight
 from dsgkit.trainers.budgeted_descent import BudgetedDescent
 from dsgkit.trainers.training import Step
 
 
 @with_example(FEW_LABELS, "sigma=0.5")
-class BGS3VM(S3VM, SemiSupervisedClassifier):
+class BGS3VM(S3VM):
     """Budgeted kernel stochastic gradient descent on the objective of `TSGS3VM`.
 
     Descends on ``1/2 ||f||^2 + C mean_l max(0, 1 - y_l f(x_l)) + C* mean_u max(0, 1 - |f(x_u)|)``
@@ -55,7 +60,6 @@ class BGS3VM(S3VM, SemiSupervisedClassifier):
     pace: ClassVar[Pace] = Pace(training=9, per_model=8)
 
     C: OwnHingeWeight = 100.0
-    sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: GaussianOrLinear = "gaussian"
     C_star: OwnCStar = None

@@ -10,15 +10,12 @@ from typing_extensions import Doc
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.margin import MarginRisk
-from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
     GaussianOrLinear,
-    HingeWeight,
     MaxMemory,
     RampS,
-    Sigma,
     Tolerance,
     UnlabeledLabel,
 )
@@ -28,7 +25,7 @@ from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.trainers.concave_convex import ConcaveConvex
 
 
-class BLS3VM(S3VM, SemiSupervisedClassifier):
+class BLS3VM(S3VM):
     """Semi-supervised support vector machine on the ramp loss, by a concave-convex procedure.
 
     Over the functions f = h + b, h of a kernel, by default ``exp(-sigma ||x - x'||^2)``, it
@@ -70,8 +67,6 @@ class BLS3VM(S3VM, SemiSupervisedClassifier):
     version: ClassVar[int] = 2
     pace: ClassVar[Pace] = Pace(training=20, per_model=15)
 
-    C: HingeWeight = 100.0
-    sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: GaussianOrLinear = "gaussian"
     C_star: Annotated[

@@ -9,30 +9,22 @@ from typing_extensions import Doc
 
 from dsgkit.engine import DSGModel
 from dsgkit.numerics.costs import Pace
-from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import (
-    CStar,
-    CStarRatio,
     FourierKernelName,
     Frequencies,
-    HingeWeight,
     MaxMemory,
-    RampS,
     RandomState,
-    Sigma,
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import COUNT
-from dsgkit.solvers.s3vm.base import S3VM
-from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
 from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
 from dsgkit.trainers.fixed_features import FixedFeatures
 
 
 @with_example(FEW_LABELS, "sigma=0.5, n_features=64")
-class FRS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
+class FRS3VM(StochasticS3VM):
     """Semi-supervised SVM by stochastic gradient descent on one fixed set of random features.
 
     The objective, the draws and the steps of `TSGS3VM`, with the kernel replaced
@@ -56,19 +48,8 @@ class FRS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
 
     pace: ClassVar[Pace] = Pace(training=3.5, per_model=4)
 
-    C: HingeWeight = 100.0
-    sigma: Sigma = "scale"
     _: KW_ONLY
-    C_star: CStar = None
-    C_star_ratio: CStarRatio = None
     kernel: FourierKernelName = "gaussian"
-    loss: UnlabeledLoss = "shg"
-    ramp_s: RampS = 0.0
-    step: StepSize = "decreasing"
-    first_move: FirstMove = 10.0
-    anneal: Anneal = False
-    balance: Balance = False
-    batch_size: Annotated[int, COUNT, Doc("Rows b of each of the three batches.")] = 256
     n_features: Annotated[
         int | None,
         COUNT,
@@ -100,7 +81,6 @@ class FRS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
     unlabeled_label: UnlabeledLabel = -1
 
     model_: DSGModel = fitted("Seed and coefficients of its one block.")
-    n_iter_: int = fitted("Iterations made.")
 
     def _trainer(self, n_labeled: int, n_unlabeled: int) -> FixedFeatures:
         return FixedFeatures(*self._steps_on(n_labeled, n_unlabeled))

@@ -6,38 +6,7 @@ from typing import Annotated, Literal
 
 from typing_extensions import Doc
 
-from dsgkit.solvers.parameters import NOT_NEGATIVE, PER_MODEL, POSITIVE, Range, Smoother, Unsaid
-
-# Weights of machines that are trained one by one
-
-OwnHingeWeight = Annotated[
-    float,
-    POSITIVE,
-    Smoother("smaller"),
-    Doc(
-        "Weight of the mean hinge loss of the labelled rows. scikit-learn's `SVC` "
-        "weighs the sum: its C is ``C / n_l``."
-    ),
-]
-
-OwnCStar = Annotated[
-    float | None,
-    NOT_NEGATIVE,
-    Doc("Weight C* of the mean loss of the unlabelled rows; None is the paper's ``C n_l / n_u``."),
-]
-
-OwnCStarRatio = Annotated[
-    float | None,
-    NOT_NEGATIVE,
-    Unsaid(None),
-    Doc(
-        "The same weight as a multiple of C, ``C* / C``, where ``C_star`` is None. "
-        "1 weighs the two means alike; the paper's default is ``n_l / n_u``, with "
-        "which unlabelled rows count for next to nothing where they are many."
-    ),
-]
-
-# Losses and steps
+from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Range
 
 LossName = Literal["shg", "sshg", "ramp", "da"]
 """The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""

@@ -10,16 +10,21 @@ from typing_extensions import Doc
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
-from dsgkit.solvers.base import SemiSupervisedClassifier
-from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, UnlabeledLabel
+from dsgkit.solvers.common import (
+    GaussianOrLinear,
+    MaxMemory,
+    OwnCStar,
+    OwnCStarRatio,
+    OwnHingeWeight,
+    UnlabeledLabel,
+)
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, Range
 from dsgkit.solvers.s3vm.base import S3VM, Risk
-from dsgkit.solvers.s3vm.parameters import OwnCStar, OwnCStarRatio, OwnHingeWeight
 from dsgkit.trainers.label_switching import LabelSwitching
 
 
-class S3VMLight(S3VM, SemiSupervisedClassifier):
+class S3VMLight(S3VM):
     """Semi-supervised support vector machine by switching labels, as SVMlight does it.
 
     Minimises over functions f of a kernel, by default ``exp(-sigma ||x - x'||^2)``, intercepts b,
@@ -70,7 +75,6 @@ class S3VMLight(S3VM, SemiSupervisedClassifier):
     pace: ClassVar[Pace] = Pace(training=1.7, per_model=5)
 
     C: OwnHingeWeight = 100.0
-    sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: GaussianOrLinear = "gaussian"
     C_star: OwnCStar = None

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from sklearn.base import clone
+from typing_extensions import Doc
 
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.solvers.block_functions import BlockFunctionEstimator
-from dsgkit.solvers.common import Frequencies, RampS, RandomState
-from dsgkit.solvers.declared import preset
+from dsgkit.solvers.common import CStar, CStarRatio, Frequencies, KernelName, RampS, RandomState
+from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.minimise import Given, training_of
-from dsgkit.solvers.s3vm.base import step_of
+from dsgkit.solvers.parameters import COUNT
+from dsgkit.solvers.s3vm.base import S3VM, step_of
 from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
 from dsgkit.text.errors import DsgWarning
 from dsgkit.trainers.blocks import RandomFeatures
@@ -28,29 +31,32 @@ FEW_ITERATIONS = 200
 """There is a warning where one pass, asked for as such, has fewer than this."""
 
 
-class StochasticS3VM(BlockFunctionEstimator):
-    """Base of the S3VMs that follow stochastic gradients on random features.
-
-    A subclass names this base before `S3VM`.
-    """
+class StochasticS3VM(BlockFunctionEstimator, S3VM):
+    """Base of the S3VMs that follow stochastic gradients on random features."""
 
     version: ClassVar[int] = 2
 
-    kernel: str
-    loss: UnlabeledLoss
-    ramp_s: RampS
-    step: StepSize
-    first_move: FirstMove
-    anneal: Anneal
-    balance: Balance
-    batch_size: int
+    _: KW_ONLY
+    C_star: CStar = None
+    C_star_ratio: CStarRatio = None
+    kernel: KernelName = "gaussian"
+    loss: UnlabeledLoss = "shg"
+    ramp_s: RampS = 0.0
+    step: StepSize = "decreasing"
+    first_move: FirstMove = 10.0
+    anneal: Anneal = False
+    balance: Balance = False
+    batch_size: Annotated[int, COUNT, Doc("Rows b of each of the three batches.")] = 256
+
+    n_iter_: int = fitted("Iterations made.")
+
     n_features: int | None
     n_iterations: int | Literal["one_pass"] | None
     n_passes: int = preset(1)
     random_state: RandomState
     frequencies: Frequencies
 
-    def _risk(self: Any, n_labeled: int, n_unlabeled: int) -> MarginRisk:
+    def _risk(self, n_labeled: int, n_unlabeled: int) -> MarginRisk:
         return MarginRisk(
             self.C,
             self._unlabeled_weight(n_labeled, n_unlabeled),
@@ -60,12 +66,10 @@ class StochasticS3VM(BlockFunctionEstimator):
             balance=bool(self.balance),
         )
 
-    def _step(self: Any) -> Step:
+    def _step(self) -> Step:
         return step_of(self.C, self.step, self.first_move)
 
-    def _steps_on(
-        self: Any, n_labeled: int, n_unlabeled: int
-    ) -> tuple[RandomFeatures, int, int, Steps]:
+    def _steps_on(self, n_labeled: int, n_unlabeled: int) -> tuple[RandomFeatures, int, int, Steps]:
         """Return features, batch size, iterations and steps, as trainers take them."""
         features = RandomFeatures(
             self.kernel,

@@ -8,30 +8,20 @@ from typing import Annotated, ClassVar, Literal
 from typing_extensions import Doc
 
 from dsgkit.numerics.costs import Pace
-from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import (
-    CStar,
-    CStarRatio,
     Frequencies,
-    HingeWeight,
-    KernelName,
     MaxMemory,
-    RampS,
     RandomState,
-    Sigma,
     UnlabeledLabel,
 )
-from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import COUNT
-from dsgkit.solvers.s3vm.base import S3VM
-from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
 from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
 from dsgkit.trainers.blocks import Streaming
 
 
 @with_example(FEW_LABELS, "sigma=0.5")
-class TSGS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
+class TSGS3VM(StochasticS3VM):
     """Semi-supervised SVM by triply stochastic functional gradients.
 
     Follows the gradients of (Eq. 1 of [1]_)
@@ -69,19 +59,7 @@ class TSGS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
 
     pace: ClassVar[Pace] = Pace(training=5, scoring=0.7, per_model=3)
 
-    C: HingeWeight = 100.0
-    sigma: Sigma = "scale"
     _: KW_ONLY
-    C_star: CStar = None
-    C_star_ratio: CStarRatio = None
-    kernel: KernelName = "gaussian"
-    loss: UnlabeledLoss = "shg"
-    ramp_s: RampS = 0.0
-    step: StepSize = "decreasing"
-    first_move: FirstMove = 10.0
-    anneal: Anneal = False
-    balance: Balance = False
-    batch_size: Annotated[int, COUNT, Doc("Rows b of each of the three batches.")] = 256
     n_features: Annotated[
         int | None,
         COUNT,
@@ -104,8 +82,6 @@ class TSGS3VM(StochasticS3VM, S3VM, SemiSupervisedClassifier):
     max_memory: MaxMemory = None
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
-
-    n_iter_: int = fitted("Iterations made.")
 
     def _trainer(self, n_labeled: int, n_unlabeled: int) -> Streaming:
         return Streaming(*self._steps_on(n_labeled, n_unlabeled))

@@ -9,20 +9,17 @@ from typing_extensions import Doc
 
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.margin import RoundedMarginRisk
-from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
     FeaturesPerBlock,
     Frequencies,
-    HingeWeight,
     KernelName,
     MaxMemory,
     NBlocks,
     NSweeps,
     RandomState,
-    Sigma,
     SweepBatch,
     UnlabeledLabel,
 )
@@ -33,7 +30,7 @@ from dsgkit.trainers.blocks import Sweeps
 
 
 @with_example(FEW_LABELS, "sigma=0.5, C_star_ratio=1.0")
-class TSGS3VMP(BlockFunctionEstimator, S3VM, SemiSupervisedClassifier):
+class TSGS3VMP(BlockFunctionEstimator, S3VM):
     """Semi-supervised SVM by block-preconditioned steps.
 
     Minimises the objective of `TSGS3VM` with the symmetric hinge,
@@ -66,11 +63,8 @@ class TSGS3VMP(BlockFunctionEstimator, S3VM, SemiSupervisedClassifier):
        descent", arXiv 1602.05310, 2016.
     """
 
-    version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=2.3, per_model=5)
 
-    C: HingeWeight = 100.0
-    sigma: Sigma = "scale"
     _: KW_ONLY
     C_star: CStar = None
     C_star_ratio: CStarRatio = None

@@ -21,7 +21,6 @@ from dsgkit.solvers.common import (
     MaxMemory,
     Prior,
     RandomState,
-    Sigma,
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
@@ -63,7 +62,6 @@ class CUU(SimilarRiskEstimator):
     lam: Annotated[
         Lam, Doc("Weight of the regulariser ``lam/2 ||w||^2``, of a linear function's bias too.")
     ] = 0.001
-    sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: LinearOrKernel = "gaussian"
     prior: Prior = "estimate"

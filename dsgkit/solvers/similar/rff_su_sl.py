@@ -11,11 +11,9 @@ from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
-    Lam,
     MaxMemory,
     Prior,
     RandomState,
-    Sigma,
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
@@ -34,11 +32,8 @@ class RFFSUSL(SimilarRiskEstimator):
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
     """
 
-    version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=2, per_model=5)
 
-    lam: Lam = 0.1
-    sigma: Sigma = "scale"
     _: KW_ONLY
     n_features: FixedFeatures = 1000
     frequencies: Frequencies = "independent"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -31,8 +31,10 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
     where it is not the one of the squared loss without correction (`_risk`).
     """
 
-    lam: Lam
-    sigma: Sigma
+    version: ClassVar[int] = 1
+
+    lam: Lam = 0.1
+    sigma: Sigma = "scale"
 
     _function: Function = fitted()
     _minimised: Risk = fitted()

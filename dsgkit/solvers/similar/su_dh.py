@@ -10,7 +10,7 @@ from typing_extensions import Doc
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
-from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, RandomState, Sigma
+from dsgkit.solvers.common import LinearOrKernel, MaxMemory, Prior, RandomState
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import COUNT, POSITIVE
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
@@ -36,8 +36,6 @@ class SUDH(SimilarRiskEstimator):
     version: ClassVar[int] = 2
     pace: ClassVar[Pace] = Pace(training=3, per_model=80)
 
-    lam: Lam = 0.1
-    sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: Annotated[
         LinearOrKernel,

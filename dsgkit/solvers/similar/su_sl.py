@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Pace
-from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Prior, Sigma
+from dsgkit.solvers.common import LinearOrKernel, MaxMemory, Prior
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
@@ -32,11 +32,8 @@ class SUSL(SimilarRiskEstimator):
        ICML 2018.
     """
 
-    version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=3, per_model=5)
 
-    lam: Lam = 0.1
-    sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: LinearOrKernel = "gaussian"
     prior: Prior = "estimate"

@@ -21,7 +21,6 @@ from dsgkit.solvers.common import (
     MaxMemory,
     Prior,
     RandomState,
-    Sigma,
     Theta,
 )
 from dsgkit.solvers.declared import fitted
@@ -72,11 +71,9 @@ class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
        similar unlabeled classification", Machine Learning 110, 2021.
     """
 
-    version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=2.5, per_model=5)
 
     lam: Lam = 0.001
-    sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     prior: Prior = "estimate"

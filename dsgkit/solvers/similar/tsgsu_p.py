@@ -15,14 +15,12 @@ from dsgkit.solvers.common import (
     FeaturesPerBlock,
     Frequencies,
     KernelName,
-    Lam,
     Leak,
     MaxMemory,
     NBlocks,
     NSweeps,
     Prior,
     RandomState,
-    Sigma,
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
@@ -49,11 +47,8 @@ class TSGSUP(BlockFunctionEstimator, SimilarRiskEstimator):
     SUSL : The minimiser without correction, in closed form.
     """
 
-    version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=2.5, per_model=5)
 
-    lam: Lam = 0.1
-    sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     prior: Prior = "estimate"
