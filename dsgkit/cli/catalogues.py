@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 from dsgkit.cli.messages import print_columns
-from dsgkit.cli.parameters import FilePath, HelpfulGroup, config_names, dataset_names, debug_option
+from dsgkit.cli.parameters import (
+    PATH,
+    HelpfulGroup,
+    config_names,
+    dataset_names,
+    debug_option,
+)
 
 EXPLAINED = "`dsg explain NAME` says more"
 
@@ -46,7 +52,7 @@ def solvers() -> None:
 
 
 @list_.command()
-@click.argument("folder", required=False, type=FilePath(path_type=Path))
+@click.argument("folder", required=False, type=PATH)
 def configs(folder: Path | None) -> None:
     """List the config files in FOLDER, by default those that come with the package.
 
@@ -72,7 +78,7 @@ def kernels() -> None:
 
 @click.command()
 @click.argument("name", shell_complete=config_names)
-@click.argument("file", required=False, type=FilePath(path_type=Path))
+@click.argument("file", required=False, type=PATH)
 def init(name: str, file: Path | None) -> None:
     """Copy a shipped config to FILE (default: NAME.yaml), ready to edit and run."""
     from dsgkit.config import shipped

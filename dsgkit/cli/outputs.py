@@ -10,7 +10,9 @@ import click
 
 from dsgkit.cli.parameters import (
     FIGURE_FORMATS,
-    FilePath,
+    FILE,
+    FOLDER,
+    PATH,
     Whole,
     check_solvers,
     debug_option,
@@ -41,7 +43,7 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
             results_argument,
             click.option(
                 "--out",
-                type=FilePath(path_type=Path, file_okay=False),
+                type=FOLDER,
                 help="Folder to write to; default: the results folder itself.",
             ),
             names_option(
@@ -121,11 +123,11 @@ def plot(
 
 
 @click.command()
-@click.argument("a", type=FilePath(path_type=Path))
-@click.argument("b", type=FilePath(path_type=Path))
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @click.option(
     "--out",
-    type=FilePath(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder to write the tables and a figure to; default: only print.",
 )
 @debug_option
@@ -153,7 +155,7 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 @click.option(
     "-o",
     "--out",
-    type=FilePath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="File to write; default: standard output.",
 )
 @_solvers_option
@@ -177,7 +179,7 @@ def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
 @results_argument
 @click.option(
     "--out",
-    type=FilePath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="File to write; default: report.html in the results folder.",
 )
 @_solvers_option

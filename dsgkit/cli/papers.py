@@ -10,9 +10,10 @@ import click
 from dsgkit.cli.messages import print_columns
 from dsgkit.cli.parameters import (
     FIGURE_FORMATS,
+    FILE,
+    FOLDER,
     KEPT_RESULTS,
     RESULTS,
-    FilePath,
     check_kept,
     check_profiles,
     claim_ids,
@@ -34,12 +35,12 @@ from dsgkit.cli.parameters import (
 @click.option(
     "--json",
     "json_file",
-    type=FilePath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write verdicts and evidence to this file.",
 )
 @click.option(
     "--expect",
-    type=FilePath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="YAML or JSON file of verdicts by claim; exit with code 1 if one differs.",
 )
 @debug_option
@@ -86,7 +87,7 @@ def claims(
 @kept_argument
 @click.option(
     "--out",
-    type=FilePath(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=KEPT_RESULTS,
     show_default=True,
     help="Folder for index.html and a page for each paper.",
@@ -115,7 +116,7 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
 @click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
 @click.option(
     "--out",
-    type=FilePath(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=RESULTS / "papers",
     show_default=True,
     help="Folder in which each paper gets one.",

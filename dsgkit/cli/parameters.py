@@ -68,6 +68,11 @@ class FilePath(click.Path):
         return super().convert(value, parameter, context)
 
 
+PATH = FilePath(path_type=Path)
+FILE = FilePath(path_type=Path, dir_okay=False)
+FOLDER = FilePath(path_type=Path, file_okay=False)
+
+
 class ConfigPath(FilePath):
     """A config file, or the name of a shipped one."""
 
@@ -310,7 +315,7 @@ def size_in_bytes(_context: object, _parameter: object, value: str | None) -> in
     return size
 
 
-results_argument = click.argument("results", nargs=-1, required=True, type=FilePath(path_type=Path))
+results_argument = click.argument("results", nargs=-1, required=True, type=PATH)
 
 
 def check_kept(results: Sequence[Path]) -> None:
@@ -339,7 +344,7 @@ def check_profiles(results: Sequence[Path], profiles: Sequence[str]) -> None:
 kept_argument = click.argument(
     "results",
     nargs=-1,
-    type=FilePath(path_type=Path),
+    type=PATH,
     callback=lambda _context, _parameter, results: results or (KEPT_RESULTS,),
 )
 

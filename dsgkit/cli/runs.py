@@ -14,9 +14,11 @@ import click
 
 from dsgkit.cli.messages import print_columns, say, tell
 from dsgkit.cli.parameters import (
+    FILE,
+    FOLDER,
+    PATH,
     RESULTS,
     ConfigPath,
-    FilePath,
     Seconds,
     Whole,
     check_solvers,
@@ -95,13 +97,13 @@ LONGEST_TIMEOUT = 10**8
     "--out",
     default=RESULTS,
     show_default=True,
-    type=FilePath(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder in which each config gets its results folder.",
 )
 @click.option(
     "--report",
     "page",
-    type=FilePath(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Write one HTML page on all these experiments to this file, too.",
 )
 @click.option(
@@ -413,7 +415,7 @@ def _again() -> str:
 
 
 @click.command(name="try")
-@click.argument("file", type=FilePath(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--label", metavar="COLUMN", help="Column of the labels: its name, or number from 0.")
 @click.option(
     "--task",
@@ -427,7 +429,7 @@ def _again() -> str:
     "--out",
     default=RESULTS,
     show_default=True,
-    type=FilePath(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder in which the results folder is.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the config; write nothing and run nothing.")
@@ -470,7 +472,7 @@ def try_(
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=FilePath(path_type=Path))
+@click.argument("results", nargs=-1, required=True, type=PATH)
 @click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
 @debug_option
 def status(results: tuple[Path, ...], verbose: bool) -> None:

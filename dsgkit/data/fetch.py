@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import os
-import shutil
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -16,7 +14,7 @@ from pathlib import Path
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile, download_folder, find, missing
 from dsgkit.data.lines import check_sha256, checksum
-from dsgkit.system.files import remove_abandoned
+from dsgkit.system.files import temporary_folder
 from dsgkit.system.progress import Bar
 from dsgkit.text.errors import DataError, DsgError, MissingDataError
 
@@ -66,13 +64,8 @@ def download(info: DatasetInfo, files: Sequence[DataFile]) -> None:
 def _download(info: DatasetInfo, file: DataFile) -> None:
     folder = download_folder(info)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(folder, ".incoming-*")
-        incoming = Path(tempfile.mkdtemp(prefix=".incoming-", dir=folder))
-        try:
+        with temporary_folder(folder, ".incoming-") as incoming:
             _keep(_retrieve(info, file, incoming), file, folder)
-        finally:
-            shutil.rmtree(incoming, ignore_errors=True)
     except OSError as error:
         raise DataError(
             f"cannot write to {folder}: {error.strerror or error}; free or change the folder, or "

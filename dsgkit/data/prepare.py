@@ -25,7 +25,7 @@ from dsgkit.data.numbers import MAX_FEATURES
 from dsgkit.data.parts import open_parts
 from dsgkit.data.reading import Block
 from dsgkit.numerics.arrays import Single
-from dsgkit.system.files import open_regular, remove_abandoned, sync_folder, write_atomically
+from dsgkit.system.files import open_regular, sync_folder, temporary_folder, write_atomically
 from dsgkit.system.progress import Bar
 from dsgkit.text.errors import DataError
 
@@ -222,13 +222,8 @@ def prepare(info: DatasetInfo, sources: Sequence[FoundFile]) -> Path:
 def _writing(parent: Path) -> Iterator[Path]:
     """Give a temporary folder next to the target, removed at the end unless renamed."""
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        remove_abandoned(parent, ".preparing-*")
-        folder = Path(tempfile.mkdtemp(prefix=".preparing-", dir=parent))
-        try:
+        with temporary_folder(parent, ".preparing-") as folder:
             yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise DataError(
             f"cannot write prepared data to {parent}: {error.strerror or error}; free or change "

@@ -52,18 +52,8 @@ class _Group:
 class RowHessians:
     """The Hessians of a run, by the rows that they differ in.
 
-    Parameters
-    ----------
-    problem : BlockProblem
-    mu : ndarray of shape (G,)
-        What is added to the diagonal.
-
-    Attributes
-    ----------
-    needs_gram : ndarray of bool, shape (n_sources,)
-        The sources whose products of features are asked for: the unlabelled rows.
-    needs_rows : bool
-        That the features of labelled rows are.
+    Parameters and attributes are those of `BlockHessians`: it asks for the products of features of
+    the unlabelled rows, and for the features of labelled ones.
     """
 
     needs_rows = True

@@ -33,17 +33,7 @@ class CosinesAndSines:
         return float(np.sqrt(1 / self.n_frequencies))
 
     def transform(self, X: Any, block: int) -> Single:
-        """Return the features of a block at the rows of ``X``.
-
-        Parameters
-        ----------
-        X : rows of shape (n, n_inputs)
-        block : int
-
-        Returns
-        -------
-        ndarray of float32, shape (n, 2 * n_frequencies)
-        """
+        """Return the features of a block at the rows of ``X``, shape (n, 2 * n_frequencies)."""
         X = read_rows(X, slice(None))
         with single_blas_thread():
             features: Single = self.cos_sin(X, self.draw(block, X.shape[1]))

@@ -151,17 +151,7 @@ class SketchFeatures:
         return (weights[:, None] * total[kept] * factor).astype(np.float32)
 
     def transform(self, X: Any, block: int) -> Single:
-        """Return the features of a block at the rows of ``X``.
-
-        Parameters
-        ----------
-        X : rows of shape (n, n_inputs)
-        block : int
-
-        Returns
-        -------
-        ndarray of float32, shape (n, n_features)
-        """
+        """Return the features of a block at the rows of ``X``, shape (n, n_features)."""
         X = read_rows(X, slice(None))
         kept, weights = _layout(self.n_features)
         out = np.empty((len(X), self.width), np.float32)

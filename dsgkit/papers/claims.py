@@ -177,13 +177,7 @@ class Paper(Spec):
 
 
 def read_paper(path: Path) -> Paper:
-    """Read the claims of one paper.
-
-    Raises
-    ------
-    ConfigError
-        For the first thing that is wrong, with its place.
-    """
+    """Read the claims of one paper; errors are those of `read_strictly`."""
     return read_strictly(path, Paper, "judged")
 
 

@@ -145,8 +145,8 @@ class TimeBySize(OfMethods):
     columns: Count = 4
 
 
-class Boxplots(OfMethods):
-    """Boxes of a measure over trials, all methods at the same sizes.
+class Flagged(OfMethods):
+    """A figure of a measure of trials.
 
     Attributes
     ----------
@@ -157,30 +157,28 @@ class Boxplots(OfMethods):
         Panels in a row.
     """
 
-    kind: Literal["boxplots"]
     measure: Text
     flag: Flag | None = None
     columns: Count = 4
 
 
-class AlongTraining(OfMethods):
+class Boxplots(Flagged):
+    """Boxes of a measure over trials, all methods at the same sizes."""
+
+    kind: Literal["boxplots"]
+
+
+class AlongTraining(Flagged):
     """A measure against training time.
 
     Attributes
     ----------
-    measure : str
     size : int
         The largest up to this one is shown.
-    flag : Flag or None
-        Trials that are marked.
-    columns : int
-        Panels in a row.
     """
 
     kind: Literal["along_training"]
-    measure: Text
     size: Count
-    flag: Flag | None = None
     columns: Count = 3
 
 
@@ -398,13 +396,7 @@ class NothingToShowError(ResultsError):
 
 
 def read_figures(path: Path) -> Figures:
-    """Read the figures and tables of one paper.
-
-    Raises
-    ------
-    ConfigError
-        For the first thing that is wrong, with its place.
-    """
+    """Read the figures and tables of one paper; errors are those of `read_strictly`."""
     return read_strictly(path, Figures, "figures")
 
 

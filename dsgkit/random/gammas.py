@@ -92,10 +92,8 @@ def gamma_blocks(seed: int, first: int, count: int, n_columns: int, shape: float
 
     Parameters
     ----------
-    seed : int
-        In 0..2^64-1.
-    first, count : int
-        Numbers of blocks, in 0..2^32-1.
+    seed, first, count : int
+        As in `dsgkit.random.stream.normal_blocks`.
     n_columns : int
         Length of each block.
     shape : float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, Self, get_type_hints
 
@@ -24,7 +23,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.declared import fitted
-from dsgkit.text.errors import DsgError, DsgWarning
+from dsgkit.text.errors import FOREIGN_ERRORS, DsgError, warn_of_point
 
 Role = Literal["classifier", "regressor", "clusterer"]
 
@@ -102,10 +101,8 @@ class _Supervised(_Wrapper, Estimator):
             return model
         except DsgError:
             raise
-        except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
-            # these errors do not distinguish an unsuitable point from a mistake
-            told = ", ".join(f"{name} {value}" for name, value in point.items())
-            warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=2)
+        except FOREIGN_ERRORS as error:
+            warn_of_point(point, error)
             return None
 
 

@@ -19,7 +19,7 @@ from dsgkit.solvers.parameters import parameters
 from dsgkit.system.stopwatch import Stopwatch
 from dsgkit.tasks.asked import Thresholded
 from dsgkit.text.errors import DataError
-from dsgkit.trainers.blocks import RandomFeatures
+from dsgkit.trainers.blocks import RandomFeatures, Sweeps
 
 
 def settings_of(estimator: Any, points: Points) -> list[Any]:
@@ -123,6 +123,22 @@ class BlockFunctionEstimator(Estimator):
         """
         check_is_fitted(self, "model_")
         self.model_.save(path)
+
+
+class SweepsEstimator(BlockFunctionEstimator):
+    """Base of those that are trained by sweeps through their blocks."""
+
+    batch_size: int
+    n_blocks: int
+    n_sweeps: int
+
+    def _trainer(self, *_counts: int) -> Sweeps:
+        return Sweeps(
+            self._random_features(),
+            int(self.batch_size),
+            n_blocks=int(self.n_blocks),
+            n_sweeps=int(self.n_sweeps),
+        )
 
 
 class StochasticEstimator(BlockFunctionEstimator):

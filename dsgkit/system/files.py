@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -143,6 +144,21 @@ def make_own_folder(folder: Path) -> None:
     if folder.is_symlink():
         raise OSError(errno.ELOOP, "a link in the place of a folder; remove it", str(folder))
     folder.mkdir(exist_ok=True)
+
+
+@contextmanager
+def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
+    """Make a folder in another one, and remove it in the end if it was not renamed.
+
+    Those that killed processes have left there are removed, too.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(parent, f"{prefix}*")
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_abandoned(parent: Path, pattern: str) -> None:

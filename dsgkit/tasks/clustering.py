@@ -10,7 +10,6 @@ indices take them together for one more cluster.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -40,7 +39,13 @@ from dsgkit.tasks.base import (
 from dsgkit.tasks.clustering_picture import picture
 from dsgkit.tasks.clustering_published import published_of
 from dsgkit.tasks.measures import PICTURES, RANKS, Measure
-from dsgkit.text.errors import DataError, DsgError, DsgWarning, FitError
+from dsgkit.text.errors import (
+    FOREIGN_ERRORS,
+    DataError,
+    DsgError,
+    FitError,
+    warn_of_point,
+)
 from dsgkit.text.specs import Interval
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
@@ -403,10 +408,8 @@ def _labels_at(estimator: Any, point: Mapping[str, Any], X: NDArray[Any]) -> NDA
         return None
     except DsgError:
         raise
-    except (ArithmeticError, RuntimeError, TypeError, ValueError) as error:
-        # other libraries' errors do not distinguish an unsuitable point from a mistake
-        told = ", ".join(f"{name} {value}" for name, value in point.items())
-        warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=2)
+    except FOREIGN_ERRORS as error:
+        warn_of_point(point, error)
         return None
     return checked_labels(model, len(X))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 
 
@@ -150,3 +151,13 @@ class TimeLimitError(FitError):
 
 class DsgWarning(UserWarning):
     """A result that can be had but should not be trusted; the text says why."""
+
+
+FOREIGN_ERRORS = (ArithmeticError, RuntimeError, TypeError, ValueError)
+"""Errors by which other libraries tell of an unsuitable parameter setting, and of a mistake."""
+
+
+def warn_of_point(point: Mapping[str, object], error: Exception) -> None:
+    """Warn that there is no solution at a parameter setting."""
+    told = ", ".join(f"{name} {value}" for name, value in point.items())
+    warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 
 from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
-from dsgkit.solvers.block_functions import BlockFunctionEstimator
+from dsgkit.solvers.block_functions import SweepsEstimator
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
     Frequencies,
@@ -17,11 +17,10 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.examples import RANKING, with_example
-from dsgkit.trainers.blocks import Sweeps
 
 
 @with_example(RANKING)
-class QSGS2AUCP(BlockFunctionEstimator, SemiSupervisedAUCEstimator):
+class QSGS2AUCP(SweepsEstimator, SemiSupervisedAUCEstimator):
     """Semi-supervised AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QSGS2AUC`, ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) +
@@ -53,11 +52,3 @@ class QSGS2AUCP(BlockFunctionEstimator, SemiSupervisedAUCEstimator):
     n_sweeps: NSweeps = 2
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
-
-    def _trainer(self) -> Sweeps:
-        return Sweeps(
-            self._random_features(),
-            int(self.batch_size),
-            n_blocks=int(self.n_blocks),
-            n_sweeps=int(self.n_sweeps),
-        )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.risks import OrdinalAUC
-from dsgkit.solvers.block_functions import BlockFunctionEstimator
+from dsgkit.solvers.block_functions import SweepsEstimator
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
     Frequencies,
@@ -24,10 +24,9 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
-from dsgkit.trainers.blocks import Sweeps
 
 
-class QS3ORAOP(BlockFunctionEstimator, QuadraticRiskEstimator, OrdinalEstimator):
+class QS3ORAOP(SweepsEstimator, QuadraticRiskEstimator, OrdinalEstimator):
     """Semi-supervised ordinal AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QS3ORAO`, the mean over the cuts between the classes of the
@@ -72,11 +71,3 @@ class QS3ORAOP(BlockFunctionEstimator, QuadraticRiskEstimator, OrdinalEstimator)
 
     def _risk(self) -> OrdinalAUC:
         return OrdinalAUC.of(self.gamma)
-
-    def _trainer(self) -> Sweeps:
-        return Sweeps(
-            self._random_features(),
-            int(self.batch_size),
-            n_blocks=int(self.n_blocks),
-            n_sweeps=int(self.n_sweeps),
-        )

@@ -9,7 +9,7 @@ from typing_extensions import Doc
 
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.margin import RoundedMarginRisk
-from dsgkit.solvers.block_functions import BlockFunctionEstimator
+from dsgkit.solvers.block_functions import SweepsEstimator
 from dsgkit.solvers.common import (
     CStar,
     CStarRatio,
@@ -26,11 +26,10 @@ from dsgkit.solvers.common import (
 from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import PER_MODEL
 from dsgkit.solvers.s3vm.base import S3VM
-from dsgkit.trainers.blocks import Sweeps
 
 
 @with_example(FEW_LABELS, "sigma=0.5, C_star_ratio=1.0")
-class TSGS3VMP(BlockFunctionEstimator, S3VM):
+class TSGS3VMP(SweepsEstimator, S3VM):
     """Semi-supervised SVM by block-preconditioned steps.
 
     Minimises the objective of `TSGS3VM` with the symmetric hinge,
@@ -90,11 +89,3 @@ class TSGS3VMP(BlockFunctionEstimator, S3VM):
         n_steps = int(self.n_blocks) * int(self.n_sweeps)
         C_star = self._unlabeled_weight(n_labeled, n_unlabeled)
         return RoundedMarginRisk(self.C, C_star, n_steps / 2 if self.anneal else 0.0)
-
-    def _trainer(self, n_labeled: int, n_unlabeled: int) -> Sweeps:
-        return Sweeps(
-            self._random_features(),
-            int(self.batch_size),
-            n_blocks=int(self.n_blocks),
-            n_sweeps=int(self.n_sweeps),
-        )

@@ -9,7 +9,7 @@ from typing_extensions import Doc
 
 from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
-from dsgkit.solvers.block_functions import BlockFunctionEstimator
+from dsgkit.solvers.block_functions import SweepsEstimator
 from dsgkit.solvers.common import (
     Delta,
     FeaturesPerBlock,
@@ -26,12 +26,11 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
-from dsgkit.trainers.blocks import Sweeps
 from dsgkit.trainers.training import Function, Training
 
 
 @with_example(SIMILAR_PAIRS, "prior=0.8, n_features=64, n_blocks=4")
-class TSGSUP(BlockFunctionEstimator, SimilarRiskEstimator):
+class TSGSUP(SweepsEstimator, SimilarRiskEstimator):
     """Similar-unlabelled learning by block-preconditioned steps.
 
     Minimises the objective of `TSGSU`, ``delta(r1) + delta(r2) + lam/2 ||f||^2``, over functions of
@@ -77,14 +76,6 @@ class TSGSUP(BlockFunctionEstimator, SimilarRiskEstimator):
 
     def _risk(self) -> SimilarUnlabeled:
         return SimilarUnlabeled(self.prior_, self.delta, self.leak)
-
-    def _trainer(self) -> Sweeps:
-        return Sweeps(
-            self._random_features(),
-            int(self.batch_size),
-            n_blocks=int(self.n_blocks),
-            n_sweeps=int(self.n_sweeps),
-        )
 
     def _keep(self, function: Function, training: Training) -> None:
         super()._keep(function, training)
