@@ -55,17 +55,7 @@ _MAX_CONFIGS = 100
 
 @dataclass(frozen=True)
 class Draft:
-    """A config for a file.
-
-    Attributes
-    ----------
-    task : str
-        One of `TASKS`.
-    told : list of str
-        How the file and its labels are read, line by line.
-    text : str
-        The config.
-    """
+    """A config for a file: the task (of `TASKS`), how the file is read, in lines, and its text."""
 
     task: str
     told: list[str]

@@ -42,9 +42,7 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
         options = [
             results_argument,
             click.option(
-                "--out",
-                type=FOLDER,
-                help="Folder to write to; default: the results folder itself.",
+                "--out", type=FOLDER, help="Folder to write to; default: the results folder itself."
             ),
             names_option(
                 "--only",
@@ -126,9 +124,7 @@ def plot(
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
 @click.option(
-    "--out",
-    type=FOLDER,
-    help="Folder to write the tables and a figure to; default: only print.",
+    "--out", type=FOLDER, help="Folder to write the tables and a figure to; default: only print."
 )
 @debug_option
 def compare(a: Path, b: Path, out: Path | None) -> None:
@@ -152,12 +148,7 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 
 @click.command()
 @results_argument
-@click.option(
-    "-o",
-    "--out",
-    type=FILE,
-    help="File to write; default: standard output.",
-)
+@click.option("-o", "--out", type=FILE, help="File to write; default: standard output.")
 @_solvers_option
 @debug_option
 def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
@@ -177,11 +168,7 @@ def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
 
 @click.command()
 @results_argument
-@click.option(
-    "--out",
-    type=FILE,
-    help="File to write; default: report.html in the results folder.",
-)
+@click.option("--out", type=FILE, help="File to write; default: report.html in the results folder.")
 @_solvers_option
 @debug_option
 def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:

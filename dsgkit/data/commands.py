@@ -31,17 +31,7 @@ _MAX_COUNTED_CLASSES = 30
 
 @dataclass(frozen=True)
 class Check:
-    """One finding of `verify`.
-
-    Attributes
-    ----------
-    subject : str
-        What was checked.
-    ok : bool or None
-        None when there was nothing to compare with.
-    detail : str
-        What was found.
-    """
+    """One finding of `verify`; ``ok`` is None where there was nothing to compare with."""
 
     subject: str
     ok: bool | None

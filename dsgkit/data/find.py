@@ -17,15 +17,7 @@ SUFFIXES = ("", ".xz", ".bz2", ".gz")
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A data file that was found.
-
-    Attributes
-    ----------
-    file : DataFile
-        What it is.
-    path : Path
-        Where it lies.
-    """
+    """A data file that was found, and where."""
 
     file: DataFile
     path: Path

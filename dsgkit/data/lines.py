@@ -49,15 +49,7 @@ _DAMAGED = (
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some whole lines of a file.
-
-    Attributes
-    ----------
-    data : bytes
-        The lines.
-    first_line : int
-        Number of the first one, from 1.
-    """
+    """Some whole lines of a file, and the number of the first one, from 1."""
 
     data: bytes
     first_line: int

@@ -50,17 +50,7 @@ class Parts:
 def open_parts(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
     """Find out, from the files if need be, how to make rows of them.
 
-    Parameters
-    ----------
-    info : DatasetInfo
-        What to read.
-    sources : sequence of FoundFile
-        Its files; none for a bundled dataset.
-
-    Raises
-    ------
-    DataError
-        When a file cannot be used.
+    Parameters and errors are those of `dsgkit.data.prepare.prepare`.
     """
     if info.loader == "bundled":
         return _bundled(info)

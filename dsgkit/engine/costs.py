@@ -16,14 +16,9 @@ _USUAL_FOLDS = 5
 
 @dataclass(frozen=True)
 class TableSize:
-    """Sizes of a table, and of the sources that draw from it, that costs depend on.
+    """Sizes that costs depend on: rows of a table, and batches drawn from it per iteration.
 
-    Attributes
-    ----------
-    in_pools : bool
-        Whether they draw from pools of rows: the table is then always resident.
-    n_sources : int
-        How many batches are drawn from the table per iteration.
+    If they are drawn from pools of rows, the table is always resident.
     """
 
     n_rows: int

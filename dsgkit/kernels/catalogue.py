@@ -20,12 +20,8 @@ from dsgkit.text.errors import DataError, shown
 class Family:
     """Kernels that differ in a parameter of their own, which is part of their names.
 
-    Attributes
-    ----------
-    pattern : str
-        How they are named.
-    make : callable or None
-        The text between the brackets to the kernel, or `ValueError`; None for a single kernel.
+    ``pattern`` is how they are named. ``make`` returns the kernel of a text between the brackets,
+    or raises `ValueError`; it is None for a single kernel.
     """
 
     pattern: str

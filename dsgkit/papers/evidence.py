@@ -87,16 +87,9 @@ class Disturbances(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of one solver's trials at one size of one dataset.
+    """The values of one solver, by its key, at one size of one dataset, by finished trials.
 
-    Attributes
-    ----------
-    solver : str
-        Its key in the config.
-    values : dict of int to float
-        By trial, without trials that did not finish.
-    note : str
-        How the trials ended.
+    ``note`` says how the trials ended.
     """
 
     solver: str

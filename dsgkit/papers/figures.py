@@ -106,8 +106,8 @@ class Shown(Spec):
         return []
 
 
-class OfMethods(Shown):
-    """A figure or table of methods on datasets.
+class Arranged(Shown):
+    """Panels in which methods are shown.
 
     Attributes
     ----------
@@ -115,12 +115,21 @@ class OfMethods(Shown):
         Keys of solvers in the paper's order.
     panels : list of Panel
         In the paper's arrangement.
-    further : list of Further
-        Shown on request, and where most of the paper's panels have no results.
     """
 
     methods: Annotated[list[Text], Field(min_length=1)]
     panels: Annotated[list[Panel], Field(min_length=1)]
+
+
+class OfMethods(Arranged):
+    """A figure or table of methods on datasets.
+
+    Attributes
+    ----------
+    further : list of Further
+        Shown on request, and where most of the paper's panels have no results.
+    """
+
     further: list[Further] = Field(default_factory=list)
 
     @property
@@ -182,22 +191,16 @@ class AlongTraining(Flagged):
     columns: Count = 3
 
 
-class Clusters(Shown):
-    """Pictures of clusters.
+class Clusters(Arranged):
+    """Pictures of clusters: of every dataset one of each method.
 
     Attributes
     ----------
-    methods : list of str
-        Keys of solvers in the paper's order.
-    panels : list of Panel
-        Datasets, each with a picture of every method.
     columns : int
         Panels in a row.
     """
 
     kind: Literal["clusters"]
-    methods: Annotated[list[Text], Field(min_length=1)]
-    panels: Annotated[list[Panel], Field(min_length=1)]
     columns: Count = 3
 
     @property

@@ -102,13 +102,7 @@ def _caption(paper: Figures, shown: Shown, further: str = "") -> str:
 
 @dataclass(frozen=True)
 class _Row:
-    """A dataset's entries and published figures, one of each for every column.
-
-    Attributes
-    ----------
-    one : Summary or None
-        The results, if there are any.
-    """
+    """A dataset's results, if any, entries and published figures, one of each for every column."""
 
     title: str
     one: Summary | None

@@ -21,13 +21,7 @@ __all__ = ["Look", "output_of", "written"]
 def output_of(
     paper: Figures, shown: Shown, evidence: Evidence, look: Look
 ) -> FigureOutput | TableOutput:
-    """Return a figure or table of a paper, to be made of results.
-
-    Raises
-    ------
-    ResultsError
-        If it needs results and there are none.
-    """
+    """Return a figure or table of a paper, to be made of results; errors are of `table_output`."""
     made = table_output(paper, shown, evidence, look)
     return made or figure_output(paper, shown, evidence, look)
 

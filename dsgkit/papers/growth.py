@@ -30,8 +30,6 @@ from dsgkit.text.specs import Text, problem
 
 MIN_LENGTHS = 3
 
-Values = Array
-
 
 class Grows(Compared):
     """The slope of log(measure) on log(size), by least squares on medians, lies within limits.
@@ -66,7 +64,7 @@ class Grows(Compared):
         series = [of_a] if self.axis != "size" else [[one] for one in of_a]
         return [self._slope(case, several) for several in series for case in scope.cases]
 
-    def _groups(self, case: Case, several: Sequence[Contender]) -> dict[float, Values]:
+    def _groups(self, case: Case, several: Sequence[Contender]) -> dict[float, Array]:
         """Return the trials' values at each size, or of the solver with each parameter."""
         if self.axis == "size":
             (a,) = several
@@ -81,7 +79,7 @@ class Grows(Compared):
         # what is not above the other solver has no logarithm
         return {x: of for x, of in found.items() if len(of) and np.median(of) > 0}
 
-    def _above(self, case: Case, one: Contender, size: int) -> Values:
+    def _above(self, case: Case, one: Contender, size: int) -> Array:
         """Return values less the median of the other solver; none where that has none."""
         values = self.sample(case, one, size).array
         if self.minus is None:
@@ -190,7 +188,7 @@ class Rate(Criterion):
         y = np.array([np.mean([one.value for one in at]) for at in steps])
         return self._point(case.name, name, x, y)
 
-    def _point(self, where: str, name: str, x: Values, y: Values) -> Point:
+    def _point(self, where: str, name: str, x: Array, y: Array) -> Point:
         x, y = x[x >= self.x_min], y[x >= self.x_min]
         if len(x) < MIN_LENGTHS or y.min() <= 0:
             note = f"{counted(len(x), 'length')}; needs {MIN_LENGTHS} with errors above 0"
@@ -211,6 +209,6 @@ class Rate(Criterion):
         )
 
 
-def _slope(x: Values, y: Values) -> Any:
+def _slope(x: Array, y: Array) -> Any:
     """Return the slope of log y on log x, of each column of y."""
     return np.polyfit(np.log(x), np.log(y), 1)[0]

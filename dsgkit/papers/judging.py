@@ -18,13 +18,7 @@ PROTOCOL, USEFUL = "protocol", "useful"
 
 @dataclass(frozen=True)
 class Judged:
-    """One judgement with its evidence.
-
-    Attributes
-    ----------
-    folders : list of str
-        Names of the experiments that were judged.
-    """
+    """One judgement with its evidence, and the names of the experiments that were judged."""
 
     criterion: Criterion
     verdict: Verdict
@@ -34,13 +28,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its verdicts.
-
-    Attributes
-    ----------
-    explained : bool
-        Whether the study or config of its explanation was kept.
-    """
+    """A claim with its verdicts, and whether the study or config of its explanation was kept."""
 
     claim: Claim
     parts: list[Judged]

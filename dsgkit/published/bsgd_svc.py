@@ -85,17 +85,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class PublishedDataset:
-    """A row of Table 1, and the sizes of the classes that the dataset has.
-
-    Attributes
-    ----------
-    name : str
-        Its name in configs.
-    n_rows, n_features, n_classes : int
-        As published.
-    class_sizes : tuple of int
-        As counted.
-    """
+    """A row of Table 1 as published, and the sizes of the classes as counted in the dataset."""
 
     name: str
     n_rows: int

@@ -59,15 +59,7 @@ _COMPANIONS = {"equilibria": ("equilibrium_labels",), "domain": ("grid_x", "grid
 
 @dataclass(frozen=True)
 class Picture:
-    """The contents of one panel.
-
-    Attributes
-    ----------
-    solver : str
-        Its name.
-    record : dict
-        Of the fit.
-    """
+    """The contents of one panel: of a solver, by its name, at a size, with the fit's record."""
 
     solver: str
     record: Mapping[str, Any]

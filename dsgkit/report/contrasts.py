@@ -24,8 +24,6 @@ SPLITS_CAVEAT = (
 
 _ROUNDING = 64 * np.finfo(np.float64).eps
 
-Values = Array
-
 
 @dataclass(frozen=True)
 class Contrast:
@@ -52,7 +50,7 @@ class Contrast:
     identical: bool = False
 
 
-def paired_contrast(a: Values, b: Values) -> Contrast:
+def paired_contrast(a: Array, b: Array) -> Contrast:
     """Return the contrast of pairs ``a[i], b[i]``.
 
     Pairs that are equal count for the t-test, and are left out by Wilcoxon's.
@@ -71,7 +69,7 @@ def paired_contrast(a: Values, b: Values) -> Contrast:
     return _with_t(mean, _squared_error(differences), len(differences) - 1, p_rank)
 
 
-def unpaired_contrast(a: Values, b: Values) -> Contrast:
+def unpaired_contrast(a: Array, b: Array) -> Contrast:
     """Return the contrast of independent groups, which may differ in size and variance."""
     from scipy import stats
 
@@ -88,7 +86,7 @@ def unpaired_contrast(a: Values, b: Values) -> Contrast:
     return _with_t(difference, in_a + in_b, freedom, p_rank)
 
 
-def _squared_error(values: Values) -> float:
+def _squared_error(values: Array) -> float:
     """Return the squared standard error of a mean."""
     return float(values.var(ddof=1)) / len(values)
 

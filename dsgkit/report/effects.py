@@ -14,10 +14,10 @@ from typing import Literal, TypeVar
 import numpy as np
 import pandas as pd
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.report.contrasts import (
     LEVEL,
     Contrast,
-    Values,
     holm,
     paired_contrast,
     unpaired_contrast,
@@ -57,8 +57,8 @@ class Effect:
 
     solver: str
     size: Size
-    values_a: Values
-    values_b: Values
+    values_a: Array
+    values_b: Array
     a: float
     b: float
     contrast: Contrast
@@ -72,7 +72,7 @@ class Effect:
         return self.b / self.a
 
     @property
-    def ratios(self) -> Values:
+    def ratios(self) -> Array:
         """The same of every pair of trials."""
         return np.asarray(self.values_b / self.values_a)
 
@@ -202,7 +202,7 @@ def _effect(fits: pd.DataFrame, measure: Measure, paired: bool) -> Effect | None
     )
 
 
-def _values(fits: pd.DataFrame, measure: Measure, paired: bool) -> tuple[Values, Values]:
+def _values(fits: pd.DataFrame, measure: Measure, paired: bool) -> tuple[Array, Array]:
     """Return the values of the finished trials of each side; of pairs if they are paired."""
     columns = [f"{measure.name}_{side}" for side in "ab"]
     finished = [

@@ -52,13 +52,7 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence on results.
-
-    Attributes
-    ----------
-    rests_on : str
-        Name of the output that has its numbers; empty for what is read from records.
-    """
+    """A sentence on results, and the output that has its numbers, unless records alone do."""
 
     kind: Kind
     sentence: str

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.report.contrasts import LEVEL, SPLITS_CAVEAT, Values
+from dsgkit.numerics.arrays import Array
+from dsgkit.report.contrasts import LEVEL, SPLITS_CAVEAT
 from dsgkit.report.effects import Effect, adjusted, effects, pairs
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NO_VALUE, counted, in_sentence
@@ -45,7 +46,7 @@ class Gain(Effect):
     to_come: bool = field(kw_only=True)
 
     @property
-    def values(self) -> Values:
+    def values(self) -> Array:
         """The gain in each trial that both finished."""
         return self.values_b - self.values_a
 

@@ -29,15 +29,7 @@ Course = tuple[Checkpoint, ...]
 
 @dataclass(frozen=True)
 class Training:
-    """How the trials of one solver came to their values.
-
-    Attributes
-    ----------
-    entry : Entry
-        What they came to.
-    courses : list of Course
-        One per finished trial.
-    """
+    """How the trials of one solver came to the values of an entry: a course per finished trial."""
 
     entry: Entry
     courses: Sequence[Course]

@@ -35,15 +35,7 @@ _SECTION = re.compile(r"(?m)^\w[\w ]*\n-{3,}$")
 
 @dataclass(frozen=True)
 class Fitted:
-    """An attribute that a fit sets.
-
-    Attributes
-    ----------
-    text : str
-        What it is; one without a text is not described.
-    shape : str
-        Of an array, such as ``(n_inputs,)``.
-    """
+    """An attribute that a fit sets: what it is, if it is described, and of an array the shape."""
 
     text: str = ""
     shape: str = ""

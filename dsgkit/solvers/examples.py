@@ -8,16 +8,22 @@ from typing import TypeVar
 
 Kind = TypeVar("Kind", bound=type)
 
-RANKING = """
+_BREAST_CANCER = """
 >>> from sklearn.datasets import load_breast_cancer
 >>> from sklearn.preprocessing import minmax_scale
 >>> from dsgkit import {name}
 >>> X, y = load_breast_cancer(return_X_y=True)
 >>> X = minmax_scale(X)
+"""
+
+RANKING = (
+    _BREAST_CANCER
+    + """\
 >>> model = {name}({settings}).fit(X[:60], y[:60], X[60:])
 >>> model.score(X[60:], y[60:]) > 0.97
 True
 """
+)
 
 FEW_LABELS = """
 >>> import numpy as np
@@ -31,15 +37,13 @@ FEW_LABELS = """
 True
 """
 
-ALL_LABELED = """
->>> from sklearn.datasets import load_breast_cancer
->>> from sklearn.preprocessing import minmax_scale
->>> from dsgkit import {name}
->>> X, y = load_breast_cancer(return_X_y=True)
->>> X = minmax_scale(X)
+ALL_LABELED = (
+    _BREAST_CANCER
+    + """\
 >>> {name}({settings}).fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.95
 True
 """
+)
 
 SIMILAR_PAIRS = """
 >>> import numpy as np

@@ -24,15 +24,7 @@ _ROW_METHODS = ("decision_function", "predict")
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a class.
-
-    Attributes
-    ----------
-    takes : Signature
-        Without ``self``.
-    place : str
-        ``file:line`` if a user wrote it, else empty.
-    """
+    """A method of a class: its signature without ``self``, and ``file:line`` if a user wrote it."""
 
     takes: inspect.Signature
     place: str

@@ -89,13 +89,7 @@ class _PerModel:
 
 @dataclass(frozen=True)
 class OnePer:
-    """Marks a parameter that may hold several numbers, one for each of a count.
-
-    Attributes
-    ----------
-    count : str
-        A name of `Trial.counts`, such as ``n_cuts``: how many numbers that are.
-    """
+    """Marks a parameter that may hold several numbers, one for each of a `Trial.counts`."""
 
     count: str
 
@@ -104,12 +98,7 @@ class OnePer:
 class Text:
     """The texts that a parameter takes, where they are not a list of words.
 
-    Attributes
-    ----------
-    check : callable
-        Raises `ValueError` for any other text.
-    noun : str
-        What they are.
+    ``check`` raises `ValueError` for any other text; ``noun`` says what they are.
     """
 
     check: Callable[[str], Any]

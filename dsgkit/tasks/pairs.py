@@ -31,15 +31,7 @@ MIN_ROWS = 10
 
 @dataclass(frozen=True)
 class PairSizes:
-    """How many rows of each kind are drawn.
-
-    Attributes
-    ----------
-    n_similar : int
-        Pairs.
-    prior : float
-        The share of the positive class among unlabelled and test rows.
-    """
+    """How many pairs and rows are drawn, and ``prior``, the share of positives among the rows."""
 
     n_similar: int
     n_unlabeled: int

@@ -260,6 +260,7 @@ class SemiSupervisedTask(Task):
     """
 
     Trial: ClassVar[type[SemiSupervisedTrial]]
+    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
     words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
     calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
     gives = GIVEN

@@ -19,9 +19,7 @@ from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import auc, average_precision
 from dsgkit.tasks.semi_supervised import (
-    LABELED,
     TEST_ROWS,
-    UNLABELED,
     UNLABELED_ROWS,
     SemiSupervisedTask,
 )
@@ -105,7 +103,6 @@ class SemiSupervisedAUC(SemiSupervisedTask):
     version = 1
     Spec = AUCSpec
     Trial = AUCTrial
-    axes = (UNLABELED, LABELED)
     measures = (
         AUC,
         AUC.on(TEST_ROWS, "test"),

@@ -25,7 +25,6 @@ from dsgkit.tasks.given import HIDDEN
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
-    LABELED,
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
@@ -333,7 +332,6 @@ class SemiSupervisedSVM(SemiSupervisedTask):
     version = 2
     Spec = SVMSpec
     Trial = SVMTrial
-    axes = (UNLABELED, LABELED)
     measures = (
         *(one for measure in JUDGED for one in (measure, measure.on(TEST_ROWS, "test"))),
         BALANCE,

@@ -25,15 +25,7 @@ class Described(NamedTuple):
 
 @dataclass(frozen=True)
 class Docstring:
-    """A docstring in parts.
-
-    Attributes
-    ----------
-    paragraphs : list of str
-        The summary, and what follows it up to the first section.
-    described : dict
-        Parameters and attributes by name.
-    """
+    """A docstring in parts: text before sections, parameters and attributes, and references."""
 
     paragraphs: list[str]
     described: Mapping[str, Described]

@@ -96,12 +96,8 @@ def wrapped(text: str, width: int) -> str:
 class Column:
     """A column of a table.
 
-    Attributes
-    ----------
-    entries : sequence of str
-        A `BREAK` stands for a blank at which a narrow column breaks the text.
-    whole : sequence of bool
-        Which entries must not be broken, as numbers.
+    A `BREAK` in an entry stands for a blank at which a narrow column breaks the text. Entries that
+    are ``whole``, as numbers, must not be broken.
     """
 
     head: str

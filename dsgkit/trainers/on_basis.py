@@ -66,15 +66,7 @@ _NO_DECAY = "theta is too large: a step of {eta:.3g} at lam={lam:g} leaves nothi
 
 @dataclass(frozen=True)
 class Descended:
-    """A function, and how it was found.
-
-    Attributes
-    ----------
-    n_iter : int
-        Iterations made.
-    corrected : float
-        Share of them in which r1 or r2 of the batch was below 0.
-    """
+    """A function, the iterations that found it, and the share of them with r1 or r2 below 0."""
 
     function: Function
     n_iter: int

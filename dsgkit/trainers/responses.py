@@ -157,13 +157,7 @@ def dual_response(
 
 
 def primal_response(features: Array, gram_unlabeled: Array, penalty: float, weight: float) -> Array:
-    """Return what `PrimalResponse.at` does, by one Cholesky factorisation.
-
-    Raises
-    ------
-    FitError
-        If the system is singular to rounding.
-    """
+    """Return what `PrimalResponse.at` does; otherwise like `dual_response`."""
     system = gram_unlabeled
     system *= weight
     return features @ solve_penalised(system, penalty, features.T, singular=SINGULAR_SYSTEM)

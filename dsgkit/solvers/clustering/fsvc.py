@@ -20,11 +20,11 @@ from dsgkit.solvers.clustering.hypersphere import CACHE_MIB
 from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.segments import BOUNDARY_TOLERANCE, connected
-from dsgkit.solvers.clustering.svc import SphereClustering
+from dsgkit.solvers.clustering.svc import SegmentPoints, SphereC, SphereClustering
 from dsgkit.solvers.common import MaxMemory, RandomState
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import THREE_BALLS, with_example
-from dsgkit.solvers.parameters import POSITIVE, Range, Smoother
+from dsgkit.solvers.parameters import POSITIVE, Range
 from dsgkit.system.jit import fast
 from dsgkit.system.progress import part
 
@@ -59,19 +59,8 @@ class FSVC(SphereClustering):
 
     pace: ClassVar[Pace] = Pace(training=25, per_model=5)
 
-    gamma: Annotated[
-        float | None,
-        POSITIVE,
-        Smoother("smaller"),
-        Doc(
-            "Kernel parameter of ``exp(-gamma ||x - x'||^2)``; without it, 8 by the sum "
-            "of the columns' variances."
-        ),
-    ] = None
     C: Annotated[
-        float,
-        POSITIVE,
-        Smoother("smaller"),
+        SphereC,
         Doc(
             "Largest coefficient of a row, at least 1 by the number of rows that the "
             "sphere is put around. With 1 or more, none of these is outside."
@@ -86,9 +75,7 @@ class FSVC(SphereClustering):
     radius: Annotated[
         float, POSITIVE, Doc("Of the balls, epsilon, in widths of the kernel, ``1/sqrt(2 gamma)``.")
     ] = 0.5
-    n_segment: Annotated[
-        int, Range(2), Doc("Points of a segment, its ends included, that must be in the domain.")
-    ] = 20
+    n_segment: SegmentPoints = 20
     outliers: Annotated[
         bool,
         Doc(

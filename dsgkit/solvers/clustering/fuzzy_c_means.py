@@ -91,17 +91,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows.
-
-        Parameters
-        ----------
-        X : rows of shape (n, n_inputs)
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        self
+        """Cluster the rows of ``X``, shape (n, n_inputs); ``y`` is ignored.
 
         Raises
         ------

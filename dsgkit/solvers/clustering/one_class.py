@@ -47,13 +47,7 @@ _STEP, _REMOVALS, _SMALL, _DONE = range(4)
 
 @dataclass(frozen=True)
 class OneClass:
-    """A trained machine.
-
-    Attributes
-    ----------
-    support_vectors : ndarray of shape (s, n_inputs)
-    coefficients : ndarray of shape (s,)
-    """
+    """A trained machine: support vectors, shape (s, n_inputs), and coefficients, shape (s,)."""
 
     support_vectors: Array
     coefficients: Array

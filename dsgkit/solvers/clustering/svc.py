@@ -25,6 +25,17 @@ from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.system.progress import part
 from dsgkit.text.errors import DataError, FitError
 
+SphereC = Annotated[
+    float,
+    POSITIVE,
+    Smoother("smaller"),
+    Doc("Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside."),
+]
+
+SegmentPoints = Annotated[
+    int, Range(2), Doc("Points of a segment, its ends included, that must be in the domain.")
+]
+
 
 class SphereClustering(ClusteringEstimator):
     """Base of the clusterings whose domain is a sphere in feature space."""
@@ -32,7 +43,17 @@ class SphereClustering(ClusteringEstimator):
     version: ClassVar[int] = 1
     _per_variance = 8.0  # C bounds the rows outside: a narrower kernel than that of a margin
 
-    C: float
+    gamma: Annotated[
+        float | None,
+        POSITIVE,
+        Smoother("smaller"),
+        Doc(
+            "Kernel parameter of ``exp(-gamma ||x - x'||^2)``; without it, 8 by the sum "
+            "of the columns' variances."
+        ),
+    ] = None
+    C: SphereC = 1.0
+    _: KW_ONLY
     n_segment: int
     outliers: bool
 
@@ -107,25 +128,8 @@ class BenHurSVC(SphereClustering):
 
     pace: ClassVar[Pace] = Pace(training=3, per_model=20)
 
-    gamma: Annotated[
-        float | None,
-        POSITIVE,
-        Smoother("smaller"),
-        Doc(
-            "Kernel parameter of ``exp(-gamma ||x - x'||^2)``; without it, 8 by the sum "
-            "of the columns' variances."
-        ),
-    ] = None
-    C: Annotated[
-        float,
-        POSITIVE,
-        Smoother("smaller"),
-        Doc("Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside."),
-    ] = 1.0
     _: KW_ONLY
-    n_segment: Annotated[
-        int, Range(2), Doc("Points of a segment, its ends included, that must be in the domain.")
-    ] = 20
+    n_segment: SegmentPoints = 20
     outliers: Annotated[bool, Doc("Whether rows outside get the label -1.")] = False
     max_rows: Annotated[int, COUNT, Doc("More rows than that are refused.")] = 5000
     max_memory: MaxMemory = None

@@ -104,11 +104,8 @@ class AllLabelsSVM(SupervisedSVM):
 
         Parameters
         ----------
-        X : rows of shape (n_labeled, n_inputs)
-            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
-            length and indexing by rows.
-        y : array-like of shape (n_labeled,)
-            Labels of two classes; the larger one is positive.
+        X, y
+            As in `SupervisedSVM.fit`, whose errors are raised here, too.
         X_unlabeled : rows of shape (n_unlabeled, n_inputs)
             The rows whose labels are hidden from other methods.
         y_unlabeled : array-like of shape (n_unlabeled,)
@@ -117,13 +114,6 @@ class AllLabelsSVM(SupervisedSVM):
         Returns
         -------
         self
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range, or the rows or labels cannot be used.
-        MemoryLimitError
-            If the fit needs more memory than ``max_memory`` or than there is.
         """
         self._check_params()
         X = as_rows(self, X, reset=True)

@@ -106,18 +106,7 @@ class CUU(SimilarRiskEstimator):
     def fit_observed(
         self, X_similar: Any, X_unlabeled: Any, *, at: Sequence[int], observe: Observer
     ) -> Self:
-        """Fit as `fit` does, and show the function along the way.
-
-        Parameters
-        ----------
-        X_similar, X_unlabeled
-            As in `fit`.
-        at : sequence of int
-            Iterations, ascending within 1..n_iterations.
-        observe : callable
-            ``observe(t, seconds, function)`` is called after the iterations ``at`` with the seconds
-            that training has taken so far, and the function: it has a ``decision_function``.
-        """
+        """Fit as `fit` does, and show the function on the way: see `TSGSU.fit_observed`."""
         checkpoints = Checkpoints(at, observe, int(self.n_iterations))  # its clock starts here
 
         def watch(t: int, function: Callable[[], Function]) -> None:

@@ -100,15 +100,7 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int
     ) -> Cost:
-        """Return what the trainer takes for a fit, or for the values of a grid on folds.
-
-        Parameters
-        ----------
-        n_inputs, n_models : int
-            As in `Estimator.cost`.
-        n_similar, n_unlabeled : int
-            Pairs and rows.
-        """
+        """Return what the trainer takes for a fit, or a grid on folds; see `Estimator.cost`."""
         sizes = Sizes(n_inputs, 2 * n_similar, n_unlabeled, unlabeled_held_out=True)
         cost: Cost = self._trainer().cost(sizes, n_models)
         return cost
