@@ -19,9 +19,9 @@ from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import find_equilibria
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
@@ -30,8 +30,6 @@ from dsgkit.solvers.clustering.segments import connected
 
 STRATEGIES = ("removal", "pnn", "prn")
 GROUPS = 12
-
-Array = NDArray[np.float64]
 
 
 def shuttle() -> Array | None:

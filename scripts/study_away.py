@@ -24,7 +24,6 @@ import click
 import numpy as np
 import pandas as pd
 from kept import json_option, write_json
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
@@ -33,6 +32,7 @@ from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
 from dsgkit.engine import DSGModel
 from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.qp import solve_qp
 from dsgkit.objectives.s3vm import hinge
 from dsgkit.tasks.metrics import auc, balanced_accuracy, error_rate
@@ -47,7 +47,6 @@ SWEEPS = (1, 4, 16, 64)
 
 MEASURES = ("objective", "auc", "error", "balanced_error")
 
-Array = NDArray[np.float64]
 Row = dict[str, Any]
 
 

@@ -33,10 +33,10 @@ import matplotlib as mpl
 import numpy as np
 from kept import json_option, write_json
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
+from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.qp import solve_qp
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
@@ -51,8 +51,6 @@ MIN_LOST_SHARE = 0.3
 
 MAX_SHARE_GAP = 0.1
 """How far PNN's share may be from that without a budget."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

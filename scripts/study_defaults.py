@@ -37,11 +37,11 @@ from sklearn.preprocessing import minmax_scale, scale
 from sklearn.svm import SVC
 
 import dsgkit
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.text.errors import DsgError, DsgWarning
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 Make = Callable[[str], Any]
 """Takes the name of an estimator to a new one."""

@@ -29,6 +29,7 @@ from dsgkit import SAMULT, ExactS2OR
 from dsgkit.engine import DecreasingStep, DSGModel, Problem, Source, train
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives import Objective
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
@@ -47,8 +48,6 @@ TITLES = {
     "feature_errors": "mean (f_t - h_t)^2 / mean f*^2",
     "data_errors": "||h_t - f*||^2 / ||f*||^2",
 }
-
-Array = NDArray[np.float64]
 
 
 def problem_of(

@@ -44,6 +44,7 @@ from numpy.typing import NDArray
 from dsgkit.engine import ConstantStep, Problem, Source, train
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives import Objective
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
 from dsgkit.objectives.similar_unlabeled import (
@@ -72,8 +73,6 @@ QUANTITIES = ("||grad R||^2", "(f_T - h_T)^2")
 
 TOLERANCE = 0.1
 """How far a slope may be above the theorem's."""
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

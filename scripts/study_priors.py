@@ -21,15 +21,13 @@ from typing import Any
 import click
 import numpy as np
 from kept import json_option, write_json
-from numpy.typing import NDArray
 
 from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
+from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.priors import km1_share, km2_share, penalised_l1_share, similar_prior_interval
 from dsgkit.random.seeds import derive_seed, permutation
-
-Array = NDArray[np.float64]
 
 GENERATED = "gaussians"
 SHARES = {"km1": km1_share, "km2": km2_share, "penalised_l1": penalised_l1_share}

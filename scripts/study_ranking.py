@@ -23,12 +23,12 @@ import click
 import numpy as np
 import pandas as pd
 from kept import json_option, write_json
-from numpy.typing import NDArray
 
 from dsgkit import SVOREX, AllThresholdLogistic
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import open_dataset
 from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.numerics.arrays import Array
 from dsgkit.tasks.ordinal import TASK, OrdinalSpec, OrdinalTrial, cut_aucs
 from dsgkit.tasks.splits import SemiSupervisedSplit
 
@@ -43,7 +43,6 @@ C = (1e-2, 1e0, 1e2, 1e4)
 LOGISTIC_LAM = (2.0**-26, 2.0**-18, 2.0**-10, 2.0**-2)
 GAMMAS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-Array = NDArray[np.float64]
 Kernels = tuple[Array, Array]
 
 

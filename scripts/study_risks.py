@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import open_dataset
-
-Array = NDArray[np.float64]
+from dsgkit.numerics.arrays import Array
 
 N_LABELED, N_UNLABELED = 500, 2000
 SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5, "n_iterations": 200, "n_features": 64}

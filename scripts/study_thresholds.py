@@ -25,6 +25,7 @@ from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import open_dataset
 from dsgkit.experiment.measure import Clock
+from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.ordinal.constant_median import ConstantMedian
 from dsgkit.tasks.ordinal import TASK
 
@@ -32,8 +33,6 @@ RULES = ("logistic", "absolute", "share", "hinge")
 COLUMNS = ("mae", "macro_mae", "accuracy", "never")
 LOSS_TOLERANCE = 1e-9
 """Relative difference up to which two losses are equal."""
-
-Array = NDArray[np.float64]
 
 
 def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:

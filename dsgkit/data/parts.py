@@ -29,16 +29,9 @@ from dsgkit.system.progress import Bar
 class Parts:
     """A dataset that is ready to be read.
 
-    Attributes
-    ----------
-    n_features : int
-        Number of columns.
-    blocks : callable
-        Takes a part, ``train`` or ``test``, and yields its rows and labels.
-    made : str
-        How the features were made, in words; empty when they are those of the file.
-    facts : dict
-        The numbers behind the words, ready for JSON.
+    ``blocks`` takes a part, ``train`` or ``test``, and yields its rows and labels. ``made`` says
+    how the features were made; it is empty when they are those of the file. ``facts`` are the
+    numbers behind the words, ready for JSON.
     """
 
     n_features: int

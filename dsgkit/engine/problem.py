@@ -18,16 +18,11 @@ from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 
 @dataclass(frozen=True)
 class Source:
-    """Where one batch per iteration is drawn from.
+    """Where one batch per iteration is drawn from: which of the tables, and how.
 
-    Attributes
-    ----------
-    table : int
-        Which of the tables holds the rows.
-    pools : sequence of int arrays, optional
-        One pool of row numbers per *group* of models (a CV fold); None: all rows, one group.
-    in_passes : bool
-        Whether rows are visited once per pass in random order, or drawn with replacement.
+    ``pools`` are row numbers for each *group* of models (a CV fold); None is all rows and one
+    group. ``in_passes`` visits rows once per pass in random order; otherwise they are drawn with
+    replacement.
     """
 
     table: int

@@ -56,22 +56,10 @@ N_RUNS = 5
 
 @dataclass(frozen=True)
 class Figure:
-    """One cell of a table.
+    """One cell of a table, by its number in the paper.
 
-    Attributes
-    ----------
-    table : int
-        Its number in the paper.
-    dataset : str
-        Its name in configs.
-    method : str
-        One of `METHODS`.
-    measure : str
-        A key of `MEASURES`.
-    decimals : int
-        Digits after the point, as printed.
-    budget : int
-        Of the three BSGD methods on that dataset.
+    ``method`` is one of `METHODS`, ``measure`` a key of `MEASURES`; ``decimals`` are the digits
+    after the point, as printed; ``budget`` is that of the three BSGD methods on that dataset.
     """
 
     table: int

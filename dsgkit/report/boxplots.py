@@ -58,15 +58,7 @@ HOLLOW_MARKER: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Flag:
-    """A mark for single trials, such as a classifier that puts all rows in one class.
-
-    Attributes
-    ----------
-    measure : Measure
-        Above 0 in a trial that is marked.
-    label : str
-        In the legend.
-    """
+    """A mark for trials with a measure above 0, such as that all rows are in one class."""
 
     measure: Measure
     label: str

@@ -29,18 +29,9 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 class Contrast:
     """A difference of means with its interval and tests; None for what the trials cannot tell.
 
-    Attributes
-    ----------
-    difference : float
-        Mean of B minus mean of A.
-    interval : tuple of float or None
-        By the t distribution.
-    p_t : float or None
-        Paired t-test, or Welch's.
-    p_rank : float or None
-        Wilcoxon's signed-rank test, or that of Mann and Whitney.
-    identical : bool
-        Whether every pair is equal to the bit.
+    It is the mean of B minus that of A, with an interval by the t distribution. ``p_t`` is that of
+    the paired t-test, or Welch's; ``p_rank`` that of Wilcoxon's signed-rank test, or of Mann and
+    Whitney's. ``identical`` says whether every pair is equal to the bit.
     """
 
     difference: float
