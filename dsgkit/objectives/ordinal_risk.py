@@ -51,6 +51,18 @@ def _shares(counts: NDArray[Any]) -> Array:
     return shares
 
 
+def above_cuts(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.bool_]:
+    """Return which rows are above each cut, shape (n, n_classes - 1).
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Classes, counted from 0.
+    n_classes : int
+    """
+    return codes[:, None] > np.arange(n_classes - 1)
+
+
 def for_cuts(name: str, value: Any, n_cuts: int) -> tuple[Any, ...]:
     """Return the value of a parameter for every cut: its own, or the one of all.
 

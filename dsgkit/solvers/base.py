@@ -349,8 +349,8 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
         return _safe_indexing(X, rows), labels[rows], weights
 
-    def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
-        """Compute the fitted attributes from what `fit` has checked."""
+    def _fit(self, X: Any, labels: NDArray[Any], X_unlabeled: Any) -> None:
+        """Compute the fitted attributes from checked rows, and labels as `_coded` returns them."""
         raise NotImplementedError
 
     def _values(self, X: Any) -> NDArray[np.float64]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +38,8 @@ class Expansion:
     coef : ndarray of shape (n_centers,)
     norm_of_coef : bool
         Whether the penalty was the norm of the coefficients, rather than that of the function.
+    found : dict
+        What else its training has found, by the names that estimators have for it.
     """
 
     kernel: str
@@ -44,11 +47,12 @@ class Expansion:
     centers: Array
     coef: Array
     norm_of_coef: bool = False
+    found: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Centres and coefficients."""
-        return {"centers_": self.centers, "coef_": self.coef}
+        """Centres and coefficients, and what else was found."""
+        return {"centers_": self.centers, "coef_": self.coef, **self.found}
 
     def values(self, X: Any) -> Array:
         """Return its values at the rows of ``X``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,21 +22,14 @@ from dsgkit.trainers.training import Sizes, Step, Training
 
 @dataclass(frozen=True)
 class KernelMachine(Expansion):
-    """A function ``sum_i a_i k(z_i, .) + b``, whose norm is that without b.
-
-    Attributes
-    ----------
-    found : dict
-        What else its training has found, by the names that estimators have for it.
-    """
+    """A function ``sum_i a_i k(z_i, .) + b``, whose norm is that without b."""
 
     intercept: float = field(kw_only=True)
-    found: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def attributes(self) -> dict[str, Any]:
         """Centres, coefficients and intercept, and what else was found."""
-        return {**super().attributes, "intercept_": self.intercept, **self.found}
+        return {**super().attributes, "intercept_": self.intercept}
 
     def values(self, X: Any) -> Array:
         """Return its values at the rows of ``X``."""

@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import problem
@@ -232,3 +233,16 @@ def test_operations_of_a_prediction_are_counted_in_the_same_unit(name, per_row):
     model = SOLVERS[name].load()()
     cost = model.cost(d, n_labeled=10, n_unlabeled=1000)
     assert cost.flops_per_row == pytest.approx(per_row, rel=1e-9)
+
+
+def depth(kind):
+    """Return how many classes a class is below `Estimator`; 0 for any other."""
+    return max(
+        (1 + depth(base) for base in kind.__bases__ if issubclass(base, Estimator)), default=0
+    )
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_no_solver_is_more_than_three_classes_below_the_base(name):
+    """What it shares with others further up are values: risks, trainers, features."""
+    assert depth(SOLVERS[name].load()) <= 3

@@ -461,7 +461,7 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
             "class Mine(OrdinalEstimator):\n"
             "    def fit(self, X, y, X_unlabeled): return self\n"
             "    def decision_function(self, X): return X[:, 0]\n",
-            "Mine lacks _fit(X, codes, X_unlabeled) and _values(X), which its base class "
+            "Mine lacks _fit(X, labels, X_unlabeled) and _values(X), which its base class "
             "OrdinalEstimator calls (my.py:2)",
         ),
         (

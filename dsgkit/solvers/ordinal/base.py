@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from dsgkit.numerics.rows import spaced, training_rows
+from dsgkit.objectives.ordinal_risk import above_cuts
 from dsgkit.random.folds import stratified_folds
 from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedEstimator, ToWrite
 from dsgkit.solvers.declared import fitted, preset
@@ -38,10 +39,10 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     values (`fit_thresholds`). Cut j has the classes up to the j-th below and the others above. In a
     fold some classes can lack rows: a cut with an empty side is left out.
 
-    A subclass implements ``_fit(X, codes, X_unlabeled)``, codes being positions in ``classes_``, of
-    which some may not occur; and ``_values(X)``, of shape (n,), or (n, n_cuts) if it has a function
-    for every cut (``per_cut``). One that places thresholds by itself also sets ``own_thresholds_``,
-    and has the word "own" among those of its ``thresholds``.
+    A subclass implements ``_fit(X, labels, X_unlabeled)``, labels being positions in ``classes_``,
+    of which some may not occur; and ``_values(X)``, of shape (n,), or (n, n_cuts) if it has a
+    function for every cut (``per_cut``). One that places thresholds by itself also sets
+    ``own_thresholds_``, and has the word "own" among those of its ``thresholds``.
     """
 
     tasks = ("ordinal",)
@@ -53,7 +54,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     _labeled_only: ClassVar[bool] = False
     """Whether the function depends on labelled rows alone."""
 
-    thresholds: str = preset("logistic")
+    thresholds: Any = preset("logistic")
 
     thresholds_: Array = fitted(
         "Between the classes, on the values of the function.", "(n_classes - 1,)"
@@ -96,10 +97,6 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         """
         return not (name == "X_unlabeled" and self._labeled_only and self.thresholds != "share")
 
-    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
-        """Compute the fitted attributes from checked rows and positions in ``classes_``."""
-        raise NotImplementedError
-
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function alone, which has values but no classes yet."""
         return super().fit(X, y, X_unlabeled)
@@ -120,7 +117,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         if not np.array_equal(given.classes_, self.classes_):
             raise DataError("thresholds are placed by the labels that the function was fitted to")
         n_classes = len(self.classes_)
-        above = rules.above_cuts(codes, n_classes)
+        above = above_cuts(codes, n_classes)
         if self.thresholds == "share":
             reference = self._values(spaced(X_unlabeled, SHARE_ROWS))
             below = 1 - above.mean(axis=0)

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.objectives.ordinal_risk import above_cuts
 from dsgkit.solvers.common import UnlabeledLabel
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.solvers.ordinal.thresholds import above_cuts
 
 
 class ConstantMedian(OrdinalEstimator):

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, Sigma, Thresholds, UnlabeledLabel
-from dsgkit.solvers.ordinal.base import Codes
-from dsgkit.solvers.ordinal.labeled_kernel import KernelFeatures, LabeledKernelEstimator
+from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
+from dsgkit.solvers.ordinal.labeled import LabeledRanker
+from dsgkit.solvers.sigma import WithSigma
+from dsgkit.trainers.kernel_features import OnKernelFeatures
+from dsgkit.trainers.ordinal_losses import SquaredNumbers
+from dsgkit.trainers.training import Array
 
 
-class KernelRidgeOrdinal(LabeledKernelEstimator):
+class KernelRidgeOrdinal(LabeledRanker, WithSigma, OrdinalEstimator):
     """Kernel ridge regression on the classes as the numbers 1..k.
 
     Minimises the *mean* of ``(y_i - m - f(x_i))^2`` over the labelled rows, plus ``lam ||f||^2``,
@@ -38,6 +43,7 @@ class KernelRidgeOrdinal(LabeledKernelEstimator):
     """
 
     version: ClassVar[int] = 1
+    pace: ClassVar[Pace] = Pace(training=2, per_model=2)
 
     lam: Lam = 0.01
     sigma: Sigma = "scale"
@@ -47,11 +53,9 @@ class KernelRidgeOrdinal(LabeledKernelEstimator):
     max_memory: MaxMemory = None
     unlabeled_label: UnlabeledLabel = -1
 
-    def _solve(self, features: KernelFeatures, codes: Codes, lams: Sequence[float]) -> list[Any]:
-        numbers = codes + 1.0
-        mean = float(numbers.mean())
-        moments = features.rows.T @ (numbers - mean)
-        return [(moments / (features.spectrum + len(codes) * lam), mean, None) for lam in lams]
+    centers_: Array = fitted("", "(n_labeled, n_inputs)")
+    coef_: Array = fitted("", "(n_labeled,)")
+    intercept_: float = fitted("The mean m.")
 
-    def _solve_flops(self, n_labeled: int, n_cuts: int) -> float:
-        return 4 * n_labeled**2
+    def _trainer(self) -> OnKernelFeatures:
+        return OnKernelFeatures(self.kernel, self._sigma, SquaredNumbers())

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Annotated, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.objectives.ordinal_risk import for_cuts
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.common import (
     GramKernelName,
@@ -20,11 +17,12 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, OnePer, Range
 
 
-class MPNUAUC(OnePerCutEstimator):
+class MPNUAUC(OnePerCutEstimator, OrdinalEstimator):
     """A PNU-AUC model for each cut between ordered classes.
 
     The function of cut j is a combination of kernel functions at given centres that minimises
@@ -60,6 +58,7 @@ class MPNUAUC(OnePerCutEstimator):
     """
 
     version: ClassVar[int] = 1
+    _binary: ClassVar[type[PNUAUC]] = PNUAUC
 
     lam: Annotated[
         Lam, Doc("Weight of the regulariser, which is the squared norm of the coefficients.")
@@ -93,20 +92,3 @@ class MPNUAUC(OnePerCutEstimator):
     max_memory: MaxMemory = None
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
-
-    def _binary_models(self, shares_above: NDArray[np.float64]) -> list[PNUAUC]:
-        n_cuts = len(shares_above)
-        priors = shares_above if self.prior is None else for_cuts("prior", self.prior, n_cuts)
-        return [
-            PNUAUC(
-                self.lam,
-                self._sigma,
-                eta,
-                kernel=self.kernel,
-                prior=float(prior),
-                n_centers=self.n_centers,
-                max_memory=self.max_memory,
-                random_state=self.random_state,
-            )
-            for eta, prior in zip(for_cuts("eta", self.eta, n_cuts), priors, strict=True)
-        ]

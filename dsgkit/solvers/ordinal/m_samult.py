@@ -5,10 +5,6 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dsgkit.objectives.ordinal_risk import for_cuts
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.common import (
     GammaPerCut,
@@ -19,10 +15,11 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
 
 
-class MSAMULT(OnePerCutEstimator):
+class MSAMULT(OnePerCutEstimator, OrdinalEstimator):
     """A SAMULT model for each cut between ordered classes.
 
     The function of cut j minimises ``gamma R_PN + (1 - gamma)(R_PU + R_NU) + lam/2 ||f||^2`` with
@@ -52,6 +49,7 @@ class MSAMULT(OnePerCutEstimator):
     """
 
     version: ClassVar[int] = 1
+    _binary: ClassVar[type[SAMULT]] = SAMULT
 
     lam: Lam = 0.125
     sigma: Sigma = "scale"
@@ -61,9 +59,3 @@ class MSAMULT(OnePerCutEstimator):
     thresholds: Thresholds = "logistic"
     max_memory: MaxMemory = None
     unlabeled_label: UnlabeledLabel = -1
-
-    def _binary_models(self, shares_above: NDArray[np.float64]) -> list[SAMULT]:
-        return [
-            SAMULT(self.lam, self._sigma, gamma, kernel=self.kernel, max_memory=self.max_memory)
-            for gamma in for_cuts("gamma", self.gamma, len(shares_above))
-        ]

@@ -14,12 +14,12 @@ from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives import pairwise_risk
+from dsgkit.objectives.ordinal_risk import above_cuts, for_cuts
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import GramKernelName, Lam, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.minimise import Given, training_of
-from dsgkit.solvers.ordinal.base import Codes, OrdinalEstimator
-from dsgkit.solvers.ordinal.thresholds import above_cuts
+from dsgkit.solvers.ordinal.base import Codes
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import FitError
@@ -30,13 +30,16 @@ from dsgkit.trainers.training import Fold
 Array = NDArray[np.float64]
 
 
-class OnePerCutEstimator(WithSigma, OrdinalEstimator):
+class OnePerCutEstimator(WithSigma):
     """Base of the estimators that rank the two sides of every cut by a binary model.
 
-    A subclass says which binary estimators these are: expansions of a kernel, of which
-    those with fewer centres have the first ones of the others. Where training rows leave one side
-    of a cut empty, the model of the nearest cut stands in for it.
+    A subclass names the class of the binary models, ``_binary``, whose parameters it has: for all
+    cuts, or for each. They are expansions of a kernel, of which those with fewer centres have the
+    first ones of the others. Where training rows leave one side of a cut empty, the model of the
+    nearest cut stands in for it. A subclass names this base before `OrdinalEstimator`.
     """
+
+    _binary: ClassVar[type[QuadraticRiskEstimator]]
 
     pace: ClassVar[Pace] = Pace(training=1.2, per_model=5)
     per_cut: ClassVar[bool] = True
@@ -56,11 +59,17 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
         Parameters
         ----------
         shares_above : ndarray of shape (n_cuts,)
-            Of the labelled rows.
+            Of the labelled rows: the prior, where it is a parameter and not given.
         """
-        raise NotImplementedError
+        own = {**self.get_params(), "sigma": self._sigma}
+        if own.get("prior", 0) is None:
+            own["prior"] = shares_above.tolist()
+        known = self._binary().get_params().keys() & own.keys() - {"unlabeled_label"}
+        of_cuts = {name: for_cuts(name, own[name], len(shares_above)) for name in sorted(known)}
+        each = zip(*of_cuts.values(), strict=True)
+        return [self._binary(**dict(zip(of_cuts, of_cut, strict=True))) for of_cut in each]
 
-    def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
+    def _fit(self: Any, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         above = above_cuts(codes, len(self.classes_))
         nearest = _nearest_open(above)
         models: list[Any] = self._binary_models(above.mean(axis=0))
@@ -81,7 +90,7 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
         return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
 
     def _fold_values(
-        self,
+        self: Any,
         points: Points,
         folds: Folds,
         X: Any,
@@ -109,7 +118,7 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
         return values
 
     def _out_of_fold(
-        self, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
+        self: Any, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
     ) -> Array:
         """Return held-out values less their mean on all unlabelled rows.
 
@@ -118,7 +127,9 @@ class OnePerCutEstimator(WithSigma, OrdinalEstimator):
         above = above_cuts(codes, len(self.classes_))
         models = self._binary_models(above.mean(axis=0))
         if not all(_closed_form(model).all_folds for model in models):
-            return super()._out_of_fold(X, codes, X_unlabeled, folds, reference)
+            family: Any = super()
+            values: Array = family._out_of_fold(X, codes, X_unlabeled, folds, reference)
+            return values
         nearest = [_nearest_open(above[training_rows(fold, len(codes))]) for fold in folds]
         values = np.full(above.shape, np.nan)
         responses: dict[tuple[float, float], Array] = {}

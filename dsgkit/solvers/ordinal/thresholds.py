@@ -23,18 +23,6 @@ _SLOPE_PENALTY = 1e-3
 """Weight of the squared slope of the logistic rule: without one, separable rows have no optimum."""
 
 
-def above_cuts(codes: NDArray[np.integer], n_classes: int) -> Above:
-    """Return which rows are above each cut, shape (n, n_classes - 1).
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-        Classes, counted from 0.
-    n_classes : int
-    """
-    return codes[:, None] > np.arange(n_classes - 1)
-
-
 def hinge(values: Array, above: Above) -> Array:
     """Return the thresholds with the least hinge loss (Shi et al., AAAI 2020, Eq. of Lemma 1).
 

@@ -12,10 +12,10 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from dsgkit.kernels.columns import kernel_columns
-from dsgkit.solvers.ordinal import svor_smo, svor_subspace
 from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
-from dsgkit.solvers.ordinal.svor_smo import OrdinalProgram
 from dsgkit.text.errors import FitError, MemoryLimitError
+from dsgkit.trainers import svor_smo, svor_subspace
+from dsgkit.trainers.svor_smo import OrdinalProgram
 from tests.solvers.brute_force import kernel
 
 ORACLES = Path(__file__).parents[2] / "oracles"
@@ -243,7 +243,7 @@ def test_with_little_memory_the_solution_is_the_same(monkeypatch):
     kept = []
     whole = SVORIM().fit(rows, codes)
     monkeypatch.setattr(
-        "dsgkit.solvers.ordinal.svor.columns_within", lambda *_: kept.append(20) or 20
+        "dsgkit.trainers.ordinal_svm.columns_within", lambda *_: kept.append(20) or 20
     )
     part = SVORIM().fit(rows, codes)
     assert kept

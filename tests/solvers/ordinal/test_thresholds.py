@@ -12,6 +12,7 @@ from scipy.optimize import linprog, minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from dsgkit.objectives.ordinal_risk import above_cuts
 from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
 
@@ -74,7 +75,7 @@ def least_hinge_loss(values, above):
 @given(rows)
 def test_hinge_is_the_optimum_of_a_linear_program(problem):
     values, codes = problem
-    above = rules.above_cuts(codes, N_CLASSES)
+    above = above_cuts(codes, N_CLASSES)
     got = rules.hinge(values, above)
     assert ascending(got)
     assert hinge_loss(values, above, got) == pytest.approx(least_hinge_loss(values, above))
@@ -84,7 +85,7 @@ def test_hinge_is_the_optimum_of_a_linear_program(problem):
 @given(rows)
 def test_hinge_is_the_middle_of_its_optima(problem):
     values, codes = problem
-    above = rules.above_cuts(codes, N_CLASSES)
+    above = above_cuts(codes, N_CLASSES)
     grid = np.arange(-90, 91) / 20  # breakpoints are tenths
     for got, cut in zip(rules.hinge(values, above), above.T, strict=True):
         if cut.any() and not cut.all():
@@ -97,7 +98,7 @@ def test_hinge_is_the_middle_of_its_optima(problem):
 @given(rows)
 def test_absolute_has_the_least_absolute_error(problem):
     values, codes = problem
-    got = rules.absolute(values, rules.above_cuts(codes, N_CLASSES))
+    got = rules.absolute(values, above_cuts(codes, N_CLASSES))
     assert ascending(got)
     levels = [-np.inf, *np.unique(values)]
     least = sum(
@@ -124,7 +125,7 @@ def oracle_slope_and_cuts(values, above):
 @pytest.mark.parametrize("seed", range(3))
 def test_logistic_is_the_optimum_of_another_optimiser(seed):
     values, codes = noisy(seed=seed)
-    above = rules.above_cuts(codes, N_CLASSES)
+    above = above_cuts(codes, N_CLASSES)
     slope, cuts = oracle_slope_and_cuts(values, above)
     np.testing.assert_allclose(rules.logistic(values, above), cuts / slope, atol=1e-4)
 
@@ -149,7 +150,7 @@ def test_logistic_of_one_cut_is_logistic_regression():
 def test_classes_do_not_change_with_the_scale_and_the_origin(rule, problem, factor, offset):
     values, codes = problem
     moved = factor * values + offset
-    above = rules.above_cuts(codes, N_CLASSES)
+    above = above_cuts(codes, N_CLASSES)
     if rule == "share":
         before, after = (rules.share(f, 1 - above.mean(axis=0)) for f in (values, moved))
     else:
@@ -164,7 +165,7 @@ def test_classes_do_not_change_with_the_scale_and_the_origin(rule, problem, fact
 @pytest.mark.parametrize("rule", ["logistic", "absolute"])
 def test_values_that_say_nothing_or_the_opposite_give_the_median_class(rule, values):
     codes = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
-    thresholds = rules.SUPERVISED[rule](values, rules.above_cuts(codes, N_CLASSES))
+    thresholds = rules.SUPERVISED[rule](values, above_cuts(codes, N_CLASSES))
     assert ascending(thresholds)
     if rule == "logistic":
         np.testing.assert_array_equal(classes(values, thresholds), 1)
@@ -177,7 +178,7 @@ def test_values_that_say_nothing_or_the_opposite_give_the_median_class(rule, val
 def test_separable_values_are_told_apart(rule):
     codes = np.repeat(np.arange(N_CLASSES), 5)
     values = 1e-3 * (10 * codes + np.linspace(0, 1, 5).repeat(N_CLASSES).reshape(5, -1).T.ravel())
-    above = rules.above_cuts(codes, N_CLASSES)
+    above = above_cuts(codes, N_CLASSES)
     if rule == "share":
         thresholds = rules.share(values, 1 - above.mean(axis=0))
     else:
@@ -188,7 +189,7 @@ def test_separable_values_are_told_apart(rule):
 @pytest.mark.parametrize("rule", rules.SUPERVISED)
 def test_cuts_without_rows_on_a_side_have_no_finite_threshold(rule):
     values, codes = noisy(60)
-    thresholds = rules.SUPERVISED[rule](values, rules.above_cuts(codes % 2 + 1, N_CLASSES))
+    thresholds = rules.SUPERVISED[rule](values, above_cuts(codes % 2 + 1, N_CLASSES))
     assert np.isneginf(thresholds[0]) and np.isfinite(thresholds[1]) and np.isposinf(thresholds[2])
 
 
@@ -196,7 +197,7 @@ def test_cuts_without_rows_on_a_side_have_no_finite_threshold(rule):
 def test_an_empty_class_in_the_middle_is_never_predicted(rule):
     values, codes = noisy(200)
     present = codes != 1
-    thresholds = rules.SUPERVISED[rule](values[present], rules.above_cuts(codes[present], 4))
+    thresholds = rules.SUPERVISED[rule](values[present], above_cuts(codes[present], 4))
     assert thresholds[0] == pytest.approx(thresholds[1], abs=1e-5)
 
 

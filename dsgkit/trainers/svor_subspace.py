@@ -6,7 +6,7 @@ free ones, the dual is a concave quadratic that Newton's direction maximises in 
 move of all free variables after every so many pairs, most pairs are saved (Moré & Toraldo 1991
 alternate projected gradients with such moves), and the optimality that pairs end with is the same.
 
-See `dsgkit.solvers.ordinal.svor_smo` for the dual. A Newton direction keeps the sum of the
+See `dsgkit.trainers.svor_smo` for the dual. A Newton direction keeps the sum of the
 variables over the cuts up to each one whose slack is 0. It is followed up to the first bound or
 slack that it meets, which then joins the constraints, and so on until a full step fits. Each
 constraint ``c'd = 0`` takes a rank-one change of the matrix W that gives directions from gradients,

@@ -17,7 +17,7 @@ or with explicit thresholds of any two: with h < j it adds to the slacks between
 h > j it takes from them, and needs all of them above 0. Up goes the variable of the most
 violating pair; down the one that then promises most by the curvature of the pair (the second-order
 selection of Fan, Chen & Lin 2005, as in LIBSVM). After every so many of these steps all free
-variables are moved at once (`dsgkit.solvers.ordinal.svor_subspace`).
+variables are moved at once (`dsgkit.trainers.svor_subspace`).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels.columns import KernelColumns, column
-from dsgkit.solvers.ordinal.svor_subspace import MAX_FREE_VARIABLES, maximise_free, subspace_memory
 from dsgkit.system.jit import fast
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.text.errors import DivergedError, FitError
+from dsgkit.trainers.svor_subspace import MAX_FREE_VARIABLES, maximise_free, subspace_memory
 
 Array = NDArray[np.float64]
 

@@ -1,0 +1,58 @@
+"""What trains functions of labelled rows of ordered classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.numerics.costs import Cost
+from dsgkit.trainers.training import Array, Codes, Function
+
+
+class Rows(NamedTuple):
+    """Labelled rows of ordered classes.
+
+    Attributes
+    ----------
+    X : rows of shape (n, n_inputs)
+    codes : ndarray of int, shape (n,)
+        Their classes, counted from 0; some may not occur.
+    n_classes : int
+    """
+
+    X: Any
+    codes: Codes
+    n_classes: int
+
+
+class OrdinalTrainer(Protocol):
+    """A way to a function that ranks ordered classes, by a loss of labelled rows and its weight.
+
+    Trainers that are equal can train their models together.
+    """
+
+    def fit(self, rows: Rows, weight: float) -> Function:
+        """Train one model.
+
+        Raises
+        ------
+        FitError
+            If there is no solution, or none that can be computed.
+        """
+        ...
+
+    def fold_values(
+        self, rows: Rows, folds: Sequence[NDArray[np.integer]], weights: Sequence[float]
+    ) -> Array:
+        """Return out-of-fold values of a model for each weight, shape (n_weights, n).
+
+        NaN where a model has no solution, and for rows that no fold holds out.
+        """
+        ...
+
+    def cost(self, n_inputs: int, n_labeled: int, n_cuts: int, n_models: int) -> Cost:
+        """Return what `fit` takes, or `fold_values` of so many models."""
+        ...
