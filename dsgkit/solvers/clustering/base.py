@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.base import Estimator, ToWrite
-from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.clustering.groups import Clusters, Grouping, Machine, TrainedDomain
+from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_distances
+from dsgkit.system.progress import part
 from dsgkit.text.errors import DataError
 
 Array = NDArray[np.float64]
@@ -41,28 +43,6 @@ def total_variance(X: Any) -> float:
     return squares / n - float((total**2).sum()) / n**2
 
 
-def numbers_left(
-    labels: NDArray[np.int64], n_clusters: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Renumber clusters from 0 on without those that no row is in.
-
-    Parameters
-    ----------
-    labels : ndarray of int64, shape (n,)
-        Clusters of the rows; -1 for rows in none.
-    n_clusters : int
-
-    Returns
-    -------
-    labels : ndarray of int64, shape (n,)
-    numbers : ndarray of int64, shape (n_clusters,)
-        The new number of each cluster; -1 for those without rows.
-    """
-    held = np.bincount(labels[labels >= 0], minlength=n_clusters) > 0
-    numbers = np.where(held, np.cumsum(held) - 1, -1)
-    return np.where(labels >= 0, numbers[labels], -1), numbers
-
-
 def _all_equal(X: Any) -> bool:
     first = np.asarray(X[:1])
     return all((X[block] == first).all() for block in row_blocks(len(X), _BLOCK_ROWS))
@@ -72,27 +52,27 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     """Base of the support vector clusterings, which work in two phases.
 
     `fit_domain` trains a function f; its domain, where f >= 0, encloses most rows. `fit_clusters`
-    makes clusters of them. A subclass implements ``_fit_domain(X)``, ``_fit_clusters(X)``,
-    ``_values(X)``, ``_clusters_of(X)``, ``_objective(X)`` and
+    makes clusters of them. A subclass implements ``_machine(n_rows)``, which says what trains the
+    domain, ``_grouping()``, which says what makes clusters, and
     ``cost(n_inputs, *, n_models, n_rows)``.
     """
 
     tasks = ("clustering",)
-    _to_write: ClassVar[ToWrite] = (
-        ("_fit_domain",),
-        ("_fit_clusters",),
-        ("_values",),
-        ("_clusters_of",),
-        ("_objective",),
-    )
+    _to_write: ClassVar[ToWrite] = (("_machine",), ("_grouping",))
     _solution: ClassVar[str] = "dual_coef_"
     """The attribute that only a trained domain has."""
 
     _per_variance: ClassVar[float] = 4.0
     """Without a gamma, it is this by the rows' variance."""
 
-    gamma: float | None
+    _share_of_training: ClassVar[float] = 0.5
+    """How much of a fit's time the domain takes, about."""
 
+    gamma: float | None
+    outliers: bool = preset(False)
+
+    _trained: TrainedDomain = fitted()
+    _clusters: Clusters = fitted()
     gamma_: float = fitted("Parameter of the kernel in use.")
     labels_: NDArray[np.int64] = fitted(
         "The cluster of each row, from 0 on; -1 for rows outside, if asked for.", "(n,)"
@@ -138,7 +118,9 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         check_distances(rows)
         self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
         self.gamma_ = self._gamma(rows)
-        self._fit_domain(rows)
+        with part(0, self._share_of_training):
+            self._trained = self._machine(len(rows)).train(rows)
+        self._set(self._trained.attributes)
         return self
 
     def fit_clusters(self, X: Any) -> Self:
@@ -148,7 +130,11 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         rows = as_rows(self, X, reset=False)
         check_distances(rows)
         self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
-        self._fit_clusters(rows)
+        with part(self._share_of_training, 1):
+            found = self._grouping().clusters(self._trained.domain, rows)
+        self._clusters, self.labels_ = found, found.labels
+        self.n_clusters_ = int(found.numbers.max()) + 1
+        self._set(found.attributes)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -160,7 +146,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             If the rows cannot be used.
         """
         check_is_fitted(self, self._solution)
-        return self._values(as_rows(self, X, reset=False))
+        return self._trained.domain.values(as_rows(self, X, reset=False))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the clusters of new rows, shape (n,).
@@ -173,7 +159,11 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         check_is_fitted(self, "labels_")
         rows = as_rows(self, X, reset=False)
         check_distances(rows)
-        return self._clusters_of(rows)
+        found = self._clusters
+        labels = found.numbers[found.nearest.labels_of(rows, np.arange(len(rows)))]
+        if self.outliers:
+            labels[self._trained.domain.values(rows) < -found.margin] = -1
+        return labels
 
     def diagnostics(self, X: Any) -> dict[str, float]:
         """Return numbers on the trained domain that `fit` does without.
@@ -195,7 +185,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             If the rows cannot be used.
         """
         check_is_fitted(self, self._solution)
-        return {"objective": self._objective(as_rows(self, X, reset=False))}
+        return {"objective": self._trained.objective(as_rows(self, X, reset=False))}
 
     def _gamma(self, X: Any) -> float:
         """Return the kernel parameter for some rows; 1 for equal ones, unless it is given."""
@@ -212,25 +202,17 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             )
         return self._per_variance / variance
 
-    def _fit_domain(self, X: Any) -> None:
-        """Compute the attributes of the domain from rows that have been checked."""
+    def _machine(self, n_rows: int) -> Machine:
+        """Return what trains the domain of so many rows."""
         raise NotImplementedError
 
-    def _fit_clusters(self, X: Any) -> None:
-        """Compute ``labels_``, ``n_clusters_`` and what `_clusters_of` needs."""
+    def _grouping(self) -> Grouping:
+        """Return what makes clusters of rows in a domain."""
         raise NotImplementedError
 
-    def _values(self, X: Any) -> Array:
-        """Return f at rows that have been checked."""
-        raise NotImplementedError
-
-    def _clusters_of(self, X: Any) -> NDArray[np.int64]:
-        """Return the clusters of rows that have been checked."""
-        raise NotImplementedError
-
-    def _objective(self, X: Any) -> float:
-        """Return the value of the objective of the domain on rows that have been checked."""
-        raise NotImplementedError
+    def _set(self, attributes: dict[str, Any]) -> None:
+        for name, value in attributes.items():
+            setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -13,10 +12,10 @@ from typing_extensions import Doc
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.random.seeds import derive_seed
-from dsgkit.solvers.clustering.base import numbers_left
+from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import find_equilibria
-from dsgkit.solvers.clustering.hypersphere import CACHE_MIB
+from dsgkit.solvers.clustering.groups import Clusters, numbers_left
+from dsgkit.solvers.clustering.hypersphere import CACHE_MIB, SphereMachine, random_order
 from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.segments import BOUNDARY_TOLERANCE, connected
@@ -97,7 +96,7 @@ class FSVC(SphereClustering):
         self, n_inputs: int, *, n_models: int = 1, n_rows: int
     ) -> Cost:
         """Return about what both phases take, and the memory of the larger."""
-        n_seen = self._n_seen(n_rows)
+        n_seen = self._machine(n_rows).n_seen(n_rows)
         n_support = max(1, n_seen // 3)
         row = expansion_flops(n_support, n_inputs)
         n_balls = 1 + n_rows // _BALL_ROWS
@@ -109,46 +108,57 @@ class FSVC(SphereClustering):
         memory += 8 * min(n_rows * n_seen, _MAX_EXPONENTS)
         return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
 
-    def _n_seen(self, n_rows: int) -> int:
-        """Return how many of some rows the sphere is put around."""
-        return math.ceil(self.share * n_rows)
+    def _machine(self, n_rows: int) -> SphereMachine:
+        # no cost depends on gamma
+        gamma = getattr(self, "gamma_", 1.0)
+        return SphereMachine(float(self.C), gamma, self.share, int(self.random_state))
 
-    def _training_rows(self, X: Any) -> Array:
-        seen = self._order("rows of the sphere", len(X))[: self._n_seen(len(X))]
-        return np.asarray(X[np.sort(seen)], np.float64)
+    def _grouping(self) -> OfBalls:
+        return OfBalls(self.radius, int(self.n_segment), self.outliers, int(self.random_state))
 
-    def _fit_clusters(self, X: Any) -> None:
+
+@dataclass(frozen=True)
+class OfBalls:
+    """Clusters of the equilibria that the centres of balls lead to; see `FSVC`.
+
+    Attributes
+    ----------
+    radius, n_segment, outliers, random_state
+        As `FSVC` takes them.
+    """
+
+    radius: float
+    n_segment: int
+    outliers: bool
+    random_state: int
+
+    def clusters(self, domain: Domain, X: Any) -> Clusters:
+        """Return the clusters of some rows; see `Grouping`."""
         rows = np.asarray(X[:], np.float64)
-        domain = self._domain()
-        order = self._order("cover", len(rows))
-        with part(0.3, 0.5):
+        order = random_order(self.random_state, "cover", len(rows))
+        with part(0, 0.3):
             centers, balls = cover(rows, order, self.radius * domain.width)
-        with part(0.5, 0.9):
+        with part(0.3, 0.85):
             equilibria = find_equilibria(domain, rows, centers)
-        with part(0.9, 1):
+        with part(0.85, 1):
             points = equilibria.points
             by_ends = len(points) * len(domain.coefficients) <= _MAX_EXPONENTS
-            clusters = connected(domain, points, int(self.n_segment), by_ends=by_ends)
-        self.equilibria_ = equilibria.points
-        self.n_balls_, self.n_unconverged_ = len(centers), equilibria.n_unconverged
+            clusters = connected(domain, points, self.n_segment, by_ends=by_ends)
         of_balls = clusters[equilibria.which]
-        self._nearest = NearestRow(rows, centers, of_balls)
+        nearest = NearestRow(rows, centers, of_balls)
         labels = of_balls[balls]
         outside = domain.values(rows) < -BOUNDARY_TOLERANCE
-        self.inside_ = float(1 - outside.mean())
         if self.outliers:
             labels[outside] = -1
-        self.labels_, self._numbers = numbers_left(labels, int(clusters.max()) + 1)
-        self.equilibrium_labels_ = self._numbers[clusters]
-        self.n_clusters_ = int(self._numbers.max()) + 1
-
-    def _clusters_of(self, X: Any) -> NDArray[np.int64]:
-        return self._without_outside(X, self._numbers[self._nearest_labels(X)])
-
-    def _order(self, purpose: str, n_rows: int) -> NDArray[np.int64]:
-        """Return rows in a random order of some purpose."""
-        rng = np.random.default_rng(derive_seed(int(self.random_state), purpose))
-        return rng.permutation(n_rows)
+        labels, numbers = numbers_left(labels, int(clusters.max()) + 1)
+        found = {
+            "equilibria_": points,
+            "equilibrium_labels_": numbers[clusters],
+            "n_balls_": len(centers),
+            "n_unconverged_": equilibria.n_unconverged,
+            "inside_": float(1 - outside.mean()),
+        }
+        return Clusters(labels, nearest, numbers, BOUNDARY_TOLERANCE, found)
 
 
 def cover(

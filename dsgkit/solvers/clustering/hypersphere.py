@@ -11,16 +11,19 @@ References
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels.gaps import without_gaps
 from dsgkit.numerics.arrays import Array
+from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.domain import Domain
-from dsgkit.text.errors import FitError
+from dsgkit.text.errors import DataError, FitError
 
 TOLERANCE = 1e-8
 """Tolerance of libsvm's optimality conditions."""
@@ -85,6 +88,107 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
     within = np.delete(values, support[bounded])
     level = min(surface, float(within.min())) if len(within) else surface
     return Hypersphere(support, beta, bounded, squared_radius, level)
+
+
+@dataclass(frozen=True)
+class TrainedSphere:
+    """A sphere around rows, as a domain.
+
+    Attributes
+    ----------
+    support_vectors : ndarray of shape (s, n_inputs)
+    coefficients : ndarray of shape (s,)
+        Scaled, so that the level is 1.
+    squared_radius : float
+    machine : SphereMachine
+        What has trained it.
+    """
+
+    support_vectors: Array
+    coefficients: Array
+    squared_radius: float
+    machine: SphereMachine
+
+    @property
+    def domain(self) -> Domain:
+        """The inside of the sphere."""
+        return Domain(self.support_vectors, self.coefficients, self.machine.gamma)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What it consists of, by the names that estimators have for it."""
+        return {
+            "support_vectors_": self.support_vectors,
+            "dual_coef_": self.coefficients,
+            "squared_radius_": self.squared_radius,
+        }
+
+    def objective(self, X: Any) -> float:
+        """Return ``R^2 + C sum_i max(0, ||phi(x_i) - a||^2 - R^2)`` of the sphere's rows."""
+        beta = self.coefficients / self.coefficients.sum()
+        center = Domain(self.support_vectors, beta, self.machine.gamma, level=0.0)
+        squared_norm = beta @ center.values(self.support_vectors)
+        squares = 1 - 2 * center.values(self.machine.rows_of(X)) + squared_norm
+        outside = np.maximum(0, squares - self.squared_radius).sum()
+        return float(self.squared_radius + self.machine.C * outside)
+
+
+@dataclass(frozen=True)
+class SphereMachine:
+    """Finds the sphere around rows, or around a random share of them.
+
+    Attributes
+    ----------
+    C, gamma : float
+        As `enclosing_sphere` takes them.
+    share : float
+        Of the rows, from 0 to 1.
+    seed : int
+        Of the choice of the share.
+    most_rows : int, optional
+        More rows are refused.
+    """
+
+    C: float
+    gamma: float
+    share: float = 1.0
+    seed: int = 0
+    most_rows: int | None = None
+
+    def train(self, X: Any) -> TrainedSphere:
+        """Return the sphere of some rows; see `Machine`."""
+        rows = self.rows_of(X)
+        sphere = enclosing_sphere(rows, self.gamma, self.C)
+        if not sphere.level > 0:
+            raise FitError(
+                f"kernels of gamma = {self.gamma:g} have no sphere: their sum is {sphere.level:g} "
+                "on its surface; take a smaller gamma, or scale the features"
+            )
+        return TrainedSphere(
+            rows[sphere.support], sphere.beta / sphere.level, sphere.squared_radius, self
+        )
+
+    def rows_of(self, X: Any) -> Array:
+        """Return the rows that the sphere is put around."""
+        n = len(X)
+        if self.most_rows is not None and n > self.most_rows:
+            raise DataError(
+                f"{n:,} rows are more than max_rows = {self.most_rows:,}: segments between all "
+                "pairs of them would take long; take fewer rows, or a larger max_rows"
+            )
+        if self.share == 1:
+            return np.asarray(X[:], np.float64)
+        seen = random_order(self.seed, "rows of the sphere", n)[: self.n_seen(n)]
+        return np.asarray(X[np.sort(seen)], np.float64)
+
+    def n_seen(self, n_rows: int) -> int:
+        """Return how many of some rows the sphere is put around."""
+        return math.ceil(self.share * n_rows)
+
+
+def random_order(seed: int, purpose: str, n_rows: int) -> NDArray[np.int64]:
+    """Return rows in a random order of some purpose."""
+    return np.random.default_rng(derive_seed(seed, purpose)).permutation(n_rows)
 
 
 def _dual(X: Array, gamma: float, bound: float) -> tuple[NDArray[np.int64], Array]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -13,16 +12,17 @@ from typing_extensions import Doc
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.solvers.clustering.base import ClusteringEstimator, numbers_left
+from dsgkit.solvers.clustering.base import ClusteringEstimator
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import BLOCK_TRAJECTORIES, find_equilibria
+from dsgkit.solvers.clustering.groups import Clusters, numbers_left
 from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.one_class import BLOCK_STEPS, CHUNK_STEPS, Descent, expected_steps
+from dsgkit.solvers.clustering.one_class import BLOCK_STEPS, CHUNK_STEPS, Descent
 from dsgkit.solvers.clustering.segments import connected
 from dsgkit.solvers.common import MaxMemory, RandomState
-from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother
 from dsgkit.system.progress import part
@@ -78,7 +78,12 @@ Outliers = Annotated[
 ]
 
 
-STRATEGIES = {"removal": REMOVAL, "pnn": NEAREST, "prn": RANDOM}
+STRATEGIES: dict[str | None, int] = {
+    None: REMOVAL,
+    "removal": REMOVAL,
+    "pnn": NEAREST,
+    "prn": RANDOM,
+}
 
 MIN_EPSILON = 0.1
 BOUNDARY_SHARE = 0.2
@@ -86,9 +91,6 @@ BOUNDARY_SHARE = 0.2
 
 _TRAJECTORY_STEPS = 40.0
 """Steps of a trajectory, about; 12 to 300 have been seen."""
-
-_SUPPORT_SHARE = 0.3
-"""Approximate share of the drawn rows that become support vectors."""
 
 
 class LargeMarginClustering(ClusteringEstimator):
@@ -123,17 +125,20 @@ class LargeMarginClustering(ClusteringEstimator):
     n_removals_: int = fitted("How often a support vector went.")
     mass_: float = fitted("Sum of ``dual_coef_``.")
 
+    budget: int | None = preset(None)
+    strategy: Literal["removal", "pnn", "prn"] | None = preset(None)
+    n_neighbors: int = preset(0)
+
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_rows: int
     ) -> Cost:
         """Return about what both phases take, and the memory of the larger."""
-        steps = expected_steps(self.C, self.tol, self._patience(n_rows), self.max_iter)
-        n_support = self._expected_support(steps, n_rows)
-        row = expansion_flops(n_support, n_inputs)
+        machine = self._machine(n_rows)
+        row = expansion_flops(machine.expected_support(n_rows), n_inputs)
         n_starts = n_rows if self.starts == "all" else BOUNDARY_SHARE * n_rows
-        descent = steps * row * self._rows_per_step()
+        descent = machine.expected_steps * row * machine.rows_per_step
         clustering = (n_rows + n_starts * _TRAJECTORY_STEPS) * row
-        most = self._most_support(steps, n_rows)
+        most = machine.most_support(n_rows)
         support = (
             8 * (3 * n_inputs + 6) * (most + CHUNK_STEPS)
         )  # room for more, and what it replaces
@@ -145,106 +150,80 @@ class LargeMarginClustering(ClusteringEstimator):
         memory = support + rows + max(at_once, 8 * BLOCK_STEPS * most)
         return Cost(n_models * (descent + clustering), int(memory), row)
 
-    def _descent(self, n_rows: int) -> Descent:
-        """Return how to train on so many rows."""
-        raise NotImplementedError
+    def _machine(self, n_rows: int) -> Descent:
+        stop = self.stop or ("paper" if self.strategy == "removal" else "epoch")
+        return Descent(
+            C=float(self.C),
+            gamma=getattr(self, "gamma_", 1.0),  # no cost depends on it
+            tol=float(self.tol),
+            patience=1 if stop == "paper" else n_rows,
+            max_iter=int(self.max_iter),
+            seed=int(self.random_state),
+            budget=None if self.budget is None else int(self.budget),
+            strategy=STRATEGIES[self.strategy],
+            n_neighbors=int(self.n_neighbors),
+        )
 
-    def _settings(self, n_rows: int) -> dict[str, Any]:
-        """Return what every descent is given."""
-        return {
-            "C": float(self.C),
-            "gamma": self.gamma_,
-            "tol": float(self.tol),
-            "patience": self._patience(n_rows),
-            "max_iter": int(self.max_iter),
-            "seed": int(self.random_state),
-        }
+    def _grouping(self) -> OfBoundary:
+        return OfBoundary(self.epsilon, self.starts, int(self.n_segment), self.outliers)
 
-    def _patience(self, n_rows: int) -> int:
-        """Return how many small steps in a row end the training."""
-        return 1 if self._stop() == "paper" else n_rows
 
-    def _stop(self) -> Stop:
-        """Return the rule by which the training ends."""
-        return self.stop or "epoch"
+@dataclass(frozen=True)
+class OfBoundary:
+    """Clusters of the equilibria that boundary rows lead to; see `BSGDLMOC`.
 
-    def _expected_support(self, n_steps: float, n_rows: int) -> int:
-        """Return about how many support vectors there are after some steps."""
-        return int(min(n_rows, 1 + _SUPPORT_SHARE * n_steps))
+    Attributes
+    ----------
+    epsilon, starts, n_segment, outliers
+        As `BSGDLMOC` takes them.
+    """
 
-    def _most_support(self, n_steps: float, n_rows: int) -> int:
-        """Return how many support vectors there are if all rows that are drawn become some."""
-        return 1 + int(n_rows * -math.expm1(-n_steps / n_rows))
+    epsilon: float | None
+    starts: str
+    n_segment: int
+    outliers: bool
 
-    def _rows_per_step(self) -> float:
-        """Return the kernel rows that a step takes, about."""
-        return 0.5
-
-    def _fit_domain(self, X: Any) -> None:
-        with part(0, 0.5):
-            machine = self._descent(len(X)).train(X)
-        self.support_vectors_ = machine.support_vectors
-        self.dual_coef_ = machine.coefficients
-        self.n_iter_, self.n_removals_ = machine.n_steps, machine.n_removals
-        self.mass_ = float(machine.coefficients.sum())
-
-    def _fit_clusters(self, X: Any) -> None:
-        f = self._values(X)
-        self.epsilon_ = self._epsilon(f)
-        begun = np.abs(f) <= self.epsilon_ if self.starts == "boundary" else np.full(len(f), True)
+    def clusters(self, domain: Domain, X: Any) -> Clusters:
+        """Return the clusters of some rows; see `Grouping`."""
+        f = domain.values(X)
+        epsilon = self._epsilon(f)
+        begun = np.abs(f) <= epsilon if self.starts == "boundary" else np.full(len(f), True)
         if not begun.any():
             raise FitError(
-                f"no row has |f| <= epsilon = {self.epsilon_:g}, so that there is nowhere to start"
+                f"no row has |f| <= epsilon = {epsilon:g}, so that there is nowhere to start"
                 f" from: the nearest has {np.abs(f).min():.3g}; take a larger epsilon, or None for"
                 " one that fits the rows"
             )
-        domain, rows = self._domain(), np.flatnonzero(begun)
-        with part(0.5, 0.75):
+        rows = np.flatnonzero(begun)
+        with part(0, 0.5):
             equilibria = find_equilibria(domain, X, rows)
-        with part(0.75, 0.85):
-            clusters = connected(domain, equilibria.points, int(self.n_segment))
-        self.equilibria_ = equilibria.points
-        self.n_boundary_, self.n_unconverged_ = len(rows), equilibria.n_unconverged
-        self.inside_ = float(np.mean(f >= 0))
+        with part(0.5, 0.7):
+            clusters = connected(domain, equilibria.points, self.n_segment)
         highest = max(f.max(), domain.values(equilibria.points).max())
-        self.mode_seeking_only_ = bool(highest < 0)
         labels = np.empty(len(f), np.int64)
         labels[rows] = clusters[equilibria.which]
-        self._nearest = NearestRow(X, rows, labels[rows])
-        with part(0.85, 1):
-            labels[~begun] = self._nearest.labels_of(X, np.flatnonzero(~begun))
+        nearest = NearestRow(X, rows, labels[rows])
+        with part(0.7, 1):
+            labels[~begun] = nearest.labels_of(X, np.flatnonzero(~begun))
         if self.outliers:
-            labels[self._is_out(f)] = -1
-        self.labels_, self._numbers = numbers_left(labels, int(clusters.max()) + 1)
-        self.equilibrium_labels_ = self._numbers[clusters]
-        self.n_clusters_ = int(self._numbers.max()) + 1
-
-    def _is_out(self, f: Array) -> NDArray[np.bool_]:
-        """Tell which rows are far outside."""
-        return f < -self.epsilon_
+            labels[f < -epsilon] = -1
+        labels, numbers = numbers_left(labels, int(clusters.max()) + 1)
+        found = {
+            "equilibria_": equilibria.points,
+            "equilibrium_labels_": numbers[clusters],
+            "n_boundary_": len(rows),
+            "n_unconverged_": equilibria.n_unconverged,
+            "mode_seeking_only_": bool(highest < 0),
+            "inside_": float(np.mean(f >= 0)),
+            "epsilon_": epsilon,
+        }
+        return Clusters(labels, nearest, numbers, epsilon, found)
 
     def _epsilon(self, f: Array) -> float:
         """Return how large ``|f|`` is at most at boundary rows."""
         if self.epsilon is not None:
             return float(self.epsilon)
         return max(MIN_EPSILON, float(np.quantile(np.abs(f), BOUNDARY_SHARE)))
-
-    def _domain(self) -> Domain:
-        return Domain(self.support_vectors_, self.dual_coef_, self.gamma_)
-
-    def _values(self, X: Any) -> Array:
-        return self._domain().values(X)
-
-    def _objective(self, X: Any) -> float:
-        squared_norm = self.dual_coef_ @ (self._values(self.support_vectors_) + 1)
-        mean_loss = np.maximum(0, -self._values(X)).mean()
-        return float(squared_norm / 2 + self.C * mean_loss)
-
-    def _clusters_of(self, X: Any) -> NDArray[np.int64]:
-        labels = self._numbers[self._nearest.labels_of(X, np.arange(len(X)))]
-        if self.outliers:
-            labels[self._is_out(self._values(X))] = -1
-        return labels
 
 
 class BSGDLMOC(LargeMarginClustering):
@@ -318,27 +297,6 @@ class BSGDLMOC(LargeMarginClustering):
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
-    def _descent(self, n_rows: int) -> Descent:
-        return Descent(
-            **self._settings(n_rows),
-            budget=int(self.budget),
-            strategy=STRATEGIES[self.strategy],
-            n_neighbors=int(self.n_neighbors),
-        )
-
-    def _stop(self) -> Stop:
-        return self.stop or ("paper" if self.strategy == "removal" else "epoch")
-
-    def _expected_support(self, n_steps: float, n_rows: int) -> int:
-        return min(int(self.budget), super()._expected_support(n_steps, n_rows))
-
-    def _most_support(self, n_steps: float, n_rows: int) -> int:
-        return min(int(self.budget), super()._most_support(n_steps, n_rows))
-
-    def _rows_per_step(self) -> float:
-        projected = 0 if self.strategy == "removal" else self.n_neighbors
-        return 1 + _SUPPORT_SHARE * (1 + projected)
-
 
 @with_example(THREE_BALLS, "gamma=1, C=8")
 class SGDLMOC(LargeMarginClustering):
@@ -367,6 +325,3 @@ class SGDLMOC(LargeMarginClustering):
     outliers: Outliers = False
     max_memory: MaxMemory = None
     random_state: RandomState = 0
-
-    def _descent(self, n_rows: int) -> Descent:
-        return Descent(**self._settings(n_rows))

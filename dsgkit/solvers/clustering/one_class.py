@@ -7,6 +7,7 @@ decays, so that the coefficients of rows drawn equally often are equal, not but 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from dsgkit.numerics.rows import row_blocks
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
 from dsgkit.solvers.clustering.budget import RANDOM, REMOVAL, Support, add, apply, maintenance
+from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import kernel_values
 from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.system.progress import report
@@ -41,18 +43,49 @@ _EXPONENTIAL_TERMS = 16
 _TERMS_PER_THREAD = 2**18
 """Terms of squared distances that are worth waking a thread for."""
 
+_SUPPORT_SHARE = 0.3
+"""Approximate share of the drawn rows that become support vectors."""
+
 _STEP, _REMOVALS, _SMALL, _DONE = range(4)
 """Places of the counts: steps, vectors removed, small steps in a row, and whether it is over."""
 
 
 @dataclass(frozen=True)
 class OneClass:
-    """A trained machine: support vectors, shape (s, n_inputs), and coefficients, shape (s,)."""
+    """A trained machine: support vectors, shape (s, n_inputs), and coefficients, shape (s,).
+
+    ``C`` and ``gamma`` are those that it was trained with.
+    """
 
     support_vectors: Array
     coefficients: Array
     n_steps: int
     n_removals: int
+    C: float
+    gamma: float
+
+    @property
+    def domain(self) -> Domain:
+        """Where the function is at least 0."""
+        return Domain(self.support_vectors, self.coefficients, self.gamma)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """What it consists of, by the names that estimators have for it."""
+        return {
+            "support_vectors_": self.support_vectors,
+            "dual_coef_": self.coefficients,
+            "n_iter_": self.n_steps,
+            "n_removals_": self.n_removals,
+            "mass_": float(self.coefficients.sum()),
+        }
+
+    def objective(self, X: Any) -> float:
+        """Return the value of the objective on some rows."""
+        domain = self.domain
+        squared_norm = self.coefficients @ (domain.values(self.support_vectors) + 1)
+        mean_loss = np.maximum(0, -domain.values(X)).mean()
+        return float(squared_norm / 2 + self.C * mean_loss)
 
 
 @dataclass(frozen=True)
@@ -94,7 +127,7 @@ class Descent:
         # one more place is for the vector that goes
         k = 0 if self.strategy == REMOVAL else min(self.n_neighbors, most - 1)
         room = np.empty(most), np.empty(k + 1, np.int64), np.empty(k + 1)
-        expected = expected_steps(self.C, self.tol, self.patience, self.max_iter)
+        expected = self.expected_steps
         while not counts[_DONE]:
             first = int(counts[_STEP])
             length = min(CHUNK_STEPS, self.max_iter - first)
@@ -114,7 +147,38 @@ class Descent:
             support.coefficients[:size] / n_steps,
             n_steps,
             int(counts[_REMOVALS]),
+            self.C,
+            self.gamma,
         )
+
+    @property
+    def expected_steps(self) -> float:
+        """About how many steps a training takes.
+
+        A step is at most ``(C + ||w||)/t`` long, and ``||w||`` near 1.
+        """
+        if not self.tol:
+            return self.max_iter
+        return min(self.max_iter, (self.C + 1) / self.tol + self.patience)
+
+    def expected_support(self, n_rows: int) -> int:
+        """Return about how many support vectors a training on so many rows ends with."""
+        return self._kept(int(min(n_rows, 1 + _SUPPORT_SHARE * self.expected_steps)))
+
+    def most_support(self, n_rows: int) -> int:
+        """Return how many support vectors there are if all rows that are drawn become some."""
+        return self._kept(1 + int(n_rows * -math.expm1(-self.expected_steps / n_rows)))
+
+    def _kept(self, n_support: int) -> int:
+        return n_support if self.budget is None else min(self.budget, n_support)
+
+    @property
+    def rows_per_step(self) -> float:
+        """The kernel rows that a step takes, about."""
+        if self.budget is None:
+            return 0.5
+        projected = 0 if self.strategy == REMOVAL else self.n_neighbors
+        return 1 + _SUPPORT_SHARE * (1 + projected)
 
     def _compiled(self) -> tuple[float, float, int, int, float, int, int]:
         """Return the settings as compiled code takes them."""
@@ -126,14 +190,6 @@ class Descent:
         if self.strategy != RANDOM:
             return np.empty((length, 0), np.uint64)
         return words(self.seed, first * k, length * k, DRAWS + NEIGHBORS).reshape(length, k)
-
-
-def expected_steps(C: float, tol: float, patience: int, max_iter: int) -> float:
-    """Return about how many steps a training takes.
-
-    A step is at most ``(C + ||w||)/t`` long, and ``||w||`` near 1.
-    """
-    return min(max_iter, (C + 1) / tol + patience) if tol else max_iter
 
 
 def _descend_freely(

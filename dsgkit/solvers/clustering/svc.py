@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Doc
 
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
@@ -15,15 +14,15 @@ from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.solvers.clustering.base import ClusteringEstimator
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import by_first
-from dsgkit.solvers.clustering.hypersphere import CACHE_MIB, enclosing_sphere
+from dsgkit.solvers.clustering.groups import Clusters
+from dsgkit.solvers.clustering.hypersphere import CACHE_MIB, SphereMachine
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.segments import BOUNDARY_TOLERANCE, connected
 from dsgkit.solvers.common import MaxMemory
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
-from dsgkit.system.progress import part
-from dsgkit.text.errors import DataError, FitError
+from dsgkit.text.errors import FitError
 
 SphereC = Annotated[
     float,
@@ -41,6 +40,7 @@ class SphereClustering(ClusteringEstimator):
     """Base of the clusterings whose domain is a sphere in feature space."""
 
     version: ClassVar[int] = 1
+    _share_of_training: ClassVar[float] = 0.3
     _per_variance = 8.0  # C bounds the rows outside: a narrower kernel than that of a margin
 
     gamma: Annotated[
@@ -62,51 +62,6 @@ class SphereClustering(ClusteringEstimator):
     )
     squared_radius_: float = fitted("Squared radius of the sphere.")
     inside_: float = fitted("Share of the rows inside of it.")
-
-    def _fit_domain(self, X: Any) -> None:
-        rows = self._training_rows(X)
-        with part(0, 0.3):
-            sphere = enclosing_sphere(rows, self.gamma_, float(self.C))
-        if not sphere.level > 0:
-            raise FitError(
-                f"kernels of gamma = {self.gamma_:g} have no sphere: their sum is {sphere.level:g} "
-                "on its surface; take a smaller gamma, or scale the features"
-            )
-        self.support_vectors_ = rows[sphere.support]
-        self.dual_coef_ = sphere.beta / sphere.level
-        self.squared_radius_ = sphere.squared_radius
-
-    def _training_rows(self, X: Any) -> Array:
-        """Return the rows that the sphere is put around."""
-        return np.asarray(X[:], np.float64)
-
-    def _domain(self) -> Domain:
-        return Domain(self.support_vectors_, self.dual_coef_, self.gamma_)
-
-    def _values(self, X: Any) -> Array:
-        return self._domain().values(X)
-
-    def _objective(self, X: Any) -> float:
-        """Return ``R^2 + C sum_i max(0, ||phi(x_i) - a||^2 - R^2)`` of the sphere's rows."""
-        center = Domain(
-            self.support_vectors_, self.dual_coef_ / self.dual_coef_.sum(), self.gamma_, level=0.0
-        )
-        squared_norm = center.coefficients @ center.values(self.support_vectors_)
-        squares = 1 - 2 * center.values(self._training_rows(X)) + squared_norm
-        outside = np.maximum(0, squares - self.squared_radius_).sum()
-        return float(self.squared_radius_ + self.C * outside)
-
-    def _clusters_of(self, X: Any) -> NDArray[np.int64]:
-        return self._without_outside(X, self._nearest_labels(X))
-
-    def _nearest_labels(self, X: Any) -> NDArray[np.int64]:
-        return self._nearest.labels_of(X, np.arange(len(X)))
-
-    def _without_outside(self, X: Any, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return labels with -1 for rows outside, if that is asked for."""
-        if self.outliers:
-            labels[self._values(X) < -BOUNDARY_TOLERANCE] = -1
-        return labels
 
 
 @with_example(THREE_BALLS, "gamma=1, C=0.1")
@@ -147,33 +102,45 @@ class BenHurSVC(SphereClustering):
         memory += expansion_memory(n_rows, n_inputs) + 8 * n_rows**2
         return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
 
-    def _training_rows(self, X: Any) -> Array:
-        if len(X) > self.max_rows:
-            raise DataError(
-                f"{len(X):,} rows are more than max_rows = {self.max_rows:,}: segments between all "
-                "pairs of them would take long; take fewer rows, or a larger max_rows"
-            )
-        return super()._training_rows(X)
+    def _machine(self, n_rows: int) -> SphereMachine:
+        return SphereMachine(float(self.C), self.gamma_, most_rows=self.max_rows)
 
-    def _fit_clusters(self, X: Any) -> None:
+    def _grouping(self) -> OfAllPairs:
+        return OfAllPairs(int(self.n_segment), self.outliers)
+
+
+@dataclass(frozen=True)
+class OfAllPairs:
+    """Clusters of the rows inside between which the whole segment is inside.
+
+    Attributes
+    ----------
+    n_segment, outliers
+        As `BenHurSVC` takes them.
+    """
+
+    n_segment: int
+    outliers: bool
+
+    def clusters(self, domain: Domain, X: Any) -> Clusters:
+        """Return the clusters of some rows; see `Grouping`."""
         rows = np.asarray(X[:], np.float64)
-        domain = self._domain()
-        with part(0.3, 1):
-            joined = connected(domain, rows, int(self.n_segment), by_ends=True)
+        joined = connected(domain, rows, self.n_segment, by_ends=True)
         inside = domain.values(rows) >= -BOUNDARY_TOLERANCE
         if not inside.any():
             raise FitError(
                 "no row is inside of the sphere: it is that of other rows, or gamma is too large"
             )
-        self.inside_ = float(inside.mean())
         clusters = by_first(joined[inside])
-        self.n_clusters_ = int(clusters.max()) + 1
-        self._nearest = NearestRow(rows, np.flatnonzero(inside), clusters)
-        self.labels_ = np.full(len(rows), -1)
-        self.labels_[inside] = clusters
+        nearest = NearestRow(rows, np.flatnonzero(inside), clusters)
+        labels = np.full(len(rows), -1)
+        labels[inside] = clusters
         if not (self.outliers or inside.all()):
             outside = np.flatnonzero(~inside)
-            self.labels_[outside] = self._nearest.labels_of(rows, outside)
+            labels[outside] = nearest.labels_of(rows, outside)
+        numbers = np.arange(int(clusters.max()) + 1)
+        found = {"inside_": float(inside.mean())}
+        return Clusters(labels, nearest, numbers, BOUNDARY_TOLERANCE, found)
 
 
 def _expected_support(n_rows: int) -> int:
