@@ -80,9 +80,6 @@ class _Supervised(_Wrapper, Estimator):
             [self._values(np.asarray(X[start : start + _BLOCK_ROWS])) for start in blocks]
         )
 
-    def _values(self, X: NDArray[Any]) -> Array:
-        raise NotImplementedError
-
     def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
         """Return the cost of a kernel of all rows: what a fit takes is not known."""
         n_rows = self._n_rows(counts)

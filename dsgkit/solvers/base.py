@@ -80,8 +80,8 @@ class Estimator(BaseEstimator):
     """Base of all estimators.
 
     Subclasses declare their parameters (`dsgkit.solvers.declared`) and implement ``fit``, each
-    family with its own named arrays, and ``decision_function``. Those that can train several
-    settings at once also override `fit_points`.
+    family with its own named arrays, and `_values` or all of ``decision_function``. Those that can
+    train several settings at once also override `fit_points`.
 
     Attributes
     ----------
@@ -105,8 +105,11 @@ class Estimator(BaseEstimator):
 
     tasks: ClassVar[tuple[str, ...]] = ()
     pace: ClassVar[Pace] = Pace()
-    _to_write: ClassVar[ToWrite] = (("fit",), ("decision_function",))
+    _to_write: ClassVar[ToWrite] = (("fit",), ("decision_function", "_values"))
     """Methods that a subclass writes: of each tuple one."""
+
+    _solution: ClassVar[str] = "coef_"
+    """The attribute that only a fitted model has."""
 
     max_memory: float | None = preset(None)
     _warns = True
@@ -121,7 +124,22 @@ class Estimator(BaseEstimator):
         raise NotImplementedError
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of the fitted function at the rows of ``X``."""
+        """Return the values of the fitted function at the rows of ``X``, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, self._solution)
+        X = as_rows(self, X, reset=False)
+        values = self._values(X)
+        if not np.isfinite(values).all():
+            check_finite(X)
+        return values
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        """Return the values of the fitted function at rows that have been checked."""
         raise NotImplementedError
 
     def uses(self, name: str) -> bool:
@@ -253,8 +271,6 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
     _to_write: ClassVar[ToWrite] = (("fit", "_fit"), ("decision_function", "_values"))
 
     unlabeled_label: int | float | str = preset(-1)
-    _solution: ClassVar[str] = "coef_"
-    """The attribute that only a fitted model has."""
 
     classes_: NDArray[Any] = fitted("The labels, the larger and positive one last.", "(2,)")
     n_features_in_: int = fitted("Columns of the training rows.")
@@ -294,21 +310,6 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
             self._fit(X, positive, X_unlabeled)
         check_solution(self)
         return self
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of the fitted function at the rows of ``X``, shape (n,).
-
-        Raises
-        ------
-        DataError
-            If the rows cannot be used.
-        """
-        check_is_fitted(self, self._solution)
-        X = as_rows(self, X, reset=False)
-        values = self._values(X)
-        if not np.isfinite(values).all():
-            check_finite(X)
-        return values
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, **others: Any
@@ -351,10 +352,6 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
 
     def _fit(self, X: Any, labels: NDArray[Any], X_unlabeled: Any) -> None:
         """Compute the fitted attributes from checked rows, and labels as `_coded` returns them."""
-        raise NotImplementedError
-
-    def _values(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of the fitted function at rows that have been checked."""
         raise NotImplementedError
 
     def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:

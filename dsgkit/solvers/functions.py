@@ -8,14 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dsgkit.numerics.arrays import Array
-from dsgkit.solvers.base import Estimator
-from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.trainers.training import Function, Functions
 
 
 class FunctionKeeper:
-    """What estimators that keep a trained function have in common."""
+    """What estimators that keep a trained function have in common; they name this class first."""
 
     _solution: ClassVar[str] = "_function"
 
@@ -29,15 +27,6 @@ class FunctionKeeper:
 
     def _values(self, X: Any) -> Array:
         return self._function.values(X)
-
-
-class FunctionEstimator(FunctionKeeper, Estimator):
-    """Base of the estimators that keep a trained function without a risk of it.
-
-    A subclass names this base before the one of its family.
-    """
-
-    _function: Function = fitted()
 
 
 class PointFunctions:

@@ -24,8 +24,6 @@ class LabeledEstimator(ClassifierMixin, Estimator):
     """
 
     _to_write: ClassVar[ToWrite] = (("fit", "_fit"), ("decision_function", "_values"))
-    _solution: ClassVar[str] = "coef_"
-    """The attribute that only a fitted model has."""
 
     classes_: NDArray[Any] = fitted("The labels, the larger and positive one last.", "(2,)")
     n_features_in_: int = fitted("Columns of the training rows.")
@@ -81,10 +79,6 @@ class LabeledEstimator(ClassifierMixin, Estimator):
 
     def _fit(self, X: Any, t: Array) -> None:
         """Compute the fitted attributes from checked rows and labels -1 and 1."""
-        raise NotImplementedError
-
-    def _values(self, X: Any) -> Array:
-        """Return the values of the fitted function at rows that have been checked."""
         raise NotImplementedError
 
     def _inputs(self, X: Any, y: Any) -> tuple[Any, Array]:

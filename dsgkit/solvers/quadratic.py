@@ -9,13 +9,11 @@ from sklearn.base import clone
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
-from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
 from dsgkit.solvers.common import Lam, Sigma
-from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values, training_of
 from dsgkit.solvers.sigma import WithSigma
-from dsgkit.trainers.training import Codes, Fold, Function, Sizes
+from dsgkit.trainers.training import Codes, Fold, Sizes
 
 
 class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
@@ -28,9 +26,6 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
 
     lam: Lam = 0.125
     sigma: Sigma = "scale"
-
-    _function: Function = fitted()
-    _minimised: Risk = fitted()
 
     def _given(self, X: Any, codes: Codes, X_unlabeled: Any) -> Given:
         return Given(X, codes, X_unlabeled, len(self.classes_))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,8 @@ from dsgkit.numerics.costs import MEASURING_FLOPS
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.progress import part
-from dsgkit.tasks.base import At, Axis, Clock, Judgement, Point, ProtocolSpec, Scores, Task, Work
+from dsgkit.tasks.base import At, Axis, Clock, Judgement, ProtocolSpec, Task, Work
+from dsgkit.tasks.base import Trial as SearchedTrial
 from dsgkit.tasks.given import HIDDEN, depends_on, named_by_fit
 from dsgkit.tasks.scaling import scale_words
 from dsgkit.tasks.splits import (
@@ -221,10 +222,6 @@ class SemiSupervisedTrial:
         """Return what predictions are worth, by the rows' labels."""
         raise NotImplementedError
 
-    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Return the score of every point on every fold."""
-        raise NotImplementedError
-
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of training every point on every fold; scoring is negligible."""
         n_models = n_points * self._spec.folds
@@ -252,20 +249,16 @@ def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np
 
 
 class SemiSupervisedTask(Task):
-    """Base of the tasks on labelled and unlabelled rows.
+    """Base of the tasks on labelled and unlabelled rows; ``Trial`` makes a trial of it."""
 
-    Attributes
-    ----------
-    Trial : type of SemiSupervisedTrial
-    """
-
-    Trial: ClassVar[type[SemiSupervisedTrial]]
+    Trial: ClassVar[type[Any]]
     axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
     words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
     calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
     gives = GIVEN
     extra = EXTRA
 
-    def trial(self, dataset: Any, spec: Any, seed: int) -> SemiSupervisedTrial:
+    def trial(self, dataset: Any, spec: Any, seed: int) -> SearchedTrial:
         """Return a trial of a dataset."""
-        return self.Trial(dataset, spec, seed)
+        trial: SearchedTrial = self.Trial(dataset, spec, seed)
+        return trial

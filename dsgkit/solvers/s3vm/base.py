@@ -17,7 +17,6 @@ from dsgkit.objectives.margin import MarginRisk, RoundedMarginRisk
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
 from dsgkit.solvers.base import Folds, Points, SemiSupervisedClassifier
 from dsgkit.solvers.common import HingeWeight, Sigma
-from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import PointFunctions
 from dsgkit.solvers.minimise import Given, Pools, RiskMinimiser, alike, training_of
@@ -26,7 +25,6 @@ from dsgkit.text.errors import DataError
 from dsgkit.trainers.training import (
     Decreasing,
     Fixed,
-    Function,
     MarginTrainer,
     Sizes,
     Step,
@@ -47,9 +45,6 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedClassifier):
     """
 
     version: ClassVar[int] = 1
-
-    _function: Function = fitted()
-    _minimised: Risk = fitted()
 
     C: HingeWeight = 100.0
     sigma: Sigma = "scale"

@@ -14,7 +14,7 @@ from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, Tolerance, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.functions import FunctionEstimator
+from dsgkit.solvers.functions import FunctionKeeper
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.solvers.sigma import WithSigma
@@ -29,7 +29,7 @@ _USUAL_ROUNDS = 5
 """Rounds on all rows that costs count with: most rows get their label in the first few."""
 
 
-class SelfTraining(FunctionEstimator, WithSigma, SemiSupervisedClassifier):
+class SelfTraining(FunctionKeeper, WithSigma, SemiSupervisedClassifier):
     """Support vector machine that is trained again with its own surest predictions as labels.
 
     An SVM of the labelled rows, with probabilities by Platt's sigmoid on held-out parts, labels the

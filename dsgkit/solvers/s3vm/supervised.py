@@ -14,7 +14,7 @@ from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, RandomState, Sigma, Tolerance
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import ALL_LABELED, with_example
-from dsgkit.solvers.functions import FunctionEstimator
+from dsgkit.solvers.functions import FunctionKeeper
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 from dsgkit.solvers.labeled import LabeledEstimator
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Smoother, Unsaid
@@ -23,7 +23,7 @@ from dsgkit.trainers.libsvm import LibSVM, svm_cost
 
 
 @with_example(ALL_LABELED, "C=1000")
-class SupervisedSVM(FunctionEstimator, WithSigma, LabeledEstimator):
+class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
     """Support vector machine of the labelled rows: what unlabelled rows have to be better than.
 
     Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of

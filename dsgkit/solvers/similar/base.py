@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import training_rows
@@ -36,9 +35,6 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
 
     tasks = ("similar_unlabeled",)
     _to_write: ClassVar[ToWrite] = (("_fit",), ("_values",))
-
-    _solution: ClassVar[str] = "coef_"
-    """The attribute that only a fitted model has."""
 
     prior: Prior = preset("estimate")
 
@@ -93,21 +89,6 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         self._set_priors([self], pairs, X_unlabeled)
         return points_of(pairs), X_unlabeled
 
-    def decision_function(self, X: Any) -> Array:
-        """Return the values of the fitted function at the rows of ``X``, shape (n,).
-
-        Raises
-        ------
-        DataError
-            If the rows cannot be used.
-        """
-        check_is_fitted(self, self._solution)
-        X = as_rows(self, X, reset=False)
-        values = self._values(X)
-        if not np.isfinite(values).all():
-            check_finite(X)
-        return values
-
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row; a value of at least 0 is taken for positive."""
         positive = self.decision_function(X) >= 0
@@ -153,10 +134,6 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         """Compute the fitted attributes from the points of all pairs and unlabelled rows."""
-        raise NotImplementedError
-
-    def _values(self, X: Any) -> Array:
-        """Return the values of the fitted function at rows that have been checked."""
         raise NotImplementedError
 
     def _fold_values(

@@ -10,12 +10,10 @@ from sklearn.base import clone
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
-from dsgkit.objectives.risks import Risk
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.base import Points
 from dsgkit.solvers.block_functions import settings_of
 from dsgkit.solvers.common import Lam, Sigma
-from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.functions import PointFunctions
 from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values, training_of
 from dsgkit.solvers.sigma import WithSigma
@@ -35,9 +33,6 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
 
     lam: Lam = 0.1
     sigma: Sigma = "scale"
-
-    _function: Function = fitted()
-    _minimised: Risk = fitted()
 
     def _risk(self) -> SimilarUnlabeled:
         return SimilarUnlabeled(self.prior_)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
-from dsgkit.objectives.risks import Risk, SquaredLoss
+from dsgkit.objectives.risks import SquaredLoss
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Sigma
 from dsgkit.solvers.declared import fitted
@@ -20,7 +20,7 @@ from dsgkit.solvers.labeled import LabeledEstimator
 from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.trainers.least_squares import LeastSquares
-from dsgkit.trainers.training import Fold, Function, Sizes
+from dsgkit.trainers.training import Fold, Sizes
 
 
 @with_example(ALL_LABELED)
@@ -43,8 +43,6 @@ class SupervisedSL(RiskMinimiser, WithSigma, LabeledEstimator):
     kernel: LinearOrKernel = "gaussian"
     max_memory: MaxMemory = None
 
-    _function: Function = fitted()
-    _minimised: Risk = fitted()
     coef_: Array = fitted(
         "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
         "(n_inputs + 1,) or (n,)",
