@@ -112,6 +112,9 @@ class Estimator(BaseEstimator):
     """The attribute that only a fitted model has."""
 
     max_memory: float | None = preset(None)
+    _fits: ClassVar[str] = "fit"
+    """The method that fits as much as values need."""
+
     _warns = True
     """Whether a fit warns of the rows: not for every point of a search."""
 
@@ -215,7 +218,8 @@ class Estimator(BaseEstimator):
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
         """Return the model of a setting; None if it has no solution."""
         try:
-            return self._quiet(point).fit(**training)
+            fitted: Self = getattr(self._quiet(point), self._fits)(**training)
+            return fitted
         except MemoryLimitError:
             raise
         except FitError:
@@ -261,7 +265,25 @@ class Estimator(BaseEstimator):
 compose(Estimator)  # its subclasses are composed as they are made
 
 
-class SemiSupervisedEstimator(ClassifierMixin, Estimator):
+class BinaryClassifier(ClassifierMixin):
+    """What classifiers of two classes have in common: the class is the sign of the value."""
+
+    classes_: NDArray[Any]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row; a value of at least 0 is taken for positive."""
+        model: Any = self
+        positive = model.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+
+class SemiSupervisedEstimator(BinaryClassifier, Estimator):
     """Base of the estimators that learn from labelled and unlabelled rows of two classes.
 
     A subclass of the package implements `_fit` and `_values`; a user-defined one may override
@@ -391,12 +413,6 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         classes = two_classes(labels, hint)
         return classes, labels == classes[1]
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
-
 
 class PairwiseAUCEstimator(SemiSupervisedEstimator):
     """Base of the estimators that learn a ranking."""
@@ -443,8 +459,3 @@ class SemiSupervisedClassifier(SemiSupervisedEstimator):
     """Base of the estimators that learn a classifier: the class is the sign of the value."""
 
     tasks = ("semi_supervised_svm",)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row; a value of at least 0 is taken for positive."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]

@@ -6,18 +6,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.solvers.base import Estimator, ToWrite, check_solution
+from dsgkit.solvers.base import BinaryClassifier, Estimator, ToWrite, check_solution
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 
 Array = NDArray[np.float64]
 
 
-class LabeledEstimator(ClassifierMixin, Estimator):
+class LabeledEstimator(BinaryClassifier, Estimator):
     """Base of the classifiers of labelled rows of two classes.
 
     A subclass implements `_fit`, to which labels are -1 and 1, and `_values`.
@@ -72,11 +70,6 @@ class LabeledEstimator(ClassifierMixin, Estimator):
         check_finite(X)
         return self._values(X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row; a value of at least 0 is taken for positive."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]
-
     def _fit(self, X: Any, t: Array) -> None:
         """Compute the fitted attributes from checked rows and labels -1 and 1."""
         raise NotImplementedError
@@ -88,9 +81,3 @@ class LabeledEstimator(ClassifierMixin, Estimator):
         self.classes_ = two_classes(labels)
         check_finite(X)
         return X, np.where(labels == self.classes_[1], 1.0, -1.0)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags

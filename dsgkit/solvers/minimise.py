@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +13,10 @@ from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import FunctionKeeper
-from dsgkit.trainers.training import Codes, Fold, Function, Training
+from dsgkit.trainers.training import Fold, Function, Given, Training
 
 Pools = Sequence[NDArray[np.int64]]
 AnyTrainer = TypeVar("AnyTrainer")
-
-
-class Given(NamedTuple):
-    """Checked rows as trainers take them.
-
-    Attributes
-    ----------
-    X : rows of shape (n_labeled, n_inputs)
-    codes : ndarray of int, shape (n_labeled,)
-        The source of each.
-    X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-    n_sources : int
-        Sources of labelled rows.
-    """
-
-    X: Any
-    codes: Codes
-    X_unlabeled: Any
-    n_sources: int
 
 
 class RiskMinimiser(FunctionKeeper):

@@ -11,9 +11,9 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
 from dsgkit.solvers.common import Lam, Sigma
-from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values, training_of
+from dsgkit.solvers.minimise import RiskMinimiser, held_out_values, training_of
 from dsgkit.solvers.sigma import WithSigma
-from dsgkit.trainers.training import Codes, Fold, Sizes
+from dsgkit.trainers.training import Codes, Fold, Given, Sizes
 
 
 class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
@@ -51,16 +51,14 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         given = first._given(X, first._codes(labels), X_unlabeled)
         return held_out_values(models, given, [Fold(rows) for rows in folds])[0]
 
-    def _out_of_fold(
-        self: Any, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
-    ) -> Array:
+    def _out_of_fold(self: Any, given: Given, folds: Folds, reference: Any) -> Array:
         """Return held-out values less each fold's mean on unlabelled rows, for thresholds."""
         held_out = [Fold(rows) for rows in folds]
-        training = training_of([self], self._given(X, codes, X_unlabeled), held_out)
-        values = self._trainer().centred_values(training, held_out, reference)
+        training = training_of([self], given, held_out)
+        values: Array | None = self._trainer().centred_values(training, held_out, reference)
         if values is None:
             family: Any = super()
-            values = family._out_of_fold(X, codes, X_unlabeled, folds, reference)
+            values = family._out_of_fold(given, folds, reference)
         return values
 
     def settled(self: Any, **counts: int) -> Any:

@@ -17,8 +17,7 @@ from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.numerics.rows import training_rows
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.kernel_machines import KernelMachine
-from dsgkit.trainers.ordinal import Rows
-from dsgkit.trainers.training import Array, Codes
+from dsgkit.trainers.training import Array, Codes, Given
 
 USUAL_FOLDS = 5
 """Decompositions that a grid at one sigma is taken to need."""
@@ -104,11 +103,11 @@ class OnKernelFeatures:
     sigma: float
     loss: OrdinalLoss
 
-    def fit(self, rows: Rows, weight: float) -> KernelMachine:
+    def fit(self, given: Given, weight: float) -> KernelMachine:
         """Minimise the loss of all rows; see `OrdinalTrainer`."""
-        centers = np.asarray(rows.X[:], np.float64)
+        centers = np.asarray(given.X[:], np.float64)
         features = KernelFeatures(kernel_named(self.kernel).gram(centers, centers, self.sigma))
-        (best,) = self.loss.solve(features, rows.codes, rows.n_classes, [weight])
+        (best,) = self.loss.solve(features, given.codes, given.n_sources, [weight])
         coef = features.coefficients(best.weights)
         found = {"own_thresholds_": best.thresholds}
         return KernelMachine(
@@ -116,24 +115,24 @@ class OnKernelFeatures:
         )
 
     def fold_values(
-        self, rows: Rows, folds: Sequence[NDArray[np.integer]], weights: Sequence[float]
+        self, given: Given, folds: Sequence[NDArray[np.integer]], weights: Sequence[float]
     ) -> Array:
         """Return out-of-fold values, from one kernel matrix; see `OrdinalTrainer`."""
-        X = np.asarray(rows.X[:], np.float64)
+        X = np.asarray(given.X[:], np.float64)
         gram = kernel_named(self.kernel).gram(X, X, self.sigma)
         values = np.full((len(weights), len(X)), np.nan)
         for held_out in folds:
-            values[:, held_out] = self._held_out(gram, rows, held_out, weights)
+            values[:, held_out] = self._held_out(gram, given, held_out, weights)
         return values
 
     def _held_out(
-        self, gram: Array, rows: Rows, held_out: NDArray[np.integer], weights: Sequence[float]
+        self, gram: Array, given: Given, held_out: NDArray[np.integer], weights: Sequence[float]
     ) -> list[Array]:
         """Return the values at held-out rows of a model for each weight, trained on the others."""
-        train = training_rows(held_out, len(rows.codes))
+        train = training_rows(held_out, len(given.codes))
         features = KernelFeatures(gram[np.ix_(train, train)])
         cross = gram[np.ix_(held_out, train)]
-        found = self.loss.solve(features, rows.codes[train], rows.n_classes, weights)
+        found = self.loss.solve(features, given.codes[train], given.n_sources, weights)
         return [cross @ features.coefficients(best.weights) + best.intercept for best in found]
 
     def cost(self, n_inputs: int, n_labeled: int, n_cuts: int, n_models: int) -> Cost:

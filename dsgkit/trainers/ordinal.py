@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.numerics.costs import Cost
-from dsgkit.trainers.training import Array, Codes, Function
-
-
-class Rows(NamedTuple):
-    """Labelled rows of ordered classes.
-
-    Attributes
-    ----------
-    X : rows of shape (n, n_inputs)
-    codes : ndarray of int, shape (n,)
-        Their classes, counted from 0; some may not occur.
-    n_classes : int
-    """
-
-    X: Any
-    codes: Codes
-    n_classes: int
+from dsgkit.trainers.training import Array, Function, Given
 
 
 class OrdinalTrainer(Protocol):
@@ -34,7 +18,7 @@ class OrdinalTrainer(Protocol):
     Trainers that are equal can train their models together.
     """
 
-    def fit(self, rows: Rows, weight: float) -> Function:
+    def fit(self, given: Given, weight: float) -> Function:
         """Train one model.
 
         Raises
@@ -45,7 +29,7 @@ class OrdinalTrainer(Protocol):
         ...
 
     def fold_values(
-        self, rows: Rows, folds: Sequence[NDArray[np.integer]], weights: Sequence[float]
+        self, given: Given, folds: Sequence[NDArray[np.integer]], weights: Sequence[float]
     ) -> Array:
         """Return out-of-fold values of a model for each weight, shape (n_weights, n).
 

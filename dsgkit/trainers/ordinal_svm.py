@@ -22,9 +22,8 @@ from dsgkit.numerics.rows import training_rows
 from dsgkit.system.progress import report
 from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import Expansion
-from dsgkit.trainers.ordinal import Rows
 from dsgkit.trainers.svor_smo import OrdinalProgram, program_memory
-from dsgkit.trainers.training import Array
+from dsgkit.trainers.training import Array, Given
 
 _STEP_FLOPS = 500.0
 """Operations of a step for each row and each cut that has it on a side, including its share of the
@@ -62,31 +61,31 @@ class OrdinalSVM:
     max_iter: int
     memory_limit: int = field(compare=False)
 
-    def fit(self, rows: Rows, weight: float) -> Expansion:
+    def fit(self, given: Given, weight: float) -> Expansion:
         """Train one machine; see `OrdinalTrainer`."""
-        return self._solved(rows, *self._problem(rows), weight)
+        return self._solved(given, *self._problem(given), weight)
 
     def fold_values(
-        self, rows: Rows, folds: Sequence[NDArray[np.integer]], weights: Sequence[float]
+        self, given: Given, folds: Sequence[NDArray[np.integer]], weights: Sequence[float]
     ) -> Array:
         """Return out-of-fold values of a machine for each weight; see `OrdinalTrainer`."""
-        values = np.full((len(weights), len(rows.codes)), np.nan)
+        values = np.full((len(weights), len(given.codes)), np.nan)
         for number, held_out in enumerate(folds):
             report(number / len(folds))
-            train = training_rows(held_out, len(rows.codes))
-            part = rows._replace(X=rows.X[train], codes=rows.codes[train])
+            train = training_rows(held_out, len(given.codes))
+            part = given._replace(X=given.X[train], codes=given.codes[train])
             columns, program = self._problem(part)
             for g in np.argsort(weights, kind="stable"):
                 with suppress(FitError):
                     machine = self._solved(part, columns, program, weights[g])
-                    values[g, held_out] = machine.values(rows.X[held_out])
+                    values[g, held_out] = machine.values(given.X[held_out])
         return values
 
-    def _problem(self, rows: Rows) -> tuple[KernelColumns, OrdinalProgram]:
+    def _problem(self, given: Given) -> tuple[KernelColumns, OrdinalProgram]:
         """Return the kernel of the rows, sorted by class, and the dual problem."""
-        order = np.argsort(rows.codes, kind="stable")
-        present, consecutive = np.unique(rows.codes[order], return_inverse=True)
-        points = np.array(rows.X[:].T[:, order], np.float64, order="C")
+        order = np.argsort(given.codes, kind="stable")
+        present, consecutive = np.unique(given.codes[order], return_inverse=True)
+        points = np.array(given.X[:].T[:, order], np.float64, order="C")
         n_inputs, n = points.shape
         room = self.memory_limit - program_memory(n, len(present) - 1) - points.nbytes
         capacity = columns_within(n, n_inputs, room)
@@ -95,15 +94,15 @@ class OrdinalSVM:
         return columns, program
 
     def _solved(
-        self, rows: Rows, columns: KernelColumns, program: OrdinalProgram, weight: float
+        self, given: Given, columns: KernelColumns, program: OrdinalProgram, weight: float
     ) -> Expansion:
         """Return the machine of a weight, from where the problem was left."""
         program.solve(weight, self.tol, self.max_iter)
         beta = program.beta
         used = beta != 0
         # a cut between the same present classes as another one has its threshold
-        present = np.unique(rows.codes)
-        n_below = np.searchsorted(present, np.arange(rows.n_classes - 1), side="right")
+        present = np.unique(given.codes)
+        n_below = np.searchsorted(present, np.arange(given.n_sources - 1), side="right")
         thresholds = np.concatenate([[-np.inf], program.thresholds(), [np.inf]])[n_below]
         found = {"n_iter_": program.n_steps, "own_thresholds_": thresholds}
         centers = columns.points.T[used]

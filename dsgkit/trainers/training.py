@@ -58,6 +58,25 @@ class Sizes(NamedTuple):
     unlabeled_held_out: bool = False
 
 
+class Given(NamedTuple):
+    """Checked rows as trainers take them.
+
+    Attributes
+    ----------
+    X : rows of shape (n_labeled, n_inputs)
+    codes : ndarray of int, shape (n_labeled,)
+        The source of each.
+    X_unlabeled : rows of shape (n_unlabeled, n_inputs)
+    n_sources : int
+        Sources of labelled rows.
+    """
+
+    X: Any
+    codes: Codes
+    X_unlabeled: Any
+    n_sources: int
+
+
 class Function(Protocol):
     """A trained function.
 

@@ -18,14 +18,14 @@ from dsgkit.kernels import kernel_named
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.common import Lam, Sigma
-from dsgkit.solvers.minimise import Given, held_out_values
+from dsgkit.solvers.minimise import held_out_values
 from dsgkit.solvers.parameters import PER_MODEL, SHARE
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.blocks import RandomFeatures, Streaming, Sweeps
 from dsgkit.trainers.explicit_features import OnLandmarks, OnRandomFeatures
 from dsgkit.trainers.fixed_features import FixedFeatures
 from dsgkit.trainers.kernel_matrix import KernelMatrix
-from dsgkit.trainers.training import Decreasing, Fold
+from dsgkit.trainers.training import Decreasing, Fold, Given
 from dsgkit.trainers.unlabeled import UnlabeledFeatures, UnlabeledKernel
 from tests.solvers.brute_force import folds_of
 

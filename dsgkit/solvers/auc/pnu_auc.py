@@ -16,11 +16,11 @@ from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, RandomState, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import RANKING, with_example
-from dsgkit.solvers.minimise import Given, Pools
+from dsgkit.solvers.minimise import Pools
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, Range
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.explicit_features import OnCenters
-from dsgkit.trainers.training import Function, Training
+from dsgkit.trainers.training import Function, Given, Training
 
 
 @with_example(RANKING)

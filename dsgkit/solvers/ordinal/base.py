@@ -13,11 +13,12 @@ from sklearn.utils import Tags
 from dsgkit.numerics.rows import spaced, training_rows
 from dsgkit.objectives.ordinal_risk import above_cuts
 from dsgkit.random.folds import stratified_folds
-from dsgkit.solvers.base import Folds, PointModels, Points, SemiSupervisedEstimator, ToWrite
+from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator, ToWrite
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.text.errors import DataError, FitError, MemoryLimitError
+from dsgkit.trainers.training import Given
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer]
@@ -50,6 +51,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
     per_cut: ClassVar[bool] = False
     """Whether there is a function for every cut."""
+
+    _fits: ClassVar[str] = "fit_function"
 
     _labeled_only: ClassVar[bool] = False
     """Whether the function depends on labelled rows alone."""
@@ -112,9 +115,9 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         if self.thresholds == "own":
             self.thresholds_ = self.own_thresholds_
             return self
-        given = clone(self)
-        X, codes, X_unlabeled = given._inputs(X, y, X_unlabeled)
-        if not np.array_equal(given.classes_, self.classes_):
+        checked = clone(self)
+        X, codes, X_unlabeled = checked._inputs(X, y, X_unlabeled)
+        if not np.array_equal(checked.classes_, self.classes_):
             raise DataError("thresholds are placed by the labels that the function was fitted to")
         n_classes = len(self.classes_)
         above = above_cuts(codes, n_classes)
@@ -130,7 +133,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         else:
             reference = spaced(X_unlabeled, REFERENCE_ROWS)
             origin = self._values(reference).mean(axis=0)
-            values = origin + self._out_of_fold(X, codes, X_unlabeled, folds, reference)
+            given = Given(X, codes, X_unlabeled, n_classes)
+            values = origin + self._out_of_fold(given, folds, reference)
         self.thresholds_ = self._placed(rules.SUPERVISED[self.thresholds], values, above)
         return self
 
@@ -140,27 +144,25 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             return rule(values, cuts)
         return np.concatenate([rule(f, cuts[..., [j]]) for j, f in enumerate(values.T)])
 
-    def _out_of_fold(
-        self, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
-    ) -> Array:
+    def _out_of_fold(self, given: Given, folds: Folds, reference: Any) -> Array:
         """Return held-out values less their mean on the rows of reference, as `_values` has them.
 
         Parameters
         ----------
-        X, codes, X_unlabeled
-            As `_fit` takes them.
+        given : Given
         folds : sequence of int arrays
-            Together all rows of ``X``.
+            Together all labelled rows.
         reference : rows
         """
         columns = (len(self.classes_) - 1,) if self.per_cut else ()
-        values = np.empty((len(codes), *columns))
+        values = np.empty((len(given.codes), *columns))
         settled = {"sigma": self.sigma_} if hasattr(self, "sigma_") else {}
         for held_out in folds:
-            model = self._fitted_to(settled, X, codes, X_unlabeled, held_out, self.classes_)
+            model = self._fitted_to(settled, given, held_out)
             if model is None:
                 raise FitError("no solution without a fold of the labelled rows")
-            values[held_out] = model._values(X[held_out]) - model._values(reference).mean(axis=0)
+            at_held_out, at_reference = model._values(given.X[held_out]), model._values(reference)
+            values[held_out] = at_held_out - at_reference.mean(axis=0)
         return values
 
     def classify(self, values: Array) -> NDArray[Any]:
@@ -222,12 +224,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             As in `Estimator.fit_points`; out-of-fold values, of each cut if ``per_cut``.
         """
         if folds is None:
-            return PointModels(
-                [
-                    self._fitted(point, {"X": X, "y": y, "X_unlabeled": X_unlabeled})
-                    for point in points
-                ]
-            )
+            return super().fit_points(points, X=X, y=y, X_unlabeled=X_unlabeled)
         points = self._with_sigma(points, X, X_unlabeled)
         first = clone(self)
         X, codes, X_unlabeled = first._inputs(X, y, X_unlabeled)
@@ -236,52 +233,29 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         if any(len(np.unique(codes[training_rows(fold, len(codes))])) < 2 for fold in folds):
             raise DataError("labels must hold at least two classes outside of every fold")
         self._of_points(points)  # which checks their parameters
-        return self._fold_values(points, folds, X, codes, X_unlabeled, first.classes_)
+        given = Given(X, codes, X_unlabeled, len(first.classes_))
+        return first._fold_values(points, folds, given)
 
-    def _fold_values(
-        self,
-        points: Points,
-        folds: Folds,
-        X: Any,
-        codes: Codes,
-        X_unlabeled: Any,
-        classes: NDArray[Any],
-    ) -> Array:
+    def _fold_values(self, points: Points, folds: Folds, given: Given) -> Array:
         """Return out-of-fold values of checked points, as `fit_points` does."""
-        columns = (len(classes) - 1,) if self.per_cut else ()
-        values = np.full((len(points), len(codes), *columns), np.nan)
+        columns = (given.n_sources - 1,) if self.per_cut else ()
+        values = np.full((len(points), len(given.codes), *columns), np.nan)
         for held_out in folds:
             for g, point in enumerate(points):
-                model = self._fitted_to(point, X, codes, X_unlabeled, held_out, classes)
+                model = self._fitted_to(point, given, held_out)
                 if model is not None:
-                    values[g, held_out] = model._values(X[held_out])
+                    values[g, held_out] = model._values(given.X[held_out])
         return values
 
-    def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
-        """Return the function of a setting; None if it has no solution."""
-        try:
-            return self._quiet(point).fit_function(**training)
-        except MemoryLimitError:
-            raise
-        except FitError:
-            return None
-
     def _fitted_to(
-        self,
-        point: Mapping[str, Any],
-        X: Any,
-        codes: Codes,
-        X_unlabeled: Any,
-        held_out: NDArray[np.integer],
-        classes: NDArray[Any],
+        self, point: Mapping[str, Any], given: Given, held_out: NDArray[np.integer]
     ) -> Self | None:
         """Return the function of a setting trained without a fold; None if it has no solution."""
         model = clone(self).set_params(**point)
-        model.classes_ = classes
-        model.n_features_in_ = X.shape[1]
-        rows = training_rows(held_out, len(codes))
+        model.classes_, model.n_features_in_ = self.classes_, given.X.shape[1]
+        rows = training_rows(held_out, len(given.codes))
         try:
-            model._fit(X[rows], codes[rows], X_unlabeled)
+            model._fit(given.X[rows], given.codes[rows], given.X_unlabeled)
         except MemoryLimitError:
             raise
         except FitError:

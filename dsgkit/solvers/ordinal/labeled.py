@@ -12,8 +12,7 @@ from dsgkit.solvers.functions import FunctionKeeper
 from dsgkit.solvers.minimise import alike
 from dsgkit.solvers.ordinal.base import Codes
 from dsgkit.system.progress import part
-from dsgkit.trainers.ordinal import Rows
-from dsgkit.trainers.training import Array
+from dsgkit.trainers.training import Array, Given
 
 
 class LabeledRanker(FunctionKeeper):
@@ -28,33 +27,25 @@ class LabeledRanker(FunctionKeeper):
     """The parameter that weighs the loss or the regulariser."""
 
     def _fit(self: Any, X: Any, labels: Codes, X_unlabeled: Any) -> None:
-        self._check_rows(X, labels)
-        weight = getattr(self, self._weight)
-        self._keep_function(self._trainer().fit(Rows(X, labels, len(self.classes_)), weight))
+        given = Given(X, labels, X_unlabeled, len(self.classes_))
+        self._check_rows(given)
+        self._keep_function(self._trainer().fit(given, getattr(self, self._weight)))
 
-    def _fold_values(
-        self: Any,
-        points: Points,
-        folds: Folds,
-        X: Any,
-        codes: Codes,
-        X_unlabeled: Any,
-        classes: Any,
-    ) -> Array:
+    def _fold_values(self: Any, points: Points, folds: Folds, given: Given) -> Array:
         models = self._of_points(points)
-        values = np.full((len(points), len(codes)), np.nan)
+        values = np.full((len(points), len(given.codes)), np.nan)
         groups = alike(model._trainer() for model in models)
         for done, (trainer, members) in enumerate(groups.items()):
-            models[members[0]]._check_rows(X, codes)
+            models[members[0]]._check_rows(given)
             weights = [getattr(models[number], self._weight) for number in members]
             with part(done / len(groups), (done + 1) / len(groups)):
-                values[members] = trainer.fold_values(Rows(X, codes, len(classes)), folds, weights)
+                values[members] = trainer.fold_values(given, folds, weights)
         return values
 
-    def _check_rows(self: Any, X: Any, codes: Codes) -> None:
+    def _check_rows(self: Any, given: Given) -> None:
         """Raise `MemoryLimitError` if a fit on these rows would take too much."""
-        n_cuts = len(np.unique(codes)) - 1
-        self._check_memory(self.cost(X.shape[1], n_labeled=len(X), n_cuts=n_cuts))
+        n, n_cuts = len(given.codes), len(np.unique(given.codes)) - 1
+        self._check_memory(self.cost(given.X.shape[1], n_labeled=n, n_cuts=n_cuts))
 
     def cost(self: Any, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
         """Return what a fit of the function takes, or a grid; see `Estimator.cost`."""

@@ -18,14 +18,13 @@ from dsgkit.objectives.ordinal_risk import above_cuts, for_cuts
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.common import GramKernelName, Lam, Sigma
 from dsgkit.solvers.declared import fitted
-from dsgkit.solvers.minimise import Given, training_of
-from dsgkit.solvers.ordinal.base import Codes
+from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import ClosedForm
 from dsgkit.trainers.responses import centered_values
-from dsgkit.trainers.training import Fold
+from dsgkit.trainers.training import Fold, Given
 
 Array = NDArray[np.float64]
 
@@ -89,27 +88,23 @@ class OnePerCutEstimator(WithSigma):
     def _values(self, X: Any) -> Array:
         return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
 
-    def _fold_values(
-        self: Any,
-        points: Points,
-        folds: Folds,
-        X: Any,
-        codes: Codes,
-        X_unlabeled: Any,
-        classes: NDArray[Any],
-    ) -> Array:
+    def _fold_values(self: Any, points: Points, folds: Folds, given: Given) -> Array:
         """Return out-of-fold values from the binary estimators' own grids.
 
         The shares above the cuts are those of all rows, so that all folds share a setting.
         """
-        above = above_cuts(codes, len(classes))
+        above = above_cuts(given.codes, given.n_sources)
         shares = above.mean(axis=0)
         models = [clone(self).set_params(**point)._binary_models(shares) for point in points]
-        nearest = [_nearest_open(above[training_rows(fold, len(codes))]) for fold in folds]
-        values = np.full((len(points), len(codes), above.shape[1]), np.nan)
+        nearest = [_nearest_open(above[training_rows(fold, len(given.codes))]) for fold in folds]
+        values = np.full((len(points), len(given.codes), above.shape[1]), np.nan)
         for cut, of_cut in enumerate(zip(*models, strict=True)):
             open_folds = [f for f, near in zip(folds, nearest, strict=True) if near[cut] == cut]
-            training = {"X": X, "y": above[:, cut].astype(int), "X_unlabeled": X_unlabeled}
+            training = {
+                "X": given.X,
+                "y": above[:, cut].astype(int),
+                "X_unlabeled": given.X_unlabeled,
+            }
             values[:, :, cut] = _grid_values(of_cut, open_folds, training)
         for fold, near in zip(folds, nearest, strict=True):
             of_fold = values[:, fold][:, :, near]
@@ -117,20 +112,18 @@ class OnePerCutEstimator(WithSigma):
             values[:, fold] = of_fold
         return values
 
-    def _out_of_fold(
-        self: Any, X: Any, codes: Codes, X_unlabeled: Any, folds: Folds, reference: Any
-    ) -> Array:
+    def _out_of_fold(self: Any, given: Given, folds: Folds, reference: Any) -> Array:
         """Return held-out values less their mean on all unlabelled rows.
 
         Cuts and folds differ in weights of the labelled rows alone, and so share a factorisation.
         """
-        above = above_cuts(codes, len(self.classes_))
+        above = above_cuts(given.codes, given.n_sources)
         models = self._binary_models(above.mean(axis=0))
         if not all(_closed_form(model).all_folds for model in models):
             family: Any = super()
-            values: Array = family._out_of_fold(X, codes, X_unlabeled, folds, reference)
+            values: Array = family._out_of_fold(given, folds, reference)
             return values
-        nearest = [_nearest_open(above[training_rows(fold, len(codes))]) for fold in folds]
+        nearest = [_nearest_open(above[training_rows(fold, len(given.codes))]) for fold in folds]
         values = np.full(above.shape, np.nan)
         responses: dict[tuple[float, float], Array] = {}
         for cut, model in enumerate(models):
@@ -138,12 +131,14 @@ class OnePerCutEstimator(WithSigma):
             if not open_folds:
                 continue
             sides = np.where(above[:, cut], pairwise_risk.POSITIVE, pairwise_risk.NEGATIVE)
-            given = Given(X, sides, X_unlabeled, n_sources=2)
-            training = training_of([model], given, [Fold(rows) for rows in open_folds])
+            of_cut = given._replace(codes=sides, n_sources=2)
+            training = training_of([model], of_cut, [Fold(rows) for rows in open_folds])
             forms, penalty = training.forms[0], training.penalties[0]
-            weight = float(forms[0].diagonal[-1]) / len(X_unlabeled)
+            weight = float(forms[0].diagonal[-1]) / len(given.X_unlabeled)
             if (penalty, weight) not in responses:
-                response = _closed_form(model).response_at(X, X_unlabeled, penalty, weight)
+                response = _closed_form(model).response_at(
+                    given.X, given.X_unlabeled, penalty, weight
+                )
                 responses = {(penalty, weight): response}
             values[:, cut] = centered_values(responses[penalty, weight], sides, open_folds, forms)
         for fold, near in zip(folds, nearest, strict=True):

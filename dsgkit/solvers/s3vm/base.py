@@ -19,12 +19,13 @@ from dsgkit.solvers.base import Folds, Points, SemiSupervisedClassifier
 from dsgkit.solvers.common import HingeWeight, Sigma
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import PointFunctions
-from dsgkit.solvers.minimise import Given, Pools, RiskMinimiser, alike, training_of
+from dsgkit.solvers.minimise import Pools, RiskMinimiser, alike, training_of
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import DataError
 from dsgkit.trainers.training import (
     Decreasing,
     Fixed,
+    Given,
     MarginTrainer,
     Sizes,
     Step,

@@ -15,14 +15,14 @@ from dsgkit.objectives.margin import MarginRisk
 from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import CStar, CStarRatio, Frequencies, KernelName, RampS, RandomState
 from dsgkit.solvers.declared import fitted, preset
-from dsgkit.solvers.minimise import Given, training_of
+from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.s3vm.base import S3VM, step_of
 from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
 from dsgkit.text.errors import DsgWarning
 from dsgkit.trainers.blocks import RandomFeatures
 from dsgkit.trainers.steps import Steps, StepsOfMargins
-from dsgkit.trainers.training import Step, Training
+from dsgkit.trainers.training import Given, Step, Training
 
 MIN_ITERATIONS = 500
 """Iterations that are made where one pass has fewer: of 500 rows, it has 2."""

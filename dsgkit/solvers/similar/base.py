@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin, clone
-from sklearn.utils import Tags
+from sklearn.base import clone
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import training_rows
-from dsgkit.solvers.base import Estimator, Points, ToWrite
+from dsgkit.solvers.base import BinaryClassifier, Estimator, Points, ToWrite
 from dsgkit.solvers.common import Prior
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_finite
@@ -24,7 +23,7 @@ HeldOut = tuple[NDArray[np.integer], NDArray[np.integer]]
 """Positions of pairs, or of the points of pairs, and of unlabelled rows."""
 
 
-class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
+class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
     """Base of the estimators that learn from pairs of the same class, and unlabelled rows.
 
     A subclass implements ``_fit(S, X_unlabeled)``, S being the points of all pairs, which reads
@@ -88,11 +87,6 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         pairs, X_unlabeled = self._inputs(X_similar, X_unlabeled)
         self._set_priors([self], pairs, X_unlabeled)
         return points_of(pairs), X_unlabeled
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row; a value of at least 0 is taken for positive."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]
 
     def fit_points(  # type: ignore[override]  # of its arrays by name, and folds of two kinds
         self,
@@ -216,12 +210,6 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         super()._check_params()
         if self.prior != "estimate":
             check_prior(self.prior)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
 
 
 def points_of(pairs: Array) -> Array:

@@ -15,11 +15,11 @@ from dsgkit.solvers.base import Points
 from dsgkit.solvers.block_functions import settings_of
 from dsgkit.solvers.common import Lam, Sigma
 from dsgkit.solvers.functions import PointFunctions
-from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values, training_of
+from dsgkit.solvers.minimise import RiskMinimiser, held_out_values, training_of
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import HeldOut, SimilarUnlabeledEstimator, points_of
 from dsgkit.trainers.blocks import BlockTrainer
-from dsgkit.trainers.training import Fold, Function, Sizes, Training
+from dsgkit.trainers.training import Fold, Function, Given, Sizes, Training
 
 
 class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):

@@ -17,10 +17,10 @@ from dsgkit.solvers.common import Lam, LinearOrKernel, MaxMemory, Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import ALL_LABELED, with_example
 from dsgkit.solvers.labeled import LabeledEstimator
-from dsgkit.solvers.minimise import Given, RiskMinimiser, held_out_values
+from dsgkit.solvers.minimise import RiskMinimiser, held_out_values
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.trainers.least_squares import LeastSquares
-from dsgkit.trainers.training import Fold, Sizes
+from dsgkit.trainers.training import Fold, Given, Sizes
 
 
 @with_example(ALL_LABELED)

@@ -23,11 +23,12 @@ from dsgkit import (
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.text.errors import FitError
 from dsgkit.trainers.explicit_features import OnCenters
+from dsgkit.trainers.training import Given
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 
 X, CODES, U, _ = ordinal_problem()
-CLASSES = np.arange(4)
+GIVEN = Given(X, CODES, U, n_sources=4)
 ALL_CLASSES = folds_of(40, 4)
 SOME_CLASSES = [np.flatnonzero(CODES == 0), np.flatnonzero(CODES)[::2], np.flatnonzero(CODES)[1::2]]
 GAMMAS = [0.0, 0.4, (0.2, 1.0, 0.0), 1.0]
@@ -81,8 +82,9 @@ def test_a_grid_on_folds_has_the_values_of_refits(
     double_precision, same_centers, model, points, atol, folds
 ):
     got = model.fit_points(points, folds=folds, X=X, y=CODES, X_unlabeled=U)
-    training = (folds, X, CODES, U, CLASSES)
-    expected = OrdinalEstimator._fold_values(clone(model), points, *training)
+    known = clone(model)
+    known.classes_ = np.arange(4)
+    expected = OrdinalEstimator._fold_values(known, points, folds, GIVEN)
     assert np.isfinite(got).all()
     np.testing.assert_allclose(got, expected, rtol=0, atol=atol)
 
@@ -100,15 +102,15 @@ OUT_OF_FOLD = [
 @pytest.mark.parametrize(("model", "atol"), OUT_OF_FOLD)
 def test_held_out_values_for_thresholds_are_those_of_refits(double_precision, model, atol, folds):
     model = clone(model).fit_function(X, CODES, U)
-    got = model._out_of_fold(X, CODES, U, folds, U)
-    expected = OrdinalEstimator._out_of_fold(model, X, CODES, U, folds, U)
+    got = model._out_of_fold(GIVEN, folds, U)
+    expected = OrdinalEstimator._out_of_fold(model, GIVEN, folds, U)
     np.testing.assert_allclose(got, expected, rtol=0, atol=atol * max(1, abs(expected).max()))
 
 
 def test_held_out_rows_remain_among_the_centres():
     model = MPNUAUC(lam=0.5, sigma=1.0, eta=(0.2, 0.0, -0.1), n_centers=20)
     model.fit_function(X, CODES, U)
-    got = model._out_of_fold(X, CODES, U, ALL_CLASSES, U)
+    got = model._out_of_fold(GIVEN, ALL_CLASSES, U)
     (searched,) = model.fit_points([{}], folds=ALL_CLASSES, X=X, y=CODES, X_unlabeled=U)
     for fold in ALL_CLASSES:
         np.testing.assert_allclose(np.ptp(got[fold] - searched[fold], axis=0), 0, atol=1e-8)
@@ -118,4 +120,4 @@ def test_a_risk_without_a_minimum_ends_in_one_line():
     model = MPNUAUC(lam=0.5, sigma=1.0, eta=0.0).fit_function(X, CODES, U)
     model.set_params(eta=-1.0, lam=1e-9, prior=0.02)
     with pytest.raises(FitError, match="no solution without a fold"):
-        model._out_of_fold(X, CODES, U, folds_of(len(CODES), 3), U)
+        model._out_of_fold(GIVEN, folds_of(len(CODES), 3), U)

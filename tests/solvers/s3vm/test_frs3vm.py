@@ -11,9 +11,10 @@ from dsgkit.engine import sizes
 from dsgkit.features import FourierFeatures
 from dsgkit.features.tiles import cos_sin
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
-from dsgkit.solvers.minimise import Given, training_of
+from dsgkit.solvers.minimise import training_of
 from dsgkit.text.errors import DsgWarning
 from dsgkit.trainers.fixed_features import _gradient
+from dsgkit.trainers.training import Given
 from tests.engine import reference
 from tests.solvers.brute_force import problem
 
