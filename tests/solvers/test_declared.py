@@ -14,7 +14,6 @@ from sklearn.base import clone
 from typing_extensions import Doc
 
 from dsgkit.solvers.base import Estimator
-from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.common import Lam, RandomState
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.parameters import COUNT, parameters
@@ -134,10 +133,3 @@ def test_a_type_that_nobody_knows_is_left_as_it_is():
         width: NoSuchType = 3  # noqa: F821
 
     assert Strange().width == 3
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_every_parameter_of_the_package_is_described(name):
-    for key, parameter in SOLVERS[name].parameters.items():
-        assert parameter.types, key
-        assert parameter.doc.endswith("."), key

@@ -65,18 +65,6 @@ def test_one_far_row_among_the_unlabelled_ones_is_named(name, kernel):
         model.fit(**arrays)
 
 
-@pytest.mark.parametrize("name", OF_FEATURES)
-def test_models_of_a_grid_refuse_far_rows(name):
-    model, arrays = small(name)
-    U = arrays["X_unlabeled"].astype(np.float64)
-    together = model.fit_points([{}], **arrays)
-    U[6, 0] = FAR
-    with pytest.raises(DataError, match="row 6 of"):
-        together.decision_function(U)
-    with pytest.raises(DataError, match="row 6 of"):
-        model.fit_points([{}], **{**arrays, "X_unlabeled": U})
-
-
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_loaded_model_refuses_far_rows(kernel, tmp_path):
     model, arrays = small("qsg_s2auc", kernel)

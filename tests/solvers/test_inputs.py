@@ -8,10 +8,7 @@ import pytest
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.solvers import inputs
-from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
-from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.text.errors import DataError
-from tests.solvers.brute_force import folds_of, problem
 
 TOO_LARGE = r"features too large for sigma=2: scale them, e\.g\. to \[0, 1\]"
 
@@ -44,29 +41,3 @@ def test_every_block_is_checked(place, monkeypatch):
     X[place, 1] = np.nan
     with pytest.raises(DataError, match="NaN or infinite"):
         check_projections(X, 2.0)
-
-
-@pytest.mark.parametrize(
-    "model", [QSGS2AUC(sigma=2.0, n_iterations=5), RFFS2AUC(sigma=2.0, n_features=8)], ids=repr
-)
-def test_estimators_of_fourier_features_refuse_large_rows(model):
-    X, y, U = problem()
-    large = X.copy()
-    large[5, 0] = 1e4
-    with pytest.raises(DataError, match=TOO_LARGE):
-        model.fit(large, y, U)
-    with pytest.raises(DataError, match=TOO_LARGE):
-        model.fit_points([{"lam": 1.0}], folds=folds_of(16, 2), X=large, y=y, X_unlabeled=U)
-    with pytest.raises(DataError, match=TOO_LARGE):
-        model.fit_points([{"sigma": 2.0}], folds=folds_of(16, 2), X=large, y=y, X_unlabeled=U)
-    model.fit(X, y, U)
-
-
-def test_fixed_features_check_the_streamed_rows_too():
-    X, y, U = problem()
-    model = RFFS2AUC(sigma=2.0, n_features=8).fit(X, y, U)
-    U[7, 2] = -1e4
-    with pytest.raises(DataError, match=TOO_LARGE):
-        model.decision_function(U)
-    with pytest.raises(DataError, match=TOO_LARGE):
-        model.fit(X, y, U)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from functools import cache
 
 import numpy as np
@@ -74,21 +73,6 @@ def test_rows_of_any_kind(model, expected, kind):
     np.testing.assert_allclose(again, searched, atol=1e-6 * abs(searched).max())
 
 
-NO_USE_OF_UNLABELLED = ("svorex", "svorim", "all_threshold", "constant_median")
-
-
-@pytest.mark.parametrize("part", ["X", "X_unlabeled"])
-@pytest.mark.parametrize("value", [np.nan, -np.inf])
-@pytest.mark.parametrize("name", [n for n in SEMI_SUPERVISED if n not in NO_USE_OF_UNLABELLED])
-def test_rows_that_are_not_finite_are_refused_in_one_line(name, part, value):
-    X, y, U = problem()
-    rows = {"X": X.copy(), "X_unlabeled": U.copy()}
-    rows[part][3, 1] = value
-    with pytest.raises(DataError, match="features hold NaN or infinite values") as caught:
-        make(name).fit(**rows, y=y)
-    assert "\n" not in str(caught.value)
-
-
 def test_numbers_of_more_than_64_bits_on_disk_are_refused(tmp_path):
     X, y, U = problem()
     np.save(tmp_path / "X.npy", X.astype(np.longdouble))
@@ -125,14 +109,6 @@ def test_rows_with_the_label_of_unlabelled_ones(model, expected, labels, mark, g
     assert model.classes_.tolist() == list(labels)
 
 
-def test_pickled_models_predict_the_same(model, expected):
-    X, y, U = problem()
-    same = pickle.loads(pickle.dumps(model)).fit(X, y, U)
-    again = pickle.loads(pickle.dumps(same))
-    np.testing.assert_array_equal(again.decision_function(U), expected)
-    np.testing.assert_array_equal(again.predict(U), same.predict(U))
-
-
 def test_names_of_columns_are_kept_and_compared(model):
     X, y, U = (KINDS["frame"](rows) if rows.ndim == 2 else rows for rows in problem())
     model.fit(X, y, U)
@@ -160,18 +136,3 @@ def test_unlabelled_rows_do_not_count_in_the_score(name):
     assert model.score(X, hidden) == model.score(X[labeled], hidden[labeled])
     with pytest.raises(DataError, match=r"does not know the labels \[4\]; it was fitted on \[2, 3"):
         model.score(X, np.where(y > 0, 4, 2))
-
-
-@pytest.mark.parametrize(
-    "folds",
-    [
-        [(np.arange(3), np.arange(3, 10))],
-        [np.array([0, 1, 10**6])],
-        [np.array([True, False])],
-    ],
-)
-@pytest.mark.parametrize("name", ["qsg_s2auc", "samult", "bgs3vm"])
-def test_folds_that_are_no_positions_are_refused_in_one_line(name, folds):
-    X, y, U = problem()
-    with pytest.raises(DataError, match="a fold must be an array of held-out positions in 0"):
-        SOLVERS[name].load()().fit_points([{}], folds=folds, X=X, y=y, X_unlabeled=U)

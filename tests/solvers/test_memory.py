@@ -5,7 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsgkit import PNUAUC, RFFS2AUC, RFFS2OR, SAMULT, ExactS2OR, KernelRidgeOrdinal, NystromS2AUC
+from dsgkit import (
+    BGS3VM,
+    BLS3VM,
+    CUU,
+    PNUAUC,
+    RFFS2AUC,
+    RFFS2OR,
+    SAMULT,
+    SUSL,
+    ExactS2OR,
+    KernelRidgeOrdinal,
+    NystromS2AUC,
+    S3VMLight,
+)
 from dsgkit.data.rows import Rows
 from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import folds_of, problem
@@ -34,6 +47,10 @@ CASES = [
     (RFFS2OR(n_features=150), 50, 20_000, FIT),
     (KernelRidgeOrdinal(thresholds="share"), 200, 10, FIT),
     (KernelRidgeOrdinal(), 200, 10, GRID),
+    (BGS3VM(10.0, unlabeled_budget=0.2), 100, 2000, FIT),
+    (BLS3VM(C=10.0), 60, 1440, FIT),
+    (BLS3VM(C=10.0, balance=False, max_memory=0.004), 60, 1440, FIT),
+    (S3VMLight(10.0), 60, 740, FIT),
 ]
 
 
@@ -57,7 +74,18 @@ def test_predicted_memory_is_what_is_allocated(model, n_labeled, n_unlabeled, n_
     cuts = {"n_cuts": 3} if ordinal else {}
     sizes = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled, **cuts}
     needed = model.cost(5, n_models=n_models, **sizes).memory
+    if isinstance(model, S3VMLight):
+        needed -= 4 * (n_labeled + n_unlabeled) ** 2  # the cache of libsvm is not traced
     assert needed == pytest.approx(peak_of(run), rel=0.2 if n_labeled < 200 else 0.3)
+
+
+@pytest.mark.parametrize(("model", "least"), [(SUSL(prior=0.85), 0.8), (CUU(prior=0.85), 1 / 8)])
+def test_predicted_memory_of_pairs_is_about_what_is_allocated(model, least):
+    rng = np.random.default_rng(0)
+    pairs, U = rng.random((300, 2, 5)), rng.random((800, 5))
+    needed = model.cost(5, n_similar=300, n_unlabeled=800).memory
+    peak = peak_of(lambda: model.fit(pairs, U))
+    assert least * needed < peak < 1.2 * needed
 
 
 @pytest.mark.parametrize("n", [40, 400])

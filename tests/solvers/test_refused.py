@@ -1,7 +1,8 @@
-"""What every solver refuses: parameters out of range, rows, folds, too little memory."""
+"""What every solver refuses: values of parameters, rows, labels, folds, too little memory."""
 
 from __future__ import annotations
 
+import math
 import tracemalloc
 
 import numpy as np
@@ -12,48 +13,40 @@ from dsgkit import SAMULT
 from dsgkit.data.rows import Rows
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.text.errors import DataError, MemoryLimitError
-from tests.solvers.brute_force import folds_of, problem
-from tests.solvers.given import SEMI_SUPERVISED, given
+from tests.solvers.brute_force import problem
+from tests.solvers.given import SEMI_SUPERVISED
+from tests.solvers.small import arrays, folds_for, made, of_task, rows_at
 
 # a few pairs tell little at any prior: the class of each moves the risk
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
 
-OUT_OF_RANGE = {
-    "lam": [0, -1, np.nan, "1"],
-    "sigma": [0, -1.0, np.inf, None],
-    "gamma": [-0.1, 1.1, "0.5"],
-    "eta": [-1.5],
-    "prior": [0.0, 1.0, "kmm"],
-    "theta_lam": [0, np.inf],
-    "t0": [-1, np.nan, None],
-    "C": [0, np.inf],
-    "batch_size": [0, 2.5],
-    "n_features": [0, "many"],
-    "n_iterations": [0, 10.5],
-    "n_centers": [0, 2.5],
-    "n_landmarks": [-1, None],
-    "random_state": [-1, 2**64, 0.5, None],
-}
-SOME = [
-    (name, parameter, value)
-    for name, info in SOLVERS.items()
-    for parameter, values in OUT_OF_RANGE.items()
-    for value in values
-    if parameter in info.params and (parameter != "gamma" or name in SEMI_SUPERVISED)
-]
+HOSTILE = [math.nan, math.inf, 10**400, "", "no such", None, True, [], [1.0, "a"], {}, 0.5, -1, 0]
 
 
-@pytest.mark.parametrize(("name", "parameter", "value"), SOME)
-def test_a_parameter_out_of_range_is_refused(name, parameter, value):
-    model = SOLVERS[name].load()(**{parameter: value})
-    with pytest.raises(DataError, match=f"^{parameter} must be ") as caught:
-        model.fit(**given(model, *problem()))
-    assert "\n" not in str(caught.value)
+def refused_values(parameter):
+    """Return hostile values and such beside the ends of a range, that a parameter cannot take."""
+    ends = [parameter.range.low, parameter.range.high]
+    for value in [*HOSTILE, *ends, ends[0] - 1, ends[1] + 1]:
+        try:
+            parameter.parse(value)
+        except ValueError as error:
+            yield value, str(error)
 
 
-def rows(**changes):
-    X, y, U = problem()
-    return {"X": X, "y": y, "X_unlabeled": U} | changes
+@pytest.mark.parametrize("name", SOLVERS)
+def test_values_that_a_parameter_cannot_take_are_told_in_one_line(name):
+    training = arrays(name)
+    for key, parameter in SOLVERS[name].parameters.items():
+        refused = list(refused_values(parameter))
+        assert len(refused) >= 3
+        for value, text in refused:
+            for fit in (
+                lambda key=key, value=value: made(name, **{key: value}).fit(**training),
+                lambda key=key, value=value: made(name).fit_points([{key: value}], **training),
+            ):
+                with pytest.raises(DataError) as caught:
+                    fit()
+                assert str(caught.value) == f"{key} {text}" and "\n" not in text
 
 
 X, y, U = problem()
@@ -63,7 +56,10 @@ WRONG_ROWS = [
     ({"X_unlabeled": U[:0]}, {}, "at least one row"),
     ({"y": np.ones(16)}, {}, "two classes"),
     ({}, {"folds": [np.flatnonzero(y > 0)]}, "class"),
-    ({}, {"folds": [np.arange(17)]}, "a fold must be an array of held-out positions in 0..15"),
+    *(
+        ({}, {"folds": folds}, "a fold must be an array of held-out positions in 0..15")
+        for folds in ([np.arange(17)], [(np.arange(3), np.arange(3, 10))], [np.ones(2, bool)])
+    ),
 ]
 
 
@@ -71,26 +67,54 @@ WRONG_ROWS = [
 @pytest.mark.parametrize("name", SEMI_SUPERVISED)
 def test_rows_that_do_not_fit_together_are_refused(name, change, searched, told):
     model = SOLVERS[name].load()()
+    training = {"X": X, "y": y, "X_unlabeled": U} | change
     with pytest.raises(DataError, match=told):
-        if searched:
-            model.fit_points([{}], **searched, **rows(**change))
-        else:
-            model.fit(**rows(**change))
+        model.fit_points([{}], **searched, **training) if searched else model.fit(**training)
 
 
-WITH_LIMIT = [name for name, info in SOLVERS.items() if "max_memory" in info.params]
+NO_USE_OF_UNLABELLED = ("svorex", "svorim", "all_threshold", "constant_median", "kernel_ridge")
 
 
-@pytest.mark.parametrize("name", WITH_LIMIT)
+@pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_rows_that_are_not_finite_are_refused_in_one_line(name, value, n_unlabeled):
+    training = arrays(name, n_unlabeled)
+    folds = {} if name in of_task("clustering") else {"folds": folds_for(training)}
+    for part in {"X", "X_unlabeled", "X_similar"} & set(training):
+        if part == "X_unlabeled" and name in NO_USE_OF_UNLABELLED:
+            continue
+        bad = training[part].copy()
+        bad[len(bad) // 2 :, ..., 1] = value
+        for fit in (
+            lambda wrong: made(name).fit(**wrong),
+            lambda wrong: made(name).fit_points([{}, {}], **folds, **wrong),
+        ):
+            with pytest.raises(DataError, match="NaN or infinite values") as caught:
+                fit(training | {part: bad})
+            assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_prediction_at_rows_that_are_not_finite_is_refused(name):
+    training = arrays(name)
+    rows = rows_at(training).copy()
+    rows[3, 1] = np.nan
+    model = made(name).fit(**training)
+    if name != "constant_median":
+        with pytest.raises(DataError, match="NaN or infinite"):
+            model.decision_function(rows)
+
+
+@pytest.mark.parametrize("name", [n for n, s in SOLVERS.items() if "max_memory" in s.params])
 def test_what_does_not_fit_the_memory_limit_is_refused(name):
-    prior = {"prior": 0.4} if "prior" in SOLVERS[name].params else {}
-    model = SOLVERS[name].load()(max_memory=1e-6, **prior)
-    training = given(model, *problem())
+    model, training = made(name, max_memory=1e-6), arrays(name)
     with pytest.raises(MemoryLimitError, match="limit"):
         model.fit(**training)
-    if name in SEMI_SUPERVISED:
-        with pytest.raises(MemoryLimitError, match="limit"):
-            model.fit_points([{}], folds=folds_of(16, 2), **training)
+    if name not in of_task("clustering"):
+        for folds in ({}, {"folds": folds_for(training)}):
+            with pytest.raises(MemoryLimitError, match="limit"):
+                model.fit_points([{}], **folds, **training)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Scikit-learn's own checks of estimators, on every solver."""
+"""Scikit-learn's own checks of estimators, on every solver that it can call."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.solvers.clustering.fuzzy_c_means import FuzzyCMeans
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from tests.solvers.given import SEMI_SUPERVISED
+from tests.solvers.small import of_task
 
 QUICK = {
     "n_features": 16,
@@ -56,6 +58,14 @@ def expected(estimator):
 def test_scikit_learn_accepts(name):
     estimator = quick(SOLVERS[name].load())
     check_estimator(estimator, expected_failed_checks=expected(estimator), on_skip=None)
+
+
+OTHERS = [SOLVERS[name].load() for name in (*of_task("clustering"), "supervised_sl")]
+
+
+@pytest.mark.parametrize("solver", [*OTHERS, FuzzyCMeans, SOLVERS["majority_class"].load()])
+def test_scikit_learn_accepts_without_exception(solver):
+    check_estimator(solver(), on_skip=None)
 
 
 @pytest.mark.slow
