@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dsgkit.data.rows import Rows
 from dsgkit.solvers.auc.nystrom_s2auc import NystromS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.text.errors import DataError, FitError
@@ -61,23 +60,6 @@ def test_landmarks_are_the_labelled_and_distinct_unlabelled_rows_that_the_seed_c
     np.testing.assert_array_equal(drawn, landmarks(12))
     assert not np.array_equal(drawn, landmarks(12, seed=1))
     np.testing.assert_array_equal(landmarks(1000), np.vstack([X, U]))
-
-
-def test_equal_rows_add_nothing():
-    X, y, U = problem()
-    once = NystromS2AUC(1e-4, 2.0).fit(X, y, U).decision_function(U)
-    twice = NystromS2AUC(1e-4, 2.0).fit(X, y, np.vstack([U, U])).decision_function(U)
-    np.testing.assert_allclose(twice, once, rtol=0, atol=1e-6 * abs(once).max())
-
-
-def test_the_result_does_not_depend_on_blocks_or_how_rows_are_kept(monkeypatch):
-    X, y, U = problem()
-    model = NystromS2AUC(1e-3, 2.0, n_landmarks=10)
-    expected = model.fit(X, y, U).decision_function(U)
-    for rows in (1, 7, 30):
-        monkeypatch.setattr("dsgkit.trainers.explicit_features.KERNEL_ROWS", rows)
-        values = model.fit(Rows(X), y, Rows(U)).decision_function(Rows(U))
-        np.testing.assert_allclose(values, expected, rtol=0, atol=1e-8 * abs(expected).max())
 
 
 def test_the_whole_grid_equals_fits_with_the_same_landmarks(monkeypatch):

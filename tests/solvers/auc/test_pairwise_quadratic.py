@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsgkit.objectives.pairwise_risk import pair_risk, pnu_risk, samult_risk
+from dsgkit.objectives.pairwise_risk import pnu_risk
 from dsgkit.text.errors import DataError
 from dsgkit.trainers.responses import (
     DualResponse,
@@ -15,7 +15,7 @@ from dsgkit.trainers.responses import (
     cv_values,
     label_weights,
 )
-from tests.solvers.brute_force import folds_of, minimise, pnu_form, samult_form
+from tests.solvers.brute_force import folds_of, minimise, pnu_form
 
 POSITIVES = np.array([True, False, True, True, False, False, False])
 CODES = np.where(POSITIVES, 0, 1)
@@ -28,28 +28,6 @@ def dense_form(risk):
     W[: len(POSITIVES), :2] = label_weights(CODES, 2)
     W[len(POSITIVES) :, 2] = 1 / N_UNLABELED
     return np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T, W @ risk.linear
-
-
-@pytest.mark.parametrize("gamma", [0, 0.3, 1])
-def test_samult_risk_is_the_mean_over_pairs(gamma):
-    M, v = samult_form(POSITIVES, N_UNLABELED, gamma)
-    got_M, got_v = dense_form(samult_risk(gamma))
-    np.testing.assert_allclose(got_M, M, atol=1e-14)
-    np.testing.assert_allclose(got_v, v, atol=1e-14)
-
-
-@pytest.mark.parametrize("eta", [-1, -0.4, 0, 0.7, 1])
-@pytest.mark.parametrize("prior", [0.2, 0.5, 0.9])
-def test_pnu_risk_is_the_mean_over_pairs(eta, prior):
-    M, v = pnu_form(POSITIVES, N_UNLABELED, eta, prior)
-    got_M, got_v = dense_form(pnu_risk(eta, prior))
-    np.testing.assert_allclose(got_M, M, atol=1e-13)
-    np.testing.assert_allclose(got_v, v, atol=1e-13)
-
-
-def test_semi_supervised_risks_need_no_sign_of_their_linear_part():
-    p, n, _ = np.eye(3)
-    np.testing.assert_allclose(samult_risk(0.25).linear, pair_risk(p, n).linear, atol=1e-15)
 
 
 @settings(deadline=None, max_examples=60)
@@ -94,19 +72,6 @@ def dual(labeled, unlabeled):
 def primal(labeled, unlabeled):
     E = np.vstack([labeled, unlabeled.mean(axis=0)])
     return PrimalResponse(E, np.asfortranarray(np.tril(unlabeled.T @ unlabeled)))
-
-
-@pytest.mark.parametrize("kind", [dual, primal])
-@pytest.mark.parametrize("penalty", [1e-3, 1, 100])
-@pytest.mark.parametrize("weight", [0, 0.01, 3])
-def test_response_is_that_of_the_dense_inverse(features, kind, penalty, weight):
-    labeled, unlabeled = features
-    E = np.vstack([labeled, unlabeled.mean(axis=0)])
-    inverse = np.linalg.inv(penalty * np.eye(9) + weight * unlabeled.T @ unlabeled)
-    expected = E @ inverse @ E.T
-    np.testing.assert_allclose(
-        kind(labeled, unlabeled).at(penalty, weight), expected, rtol=0, atol=1e-10 * expected.max()
-    )
 
 
 @pytest.mark.parametrize("kind", [dual, primal])

@@ -7,7 +7,6 @@ import pytest
 
 from dsgkit.features import FourierFeatures
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
-from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.base import Estimator
 from dsgkit.text.errors import FitError
 from tests.solvers.brute_force import folds_of, problem, samult_form
@@ -31,45 +30,6 @@ def test_in_double_precision_they_agree_closely(double_precision, lam, sigma, ga
     model = RFFS2AUC(lam=lam, sigma=sigma, gamma=gamma, n_features=60).fit(X, y, U)
     values = model.decision_function(np.vstack([X, U]))
     np.testing.assert_allclose(values, expected, atol=1e-8 * abs(expected).max())
-
-
-def test_it_approaches_samult_as_features_are_added():
-    X, y, U = problem(40, 100)
-    exact = SAMULT(lam=0.1, sigma=2.0).fit(X, y, U).decision_function(U)
-
-    def error(n_features, seed):
-        model = RFFS2AUC(lam=0.1, sigma=2.0, n_features=n_features, random_state=seed)
-        values = model.fit(X, y, U).decision_function(U)
-        return np.mean((values - exact) ** 2) / np.mean(exact**2)
-
-    few, many = (np.mean([error(m, seed) for seed in range(6)]) for m in (16, 256))
-    assert many < few / 8  # the mean squared error falls like 1/n_features: 16 times
-    assert many < 0.01
-
-
-def test_result_does_not_depend_on_blocks(monkeypatch):
-    X, y, U = problem()
-    expected = RFFS2AUC(n_features=40).fit(X, y, U).decision_function(U)
-    for rows in (1, 7, 30):
-        monkeypatch.setattr("dsgkit.trainers.explicit_features.BLOCK_ROWS", rows)
-        monkeypatch.setattr("dsgkit.trainers.linear.BLOCK_ROWS", rows)
-        values = RFFS2AUC(n_features=40).fit(X, y, U).decision_function(U)
-        np.testing.assert_allclose(values, expected, atol=1e-5 * abs(expected).max())
-
-
-def test_the_whole_grid_equals_fit_by_fit(double_precision):
-    X, y, U = problem(n_labeled=24, n_unlabeled=40)
-    folds = folds_of(len(y), 4)
-    points = [
-        {"lam": 2.0**k, "sigma": sigma, "gamma": gamma}
-        for k in (-8, -3, 0, 3)
-        for sigma in (0.5, 4.0)
-        for gamma in (0, 0.1, 0.5, 1)
-    ]
-    model = RFFS2AUC(n_features=50)
-    got = model.fit_points(points, folds=folds, X=X, y=y, X_unlabeled=U)
-    expected = Estimator.fit_points(model, points, folds=folds, X=X, y=y, X_unlabeled=U)
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 1.0])

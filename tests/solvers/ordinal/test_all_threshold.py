@@ -58,21 +58,6 @@ def test_the_linear_kernel_makes_it_linear_without_a_bias():
     np.testing.assert_allclose(model.own_thresholds_, x[3:], atol=1e-4)
 
 
-@pytest.mark.filterwarnings("ignore:Desired error:RuntimeWarning")
-def test_another_optimiser_finds_the_same_model():
-    X, codes, U, _ = ordinal_problem(12, 10)
-    gram = kernel(X, X, 2.0)
-
-    def value(x):
-        return objective(x[:12], x[12:], gram, codes, 0.05)
-
-    x = minimize(value, np.append(np.zeros(12), [-1.0, 0.0, 1.0]), tol=1e-9).x
-    model = AllThresholdLogistic(0.05, 2.0).fit(X, codes, U)
-    np.testing.assert_allclose(model.own_thresholds_, x[12:], atol=1e-3)
-    expected = kernel(U, X, 2.0) @ x[:12]
-    np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-3)
-
-
 def test_its_own_thresholds_or_those_of_a_rule():
     X, codes, U, codes_u = ordinal_problem(100, 200)
     own = AllThresholdLogistic().fit(X, codes, U)

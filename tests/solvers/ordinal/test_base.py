@@ -11,7 +11,6 @@ from dsgkit.random.folds import stratified_folds
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.kernel_ridge import KernelRidgeOrdinal
-from dsgkit.solvers.ordinal.m_samult import MSAMULT
 from dsgkit.solvers.ordinal.thresholds import logistic
 from dsgkit.text.errors import DataError, FitError
 from tests.solvers.brute_force import folds_of
@@ -56,13 +55,6 @@ def test_folds_with_other_origins_get_sensible_thresholds(rule):
     X, codes = staircase()
     model = Shifted(rule).fit(X[:40], codes[:40], X)
     assert np.mean(model.predict(X) == codes) > 0.9
-
-
-def test_hinge_is_placed_on_the_training_rows():
-    X, codes = staircase()
-    model = Shifted("hinge").fit(X, codes)
-    ends = model.decision_function(np.array([[0.0, 0], [4.0, 0]]))
-    assert (ends[0] < model.thresholds_).all() and (model.thresholds_ < ends[1]).all()
 
 
 def test_a_fit_is_its_function_and_then_its_thresholds():
@@ -118,26 +110,6 @@ def test_labels_of_any_kind_are_taken_in_their_order(labels):
     np.testing.assert_array_equal(together.decision_function(U), plain.decision_function(U))
 
 
-def test_two_classes_are_one_column_of_values():
-    X, codes, U, codes_u = ordinal_problem(n_classes=2)
-    model = MSAMULT().fit(X, codes, U)
-    assert model.decision_function(U).shape == (50,)
-    assert set(model.predict(U)) == {0, 1}
-    assert model.score(U, codes_u) > 0.8
-
-
-def test_a_class_may_be_missing_outside_of_a_fold():
-    X, codes, U, _ = ordinal_problem()
-    alone = np.r_[np.flatnonzero(codes == 3)[:1], np.flatnonzero(codes < 3)]
-    for model in (KernelRidgeOrdinal(), MSAMULT()):
-        model.fit(X[alone], codes[alone], U)
-        assert model.classes_.tolist() == [0, 1, 2, 3]
-        assert not np.isnan(model.thresholds_).any()
-        folds = [np.arange(1), *np.array_split(np.arange(1, len(alone)), 2)]
-        values = model.fit_points([{}], folds=folds, X=X[alone], y=codes[alone], X_unlabeled=U)
-        assert np.isfinite(values).all()
-
-
 def test_a_single_row_of_a_class_leaves_the_values_of_training():
     X, codes, _, _ = ordinal_problem(n_classes=2)
     rows = np.r_[np.flatnonzero(codes == 1)[:1], np.flatnonzero(codes == 0)[:5]]
@@ -155,24 +127,6 @@ def test_points_without_a_solution_have_no_values():
     assert np.isnan(values[:, 0]).all() and np.isfinite(values[:, 1]).all()
     with pytest.raises(FitError, match="as asked for"):
         Shifted(fails=True).fit(**training)
-
-
-@pytest.mark.parametrize(
-    ("change", "text"),
-    [
-        ({"folds": [np.arange(100)]}, "a fold must be an array of held-out positions in 0..39"),
-        ({"folds": [np.arange(39)]}, "at least two classes outside of every fold"),
-        ({"points": [{"lam": 0}]}, "lam must be a number > 0"),
-        ({"X_unlabeled": None, "y": -np.ones(40)}, "at least two classes"),
-        ({"X_unlabeled": None, "y": np.arange(40) % 4 - 1}, "pass the others as X_unlabeled"),
-    ],
-)
-def test_searches_that_cannot_be_are_refused(change, text):
-    X, codes, U, _ = ordinal_problem()
-    training = {"folds": folds_of(40, 4), "X": X, "y": codes, "X_unlabeled": U}
-    points = change.pop("points", [{}])
-    with pytest.raises(DataError, match=text):
-        KernelRidgeOrdinal().fit_points(points, **{**training, **change})
 
 
 ONE_PER_CUT = [

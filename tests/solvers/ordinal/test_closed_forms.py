@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_wine
 
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.ordinal_risk import ordinal_risk
-from dsgkit.objectives.pairwise_risk import samult_risk
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
@@ -39,14 +37,6 @@ def test_the_risk_is_the_mean_over_cuts_and_pairs_though_classes_lack_rows(gamma
     np.testing.assert_allclose(got_M, M, atol=1e-14)
     np.testing.assert_allclose(got_v, v, atol=1e-14)
     assert risk.convex
-
-
-def test_two_classes_have_the_binary_risk():
-    ordinal, binary = ordinal_risk(0.3, np.array([7, 2])), samult_risk(0.3)
-    order = [1, 0, 2]  # the binary risk counts the positive class first
-    np.testing.assert_allclose(ordinal.diagonal, binary.diagonal[order], atol=1e-15)
-    np.testing.assert_allclose(ordinal.cross, binary.cross[np.ix_(order, order)], atol=1e-15)
-    np.testing.assert_allclose(ordinal.linear, binary.linear[order], atol=1e-15)
 
 
 def exact_solution(lam, sigma, gamma, X, y, U, rows):
@@ -82,14 +72,6 @@ def test_random_features_solve_the_dense_primal_of_all_pairs(double_precision, l
     )
 
 
-def test_random_features_approach_the_kernel():
-    X, y, U = ordinal_problem(60, 100)
-    exact = ExactS2OR(lam=0.1, sigma=1.0).fit_function(X, y, U).decision_function(U)
-    model = RFFS2OR(lam=0.1, sigma=1.0, n_features=400).fit_function(X, y, U)
-    error = np.mean((model.decision_function(U) - exact) ** 2) / np.var(exact)
-    assert error < 0.02
-
-
 @pytest.mark.parametrize(
     ("ordinal", "binary"),
     [(ExactS2OR(), SAMULT()), (RFFS2OR(n_features=30), RFFS2AUC(n_features=30))],
@@ -118,32 +100,6 @@ def test_the_only_cut_with_a_weight_of_unlabelled_rows_may_be_dropped_in_a_fold(
         for gamma in ((1.0, 1.0, 0.5), 1.0)
     )
     np.testing.assert_allclose(got, expected, atol=1e-12)
-
-
-def diabetes():
-    X, target = load_diabetes(return_X_y=True, scaled=False)
-    low, high = X.min(axis=0), X.max(axis=0)
-    return (X - low) / (high - low), np.searchsorted(
-        np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target
-    )
-
-
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return (X - X.min(axis=0)) / np.ptp(X, axis=0), y
-
-
-@pytest.mark.parametrize("solver", [ExactS2OR, RFFS2OR])
-@pytest.mark.parametrize(("data", "auc", "mae"), [(diabetes, 0.84, 0.9), (wine, 0.98, 0.1)])
-def test_the_defaults_serve_on_real_rows(solver, data, auc, mae):
-    X, y = data()
-    order = np.random.default_rng(0).permutation(len(X))
-    train, rest = order[:100], order[100:]
-    model = solver(**({"n_features": 200} if solver is RFFS2OR else {}))
-    model.fit(X[train], y[train], X[rest])
-    assert model.score(X[rest], y[rest]) > auc
-    assert np.mean(abs(model.predict(X[rest]) - y[rest])) < mae
-    assert model.thresholds_.shape == (len(set(y)) - 1,)
 
 
 def test_the_thresholds_double_the_operations_of_a_fit():

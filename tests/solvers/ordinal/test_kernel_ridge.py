@@ -31,12 +31,6 @@ def test_the_linear_kernel_makes_it_linear_ridge_with_a_penalised_bias():
     np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-8)
 
 
-def test_unlabelled_rows_do_not_count_for_the_function():
-    X, codes, U, _ = ordinal_problem()
-    one, other = (KernelRidgeOrdinal().fit(X, codes, rows) for rows in (U, U[:3] + 5))
-    np.testing.assert_array_equal(one.decision_function(U), other.decision_function(U))
-
-
 def test_equal_rows_have_a_solution():
     X, codes, U, _ = ordinal_problem()
     model = KernelRidgeOrdinal(lam=1e-12).fit(np.ones_like(X), codes, U)

@@ -7,7 +7,6 @@ import pytest
 
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.m_samult import MSAMULT
-from dsgkit.text.errors import FitError
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 
@@ -63,9 +62,3 @@ def test_a_fit_costs_what_its_binary_models_do():
     # the kernel is evaluated once, for all cuts
     assert binary.flops_per_row < cost.flops_per_row < 1.3 * binary.flops_per_row
     assert binary.memory < cost.memory < 1.1 * binary.memory
-
-
-def test_a_cut_without_a_solution_is_a_failed_fit():
-    X, codes, U, _ = ordinal_problem()
-    with pytest.raises(FitError, match="take a larger lam"):
-        MSAMULT(lam=1e-30).fit(np.vstack([X, X]), np.append(codes, codes), U)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.preprocessing import minmax_scale
 
-from dsgkit import QSGS2AUC, load_model
+from dsgkit import QSGS2AUC
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
-from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.text.errors import DivergedError
 from tests.engine.reference import decreasing, features, predict
-from tests.solvers.brute_force import folds_of, kernel
+from tests.solvers.brute_force import folds_of
 
 SIZES = {"batch_size": 8, "n_features": 4, "n_iterations": 20, "random_state": 3, "t0": 9.0}
 
@@ -97,38 +93,6 @@ def test_a_fold_may_hold_all_rows_of_a_class(missing):
         assert_close(got, expected_values(X[rest], y[rest], U, 4, X[fold], {**setting, **point}))
 
 
-def exact_minimiser(X, y, U, *, lam, sigma, gamma):
-    """Return the values at all rows of the minimiser of METHODS, section 3."""
-    rows = np.vstack([X, U])
-    unlabeled = np.arange(len(rows)) >= len(X)
-    codes = np.append(y, np.full(len(U), -1))
-    M, v = 0.0, 0.0
-    for j, g in enumerate(gamma, start=1):
-        p, n, u = (a / a.sum() for a in (codes >= j, (codes < j) & ~unlabeled, unlabeled))
-        for weight, a, b in ((g, p, n), (1 - g, p, u), (1 - g, u, n)):
-            M += weight * (np.diag(a + b) - np.outer(a, b) - np.outer(b, a)) / len(gamma)
-        v += (p - n) / len(gamma)
-    K = kernel(rows, rows, sigma)
-    return K @ np.linalg.solve(lam * np.eye(len(K)) + 2 * M @ K, 2 * v)
-
-
-def test_it_converges_to_the_exact_minimiser_at_the_rate_of_the_theorem():
-    X, y, U = problem(n_labeled=90, n_unlabeled=160)
-    setting = {"lam": 0.5, "sigma": 1.0, "gamma": (0.5, 0.2, 0.9)}
-    exact = exact_minimiser(X, y, U, **setting)
-    iterations, errors = (32, 64, 128, 256), []
-    sizes = {"batch_size": 8, "n_features": 16, "theta_lam": 1.5, "t0": 0.0}
-    for T in iterations:
-        fits = [
-            QS3ORAO(**setting, **sizes, n_iterations=T, random_state=seed).fit_function(X, y, U)
-            for seed in range(6)
-        ]
-        values = [fit.decision_function(np.vstack([X, U])) for fit in fits]
-        errors.append(np.mean((np.array(values) - exact) ** 2) / np.mean(exact**2))
-    assert np.polyfit(np.log(iterations), np.log(errors), 1)[0] == pytest.approx(-1, abs=0.3)
-    assert errors[-1] < 0.005  # the right limit, not just a rate
-
-
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])
 def test_with_two_classes_it_is_the_binary_method_bit_for_bit(n_unlabeled):
     X, y, U = problem(n_classes=2, n_unlabeled=n_unlabeled)
@@ -156,24 +120,3 @@ def test_a_model_that_diverges_has_no_values_and_others_have():
         [{"lam": 1e-9}, {"lam": 1.0}], folds=folds_of(40, 2), X=X, y=y, X_unlabeled=U
     )
     assert np.isnan(values[0]).all() and np.isfinite(values[1]).all()
-
-
-def test_a_saved_model_has_the_same_values(tmp_path):
-    X, y, U = problem()
-    model = small().fit(X, y, U)
-    model.save(tmp_path / "model.npz")
-    values = load_model(tmp_path / "model.npz").decision_function(U)[:, 0]
-    np.testing.assert_array_equal(values, model.decision_function(U))
-
-
-def test_defaults_rank_nearly_as_well_as_kernel_ridge():
-    X, target = load_diabetes(return_X_y=True)
-    X = minmax_scale(X)
-    y = np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
-    labeled, others = np.split(np.random.default_rng(0).permutation(len(X)), [150])
-    model = QS3ORAO().fit(X[labeled], y[labeled], X[others])
-    ridges = [KernelRidge(alpha=alpha, kernel="rbf", gamma=0.3) for alpha in (0.01, 0.1, 1.0)]
-    values = [ridge.fit(X[labeled], y[labeled]).predict(X[others]) for ridge in ridges]
-    best = max(np.mean(cut_aucs(y[others], f, 5)) for f in values)  # 0.855
-    assert model.score(X[others], y[others]) > best - 0.02
-    assert np.abs(model.predict(X[others]) - y[others]).mean() < 0.9  # constant median: 1.2

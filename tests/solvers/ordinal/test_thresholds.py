@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import sparse
-from scipy.optimize import linprog, minimize
-from sklearn.linear_model import LogisticRegression
+from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
 from dsgkit.objectives.ordinal_risk import above_cuts
@@ -48,37 +46,6 @@ def hinge_loss(values, above, thresholds):
     )
     distance = values[:, None] - np.where(empty, 0, thresholds)
     return np.where(empty, 0, np.maximum(0, 1 - sign * distance)).sum()
-
-
-def least_hinge_loss(values, above):
-    """The paper's problem with its order of the thresholds, as a linear program."""
-    n, n_cuts = above.shape
-    sign = np.where(above, 1.0, -1.0)
-    # sign (f - b_j) + xi >= 1, row by row and cut by cut; b_j <= b_{j+1}
-    margin = sparse.hstack(
-        [
-            sparse.csr_array((sign.ravel(), (range(n * n_cuts), np.tile(range(n_cuts), n)))),
-            -sparse.eye_array(n * n_cuts),
-        ]
-    )
-    order = np.zeros((n_cuts - 1, n_cuts + n * n_cuts))
-    for j in range(n_cuts - 1):
-        order[j, [j, j + 1]] = 1, -1
-    bound = np.append((sign * values[:, None] - 1).ravel(), np.zeros(n_cuts - 1))
-    cost = np.append(np.zeros(n_cuts), np.ones(n * n_cuts))
-    limits = [(None, None)] * n_cuts + [(0, None)] * (n * n_cuts)
-    A = sparse.vstack([margin, sparse.csr_array(order)])
-    return linprog(cost, A_ub=A, b_ub=bound, bounds=limits, method="highs").fun
-
-
-@settings(deadline=None, max_examples=60)
-@given(rows)
-def test_hinge_is_the_optimum_of_a_linear_program(problem):
-    values, codes = problem
-    above = above_cuts(codes, N_CLASSES)
-    got = rules.hinge(values, above)
-    assert ascending(got)
-    assert hinge_loss(values, above, got) == pytest.approx(least_hinge_loss(values, above))
 
 
 @settings(deadline=None, max_examples=60)
@@ -130,16 +97,6 @@ def test_logistic_is_the_optimum_of_another_optimiser(seed):
     np.testing.assert_allclose(rules.logistic(values, above), cuts / slope, atol=1e-4)
 
 
-def test_logistic_of_one_cut_is_logistic_regression():
-    values, codes = noisy()
-    above = codes[:, None] > 1
-    f = (values - values.mean()) / values.std()
-    model = LogisticRegression(C=1 / (rules._SLOPE_PENALTY * len(f)), tol=1e-10)
-    model.fit(f[:, None], above[:, 0])
-    expected = values.mean() - values.std() * model.intercept_ / model.coef_[0]
-    np.testing.assert_allclose(rules.logistic(values, above), expected, atol=1e-5)
-
-
 @settings(deadline=None, max_examples=40)
 @given(
     st.sampled_from(["logistic", "absolute", "share"]),
@@ -172,18 +129,6 @@ def test_values_that_say_nothing_or_the_opposite_give_the_median_class(rule, val
     else:  # two rows of the opposite order may be on their side by chance
         errors = abs(classes(values, thresholds) - codes).sum()
         assert errors <= abs(codes - 1).sum()
-
-
-@pytest.mark.parametrize("rule", ["logistic", "absolute", "share"])
-def test_separable_values_are_told_apart(rule):
-    codes = np.repeat(np.arange(N_CLASSES), 5)
-    values = 1e-3 * (10 * codes + np.linspace(0, 1, 5).repeat(N_CLASSES).reshape(5, -1).T.ravel())
-    above = above_cuts(codes, N_CLASSES)
-    if rule == "share":
-        thresholds = rules.share(values, 1 - above.mean(axis=0))
-    else:
-        thresholds = rules.SUPERVISED[rule](values, above)
-    np.testing.assert_array_equal(classes(values, thresholds), codes)
 
 
 @pytest.mark.parametrize("rule", rules.SUPERVISED)
