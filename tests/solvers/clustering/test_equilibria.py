@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
 from dsgkit.solvers.clustering import equilibria, many_columns, segments
@@ -20,7 +19,6 @@ from dsgkit.solvers.clustering.equilibria import (
 )
 from dsgkit.solvers.clustering.kernel_values import exponential
 from dsgkit.solvers.clustering.segments import connected
-from tests.solvers.brute_force import kernel
 from tests.solvers.clustering.oracle import load, rows_and_domain
 
 TOOLBOX = {
@@ -141,19 +139,6 @@ def test_many_equal_points_are_merged_at_once():
     assert np.bincount(merge(points, 0.01, 0.05)).tolist() == [200_000, 200_000]
 
 
-def test_few_values_of_the_widest_column_cost_nothing():
-    rng = np.random.default_rng(0)
-    points = np.column_stack([100.0 * rng.integers(2, size=5000), 90 * rng.random((5000, 2))])
-    heights = equilibria._heights(points)
-    gaps = np.abs(heights[:500, None] - heights[:500])
-    assert (gaps <= cdist(points[:500], points[:500]) + 1e-9).all()
-    order = np.sort(heights)
-    within = np.searchsorted(order, order + 0.05) - np.arange(5000)
-    assert within.mean() < 20  # along the widest column, 1250
-    found = merge(points, 0.01, 0.05)
-    np.testing.assert_array_equal(found, by_first(fcluster(linkage(points), 0.05, "distance")))
-
-
 def joined_by_hand(domain, points, n_segment):
     """Return the components of all pairs, by a search from every point."""
     shares = np.linspace(0, 1, n_segment)[:, None]
@@ -179,13 +164,6 @@ def test_clusters_are_components_of_all_pairs(level, monkeypatch):
         np.testing.assert_array_equal(found, joined_by_hand(domain, points, 20))
         if level == 2.0:  # nothing is inside
             assert len(set(found)) == len(points)
-
-
-def test_values_are_sums_of_kernels_less_the_level():
-    domain = random_domain(3)
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    expected = kernel(X, domain.support_vectors, 0.9) @ domain.coefficients - 0.5
-    np.testing.assert_allclose(domain.values(X), expected, atol=1e-12)
 
 
 def test_the_exponential_is_the_library_s():

@@ -22,14 +22,6 @@ def test_labels_are_those_of_the_first_of_the_nearest(n_inputs, n_points):
         np.testing.assert_array_equal(found, labels[nearest])
 
 
-def test_labels_of_rows_between_clusters():
-    rng = np.random.default_rng(0)
-    points, X = rng.normal(size=(3000, 6)), rng.normal(size=(3000, 6))
-    labels = (points[:, 0] > 0).astype(np.int64)
-    nearest = cdist(X, points, "sqeuclidean").argmin(axis=1)
-    np.testing.assert_array_equal(LabelTree(points, labels).nearest_labels(X), labels[nearest])
-
-
 @pytest.mark.parametrize("far", [False, True])
 def test_a_common_offset_of_many_columns_costs_no_digits(far):
     rng = np.random.default_rng(1)

@@ -1,9 +1,7 @@
 """The estimators BSGDLMOC and SGDLMOC."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.datasets import load_wine, make_moons
@@ -171,24 +169,6 @@ def test_in_the_long_run_removal_loses_its_mass():
     exact = SGDLMOC(2, 16, tol=0, max_iter=5000).fit_domain(X).mass_
     assert mass["removal"] < exact / 4
     assert mass["pnn"] == pytest.approx(exact, rel=0.1)
-
-
-@BOTH
-def test_rows_of_every_kind(solver, tmp_path):
-    X = three_groups()[0].astype(np.float32)
-    np.save(tmp_path / "X.npy", X)
-    expected = solver().fit(X).labels_
-    kinds = [
-        X.tolist(),
-        pd.DataFrame(X, columns=["a", "b"]),
-        sparse.csr_array(X),
-        np.load(tmp_path / "X.npy", mmap_mode="r"),
-        np.asfortranarray(X),
-    ]
-    for rows in kinds:
-        model = solver().fit(rows)
-        np.testing.assert_array_equal(model.labels_, expected)
-        np.testing.assert_array_equal(model.predict(rows), expected)
 
 
 @BOTH

@@ -10,7 +10,7 @@ from dsgkit.numerics.qp import solve_qp
 from dsgkit.random.draws import draw_with_replacement
 from dsgkit.random.stream import DRAWS, words
 from dsgkit.solvers.clustering import one_class
-from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL, Support
+from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.one_class import Descent
 from tests.solvers.brute_force import kernel
 from tests.solvers.clustering.oracle import load, rows_and_domain
@@ -107,26 +107,6 @@ def test_more_support_vectors_than_fit_a_tile():
     assert len(machine.coefficients) == np.count_nonzero(alpha) > one_class.TILE_VECTORS
     found = kernel(X, machine.support_vectors, descent.gamma) @ machine.coefficients
     np.testing.assert_allclose(found, kernel(X, X, descent.gamma) @ alpha, atol=1e-7)
-
-
-def test_room_is_for_as_many_vectors_as_there_are_rows(monkeypatch):
-    X, taken = some_rows(), []
-    empty = Support.empty
-    monkeypatch.setattr(Support, "empty", lambda d, most: taken.append(most) or empty(d, most))
-    few = replace(SETTING, strategy=NEAREST, budget=60, n_neighbors=10**12).train(X)
-    many = replace(SETTING, strategy=RANDOM, budget=10**12, n_neighbors=10**12).train(X)
-    assert taken == [61, 61]
-    np.testing.assert_array_equal(many.coefficients, few.coefficients)
-
-
-def test_random_words_are_for_random_neighbours(monkeypatch):
-    drawn = []
-    monkeypatch.setattr(one_class, "words", lambda *args: drawn.append(args[2]) or words(*args))
-    for strategy in (REMOVAL, NEAREST):
-        replace(SETTING, strategy=strategy).train(some_rows())
-    assert not drawn
-    replace(SETTING, strategy=RANDOM, budget=2).train(some_rows())
-    assert drawn == [2 * SETTING.max_iter]  # there are no more than two to be projected onto
 
 
 def test_rows_drawn_equally_often_have_equal_coefficients():

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
-from sklearn.svm import LinearSVC
 
 from dsgkit.data.rows import Rows
 from dsgkit.random.draws import draw_in_passes
@@ -88,23 +85,6 @@ def test_it_is_the_descent_row_by_row(n_labeled, n_unlabeled, params, panel, mon
     np.testing.assert_allclose(np.sort(model.coef_), coef, atol=1e-10 * model.C)
 
 
-def test_with_budgets_for_all_rows_it_is_plain_kernel_descent():
-    X, y, U = problem(20, 50)
-    model = BGS3VM(50.0, 1.0, C_star=2.0, labeled_budget=20, unlabeled_budget=1.0).fit(X, y, U)
-    order = [draw_in_passes(0, k, 0, 50, 1, n)[:, 0] for k, n in ((0, 20), (1, 50))]
-    rows = np.vstack([X, U])
-    K, f = kernel(rows, rows, 1.0), np.zeros(70)  # the values at all rows
-    for t, (i, j) in enumerate(zip(*order, strict=True), 1):
-        step = np.zeros(70)
-        if y[i] * f[i] < 1:
-            step += 50.0 * y[i] * K[i]
-        if abs(f[20 + j]) < 1:
-            step += 2.0 * np.sign(f[20 + j]) * K[20 + j]
-        f += (step - f) / (t + 50.0 / 10)
-    np.testing.assert_allclose(model.decision_function(rows), f, atol=1e-9)
-    assert model.n_support_[1] > 10  # what the default budget would be
-
-
 @far_apart
 def test_a_row_of_which_nothing_is_known_has_no_sign():
     """At this width no row is near another: all unlabelled values are 0."""
@@ -120,70 +100,6 @@ def test_coefficients_that_a_constant_step_forgets_leave_their_budget():
     U = U + 1e6  # far from all that is known: nothing is added but labelled rows
     model = BGS3VM(10.0, 1e4, labeled_budget=16, step=1.0).fit(X, y, U)
     assert model.n_support_[0] == 1  # the last one
-
-
-@pytest.mark.parametrize(("labeled", "share", "most"), [(6, 0.25, (6, 50)), (1, 0.003, (1, 1))])
-def test_budgets_are_kept_and_used(labeled, share, most):
-    X, y, U = problem(40, 200)
-    model = BGS3VM(1.0, 1.0, labeled_budget=labeled, unlabeled_budget=share).fit(X, y, U)
-    np.testing.assert_array_equal(model.n_support_, most)
-    assert len(model.centers_) == len(model.coef_) == sum(most)
-    rows = {tuple(row) for row in np.vstack([X, U]).astype(np.float64)}
-    assert len({tuple(c) for c in model.centers_} & rows) == sum(most)
-    labeled_rows = {tuple(row) for row in X.astype(np.float64)}
-    assert {tuple(c) for c in model.centers_[: most[0]]} <= labeled_rows
-
-
-def test_without_unlabelled_loss_it_is_a_supervised_machine():
-    """That without an offset, on features whose products are the kernel, after many steps."""
-    rng = np.random.default_rng(0)
-    X, y, _ = problem(60, 1, seed=3)
-    U = np.broadcast_to(X[:1], (40_000, 3))  # they only count the steps
-    model = BGS3VM(20.0, 2.0, C_star=0, labeled_budget=60).fit(X, y, U)
-    exact = LinearSVC(loss="hinge", C=20.0 / 60, fit_intercept=False, tol=1e-9, max_iter=10**6)
-    rows = np.vstack([X, rng.random((50, 3))])
-    values, vectors = np.linalg.eigh(kernel(rows, rows, 2.0))
-    features = vectors * np.sqrt(np.maximum(values, 0))
-    expected = exact.fit(features[:60], y).decision_function(features)
-    f = model.decision_function(rows)
-    assert np.sqrt(np.mean((f - expected) ** 2)) < 0.02 * np.abs(expected).max()
-    assert model.n_support_[1] == 0
-
-
-def test_the_seed_alone_decides():
-    X, y, U = problem(16, 100)
-    model = BGS3VM(10.0, random_state=3).fit(X, y, U)
-    np.testing.assert_array_equal(BGS3VM(10.0, random_state=3).fit(X, y, U).coef_, model.coef_)
-    other = BGS3VM(10.0, random_state=4).fit(X, y, U)
-    assert not np.allclose(other.decision_function(U), model.decision_function(U))
-
-
-def test_it_learns_two_clouds():
-    rng = np.random.default_rng(0)
-    y = np.where(np.arange(2200) % 2, 1, -1)
-    rows = rng.normal(size=(2200, 2)) + np.outer(y, [1.5, 0])
-    model = BGS3VM(100.0, 0.5).fit(rows[:200], y[:200], rows[200:])
-    best = np.mean(np.sign(rows[200:, 0]) != y[200:])  # of the Bayes rule
-    assert np.mean(np.sign(model.decision_function(rows[200:])) != y[200:]) < best + 0.03
-    assert model.n_iter_ == 2000 and model.intercept_ == 0
-
-
-@pytest.mark.parametrize(
-    ("n_unlabeled", "n_inputs", "share"),
-    [(1000, 20, 0.2), (4000, 5, 0.2), (2000, 200, 0.2), (20_000, 20, 0.005)],
-)
-def test_predicted_memory_is_what_is_allocated(n_unlabeled, n_inputs, share):
-    X, y, U = problem(100, n_unlabeled, n_inputs)
-    model = BGS3VM(10.0, unlabeled_budget=share)
-    needed = model.cost(n_inputs, n_labeled=100, n_unlabeled=n_unlabeled).memory
-    model.fit(X, y, U)  # compiles
-    tracemalloc.start()
-    try:
-        model.fit(X, y, U)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert needed == pytest.approx(peak, rel=0.1)
 
 
 def test_memory_is_that_of_the_budgets_not_of_all_pairs():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.svm import LinearSVC
 
-from dsgkit.data.rows import Rows
-from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.s3vm.bls3vm import BLS3VM
 from dsgkit.system.progress import listening
-from dsgkit.text.errors import DataError, DivergedError, FitError, MemoryLimitError
+from dsgkit.text.errors import DivergedError, FitError
 from dsgkit.trainers import concave_convex
-from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import kernel, problem
 
 ORACLES = Path(__file__).parents[2] / "oracles"
@@ -147,71 +142,12 @@ def test_without_unlabelled_loss_the_mean_is_still_held(ramp_s):
     assert objective(model, X, y, U, 0.0) == pytest.approx(model.objectives_[-1], rel=1e-4)
 
 
-def test_the_weight_of_the_unlabelled_rows_is_by_default_the_papers():
-    X, y, U = problem()
-    default = BLS3VM(C=10.0).fit(X, y, U)
-    same = BLS3VM(C=10.0, C_star=10.0 * len(X) / len(U)).fit(X, y, U)
-    other = BLS3VM(C=10.0, C_star=10.0).fit(X, y, U)
-    np.testing.assert_array_equal(default.decision_function(U), same.decision_function(U))
-    assert abs(default.decision_function(U) - other.decision_function(U)).max() > 0.01
-
-
-def test_unlabelled_rows_move_the_boundary_off_their_clusters():
-    """Two rows have labels, and the line halfway between them would cut both clusters."""
-    rng = np.random.default_rng(0)
-    truth = np.repeat([-1, 1], 100)
-    U = np.column_stack([rng.uniform(-2, 2, 200), truth + 0.2 * rng.normal(size=200)])
-    X, y = np.array([[-1.0, -1.0], [1.0, 1.0]]), np.array([-1, 1])
-    accuracy = {}
-    for C_star in (1e-9, 10.0):
-        model = BLS3VM(C=10.0, C_star=C_star, sigma=0.3).fit(X, y, U)
-        accuracy[C_star] = np.mean(np.sign(model.decision_function(U)) == truth)
-    assert accuracy[1e-9] < 0.9 < 0.99 < accuracy[10.0]
-
-
-@settings(max_examples=15)
-@given(st.integers(0, 1000), st.booleans(), st.sampled_from([0.0, -0.5]))
-def test_swapping_the_classes_negates_the_function(seed, balance, ramp_s):
-    X, y, U = problem(seed=seed)
-    model = BLS3VM(C=100.0, balance=balance, ramp_s=ramp_s, tol=1e-6)
-    f = model.fit(X, y, U).decision_function(U)
-    g = clone(model).fit(X, -y, U).decision_function(U)
-    np.testing.assert_allclose(f, -g, atol=1e-4)
-
-
 def test_rows_without_a_coefficient_are_no_centres():
     X, y, U = problem()
     sparse = BLS3VM(C=100.0, sigma=3.0, balance=False).fit(X, y, U)
     assert len(sparse.centers_) < len(X) + len(U) and sparse.coef_.all()
     balanced = BLS3VM(C=100.0, sigma=3.0).fit(X, y, U)
     assert len(balanced.centers_) > len(U)
-
-
-def test_many_points_equal_fit_by_fit(monkeypatch):
-    X, y, U = problem()
-    made = []
-    kernel_columns = concave_convex.kernel_columns
-    monkeypatch.setattr(
-        concave_convex, "kernel_columns", lambda *a: made.append(a[2]) or kernel_columns(*a)
-    )
-    points = [
-        {"C": C, "sigma": sigma, "C_star": C_star}
-        for C in (1.0, 100.0)
-        for sigma in (0.5, 5.0)
-        for C_star in (None, 3.0)
-    ]
-    got = BLS3VM().fit_points(points, X=X, y=y, X_unlabeled=U).decision_function(U)
-    assert made == [0.5, 5.0]  # one kernel matrix for each sigma
-    each = SemiSupervisedClassifier.fit_points(BLS3VM(), points, X=X, y=y, X_unlabeled=U)
-    assert got.shape == (len(U), len(points))
-    np.testing.assert_array_equal(got, each.decision_function(U))
-
-
-def test_a_point_without_a_solution_is_nan_and_costs_no_other():
-    X, y, U = problem()
-    points = [{"C": 1.0}, {"C": 1e308}, {"C": 2.0}]
-    values = BLS3VM().fit_points(points, X=X, y=y, X_unlabeled=U).decision_function(U)
-    assert np.isnan(values[:, 1]).all() and np.isfinite(values[:, [0, 2]]).all()
 
 
 def test_a_limit_of_loops_is_kept_and_told():
@@ -233,38 +169,6 @@ def test_progress_is_told_in_order():
     assert len(heard) > 2 and heard == sorted(heard) and heard[0] >= 0 and heard[-1] <= 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("balance", [True, False])
-@pytest.mark.parametrize("max_memory", [None, 0.004])
-def test_predicted_memory_is_what_a_fit_allocates(balance, max_memory):
-    X, y, U = problem(60, 1440, 5)
-    model = BLS3VM(C=10.0, balance=balance, max_memory=max_memory)
-    needed = model.cost(5, n_labeled=60, n_unlabeled=1440).memory
-    assert needed < (2**32 if max_memory is None else 0.004 * 2**30)
-    assert needed == pytest.approx(peak_of(lambda: model.fit(X, y, U)), rel=0.2)
-
-
-@pytest.mark.parametrize("n", [40, 400])
-def test_predicted_memory_covers_prediction(n):
-    X, y, U = problem(n // 4, 3 * n // 4, 5)
-    rows, model = problem(8, 10_000, 5)[2], BLS3VM()
-    needed = model.cost(5, n_labeled=n // 4, n_unlabeled=3 * n // 4).memory
-    result = 2 * 8 * len(rows)
-    assert peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - result < 1.2 * needed
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("max_memory", [None, 0.005])
-def test_predicted_memory_grows_with_the_models(max_memory):
-    X, y, U = problem(60, 1440, 5)
-    points = [{"C": float(C)} for C in range(1, 31)]
-    model = BLS3VM(max_memory=max_memory)
-    needed = model.cost(5, n_models=30, n_labeled=60, n_unlabeled=1440).memory
-    assert needed == pytest.approx(
-        peak_of(lambda: model.fit_points(points, X=X, y=y, X_unlabeled=U)), rel=0.2
-    )
-
-
 @pytest.mark.parametrize("balance", [True, False])
 def test_with_less_memory_the_model_is_the_same(balance):
     X, y, U = problem(40, 1400, 5)
@@ -277,42 +181,6 @@ def test_with_less_memory_the_model_is_the_same(balance):
     np.testing.assert_array_equal(
         little.fit(X, y, U).decision_function(U), whole.fit(X, y, U).decision_function(U)
     )
-
-
-def test_a_fit_above_the_limit_is_refused_before_it_allocates():
-    X, y, _ = problem()
-    endless = Rows(np.broadcast_to(X[:1], (10**9, 3)))
-    model = BLS3VM(max_memory=1.0)
-    tracemalloc.start()
-    try:
-        with pytest.raises(MemoryLimitError, match=r"needs \d{3}\.\d GiB, limit 1\.0 GiB"):
-            model.fit(X, y, endless)
-        with pytest.raises(MemoryLimitError):
-            model.fit_points([{}], X=X, y=y, X_unlabeled=endless)
-        assert tracemalloc.get_traced_memory()[1] < 2**20
-    finally:
-        tracemalloc.stop()
-
-
-def test_rows_that_do_not_fit_together_are_refused():
-    X, y, U = problem()
-
-    def fit_points(X, y, U):
-        return BLS3VM().fit_points([{}], X=X, y=y, X_unlabeled=U)
-
-    for fit in (BLS3VM().fit, fit_points):
-        with pytest.raises(
-            DataError, match="X_unlabeled has 2 features, but BLS3VM is expecting 3"
-        ):
-            fit(X, y, U[:, :2])
-        with pytest.raises(DataError, match="15 labels, 16 rows"):
-            fit(X, y[1:], U)
-        with pytest.raises(DataError, match="exactly two classes, got 1"):
-            fit(X, np.ones(16), U)
-        with pytest.raises(DataError, match="NaN or infinite"):
-            fit(X, y, np.where(U[3, 1] == U, np.nan, U))
-    with pytest.raises(NotFittedError):
-        BLS3VM().decision_function(X)
 
 
 def test_ends_without_a_solution_have_a_name_and_leave_the_model_before(monkeypatch):

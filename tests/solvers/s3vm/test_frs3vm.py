@@ -7,7 +7,6 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from dsgkit import FRS3VM
-from dsgkit.engine import sizes
 from dsgkit.features import FourierFeatures
 from dsgkit.features.tiles import cos_sin
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
@@ -19,13 +18,6 @@ from tests.engine import reference
 from tests.solvers.brute_force import problem
 
 SETTING = {"C": 20.0, "C_star": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
-POINTS = [
-    {"C": 5.0, "step": 0.1},
-    {"C": 50.0, "step": 1.0, "loss": "da", "C_star": None},
-    {"step": 0.01, "loss": "ramp", "ramp_s": -0.5},
-    {"C": 0.5, "step": 0.3, "loss": "sshg"},
-    {"C_star": None, "C_star_ratio": 0.5, "step": "decreasing", "balance": True, "anneal": True},
-]
 EVERY_LOSS = [("shg", 0.0), ("sshg", 0.0), ("ramp", 0.0), ("ramp", -0.5), ("da", 0.0)]
 
 
@@ -99,13 +91,6 @@ def test_without_unlabelled_loss_it_is_the_linear_svm_of_its_features():
     expected = exact.fit(features.transform(X, 0), y).decision_function(features.transform(U, 0))
     f = fitted.decision_function(U)
     assert np.sqrt(np.mean((f - expected) ** 2)) < 0.05 * np.abs(expected).max()
-
-
-def test_chunks_of_draws_do_not_change_the_model(monkeypatch):
-    X, y, U = problem(n_unlabeled=100)
-    expected = small().fit(X, y, U).decision_function(U)
-    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 24)
-    np.testing.assert_array_equal(small().fit(X, y, U).decision_function(U), expected)
 
 
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8)])

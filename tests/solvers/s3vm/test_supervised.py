@@ -10,8 +10,7 @@ from sklearn.svm import SVC
 
 from dsgkit import AllLabelsSVM, SelfTraining, SupervisedSVM
 from dsgkit.data.rows import Rows
-from dsgkit.text.errors import DataError, FitError, MemoryLimitError
-from tests.solvers.brute_force import folds_of
+from dsgkit.text.errors import DataError, FitError
 
 RNG = np.random.default_rng(7)
 X = RNG.random((60, 3)).astype(np.float32)
@@ -28,17 +27,6 @@ def test_the_weight_is_that_of_the_mean_loss(weight):
     svm = SVC(C=30.0 / 60, gamma=2.0, class_weight=weight, tol=1e-6).fit(X, labels(X))
     np.testing.assert_allclose(model.decision_function(U), svm.decision_function(U), atol=1e-5)
     np.testing.assert_array_equal(model.predict(U), svm.predict(U))
-
-
-def test_a_held_out_fold_is_not_seen():
-    y, folds = labels(X), folds_of(60, 3)
-    values = SupervisedSVM(sigma=0.3).fit_points([{"C": 10.0}, {"C": 1e4}], folds=folds, X=X, y=y)
-    for point, C in enumerate((10.0, 1e4)):
-        for held_out in folds:
-            rows = np.setdiff1d(np.arange(60), held_out)
-            model = SupervisedSVM(C=C, sigma=0.3).fit(X[rows], y[rows])
-            expected = model.decision_function(X[held_out])
-            np.testing.assert_allclose(values[point, held_out], expected, atol=1e-9)
 
 
 def test_all_labels_are_those_of_both_kinds_of_rows():
@@ -84,13 +72,6 @@ def test_probabilities_need_rows_of_either_class():
     with pytest.raises(FitError, match="two labelled rows of either class"):
         SelfTraining().fit(X[:5], [1, -1, -1, -1, -1], U[:20])
     assert SelfTraining(C=1e4).fit(X[:5], [1, 1, -1, -1, -1], U[:20]).n_iter_ >= 1
-
-
-@pytest.mark.parametrize("solver", [SupervisedSVM, SelfTraining])
-def test_a_fit_that_memory_does_not_allow_is_refused(solver):
-    rows = {"X_unlabeled": U} if solver is SelfTraining else {}
-    with pytest.raises(MemoryLimitError):
-        solver(max_memory=1e-6).fit(X=X, y=labels(X), **rows)
 
 
 def test_costs_grow_with_the_rows_that_train():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numba
 import numpy as np
@@ -14,14 +13,11 @@ from sklearn.svm import LinearSVC
 from dsgkit import TSGS3VM, load_model
 from dsgkit.engine import sizes, training
 from dsgkit.features import tiles
-from dsgkit.objectives.s3vm import UNLABELED_LOSSES
-from dsgkit.solvers.parameters import parameters
 from dsgkit.text.errors import DivergedError, DsgWarning, MemoryLimitError
 from dsgkit.trainers import balance
 from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem
 
-ORACLE = Path(__file__).parents[2] / "oracles" / "universvm_moons_nobalance_bias0.npz"
 SETTING = {"C": 20.0, "C_star": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
 SIZE = {"T": 40, "b": 16, "m": 8, "seed": 3}
 POINTS = [
@@ -173,15 +169,6 @@ def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     assert fitted.model_.coefficients.shape == (19, 2 * m, 1)
 
 
-@pytest.mark.parametrize("n_unlabeled", [30, 3000])
-def test_many_points_are_the_separate_fits(n_unlabeled):
-    X, y, U = problem(n_unlabeled=n_unlabeled)
-    together = small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U)
-    assert together.shape == (n_unlabeled, len(POINTS)) and together.dtype == np.float64
-    for values, point in zip(together.T, POINTS, strict=True):
-        assert close(values, small(**point).fit(X, y, U).decision_function(U))
-
-
 def test_many_points_are_trained_in_passes_within_the_budget(monkeypatch):
     X, y, U = problem(n_unlabeled=3000)
     expected = small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U)
@@ -212,59 +199,6 @@ def test_a_point_that_diverges_leaves_the_others_alone(C, step, T, n_unlabeled):
         model.set_params(C=C).fit(X, y, U)
 
 
-@pytest.mark.parametrize(("C", "step"), [(1e20, 0.5), (1e28, 1.0), (1e37, 1.0)])
-def test_what_is_finite_is_right(C, step):
-    """Where a margin of 1 is next to nothing, the function is proportional to C."""
-    X, y, U = problem()
-    model = small(n_iterations=200, step=step, C_star=None)
-    expected, got = (clone(model).set_params(C=c).fit(X, y, U) for c in (1e12, C))
-    assert close(got.decision_function(U) / C, expected.decision_function(U) / 1e12)
-
-
-@pytest.mark.slow
-def test_it_finds_the_minimum_of_the_concave_convex_procedure():
-    """The objective of UniverSVM within 1%, where the program ended; sign(0) decides that."""
-    oracle = np.load(ORACLE)
-    X = np.vstack([oracle["xl"], oracle["xu"]])
-    y, n_labeled, n_unlabeled = oracle["yl"], len(oracle["yl"]), len(oracle["xu"])
-    K = kernel(X, X, oracle["gamma"])
-
-    def value(f, penalty):
-        labeled = np.maximum(0, 1 - y * f[:n_labeled]).sum()
-        unlabeled = np.maximum(0, 1 - np.abs(f[n_labeled:])).sum()
-        return penalty / 2 + oracle["C"] * labeled + oracle["Cstar"] * unlabeled
-
-    alpha = oracle["alpha_on_lu"]
-    expected = K @ alpha
-    model = TSGS3VM(
-        C=float(oracle["C"]) * n_labeled,
-        C_star=float(oracle["Cstar"]) * n_unlabeled,
-        sigma=float(oracle["gamma"]),
-        step=0.002,
-        batch_size=64,
-        n_features=64,
-        n_iterations=5000,
-    ).fit(X[:n_labeled].astype(np.float32), y, X[n_labeled:].astype(np.float32))
-    f = model.decision_function(X)
-    # the norm of the smoothest function with about these values at the rows
-    smooth = np.linalg.solve(K + 1e-6 * np.eye(len(X)), f)
-    assert value(f, f @ smooth) == pytest.approx(value(expected, alpha @ expected), rel=0.02)
-    assert np.sqrt(np.mean((f - expected) ** 2)) < 0.1
-    assert np.mean((f > 0) == (expected > 0)) > 0.98
-
-
-def test_a_saved_model_is_the_same_model(tmp_path):
-    X, y, U = problem()
-    fitted = small().fit(X, y, U)
-    fitted.save(tmp_path / "model.npz")
-    loaded = load_model(tmp_path / "model.npz").decision_function(U)
-    np.testing.assert_array_equal(loaded[:, 0].astype(np.float64), fitted.decision_function(U))
-
-
-def test_the_losses_are_those_of_the_objective():
-    assert parameters(TSGS3VM)["loss"].words == tuple(UNLABELED_LOSSES)
-
-
 def test_more_than_the_memory_is_refused_before_training(monkeypatch):
     X, y, U = problem()
     monkeypatch.setattr("dsgkit.trainers.blocks.train_in_passes", None)
@@ -274,9 +208,3 @@ def test_more_than_the_memory_is_refused_before_training(monkeypatch):
     with pytest.raises(MemoryLimitError) as caught:
         small(max_memory=needed / 2**30).fit_points([{}] * 9, X=X, y=y, X_unlabeled=U)
     assert caught.value.needed > needed
-
-
-def test_a_row_costs_in_prediction_what_it_costs_in_training():
-    model = TSGS3VM(n_iterations=50, n_features=32, step=0.001)
-    few, many = (model.cost(5, n_labeled=n, n_unlabeled=10**6) for n in (200, 700))
-    assert many.flops - few.flops == pytest.approx(500 * few.flops_per_row)

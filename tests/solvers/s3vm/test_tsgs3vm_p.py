@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 from sklearn.svm import LinearSVC
 
-from dsgkit import TSGS3VMP, load_model
+from dsgkit import TSGS3VMP
 from dsgkit.engine import sizes
 from dsgkit.objectives.majorised_s3vm import KINK_ROUNDING
 from dsgkit.random.draws import draw_in_passes
@@ -84,17 +84,6 @@ def test_without_unlabelled_loss_sweeps_converge_to_the_svm_on_the_same_features
     assert own == pytest.approx(exact, rel=0.01)
 
 
-def test_no_sweep_over_all_rows_raises_the_objective():
-    X, y, U = problem(n_labeled=24, n_unlabeled=80)
-    found = [
-        objective(
-            small(C=200.0, anneal=False, n_sweeps=sweeps).fit(X, y, U), rounded_hinge, X, y, U
-        )
-        for sweeps in (1, 2, 3, 4, 6, 9, 14, 20)
-    ]
-    assert np.all(np.diff(found) <= 1e-5 * found[0]) and found[-1] < 0.95 * found[0]
-
-
 def written_out(model, X, y, U):
     """Values at U: one batch at a time, all blocks every time, in double precision."""
     T, b, n_steps = model.n_blocks, model.batch_size, model.n_blocks * model.n_sweeps
@@ -143,21 +132,6 @@ def test_many_settings_are_many_fits(at_once, monkeypatch):
     for g, point in enumerate(POINTS):
         expected = small(batch_size=8, **point).fit(X, y, U).decision_function(U)
         np.testing.assert_allclose(values[:, g], expected, rtol=0, atol=2e-5 * abs(expected).max())
-
-
-def test_memory_mapped_rows_and_a_saved_model(tmp_path, monkeypatch):
-    from dsgkit.system import mapped
-
-    monkeypatch.setattr(mapped, "MAPPED_BYTES", 0)
-    X, y, U = problem(n_unlabeled=300)
-    np.save(tmp_path / "rows.npy", U)
-    stored = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    model = small(batch_size=16).fit(X, y, stored)
-    expected = small(batch_size=16).fit(X, y, U).decision_function(U)
-    np.testing.assert_array_equal(model.decision_function(U), expected)
-    model.save(tmp_path / "model.npz")
-    loaded = load_model(tmp_path / "model.npz").decision_function(U)[:, 0]
-    np.testing.assert_array_equal(loaded.astype(np.float64), expected)
 
 
 def test_what_cannot_be_solved_is_said():

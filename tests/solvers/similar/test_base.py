@@ -5,7 +5,6 @@ Scikit-learn's checks of estimators are left out: they call ``fit(X, y)``.
 
 from __future__ import annotations
 
-import pickle
 import warnings
 
 import numpy as np
@@ -42,16 +41,6 @@ def model(request):
     return clone(SOLVERS[request.param])
 
 
-def test_a_fitted_model_predicts_classes_and_is_pickled(model):
-    pairs, U, y = su_problem()
-    values = model.fit(pairs, U).decision_function(U)
-    np.testing.assert_array_equal(model.predict(U), np.where(values >= 0, 1, -1))
-    assert model.classes_.tolist() == [-1, 1]
-    assert model.prior_ == 0.85 and model.score(U, y) == np.mean(model.predict(U) == y)
-    again = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(again.decision_function(U), values)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_any_kind(model, kind):
     pairs, U, _ = su_problem()
@@ -75,13 +64,6 @@ def test_pairs_that_are_none_are_refused():
     pairs[3, 1, 2] = np.nan
     with pytest.raises(DataError, match="NaN or infinite"):
         SUSL(prior=0.8).fit(pairs, U)
-
-
-@pytest.mark.parametrize("prior", [0, 1, 1.5, -0.2, "guess", None, np.nan])
-def test_a_prior_is_a_share(prior):
-    pairs, U, _ = su_problem()
-    with pytest.raises(DataError, match="prior must be a number strictly between 0 and 1 or "):
-        SUSL(prior=prior).fit(pairs, U)
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.5 + 9e-7, 0.5 - 9e-7])

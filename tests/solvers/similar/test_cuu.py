@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import tracemalloc
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
-from sklearn.preprocessing import minmax_scale
 
 from dsgkit.kernels import kernel_named
 from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.solvers.similar.cuu import CUU
-from dsgkit.text.errors import DataError, DivergedError, MemoryLimitError
+from dsgkit.text.errors import DataError, DivergedError
 from dsgkit.trainers.basis import kernel_basis, kernel_curvature, linear_basis
 from dsgkit.trainers.descent import Descent
 from tests.solvers.similar.problems import ORACLES, su_problem
@@ -162,33 +159,3 @@ def test_powers_beyond_single_precision_are_not_kept():
     model = CUU(lam=1e-3, prior=0.85, kernel="dot_product(20)", sigma=1.0, n_iterations=5)
     values = model.fit(pairs * 1e2, U * 1e2).decision_function(U)
     assert np.isfinite(values).all()
-
-
-@pytest.mark.parametrize("kept_bytes", [0, 2**28])
-def test_predicted_memory_covers_what_a_fit_allocates(kept_bytes, monkeypatch):
-    monkeypatch.setattr("dsgkit.trainers.on_basis.MAX_KEPT_BYTES", kept_bytes)
-    rng = np.random.default_rng(0)
-    pairs, U = rng.random((500, 2, 20)), rng.random((2000, 20))
-    model = CUU(prior=0.85, n_iterations=2).fit(pairs[:200], U[:200])
-    tracemalloc.start()
-    try:
-        model.fit(pairs, U)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    needed = model.cost(20, n_similar=500, n_unlabeled=2000).memory
-    assert peak < needed < 8 * peak
-    with pytest.raises(MemoryLimitError):
-        CUU(prior=0.85, max_memory=1e-6).fit(pairs, U)
-
-
-def test_defaults_learn_breast_cancer():
-    """The majority is 0.58 of the unlabelled rows."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X, rng = minmax_scale(X), np.random.default_rng(0)
-    benign, malignant = (rng.permutation(np.flatnonzero(y == label)) for label in (1, 0))
-    similar = np.concatenate([benign[:118], malignant[:42]])  # 80 pairs of prior 0.63
-    others = np.setdiff1d(np.arange(len(X)), similar)
-    with pytest.warns(match="prior 0.63 is so close"):
-        model = CUU(prior=0.63).fit(X[similar].reshape(80, 2, -1), X[others])
-    assert model.score(X[others], np.where(y[others] == 1, 1, -1)) > 0.8

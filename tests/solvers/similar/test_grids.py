@@ -12,7 +12,7 @@ from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.solvers.similar.tsgsu import TSGSU
 from dsgkit.solvers.similar.tsgsu_p import TSGSUP
-from dsgkit.text.errors import DataError, MemoryLimitError
+from dsgkit.text.errors import DataError
 from dsgkit.trainers import blocks
 from tests.solvers.similar.problems import su_problem
 
@@ -81,15 +81,6 @@ def test_a_grid_on_folds_equals_single_fits_on_the_rest(case, data):
     assert np.isnan(similar[:, 61::2]).all() and np.isnan(unlabeled[:, 30:40]).all()
 
 
-def test_models_of_many_settings_equal_single_fits(case, data):
-    model, points, tolerance = case
-    points = [point for point in points if point.get("theta", 0) < 1e9]
-    models = model.fit_points(points, X_similar=data[0], X_unlabeled=data[1])
-    for column, point in zip(models.decision_function(data[1]).T, points, strict=True):
-        expected = clone(model).set_params(**point).fit(*data).decision_function(data[1])
-        assert agree(column, expected, tolerance)
-
-
 def test_settings_on_folds_are_trained_in_one_pass(data, monkeypatch):
     trained, values_of = [], blocks.train_values
     monkeypatch.setattr(
@@ -111,14 +102,3 @@ def test_the_other_class_as_the_positive_one_turns_the_sign(case, data):
             for prior in (0.8, 0.2)
         )
         assert agree(values, -turned, 1e-4 if isinstance(model, SUDH) else 1e-5)
-
-
-def test_more_memory_than_the_limit_is_refused_before_it_is_taken(case, data):
-    model = case[0].set_params(max_memory=1e-6)
-    training = {"X_similar": data[0], "X_unlabeled": data[1]}
-    with pytest.raises(MemoryLimitError):
-        model.fit(**training)
-    with pytest.raises(MemoryLimitError):
-        model.fit_points([{}], folds=FOLDS, **training)
-    with pytest.raises(MemoryLimitError):
-        model.fit_points([{}], **training)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import tracemalloc
-
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer
-from sklearn.preprocessing import minmax_scale
 
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
-from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.text.errors import DsgWarning, FitError
-from tests.solvers.similar.problems import minimiser, oracle, risk, squared, su_problem
+from tests.solvers.similar.problems import oracle, risk, squared, su_problem
 
 FOLDS = [(np.arange(40), np.arange(20)), (np.arange(40, 150), np.arange(20, 60))]
-MODELS = {
-    "kernel": lambda **p: SUSL(**{"sigma": 2.0, **p}),
-    "linear": lambda **p: SUSL(kernel="linear", **p),
-    "rff": lambda **p: RFFSUSL(n_features=40, **{"sigma": 2.0, **p}),
-}
 
 
 @pytest.mark.filterwarnings("ignore:prior 0.7 is so close")
@@ -33,17 +23,6 @@ def test_the_authors_linear_solution_is_reproduced():
     np.testing.assert_allclose(model.coef_, z["coef"], rtol=1e-9)
     np.testing.assert_allclose(model.decision_function(z["xt"]), z["ft"], rtol=1e-9)
     np.testing.assert_array_equal(model.predict(z["xt"]), z["pred"])
-
-
-def test_the_authors_solution_on_a_kernel_basis_is_reproduced():
-    z = oracle("susl_gausskernelbasis_gauss_p07")
-
-    def basis(rows):
-        return gaussian_gram(rows, z["centers"], float(z["sigma"]))
-
-    coef = minimiser(basis, z["xs"].reshape(-1, 2), z["xu"], float(z["lam"]), float(z["prior"]))
-    np.testing.assert_allclose(coef, z["coef"], rtol=0, atol=1e-9 * abs(z["coef"]).max())
-    np.testing.assert_allclose(basis(z["xt"]) @ coef, z["ft"], atol=1e-9 * abs(z["ft"]).max())
 
 
 @pytest.mark.parametrize("prior", [0.85, 0.2])
@@ -88,29 +67,3 @@ def test_a_penalty_below_the_rounding_of_features_has_no_solution():
         points, folds=FOLDS, X_similar=pairs, X_unlabeled=U
     )
     assert all(np.isnan(part[0]).all() and np.isfinite(part[1]).all() for part in values)
-
-
-def test_predicted_memory_is_what_a_fit_allocates():
-    rng = np.random.default_rng(0)
-    pairs, U = rng.random((300, 2, 5)), rng.random((800, 5))
-    model = SUSL(prior=0.85)
-    tracemalloc.start()
-    try:
-        model.fit(pairs, U)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert model.cost(5, n_similar=300, n_unlabeled=800).memory == pytest.approx(peak, rel=0.2)
-
-
-@pytest.mark.filterwarnings("ignore:prior 0.63 is so close")
-@pytest.mark.parametrize("solver", [SUSL, RFFSUSL, SUDH])
-def test_defaults_learn_breast_cancer(solver):
-    """0.89 and more over seeds; the majority is 0.58 of the unlabelled rows."""
-    X, y = load_breast_cancer(return_X_y=True)
-    X, rng = minmax_scale(X), np.random.default_rng(0)
-    benign, malignant = (rng.permutation(np.flatnonzero(y == label)) for label in (1, 0))
-    similar = np.concatenate([benign[:118], malignant[:42]])  # 80 pairs of prior 0.63
-    others = np.setdiff1d(np.arange(len(X)), similar)
-    model = solver(prior=0.63).fit(X[similar].reshape(80, 2, -1), X[others])
-    assert model.score(X[others], np.where(y[others] == 1, 1, -1)) > 0.85

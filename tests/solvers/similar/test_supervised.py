@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.utils.estimator_checks import check_estimator
 
 from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.similar.majority import MajorityClass
@@ -19,13 +18,6 @@ from tests.solvers.similar.problems import su_problem
 def labelled(seed=0):
     _, X, y = su_problem(n_unlabeled=90, seed=seed)
     return X, np.where(y == 1, "yes", "no")
-
-
-@pytest.mark.parametrize(
-    "estimator", [SupervisedSL(), SupervisedSL(kernel="linear"), MajorityClass()]
-)
-def test_scikit_learn_s_conventions(estimator):
-    check_estimator(estimator, on_skip=None)
 
 
 KERNELS = {

@@ -8,12 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from dsgkit import load_model
 from dsgkit.engine import Problem, sizes
 from dsgkit.kernels import kernel_named
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.minimise import training_of
-from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.solvers.similar.tsgsu import TSGSU
 from dsgkit.text.errors import DataError, DivergedError
 from dsgkit.trainers.curvature import largest_eigenvalue
@@ -159,13 +157,6 @@ def _sources(problem):
     return [(source, problem.tables[source.table]) for source in problem.sources]
 
 
-def test_without_correction_the_mean_function_nears_the_closed_form(data):
-    exact = SUSL(lam=0.05, sigma=1.0, prior=0.85).fit(*data).decision_function(data[1])
-    params = {"delta": "none", "batch_size": 120, "n_features": 100, "n_iterations": 1500}
-    values = small(**params).fit(*data).decision_function(data[1])
-    assert np.sqrt(np.mean((values - exact) ** 2)) < 0.03 * np.sqrt(np.mean(exact**2))
-
-
 FOLDS = [(np.arange(0, 140, 2), np.arange(30)), (np.arange(1, 60, 2), np.arange(40, 120))]
 
 
@@ -254,21 +245,3 @@ def test_divergence_is_an_error_and_has_no_values_in_a_grid(data):
     similar, unlabeled = model.fit_points(points, folds=FOLDS, X_similar=pairs, X_unlabeled=U)
     assert np.isnan(similar[0]).all() and np.isnan(unlabeled[0]).all()
     assert np.isfinite(similar[1][FOLDS[0][0]]).all()
-
-
-def test_the_function_is_kept_in_a_file(data, tmp_path):
-    model = small().fit(*data)
-    model.save(tmp_path / "model.npz")
-    stored = load_model(tmp_path / "model.npz").decision_function(data[1])[:, 0]
-    np.testing.assert_array_equal(stored, model.decision_function(data[1]))
-
-
-def test_unlabelled_values_that_are_no_numbers_are_named(data):
-    pairs, U = data[0], np.repeat(data[1], 10, axis=0)
-    U[1, 1] = np.nan  # not among the 800 rows
-    for fit in (
-        lambda: small(n_iterations=60).fit(pairs, U),
-        lambda: small().fit_points([{}], folds=FOLDS, X_similar=pairs, X_unlabeled=U),
-    ):
-        with pytest.raises(DataError, match="NaN or infinite"):
-            fit()
