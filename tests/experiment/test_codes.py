@@ -3,25 +3,21 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
-import dsgkit
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.experiment.cells import ended_record, run_job
-from dsgkit.experiment.codes import to_renew
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
-from dsgkit.experiment.plan import Cell, make_plan, solver_code
-from dsgkit.experiment.records import Records, sealed
+from dsgkit.experiment.plan import make_plan, solver_code
+from dsgkit.experiment.records import sealed
 from dsgkit.solvers.catalogue import SOLVERS
-from tests.experiment.runs import dsg_here, environment, stored
+from tests.experiment.runs import dsg_here, stored
 
 SOLVER = """
 from dsgkit.solvers.base import PairwiseAUCEstimator
@@ -152,41 +148,3 @@ def test_a_record_has_the_code_of_the_process_that_computes_it(toy, in_process):
     job = Job(experiment, dataset.content_hash, SOLVERS["rff_s2auc"].version, planned, {}, Limits())
     assert run_job(job)["code"] == solver_code(experiment, "rff_s2auc") == cell.code
     assert ended_record(job, "crashed", "")["code"] == planned.code
-
-
-def test_what_was_chosen_by_cells_of_other_code_is_renewed_as_well():
-    search = Cell("search", "a", 0, {}, (({},),), {}, "search", code="new")
-    fit = Cell("fit", "a", 0, {}, (({},),), {}, "fit", needs=("search",), code="new")
-    other = Cell("fit", "b", 0, {}, (({},),), {}, "other", code="new")
-    records = Records()
-    for key, code in (("search", "old"), ("fit", "new"), ("other", "new")):
-        records.keep({"key": key, "code": code})
-    assert to_renew([search, fit, other], records) == {"search", "fit"}
-
-
-@pytest.mark.slow
-def test_an_edit_of_a_solver_of_the_package_is_told(toy):
-    """In a copy of the package, by the command line."""
-    folder = toy.parent
-    data = yaml.safe_load(toy.read_text())
-    other = {"params": {"prior": "class_proportion", "lam": 0.5, "sigma": 1.0, "eta": 0.5}}
-    data["solvers"] = {"samult": data["solvers"]["samult"], "pnu_auc": other}
-    data["protocol"]["trials"] = 1
-    toy.write_text(yaml.safe_dump(data | {"outputs": ["auc_table"]}))
-    shutil.copytree(Path(dsgkit.__file__).parent, folder / "dsgkit")
-    solver = folder / "dsgkit" / "solvers" / "auc" / "samult.py"
-
-    _, out, _ = dsg_here(folder, "run", "toy.yaml")
-    assert counted(out) == "5 cells computed, 0 reused"
-    solver.write_text(solver.read_text() + "\n_EDITED = 1\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "dsgkit.cli", "run", "toy.yaml"],
-        cwd=folder,
-        env={**environment(folder), "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert counted(done.stdout) == "0 cells computed, 5 reused"
-    told = "reused: 3 cells computed by other code (SAMULT 3); --renew computes them again\n"
-    assert without_trials(done.stderr) == told

@@ -11,7 +11,6 @@ from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.report import write_report
-from dsgkit.text.errors import ConfigError
 from tests.experiment.runs import stored
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -111,9 +110,3 @@ def test_as_many_numbers_to_start_from_as_cuts_are_asked_for(tmp_path):
     config = alone("exact_s2or", "{gamma: [0, 0]}", "{gamma: [0, 0.5]}")
     first = run_experiment(config, tmp_path / "results", Options(once=True)).failures[0]
     assert "gamma must be one number or 3, got 2" in str(first)
-
-
-@pytest.mark.usefixtures("experiment")
-def test_words_are_no_numbers_to_choose_one_after_the_other():
-    with pytest.raises(ConfigError, match="must be a number, got 'class_proportions'"):
-        alone("m_pnu_auc", "{}", "{prior: [0.5, class_proportions]}")

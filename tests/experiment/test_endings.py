@@ -1,6 +1,6 @@
 """What is said of cells without a result."""
 
-from dsgkit.experiment.endings import MAX_CAUSES, cells, describe_endings, describe_warnings
+from dsgkit.experiment.endings import MAX_CAUSES, describe_endings, describe_warnings
 from dsgkit.tasks.base import Axis
 
 AXIS = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -16,10 +16,6 @@ def ended(status, message, *, label="A", kind="fit", trial=0, n=100, **more):
         "message": message,
         **more,
     }
-
-
-def test_cells_in_words():
-    assert [cells(0), cells(1), cells(1200)] == ["0 cells", "1 cell", "1,200 cells"]
 
 
 def test_what_ended_in_the_same_way_is_one_line():

@@ -218,15 +218,6 @@ def test_without_data_and_their_description_there_is_no_plan(toy, tmp_path, monk
         forecast_run(one, tmp_path / "none", Options())
 
 
-def test_shipped_configs_are_planned_without_data(tmp_path, monkeypatch):
-    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
-    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    for config in ("year_ordinal", "covtype_su", "skin_s3vm", "pet_ordinal"):
-        run = forecast_run(load_experiment(config), tmp_path / "none", Options())
-        assert run.missing and run.groups
-    assert describe_all([run, run]).startswith("2 experiments: about ")
-
-
 def test_a_plan_counts_at_the_pace_of_a_class(toy, monkeypatch):
     monkeypatch.setattr(SAMULT, "cost", lambda *_, **__: Cost(100.0, 10, 2.0))
     experiment = load_experiment(toy)

@@ -27,8 +27,7 @@ from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.workers import LocalWorkers
 from dsgkit.text.errors import ConfigError
-from dsgkit.users_code import own, rehearsal
-from dsgkit.users_code.origin import one_line
+from dsgkit.users_code import rehearsal
 from tests.experiment.runs import dsg, dsg_here
 
 WAYS = {
@@ -192,24 +191,6 @@ def test_the_text_of_an_error_is_rehearsed_too():
         rehearsal.rehearse("reading", fail)
 
 
-def test_a_fork_that_closes_its_descriptors_is_not_waited_for_busily(monkeypatch):
-    monkeypatch.setattr(rehearsal, "STARTING_SECONDS", 1.0)
-    before = time.process_time()
-    with rehearsal.rehearsing(None):
-        rehearsal.rehearse("closing", lambda: (os.closerange(3, 256), time.sleep(60)))
-    assert time.process_time() - before < 0.5
-
-
-def test_libraries_need_no_fork(monkeypatch, own_modules):
-    own_modules("mine_alone", "class Mine: pass")
-    forks = []
-    monkeypatch.setattr(own, "rehearse", lambda doing, _: forks.append(doing))
-    monkeypatch.delitem(sys.modules, "sklearn.svm", raising=False)
-    for path in ("sklearn.svm:LinearSVC", "mine_alone:Mine"):
-        own.ask_own(path, "class", lambda found: isinstance(found, type), str, "", "json")
-    assert forks == ["mine_alone:Mine"]
-
-
 ERROR = """
 import os
 from dsgkit.text.errors import DsgError
@@ -360,18 +341,6 @@ def test_the_exit_code_of_a_failure_stands_whatever_is_done_at_exit(faking, own_
     assert not [*folder.glob("of_faking_*")]
 
 
-@pytest.mark.slow  # worker processes
-def test_a_failed_cell_is_told_by_the_exit_code_whatever_is_done_at_exit(faking, own_modules):
-    folder = faking(grid={}, outputs=["auc_table"], sweep={"unlabeled": [40]})
-    module = MODULE.format(place="fit", way="raise RuntimeError")
-    own_modules("faking", AT_EXIT.format(way=AT_EXIT_WAYS[0]) + module)
-    code, out, err = dsg(folder, "run", "faking.yaml")
-    assert code == 1
-    assert "2 cells failed:" in err
-    ending = "2 cells computed, 0 reused; no fit has a result; `dsg status -v results/faking`"
-    assert ending in " ".join(out.split())
-
-
 @pytest.fixture
 def job(faking):
     """A fit of one's own class."""
@@ -508,14 +477,6 @@ print("goes on")
 def test_a_worker_whose_run_was_killed_ends_without_a_word():
     done = subprocess.run([sys.executable, "-c", ORPHAN], capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
-
-
-def test_an_error_without_words_is_told_by_its_name():
-    def fail(self):
-        raise ValueError
-
-    assert one_line(type("Mute", (Exception,), {"__str__": fail})()) == "Mute"
-    assert len(one_line(ValueError("long " * 10_000))) < 1100
 
 
 def test_a_member_of_an_enumeration_is_stored_as_what_it_equals():

@@ -130,20 +130,6 @@ def test_arrays_for_pictures_lie_beside_the_records_and_are_copied_along(folder)
     assert again.computed == 6  # the fits, whose arrays are nowhere
 
 
-@pytest.mark.usefixtures("in_process")
-def test_results_have_its_measures_and_no_size(folder):
-    run_experiment(experiment_of(folder), folder / "ridge", Options(once=True))
-    results = load_results(folder / "ridge")
-    assert [m.name for m in results.task.measures] == ["rmse", "fit_seconds", "peak_memory"]
-    assert results.task.axis is None
-    assert results.task.setting == "25% of the rows held out"
-    assert (results.cells["size"] == 0).all()
-    assert results.cells["rmse"].between(0, 2).all()
-    assert results.trials == 3
-    ridge, mean = (results.cells.query(f"solver == '{name}'")["rmse"] for name in ("ridge", "mean"))
-    assert ridge.max() < mean.min()
-
-
 UNPAIRED = {
     "trials=2": [],
     "parts=4": [],  # it declares this for searches alone

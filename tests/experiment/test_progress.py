@@ -108,12 +108,6 @@ def test_a_line_fits_and_has_the_time_left_for_all_configs(clock, width):
     assert progress.line(None) == f"{times}; config_3: {200 * 'x'}"
 
 
-def test_a_cell_that_is_measured_again_counts_once(clock):
-    progress = RunProgress([cell(0)], clock=clock)
-    progress.finish(job(cell(0)), took(1.0))
-    assert progress.line(80) == "1 of 1 cell, 0 s so far"
-
-
 def test_fits_that_are_timed_again_are_work_that_is_left(clock):
     progress = RunProgress([cell(0), cell(1)], clock=clock)
     fits = [job(cell(number), f"fit {number}") for number in range(2)]

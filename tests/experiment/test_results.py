@@ -11,7 +11,7 @@ from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import Store
-from dsgkit.text.errors import ConfigError, ResultsError
+from dsgkit.text.errors import ResultsError
 from tests.experiment.runs import key_of, plan_text
 
 EXPERIMENT = Experiment(
@@ -117,24 +117,6 @@ def test_a_refusal_says_what_it_needed(folder):
     needed = load_results(folder).cells["needed"].tolist()
     assert needed[0] == 3 * 2**30
     assert math.isnan(needed[1])
-
-
-def test_without_cells_there_are_empty_tables(folder):
-    results = load_results(folder)
-    assert len(results.cells) == len(results.search) == 0
-    assert "auc" in results.cells
-
-
-def test_a_broken_config_is_a_config_error(folder):
-    (folder / "config.yaml").write_text("solver: 1\n")
-    with pytest.raises(ConfigError):
-        load_results(folder)
-
-
-def test_the_dataset_is_told_where_a_run_stored_it(folder):
-    assert load_results(folder).data == {}
-    (folder / "dataset.json").write_text('{"content_hash": "abc", "n_rows": 3}')
-    assert load_results(folder).data == {"content_hash": "abc", "n_rows": 3}
 
 
 def test_the_environments_are_those_that_the_records_name(folder):

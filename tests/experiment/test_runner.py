@@ -23,7 +23,7 @@ from dsgkit.report import text_table, write_report
 from dsgkit.report.html import write_page
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.system.progress import listening
-from dsgkit.text.errors import DataError, FitError
+from dsgkit.text.errors import FitError
 from tests.experiment.runs import MEASURED, stored
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -164,21 +164,6 @@ def test_a_failed_search_leaves_no_fit_untold(alone, monkeypatch):
     assert len(outcome.failures) == 2 + 4
 
 
-def test_two_entries_for_the_same_work_are_computed_once(toy):
-    overrides = [
-        "solvers.again={kind: samult, label: Again, grid: {lam: [0.25, 1.0], sigma: [1.0], "
-        "gamma: [0.5]}}"
-    ]
-    outcome, folder = run(toy, overrides=overrides)
-    assert (outcome.computed, len(stored(folder))) == (24, 24)
-    results = load_results(folder)
-    columns = ["trial", "size", "auc"]
-    both = [results.cells[results.cells["solver"] == s][columns] for s in ("samult", "again")]
-    assert len(both[0]) == 4
-    assert both[0].reset_index(drop=True).equals(both[1].reset_index(drop=True))
-    assert results.label("again") == "Again"
-
-
 def test_progress_is_reported_inside_of_cells(toy):
     experiment = load_experiment(toy)
     bench = Bench(experiment, load_dataset(experiment.dataset))
@@ -196,12 +181,6 @@ def test_progress_is_reported_inside_of_cells(toy):
         run_job(job)
     assert len(left) >= 20
     assert left == sorted(left, reverse=True)
-
-
-def test_nothing_is_written_for_data_that_cannot_be_used(toy):
-    with pytest.raises(DataError):
-        run(toy, overrides=["protocol.labeled=500"])
-    assert not (toy.parent / "results").exists()
 
 
 @pytest.mark.slow

@@ -155,19 +155,3 @@ def test_a_cell_that_stands_twice_in_the_plan_is_run_once():
     plan = [cell("search", "a", 0, 0), cell("fit", "a", 0, 1), cell("fit", "a", 0, 1)]
     schedule = Schedule(plan, lambda _: False)
     assert [t.key for t in schedule.cells] == ["search-a-0-0", "fit-a-0-1"]
-
-
-def test_a_large_plan_is_quick():
-    """Linear in its cells, where looking for the next one each time would be quadratic."""
-    plan = [
-        cell(kind, "s", trial, number)
-        for trial in range(500)
-        for kind, count in (("search", 20), ("fit", 20))
-        for number in range(count)
-    ]
-    schedule = Schedule(plan, lambda _: False)
-    count = 0
-    while (popped := schedule.pop()) is not None:
-        schedule.finish(popped.key)
-        count += 1
-    assert count == len(plan)

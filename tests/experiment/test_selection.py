@@ -81,10 +81,6 @@ def test_the_choice_is_over_all_shares():
     assert choose(FIT, shares) == {"lam": 3.0}
 
 
-def test_a_grid_of_one_point_needs_no_search():
-    assert choose(Cell("fit", "samult", 0, {}, (({},),), {}), []) == {}
-
-
 def test_a_share_without_result_passes_on_its_status():
     refused = search([], [], "out_of_memory", "needs 9 GiB") | {"needed": 9 * 2**30}
     with pytest.raises(FitError, match="needs 9 GiB") as error:

@@ -32,27 +32,6 @@ def record(key, status="ok", **more):
     }
 
 
-def test_records_are_kept(tmp_path):
-    with Store(tmp_path / "new" / "results") as store:
-        for key, status in [(A, "ok"), (B, "failed"), (C, "indefinite")]:
-            store.append(record(key, status))
-    with Store(tmp_path / "new" / "results") as store:
-        assert store.records == {
-            A: record(A),
-            B: record(B, "failed"),
-            C: record(C, "indefinite"),
-        }
-    assert read_records(tmp_path / "new" / "results" / CELLS)[0][B] == record(B, "failed")
-
-
-def test_the_last_record_of_a_key_counts(tmp_path):
-    with Store(tmp_path) as store:
-        store.append(record(A, "failed"))
-        store.append(record(A, "ok"))
-    with Store(tmp_path) as store:
-        assert store.records == {A: record(A, "ok")}
-
-
 @pytest.mark.parametrize("cut", [1, 10, 40])
 def test_a_torn_last_record_is_removed(tmp_path, cut):
     with Store(tmp_path) as store:
@@ -106,16 +85,6 @@ def test_a_second_run_on_the_same_folder_is_refused_and_told_who_writes(tmp_path
         Store(tmp_path)
     assert running(tmp_path) is None
     Store(tmp_path).close()
-
-
-def test_records_can_be_looked_up_by_key_in_another_file(tmp_path):
-    keys = [A, B, C]
-    with Store(tmp_path) as store:
-        for key in keys:
-            store.append(record(key))
-    wanted = {B, D}
-    assert list(find_records(tmp_path / CELLS, wanted)) == [record(B)]
-    assert list(find_records(tmp_path / "none", wanted)) == []
 
 
 def test_of_records_of_the_same_key_the_last_is_found_first(tmp_path):

@@ -6,7 +6,6 @@ import random
 import signal
 import threading
 from dataclasses import replace
-from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -211,13 +210,6 @@ def test_workers_that_have_nothing_to_do_make_room(folder, monkeypatch):
         assert len(workers_of(os.getpid())) == 3
 
 
-def test_the_package_and_scikit_learn_share_workers(folder):
-    (job,) = jobs_of(folder, {"well": search("well")}).values()
-    for kind in ("svm", "dsgkit.solvers.s3vm:SupervisedSVM", "sklearn.svm:SVC"):
-        experiment = SimpleNamespace(solvers={"well": SimpleNamespace(kind=kind)})
-        assert replace(job, experiment=experiment).apart == ""
-
-
 def test_a_worker_that_closes_its_pipe_is_given_up(folder, monkeypatch):
     monkeypatch.setattr(workers_module, "_END_SECONDS", 0.1)
     (job,) = jobs_of(folder, {"close": search("close")}).values()
@@ -329,9 +321,3 @@ def test_a_worker_that_cannot_start_costs_its_job_once(folder, monkeypatch):
         for each in (replace(job, chosen={"lam": "x" * MIB}), job):
             record = run_one(workers, each)
             assert record["message"] == "worker process ended by itself with exit code 7"
-
-
-def test_waiting_is_for_jobs_that_run(folder):
-    with LocalWorkers(1) as workers:
-        assert workers.wait() == []
-    wait_until(lambda: not workers_of(os.getpid()))
