@@ -117,15 +117,6 @@ def test_names_of_columns_are_kept_and_compared(model):
         model.decision_function(X[["c", "b", "a"]])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_many_settings_at_rows_of_any_kind(model, expected, kind):
-    X, y, U = problem()
-    given = KINDS[kind]
-    models = model.fit_points([{}], X=given(X), y=y, X_unlabeled=given(U))
-    (got,) = models.decision_function(given(U)).T
-    np.testing.assert_allclose(got, expected, atol=1e-5 * abs(expected).max())
-
-
 @pytest.mark.parametrize("name", ["samult", "bgs3vm"])
 def test_unlabelled_rows_do_not_count_in_the_score(name):
     """What model selection with rows of -1 among the labels sees."""

@@ -215,13 +215,6 @@ def test_a_function_makes_solvers_of_its_parameters(own_modules):
     np.testing.assert_array_equal(values[:, 0], info.load()().fit(X, y).decision_function(U))
 
 
-def test_an_edit_of_a_function_makes_it_another_version(own_modules):
-    own_modules("my", MADE)
-    before = get("my:scaled").version
-    own_modules("my", MADE.replace("C=C, ", "C=2 * C, "))
-    assert get("my:scaled").version != before
-
-
 def test_functions_make_semi_supervised_classifiers_and_clusterings(own_modules):
     own_modules("my", MADE)
     X, y, U = problem()

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from dsgkit import TSGS3VM, load_model
-from dsgkit.engine import sizes, training
 from dsgkit.features import tiles
 from dsgkit.text.errors import DivergedError, DsgWarning, MemoryLimitError
 from dsgkit.trainers import balance
@@ -20,16 +19,6 @@ from tests.solvers.brute_force import kernel, problem
 
 SETTING = {"C": 20.0, "C_star": 3.0, "sigma": 2.0, "step": 0.1, "loss": "shg", "ramp_s": 0.0}
 SIZE = {"T": 40, "b": 16, "m": 8, "seed": 3}
-POINTS = [
-    {"C": 5.0, "step": 0.1},
-    {"C": 50.0, "step": 1.0, "loss": "da", "C_star": None},
-    {"step": 0.01, "loss": "ramp", "ramp_s": -0.5},
-    {"C": 0.5, "step": 0.3, "loss": "sshg"},
-    {"step": "decreasing", "first_move": 5.0},
-    {"C": 100.0, "C_star": None, "C_star_ratio": 0.5, "step": "decreasing", "anneal": True},
-    {"step": 0.02, "balance": True, "loss": "ramp", "ramp_s": -0.5},
-    {"step": "decreasing", "balance": True, "anneal": True},
-]
 
 
 def small(**params):
@@ -145,42 +134,11 @@ def test_a_settled_model_is_trained_on_a_part_as_on_the_whole():
     assert fitted.n_iter_ == 300 and fitted.model_.features.n_frequencies == 70
 
 
-@pytest.mark.slow
-def test_forgotten_blocks_do_not_change_the_model(monkeypatch):
-    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 5 * 16)
-    X, y, U = problem(n_unlabeled=6000)
-    fitted = small(n_iterations=100, step=0.4).fit(X, y, U)
-    assert len(fitted.model_.coefficients) == pytest.approx(sizes.remembered(0.4), abs=5)
-    expected = by_the_authors((X, y, U), U[:200], {**SIZE, "T": 100}, step=0.4)
-    assert close(fitted.decision_function(U[:200]), expected)
-
-
-def test_a_block_is_remembered_until_the_rest_is_all_but_the_stated_share():
-    assert sizes.remembered(1.0) == 1
-    for step in (0.5, 0.1, 0.001):
-        kept = sizes.remembered(step)
-        assert (1 - step) ** kept <= sizes.MAX_FORGOTTEN_SHARE < (1 - step) ** (kept - 1)
-
-
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8), (300, 18)])
 def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
     fitted = TSGS3VM(batch_size=16, n_iterations=19, step=0.01).fit(X, y, U)
     assert fitted.model_.coefficients.shape == (19, 2 * m, 1)
-
-
-def test_many_points_are_trained_in_passes_within_the_budget(monkeypatch):
-    X, y, U = problem(n_unlabeled=3000)
-    expected = small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U)
-    runs = []
-    run = training._Training.run
-    monkeypatch.setattr(
-        training._Training, "run", lambda self: runs.append(self.p.n_models) or run(self)
-    )
-    per_model = sizes.model_bytes(SIZE["T"], 2 * SIZE["m"], len(X))
-    monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 3 * per_model)
-    assert close(small().fit_points(POINTS, X=X, y=y, X_unlabeled=U).decision_function(U), expected)
-    assert runs == [3, 3, 2]
 
 
 @pytest.mark.parametrize("n_unlabeled", [30, 3000])

@@ -8,20 +8,12 @@ from scipy import optimize
 from sklearn.svm import LinearSVC
 
 from dsgkit import TSGS3VMP
-from dsgkit.engine import sizes
 from dsgkit.objectives.majorised_s3vm import KINK_ROUNDING
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.text.errors import FitError
 from tests.solvers.brute_force import problem
 
 SMALL = {"C": 20.0, "sigma": 2.0, "C_star_ratio": 0.5, "n_features": 8, "n_blocks": 3}
-POINTS = [
-    {"C": 5.0},
-    {"C": 50.0, "C_star_ratio": 1.0, "anneal": False},
-    {"C_star_ratio": 0.0},
-    {"C_star_ratio": None},
-    {"C_star": 7.0, "C_star_ratio": None},
-]
 
 
 def small(**params):
@@ -121,17 +113,6 @@ def test_fits_equal_the_written_out_loop(batch_size, anneal):
     expected = written_out(model, X, y, U)
     got = model.decision_function(U)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-4 * abs(expected).max())
-
-
-@pytest.mark.parametrize("at_once", [1, 3, 100])
-def test_many_settings_are_many_fits(at_once, monkeypatch):
-    X, y, U = problem()
-    monkeypatch.setattr(sizes, "hessians_at_once", lambda width: at_once)
-    models = small(batch_size=8).fit_points(POINTS, X=X, y=y, X_unlabeled=U)
-    values = models.decision_function(U)
-    for g, point in enumerate(POINTS):
-        expected = small(batch_size=8, **point).fit(X, y, U).decision_function(U)
-        np.testing.assert_allclose(values[:, g], expected, rtol=0, atol=2e-5 * abs(expected).max())
 
 
 def test_what_cannot_be_solved_is_said():
