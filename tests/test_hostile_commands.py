@@ -98,24 +98,6 @@ def test_unknown_words_are_one_line(dsg):
             one_line(*dsg(*words))
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "text"),
-    [
-        ("--timeout", "nan", "'nan' is not a number of seconds"),
-        ("--timeout", "inf", "inf is not in the range 0<x<=100000000"),
-        ("--timeout", "-1", "-1.0 is not in the range"),
-        ("--jobs", "99999999", "99999999 is not in the range 1<=x<=1024"),
-        ("--jobs", "9" * 5000, "999... is not in the range 1<=x<=1024"),
-        ("--threads", "x" * 5000, "xxx... is not in the range 1<=x<=1024"),
-        ("--memory-limit", "9" * 400, "is not a size; write one such as 4GiB"),
-        ("--out", "x" * 300, "must have at most 255 bytes between slashes"),
-        ("--out", "x/" * 3000, "must have at most 4095 bytes"),
-    ],
-)
-def test_options_of_a_run_say_what_they_take(option, value, text, dsg):
-    assert text in one_line(*dsg("run", "any.yaml", f"{option}={value}"))
-
-
 def test_what_cannot_be_written_at_the_end_is_no_success(dsg, monkeypatch):
     def full():
         raise OSError(28, "No space left on device")

@@ -47,14 +47,6 @@ def test_a_copy_is_the_same_experiment_and_overwrites_nothing(elsewhere, name):
     assert (elsewhere / "mine.yaml").read_text() == before
 
 
-@pytest.mark.parametrize("name", ["codrna_s2acu", "../configs/codrna_s2auc", "/codrna_s2auc"])
-def test_a_name_that_is_none_has_a_hint(elsewhere, name):
-    with pytest.raises(ConfigError, match=r"codrna_s2auc|no such|No such"):
-        load_experiment(name)
-    with pytest.raises(ConfigError, match="no shipped config"):
-        shipped.copy(name, elsewhere / "mine.yaml")
-
-
 @pytest.mark.parametrize(
     ("place", "name"), [("configs/sub", "covtype_su"), ("/nowhere/configs", "claims/su_cost")]
 )

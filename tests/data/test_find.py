@@ -78,17 +78,6 @@ def test_every_registered_file_says_where_it_belongs(data, file):
     assert find(info, file).path == Path(place)
 
 
-def test_offline_a_missing_dataset_is_one_line(tmp_path):
-    with pytest.raises(MissingDataError) as caught:
-        load_dataset(DatasetSpec(name="ijcnn1"))
-    assert str(caught.value) == (
-        "dataset ijcnn1: files ijcnn1.bz2, ijcnn1.t.bz2 are missing; get them from "
-        "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.bz2, "
-        "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/ijcnn1.t.bz2 and put them "
-        f"in {tmp_path}/cache/downloads/ijcnn1, or set DSGKIT_DATA"
-    )
-
-
 def test_all_missing_files_are_named_and_no_others(data):
     info = get("dota2")
     archive = info.files[0].url

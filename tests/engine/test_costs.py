@@ -62,33 +62,6 @@ def test_memory_counts_coefficients_values_and_rows(n_unlabeled, result, n_model
     assert cost_of(n_unlabeled, T, n_models=n_models, result=result).memory == expected
 
 
-LARGE = {"m": 256, "d": 3, "b": 256}
-PASS, N_ALL = 10**4, 256 * 10**4  # iterations of one pass over so many unlabelled rows
-
-
-@pytest.mark.parametrize(
-    ("remembered", "rows"),
-    [
-        # triplet t of a batch meets t blocks, or those of a constant step of 0.1 that are left
-        (None, 256 * 10**8 / 2),
-        (sizes.remembered(0.1), 256 * 10**4 * 197),
-        (sizes.remembered(1e-6), 256 * 10**8 / 2),
-    ],
-)
-def test_operations_of_a_large_run_are_those_of_its_leading_term(remembered, rows):
-    cost = cost_of(N_ALL, PASS, **LARGE, remembered=remembered)
-    assert cost.flops == pytest.approx(rows * 256 * (2 * 3 + 24), rel=0.03)
-
-
-@pytest.mark.parametrize(("T", "remembered", "blocks"), [(200, None, 200), (4, 197, 4), (4, 1, 1)])
-def test_operations_of_a_row_in_prediction_are_those_of_the_blocks_that_are_left(
-    T, remembered, blocks
-):
-    cost = cost_of(1000, T, **LARGE, remembered=remembered, n_models=9)
-    assert cost.flops_per_row == blocks * 256 * (2 * 3 + 20 + 4)
-    assert cost.row_flops(5) == blocks * 256 * (2 * 3 + 20 + 5 * 4)
-
-
 def test_every_source_of_a_streamed_table_counts():
     features = FourierFeatures("gaussian", 1.0, 16, 0)
     one, two = (

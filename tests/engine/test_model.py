@@ -34,16 +34,6 @@ def test_blocks_of_rows_and_progress_do_not_change_values(model, monkeypatch):
     assert done == [0.32, 0.64, 0.96, 1.0]
 
 
-def test_a_saved_model_is_the_same_function(model, tmp_path):
-    path = tmp_path / "model.npz"
-    model.save(path)
-    loaded = load_model(path)
-    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
-    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-    assert loaded.features == model.features
-    assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]
-
-
 def test_an_intercept_is_added_and_saved(model, tmp_path):
     X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
     intercept = np.array([0.5, -2, 0], np.float32)

@@ -246,17 +246,6 @@ def test_features_in_chunks_are_the_same(monkeypatch):
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * abs(expected).max())
 
 
-def test_memory_mapped_rows(tmp_path, monkeypatch):
-    from dsgkit.system import mapped
-
-    monkeypatch.setattr(mapped, "MAPPED_BYTES", 0)
-    np.save(tmp_path / "rows.npy", U)
-    stored = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    expected = train_blocks(problem(batch_size=7)).coefficients
-    got = train_blocks(problem(batch_size=7, unlabeled=stored)).coefficients
-    np.testing.assert_array_equal(got, expected)
-
-
 def test_only_drawn_rows_are_kept_and_the_first_done_come_first():
     p = problem(batch_size=4, unlabeled=rows(1000, 3))
     draws = draw(p)

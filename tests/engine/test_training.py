@@ -273,11 +273,3 @@ def test_the_choice_of_residents_counts_features(n_rows, per_iteration, T, expec
         group=np.zeros(1, np.int64),
     )
     assert counted.resident(0) is expected
-
-
-def test_more_iterations_than_one_pass_start_the_next_pass():
-    X, positive, XU = problem(8, n_unlabeled=7)
-    setting = {"lam": 0.5, "sigma": 1.0, "gamma": 0.2, "theta_lam": 1.5, "t0": 0.0}
-    model = QSGS2AUC(**setting, n_iterations=12, batch_size=5, n_features=6).fit(X, positive, XU)
-    alphas = reference.qsg_s2auc(X, positive, XU, **setting, T=12, b=5, m=6, seed=0)
-    assert close(model.decision_function(XU), reference.predict(XU, alphas, 0, 6, 1.0))

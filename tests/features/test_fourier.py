@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import Matern
 
-from dsgkit.features import FourierFeatures, load_features, random_features
+from dsgkit.features import FourierFeatures, load_features
 from dsgkit.kernels import kernel_named
 from dsgkit.text.errors import DataError
 
@@ -146,14 +146,6 @@ def test_sums_over_blocks_and_rows_are_those_of_the_features(kernel, G):
     Phis = [features.transform(X, t).astype(np.float64) for t in range(3, 8)]
     expected = sum(P @ (P.T @ C) for P in Phis) * factor
     np.testing.assert_allclose(values, expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("kernel", FOURIER)
-def test_features_go_through_the_entries_of_a_model_file(kernel):
-    features = FourierFeatures(kernel, 0.7, 12, seed=2**63 + 1)
-    assert features.width == 24
-    assert load_features(features.entries(), 24) == features
-    assert random_features(kernel, 0.7, 12, 2**63 + 1) == features
 
 
 def test_entries_of_an_unknown_kernel_are_refused():

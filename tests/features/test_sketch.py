@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics.pairwise import polynomial_kernel
 
-from dsgkit.features import SketchFeatures, load_features, random_features, sketch
+from dsgkit.features import SketchFeatures, sketch
 
 
 def rows_of(n, d, seed=0):
@@ -122,10 +122,3 @@ def test_values_in_the_billions_keep_their_digits():
     values = np.zeros((20, 1), np.float32)
     features.add(X, 0, coefficients[None], values)
     np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
-
-
-def test_features_go_through_the_entries_of_a_model_file():
-    features = SketchFeatures("dot_product(3)", 0.7, 12, seed=2**63 + 1)
-    assert features.width == 12
-    assert load_features(features.entries(), 12) == features
-    assert random_features("dot_product(3)", 0.7, 12, 2**63 + 1) == features

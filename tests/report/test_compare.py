@@ -93,17 +93,6 @@ def sizes_of(comparison):
 # --- intervals, tests, correction -------------------------------------------------------------
 
 
-def test_paired_numbers_by_hand():
-    found = paired_contrast(np.array([0.80, 0.70, 0.90, 0.60]), np.array([0.82, 0.73, 0.91, 0.66]))
-    error = np.array([0.02, 0.03, 0.01, 0.06]).std(ddof=1) / 2
-    reach = 3.182446305284263 * error  # Student's t with 3 degrees of freedom, from a table
-    assert found.difference == pytest.approx(0.03)
-    assert found.interval == pytest.approx((0.03 - reach, 0.03 + reach))
-    assert found.p_t == pytest.approx(2 * stats.t.sf(0.03 / error, 3))
-    assert found.p_rank == pytest.approx(2 / 2**4)  # all of one sign
-    assert not found.identical
-
-
 @pytest.mark.parametrize("n", [2, 5, 12])
 @pytest.mark.parametrize(("digits", "zeros"), [(1, 0), (12, 0), (12, 1)])
 def test_paired_tests_are_those_of_scipy_and_of_all_signs(n, zeros, digits):
@@ -430,12 +419,6 @@ SECONDS = [1.0 + 0.01 * t for t in range(8)], [0.62 + 0.011 * t for t in range(8
 )
 def test_the_verdict_tells_direction_number_and_time(compared, a, b, told):
     assert verdict(compared(a, b)) == told
-
-
-def test_nothing_finished_in_both_leaves_a_table_of_statuses(compared, tmp_path):
-    comparison = compared([0.9, 0.9], ["out_of_memory"] * 2)
-    assert {path.stem for path in write_comparison(comparison, tmp_path)} == {"compare_status"}
-    assert "out of memory" in comparison_text(comparison, 80)
 
 
 def on(machine):

@@ -14,7 +14,6 @@ from matplotlib.text import Text
 from dsgkit.report import draw_figures, write_report
 from dsgkit.report.curves import with_bands
 from dsgkit.report.outputs import all_figures, wanted_figures
-from dsgkit.report.placement import spread_out
 from dsgkit.report.style import COLUMN_WIDTH, LOOKS, PAGE_WIDTH
 from dsgkit.report.summary import summarise
 from dsgkit.tasks.measures import STANDARD, TIME
@@ -164,12 +163,6 @@ def test_a_text_at_an_end_keeps_clear_of_the_note_on_absent_solvers(fits, drawn)
     results = fits({"samult": ended, "pnu_auc": {500: [refused(26.4)]}}, "fit")
     boxes = boxes_of(drawn("time_curve", results)[1][0])
     assert len(boxes) == 3 and not overlapping(boxes)
-
-
-def test_intervals_move_no_further_than_they_must():
-    wanted, heights = np.array([5.0, 1.0, 1.0, 9.0]), np.array([2.0, 2.0, 2.0, 2.0])
-    assert spread_out(wanted, heights, -10, 20).tolist() == [5.0, 0.0, 2.0, 9.0]
-    assert spread_out(wanted, heights, 0, 9).tolist() == [5.0, 1.0, 3.0, 8.0]
 
 
 LEVELS = {"mine": 0.6, "a": 0.7, "b": 0.9, "c": 0.8, "d": 0.75}

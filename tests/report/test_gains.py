@@ -8,7 +8,6 @@ from dsgkit.report.gains import gain_table
 from dsgkit.report.html.page import page_text
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table
-from dsgkit.text.errors import ResultsError
 from tests.report.conftest import CLASSES, ERROR, solver_of
 
 SUPERVISED = (0.30, 0.28, 0.35, 0.31, 0.33)
@@ -74,11 +73,6 @@ def test_people_read_it_in_every_format(classified, written, tmp_path):
     assert "4/5" in tables.text("gain_table", "tex")
 
 
-def test_only_trials_that_both_finished_count(classified):
-    (row,) = gain_table(summarise([classified(**LOST, sizes=(500,))])).frame.to_dict("records")
-    assert (row["trials"], row["gain"]) == (2, pytest.approx(0.075))
-
-
 def test_a_clear_gain_is_marked_and_an_equal_loss_is_not(classified):
     better, worse = [0.2, 0.21, 0.19, 0.2], [0.3, 0.305, 0.3, 0.31]
     for own, other, marks in ((better, worse, [True]), (worse, better, [False])):
@@ -116,8 +110,3 @@ def test_any_two_solvers_of_some_results_can_be_paired(classified):
     assert found[0].contrast.difference == pytest.approx(-0.075)
     alone, both = adjusted(found[:1])[0].holm_t, adjusted(found)[0].holm_t
     assert both == pytest.approx(2 * alone)
-
-
-def test_without_a_row_to_compare_with_there_is_no_such_table(fits):
-    with pytest.raises(ResultsError, match="no table 'gain_table'"):
-        text_table([fits({"samult": {500: [0.5]}})], ["gain_table"])

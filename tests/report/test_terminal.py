@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from dsgkit.experiment.results import load_results
-from dsgkit.report.compare import compare, comparison_text
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.report.terminal import plain, plain_tables
@@ -161,16 +160,6 @@ def test_kept_tables_are_written_as_they_are_and_fit_the_terminal(tmp_path, name
             assert set(solver.split()) <= set(brief.split())
         missing = [entry for path in written for entry in entries(path) if not has(whole, entry)]
         assert missing == []
-
-
-@pytest.mark.slow
-def test_a_comparison_fits_the_terminal():
-    a, b = (load_results(KEPT / name) for name in ("lev_ordinal_labels", "lev_ordinal_labels-wide"))
-    compared = compare(a, b)
-    for width in WIDTHS:
-        text = comparison_text(compared, width)
-        assert max(map(len, text.splitlines())) <= width
-        assert all(set(a.label(key).split()) <= set(text.split()) for key in a.solvers)
 
 
 def entries(path: Path) -> Iterator[str]:
