@@ -10,7 +10,7 @@ from dsgkit.solvers.auc.nystrom_s2auc import NystromS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.text.errors import FitError
 from dsgkit.trainers.explicit_features import OnLandmarks
-from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
+from tests.solvers.brute_force import folds_of, problem
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1e-6, 2.0, 0.5), (1, 2, 1)]
 
@@ -21,29 +21,6 @@ def test_with_every_row_as_a_landmark_it_is_samult(lam, sigma, gamma):
     exact = SAMULT(lam, sigma, gamma).fit(X, y, U).decision_function(U)
     values = NystromS2AUC(lam, sigma, gamma).fit(X, y, U).decision_function(U)
     np.testing.assert_allclose(values, exact, rtol=0, atol=1e-6 * abs(exact).max())
-
-
-def dense_values(model, X, y, U, at):
-    """Minimise over the a of all functions on the landmarks, with the penalty ``a'K a``.
-
-    By least squares: K is singular to rounding.
-    """
-    rows, Z = np.vstack([X, U]), model.centers_
-    M, v = samult_form(y > 0, len(U), model.gamma)
-    K, Phi = kernel(Z, Z, model.sigma), kernel(rows, Z, model.sigma)
-    A = Phi.T @ M @ Phi + model.lam / 2 * K
-    return kernel(at, Z, model.sigma) @ np.linalg.lstsq(A, Phi.T @ v, rcond=1e-14)[0]
-
-
-@pytest.mark.parametrize("n_landmarks", [0, 9])
-@pytest.mark.parametrize(("lam", "sigma", "gamma"), SETTINGS)
-def test_it_minimises_the_risk_over_the_functions_on_its_landmarks(lam, sigma, gamma, n_landmarks):
-    X, y, U = problem()
-    model = NystromS2AUC(lam, sigma, gamma, n_landmarks=n_landmarks).fit(X, y, U)
-    rows = np.vstack([X, U])
-    expected = dense_values(model, X, y, U, rows)
-    values = model.decision_function(rows)
-    np.testing.assert_allclose(values, expected, rtol=0, atol=1e-6 * abs(expected).max())
 
 
 def test_landmarks_are_the_labelled_and_distinct_unlabelled_rows_that_the_seed_chooses():

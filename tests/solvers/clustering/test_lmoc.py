@@ -159,18 +159,6 @@ def test_the_objective_comes_down_to_the_minimum_of_the_dual():
     assert expected > least
 
 
-def test_in_the_long_run_removal_loses_its_mass():
-    X = np.random.default_rng(0).normal(size=(400, 2))
-    mass = {}
-    for strategy in ("removal", "pnn"):
-        model = BSGDLMOC(2, 16, budget=30, strategy=strategy, tol=0, max_iter=5000)
-        mass[strategy] = model.fit_domain(X).mass_
-        assert len(model.dual_coef_) == 30
-    exact = SGDLMOC(2, 16, tol=0, max_iter=5000).fit_domain(X).mass_
-    assert mass["removal"] < exact / 4
-    assert mass["pnn"] == pytest.approx(exact, rel=0.1)
-
-
 @BOTH
 def test_mistakes_have_clear_errors(solver):
     X, _ = three_groups()

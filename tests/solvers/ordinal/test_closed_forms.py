@@ -7,13 +7,12 @@ import pytest
 
 from dsgkit.features import FourierFeatures
 from dsgkit.objectives.ordinal_risk import ordinal_risk
-from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.ordinal.rff import RFFS2OR
 from dsgkit.trainers.responses import label_weights
-from tests.solvers.brute_force import folds_of, kernel, minimise, problem
+from tests.solvers.brute_force import folds_of, kernel, minimise
 from tests.solvers.ordinal.brute_force import ordinal_form, ordinal_problem
 
 PER_CUT = (0.2, 1.0, 0.0)
@@ -70,22 +69,6 @@ def test_random_features_solve_the_dense_primal_of_all_pairs(double_precision, l
     np.testing.assert_allclose(
         model.decision_function(np.vstack([X, U])), expected, atol=1e-9 * abs(expected).max()
     )
-
-
-@pytest.mark.parametrize(
-    ("ordinal", "binary"),
-    [(ExactS2OR(), SAMULT()), (RFFS2OR(n_features=30), RFFS2AUC(n_features=30))],
-    ids=["exact", "rff"],
-)
-@pytest.mark.parametrize("gamma", [0.3, 1.0])
-def test_two_classes_are_the_binary_problem(ordinal, binary, gamma):
-    X, y, U = problem()
-    expected = binary.set_params(gamma=gamma).fit(X, y, U).decision_function(U)
-    got = ordinal.set_params(gamma=gamma).fit_function(X, y, U).decision_function(U)
-    np.testing.assert_allclose(got, expected, atol=1e-5 * abs(expected).max())
-    expected = binary.fit_points([{}], folds=folds_of(16, 3), X=X, y=y, X_unlabeled=U)
-    got = ordinal.fit_points([{}], folds=folds_of(16, 3), X=X, y=y, X_unlabeled=U)
-    np.testing.assert_allclose(got, expected, atol=1e-5 * abs(expected).max())
 
 
 def test_the_only_cut_with_a_weight_of_unlabelled_rows_may_be_dropped_in_a_fold():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dsgkit import QSGS2AUC
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
 from dsgkit.text.errors import DivergedError
@@ -91,17 +90,6 @@ def test_a_fold_may_hold_all_rows_of_a_class(missing):
     values = solver.fit_points(points, folds=[fold], X=X, y=y, X_unlabeled=U)[:, fold]
     for got, point in zip(values, points, strict=True):
         assert_close(got, expected_values(X[rest], y[rest], U, 4, X[fold], {**setting, **point}))
-
-
-@pytest.mark.parametrize("n_unlabeled", [30, 3000])
-def test_with_two_classes_it_is_the_binary_method_bit_for_bit(n_unlabeled):
-    X, y, U = problem(n_classes=2, n_unlabeled=n_unlabeled)
-    setting = {**SIZES, "lam": 0.05, "gamma": 0.3}
-    expected = QSGS2AUC(**setting).fit(X, y, U).model_.coefficients
-    np.testing.assert_array_equal(QS3ORAO(**setting).fit(X, y, U).model_.coefficients, expected)
-    assert QS3ORAO().cost(14, n_labeled=500, n_unlabeled=10**6, n_cuts=1) == QSGS2AUC().cost(
-        14, n_labeled=500, n_unlabeled=10**6
-    )
 
 
 def test_the_cuts_of_the_objective_are_counted():

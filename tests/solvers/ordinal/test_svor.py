@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.svm import SVC
 
 from dsgkit.kernels.columns import kernel_columns
 from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
@@ -107,17 +106,6 @@ def test_solutions_are_feasible_and_optimal(
     excess = 1 - side * (f - thresholds[:, None])
     assert (excess[(side != 0) & (alphas < C)] <= tol + rounding).all()
     assert (excess[(side != 0) & (alphas > 0)] >= -tol - rounding).all()
-
-
-@BOTH
-@pytest.mark.parametrize(("C", "sigma"), [(0.1, 1.0), (10.0, 0.1), (1000.0, 1.0)])
-def test_two_classes_are_those_of_a_support_vector_machine(method, C, sigma):
-    rows, codes = problem(100, 2)
-    model = method(C, sigma, tol=1e-5).fit(rows, codes)
-    svc = SVC(C=C, gamma=sigma, tol=1e-5).fit(rows, codes)
-    difference = model.decision_function(rows) - model.thresholds_ - svc.decision_function(rows)
-    np.testing.assert_allclose(difference, 0, atol=1e-3)
-    np.testing.assert_array_equal(model.predict(rows), svc.predict(rows))
 
 
 @BOTH

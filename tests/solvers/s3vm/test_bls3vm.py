@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.svm import LinearSVC
 
 from dsgkit.solvers.s3vm.bls3vm import BLS3VM
 from dsgkit.system.progress import listening
@@ -120,18 +119,6 @@ def test_the_end_is_a_stationary_point_of_the_objective(ramp_s):
         for _ in range(50):
             model.coef_[:] = coef + size * rng.normal(size=len(coef)) / len(coef) ** 0.5
             assert objective(model, X, y, U, C_star) > best - 1e-6 * size
-
-
-def test_without_unlabelled_loss_it_is_the_supervised_machine():
-    X, y, U = problem(n_unlabeled=60, seed=3)
-    model = BLS3VM(C=50.0, sigma=4.0, C_star=0, balance=False, tol=1e-7).fit(X, y, U)
-    # features whose products are the kernel of all rows; without an offset, as here
-    values, vectors = np.linalg.eigh(kernel(np.vstack([X, U]), np.vstack([X, U]), 4.0))
-    features = vectors * np.sqrt(np.maximum(values, 0))
-    exact = LinearSVC(loss="hinge", C=50.0 / 16, fit_intercept=False, tol=1e-9, max_iter=10**6)
-    expected = exact.fit(features[:16], y).decision_function(features[16:])
-    np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-4)
-    assert model.converged_ and model.n_iter_ == 0 and len(model.centers_) <= 16
 
 
 @pytest.mark.parametrize("ramp_s", [0.0, -0.5])

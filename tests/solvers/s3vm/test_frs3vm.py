@@ -8,12 +8,8 @@ from sklearn.svm import LinearSVC
 
 from dsgkit import FRS3VM
 from dsgkit.features import FourierFeatures
-from dsgkit.features.tiles import cos_sin
 from dsgkit.random.draws import draw_in_passes, draw_with_replacement
-from dsgkit.solvers.minimise import training_of
 from dsgkit.text.errors import DsgWarning
-from dsgkit.trainers.fixed_features import _gradient
-from dsgkit.trainers.training import Given
 from tests.engine import reference
 from tests.solvers.brute_force import problem
 
@@ -55,31 +51,6 @@ def test_it_equals_a_loop_over_rows(loss, step):
     change = {"loss": loss[0], "ramp_s": loss[1], "step": step}
     fitted = small(**change).fit(X, y, U)
     assert close(fitted.decision_function(U), row_by_row(X, y, U, T=16, **{**SETTING, **change}))
-
-
-@pytest.mark.parametrize("loss", EVERY_LOSS)
-def test_the_gradient_is_that_of_the_batch_loss_by_central_differences(loss):
-    X, y, U = problem()
-    model = small(loss=loss[0], ramp_s=loss[1])
-    given = Given(X, np.where(y > 0, 0, 1), U, n_sources=2)
-    p = model._trainer(len(X), len(U)).problem(training_of([model], given))
-    W = p.features.half_turns(0, 1, 3)[0]
-    Phi, Phi_u = cos_sin(X, W), cos_sin(U[:8], W)
-    rng = np.random.default_rng(0)
-    rows = [rng.choice(np.flatnonzero(y == label), 8) for label in (1, -1)]
-    v = (0.1 * rng.normal(size=(20, 1))).astype(np.float32)
-    got = _gradient(p.objective, Phi, rows, Phi_u, v)
-
-    def batch_loss(v):
-        return p.objective.batch_loss([*((Phi @ v)[drawn] for drawn in rows), Phi_u @ v])[0]
-
-    h = 1e-6
-    for j in range(20):
-        away = np.zeros((20, 1))
-        away[j] = h
-        assert got[j, 0] == pytest.approx(
-            (batch_loss(v + away) - batch_loss(v - away)) / (2 * h), rel=1e-3, abs=1e-3
-        )
 
 
 def test_without_unlabelled_loss_it_is_the_linear_svm_of_its_features():

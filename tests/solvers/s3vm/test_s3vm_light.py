@@ -111,27 +111,6 @@ def test_the_share_of_positives_may_be_given(share):
     np.testing.assert_array_equal(of_the_labelled.coef_, default.coef_)
 
 
-def test_without_unlabelled_loss_it_is_the_supervised_machine():
-    X, y, U, _ = clusters(positive_share=0.25)
-    model = S3VMLight(20.0, 0.5, C_star=0).fit(X, y, U)
-    svc = SVC(C=20.0 / 16, gamma=0.5, tol=1e-7).fit(X, y)
-    np.testing.assert_allclose(model.decision_function(U), svc.decision_function(U), atol=2e-4)
-    top = np.argsort(-svc.decision_function(U))[:10]
-    np.testing.assert_array_equal(np.flatnonzero(model.transduction_ > 0), np.sort(top))
-    assert len(model.centers_) <= len(X) and model.n_switches_ == 0
-
-
-@pytest.mark.parametrize("pairs", [1, 3, None])
-@pytest.mark.parametrize("C_star", [None, 400.0])
-def test_at_the_end_no_positive_row_lies_below_a_negative_one(pairs, C_star):
-    X, y, U, _ = clusters(20, 150, 0.4, distance=0.5, seed=5)
-    model = S3VMLight(100.0, 2.0, C_star=C_star, pairs_per_switch=pairs).fit(X, y, U)
-    f, labels = model.decision_function(U), model.transduction_
-    assert f[labels > 0].min() > f[labels < 0].max() - 2e-4
-    assert np.count_nonzero(labels > 0) == 60
-    assert model.n_iter_ >= 30 and (C_star is None or model.n_switches_ > 0)
-
-
 def test_pairs_switched_together_save_trainings():
     X, y, U, _ = clusters(20, 150, 0.5, distance=0.3, seed=8)
     one, all_ = (
