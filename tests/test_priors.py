@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 
 from dsgkit.data.rows import Rows
 from dsgkit.priors import CANDIDATES, PenL1Prior, energy_distance_prior
@@ -147,18 +146,6 @@ def test_the_authors_energy_distance_prior_is_reproduced():
     assert energy_distance_prior(z["xp"], z["xn"], z["xu"]) == pytest.approx(
         float(z["th"]), rel=1e-9
     )
-
-
-def test_the_energy_distance_is_smallest_at_the_estimate():
-    P, N, U = mixture(0.3, 5, 30, 100)
-
-    def distance(theta):
-        rows = np.vstack([P, N, U])
-        weights = np.repeat([theta / 30, (1 - theta) / 30, -1 / 100], [30, 30, 100])
-        return -weights @ np.linalg.norm(rows[:, None] - rows, axis=2) @ weights
-
-    best = minimize_scalar(distance, bounds=(0, 1), method="bounded", options={"xatol": 1e-9}).x
-    assert energy_distance_prior(P, N, U) == pytest.approx(best, abs=1e-6)
 
 
 def test_energy_distance_is_clipped_and_refuses_equal_classes():

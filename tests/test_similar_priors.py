@@ -99,14 +99,6 @@ def test_rows_without_a_share_are_refused():
         similar_prior(component, rows, method="x")
 
 
-def of_separate_classes(prior, n, seed=0):
-    """Return points of n pairs, and n unlabelled rows, of classes that do not meet."""
-    rng = np.random.default_rng(seed)
-    of_pairs = rng.random(n) < prior**2 / (prior**2 + (1 - prior) ** 2)
-    positive = [of_pairs.repeat(2), rng.random(n) < prior]
-    return [rng.normal(size=(len(y), 2)) + 8.0 * y[:, None] for y in positive]
-
-
 @pytest.mark.parametrize("prior", [0.55, 0.7, 0.85, 0.99])
 def test_the_largest_shares_of_each_in_the_other_give_the_prior(prior, monkeypatch):
     """Of two classes the largest share of a mixture in another is the least ratio of weights."""
@@ -118,12 +110,6 @@ def test_the_largest_shares_of_each_in_the_other_give_the_prior(prior, monkeypat
 
     monkeypatch.setattr(similar, "_SHARES", {"km2": largest})
     assert similar_prior("pairs", "rows") == pytest.approx(prior)
-
-
-@pytest.mark.parametrize("prior", [0.6, 0.8])
-def test_the_prior_of_classes_that_do_not_meet_is_found(prior):
-    rows = of_separate_classes(prior, 600)
-    assert similar_prior(*rows, method="penalised_l1") == pytest.approx(prior, abs=0.08)
 
 
 def of_near_classes(prior, n_pairs, n_rows, seed=0, shift=2.5):
@@ -156,20 +142,6 @@ def test_the_interval_gets_narrower_with_more_rows():
     few, many = (similar_prior_interval(*of_near_classes(0.7, n, 4 * n)) for n in (200, 3200))
     assert many[1] - many[0] < (few[1] - few[0]) / 2
     assert many[0] < 0.7 < many[1]
-
-
-def test_the_moments_of_pairs_are_those_of_the_identity():
-    """For any function, of expectations over a distribution on a few points."""
-    rng = np.random.default_rng(0)
-    for prior in (0.52, 0.7, 0.95):
-        classes, f = rng.dirichlet(np.ones(6), size=2), rng.normal(size=6)
-        share = prior**2 + (1 - prior) ** 2
-        q = prior**2 / share
-        of_pairs = q * np.outer(classes[0], classes[0]) + (1 - q) * np.outer(classes[1], classes[1])
-        mean = of_pairs.sum(axis=1) @ f
-        covariance = f @ of_pairs @ f - mean**2
-        difference = mean - (prior * classes[0] + (1 - prior) * classes[1]) @ f
-        assert abs(difference) == pytest.approx((2 * prior - 1) * np.sqrt(covariance))
 
 
 def test_pairs_that_tell_nothing_leave_the_prior_unknown():

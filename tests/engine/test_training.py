@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsgkit import QSGS2AUC
-from dsgkit.engine import ConstantStep, Problem, Source, coefficients, sizes, train, training
+from dsgkit.engine import ConstantStep, Problem, Source, sizes, train, training
 from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 from dsgkit.features import FourierFeatures, tiles
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
@@ -153,27 +153,6 @@ def test_a_constant_step_shrinks_by_its_regularisation(lam):
     alphas = reference.s2auc(X, positive, XU, step=step, **sizes_)
     values = train(constant).decision_function(XU[:200])[:, 1]
     assert close(values, reference.predict(XU[:200], alphas, 3, 6, 1.0))
-
-
-def test_a_block_is_kept_until_the_slowest_model_forgets_it():
-    model = train(constant_step_problem([1.0, 0.05, 0.2]))
-    alone = train(constant_step_problem([0.05]))
-    assert model.first_block == alone.first_block == 0
-    np.testing.assert_allclose(
-        model.coefficients[..., [1]], alone.coefficients, rtol=1e-4, atol=1e-7
-    )
-
-
-def test_what_is_forgotten_stays_below_the_stated_bound(monkeypatch):
-    constant = constant_step_problem([0.12])
-    with monkeypatch.context() as patch:
-        patch.setattr(coefficients, "MAX_FORGOTTEN_SHARE", -1.0)
-        everything = train(constant).coefficients.astype(np.float64)
-    first = train(constant).first_block
-    assert 0 < first < len(everything)
-    left_out, total = (np.abs(c).sum() for c in (everything[:first], everything))
-    assert left_out <= MAX_FORGOTTEN_SHARE * total
-    assert np.abs(everything[: first + 1]).sum() > MAX_FORGOTTEN_SHARE * total
 
 
 @pytest.mark.parametrize("n_unlabeled", [20, 5000])
