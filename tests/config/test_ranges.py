@@ -27,15 +27,6 @@ def test_steps_equal_the_nearest_floats_of_the_decimals(first, count, step, digi
     assert values == [float(spell(n)) for n in range(first, last + 1, step)]
 
 
-def test_the_papers_grids():
-    assert parse_values("2^-3..2^3") == [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0]
-    assert parse_values("10^-3..10^3") == [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
-    gammas = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-    assert parse_values("0..1 step 0.1") == gammas
-    assert parse_values("-1..1 step 0.1") == [-g for g in gammas[:0:-1]] + gammas
-    assert parse_values("2^-14..2^-2 step 2") == [2.0**k for k in (-14, -12, -10, -8, -6, -4, -2)]
-
-
 def test_scalars_and_lists_are_kept_as_they_are():
     assert parse_values(3) == [3]
     assert parse_values([1, "2^-2", 0.5]) == [1, 0.25, 0.5]

@@ -288,31 +288,6 @@ def stop_of(solver):
     return SOLVERS[solver.kind].load()(**solver.params)._stop()
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_pictures_have_two_budgets_and_means_that_are_given_the_number_of_clusters(name):
-    solvers = load(f"{name}_clustering").solvers
-    budgets = {
-        (s.params["strategy"], s.params["budget"])
-        for s in solvers.values()
-        if s.kind == "bsgd_lmoc"
-    }
-    assert budgets == {(how, B) for how in ("removal", "pnn", "prn") for B in (50, 100)}
-    for key in ("k_means", "fuzzy_c_means"):
-        assert solvers[key].params["n_clusters"] == "classes" and not solvers[key].grids
-
-
-@pytest.mark.parametrize("profile", ["quick", "reference", "wide"])
-def test_other_profiles_of_dot_products_keep_to_their_kernels(profile):
-    solvers = load("mnist_su", profile).solvers
-    variants = ("tsgsu_paper", "tsgsu_uncorrected", "su_dh_full")
-    assert not solvers.keys() & variants or profile == "reference"
-    searched = ("tsgsu", "su_sl", "su_dh", "cuu_all", "cuu_2000", "supervised_sl")
-    for key in (*searched, *variants) if profile == "reference" else searched:
-        (grid,) = solvers[key].grids
-        assert all(kernel.startswith("dot_product(") for kernel in grid["kernel"])
-        assert grid["sigma"] == [1]
-
-
 def test_samples_are_never_called_by_the_official_name():
     for summary in SUMMARIES:
         dataset, _, setting = summary.name.rpartition("_")
@@ -321,13 +296,3 @@ def test_samples_are_never_called_by_the_official_name():
         )
         if dataset not in complete and summary.name != "quickstart":
             assert "not the full dataset" in summary.description
-
-
-def test_the_wide_profile_reaches_smaller_lam_for_every_solver():
-    solvers = load("codrna_s2auc", "wide").solvers
-    for key in solvers.keys() - {"logistic"}:
-        solver = solvers[key]
-        assert solver.grids[0]["lam"] == [2.0**k for k in range(-18, 3, 2)]
-        assert solver.grids[0]["sigma"] == [2.0**k for k in range(-7, 4, 2)]
-    assert solvers["qsg_s2auc"].params["t0"] == "stable"
-    assert solvers["supervised_p"].params["gamma"] == 1.0

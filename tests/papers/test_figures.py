@@ -296,18 +296,6 @@ def test_a_race_has_its_axis_and_marks_at_the_edge(paper, made):
     assert len(rings) == 1  # of the far one, whose trials are flagged
 
 
-def test_pictures_stand_in_rows(paper, made):
-    rng = np.random.default_rng(0)
-    arrays = {"rows": rng.normal(size=(20, 2)), "labels": np.repeat([0, 1], 10)}
-    fits = {key: {1000: [timed(1.0)]} for key in ("fast", "slow")}
-    results = made(fits, name="codrna_s2auc-reference")
-    for record in results.records:
-        record |= keep_artefact(results.folder, record | {"artefact": arrays})
-    figure = output(paper, "4", results).draw()
-    assert [one.get_title() for one in figure.axes] == ["(a) fast", "(b) slow"]
-    assert figure.get_figwidth() <= 6.9
-
-
 @pytest.mark.parametrize(
     ("methods", "titles"),
     [

@@ -92,15 +92,6 @@ def test_several_datasets_are_compared_at_the_largest_sizes(classified, written)
     assert text_table(both).count("+3.600 [") == 1
 
 
-def test_a_gain_has_the_same_p_values_wherever_it_is_shown(classified):
-    shown = summarise([classified()])
-    whole, short = (gain_table(shown, largest=largest) for largest in (False, True))
-    assert len(whole.frame) > len(short.frame) > 0
-    columns = ["measure", "solver", "unlabeled", "p_t", "holm_t"]
-    assert len(short.frame[columns].merge(whole.frame[columns])) == len(short.frame)
-    assert short.layouts[0].footnotes == whole.layouts[0].footnotes
-
-
 def test_any_two_solvers_of_some_results_can_be_paired(classified):
     (one,) = summarise([classified(**LOST)])
     found = effects(pairs(one, ERROR, "supervised", "tsgs3vm"), ERROR)

@@ -52,15 +52,6 @@ def test_numbers_are_those_of_plain_python(typical, written):
             assert row["needed_bytes"] == str(8 * 30_000**2)
 
 
-def test_every_format_of_every_table_is_written(typical, written):
-    tables = written(typical(test=True))
-    assert sorted(tables.paths) == sorted(tables.folder.iterdir())
-    names = ("auc_table", "auc_test_table", "time_table", "params_table")
-    suffixes = ("csv", "md", "tex")
-    assert {path.name for path in tables.paths} == {f"{n}.{s}" for n in names for s in suffixes}
-    assert all(path.stat().st_size for path in tables.paths)
-
-
 def test_no_measure_may_be_called_as_a_column_of_a_table_is(fits, written):
     (first,) = written(fits({"samult": {500: [{"remark": "so"}]}})).data("auc_table")
     assert {"dataset", "mean", "needed_bytes", "remarks"} < first.keys()
@@ -103,10 +94,6 @@ OVERLAPPING = {
     "rff_s2auc": timed(2.0, 1.5, 8.0),
 }
 APART = OVERLAPPING | {"samult": timed(1.0, 0.9, 1.1)}
-ALONE = {
-    key: timed(fit["times"]["fit"], 0.1, 99.0, threads=1, disturbed=True)
-    for key, fit in OVERLAPPING.items()
-}
 
 
 @pytest.mark.parametrize(

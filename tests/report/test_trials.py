@@ -8,14 +8,19 @@ from dsgkit.report.trials import size_text, trial_text
 from tests.report.conftest import RANKING, UNLABELED, solver_of
 
 
-def test_a_trial_that_has_ended_has_a_line():
-    experiment = SimpleNamespace(
+def experiment_with(names, axis=UNLABELED):
+    """An experiment of three trials, with solvers of these names by key."""
+    return SimpleNamespace(
         task=RANKING,
-        axis=UNLABELED,
-        solvers={key: solver_of(key, key.upper()) for key in "ab"},
+        axis=axis,
+        solvers={key: solver_of(key, name) for key, name in names.items()},
         protocol=SimpleNamespace(trials=3),
         outputs=["auc_table"],
     )
+
+
+def test_a_trial_that_has_ended_has_a_line():
+    experiment = experiment_with({key: key.upper() for key in "ab"})
     fits = [
         (SimpleNamespace(solver=key, at={"unlabeled": n}, also_at=also), {"scores": {"auc": auc}})
         for key, n, also, auc in (
@@ -32,13 +37,7 @@ def test_a_trial_that_has_ended_has_a_line():
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_line_on_a_trial_is_wrapped_between_solvers(width):
     names = {f"s{n}": f"Labelled rows alone, exact {n}" for n in range(9)}
-    experiment = SimpleNamespace(
-        task=RANKING,
-        axis=None,
-        solvers={key: solver_of(key, name) for key, name in names.items()},
-        protocol=SimpleNamespace(trials=3),
-        outputs=["auc_table"],
-    )
+    experiment = experiment_with(names, axis=None)
     fits = [
         (SimpleNamespace(solver=key, at={}, also_at=()), {"scores": {"auc": 0.5}}) for key in names
     ]
@@ -51,13 +50,7 @@ def test_a_line_on_a_trial_is_wrapped_between_solvers(width):
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_size_of_the_first_trial_has_a_table(width):
     names = {"a": "A", "b": "Labelled rows alone, exact, by a name that is long " * 2, "c": "C"}
-    experiment = SimpleNamespace(
-        task=RANKING,
-        axis=UNLABELED,
-        solvers={key: solver_of(key, name) for key, name in names.items()},
-        protocol=SimpleNamespace(trials=3),
-        outputs=["auc_table"],
-    )
+    experiment = experiment_with(names)
     ended = {
         "a": {"status": "ok", "scores": {"auc": 0.8}, "times": {"fit": 1.5}},
         "b": {"status": "ok", "scores": {"auc": 0.75}, "times": {"fit": 0.0123}},
