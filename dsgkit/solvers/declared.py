@@ -122,8 +122,10 @@ def _own_fitted(kind: type) -> dict[str, Fitted]:
 
 def _constructor(kind: Any, own: list[inspect.Parameter]) -> Callable[..., None]:
     """Return a constructor with the parameters of the class above, and a class's own."""
-    above = getattr(kind.__init__, "__signature__", None)
-    known = dict(above.parameters) if above else {}
+    known: dict[str, inspect.Parameter] = {}
+    for base in reversed(kind.__bases__):
+        above = getattr(base.__init__, "__signature__", None)
+        known |= above.parameters if above else {}
     known.pop("self", None)
     known |= {p.name: p.replace(kind=known[p.name].kind) if p.name in known else p for p in own}
     ordered = sorted(known.values(), key=lambda p: p.kind)

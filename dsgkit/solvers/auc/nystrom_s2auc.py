@@ -8,16 +8,18 @@ from typing import Annotated
 from typing_extensions import Doc
 
 from dsgkit.numerics.arrays import Array
-from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
-from dsgkit.solvers.common import KernelName, MaxMemory, RandomState, UnlabeledLabel
+from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
+from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.common import Gamma, KernelName, MaxMemory, RandomState, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.solvers.parameters import NOT_NEGATIVE
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.explicit_features import OnLandmarks
 
 
 @with_example(RANKING, "n_landmarks=100")
-class NystromS2AUC(SemiSupervisedAUCEstimator):
+class NystromS2AUC(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseAUCEstimator):
     """Minimiser of the semi-supervised AUC risk over the functions on some of the rows.
 
     The objective of `SAMULT` and QSG-S2AUC, over ``f(x) = sum_j a_j k(z_j, x)`` with the norm of
@@ -41,6 +43,7 @@ class NystromS2AUC(SemiSupervisedAUCEstimator):
     .. [1] Williams & Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2001.
     """
 
+    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     n_landmarks: Annotated[

@@ -8,13 +8,15 @@ from typing import Annotated, ClassVar
 from typing_extensions import Doc
 
 from dsgkit.numerics.costs import Pace
-from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
+from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
 from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.block_functions import StochasticEstimator
 from dsgkit.solvers.common import (
     T0,
     FeaturesPerIteration,
     Frequencies,
+    Gamma,
     KernelName,
     PassIterations,
     RandomState,
@@ -23,12 +25,15 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.solvers.parameters import COUNT
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.blocks import Streaming
 from dsgkit.trainers.training import Decreasing
 
 
 @with_example(RANKING)
-class QSGS2AUC(StochasticEstimator, SemiSupervisedAUCEstimator):
+class QSGS2AUC(
+    SemiSupervisedAUCMinimiser, StochasticEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator
+):
     """Semi-supervised AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) + lam/2 ||f||^2`` with the squared
@@ -46,6 +51,7 @@ class QSGS2AUC(StochasticEstimator, SemiSupervisedAUCEstimator):
     _exact: ClassVar[type[SAMULT]] = SAMULT
     pace: ClassVar[Pace] = Pace(training=1.6, per_model=2)
 
+    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     batch_size: Annotated[int, COUNT, Doc("Triplets per iteration.")] = 256

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
+from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
+from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.block_functions import SweepsEstimator
 from dsgkit.solvers.common import (
     FeaturesPerBlock,
     Frequencies,
+    Gamma,
     KernelName,
     NBlocks,
     NSweeps,
@@ -17,10 +19,13 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.examples import RANKING, with_example
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 
 
 @with_example(RANKING)
-class QSGS2AUCP(SweepsEstimator, SemiSupervisedAUCEstimator):
+class QSGS2AUCP(
+    SemiSupervisedAUCMinimiser, SweepsEstimator, QuadraticRiskEstimator, PairwiseAUCEstimator
+):
     """Semi-supervised AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QSGS2AUC`, ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) +
@@ -43,6 +48,7 @@ class QSGS2AUCP(SweepsEstimator, SemiSupervisedAUCEstimator):
        descent", arXiv 1602.05310, 2016.
     """
 
+    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     batch_size: SweepBatch = 1024

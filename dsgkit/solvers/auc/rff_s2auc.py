@@ -6,11 +6,13 @@ from dataclasses import KW_ONLY
 
 from dsgkit.features import FeatureBlocks
 from dsgkit.numerics.arrays import Array
-from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
+from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
+from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
+    Gamma,
     KernelName,
     MaxMemory,
     RandomState,
@@ -18,11 +20,12 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import RANKING, with_example
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.explicit_features import OnRandomFeatures
 
 
 @with_example(RANKING)
-class RFFS2AUC(SemiSupervisedAUCEstimator):
+class RFFS2AUC(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseAUCEstimator):
     """Minimiser of the semi-supervised AUC risk over a fixed set of random features.
 
     The objective of `SAMULT` and QSG-S2AUC, with the kernel replaced by
@@ -34,6 +37,7 @@ class RFFS2AUC(SemiSupervisedAUCEstimator):
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
     """
 
+    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     n_features: FixedFeatures = 1000

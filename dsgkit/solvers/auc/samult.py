@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 
 from dsgkit.numerics.arrays import Array
-from dsgkit.solvers.auc.base import SemiSupervisedAUCEstimator
-from dsgkit.solvers.common import GramKernelName, MaxMemory, UnlabeledLabel
+from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
+from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.solvers.common import Gamma, GramKernelName, MaxMemory, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import RANKING, with_example
+from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.kernel_matrix import KernelMatrix
 from dsgkit.trainers.training import Function, Training
 
 
 @with_example(RANKING)
-class SAMULT(SemiSupervisedAUCEstimator):
+class SAMULT(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseAUCEstimator):
     """Exact minimiser of the semi-supervised AUC risk with a kernel.
 
     Minimises ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f)) + lam/2 ||f||^2`` over the functions
@@ -28,6 +30,7 @@ class SAMULT(SemiSupervisedAUCEstimator):
        AAAI 2018.
     """
 
+    gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: GramKernelName = "gaussian"
     max_memory: MaxMemory = None

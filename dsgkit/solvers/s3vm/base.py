@@ -15,7 +15,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.margin import MarginRisk, RoundedMarginRisk
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
-from dsgkit.solvers.base import Folds, Points, SemiSupervisedClassifier
+from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
 from dsgkit.solvers.common import HingeWeight, Sigma
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import PointFunctions
@@ -35,7 +35,7 @@ from dsgkit.trainers.training import (
 Risk = MarginRisk | RoundedMarginRisk
 
 
-class S3VM(RiskMinimiser, WithSigma, SemiSupervisedClassifier):
+class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
     """Base of the semi-supervised SVMs.
 
     All minimise ``1/2 ||f||^2 + C mean_labelled hinge(y f(x)) + C* mean_unlabelled u(f(x))`` over
@@ -45,6 +45,7 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedClassifier):
     and which steps (`_step`).
     """
 
+    tasks = ("semi_supervised_svm",)
     version: ClassVar[int] = 1
 
     C: HingeWeight = 100.0

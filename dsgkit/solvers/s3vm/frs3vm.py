@@ -19,12 +19,13 @@ from dsgkit.solvers.common import (
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import COUNT
+from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
 from dsgkit.trainers.fixed_features import FixedFeatures
 
 
 @with_example(FEW_LABELS, "sigma=0.5, n_features=64")
-class FRS3VM(StochasticS3VM):
+class FRS3VM(StochasticS3VM, S3VM):
     """Semi-supervised SVM by stochastic gradient descent on one fixed set of random features.
 
     The objective, the draws and the steps of `TSGS3VM`, with the kernel replaced

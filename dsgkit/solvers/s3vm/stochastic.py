@@ -17,7 +17,7 @@ from dsgkit.solvers.common import CStar, CStarRatio, Frequencies, KernelName, Ra
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.parameters import COUNT
-from dsgkit.solvers.s3vm.base import S3VM, step_of
+from dsgkit.solvers.s3vm.base import step_of
 from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
 from dsgkit.text.errors import DsgWarning
 from dsgkit.trainers.blocks import RandomFeatures
@@ -31,8 +31,11 @@ FEW_ITERATIONS = 200
 """There is a warning where one pass, asked for as such, has fewer than this."""
 
 
-class StochasticS3VM(BlockFunctionEstimator, S3VM):
-    """Base of the S3VMs that follow stochastic gradients on random features."""
+class StochasticS3VM(BlockFunctionEstimator):
+    """Base of the S3VMs that follow stochastic gradients on random features.
+
+    A subclass names this base before `S3VM`.
+    """
 
     version: ClassVar[int] = 2
 

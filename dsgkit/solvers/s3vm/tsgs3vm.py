@@ -16,12 +16,13 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.examples import FEW_LABELS, with_example
 from dsgkit.solvers.parameters import COUNT
+from dsgkit.solvers.s3vm.base import S3VM
 from dsgkit.solvers.s3vm.stochastic import StochasticS3VM
 from dsgkit.trainers.blocks import Streaming
 
 
 @with_example(FEW_LABELS, "sigma=0.5")
-class TSGS3VM(StochasticS3VM):
+class TSGS3VM(StochasticS3VM, S3VM):
     """Semi-supervised SVM by triply stochastic functional gradients.
 
     Follows the gradients of (Eq. 1 of [1]_)
