@@ -25,6 +25,32 @@ True
 """
 )
 
+_DIABETES = """
+>>> import numpy as np
+>>> from sklearn.datasets import load_diabetes
+>>> from sklearn.preprocessing import minmax_scale
+>>> from dsgkit import {name}
+>>> X, target = load_diabetes(return_X_y=True)
+>>> X, y = minmax_scale(X), np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
+"""
+
+ORDERED = (
+    _DIABETES
+    + """\
+>>> model = {name}({settings}).fit(X[:150], y[:150], X[150:])
+>>> model.score(X[150:], y[150:]) > 0.75
+True
+"""
+)
+
+ORDERED_LABELED = (
+    _DIABETES
+    + """\
+>>> {name}({settings}).fit(X[:100], y[:100]).score(X[100:], y[100:]) > 0.75
+True
+"""
+)
+
 FEW_LABELS = """
 >>> import numpy as np
 >>> from dsgkit import {name}

@@ -12,6 +12,7 @@ from typing_extensions import Doc
 from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, Sigma, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import ORDERED_LABELED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.labeled import LabeledRanker
 from dsgkit.solvers.sigma import WithSigma
@@ -21,6 +22,7 @@ from dsgkit.trainers.ordinal_losses import AllThresholds
 Array = NDArray[np.float64]
 
 
+@with_example(ORDERED_LABELED)
 class AllThresholdLogistic(LabeledRanker, WithSigma, OrdinalEstimator):
     """All-threshold logistic regression over the functions of a kernel.
 
@@ -41,18 +43,6 @@ class AllThresholdLogistic(LabeledRanker, WithSigma, OrdinalEstimator):
        labels", IJCAI workshop on advances in preference handling, 2005.
     .. [2] Pedregosa, Bach & Gramfort, "On the consistency of ordinal regression methods", JMLR 18,
        2017.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit.solvers.ordinal.all_threshold import AllThresholdLogistic
-    >>> X, target = load_diabetes(return_X_y=True)
-    >>> X, y = minmax_scale(X), np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
-    >>> model = AllThresholdLogistic().fit(X[:100], y[:100])
-    >>> model.score(X[100:], y[100:]) > 0.75
-    True
     """
 
     version: ClassVar[int] = 1

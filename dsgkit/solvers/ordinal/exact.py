@@ -20,12 +20,14 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import ORDERED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.closed_form import ThresholdsByFolds
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.kernel_matrix import KernelMatrix
 
 
+@with_example(ORDERED)
 class ExactS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     """Exact minimiser of the semi-supervised ordinal risk with a kernel.
 
@@ -41,17 +43,6 @@ class ExactS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     ----------
     .. [1] Shi, Gu, Li & Huang, "Quadruply stochastic gradient method for large scale nonlinear
        semi-supervised ordinal regression AUC optimization", AAAI 2020.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import ExactS2OR
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> model = ExactS2OR().fit(X[::3], y[::3], X)
-    >>> model.score(X, y) > 0.98
-    True
     """
 
     version: ClassVar[int] = 1

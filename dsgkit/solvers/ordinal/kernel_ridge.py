@@ -8,6 +8,7 @@ from typing import ClassVar
 from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, Sigma, Thresholds, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import ORDERED_LABELED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.labeled import LabeledRanker
 from dsgkit.solvers.sigma import WithSigma
@@ -16,6 +17,7 @@ from dsgkit.trainers.ordinal_losses import SquaredNumbers
 from dsgkit.trainers.training import Array
 
 
+@with_example(ORDERED_LABELED)
 class KernelRidgeOrdinal(LabeledRanker, WithSigma, OrdinalEstimator):
     """Kernel ridge regression on the classes as the numbers 1..k.
 
@@ -28,18 +30,6 @@ class KernelRidgeOrdinal(LabeledRanker, WithSigma, OrdinalEstimator):
     ----------
     .. [1] Saunders, Gammerman & Vovk, "Ridge regression learning algorithm in dual variables",
        ICML 1998.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit.solvers.ordinal.kernel_ridge import KernelRidgeOrdinal
-    >>> X, target = load_diabetes(return_X_y=True)
-    >>> X, y = minmax_scale(X), np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
-    >>> model = KernelRidgeOrdinal().fit(X[:100], y[:100])
-    >>> model.score(X[100:], y[100:]) > 0.75
-    True
     """
 
     version: ClassVar[int] = 1

@@ -17,11 +17,13 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
+from dsgkit.solvers.examples import ORDERED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
 from dsgkit.solvers.parameters import COUNT, PER_MODEL, OnePer, Range
 
 
+@with_example(ORDERED, "eta=(-0.5, -0.5, 0.5, 0.5)")
 class MPNUAUC(OnePerCutEstimator, OrdinalEstimator):
     """A PNU-AUC model for each cut between ordered classes.
 
@@ -41,20 +43,6 @@ class MPNUAUC(OnePerCutEstimator, OrdinalEstimator):
        learning", Machine Learning 107, 2018.
     .. [2] Shi, Li, Gu, Li & Huang, "Quadruply stochastic gradients for large scale nonlinear
        semi-supervised ordinal regression AUC optimization", AAAI 2020: the extension to cuts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit.solvers.ordinal.m_pnu_auc import MPNUAUC
-    >>> X, target = load_diabetes(return_X_y=True)
-    >>> X, y = minmax_scale(X), np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
-    >>> model = MPNUAUC(eta=(-0.5, -0.5, 0.5, 0.5)).fit(X[:100], y[:100], X[100:200])
-    >>> model.decision_function(X).shape
-    (442, 4)
-    >>> model.score(X[100:], y[100:]) > 0.75
-    True
     """
 
     version: ClassVar[int] = 1

@@ -15,10 +15,12 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
+from dsgkit.solvers.examples import ORDERED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.one_per_cut import OnePerCutEstimator
 
 
+@with_example(ORDERED, "lam=0.01")
 class MSAMULT(OnePerCutEstimator, OrdinalEstimator):
     """A SAMULT model for each cut between ordered classes.
 
@@ -32,20 +34,6 @@ class MSAMULT(OnePerCutEstimator, OrdinalEstimator):
        AAAI 2018.
     .. [2] Shi, Li, Gu, Li & Huang, "Quadruply stochastic gradients for large scale nonlinear
        semi-supervised ordinal regression AUC optimization", AAAI 2020: the extension to cuts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit.solvers.ordinal.m_samult import MSAMULT
-    >>> X, target = load_diabetes(return_X_y=True)
-    >>> X, y = minmax_scale(X), np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
-    >>> model = MSAMULT(lam=0.01).fit(X[:100], y[:100], X[100:200])
-    >>> model.decision_function(X).shape
-    (442, 4)
-    >>> model.score(X[100:], y[100:]) > 0.75
-    True
     """
 
     version: ClassVar[int] = 1

@@ -26,6 +26,7 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import ORDERED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.parameters import COUNT
@@ -34,6 +35,7 @@ from dsgkit.trainers.blocks import Streaming
 from dsgkit.trainers.training import Decreasing, Function, Training
 
 
+@with_example(ORDERED)
 class QS3ORAO(StochasticEstimator, QuadraticRiskEstimator, OrdinalEstimator):
     """Semi-supervised ordinal AUC maximisation by quadruply stochastic functional gradients.
 
@@ -48,18 +50,6 @@ class QS3ORAO(StochasticEstimator, QuadraticRiskEstimator, OrdinalEstimator):
     ----------
     .. [1] Shi, Gu, Li & Huang, "Quadruply stochastic gradient method for large scale nonlinear
        semi-supervised ordinal regression AUC optimization", AAAI 2020.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
-    >>> X, target = load_diabetes(return_X_y=True)
-    >>> X, y = minmax_scale(X), np.digitize(target, [90, 140, 200])
-    >>> model = QS3ORAO().fit(X[:150], y[:150], X[150:])
-    >>> model.score(X[150:], y[150:]) > 0.75
-    True
     """
 
     version: ClassVar[int] = 2

@@ -22,10 +22,12 @@ from dsgkit.solvers.common import (
     Thresholds,
     UnlabeledLabel,
 )
+from dsgkit.solvers.examples import ORDERED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 
 
+@with_example(ORDERED, "n_blocks=4")
 class QS3ORAOP(SweepsEstimator, QuadraticRiskEstimator, OrdinalEstimator):
     """Semi-supervised ordinal AUC maximisation by block-preconditioned steps.
 
@@ -38,18 +40,6 @@ class QS3ORAOP(SweepsEstimator, QuadraticRiskEstimator, OrdinalEstimator):
     --------
     QS3ORAO : The same objective by steps of the paper's kind.
     RFFS2OR : The minimiser on fixed random features, in closed form.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import QS3ORAOP
-    >>> X, target = load_diabetes(return_X_y=True)
-    >>> X, y = minmax_scale(X), np.digitize(target, [90, 140, 200])
-    >>> model = QS3ORAOP(n_blocks=4).fit(X[:150], y[:150], X[150:])
-    >>> model.score(X[150:], y[150:]) > 0.75
-    True
     """
 
     version: ClassVar[int] = 1

@@ -25,12 +25,14 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import ORDERED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.closed_form import ThresholdsByFolds
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.trainers.explicit_features import OnRandomFeatures
 
 
+@with_example(ORDERED, "n_features=200")
 class RFFS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
 
@@ -41,17 +43,6 @@ class RFFS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     References
     ----------
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_wine
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit import RFFS2OR
-    >>> X, y = load_wine(return_X_y=True)
-    >>> X = minmax_scale(X)
-    >>> model = RFFS2OR(n_features=200).fit(X[::3], y[::3], X)
-    >>> model.score(X, y) > 0.98
-    True
     """
 
     version: ClassVar[int] = 1

@@ -17,6 +17,7 @@ from dsgkit.solvers.common import (
     UnlabeledLabel,
 )
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.examples import ORDERED_LABELED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.labeled import LabeledRanker
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE
@@ -79,6 +80,7 @@ class OrdinalMachine(LabeledRanker, WithSigma):
         )
 
 
+@with_example(ORDERED_LABELED)
 class SVOREX(OrdinalMachine, OrdinalEstimator):
     """Ordinal support vector machine with explicit constraints on the thresholds.
 
@@ -124,18 +126,6 @@ class SVOREX(OrdinalMachine, OrdinalEstimator):
     References
     ----------
     .. [1] Chu & Keerthi, "Support vector ordinal regression", Neural Computation 19, 2007.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit.solvers.ordinal.svor import SVOREX
-    >>> X, target = load_diabetes(return_X_y=True)
-    >>> X, y = minmax_scale(X), np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
-    >>> model = SVOREX().fit(X[:100], y[:100])
-    >>> model.score(X[100:], y[100:]) > 0.75
-    True
     """
 
     _explicit: ClassVar[bool] = True
@@ -147,6 +137,7 @@ class SVOREX(OrdinalMachine, OrdinalEstimator):
     )
 
 
+@with_example(ORDERED_LABELED)
 class SVORIM(OrdinalMachine, OrdinalEstimator):
     """Ordinal support vector machine with thresholds in order by the objective alone.
 
@@ -179,18 +170,6 @@ class SVORIM(OrdinalMachine, OrdinalEstimator):
         Limit in GiB; None is 80% of the memory that is available.
     unlabeled_label : int, float or str
         What ``y`` says of unlabelled rows where they come with the labelled ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> from dsgkit.solvers.ordinal.svor import SVORIM
-    >>> X, target = load_diabetes(return_X_y=True)
-    >>> X, y = minmax_scale(X), np.searchsorted(np.quantile(target, [0.2, 0.4, 0.6, 0.8]), target)
-    >>> model = SVORIM().fit(X[:100], y[:100])
-    >>> model.score(X[100:], y[100:]) > 0.75
-    True
     """
 
     _explicit: ClassVar[bool] = False
