@@ -46,7 +46,7 @@ class OrdinalMachine(LabeledRanker, WithSigma):
         NOT_NEGATIVE,
         Doc(
             "Added to the diagonal of the kernel matrix of the training rows; the "
-            "program of [1]_ adds 0.001."
+            "program of Chu and Keerthi adds 0.001."
         ),
     ] = 0.0
     tol: Tolerance = 0.001
@@ -99,30 +99,6 @@ class SVOREX(OrdinalMachine, OrdinalEstimator):
     10 n steps. It keeps the matrix in single precision, 4 n^2 bytes, or as many of its columns as
     memory allows: the result is the same.
 
-    Parameters
-    ----------
-    C : float
-        Weight of the sum of the losses, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the labelled rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    kernel : {"gaussian", "linear"}
-        The linear one has no sigma.
-    ridge : float
-        Added to the diagonal of the kernel matrix of the training rows, >= 0; the program of [1]_
-        adds 0.001.
-    tol : float
-        Violation of the optimality conditions, in units of f, at which the problem is solved.
-    max_iter : int
-        Steps before it is given up.
-    thresholds : {"own", "logistic", "absolute", "share", "hinge"}
-        The thresholds of the objective, or a rule that places others after training
-        (`dsgkit.solvers.ordinal.thresholds`).
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
-
     References
     ----------
     .. [1] Chu & Keerthi, "Support vector ordinal regression", Neural Computation 19, 2007.
@@ -147,29 +123,6 @@ class SVORIM(OrdinalMachine, OrdinalEstimator):
 
     The loss of a row bounds the number of classes that it is off by. Attributes, method and
     reference are those of `SVOREX`.
-
-    Parameters
-    ----------
-    C : float
-        Weight of the sum of the losses, > 0.
-    sigma : float or "scale"
-        Parameter of the kernel, > 0. "scale" fits it to the labelled rows
-        (`dsgkit.solvers.sigma.scale_of`).
-    kernel : {"gaussian", "linear"}
-        The linear one has no sigma.
-    ridge : float
-        Added to the diagonal of the kernel matrix of the training rows, >= 0.
-    tol : float
-        Violation of the optimality conditions, in units of f, at which the problem is solved.
-    max_iter : int
-        Steps before it is given up.
-    thresholds : {"own", "logistic", "absolute", "share", "hinge"}
-        The thresholds of the objective, or a rule that places others after training
-        (`dsgkit.solvers.ordinal.thresholds`).
-    max_memory : float or None
-        Limit in GiB; None is 80% of the memory that is available.
-    unlabeled_label : int, float or str
-        What ``y`` says of unlabelled rows where they come with the labelled ones.
     """
 
     _explicit: ClassVar[bool] = False
