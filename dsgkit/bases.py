@@ -10,7 +10,7 @@ base                         task                              a subclass writes
 `OrdinalEstimator`           ``ordinal``                       ``_fit`` and ``_values``
 `SimilarUnlabeledEstimator`  ``similar_unlabeled``             ``_fit`` and ``_values``
 `LabeledEstimator`           its ``tasks`` say                 ``fit`` and ``decision_function``
-`ClusteringEstimator`        ``clustering``                    the hooks that its docstring lists
+`ClusteringEstimator`        ``clustering``                    the methods that its docstring lists
 `Estimator`                  its ``tasks`` say                 ``fit`` and ``decision_function``
 ============================ ================================= ====================================
 """
