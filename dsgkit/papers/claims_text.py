@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dsgkit.config.yaml_loader import Document, read_document
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
-from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict
+from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict, told_together
 from dsgkit.report.numbers import NO_VALUE, counted, memory_text, p_text, seconds_text
 from dsgkit.text.hints import did_you_mean, listed, spelled
 from dsgkit.text.terminal import Column, paragraph, table
@@ -90,7 +90,8 @@ def _explanation(claim: JudgedClaim, width: int) -> Iterator[str]:
 
 def _part_text(part: Judged, width: int) -> str:
     # why there is no study or folder, the verdict says
-    shown = [point for point in part.points if point.where and point.note != NO_RESULTS]
+    told = told_together(part.points)
+    shown = [point for point in told if point.where and point.note != NO_RESULTS]
     about = [criterion_text(part), f"{part.verdict}{counts_text(part.verdict)}"]
     lines = [paragraph(line, width, "  ") for line in about]
     return "\n".join(
@@ -138,12 +139,13 @@ def _setting(value: Any) -> str:
 
 def evidence_row(point: Point) -> tuple[str, ...]:
     """Return a point as a row of the table of evidence."""
+    a_values = [point.a_value] if point.up_to is None else [point.a_value, point.up_to]
     return (
         point.where,
         f"{point.size:,}" if point.size else "",
         point.a,
         point.b,
-        _value(point.a_value, point.unit),
+        " to ".join(dict.fromkeys(_value(one, point.unit) for one in a_values)),
         _value(point.b_value, point.unit),
         _estimate(point),
         {None: NO_VALUE, 1.0: "yes", 0.0: "no"}.get(point.counts, f"{point.counts}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
@@ -75,6 +75,8 @@ class Point:
         Why it does not count, or a remark for the reader.
     unit : {"", "seconds", "bytes", "percent"}
         Of both values.
+    up_to : float or None
+        The largest of several numbers that are told together; ``a_value`` is the smallest.
     """
 
     where: str
@@ -93,6 +95,30 @@ class Point:
     sure: bool = False
     note: str = ""
     unit: str = ""
+    up_to: float | None = None
+
+
+def told_together(points: Iterable[Point]) -> list[Point]:
+    """Return points with one for all numbers of a study's list that have the same bounds and count.
+
+    A list of thirty numbers is told in two rows at most: those that agree, and those that do not.
+    """
+    groups: dict[Any, list[Point]] = {}
+    for number, point in enumerate(points):
+        of_list = point.of == "bounds" and point.note
+        alike = replace(point, a_value=None, note="") if of_list else number
+        groups.setdefault(alike, []).append(point)
+    return [_together(members) for members in groups.values()]
+
+
+def _together(points: Sequence[Point]) -> Point:
+    if len(points) == 1:
+        return points[0]
+    values = [point.a_value for point in points if point.a_value is not None]
+    among = points[0].note.rpartition(" ")[2]
+    return replace(
+        points[0], a_value=min(values), up_to=max(values), note=f"{len(points)} of {among} numbers"
+    )
 
 
 @dataclass(frozen=True)

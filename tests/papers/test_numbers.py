@@ -5,8 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from dsgkit.papers.claims_text import evidence_row
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import Case
+from dsgkit.papers.verdicts import told_together
 from tests.papers.conftest import by_dataset, judged
 
 SIZES = (500, 2000, 5000)
@@ -242,6 +244,14 @@ NUMBERS = {"risks": {"arms": [{"gap": [0.1, -0.2], "error": [0.2, 0.1]}], "secon
 def test_identity(check, more, verdict):
     found, _ = judged(IDENTITY | more | {"checks": [check]}, Scope(studies=NUMBERS))
     assert str(found).startswith(verdict)
+
+
+def test_numbers_of_a_list_are_told_together_where_they_agree_and_where_not():
+    numbers = {"risks": {"gaps": [0.5, -1, 2, 0, 1], "one": 3}}
+    checks = [{"number": "gaps", "at_least": 0}, {"number": "one", "at_least": 0}]
+    _, points = judged(IDENTITY | {"checks": checks}, Scope(studies=numbers))
+    rows = [[row[4], row[7], row[8]] for row in map(evidence_row, told_together(points))]
+    assert rows == [["0 to 2", "yes", "4 of 5 numbers"], ["-1", "no", "2 of 5"], ["3", "yes", ""]]
 
 
 def test_a_number_that_a_study_does_not_have_leaves_the_claim_open():
