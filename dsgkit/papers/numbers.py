@@ -117,6 +117,7 @@ class Identity(Criterion):
 
     def _checked(self, check: Check, scope: Scope) -> list[Point]:
         values = np.ravel(scope.numbers(self.study, check.number))
+        among = len(values) if len(values) > 1 else 0
         bounds = [
             scope.numbers(self.study, one) if isinstance(one, str) else one
             for one in limits_of([check.at_least, check.at_most])
@@ -131,7 +132,8 @@ class Identity(Criterion):
                 low=float(low) if np.isfinite(low) else None,
                 high=float(high) if np.isfinite(high) else None,
                 of="bounds",
-                note=f"{i} of {len(values)}" if len(values) > 1 else "",
+                note=f"{i} of {among}" if among else "",
+                among=among,
             )
             for i, (value, low, high) in enumerate(of_each, start=1)
         ]

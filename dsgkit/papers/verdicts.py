@@ -75,6 +75,8 @@ class Point:
         Why it does not count, or a remark for the reader.
     unit : {"", "seconds", "bytes", "percent"}
         Of both values.
+    among : int
+        How many numbers the list has that it is one of; 0 if it is of no list.
     up_to : float or None
         The largest of several numbers that are told together; ``a_value`` is the smallest.
     """
@@ -95,18 +97,18 @@ class Point:
     sure: bool = False
     note: str = ""
     unit: str = ""
+    among: int = 0
     up_to: float | None = None
 
 
 def told_together(points: Iterable[Point]) -> list[Point]:
-    """Return points with one for all numbers of a study's list that have the same bounds and count.
+    """Merge the points of a study's list that have the same bounds and the same outcome.
 
-    A list of thirty numbers is told in two rows at most: those that agree, and those that do not.
+    A list of thirty numbers then takes two rows: the numbers that agree, and those that do not.
     """
     groups: dict[Any, list[Point]] = {}
     for number, point in enumerate(points):
-        of_list = point.of == "bounds" and point.note
-        alike = replace(point, a_value=None, note="") if of_list else number
+        alike = replace(point, a_value=None, note="") if point.among else number
         groups.setdefault(alike, []).append(point)
     return [_together(members) for members in groups.values()]
 
@@ -115,10 +117,8 @@ def _together(points: Sequence[Point]) -> Point:
     if len(points) == 1:
         return points[0]
     values = [point.a_value for point in points if point.a_value is not None]
-    among = points[0].note.rpartition(" ")[2]
-    return replace(
-        points[0], a_value=min(values), up_to=max(values), note=f"{len(points)} of {among} numbers"
-    )
+    note = f"{len(points)} of {points[0].among} numbers"
+    return replace(points[0], a_value=min(values), up_to=max(values), note=note)
 
 
 @dataclass(frozen=True)

@@ -266,7 +266,7 @@ compose(Estimator)  # its subclasses are composed as they are made
 
 
 class BinaryClassifier(ClassifierMixin):
-    """What classifiers of two classes have in common: the class is the sign of the value."""
+    """Base of the classifiers of two classes: the class is the sign of the value."""
 
     classes_: NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""What the minimisers of the semi-supervised AUC risk have in common."""
+"""The risk, version and pace of the estimators that minimise the semi-supervised AUC risk."""
 
 from __future__ import annotations
 

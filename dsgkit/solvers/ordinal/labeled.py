@@ -1,4 +1,4 @@
-"""What the ordinal estimators of the labelled rows alone have in common."""
+"""Base of the ordinal estimators that learn from the labelled rows alone."""
 
 from __future__ import annotations
 
