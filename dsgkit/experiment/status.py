@@ -17,6 +17,7 @@ from dsgkit.experiment.endings import (
 )
 from dsgkit.experiment.folder import (
     PLAN,
+    TASK,
     LeftOutEntry,
     PlanEntry,
     StoredPlan,
@@ -42,7 +43,7 @@ class Status:
     axis : Axis or None
         What is swept.
     plan : dict
-        Entries of the plan by key.
+        Entries of the plan by key; without ``plan.json``, those of the records.
     records : Records
         Of its cells that have ended.
     bad : Bad or None
@@ -53,6 +54,8 @@ class Status:
         Points of the sweep that the config leaves out.
     too_large : list of TooLargeEntry
         Sizes of the sweep that exceed the data.
+    has_plan : bool
+        Whether the folder has a plan; what it lacks is not known without one.
     """
 
     folder: Path
@@ -63,6 +66,7 @@ class Status:
     writer: str | None
     left_out: Sequence[LeftOutEntry] = ()
     too_large: Sequence[TooLargeEntry] = ()
+    has_plan: bool = True
 
     @property
     def left(self) -> list[PlanEntry]:
@@ -98,17 +102,27 @@ def read_status(folder: Path) -> Status:
     ResultsError
         If the folder is not one of results.
     """
-    if not any(path.exists() for path in (folder / PLAN, packed(folder / PLAN))):
+    if not any(path.exists() for path in (folder / TASK, packed(folder / TASK))):
         raise ResultsError(
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
         )
     axis = read_task(folder).axis
-    stored_plan = read_plan(folder, axis) or StoredPlan([], [], [])
-    plan = {entry.key: entry for entry in stored_plan.cells}
-    writer = running(folder)
     stored, bad = read_records(folder / CELLS, axis)
-    _, left_out, too_large = stored_plan
-    return Status(folder, axis, plan, stored.among(plan), bad, writer, left_out, too_large)
+    stored_plan = read_plan(folder, axis)
+    cells, left_out, too_large = stored_plan or StoredPlan(_entries(stored), [], [])
+    plan = {entry.key: entry for entry in cells}
+    records, writer = stored.among(plan), running(folder)
+    has_plan = stored_plan is not None
+    return Status(folder, axis, plan, records, bad, writer, left_out, too_large, has_plan)
+
+
+def _entries(records: Records) -> list[PlanEntry]:
+    """Return the entry of each record, for a folder that has no plan."""
+    names = ("kind", "solver", "trial", "at")
+    return [
+        PlanEntry(key, **{name: records.entry(key, name) for name in names}, flops=0)
+        for key in records
+    ]
 
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
@@ -138,6 +152,8 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
 def _state(status: Status) -> str:
     if status.writer:
         return f"; running ({status.writer}), {_left(status)}"
+    if not status.has_plan:
+        return f"; there is no {PLAN}, so cells that have not run are not counted"
     records = status.records
     failed = any(records.entry(key, "status") in FAILURES for key in records)
     if status.left or failed:

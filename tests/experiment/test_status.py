@@ -72,6 +72,17 @@ def test_before_the_first_record(folder, monkeypatch):
     ]
 
 
+def test_without_a_plan_the_cells_that_have_ended_are_told(folder):
+    fill(folder, *map(record, PLAN[:2]))
+    (folder / "plan.json").unlink()
+    assert describe_status(read_status(folder)).splitlines() == [
+        f"{folder}: 2 of 2 cells have a result; there is no plan.json, so cells that have not run "
+        "are not counted",
+        "  fast  search      1 of 1",
+        "  fast  fit         1 of 1",
+    ]
+
+
 def test_while_it_runs_the_time_left_is_told_by_solver(folder):
     with Store(folder) as store:
         for entry in (PLAN[0], PLAN[1], PLAN[4]):
