@@ -28,8 +28,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from dsgkit import TSGS3VMP, SupervisedSVM
-from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.engine import DSGModel
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.numerics.arrays import Array

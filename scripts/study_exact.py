@@ -14,8 +14,8 @@ import click
 import numpy as np
 
 from dsgkit import QSGS2AUC, SAMULT
-from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.tasks.metrics import auc
 from dsgkit.tasks.splits import semi_supervised_split
 

@@ -22,8 +22,8 @@ import click
 import numpy as np
 from kept import json_option, write_json
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import load_dataset
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.priors import km1_share, km2_share, penalised_l1_share, similar_prior_interval

@@ -7,9 +7,10 @@ from pydantic import BaseModel
 from dsgkit.cli import cli
 from dsgkit.cli.explanations import explain, known_names
 from dsgkit.config import load_experiment, shipped
-from dsgkit.config.schema import DatasetSpec, Experiment, TargetSpec
+from dsgkit.config.schema import Experiment
 from dsgkit.config.solvers import SOLVER_KEYS, Stage
 from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.spec import DatasetSpec, TargetSpec
 from dsgkit.kernels import FAMILIES
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.tasks import catalogue as tasks

@@ -15,10 +15,11 @@ from pydantic import BaseModel
 
 from dsgkit.config import shipped
 from dsgkit.config.load import resolve
-from dsgkit.config.schema import DatasetSpec, Experiment, FileKeys, TargetSpec
+from dsgkit.config.schema import Experiment, FileKeys
 from dsgkit.config.solvers import SolverSpec, Stage
 from dsgkit.config.yaml_loader import read_document
 from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.spec import DatasetSpec, TargetSpec
 from dsgkit.kernels import FAMILIES
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SOLVERS, SolverInfo

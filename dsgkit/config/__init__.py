@@ -2,12 +2,11 @@
 
 from dsgkit.config.listing import ConfigSummary, list_configs
 from dsgkit.config.load import load_experiment
-from dsgkit.config.schema import DatasetSpec, Experiment, SweepSpec
+from dsgkit.config.schema import Experiment, SweepSpec
 from dsgkit.config.solvers import SolverSpec, Stage
 
 __all__ = [
     "ConfigSummary",
-    "DatasetSpec",
     "Experiment",
     "SolverSpec",
     "Stage",

@@ -6,8 +6,6 @@ within to be read in seconds.
 
 from __future__ import annotations
 
-from dsgkit.text.lines import why_no_line
-
 MAX_FILE_BYTES = 2**20
 """Bytes of a config file."""
 
@@ -33,17 +31,3 @@ MAX_CELLS = 200_000
 
 MAX_THREADS = 1024
 """Threads of a timed fit."""
-
-LONGEST_NAME = 100
-"""Characters of names: of an experiment, a solver's key, a class."""
-
-
-def why_no_delimiter(text: str) -> str:
-    """Return why the columns of a file cannot be separated by a text; empty if they can."""
-    if len(text) != 1:
-        return "must be one character, and columns between spaces have none"
-    if text != "\t" and (
-        why_no_line(text) or not text.isascii() or text.isalnum() or text in '".+-'
-    ):
-        return "must be a sign that no number holds, such as ',', ';' or a tab"
-    return ""

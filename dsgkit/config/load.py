@@ -11,16 +11,18 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dsgkit.config import shipped
-from dsgkit.config.bounds import LONGEST_NAME, MAX_BASES, MAX_NESTING
+from dsgkit.config.bounds import MAX_BASES, MAX_NESTING
 from dsgkit.config.changes import first_difference, short_hash
 from dsgkit.config.merge import merge, subdocument, without
 from dsgkit.config.problems import config_error
-from dsgkit.config.schema import DatasetSpec, Experiment, known_keys
+from dsgkit.config.schema import Experiment, known_keys
 from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
 from dsgkit.data import catalogue
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.system.files import why_no_path
 from dsgkit.text.errors import ConfigError, DataError
 from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
+from dsgkit.text.specs import LONGEST_NAME
 
 
 def load_experiment(

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     SerializeAsAny,
@@ -19,258 +17,22 @@ from pydantic import (
     model_serializer,
     model_validator,
 )
-from pydantic_core import PydanticKnownError
 
-from dsgkit.config.bounds import (
-    LONGEST_NAME,
-    MAX_CELLS,
-    MAX_THREADS,
-    why_no_delimiter,
-)
+from dsgkit.config.bounds import MAX_CELLS, MAX_THREADS
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
 from dsgkit.config.yaml_loader import dump
-from dsgkit.data.targets import MOST_CLASSES, label_text
+from dsgkit.data.spec import DatasetSpec, FolderName, TargetSpec
 from dsgkit.solvers import catalogue as solver_catalogue
-from dsgkit.system.files import folder_name
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, SolverFacts, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
 from dsgkit.text.errors import ConfigError, DsgError
 from dsgkit.text.hints import listed, nearest_or_all, spelled
-from dsgkit.text.labels import why_no_label
-from dsgkit.text.specs import LARGEST_INTEGER, Count, Spec, is_finite, problem
+from dsgkit.text.specs import LONGEST_NAME, Spec, problem
 from dsgkit.users_code.own import import_path_of, is_import_path
 from dsgkit.users_code.rehearsal import rehearse, users_code
 
-
-def _folder_name(value: str) -> str:
-    if not value or value != folder_name(value):
-        raise problem(
-            f"a name starts with a letter or digit and holds no slash, got {spelled(value)}"
-        )
-    if len(value) > LONGEST_NAME:
-        raise problem(f"must have at most {LONGEST_NAME} characters, got {spelled(value)}")
-    if why := why_no_label(value):  # figures show it
-        raise problem(f"{why}, got {spelled(value)}")
-    return value
-
-
-def _delimiter(value: str) -> str:
-    if why := why_no_delimiter(value):
-        raise problem(f"{why}, got {spelled(value)}")
-    return value
-
-
-def _labels(value: list[Any]) -> list[Any]:
-    for i, label in enumerate(value):
-        if not isinstance(label, str) and not is_finite(label):
-            raise problem(f"a label is a finite number or text, got {spelled(label)}", i)
-    if not value:
-        raise problem("must hold at least one label")
-    if len(value) > MOST_CLASSES:
-        raise problem(f"must hold at most {MOST_CLASSES} labels, got {len(value):,}")
-    return value
-
-
-def _order(value: Any) -> Any:
-    if value is not True and not isinstance(value, list):
-        raise problem(f"must be true or the labels from low to high, got {spelled(value)}")
-    return value
-
-
-def _all_labels(value: Any) -> Any:
-    if value is not True and not isinstance(value, list):
-        raise problem(f"must be true or all labels, got {spelled(value)}")
-    return value
-
-
-def _distinct_labels(value: Any) -> Any:
-    if value is True:
-        return value
-    spelled = [label_text(label) for label in _labels(value)]
-    for i, label in enumerate(spelled):
-        if label in spelled[:i]:
-            raise problem(f"label {label} is listed twice", i)
-    if len(value) < 2:
-        raise problem("must hold at least two labels")
-    return value
-
-
-def _column(value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        raise problem(f"a column is a whole number or a name, got {spelled(value)}")
-    # here, as a union reports what is wrong with a value for each of its types
-    if isinstance(value, int) and value > LARGEST_INTEGER:
-        raise PydanticKnownError("less_than_equal", {"le": LARGEST_INTEGER})
-    if isinstance(value, int) and value < -LARGEST_INTEGER:
-        raise PydanticKnownError("greater_than_equal", {"ge": -LARGEST_INTEGER})
-    return value
-
-
-def _columns(value: list[int | str]) -> list[int | str]:
-    if not value:
-        raise problem("must hold at least one column")
-    for i, column in enumerate(value):
-        if column in value[:i]:
-            raise problem(f"column {spelled(column)} is listed twice", i)
-    return value
-
-
 Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
-Column = Annotated[int | str, BeforeValidator(_column)]
-Columns = Annotated[list[Column], AfterValidator(_columns)]
-Labels = Annotated[list[Any], AfterValidator(_labels)]
-Order = Annotated[Any, BeforeValidator(_order), AfterValidator(_distinct_labels)]
-AllLabels = Annotated[Any, BeforeValidator(_all_labels), AfterValidator(_distinct_labels)]
-
-
-_COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored")
-
-
-class TargetSpec(Spec):
-    """How labels become targets; in a config exactly one of the attributes.
-
-    Attributes
-    ----------
-    positive : list, optional
-        The labels that are +1; all others are -1.
-    bins : int, optional
-        Numeric labels are cut into so many classes of equal frequency.
-    ordered : True or list, optional
-        The labels are the classes in their order: ascending numbers, or as listed.
-    classes : True or list, optional
-        The labels are classes that judge and train nothing: all that there are, or those listed.
-    numeric : True, optional
-        The labels are numbers to predict.
-    """
-
-    positive: Labels | None = None
-    bins: Annotated[int, Field(ge=2, le=MOST_CLASSES)] | None = None
-    ordered: Order | None = None
-    classes: AllLabels | None = None
-    numeric: Literal[True] | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> TargetSpec:
-        if len(self.settings) != 1:
-            raise problem(
-                "needs one of positive: [labels], bins: count, ordered: true, classes: true and "
-                "numeric: true"
-            )
-        return self
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The attributes that are set, as `dsgkit.data.targets.target_of` takes them."""
-        return self.model_dump(exclude_none=True)
-
-
-class DatasetSpec(Spec):
-    """Either a dataset of the catalogue, by ``name``, or a local file, by ``path``.
-
-    Attributes
-    ----------
-    name : str, optional
-        A name of `dsgkit.data.catalogue`; with a path, what tables call the file.
-    path : str, optional
-        A file; a relative path starts at the config's folder.
-    loader : {"libsvm", "delimited", "reviews"}, optional
-        The format of the file.
-    test_path : str, optional
-        A file of test rows in the same format.
-    target : TargetSpec, optional
-        By default what the catalogue says; for a file of reviews the stars in their order, for
-        another the larger of two labels is +1.
-    positive : list, optional
-        Short for ``target: {positive: ...}``.
-    n_features : int, optional
-        Columns of a LIBSVM file, where the file itself may not show them all.
-    delimiter : str, optional
-        What separates the columns of delimited text.
-    decimal : {".", ","}
-        Decimal sign of delimited text; a comma where another sign separates the columns.
-    header : bool
-        Whether the first line of delimited text names the columns.
-    label_column : int, str or None
-        Column of the label in delimited text, 0-based; negative counts from the end. Or its name
-        in the header. None for rows without labels.
-    label_columns : list of int or str, optional
-        Several such columns, whose mean is the label.
-    categorical : list of int or str, optional
-        Columns of delimited text that hold categories; each becomes a feature per category.
-    ignored : list of int or str, optional
-        Columns of delimited text that are left out, such as the number of a row.
-    components : int, optional
-        Features that the texts of reviews become, 1000 by default.
-    rows : int, optional
-        Only the first so many training rows are read.
-    double : float, optional
-        Every training row is there a second time, with Gaussian noise of this standard deviation
-        in its first feature, in units of the range of that feature.
-    """
-
-    name: Annotated[str, AfterValidator(_folder_name)] | None = None
-    path: str | None = None
-    loader: Literal["libsvm", "delimited", "reviews"] | None = None
-    test_path: str | None = None
-    target: TargetSpec | None = None
-    positive: Labels | None = None
-    n_features: Count | None = None
-    delimiter: Annotated[str, AfterValidator(_delimiter)] | None = None
-    decimal: Literal[".", ","] = "."
-    header: bool = False
-    label_column: Column | None = -1
-    label_columns: Columns | None = None
-    categorical: Columns | None = None
-    ignored: Columns | None = None
-    components: Count | None = None
-    rows: Count | None = None
-    double: Annotated[float, Field(gt=0)] | None = None
-
-    @model_validator(mode="after")
-    def _one_source(self) -> DatasetSpec:
-        if self.path is None and self.name is None:
-            raise problem("needs the name of a known dataset or the path of a file")
-        if self.positive is not None and self.target is not None:
-            raise problem("is short for target: {positive: ...}; leave one of them out", "positive")
-        if self.path is None:
-            allowed = {"name", "target", "positive", "components", "rows", "double"}
-            self._only(allowed, "comes with the named dataset; leave it out")
-        elif self.loader is None:
-            raise problem("a path needs its loader: libsvm, delimited or reviews", "loader")
-        else:
-            self._suits_loader()
-        if self.label_column is None and (self.target or self.positive):
-            raise problem("rows without labels have no target; leave it out", "target")
-        if self.label_columns is not None and self.label_column != -1:
-            raise problem("takes the place of label_column; leave one of them out", "label_columns")
-        return self
-
-    def _suits_loader(self) -> None:
-        known = set(DatasetSpec.model_fields)
-        if self.loader != "delimited":
-            columns = {"delimiter", "decimal", "header", *_COLUMN_KEYS}
-            self._only(known - columns, "is for the delimited loader")
-        elif not self.header:
-            self._without_names()
-        if self.decimal == "," and self.delimiter in (None, ","):
-            raise problem("needs a `delimiter` other than commas, such as ';' or a tab", "decimal")
-        if self.loader != "reviews":
-            self._only(known - {"components"}, "is for the reviews loader")
-        else:
-            self._only(known - {"n_features"}, "is not for reviews; say components")
-
-    def _without_names(self) -> None:
-        for key in _COLUMN_KEYS:
-            value = getattr(self, key)
-            for column in value if isinstance(value, list) else [value]:
-                if isinstance(column, str):
-                    raise problem(f"{spelled(column)} is a name: add `header: true`", key)
-
-    def _only(self, allowed: set[str], why: str) -> None:
-        for name in sorted(self.model_fields_set - allowed):
-            if getattr(self, name) != DatasetSpec.model_fields[name].default:
-                raise problem(why, name)
 
 
 class StoredProtocol(ProtocolSpec):
@@ -341,7 +103,7 @@ class Experiment(Spec):
         them if a solver is compared ``against`` another one.
     """
 
-    name: Annotated[str, AfterValidator(_folder_name)]
+    name: FolderName
     seed: Annotated[int, Field(ge=0, le=2**64 - 1)] = 0
     dataset: DatasetSpec
     protocol: SerializeAsAny[ProtocolSpec]

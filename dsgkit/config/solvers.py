@@ -12,7 +12,6 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from dsgkit.config.bounds import (
-    LONGEST_NAME,
     MAX_GRID_POINTS,
     MAX_GRID_VALUES,
     MAX_SOLVERS,
@@ -25,7 +24,7 @@ from dsgkit.tasks.given import HIDDEN
 from dsgkit.text.errors import ConfigError
 from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.text.labels import why_no_label
-from dsgkit.text.specs import LARGEST_INTEGER, Spec, problem
+from dsgkit.text.specs import LARGEST_INTEGER, LONGEST_NAME, Spec, problem
 from dsgkit.users_code.own import import_path_of, is_import_path
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from dsgkit.system.mapped import read_rows
 from dsgkit.text.errors import DataError, MissingDataError
 
 if TYPE_CHECKING:
-    from dsgkit.config.schema import DatasetSpec
+    from dsgkit.data.spec import DatasetSpec
 
 _BLOCK_ROWS = 10_000
 _AS_WRITTEN = ("loader", "n_features", "delimiter", "decimal", "header", "rows", "double")

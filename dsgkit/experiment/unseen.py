@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.datasets import Dataset, resolve
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Bins
 from dsgkit.numerics.arrays import Single
 

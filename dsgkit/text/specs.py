@@ -17,6 +17,9 @@ MOST_REPETITIONS = 10_000
 """Folds of a search, and times that it is repeated: each fits every point of a grid once more.
 How many trials there can be follows from how many cells there can be."""
 
+LONGEST_NAME = 100
+"""Characters of names: of an experiment, a solver's key, a class."""
+
 LARGEST_NUMBER = 1e150
 """Largest score or time: squares, and their sums, are finite."""
 

@@ -10,9 +10,10 @@ import time
 import pytest
 
 from dsgkit.config import bounds, load_experiment
-from dsgkit.config.schema import DatasetSpec, Experiment, TargetSpec
+from dsgkit.config.schema import Experiment
 from dsgkit.config.solvers import SOLVER_KEYS
 from dsgkit.config.yaml_loader import dump
+from dsgkit.data.spec import DatasetSpec, TargetSpec
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.text.errors import ConfigError

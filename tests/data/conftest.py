@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.data.find import find_all
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Binary
 from dsgkit.text.errors import DataError
 

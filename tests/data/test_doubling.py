@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import doubling
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.rows import Rows
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.tasks.splits import semi_supervised_split
 from dsgkit.text.errors import DataError
 

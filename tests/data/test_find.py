@@ -4,11 +4,11 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import find as finding
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.datasets import check_present, load_dataset, obtain, resolve
 from dsgkit.data.find import find, missing
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Binary
 from dsgkit.text.errors import DataError, MissingDataError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from dsgkit.config import DatasetSpec
+from dsgkit.data.spec import DatasetSpec
 from tests.data.conftest import load, refusal
 
 TABLE = "id,colour,size,kind\n7,red,1.5,yes\n8,blue,2,no\n9,red,4,yes\n"

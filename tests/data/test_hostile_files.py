@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import delimited, idx, libsvm, lines, plain, reading, reviews
 from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import DATASETS, DataFile
@@ -24,6 +23,7 @@ from dsgkit.data.datasets import load_dataset, resolve
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import CAREFUL_LINE, ROW_LINE, Chunk, Lines
 from dsgkit.data.scan import read_number
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.text.errors import DataError
 from tests.data.conftest import COMPRESS, load, refusal
 
@@ -383,7 +383,7 @@ def test_four_processes_prepare_one_dataset_at_once(tmp_path):
     (tmp_path / "data").write_bytes(content)
     program = (
         "import sys, time, pathlib\n"
-        "from dsgkit.config import DatasetSpec\n"
+        "from dsgkit.data.spec import DatasetSpec\n"
         "from dsgkit.data import load_dataset\n"
         "import dsgkit.data.plain\n"
         "here = pathlib.Path(sys.argv[1])\n"

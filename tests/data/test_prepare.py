@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, make_moons
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
 from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
 from dsgkit.data.find import FoundFile
 from dsgkit.data.rows import Rows
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Binary, check_kind
 from dsgkit.tasks.splits import semi_supervised_split
 from dsgkit.text.errors import DataError
@@ -287,7 +287,7 @@ def test_what_a_killed_process_left_is_removed_in_time(spec, tmp_path):
 def test_opening_needs_no_parser(spec, tmp_path):
     load_dataset(spec)
     program = (
-        "import sys\nfrom dsgkit.config import DatasetSpec\n"
+        "import sys\nfrom dsgkit.data.spec import DatasetSpec\n"
         "from dsgkit.data import load_dataset\nimport dsgkit.tasks.splits\n"
         f"load_dataset(DatasetSpec(**{spec.model_dump()!r}))\n"
         "print(sorted({'sklearn', 'pandas', 'scipy'} & set(sys.modules)))\n"

@@ -5,10 +5,10 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import commands
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.rows import Rows
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.published import bsgd_svc
 from dsgkit.tasks.splits import semi_supervised_split
 from tests.data.conftest import opened

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
 from dsgkit.data.datasets import load_dataset
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.text.errors import DataError
 from tests.data.conftest import COMPRESS
 

@@ -13,11 +13,11 @@ from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 from sklearn.datasets import dump_svmlight_file
 
-from dsgkit.config import DatasetSpec
 from dsgkit.data import lines
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile
 from dsgkit.data.reading import read_blocks
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.text.errors import DataError
 from tests.data.conftest import COMPRESS, load, refusal
 
