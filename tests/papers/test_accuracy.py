@@ -37,12 +37,7 @@ CHOSEN = by_dataset(*[fits(HIGH, LOW, third=HIGH), fits(HIGH, HIGH, third=LOW)] 
         (fits(LOW, HIGH), {"one_sided": True}, "does not hold", False),
         (fits(LOW, HIGH), {"one_sided": True, "better": "lower"}, "holds", True),
         (fits(SAME[:4], LOW[:4]), {}, "not testable here", False),
-        (
-            fits(["diverged", *HIGH[1:]], LOW),
-            {},
-            "not testable here: own: 4 trials, 1 diverged",
-            False,
-        ),
+        (fits(["diverged", *HIGH[1:]], LOW), {}, "not testable here: own: 4 trials, 1 div", False),
         (HALF, {"holds": "more than half", "in_part": 0.5}, "holds in part: 2 of 4", None),
         # the best of some is chosen on every dataset
         (CHOSEN, {"b": {"best": ["other", "third"]}, "margin": 0.001}, "holds", True),
@@ -80,21 +75,13 @@ BETTER = {"test": "better", "a": "own", "b": "other", "measure": "auc"}
         (fits(WIDE, LOW), {}, "does not hold", "undecided"),
         (fits(HIGH, LOW), {"least": 0.1}, "does not hold", "undecided"),
         (fits(LOW, LOW), {}, "does not hold", "undecided"),
-        (
-            fits(HIGH, LOW),
-            {"b": "third"},
-            "not testable here: third was not run (codrna, ijcnn1, skin, dota2)",
-            "third was not run",
-        ),
+        (fits(HIGH, LOW), {"b": "third"},
+         "not testable here: third was not run (codrna, ijcnn1, skin, dota2)", "third was not run"),
         # a lost dataset is not made up for
-        (
-            by_dataset(*[fits(HIGH, LOW)] * 3, fits(LOW, HIGH)),
-            {"holds": "more than half", "in_part": "any"},
-            "holds in part: 3 of 4",
-            None,
-        ),
+        (by_dataset(*[fits(HIGH, LOW)] * 3, fits(LOW, HIGH)),
+         {"holds": "more than half", "in_part": "any"}, "holds in part: 3 of 4", None),
     ],
-)
+)  # fmt: skip
 def test_better(judge, of, more, verdict, note):
     found, points = judge(BETTER | more, of)
     assert str(found) == verdict

@@ -146,13 +146,6 @@ def test_two_folders_of_one_experiment_are_refused(dsg, folders):
     assert "holds codrna_s2auc-wide, as" in err
 
 
-def test_a_study_without_the_numbers_leaves_its_claim_open(dsg, folders):
-    (folders / "studies" / "convergence.json").write_text('{"numbers": {"t": [1, 10, 100]}}')
-    code, out, _ = dsg(folders, "--id", "mine-02")
-    assert code == 0
-    assert "protocol: not testable here: study convergence has no errors" in out
-
-
 def test_a_study_that_is_none_is_named(dsg, folders):
     (folders / "studies" / "convergence.json").write_text("[]")
     code, _, err = dsg(folders)

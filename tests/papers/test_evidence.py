@@ -58,15 +58,13 @@ def test_of_a_folder_of_results_those_with_some_names_are_read(evidence):
 def test_values_are_those_of_the_records(case):
     fits = [r for r in records(case) if r["kind"] == "fit" and r["solver"] == "samult"]
     at_40 = {r["trial"]: r for r in fits if r["at"]["unlabeled"] == 40}
-    assert case.sample("samult", 40, "auc").values == {
-        trial: pytest.approx(r["scores"]["auc"]) for trial, r in at_40.items()
-    }
-    assert case.sample("samult", 40, "fit").values == {
-        trial: r["times"]["fit"] for trial, r in at_40.items()
-    }
-    assert case.sample("samult", 40, "objective").values == {
-        trial: r["diagnostics"]["objective"] for trial, r in at_40.items()
-    }
+    for name, value in (
+        ("auc", lambda record: pytest.approx(record["scores"]["auc"])),
+        ("fit", lambda record: record["times"]["fit"]),
+        ("objective", lambda record: record["diagnostics"]["objective"]),
+    ):
+        expected = {trial: value(record) for trial, record in at_40.items()}
+        assert case.sample("samult", 40, name).values == expected
     assert case.settings("samult", 40, "gamma") == {0.5}
     assert case.settings("rff_s2auc", 40, "n_features") == {20}
 

@@ -19,7 +19,6 @@ from dsgkit.papers.figures import (
     Complexities,
     DatasetTable,
     OfMethods,
-    Panel,
     all_papers,
     read_figures,
 )
@@ -130,11 +129,17 @@ figures:
 """
 
 
+def paper_of(folder, old="", new=""):
+    """Return the figures of the made-up paper, whose file says something else in a place."""
+    path = folder / "mine.yaml"
+    assert old in PAPER
+    path.write_text(PAPER.replace(old, new, 1) if old else PAPER)
+    return read_figures(path)
+
+
 @pytest.fixture
 def paper(tmp_path):
-    path = tmp_path / "mine.yaml"
-    path.write_text(PAPER)
-    return read_figures(path)
+    return paper_of(tmp_path)
 
 
 def output(paper, number, *results, **look):
@@ -189,9 +194,7 @@ def test_panels_stand_as_in_the_paper_and_say_what_is_missing(paper, sizes):
 
 
 def test_what_is_not_here_has_its_address(tmp_path, sizes, monkeypatch):
-    file = tmp_path / "two.yaml"
-    file.write_text(PAPER.replace("  - {title: another}\n", ""))
-    paper = read_figures(file)
+    paper = paper_of(tmp_path, "  - {title: another}\n")
     monkeypatch.setattr("dsgkit.papers.figures_drawn.state", lambda info: "to download")
     drawn = output(paper, "1", sizes("covtype_20k")).draw()
     (text,) = texts_of(drawn.axes[0])
@@ -200,44 +203,33 @@ def test_what_is_not_here_has_its_address(tmp_path, sizes, monkeypatch):
     assert address.replace("\n", "") == DATASETS["codrna"].homepage
 
 
-def titles_of(figure):
-    return [one.get_title() for one in figure.axes]
+def titles_of(made):
+    return [one.get_title() for one in made.draw().axes]
 
 
 def test_other_datasets_stand_beside_few_of_the_papers(paper, sizes):
     made = output(paper, "1", sizes("covtype_20k"), sizes("ijcnn1"))
-    assert titles_of(made.draw()) == [
-        "(b) Covtype (here covtype_20k)",
-        "IJCNN1 (not in the paper)",
-    ]
+    assert titles_of(made) == ["(b) Covtype (here covtype_20k)", "IJCNN1 (not in the paper)"]
     assert "Left out: CodRNA (no " in made.caption
     assert "another (the text does not name it)." in made.caption
 
 
 def test_a_dataset_of_another_figure_is_one_of_the_paper(sizes, tmp_path):
-    file = tmp_path / "mine.yaml"
-    file.write_text(PAPER.replace("{title: Skin, dataset: skin}", "{title: I, dataset: ijcnn1}"))
-    figure = output(read_figures(file), "1", sizes("ijcnn1")).draw()
-    assert titles_of(figure) == ["IJCNN1 (not in this figure)"]
+    paper = paper_of(tmp_path, "{title: Skin, dataset: skin}", "{title: I, dataset: ijcnn1}")
+    assert titles_of(output(paper, "1", sizes("ijcnn1"))) == ["IJCNN1 (not in this figure)"]
 
 
-def test_other_datasets_are_asked_for_beside_most_of_the_papers(paper, sizes):
+@pytest.mark.parametrize("more", [[], ["IJCNN1 (not in the paper)"]])
+def test_other_datasets_are_asked_for_beside_most_of_the_papers(paper, sizes, more):
     results = sizes("codrna"), sizes("covtype_20k"), sizes("ijcnn1")
-    assert [title[:3] for title in titles_of(output(paper, "1", *results).draw())] == [
-        "(a)",
-        "(b)",
-        "(c)",
-    ]
-    titles = titles_of(output(paper, "1", *results, everything=True).draw())
-    assert titles[3:] == ["IJCNN1 (not in the paper)"]
+    titles = titles_of(output(paper, "1", *results, everything=bool(more)))
+    assert [title[:3] for title in titles[:3]] == ["(a)", "(b)", "(c)"]
+    assert titles[3:] == more
 
 
-def test_the_width_is_that_of_a_column_or_a_page(paper, sizes):
-    results = sizes("codrna")
-    widths = [
-        output(paper, "1", results, width=w).draw().get_figwidth() for w in ("column", "page")
-    ]
-    assert widths == [3.25, 6.75]
+@pytest.mark.parametrize(("width", "inches"), [("column", 3.25), ("page", 6.75)])
+def test_the_width_is_that_of_a_column_or_a_page(paper, sizes, width, inches):
+    assert output(paper, "1", sizes("codrna"), width=width).draw().get_figwidth() == inches
 
 
 def test_everything_shows_other_solvers_too(paper, sizes):
@@ -285,7 +277,7 @@ def test_a_race_has_its_axis_and_marks_at_the_edge(paper, made):
     made_output = output(paper, "3", made(fits, name="codrna_s2auc-reference"))
     figure = made_output.draw()
     (axes,) = figure.axes
-    assert axes.get_title() == "CodRNA, 2,000 unlabelled".join(["(a) ", ""])
+    assert axes.get_title() == "(a) CodRNA, 2,000 unlabelled"
     low, high = axes.get_ylim()
     assert 0.85 < low < 0.89 and high > 0.91
     assert axes.get_xscale() == "log"
@@ -299,29 +291,27 @@ def test_a_race_has_its_axis_and_marks_at_the_edge(paper, made):
 @pytest.mark.parametrize(
     ("methods", "titles"),
     [
-        (["fast"], ["(a) CodRNA", "(b) Skin"]),
+        ("fast", ["(a) CodRNA", "(b) Skin"]),
         (
-            ["fast", "slow"],
+            "fast, slow",
             ["(a) fast, CodRNA", "(b) slow, CodRNA", "(c) fast, Skin", "(d) slow, Skin"],
         ),
     ],
 )
-def test_pictures_are_called_by_what_differs(paper, made, methods, titles):
-    (figure,) = (one for one in paper.figures if one.number == "4")
-    two = [{"title": name, "dataset": name.lower()} for name in ("CodRNA", "Skin")]
-    figure = figure.model_copy(
-        update={"methods": methods, "panels": [Panel.model_validate(one) for one in two]}
-    )
+def test_pictures_are_called_by_what_differs(tmp_path, made, methods, titles):
+    one, _, _ = PAPER.partition('- number: "4"')[2].partition("- number: table-1")
+    two = one.replace("fast, slow", methods)
+    two = two.replace("dataset: codrna}", "dataset: codrna}, {title: Skin, dataset: skin}")
     arrays = {"rows": np.eye(4)[:, :2], "labels": np.arange(4) % 2}
-    folders = {}
+    folders = []
     for name in ("codrna", "skin"):
-        fits = {key: {1000: [timed(1.0)]} for key in methods}
+        fits = {key: {1000: [timed(1.0)]} for key in methods.split(", ")}
         results = made(fits, dataset=name, name=f"{name}_s2auc-reference")
         for record in results.records:
             record |= keep_artefact(results.folder, record | {"artefact": arrays})
-        folders[results.experiment.name] = results
-    drawn = output_of(paper, figure, Evidence(folders), Look()).draw()
-    assert [one.get_title().replace("\n", " ") for one in drawn.axes] == titles
+        folders.append(results)
+    drawn = titles_of(output(paper_of(tmp_path, one, two), "4", *folders))
+    assert [title.replace("\n", " ") for title in drawn] == titles
 
 
 def test_orders_stand_beside_measured_exponents(paper, sizes, made):
@@ -360,11 +350,6 @@ def test_published_sizes_stand_beside_those_here(paper):
     assert "max(0, 1 - r)" in plain(output(paper, "table-4").make().layouts[0], 80)
 
 
-def test_a_figure_without_results_names_what_it_needs(paper):
-    with pytest.raises(ResultsError, match=r"s2auc/2: no results .* codrna_s2auc \(profile"):
-        output(paper, "2")
-
-
 def test_published_numbers_stand_without_results(made):
     svc = next(one for one in all_papers() if one.key == "svc")
     (layout,) = output(svc, "table-2").make().layouts
@@ -381,10 +366,8 @@ def test_published_numbers_stand_without_results(made):
 
 
 def test_figures_of_an_unknown_paper_are_told(tmp_path):
-    file = tmp_path / "mine.yaml"
-    file.write_text(PAPER.replace("key: s2auc", "key: s2au"))
     with pytest.raises(DsgError, match=r"unknown paper 's2au' \(did you mean 's2auc'\?\)"):
-        _ = read_figures(file).profiles
+        _ = paper_of(tmp_path, "key: s2auc", "key: s2au").profiles
 
 
 def test_what_has_no_results_is_left_out_of_all(paper, tmp_path):
@@ -405,13 +388,10 @@ def test_what_has_no_results_is_left_out_of_all(paper, tmp_path):
     ],
 )
 def test_a_mistake_is_told_with_its_place(tmp_path, old, new, told):
-    file = tmp_path / "mine.yaml"
-    assert old in PAPER
-    file.write_text(PAPER.replace(old, new, 1))
     with pytest.raises(ConfigError) as error:
-        read_figures(file)
+        paper_of(tmp_path, old, new)
     assert told in str(error.value)
-    assert str(error.value).startswith(f"{file}:")
+    assert str(error.value).startswith(f"{tmp_path / 'mine.yaml'}:")
     assert "\n" not in str(error.value)
 
 
@@ -447,19 +427,14 @@ def test_the_command_lists_and_writes(dsg, tmp_path):
         (["s2auc/9"], "s2auc has no figure or table '9'; known: "),
         (["s2auc/1"], "results/reference: no such folder. The kept results are in the repository"),
         (["s2auc/1", "nowhere"], "nowhere: no such folder"),
-        (
-            ["s2auc/1", ".", "--format", "gif"],
-            "'gif' is not a figure format; known: pdf, png, svg",
-        ),
+        (["s2auc/1", ".", "--format", "gif"], "'gif' is not a figure format; known: pdf, png, svg"),
         (["s2auc/1", "."], "s2auc/1: no results of its datasets; it shows those of codrna_s2auc"),
         (["s2auc/1", ".", "--profile", "quick,wide"], "susy_10k_s2auc (profile quick or wide)"),
-        (
-            ["s2auc/1", ".", "--profile", "quick,wied"],
-            "no results are of a profile 'wied' (did you mean 'wide'?)",
-        ),
+        (["s2auc/1", ".", "--profile", "quick,wied"],
+         "no results are of a profile 'wied' (did you mean 'wide'?)"),
         (["s3vm/1", "."], "s3vm/1: An illustration; nothing is measured in it"),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_of_the_command_is_one_line(dsg, arguments, told):
     code, out, err = dsg(*arguments)
     assert code != 0

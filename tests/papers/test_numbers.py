@@ -98,6 +98,7 @@ NEAR = {"one_sided": True, "ends_below": 1e-3}
         (study(-2.0), {"one_sided": True}, "holds"),
         (study(-0.5), {"one_sided": True}, "does not hold"),
         (study(-1.0), {"study": "other"}, "not testable here: study other was not run"),
+        ({"convergence": {"t": LENGTHS}}, {}, "not testable here: study convergence has no errors"),
         # short runs may be left out
         (study(-1.0, first=1e-3), {}, "does not hold"),
         (study(-1.0, first=1e-3), {"x_min": 64}, "holds"),
