@@ -69,19 +69,19 @@ def test_damaged_files_are_one_line_and_odd_ones_are_read(tmp_path, parser, monk
 @pytest.mark.parametrize(
     ("loader", "text", "said"),
     [
-        ("delimited", b"1,2,0\n" + b"1," * 2**20, ":2: more than 524,288 columns"),
-        ("delimited", b"1," * 2**20, ":1: more than 524,288 columns"),
-        ("delimited", b"1 " * 2**20, ":1: more than 524,288 columns"),
-        ("libsvm", b"1 1:2\n1 " + b"1:1 " * 2**19, ":2: feature index 1 after 1"),
+        ("delimited", b"1,2,0\n" + b"1," * 2**18, ":2: more than 131,072 columns"),
+        ("delimited", b"1," * 2**18, ":1: more than 131,072 columns"),
+        ("delimited", b"1 " * 2**18, ":1: more than 131,072 columns"),
+        ("libsvm", b"1 1:2\n1 " + b"1:1 " * 2**17, ":2: feature index 1 after 1"),
     ],
 )
 def test_a_line_of_too_many_fields_is_not_split(tmp_path, monkeypatch, loader, text, said):
     monkeypatch.setattr(lines, "MIN_COMPILED_BYTES", 2**40)
-    monkeypatch.setattr(delimited, "MAX_FEATURES", 2**19)
+    monkeypatch.setattr(delimited, "MAX_FEATURES", 2**17)
     tracemalloc.start()
     try:
         assert refusal(tmp_path, text, loader).startswith(said)
-        assert tracemalloc.get_traced_memory()[1] < 8 * len(text)
+        assert tracemalloc.get_traced_memory()[1] < 2**22 + 8 * len(text)
     finally:
         tracemalloc.stop()
 
@@ -238,15 +238,6 @@ def test_many_of_the_generated_lines_are_plain():
         assert sum(counts) > 30 * 20 / 5
 
 
-def test_errors_of_a_large_file_are_at_their_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "CHUNK_BYTES", 1000)
-    monkeypatch.setattr(lines, "MIN_COMPILED_BYTES", 500)
-    for loader, row in FORMATS.items():
-        for line in np.random.default_rng(0).integers(2, 2000, 5):
-            content = row[: row.index(b"\n") + 1] * (line - 1) + b"1 1:x\n" + row * 100
-            assert refusal(tmp_path, content, loader, n_features=2).startswith(f":{line}: ")
-
-
 @pytest.mark.parametrize("loader", FORMATS)
 def test_only_what_is_near_an_error_is_read_line_by_line(tmp_path, monkeypatch, loader):
     """Also where blocks of few lines are read at a time, of which none is large."""
@@ -335,7 +326,8 @@ def test_prepared_files_damaged_anywhere(prepared, name, damage):
     _, folder, content_hash = prepared
     path, noticed = folder / name, 0
     whole, times = path.read_bytes(), path.stat()
-    for place in range(len(whole)):
+    places = range(0, len(whole), 1 if path.suffix == ".npy" else 7)
+    for place in places:
         flipped = bytes([whole[place] ^ 1 << place % 8])
         content = whole[:place] + (flipped + whole[place + 1 :] if damage == "flipped" else b"")
         path.write_bytes(content)
@@ -354,15 +346,26 @@ def test_prepared_files_damaged_anywhere(prepared, name, damage):
         np.testing.assert_array_equal(rows, X)
         assert labels.tolist() == [1, -1]
     # of the record, only what stands between its values may change
-    assert noticed == len(whole) or (name == "meta.json" and noticed > len(whole) // 2)
+    assert noticed == len(places) or (name == "meta.json" and noticed > len(places) // 2)
 
 
-def test_a_record_that_is_no_record_is_made_again(prepared):
+NO_RECORDS = {
+    "a deep list": lambda path: path.write_bytes(b"[" * 10**5),
+    "no JSON": lambda path: path.write_bytes(b"{"),
+    "a pipe": os.mkfifo,  # which would be waited for
+    "a device": lambda path: path.symlink_to("/dev/zero"),  # which has no end
+}
+
+
+@pytest.mark.parametrize("damage", NO_RECORDS.values(), ids=NO_RECORDS)
+def test_a_record_that_is_no_record_is_made_again(prepared, damage):
     spec, folder, content_hash = prepared
-    for damaged in (b"[" * 10**5, b"{"):
-        (folder / "meta.json").write_bytes(damaged)
-        assert load_dataset(spec).content_hash == content_hash
-        assert preparing.read_meta(folder)["version"] == preparing.VERSION
+    path = folder / "meta.json"
+    path.unlink()
+    damage(path)
+    assert load_dataset(spec).content_hash == content_hash
+    assert path.is_file() and not path.is_symlink()
+    assert preparing.read_meta(folder)["version"] == preparing.VERSION
 
 
 def test_a_large_prepared_file_is_read_again_only_if_it_was_touched(prepared, monkeypatch):
@@ -377,8 +380,8 @@ def test_a_large_prepared_file_is_read_again_only_if_it_was_touched(prepared, mo
     assert read.call_args_list == [mock.call(folder / "X.npy")]
 
 
-@pytest.mark.slow  # four processes that import everything
-def test_four_processes_prepare_one_dataset_at_once(tmp_path):
+@pytest.mark.slow  # two processes that import everything
+def test_two_processes_prepare_one_dataset_at_once(tmp_path):
     content = b"".join(b"%d 1:%d.5 2:7\n" % (k % 2, k) for k in range(50_000))
     (tmp_path / "data").write_bytes(content)
     program = (
@@ -392,16 +395,14 @@ def test_four_processes_prepare_one_dataset_at_once(tmp_path):
         "spec = DatasetSpec(loader='libsvm', path=str(here / 'data'))\n"
         "print(load_dataset(spec).content_hash)\n"
     )
-    command = [sys.executable, "-c", program, str(tmp_path)]
-    started = [
-        subprocess.Popen([*command, str(k)], stdout=subprocess.PIPE, text=True) for k in range(4)
-    ]
-    while not all((tmp_path / f"ready{k}").exists() for k in range(4)):
+    command, names = [sys.executable, "-c", program, str(tmp_path)], ("one", "two")
+    started = [subprocess.Popen([*command, n], stdout=subprocess.PIPE, text=True) for n in names]
+    while not all((tmp_path / f"ready{name}").exists() for name in names):
         assert all(process.poll() is None for process in started)
         time.sleep(0.01)
     (tmp_path / "go").touch()
     hashes = {process.communicate(timeout=100)[0] for process in started}
-    assert [process.returncode for process in started] == [0] * 4
+    assert [process.returncode for process in started] == [0, 0]
     assert len(hashes) == 1
     (folder,) = (tmp_path / "cache/prepared").iterdir()
     assert json.loads((folder / "meta.json").read_text())["parts"]["train"]["n_rows"] == 50_000

@@ -55,51 +55,35 @@ def test_a_task_of_a_class_in_another_file_has_the_version_of_both(own_modules):
     assert len({edited(1, ()), edited(2, ()), edited(1, ("word",))}) == 3
 
 
+NAMES = [
+    ("semi_supervised_auk", "unknown task 'semi_supervised_auk' (did you mean 'semi_sup"),
+    ("my:", "'my:' is not an import path, such as my_module:MY_TASK"),
+    ("my:SORTIN", "my.py has no task 'SORTIN' (did you mean 'SORTING'?)"),
+    ("my:Sorting", "'Sorting' in my.py is not a task but a class"),
+]
+NO_SETTING = "class Spec(ProtocolSpec):\n        only_for_judging = ('trails',)"
+NO_TUPLE = "class Spec(ProtocolSpec):\n        only_for_search = 'trials'"
+CHANGES = [
+    ("axes = ()", "", "my:SORTING lacks axes; see dsgkit.tasks.base.Task"),
+    ("axes = ()", "axes = ['x']", "my:SORTING.axes must be a tuple of Axis, got"),
+    ("axes = ()", "axes = 1 / 0", "importing 'my' raises ZeroDivisionError: "),
+    ("Spec = ProtocolSpec", "Spec = 3", "my:SORTING.Spec must be a class derived"),
+    ("Spec = ProtocolSpec", NO_SETTING, "my:SORTING.Spec.only_for_judging: no setting 'trails' (d"),
+    ("Spec = ProtocolSpec", NO_TUPLE, "my:SORTING.Spec.only_for_search must be a tuple of str, go"),
+    ('chooses = "swaps"', 'chooses = "swap"',
+     "my:SORTING.chooses: no measure 'swap' with a better side (did you mean 'swaps'?)"),
+    ("swaps_table", "swaps_tables",
+     "my:SORTING.outputs: no 'swaps_tables' (did you mean 'swaps_table'?)"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("kind", "change", "expected"),
-    [
-        ("semi_supervised_auk", None, "unknown task 'semi_supervised_auk' (did you mean 'semi_sup"),
-        ("my:", None, "'my:' is not an import path, such as my_module:MY_TASK"),
-        ("my:SORTIN", None, "my.py has no task 'SORTIN' (did you mean 'SORTING'?)"),
-        ("my:Sorting", None, "'Sorting' in my.py is not a task but a class"),
-        ("my:SORTING", ("axes = ()", ""), "my:SORTING lacks axes; see dsgkit.tasks.base.Task"),
-        (
-            "my:SORTING",
-            ("Spec = ProtocolSpec", "Spec = 3"),
-            "my:SORTING.Spec must be a class derived",
-        ),
-        *(
-            (
-                "my:SORTING",
-                ("Spec = ProtocolSpec", f"class Spec(ProtocolSpec):\n        {declared}"),
-                f"my:SORTING.Spec.{told}",
-            )
-            for declared, told in [
-                ("only_for_judging = ('trails',)", "only_for_judging: no setting 'trails' (did yo"),
-                ("only_for_search = 'trials'", "only_for_search must be a tuple of str, got 'tri"),
-            ]
-        ),
-        (
-            "my:SORTING",
-            ("axes = ()", "axes = ['x']"),
-            "my:SORTING.axes must be a tuple of Axis, got",
-        ),
-        (
-            "my:SORTING",
-            ('chooses = "swaps"', 'chooses = "swap"'),
-            "my:SORTING.chooses: no measure 'swap' with a better side (did you mean 'swaps'?)",
-        ),
-        (
-            "my:SORTING",
-            ("swaps_table", "swaps_tables"),
-            "my:SORTING.outputs: no 'swaps_tables' (did you mean 'swaps_table'?)",
-        ),
-        ("my:SORTING", ("axes = ()", "axes = 1 / 0"), "importing 'my' raises ZeroDivisionError: "),
-    ],
+    ("kind", "old", "new", "told"),
+    [*((kind, "", "", told) for kind, told in NAMES), *(("my:SORTING", *row) for row in CHANGES)],
 )
-def test_what_is_refused(own_modules, kind, change, expected):
-    own_modules("my", OWN.replace(*change) if change else OWN)
+def test_what_is_refused(own_modules, kind, old, new, told):
+    own_modules("my", OWN.replace(old, new) if old else OWN)
     with pytest.raises(ConfigError) as error:
         get(kind)
     assert "\n" not in str(error.value)
-    assert str(error.value).startswith(expected)
+    assert str(error.value).startswith(told)

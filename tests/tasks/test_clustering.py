@@ -7,7 +7,13 @@ import pytest
 from pydantic import ValidationError
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import DBSCAN, KMeans
-from sklearn.metrics import adjusted_rand_score, davies_bouldin_score, normalized_mutual_info_score
+from sklearn.metrics import (
+    adjusted_rand_score,
+    davies_bouldin_score,
+    normalized_mutual_info_score,
+    rand_score,
+)
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
 from dsgkit.data.targets import Nominal
@@ -175,9 +181,22 @@ def test_of_many_rows_pairs_are_sampled(monkeypatch):
     assert sampled["davies_bouldin_diameter"] is None
 
 
-def test_clusters_like_the_classes_have_the_best_indices():
-    classes = np.repeat([1, 2, 3], [5, 6, 7])
-    assert set(against_classes(classes, 3 - classes).values()) == {1.0}
+def test_indices_against_classes_go_by_their_names():
+    rng = np.random.default_rng(0)
+    classes, labels = rng.integers(3, size=60), rng.integers(5, size=60)
+    counts = contingency_matrix(classes, labels)
+    found = against_classes(classes, labels)
+    assert found == pytest.approx(
+        {
+            "purity": counts.max(axis=0).sum() / 60,
+            "rand": rand_score(classes, labels),
+            "adjusted_rand": adjusted_rand_score(classes, labels),
+            "nmi": normalized_mutual_info_score(classes, labels),
+            "nmi_geometric": normalized_mutual_info_score(
+                classes, labels, average_method="geometric"
+            ),
+        }
+    )
 
 
 @pytest.mark.parametrize("labels", [None, np.zeros(3), np.zeros((4, 1), int), np.zeros(4)])

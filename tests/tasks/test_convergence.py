@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from dsgkit.cli import cli
 from dsgkit.config import load_experiment
 from dsgkit.data.targets import Ordered
 from dsgkit.experiment.measure import Clock
@@ -20,7 +22,6 @@ from dsgkit.tasks.ordinal import TASK as ORDINAL
 from dsgkit.tasks.semi_supervised_auc import TASK as AUC
 from dsgkit.text.errors import DsgWarning
 from tests.data.conftest import make_dataset
-from tests.experiment.runs import dsg_here
 
 SETTING = {"lam": 0.25, "sigma": 1.0, "gamma": 0.5}
 SIZES = {"batch_size": 16, "n_features": 16}
@@ -83,15 +84,14 @@ def test_a_watched_fit_is_the_same_fit(task, solver, exact):
     assert not without.trace and DISTANCE.name not in without.scores
 
 
-def test_there_is_none_where_the_minimiser_takes_too_long(monkeypatch):
-    monkeypatch.setattr("dsgkit.tasks.convergence.MAX_CONVERGENCE_ROWS", 99)
-    model = QSGS2AUC(**SETTING, **SIZES)
+@pytest.mark.parametrize(
+    ("model", "most"),
+    [(QSGS2AUC(**SETTING, **SIZES), 99), (SAMULT(**SETTING), 5000)],
+    ids=["the minimiser takes too long", "an exact method"],
+)
+def test_where_there_is_no_distance(monkeypatch, model, most):
+    monkeypatch.setattr("dsgkit.tasks.convergence.MAX_CONVERGENCE_ROWS", most)
     found = judged(trial_of(AUC, convergence=True), model, {"unlabeled": 100})
-    assert not found.trace and DISTANCE.name not in found.scores
-
-
-def test_an_exact_method_has_no_distance_of_its_own():
-    found = judged(trial_of(AUC, convergence=True), SAMULT(**SETTING), {"unlabeled": 100})
     assert not found.trace and DISTANCE.name not in found.scores
 
 
@@ -103,8 +103,7 @@ def test_without_a_minimiser_there_is_a_warning(monkeypatch):
     assert not found.trace and found.scores["auc"] is not None
 
 
-@pytest.mark.slow
-def test_a_run_keeps_it_and_draws_it(tmp_path):
+def test_a_run_keeps_it_and_draws_it(tmp_path, monkeypatch, in_process):
     rng = np.random.default_rng(0)
     X = rng.random((150, 2))
     rows = np.column_stack([X, np.where(X[:, 0] > 0.5, 1, -1)])
@@ -117,8 +116,10 @@ def test_a_run_keeps_it_and_draws_it(tmp_path):
         "outputs": ["convergence_trace", "convergence_trace_table", "auc_table"],
     }
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(config))
-    code, _, err = dsg_here(tmp_path, "run", "small.yaml")
-    assert code == 0, err
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    done = CliRunner().invoke(cli, ["run", "small.yaml"])
+    assert done.exit_code == 0, done.output
     folder = tmp_path / "results" / "small"
     assert (folder / "figures" / "convergence_trace.pdf").is_file()
     assert "distance" in (folder / "tables" / "convergence_trace_table.md").read_text()

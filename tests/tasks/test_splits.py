@@ -59,26 +59,9 @@ def test_folds_differ_by_at_most_one_row_in_size_and_class(trial):
         assert max(counts) - min(counts) <= 1
 
 
-@given(trials())
-def test_the_seed_decides(trial):
-    dataset, settings = trial
-    one, two = (semi_supervised_split(dataset, **settings) for _ in range(2))
-    np.testing.assert_array_equal(one.X[:], two.X[:])
-    np.testing.assert_array_equal(one.X_unlabeled[:], two.X_unlabeled[:])
-    for a, b in zip(one.folds, two.folds, strict=True):
-        np.testing.assert_array_equal(a, b)
-
-
 def large(n=4000, share=0.3):
     rng = np.random.default_rng(1)
     return make_dataset(rng.random((n, 2)), np.where(np.arange(n) < share * n, 1, -1))
-
-
-def test_seeds_differ():
-    dataset = large()
-    splits = [semi_supervised_split(dataset, labeled=50, folds=5, seed=s) for s in (1, 2)]
-    common = set(splits[0].X.index) & set(splits[1].X.index)
-    assert len(common) < 10
 
 
 def test_the_rows_a_split_draws_never_change():
