@@ -39,6 +39,7 @@ from dsgkit.tasks.base import (
 from dsgkit.tasks.clustering_picture import picture
 from dsgkit.tasks.clustering_published import published_of
 from dsgkit.tasks.measures import PICTURES, RANKS, Measure
+from dsgkit.tasks.scaling import scale_words, scaling_of
 from dsgkit.text.errors import (
     FOREIGN_ERRORS,
     DataError,
@@ -179,10 +180,11 @@ class ClusteringSpec(ProtocolSpec):
     @property
     def setting(self) -> str:
         """The scaling, and a choice without labels."""
+        scaled = scale_words(self.scale)
         if self.select == "nmi":
-            return self._scaled
+            return scaled
         by = "the Davies-Bouldin index, a weak criterion"
-        return f"{self._scaled}, parameters chosen without labels by {by}"
+        return f"{scaled}, parameters chosen without labels by {by}"
 
     @property
     def oracle(self) -> str:
@@ -211,14 +213,6 @@ class ClusteringSpec(ProtocolSpec):
         """Return that a solver is given the true number of clusters."""
         return "the number of classes" if CLASSES in values else ""
 
-    @property
-    def _scaled(self) -> str:
-        words = {"raw": "unscaled features", "standard": "standardised features"}
-        if isinstance(self.scale, str):
-            return words[self.scale]
-        low, high = self.scale
-        return f"features scaled to [{low:g}, {high:g}]"
-
 
 class ClusteringTrial:
     """A run: all rows in a random order, of which a smaller sweep point takes the first."""
@@ -245,11 +239,8 @@ class ClusteringTrial:
 
     @functools.cached_property
     def _scaling(self) -> tuple[Any, Any]:
-        if self._spec.scale == "raw":
-            return None, None
-        if self._spec.scale == "standard":
-            return self._dataset.standard_scaling()
-        return self._dataset.scaling(*self._spec.scale)
+        scale = self._spec.scale
+        return (None, None) if scale == "raw" else scaling_of(self._dataset, scale)
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the number of rows."""

@@ -13,14 +13,23 @@ Scale = Interval | Literal["common"]
 of the mean squared norm of the rows is 1."""
 
 
-def scale_words(scale: Scale) -> str:
+_WORDS = {
+    "common": "features on one common scale",
+    "standard": "standardised features",
+    "raw": "unscaled features",
+}
+
+
+def scale_words(scale: Scale | Literal["standard", "raw"]) -> str:
     """Return a scale in words, for captions."""
-    if scale == "common":
-        return "features on one common scale"
+    if isinstance(scale, str):
+        return _WORDS[scale]
     low, high = scale
     return f"features scaled to [{low:g}, {high:g}]"
 
 
-def scaling_of(dataset: Dataset, scale: Scale) -> tuple[Single, Single]:
+def scaling_of(dataset: Dataset, scale: Scale | Literal["standard"]) -> tuple[Single, Single]:
     """Return offset and factor of every feature, as `Dataset.scaling` does."""
+    if scale == "standard":
+        return dataset.standard_scaling()
     return dataset.common_scaling() if scale == "common" else dataset.scaling(*scale)
