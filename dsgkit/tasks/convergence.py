@@ -15,7 +15,7 @@ import numpy as np
 from dsgkit.tasks.asked import ComparedExactly, Observable, Thresholded, settled_with
 from dsgkit.tasks.base import At, Clock, Judgement
 from dsgkit.tasks.measures import Measure
-from dsgkit.tasks.observed import checkpoints
+from dsgkit.tasks.observed import Along, fit_watched
 from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
 from dsgkit.text.errors import DsgError, DsgWarning
 
@@ -54,16 +54,14 @@ class ConvergenceTrial(SemiSupervisedTrial):
     """Base of the trials of a ranking: fits can be watched, and compared with the minimiser."""
 
     _spec: ConvergenceSpec
-    _along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
+    _along: tuple[Any, Along] = (None, [])
 
     def train(self, estimator: Any, training: dict[str, Any], at: At, clock: Clock) -> None:
         """Train the function, watched where that is asked for and possible."""
-        along: list[tuple[int, float, Any]] = []
+        along: Along = []
         if isinstance(estimator, Observable) and self._compared(at):
             settled = settled_with(estimator, self.counts(at))
-            training = {**training, "observe": lambda *seen: along.append(seen)}
-            with clock.phase("fit"):
-                estimator.fit_observed(**training, at=checkpoints(settled.n_iterations))
+            along = fit_watched(estimator, training, settled.n_iterations, clock)
         else:
             fit = estimator.fit_function if isinstance(estimator, Thresholded) else estimator.fit
             with clock.phase("fit"):

@@ -1,16 +1,34 @@
-"""When a model is looked at along its training."""
+"""Models that are looked at along their training."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from dsgkit.tasks.base import Clock
+
 N_CHECKPOINTS = 14
 """About how often a model is looked at along training."""
+
+Along = list[tuple[int, float, Any]]
+"""The iteration, the seconds and the function of each look at a model."""
 
 
 def checkpoints(n_iterations: int) -> list[int]:
     """Return iterations at which a model is looked at: about evenly on a log axis, and the last."""
     powers = np.geomspace(1, n_iterations, min(N_CHECKPOINTS, n_iterations))
     return sorted({math.ceil(round(power, 6)) for power in powers})
+
+
+def fit_watched(
+    estimator: Any, training: Mapping[str, Any], n_iterations: int, clock: Clock
+) -> Along:
+    """Train an `Observable` in the phase ``fit``, and return what was seen at the checkpoints."""
+    along: Along = []
+    at = checkpoints(n_iterations)
+    with clock.phase("fit"):
+        estimator.fit_observed(**training, at=at, observe=lambda *seen: along.append(seen))
+    return along

@@ -26,8 +26,8 @@ from dsgkit.tasks.base import At, Clock, Judgement, Point, ProtocolSpec, Scores,
 from dsgkit.tasks.given import takes
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
-from dsgkit.tasks.observed import N_CHECKPOINTS, checkpoints
-from dsgkit.tasks.pairs import PairSizes, PairSplit, pair_sizes, pair_split
+from dsgkit.tasks.observed import N_CHECKPOINTS, Along, fit_watched
+from dsgkit.tasks.pairs import PairSplit, pair_sizes, pair_split
 from dsgkit.tasks.scaling import Scale, scale_words, scaling_of
 from dsgkit.tasks.semi_supervised import UNLABELED, finite_values
 from dsgkit.text.errors import DataError
@@ -186,18 +186,13 @@ class SimilarUnlabeledTrial:
                 f"{self._sizes.n_unlabeled} unlabelled rows cannot be cut into {spec.folds} folds"
             )
         self.sizes = {UNLABELED.name: self._sizes.n_unlabeled}
-        self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
+        self._along: tuple[Any, Along] = (None, [])
         self._estimates: dict[int, float] = {}
 
     @property
     def words(self) -> dict[str, float | tuple[float, ...]]:
         """The share of positives that rows are drawn by."""
         return {CLASS_PRIOR: self._sizes.prior}
-
-    @property
-    def drawn(self) -> PairSizes:
-        """How many rows there are of each kind, and by which prior."""
-        return self._sizes
 
     @functools.cached_property
     def split(self) -> PairSplit:
@@ -293,12 +288,9 @@ class SimilarUnlabeledTrial:
         training = self.labeled(at) if takes(estimator, "y") else self.training(at)
         with clock.phase("prior"):
             self._tell_prior(estimator, training)
-        along: list[tuple[int, float, Any]] = []
+        along: Along = []
         if isinstance(estimator, Observable):
-            training["at"] = checkpoints(estimator.n_iterations)
-            training["observe"] = lambda *seen: along.append(seen)
-            with clock.phase("fit"):
-                estimator.fit_observed(**training)
+            along = fit_watched(estimator, training, estimator.n_iterations, clock)
         else:
             with clock.phase("fit"):
                 estimator.fit(**training)
