@@ -131,20 +131,14 @@ def su_risk(
     .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
        ICML 2018.
     """
-    pairs, rows = _su_terms(values_similar, values_unlabeled, prior, loss)
-    return float(pairs.mean() + rows.mean())
-
-
-def _su_terms(
-    values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss
-) -> tuple[Array, Array]:
-    """Return what every pair and every unlabelled row adds to a risk, before the two means."""
     losses = {"zero_one": _zero_one, "squared": _squared}[loss]
     (s_plus, s_minus), (u_plus, u_minus) = (
         losses(np.asarray(values, np.float64)) for values in (values_similar, values_unlabeled)
     )
     of_pairs, of_plus, of_minus = weights(prior)
-    return of_pairs * (s_plus - s_minus).mean(axis=1), of_minus * u_minus - of_plus * u_plus
+    pairs = of_pairs * (s_plus - s_minus).mean(axis=1)
+    rows = of_minus * u_minus - of_plus * u_plus
+    return float(pairs.mean() + rows.mean())
 
 
 def _zero_one(values: Array) -> tuple[Array, Array]:

@@ -146,7 +146,8 @@ class SVMTrial(SemiSupervisedTrial):
         else:
             # what they agree on is set already, and settled: null is a number of iterations by now
             varied = [{name: point[name] for name in _varied(points)} for point in points]
-            columns = self._by_hidden_labels(self._settled(estimator, at), at, varied)
+            settled = settled_with(estimator, self.counts(at))
+            columns = self._by_hidden_labels(settled, at, varied)
         return [list(row) for row in zip(*columns, strict=True)]
 
     def _by_labeled_rows(
@@ -191,10 +192,6 @@ class SVMTrial(SemiSupervisedTrial):
         values = _values(models, some, n_models)
         return [share_cut(column, y) for column in values.T]
 
-    def _settled(self, estimator: Any, at: At) -> Any:
-        """Return an estimator that trains with a part as it would with all rows."""
-        return settled_with(estimator, self.counts(at))
-
     def _parts(self, n_unlabeled: int) -> list[slice]:
         n_parts = self._spec.folds
         bounds = [n_unlabeled * part // n_parts for part in range(n_parts + 1)]
@@ -223,7 +220,7 @@ class SVMTrial(SemiSupervisedTrial):
         if self._spec.select == "labeled_rows":
             n_fits, n_tested = folds * self._spec.repeats, 0
         else:
-            estimator = self._settled(estimator, at)
+            estimator = settled_with(estimator, counts)
             counts["n_unlabeled"] = -(-n_unlabeled // folds)
             n_fits, n_tested = folds, (folds - 1) * n_unlabeled
         cost = estimator.cost(self._dataset.n_features, n_models=n_points, **counts)
