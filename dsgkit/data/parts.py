@@ -74,14 +74,11 @@ def _of_tables(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
         n_features = count_features(sources, info, categories)
     known = replace(info, n_features=n_features)
 
-    def blocks(part: str) -> Iterator[Block]:
-        apart = [read_labels(s, known) for s in sources if s.file.part == f"{part}_labels"]
-        files = (s for s in sources if s.file.part == part)
-        rows = (block for source in files for block in read_blocks(source, known, categories))
-        if apart:
-            return _joined(rows, np.concatenate(apart))
-        return rows if known.label_columns else ((X, np.zeros(len(X))) for X, _ in rows)
+    def rows_of(source: FoundFile) -> Iterator[Block]:
+        for X, labels in read_blocks(source, known, categories):
+            yield X, labels if known.label_columns else np.zeros(len(X))
 
+    blocks = _blocks(sources, rows_of, lambda source: read_labels(source, known))
     return Parts(n_features, blocks, _told(categories))
 
 
@@ -110,13 +107,25 @@ def _of_images(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
     assert info.n_features is not None
     n_features = info.n_features
 
-    def blocks(part: str) -> Iterator[Block]:
-        labels = [idx.read_labels(s) for s in sources if s.file.part == f"{part}_labels"]
-        files = (s for s in sources if s.file.part == part)
-        rows = ((X, None) for source in files for X in idx.read_rows(source, n_features))
-        return _joined(rows, np.concatenate(labels))
+    def rows_of(source: FoundFile) -> Iterator[Block]:
+        return ((X, None) for X in idx.read_rows(source, n_features))
 
-    return Parts(n_features, blocks)
+    return Parts(n_features, _blocks(sources, rows_of, idx.read_labels))
+
+
+def _blocks(
+    sources: Sequence[FoundFile],
+    rows_of: Callable[[FoundFile], Iterator[Block]],
+    labels_of: Callable[[FoundFile], NDArray[Any]],
+) -> Callable[[str], Iterator[Block]]:
+    """Return what yields the blocks of a part, with the labels of separate files if there are."""
+
+    def blocks(part: str) -> Iterator[Block]:
+        rows = chain.from_iterable(rows_of(s) for s in sources if s.file.part == part)
+        apart = [labels_of(s) for s in sources if s.file.part == f"{part}_labels"]
+        return _joined(rows, np.concatenate(apart)) if apart else rows
+
+    return blocks
 
 
 def _joined(blocks: Iterator[Block], labels: NDArray[Any]) -> Iterator[Block]:
