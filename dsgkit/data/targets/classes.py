@@ -1,9 +1,11 @@
-"""Counting ordered classes."""
+"""Numbers of classes, and of the rows in each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+from dsgkit.data.targets.labels import label_text, listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +28,39 @@ def check_count(n_classes: int, what: str) -> None:
         raise ValueError(
             f"{n_classes:,} different labels are too many for classes; cut them by `bins`"
         )
+
+
+def numbers_of(
+    labels: NDArray[Any], classes: NDArray[Any], *, name_known: bool = False
+) -> NDArray[Any]:
+    """Return the place of each label among the classes, from 1, as int16.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+    classes : ndarray of shape (k,)
+        The labels of the training rows, in the order of the classes.
+    name_known : bool
+        Whether the error names all classes.
+
+    Raises
+    ------
+    ValueError
+        For a label that is no class.
+    """
+    import numpy as np
+
+    ascending = np.argsort(classes)
+    place = np.searchsorted(classes, labels, sorter=ascending).clip(max=len(classes) - 1)
+    found = ascending[place]
+    strange = classes[found] != labels
+    if strange.any():
+        row = int(np.argmax(strange))
+        known = f" (known: {listed(classes, ', ')})" if name_known else ""
+        raise ValueError(
+            f"row {row + 1:,}: label {label_text(labels[row])} is not in the training rows{known}"
+        )
+    return (found + 1).astype(np.int16)
 
 
 def class_counts(y: NDArray[Any], n_classes: int) -> list[int]:

@@ -8,7 +8,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from dsgkit.data.targets.base import Kind
-from dsgkit.data.targets.classes import MOST_CLASSES, class_counts, with_counts
+from dsgkit.data.targets.classes import MOST_CLASSES, class_counts, numbers_of, with_counts
 from dsgkit.data.targets.labels import Label, label_text, like, listed
 
 if TYPE_CHECKING:
@@ -60,17 +60,7 @@ class Nominal:
         ValueError
             For a label that no training row has or that is not named, and for too many.
         """
-        import numpy as np
-
-        classes = self._classes(training)
-        place = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
-        strange = classes[place] != labels
-        if strange.any():
-            row = int(np.argmax(strange))
-            raise ValueError(
-                f"row {row + 1:,}: label {label_text(labels[row])} is not in the training rows"
-            )
-        return (place + 1).astype(np.int16)
+        return numbers_of(labels, self._classes(training))
 
     def _classes(self, training: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of the training rows, sorted."""

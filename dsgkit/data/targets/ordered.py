@@ -8,7 +8,7 @@ from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from dsgkit.data.targets.base import Kind
-from dsgkit.data.targets.classes import check_count, class_counts, with_counts
+from dsgkit.data.targets.classes import check_count, class_counts, numbers_of, with_counts
 from dsgkit.data.targets.labels import Label, any_of, label_text, like, listed
 
 if TYPE_CHECKING:
@@ -63,22 +63,9 @@ class Ordered:
             For a label that no training row has or the order lacks, for text without an order, and
             when the training rows have fewer than two labels.
         """
-        import numpy as np
-
         classes = self._classes(training)
         check_count(len(classes), "label")
-        ranks = np.arange(len(classes), dtype=np.int16) + np.int16(1)
-        ascending = np.argsort(classes)
-        place = np.searchsorted(classes, labels, sorter=ascending).clip(max=len(classes) - 1)
-        found = ascending[place]
-        strange = classes[found] != labels
-        if strange.any():
-            row = int(np.argmax(strange))
-            raise ValueError(
-                f"row {row + 1:,}: label {label_text(labels[row])} is not in the training rows "
-                f"(known: {listed(classes, ', ')})"
-            )
-        return ranks[found]
+        return numbers_of(labels, classes, name_known=True)
 
     def _classes(self, training: NDArray[Any]) -> NDArray[Any]:
         """Return the labels of the training rows from the lowest to the highest."""
