@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
@@ -44,15 +45,9 @@ def _labels(value: list[Any]) -> list[Any]:
     return value
 
 
-def _order(value: Any) -> Any:
+def _true_or(what: str, value: Any) -> Any:
     if value is not True and not isinstance(value, list):
-        raise problem(f"must be true or the labels from low to high, got {spelled(value)}")
-    return value
-
-
-def _all_labels(value: Any) -> Any:
-    if value is not True and not isinstance(value, list):
-        raise problem(f"must be true or all labels, got {spelled(value)}")
+        raise problem(f"must be true or {what}, got {spelled(value)}")
     return value
 
 
@@ -105,8 +100,14 @@ FolderName = Annotated[str, AfterValidator(_folder_name)]
 Column = Annotated[int | str, BeforeValidator(_column)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
 Labels = Annotated[list[Any], AfterValidator(_labels)]
-Order = Annotated[Any, BeforeValidator(_order), AfterValidator(_distinct_labels)]
-AllLabels = Annotated[Any, BeforeValidator(_all_labels), AfterValidator(_distinct_labels)]
+Order = Annotated[
+    Any,
+    BeforeValidator(partial(_true_or, "the labels from low to high")),
+    AfterValidator(_distinct_labels),
+]
+AllLabels = Annotated[
+    Any, BeforeValidator(partial(_true_or, "all labels")), AfterValidator(_distinct_labels)
+]
 
 _COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored")
 
