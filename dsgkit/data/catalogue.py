@@ -41,7 +41,7 @@ class DataFile:
     n_rows : int or None
         Expected number of rows.
     sha256 : str or None
-        Of the uncompressed content, so that it holds whatever the container.
+        Hash of the uncompressed content, so that it holds whatever the container.
     url : str or None
         Official address; without one the file cannot be downloaded.
     member : str or None
@@ -70,7 +70,7 @@ class DatasetInfo:
     loader : str
         How the files are read; a bundled dataset has none.
     target : Target
-        What to make of the labels, unless a config says otherwise. In the catalogue as `target_of`
+        The use of the labels, unless a config says otherwise. In the catalogue as `target_of`
         takes it.
     n_rows, n_features : int or None
         Expected shape of the training part; None for a file not known beforehand.
@@ -79,7 +79,8 @@ class DatasetInfo:
     homepage, licence, citation, note : str
         For people.
     delimiter : str or None
-        Of delimited text; None takes commas when the first line has one, else white space.
+        Sign between columns of delimited text; None takes commas when the first line has one,
+        else white space.
     decimal : {".", ","}
         Decimal sign of delimited text.
     header : bool
@@ -101,10 +102,10 @@ class DatasetInfo:
     components : int
         Features that the texts of reviews become, at most.
     function : str or None
-        Of `sklearn.datasets`, which returns a bundled dataset, or makes one; or of
+        Function of `sklearn.datasets`, which returns a bundled dataset, or makes one; or of
         `dsgkit.data.made`.
     arguments : mapping
-        What that function is given.
+        Arguments of that function.
     rows : int or None
         How many of the training rows are read, the first ones; None for all.
     double : float or None

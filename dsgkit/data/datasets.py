@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 _BLOCK_ROWS = 10_000
 _AS_WRITTEN = ("loader", "n_features", "delimiter", "decimal", "header", "rows", "double")
-"""What a config and a `DatasetInfo` say in the same way."""
+"""Settings that a config and a `DatasetInfo` have under the same name and in the same form."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,16 @@ class Dataset:
     labels : ndarray of float64 (a memmap) or of text, shape (n,)
         The labels of the training rows as the file has them.
     target : Target
-        What makes ``y`` of ``labels``.
+        Makes ``y`` of ``labels``.
     minimum, maximum : ndarray of float64, shape (d,)
-        Of each column, over all training rows.
+        Extremes of each column over all training rows.
     mean_square : float
         Mean over all training rows of the squared norm of a row.
     made : str
         How the features were made, in words; empty when they are those of the file.
     content_hash : str
-        Of the rows and the labels as the files have them, and of the noise of doubled ones,
-        whatever the target.
+        Hash of the rows and the labels as the files have them, and of the noise of doubled
+        ones, whatever the target.
     """
 
     name: str

@@ -40,7 +40,7 @@ def libsvm_lines(lines: Lines, X: Single, labels: NDArray[Any]) -> NDArray[np.ui
     Returns
     -------
     ndarray of uint8, shape (n_lines,)
-        What each line is.
+        The kind of each line.
     """
     return _shared(_libsvm, lines, np.uint8, X, labels)
 

@@ -138,7 +138,7 @@ def open_part(folder: Path, part: str, recorded: dict[str, Any]) -> tuple[Single
     part : str
         ``train`` or ``test``.
     recorded : dict
-        What `read_meta` returns of the part.
+        The part's entry in what `read_meta` returns.
 
     Raises
     ------
@@ -196,7 +196,7 @@ def prepare(info: DatasetInfo, sources: Sequence[FoundFile]) -> Path:
     Parameters
     ----------
     info : DatasetInfo
-        What to read.
+        The dataset.
     sources : sequence of FoundFile
         Its files, in the order of ``info.files``; none for a bundled dataset.
 

@@ -68,7 +68,7 @@ def read_blocks(
     info : DatasetInfo
         How to read it; ``n_features`` must be known.
     categories : mapping, optional
-        What `find_categories` found.
+        Categories, from `find_categories`.
 
     Yields
     ------

@@ -171,7 +171,7 @@ class DatasetSpec(Spec):
     n_features : int, optional
         Columns of a LIBSVM file, where the file itself may not show them all.
     delimiter : str, optional
-        What separates the columns of delimited text.
+        Sign between the columns of delimited text.
     decimal : {".", ","}
         Decimal sign of delimited text; a comma where another sign separates the columns.
     header : bool

@@ -1,4 +1,4 @@
-"""What is asked of an estimator beyond ``fit``, each where it has it.
+"""Protocols of estimators: methods and attributes that tasks use where an estimator has them.
 
 An estimator has one of these by its methods or attributes, whatever it derives from:
 ``isinstance(estimator, TwoPhases)``. `Task.calls` names the methods that a task cannot do without.

@@ -212,7 +212,7 @@ class Description(BaseModel):
     setting, protocol, selection, oracle : str
         In words, as in `ProtocolSpec`.
     axis : Axis or None
-        What is swept.
+        The size that is swept.
     chooses : str
         Name of the measure that hyper-parameters are chosen by.
     published : Published or None
@@ -277,7 +277,7 @@ class Judgement:
     trace : list of dict, optional
         Numbers along training.
     artefact : dict of arrays, optional
-        What a picture is drawn from; kept in a file of its own.
+        Data of a picture; kept in a file of its own.
     """
 
     scores: dict[str, float | None]
@@ -363,9 +363,9 @@ class Task(Protocol):
     Spec : type of ProtocolSpec
         Its section of a config.
     axes : tuple of Axis
-        What a sweep can vary, the usual one first; none where nothing can be.
+        Sizes that a sweep can vary, the usual one first; none where nothing can be.
     measures : tuple of Measure
-        What is recorded of a fit in addition to `measures.STANDARD`.
+        Numbers that are recorded of a fit in addition to `measures.STANDARD`.
     chooses : str
         Name of the measure that hyper-parameters are chosen by.
     outputs : tuple of str
@@ -373,7 +373,7 @@ class Task(Protocol):
     words : tuple of str
         Names of `Trial.words`.
     target : {"binary", "ordered", "classes", "numeric"} or None
-        What it learns from, or judges by: a dataset whose target makes something else is refused.
+        Labels that it learns from, or judges by: a dataset of another target is refused.
         A file whose config names no ``target`` gets a number for ``numeric``. A user-defined task
         may leave out this and what follows.
     calls : tuple of str
@@ -381,8 +381,8 @@ class Task(Protocol):
     gives : tuple of str
         Names of all arrays that ``fit`` can be given; empty where they are not given by name.
     takes : tuple of str
-        What solvers of scikit-learn's kind it takes that do not name it among their ``tasks``:
-        ``classifier``, ``regressor`` and ``clusterer``. Their values are what
+        Kinds of scikit-learn's estimators that it takes where they do not name it among their
+        ``tasks``: ``classifier``, ``regressor`` and ``clusterer``. Their values are what
         ``decision_function`` returns; a regressor's are its predictions.
     extra : tuple of str
         Arrays that are more than labelled rows. Where no solver of a config says what it is

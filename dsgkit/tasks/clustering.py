@@ -353,7 +353,7 @@ def of_shape(X: NDArray[Any], labels: NDArray[Any], seed: int) -> dict[str, floa
     X : ndarray of shape (n, d)
     labels : ndarray of int64, shape (n,)
     seed : int
-        Of the pairs.
+        Seed of the random pairs.
     """
     clusters, exact = indices.Clusters.of(X, labels), len(X) <= MAX_EXACT_ROWS
     compact = {

@@ -84,9 +84,9 @@ def davies_bouldin(
     ----------
     clusters : Clusters
     spread : {"centroid", "diameter"}
-        What ``s_i`` is: the mean distance of a cluster's rows to its centroid, the standard and
-        scikit-learn's; or their largest distance from each other, with which it is of the size that
-        the clustering paper published.
+        The meaning of ``s_i``: the mean distance of a cluster's rows to its centroid, the standard
+        and scikit-learn's; or their largest distance from each other, with which it is of the size
+        that the clustering paper published.
 
     Returns
     -------

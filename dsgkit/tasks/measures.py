@@ -29,13 +29,13 @@ class Measure(BaseModel):
     name : str
         Key in a record's ``scores``, and column of the results.
     title : str
-        What it is, at the head of a table and at an axis.
+        Its name at the head of a table and at an axis.
     word : str
         In a sentence.
     where : str
         The rows that it is taken on; empty where the title says all.
     caution : str
-        What it says and cannot say, after its name in findings; a solver that leads in it is then
+        Words on what it cannot say, after its name in findings; a solver that leads in it is then
         not called the best.
     better : {"higher", "lower"} or None
         Which values are good; None where neither is.
@@ -46,7 +46,7 @@ class Measure(BaseModel):
     unit : {"", "seconds", "bytes"}
         Seconds are compared as ratios and drawn on log axes; of bytes the largest trial is shown.
     output : str
-        What it is called in a config's ``outputs``: ``<output>_table``, ``<output>_boxplot``; by
+        Its name in a config's ``outputs``: ``<output>_table``, ``<output>_boxplot``; by
         default the name.
     file : str
         The first part of its files' names, by default the output; measures of one file are one
@@ -59,7 +59,7 @@ class Measure(BaseModel):
         Whether it explains what was published: shown only of datasets with published figures, and
         in a terminal only by name.
     least_range : float
-        What the axis of a boxplot shows at least, so that chance differences stay small.
+        Least range of the axis of a boxplot, so that chance differences stay small.
     tally : bool
         Whether it is 1 of a trial that is counted and 0 of another: tables show how many of how
         many, and there is no figure.

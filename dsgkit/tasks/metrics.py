@@ -72,8 +72,8 @@ def cut_aucs(codes: Any, values: Any, n_classes: int) -> list[float | None]:
     codes : array-like of int, shape (n,)
         Classes, counted from 0.
     values : array-like of shape (n,) or (n, n_classes - 1)
-        Of one function, or of one for every cut. Those that differ by rounding alone, by some 1e-6
-        of their spread, are ties; ties count one half.
+        Values of one function, or of one for every cut. Those that differ by rounding alone, by
+        some 1e-6 of their spread, are ties; ties count one half.
     n_classes : int
 
     Returns
@@ -119,7 +119,7 @@ def su_risk(
     Parameters
     ----------
     values_similar : array-like of shape (n_similar, 2)
-        Of the function at the pairs.
+        Values at the pairs.
     values_unlabeled : array-like of shape (n_unlabeled,)
     prior : float
         The share pi of the positive class, not 1/2.

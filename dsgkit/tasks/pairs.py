@@ -139,9 +139,9 @@ def pair_split(
     sizes : PairSizes
         From `pair_sizes`.
     seed : int
-        Of the trial.
+        Seed of the trial.
     scaling : offset, factor
-        Of every feature.
+        Scaling of every feature.
     """
     left = {
         label: _shuffled(np.flatnonzero(dataset.y == label), derive_seed(seed, "class", label))

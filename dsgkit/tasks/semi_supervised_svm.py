@@ -86,7 +86,7 @@ class SVMSpec(SemiSupervisedSpec):
         The paper's search, by labels that no user has; or cross-validation of the labelled rows
         with all unlabelled ones in training, by the balanced error.
     repeats : int
-        Of the cross-validation of the labelled rows, each with other folds.
+        Repetitions of the cross-validation of the labelled rows, each with other folds.
     threshold : {"zero", "labeled_share"}
         Which values are taken for positive: those of at least 0; or, where that takes a share of
         the unlabelled training rows for positive which the labelled rows contradict, as large a
@@ -277,7 +277,7 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     Returns
     -------
     float or None
-        What values are above; None for 0; NaN, which nothing is above, where values are not finite.
+        The threshold; None for 0; NaN, which nothing is above, where values are not finite.
         Of many that are equal at the threshold all are above it, or none, whichever comes nearer to
         the share: of a classifier with few different values, none would often be of no row at all.
     """

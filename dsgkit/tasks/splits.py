@@ -77,7 +77,7 @@ def semi_supervised_split(
     folds : int
         Number of cross-validation folds.
     seed : int
-        Of the trial.
+        Seed of the trial.
     scale : tuple of float
         Range that every feature is scaled to, by its range over all training rows.
     nested : bool
@@ -119,7 +119,7 @@ def split_in_order(
     labeled, folds, seed : int
         As in `semi_supervised_split`.
     scaling : offset, factor
-        Of every feature.
+        Scaling of every feature.
     """
     offset, factor = scaling
     rows = Rows(dataset.X, _compact(order), offset, factor)

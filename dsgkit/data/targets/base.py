@@ -21,8 +21,8 @@ class Target(Protocol):
     Attributes
     ----------
     kind : {"binary", "ordered", "classes", "numeric"}
-        What it makes: -1 and +1, classes 1..k in their order, classes 1..k without one, which only
-        judge, or numbers.
+        The labels that it makes: -1 and +1, classes 1..k in their order, classes 1..k without one,
+        which only judge, or numbers.
     """
 
     kind: ClassVar[Kind]
@@ -83,7 +83,7 @@ def check_kind(dataset: Dataset, kind: Kind) -> None:
     ----------
     dataset : Dataset
     kind : {"binary", "ordered", "classes", "numeric"}
-        What the task learns, or judges by.
+        The kind that the task learns, or judges by.
 
     Raises
     ------
