@@ -1,3 +1,4 @@
+import json
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +36,11 @@ def invoke(main, *arguments, code=0):
     assert done.exit_code in ((0, 1) if code is None else (code,)), done.output
     assert code or done.exception is None or isinstance(done.exception, SystemExit)
     return done
+
+
+def numbers_of(file):
+    """Return the numbers that a study kept."""
+    return json.loads(file.read_text())["numbers"]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.data.targets import Ordered
 from tests.data.conftest import make_dataset
-from tests.scripts.conftest import invoke
+from tests.scripts.conftest import invoke, numbers_of
 
 
 def rows(n_unlabeled, seed=0):
@@ -106,7 +106,7 @@ def test_large_files_are_measured_and_growth_is_judged(study, tmp_path, ordinal)
     file = tmp_path / "figures.json"
     arguments = [tmp_path, "--iterations", 5, "--json", file, *["--ordinal"] * ordinal]
     invoke(main, *arguments)
-    figures = json.loads(file.read_text())["numbers"]["sizes"]
+    figures = numbers_of(file)["sizes"]
     assert [size["rows"] for size in figures] == [600, 1200]
     assert ordinal or figures[0]["fit_memory"] > 2**20
     assert all(0 <= size["auc"] <= 1 for size in figures)
@@ -175,7 +175,7 @@ def test_the_semi_supervised_svm_is_measured_on_a_large_file(study, tmp_path):
     sizes = ["--rows", 900, "--inputs", 5, "--features", 8, "--batch", 16]
     file = tmp_path / "figures.json"
     invoke(main, tmp_path, *sizes, "--json", file)
-    figures = json.loads(file.read_text())["numbers"]
+    figures = numbers_of(file)
     assert (figures["rows"], figures["iterations"], figures["blocks"]) == (900, 44, 44)
     assert figures["error"] < 0.5
     assert figures["over_limit"] > 0 and figures["memory"] > 2**20

@@ -9,14 +9,9 @@ import numpy as np
 import pytest
 
 from dsgkit.priors import penalised_l1_share, similar_prior
-from tests.scripts.conftest import invoke
+from tests.scripts.conftest import invoke, numbers_of
 from tests.solvers.similar.problems import risk as su_risk
 from tests.solvers.similar.problems import squared
-
-
-def numbers_of(file):
-    return json.loads(file.read_text())["numbers"]
-
 
 # --- what is judged ---------------------------------------------------------------------------
 

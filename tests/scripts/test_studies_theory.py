@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy import optimize
+
+from tests.scripts.conftest import invoke, numbers_of
 
 
 def test_errors_of_random_features_and_of_data_are_those_of_a_plain_loop(script):
@@ -46,17 +45,16 @@ def test_errors_of_random_features_and_of_data_are_those_of_a_plain_loop(script)
 
 
 @pytest.mark.parametrize(("rate", "code"), [(-1.0, 0), (-1.25, 0), (-0.6, 1), (np.nan, 1)])
-def test_both_rates_of_error_are_judged(script, tmp_path, rate, code):
-    main = script("study_errors")["main"]
-    main.callback.__globals__.update(
+def test_both_rates_of_error_are_judged(study, tmp_path, rate, code):
+    main, scope = study("study_errors")
+    scope.update(
         minimiser=lambda X, y: None,
         errors_of=lambda problem, exact, at: (1.0 / np.array(at), np.array(at, float) ** rate),
     )
     file = tmp_path / "errors.json"
-    result = CliRunner().invoke(main, ["--seeds", "2", "--json", str(file)])
-    assert result.exit_code == code, result.output
-    assert ("missed: slope not within 0.3 of -1: ||h_t" in result.output) == bool(code)
-    numbers = json.loads(file.read_text())["numbers"]
+    output = invoke(main, "--seeds", 2, "--json", file, code=code).output
+    assert ("missed: slope not within 0.3 of -1: ||h_t" in output) == bool(code)
+    numbers = numbers_of(file)
     assert np.shape(numbers["data_errors"]) == np.shape(numbers["feature_errors"]) == (2, 9)
     assert numbers["slopes"]["feature_errors"] == pytest.approx(-1)
 
@@ -88,10 +86,9 @@ def test_unbiased_risks_pass_and_biased_ones_are_told(script, monkeypatch, tmp_p
     case = scope["Case"]("made up", f, f + rng.normal(size=2000) > 0.3)
     main.callback.__globals__["cases_of"] = lambda name: iter([case])
     file = tmp_path / "risks.json"
-    arguments = ["--binary", "x", "--ordinal", "x", "--draws", "30", "--json", str(file)]
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 0, result.output
-    numbers = json.loads(file.read_text())["numbers"]["binary"]
+    arguments = ["--binary", "x", "--ordinal", "x", "--draws", 30, "--json", file]
+    invoke(main, *arguments)
+    numbers = numbers_of(file)["binary"]
     assert abs(numbers["zero_one"][0]) < 3 < numbers["squared"][0]
     squared = numbers["squared_risks"]
     assert squared["difference"][0] == pytest.approx(squared["penalty"][0], rel=0.1)
@@ -104,11 +101,8 @@ def test_unbiased_risks_pass_and_biased_ones_are_told(script, monkeypatch, tmp_p
             case, loss, labeled, np.flatnonzero(case.f > 0.5)
         ),
     )
-    result = CliRunner().invoke(main, arguments)
-    assert result.exit_code == 1
-    assert (
-        "missed: the 0-1 loss is biased; the equation of the zero-one loss on all" in result.output
-    )
+    output = invoke(main, *arguments, code=1).output
+    assert "missed: the 0-1 loss is biased; the equation of the zero-one loss on all" in output
 
 
 def test_minimisers_of_the_hinge_are_those_of_a_linear_program(script):
@@ -132,8 +126,8 @@ def test_minimisers_of_the_hinge_are_those_of_a_linear_program(script):
         assert scope["minimisers"](f, above) == pytest.approx((low, high), abs=1e-6)
 
 
-def test_the_study_of_thresholds_keeps_scores_and_intervals(script, tmp_path):
-    main = script("study_thresholds")["main"]
+def test_the_study_of_thresholds_keeps_scores_and_intervals(study, tmp_path):
+    main, scope = study("study_thresholds")
     scores = {"mae": 1.0, "macro_mae": 1.5, "accuracy": 0.5, "never": 2.0}
 
     def scores_of(name, trials, params):
@@ -142,14 +136,13 @@ def test_the_study_of_thresholds_keeps_scores_and_intervals(script, tmp_path):
             hinge = {**scores, "mae": trial + len(name), "widths": [0.1, 0.2], "gaps": [0.3]}
             yield {"dataset": name, "rule": "hinge", **hinge}
 
-    main.callback.__globals__["scores_of"] = scores_of
+    scope["scores_of"] = scores_of
     file = tmp_path / "thresholds.json"
-    result = CliRunner().invoke(main, ["lev", "abalone", "--trials", "2", "--json", str(file)])
-    assert result.exit_code == 0, result.output
-    numbers = json.loads(file.read_text())["numbers"]
+    output = invoke(main, "lev", "abalone", "--trials", 2, "--json", file).output
+    numbers = numbers_of(file)
     assert numbers["hinge"]["mae"] == [3.5, 7.5] and numbers["constant"]["mae"] == [1.0, 1.0]
     assert numbers["hinge"]["widths"] == [0.1, 0.2] * 4 and numbers["hinge"]["gaps"] == [0.3] * 4
-    assert "intervals 0.1 to 0.2 wide" in result.output
+    assert "intervals 0.1 to 0.2 wide" in output
 
 
 @pytest.mark.parametrize("start", ["random", "opposite"])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from scipy import optimize
 
 from dsgkit import TSGS3VMP
+from tests.scripts.conftest import invoke, numbers_of
 
 C = 50.0
 
@@ -59,15 +57,14 @@ def test_sweeps_come_near_to_the_minimum_on_their_features_and_not_below(script,
     assert least - 1e-6 <= objective(model.decision_function(X), norm) <= 1.05 * least
 
 
-def test_a_short_study_keeps_its_numbers(script, tmp_path):
-    main = script("study_away")["main"]
+def test_a_short_study_keeps_its_numbers(study, tmp_path):
+    main, scope = study("study_away")
     sizes = {"N_LABELED": 20, "N_UNLABELED": 30, "N_TESTED": 40, "SWEEPS": (1, 2), "C": (1e2, 1e3)}
-    main.callback.__globals__.update(sizes)
+    scope.update(sizes)
     file = tmp_path / "away.json"
-    arguments = ["layers_2", "--trials", "1", "--sigma", "1", "--blocks", "2", "--features", "8"]
-    result = CliRunner().invoke(main, [*arguments, "--json", str(file)])
-    assert result.exit_code == 0, result.output
-    numbers = json.loads(file.read_text())["numbers"]
+    arguments = ["layers_2", "--trials", 1, "--sigma", 1, "--blocks", 2, "--features", 8]
+    invoke(main, *arguments, "--json", file)
+    numbers = numbers_of(file)
     assert numbers["C"] == [1e2, 1e3]
     objective = numbers["sigma 1"]["minimum, same features, C*/C = 0"]["objective"]
     assert (np.array(objective) <= numbers["sigma 1"]["2 sweeps, C*/C = 0"]["objective"]).all()

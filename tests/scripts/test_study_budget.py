@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from sklearn.metrics import normalized_mutual_info_score
 
 from dsgkit import BSGDLMOC
+from tests.scripts.conftest import invoke, numbers_of
 
 
 @pytest.fixture
@@ -36,10 +34,8 @@ def test_every_method_has_a_row_in_the_means(script, rows, tmp_path):
     scope = script("study_budget")
     scope["GAMMAS"][:], scope["MARGIN_C"][:], scope["SPHERE_C"][:] = [2.0], [128.0], [0.125]
     file = tmp_path / "budget.json"
-    arguments = ["moons", "--seeds", "1", "--budget", "20", "--json", str(file)]
-    result = CliRunner().invoke(scope["main"], arguments, catch_exceptions=False)
-    assert result.exit_code == 0
-    numbers = json.loads(file.read_text())["numbers"]
+    invoke(scope["main"], "moons", "--seeds", 1, "--budget", 20, "--json", file)
+    numbers = numbers_of(file)
     methods = [(row["method"], row["stop"], row["budget"]) for row in numbers["overall"]]
     assert methods[:4] == [
         ("SVC", "exact", 0),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from dsgkit.published import bsgd_svc
+from tests.scripts.conftest import invoke, numbers_of
 
 
 @pytest.fixture
@@ -25,15 +23,8 @@ def study(script):
         far = {**near, "nmi": 0.99, "purity": 0.5, "davies_bouldin": 1.0}
         for seed in range(seeds):
             for point, found in (("near", near), ("far", far)):
-                yield {
-                    "dataset": dataset,
-                    "method": "BSGD-PNN",
-                    "scale": scale,
-                    "C of the": unit,
-                    "point": point,
-                    "seed": seed,
-                    **found,
-                }
+                setting = {"dataset": dataset, "method": "BSGD-PNN", "scale": scale}
+                yield setting | {"C of the": unit, "point": point, "seed": seed, **found}
 
     scope["fits"] = fits
     return main, calls
@@ -42,28 +33,22 @@ def study(script):
 def test_counts_by_rule_and_the_nearest_point(study, tmp_path):
     main, _ = study
     path, file = tmp_path / "found.csv", tmp_path / "found.json"
-    asked = [str(path), "jain", "--seeds", "2", "--json", str(file)]
-    result = CliRunner().invoke(main, asked)
-    assert result.exit_code == 0, result.output
-    assert (
-        "| nearest to the published triple | raw | mean | 1 of 1 | 1 of 1 | 1 of 1 | 1 of 1 |"
-        in (result.output)
-    )
-    assert "| highest NMI | standard | sum | 0 of 1 | 1 of 1 | 0 of 1 | 0 of 1 |" in result.output
-    assert "| jain | BSGD-PNN | 1.00 / 0.98 / 0.92 | 0.96 / 0.98 / 0.92 | 0.04 | 3.0 |" in (
-        result.output
-    )
+    output = invoke(main, path, "jain", "--seeds", 2, "--json", file).output
+    for row in (
+        "| nearest to the published triple | raw | mean | 1 of 1 | 1 of 1 | 1 of 1 | 1 of 1 |",
+        "| highest NMI | standard | sum | 0 of 1 | 1 of 1 | 0 of 1 | 0 of 1 |",
+        "| jain | BSGD-PNN | 1.00 / 0.98 / 0.92 | 0.96 / 0.98 / 0.92 | 0.04 | 3.0 |",
+    ):
+        assert row in output
     assert len(pd.read_csv(path)) == 2 * 2 * 2 * 2
-    numbers = json.loads(file.read_text())["numbers"]
+    numbers = numbers_of(file)
     assert [row["off by"] for row in numbers["nearest"]] == ["0.04"]
     assert {row["all three"] for row in numbers["counts"]} == {"0 of 1", "1 of 1"}
 
 
 def test_what_the_file_holds_is_not_fitted_again(study, tmp_path):
     main, calls = study
-    path = str(tmp_path / "found.csv")
-    for seeds in ("2", "1", "3"):
-        asked = [path, "iris", "--unit", "mean", "--seeds", seeds]
-        assert CliRunner().invoke(main, asked).exit_code == 0
+    for seeds in (2, 1, 3):
+        invoke(main, tmp_path / "found.csv", "iris", "--unit", "mean", "--seeds", seeds)
     assert calls == [("iris", "raw", "mean"), ("iris", "standard", "mean")] * 2
-    assert CliRunner().invoke(main, [str(tmp_path / "new.csv")]).exit_code != 0
+    invoke(main, tmp_path / "new.csv", code=1)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from dsgkit import MSAMULT, ExactS2OR
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import open_dataset
 from dsgkit.tasks.ordinal import OrdinalSpec, OrdinalTrial, cut_aucs
+from tests.scripts.conftest import invoke, numbers_of
 
 
 @pytest.mark.parametrize("gammas", [(1.0,) * 4, (0.5,) * 4, (0.25, 0.75, 0.5, 1.0)])
@@ -34,20 +32,13 @@ def test_the_functions_are_those_of_the_solvers(script, gammas):
         assert trial.one_per_cut(K, gammas, 0.1) == pytest.approx(auc(several), abs=1e-3)
 
 
-def test_a_short_study_keeps_its_numbers(script, tmp_path):
-    main = script("study_ranking")["main"]
-    sizes = {
-        "N_UNLABELED": 30,
-        "MOST_TESTED": 100,
-        "GRIDS": {"paper": ([1.0], [1.0]), "wide": ([0.1], [1.0])},
-    }
-    main.callback.__globals__.update(sizes, C=(1.0,), LOGISTIC_LAM=(1e-2,))
+def test_a_short_study_keeps_its_numbers(study, tmp_path):
+    main, scope = study("study_ranking")
+    scope.update(N_UNLABELED=30, MOST_TESTED=100, C=(1.0,), LOGISTIC_LAM=(1e-2,))
+    scope["GRIDS"] = {"paper": ([1.0], [1.0]), "wide": ([0.1], [1.0])}
     file = tmp_path / "ranking.json"
-    result = CliRunner().invoke(
-        main, ["layers_5", "--trials", "2", "--labeled", "40", "--json", str(file)]
-    )
-    assert result.exit_code == 0, result.output
-    numbers = json.loads(file.read_text())["numbers"]["layers_5"]
+    invoke(main, "layers_5", "--trials", 2, "--labeled", 40, "--json", file)
+    numbers = numbers_of(file)["layers_5"]
     assert set(numbers["paper"]) == {
         "one function", "one per cut", "one function, unlabelled rows", "SVOREX", "all-threshold"
     }  # fmt: skip

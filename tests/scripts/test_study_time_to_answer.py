@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from tests.data.conftest import make_dataset
+from tests.scripts.conftest import invoke
 
 
 @pytest.fixture
@@ -29,10 +29,9 @@ def study(script):
     return scope
 
 
-def run(study, folder, *options):
-    arguments = [str(folder), "--dataset", "d", "--trials", "2", "--labeled", "30"]
-    result = CliRunner().invoke(study["main"], [*arguments, "--validation", "60", *options])
-    assert result.exit_code == 0, result.output
+def run(study, folder):
+    sizes = ["--trials", 2, "--labeled", 30, "--validation", 60]
+    invoke(study["main"], folder, "--dataset", "d", *sizes)
     return [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
 
 
