@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, cast, get_args
 
 from dsgkit.data.targets import Kind
-from dsgkit.tasks.base import Axis, ProtocolSpec, Task, Trial
+from dsgkit.tasks.base import Axis, ProtocolSpec, Task
 from dsgkit.tasks.columns import why_no_columns
 from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
 from dsgkit.text.errors import ConfigError
@@ -18,27 +17,6 @@ _EXAMPLE = "my_module:MY_TASK"
 _BASE = "dsgkit.tasks.base"
 _DECLARED = ("Spec", "axes", "measures", "chooses", "outputs", "words", "trial")
 _OPTIONAL = ("target", "calls", "gives", "takes", "extra")
-
-
-@dataclass(frozen=True)
-class _OwnTask:
-    """Facts about a user-defined task, asked for once."""
-
-    kind: str
-    version: int | str
-    modules: tuple[str, ...]
-    Spec: type[ProtocolSpec]
-    axes: tuple[Axis, ...]
-    measures: tuple[Measure, ...]
-    chooses: str
-    outputs: tuple[str, ...]
-    words: tuple[str, ...]
-    trial: Callable[..., Trial]
-    target: Kind | None
-    calls: tuple[str, ...]
-    gives: tuple[str, ...]
-    takes: tuple[str, ...]
-    extra: tuple[str, ...]
 
 
 def load(import_path: str) -> Task:
@@ -64,19 +42,20 @@ def _is_task(found: Any) -> bool:
     return not isinstance(found, type) and callable(getattr(found, "trial", None))
 
 
-def _described(path: str, found: Any) -> _OwnTask:
+def _described(path: str, found: Any) -> SimpleNamespace:
+    """Return what is known of a task; the user's object is not asked again."""
     missing = [name for name in _DECLARED if not hasattr(found, name)]
     if missing:
         raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
     said = {name: getattr(found, name) for name in _DECLARED}
     said |= {name: getattr(found, name, getattr(Task, name)) for name in _OPTIONAL}
     version, modules = version_of(type(found), path), modules_of(type(found), path)
-    task = _OwnTask(kind=path, version=version, modules=modules, **said)
+    task = SimpleNamespace(kind=path, version=version, modules=modules, **said)
     _check(task, path)
     return task
 
 
-def _check(task: _OwnTask, path: str) -> None:
+def _check(task: SimpleNamespace, path: str) -> None:
     if not (isinstance(task.Spec, type) and issubclass(task.Spec, ProtocolSpec)):
         raise ConfigError(
             f"{path}.Spec must be a class derived from dsgkit.tasks.base.ProtocolSpec, "
