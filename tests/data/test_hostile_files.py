@@ -143,6 +143,7 @@ def test_the_last_bit_of_many_numbers():
     values = rng.integers(0, 2**63, 3000, np.uint64, endpoint=True).view(np.float64)
     values = values[np.isfinite(values) & (values > 1e-307)].tolist()
     check_numbers([*map(repr, values), *(f"{2**53 + k}e{k % 20}" for k in range(500))])
+    check_numbers([f"1.7e{power}" for power in range(-345, 309)])
 
 
 # as often right as not, so that whole lines are plain

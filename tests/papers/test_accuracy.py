@@ -57,6 +57,12 @@ def test_the_interval_of_a_difference_is_that_of_two_one_sided_tests(judge):
     assert (points[0].low, points[0].high) == pytest.approx((low, high))
 
 
+@pytest.mark.parametrize(("measure", "unit"), [("auc", ""), ("error", "percent")])
+def test_values_are_printed_in_the_unit_of_their_measure(judge, measure, unit):
+    _, points = judge(EQUAL | {"measure": measure}, fits(SAME, LOW))
+    assert {point.unit for point in points} == {unit}
+
+
 def test_trials_are_paired_by_their_number(judge):
     _, points = judge(EQUAL, fits(["diverged", *HIGH[1:], 0.9], [*LOW, 0.8]))
     assert points[0].estimate == pytest.approx(np.mean([*HIGH[1:], 0.9]) - np.mean([*LOW[1:], 0.8]))

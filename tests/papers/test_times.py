@@ -81,7 +81,7 @@ def test_too_few_datasets_are_no_evidence(judge):
 
 def test_a_ratio_of_times_is_that_of_medians(judge):
     _, (point, *_) = judge(FASTER, fits(FAST, SLOW))
-    assert (point.a_value, point.b_value) == (1.2, 2.2)
+    assert (point.a_value, point.b_value, point.unit) == (1.2, 2.2, "seconds")
     assert point.estimate == pytest.approx(2.2 / 1.2)
     assert 1 < point.low < point.estimate < point.high
 
