@@ -41,14 +41,15 @@ class PointModels:
         self._models = models
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one."""
+        """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one.
+
+        Of estimators with a function for every cut, each has as many columns as cuts.
+        """
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        return np.column_stack(
-            [
-                np.full(n, np.nan) if model is None else _values_of(model, X, n)
-                for model in self._models
-            ]
-        )
+        found = [None if model is None else _values_of(model, X, n) for model in self._models]
+        shape = next((values.shape for values in found if values is not None), (n,))
+        missing = np.full(shape, np.nan)
+        return np.column_stack([missing if values is None else values for values in found])
 
 
 def _values_of(model: Any, X: Any, n_rows: int) -> NDArray[Any]:
