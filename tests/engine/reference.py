@@ -105,3 +105,28 @@ def tsgs3vm(
         eta, decay = step_of(t + 1)
         alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
     return alphas
+
+
+def swept(blocks, whole, U, *, T, n_sweeps, b, lam, seed, source, bound):
+    """Coefficients of block-preconditioned training: one batch at a time, every value from all.
+
+    A batch has all rows of ``whole`` and ``b`` drawn ones of ``U``. ``bound(step, f)`` returns, of
+    the values of a batch, the derivatives and the matrix of the quadratic form above the risk.
+    """
+    of_whole, of_U = ([blocks.transform(X, t).astype(float) for t in range(T)] for X in (whole, U))
+    alpha = np.zeros((T, blocks.width))
+    for step in range(n_sweeps * T):
+        s, t = divmod(step, T)
+        drawn, rho = np.arange(len(U)), 1.0
+        if b < len(U):
+            drawn, rho = draw_in_passes(seed, source, step, 1, b, len(U))[0], 1 / (s + 1)
+        Phi = [np.vstack([F, G[drawn]]) for F, G in zip(of_whole, of_U, strict=True)]
+        c, W = bound(step, sum(F @ a for F, a in zip(Phi, alpha, strict=True)))
+        H = Phi[t].T @ W @ Phi[t] + lam * T * np.eye(blocks.width)
+        alpha[t] -= rho * np.linalg.solve(H, Phi[t].T @ c + lam * T * alpha[t])
+    return alpha
+
+
+def of_blocks(blocks, alpha, X):
+    """Values of such coefficients."""
+    return sum(blocks.transform(X, t).astype(float) @ a for t, a in enumerate(alpha))

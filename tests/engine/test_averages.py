@@ -128,17 +128,9 @@ def test_linear_steps_fall_to_nothing():
 def test_the_memory_of_means_is_counted(result, n_rows):
     given = replace(problem(n_unlabeled=n_rows), average=True)
     tables = [TableSize(30, in_pools=True, n_sources=2), TableSize(n_rows)]
+    size = {"batch_size": 20, "n_iterations": 21, "n_models": 4}
     last, mean = (
-        training_cost(
-            given.features,
-            3,
-            tables,
-            batch_size=20,
-            n_iterations=21,
-            n_models=4,
-            result=result,
-            average=average,
-        ).memory
+        training_cost(given.features, 3, tables, result=result, average=average, **size).memory
         for average in (False, True)
     )
     per_model = [

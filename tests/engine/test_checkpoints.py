@@ -139,8 +139,3 @@ def test_progress_of_observers_is_not_that_of_training():
 def test_checkpoints_ascend_within_the_iterations(at):
     with pytest.raises(ValueError, match=r"must ascend within 1\.\.50"):
         train(constant_step_problem([0.2], T=50), at=at, observe=print)
-
-
-def test_checkpoints_need_an_observer():
-    with pytest.raises(ValueError, match="need an observer"):
-        train(constant_step_problem([0.2], T=50), at=[1])

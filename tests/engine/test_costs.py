@@ -1,7 +1,5 @@
 """Costs of a run against counts row by row, and against closed formulas."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,8 +1,5 @@
 """Block-preconditioned training against closed forms and a loop that is written out."""
 
-from __future__ import annotations
-
-import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +23,9 @@ from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
 from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
 from dsgkit.objectives.pairwise_risk import samult_risk
 from dsgkit.random.draws import draw_in_passes
+from tests.engine import reference
+from tests.solvers.allocated import peak_of
+from tests.solvers.brute_force import written_form
 
 D, SEED = 3, 5
 
@@ -41,16 +41,7 @@ POINTS = [(2.0**-4, 0.5), (2.0**-6, 0.5), (2.0**-4, 0.9)]
 """Pairs of lam and gamma."""
 
 
-def problem(
-    *,
-    batch_size,
-    points=POINTS,
-    folds=(),
-    n_sweeps=2,
-    kernel="gaussian",
-    unlabeled=U,
-    m=4,
-):
+def problem(*, batch_size, points=POINTS, folds=(), kernel="gaussian", unlabeled=U, m=4):
     pools = [np.setdiff1d(np.arange(len(X)), fold) for fold in folds] or [np.arange(len(X))]
     return BlockProblem(
         X=X,
@@ -61,53 +52,21 @@ def problem(
         lam=np.array([lam for lam, _ in points] * len(pools)),
         features=random_features(kernel, 2.0, m, SEED),
         n_blocks=3,
-        n_sweeps=n_sweeps,
+        n_sweeps=2,
         batch_size=batch_size,
     )
 
 
-def form(n_p, n_n, n_u, gamma):
-    """M and v of the risk at positive, negative and unlabelled rows, as METHODS has them."""
-    w = np.zeros((3, n_p + n_n + n_u))
-    w[0, :n_p], w[1, n_p : n_p + n_n], w[2, n_p + n_n :] = 1 / n_p, 1 / n_n, 1 / n_u
-    M, v = 0, 0
-    for weight, a, b in ((gamma, 0, 1), (1 - gamma, 0, 2), (1 - gamma, 2, 1)):
-        cross = np.outer(w[a], w[b])
-        M = M + weight * (np.diag(w[a] + w[b]) - cross - cross.T)
-        v = v + weight * (w[a] - w[b])
-    return M, v
+def written_out(p, lam, gamma):
+    """The coefficients of one model of all rows."""
+    order = np.argsort(CODES, kind="stable")
 
+    def bound(step, f):
+        M, v = written_form(samult_risk(gamma), np.repeat([0, 1], 10), len(f) - 20)
+        return 2 * (M @ f - v), 2 * M
 
-def written_out(p, lam, gamma, pool):
-    """One model, one batch at a time, every value from all blocks, in double precision."""
-    T, b, n_u = p.n_blocks, p.batch_size, len(p.X_unlabeled)
-    P, N = (p.X[pool[CODES[pool] == c]] for c in (0, 1))
-
-    def phi(table, t):
-        return p.features.transform(table, t).astype(np.float64)
-
-    alpha = np.zeros((T, p.features.width))
-    for step in range(p.n_sweeps * T):
-        s, t = divmod(step, T)
-        rho = 1.0
-        drawn = np.arange(n_u)
-        if b < n_u:
-            drawn, rho = draw_in_passes(SEED, 2, step, 1, b, n_u)[0], 1 / (s + 1)
-        batch = np.vstack([P, N, p.X_unlabeled[drawn]])
-        M, v = form(len(P), len(N), len(drawn), gamma)
-        f = sum(phi(batch, j) @ alpha[j] for j in range(T))
-        Phi, mu = phi(batch, t), lam * T
-        gradient = Phi.T @ (2 * (M @ f - v)) + mu * alpha[t]
-        H = 2 * Phi.T @ M @ Phi + mu * np.eye(Phi.shape[1])
-        alpha[t] -= rho * np.linalg.solve(H, gradient)
-    return alpha
-
-
-def functions(p, alphas, table):
-    Phi = [p.features.transform(table, t).astype(np.float64) for t in range(p.n_blocks)]
-    return np.column_stack(
-        [sum(F @ a for F, a in zip(Phi, alpha, strict=True)) for alpha in alphas]
-    )
+    size = {"T": p.n_blocks, "n_sweeps": p.n_sweeps, "b": p.batch_size, "seed": SEED, "source": 2}
+    return reference.swept(p.features, p.X[order], p.X_unlabeled, lam=lam, bound=bound, **size)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "dot_product(2)"])
@@ -115,33 +74,13 @@ def functions(p, alphas, table):
 def test_the_written_out_loop(batch_size, kernel):
     """With 7 rows not all are drawn; with 16, rows of the first pass come again in the second."""
     p = problem(batch_size=batch_size, kernel=kernel)
-    everything = np.arange(len(X))
-    alphas = [written_out(p, lam, gamma, everything) for lam, gamma in POINTS]
-    expected = functions(p, alphas, rows(30, 2))
-    got = train_blocks(p).decision_function(rows(30, 2))
-    np.testing.assert_allclose(got, expected, rtol=0, atol=2e-5 * abs(expected).max())
-    at_labeled = functions(p, alphas, X)
-    values = train_blocks_values(p)
-    np.testing.assert_allclose(values[0], at_labeled, rtol=0, atol=2e-5 * abs(at_labeled).max())
-
-
-def test_sweeps_over_all_rows_converge_to_the_minimiser_over_the_same_features():
-    p = problem(batch_size=60, n_sweeps=150)
-    table = rows(30, 2)
-    got = train_blocks(p).decision_function(table)
-    order = np.argsort(CODES, kind="stable")
-    stacked = np.vstack([X[order], U])
-
-    def features(of):
-        blocks = [p.features.transform(of, t).astype(np.float64) for t in range(p.n_blocks)]
-        return np.hstack(blocks) / np.sqrt(p.n_blocks)
-
-    Phi = features(stacked)
-    for g, (lam, gamma) in enumerate(POINTS):
-        M, v = form(10, 10, len(U), gamma)
-        w = np.linalg.solve(2 * Phi.T @ M @ Phi + lam * np.eye(Phi.shape[1]), 2 * Phi.T @ v)
-        expected = features(table) @ w
-        np.testing.assert_allclose(got[:, g], expected, rtol=0, atol=1e-5 * abs(expected).max())
+    alphas = [written_out(p, lam, gamma) for lam, gamma in POINTS]
+    for table, got in (
+        (rows(30, 2), train_blocks(p).decision_function(rows(30, 2))),
+        (X, train_blocks_values(p)[0]),
+    ):
+        expected = np.column_stack([reference.of_blocks(p.features, a, table) for a in alphas])
+        np.testing.assert_allclose(got, expected, rtol=0, atol=2e-5 * abs(expected).max())
 
 
 @pytest.mark.parametrize("batch_size", [16, 60])
@@ -218,12 +157,7 @@ def test_predicted_memory_is_what_training_allocates():
             p.features, D, 20, 20_000, n_sources=2, batch_size=700, n_blocks=3, n_sweeps=2,
             n_models=len(points), majorised=majorised,
         )  # fmt: skip
-        train_blocks(p)
-        tracemalloc.start()
-        train_blocks(p)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert 0.5 * cost.memory < peak < cost.memory
+        assert 0.5 * cost.memory < peak_of(lambda p=p: train_blocks(p)) < cost.memory
 
 
 def test_several_passes_are_the_same_models(monkeypatch):
@@ -238,14 +172,6 @@ def test_several_passes_are_the_same_models(monkeypatch):
     np.testing.assert_allclose(again, values, rtol=0, atol=1e-5 * abs(values).max())
 
 
-def test_features_in_chunks_are_the_same(monkeypatch):
-    p = problem(batch_size=16)
-    expected = train_blocks(p).coefficients
-    monkeypatch.setattr(sizes, "MAX_FEATURE_BYTES", 3 * 12 * p.features.width)
-    got = train_blocks(p).coefficients
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * abs(expected).max())
-
-
 def test_only_drawn_rows_are_kept_and_the_first_done_come_first():
     p = problem(batch_size=4, unlabeled=rows(1000, 3))
     draws = draw(p)
@@ -255,12 +181,3 @@ def test_only_drawn_rows_are_kept_and_the_first_done_come_first():
         expected = draw_in_passes(SEED, 2, step, 1, 4, 1000)[0]
         np.testing.assert_array_equal(draws.kept[draws.batch(0, step)], expected)
     assert p.bytes_per_model() == problem(batch_size=4, unlabeled=rows(5000, 3)).bytes_per_model()
-
-
-def test_a_singular_block_is_nan_and_leaves_the_others_alone():
-    points = [(1e-300, 1.0), *POINTS]
-    p = problem(batch_size=60, points=points, m=64, kernel="dot_product(2)")
-    got = train_blocks(p).decision_function(U)
-    assert np.isnan(got[:, 0]).all()
-    expected = train_blocks(problem(batch_size=60, m=64, kernel="dot_product(2)"))
-    np.testing.assert_allclose(got[:, 1:], expected.decision_function(U), rtol=1e-4, atol=1e-5)

@@ -38,7 +38,7 @@ FIRST = {
 
 
 @pytest.mark.parametrize("kernel", sorted(EXACT_KERNELS))
-@pytest.mark.parametrize("sigma", [0.2, 1.0, 5.0])
+@pytest.mark.parametrize("sigma", [0.2, 5.0])
 def test_the_gram_matrix_is_the_kernel(kernel, sigma):
     """Hoeffding: each of the averaged terms is in [-1, 1], so 5 standard errors bound all pairs."""
     X = np.random.default_rng(0).random((25, 4)).astype(np.float32)
@@ -110,18 +110,6 @@ def test_features_of_the_longest_rows_are_accurate_on_average(kernel):
     assert errors.max() <= 2 + 1e-5
     # the rounding of a projection, of 1/pi, and of the products: some units of the last place
     assert errors.mean() < 3 * 2.0**-12
-
-
-@pytest.mark.parametrize("n", [1, 63, 64, 65, 1000])
-@pytest.mark.parametrize("d", [1, 7, 130])
-def test_features_of_any_number_of_rows(n, d):
-    rng = np.random.default_rng(n)
-    X = rng.normal(size=(n, d)).astype(np.float32)
-    features = FourierFeatures("gaussian", 0.5, 24, seed=0)
-    W = features.frequencies(3, 1, d)[0]
-    Z = X.astype(np.float64) @ W
-    expected = np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(24)
-    np.testing.assert_allclose(features.transform(X, 3), expected, atol=2e-5)
 
 
 @pytest.mark.parametrize("G", [1, 3])

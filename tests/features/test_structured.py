@@ -1,17 +1,13 @@
 """Structured frequencies against dense matrices, the kernel and independent ones."""
 
-import numba
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from dsgkit import QSGS2AUC, load_model
 from dsgkit.features import FourierFeatures, StructuredFeatures, load_features, random_features
 from dsgkit.features.structured import matrix_size
-from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.text.errors import DataError
-from tests.solvers.brute_force import problem
-from tests.solvers.given import given
+from tests.engine.threads import threads
 
 SHAPES = [(5, 3), (8, 8), (8, 24), (20, 6), (20, 40), (1, 4), (7, 1), (100, 70)]
 """Columns, and frequencies of a block: fewer, as many and more than a matrix has."""
@@ -97,15 +93,11 @@ def test_results_do_not_depend_on_the_number_of_threads():
     X = rng.normal(size=(5000, 64)).astype(np.float32)
     C = rng.normal(size=(5000, 2)).astype(np.float32)
     found = []
-    for threads in (1, numba.config.NUMBA_NUM_THREADS):
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
-        try:
+    for number in (1, 2):
+        with threads(number):
             values = np.zeros((5000, 2), np.float32)
             features.add(X, 0, np.ones((2, 128, 2), np.float32), values)
             found.append((values, features.correlate(X, 1, C, np.ones(2))))
-        finally:
-            numba.set_num_threads(before)
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -120,40 +112,16 @@ FIRST_SIGNS = [[1, 1, 1, -1], [-1, 1, 1, 1], [1, 1, -1, -1]]
 FIRST_LENGTHS = [0.0090422072, 0.0077439528, 0.010537269, 0.0093044145]
 
 
-def test_they_are_of_the_gaussian_kernel_alone():
-    for kernel in ("laplacian", "matern(1.5)", "dot_product(2)"):
-        with pytest.raises(DataError, match="structured frequencies are those of the gaussian"):
-            random_features(kernel, 1.0, 8, 0, "structured")
-
-
-def test_a_model_file_keeps_them(tmp_path):
-    X, y, U = problem()
-    model = QSGS2AUC(sigma=1.0, n_features=8, n_iterations=20, frequencies="structured")
-    model.fit(X, y, U).save(tmp_path / "model.npz")
-    loaded = load_model(tmp_path / "model.npz")
-    np.testing.assert_array_equal(loaded.decision_function(U)[:, 0], model.decision_function(U))
+def test_a_file_of_other_features_is_refused():
     entries = StructuredFeatures(0.5, 8, 1).entries()
+    assert load_features(entries, 16) == StructuredFeatures(0.5, 8, 1)
     with pytest.raises(ValueError, match="the kernel is"):
         load_features({**entries, "kernel": "structured(laplacian)"}, 16)
     with pytest.raises(ValueError, match="no pairs"):
         load_features(entries, 15)
 
 
-# a few pairs tell little at any prior: the class of each moves the risk
-@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
-@pytest.mark.parametrize("name", [n for n, s in SOLVERS.items() if "frequencies" in s.params])
-def test_every_solver_with_frequencies_takes_them(name):
-    solver = SOLVERS[name].load()
-    X, y, U = problem()
-    rows = given(solver, X, y, U)
-    small = {"n_iterations": 20} if "n_iterations" in SOLVERS[name].params else {}
-    small |= {"prior": 0.7} if "prior" in SOLVERS[name].params else {}
-    models = [
-        solver(sigma=1.0, n_features=64, frequencies=kind, **small).fit(**rows)
-        for kind in ("independent", "structured")
-    ]
-    one, other = (model.decision_function(U) for model in models)
-    assert np.isfinite(other).all() and not np.array_equal(one, other)
-    assert np.corrcoef(one, other)[0, 1] > 0.7
-    with pytest.raises(DataError, match="frequencies must be 'independent' or 'structured'"):
-        solver(frequencies="random").fit(**rows)
+def test_they_are_of_the_gaussian_kernel_alone():
+    for kernel in ("laplacian", "matern(1.5)", "dot_product(2)"):
+        with pytest.raises(DataError, match="structured frequencies are those of the gaussian"):
+            random_features(kernel, 1.0, 8, 0, "structured")

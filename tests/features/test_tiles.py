@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from dsgkit.features import tiles
 from dsgkit.system import jit
 from dsgkit.system.threads import single_blas_thread
+from tests.engine.threads import threads
 
 ONE = np.ones((1, 1), np.float32)
 
@@ -151,11 +152,8 @@ def test_results_do_not_depend_on_threads(n_models, monkeypatch):
 
     with single_blas_thread():
         expected = results()
-        numba.set_num_threads(1)
-        try:
+        with threads(1):
             alone = results()
-        finally:
-            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     for a, b in zip(expected, alone, strict=True):
         np.testing.assert_array_equal(a, b)
 

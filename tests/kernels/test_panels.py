@@ -1,7 +1,5 @@
 """Products with panels against the exact kernel matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

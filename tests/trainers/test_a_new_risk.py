@@ -14,23 +14,19 @@ import pytest
 from sklearn.base import clone
 from typing_extensions import Doc
 
-from dsgkit.kernels import kernel_named
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.common import Lam, Sigma
 from dsgkit.solvers.minimise import held_out_values
 from dsgkit.solvers.parameters import PER_MODEL, SHARE
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
-from dsgkit.trainers.blocks import RandomFeatures, Streaming, Sweeps
+from dsgkit.trainers.blocks import Streaming, Sweeps
 from dsgkit.trainers.explicit_features import OnLandmarks, OnRandomFeatures
 from dsgkit.trainers.fixed_features import FixedFeatures
 from dsgkit.trainers.kernel_matrix import KernelMatrix
 from dsgkit.trainers.training import Decreasing, Fold, Given
 from dsgkit.trainers.unlabeled import UnlabeledFeatures, UnlabeledKernel
-from tests.solvers.brute_force import folds_of
-
-BLOCKS, WIDTH = 4, 64
-MANY, SOME = (RandomFeatures("gaussian", 2.0, n, random_state=1) for n in (256, WIDTH))
+from tests.trainers.features import BLOCKS, MANY, SOME, features_of
 
 TRAINERS = {
     "streaming": Streaming(MANY, batch_size=64, n_iterations=1500),
@@ -92,18 +88,6 @@ def direct(Phi, P, U, prior, lam):
     return Phi @ np.linalg.solve(gram, prior * P.mean(axis=0) - U.mean(axis=0) / 2)
 
 
-def features_of(trainer, rows):
-    """Return features in which the direct solution is that of a trainer."""
-    if trainer.startswith(("features", "fixed")):
-        return SOME.blocks().transform(rows, 0).astype(float)
-    if trainer == "sweeps":
-        parts = [SOME.blocks().transform(rows, t) for t in range(BLOCKS)]
-        return np.hstack(parts).astype(float) / np.sqrt(BLOCKS)
-    gram = kernel_named("gaussian").gram(rows, rows, 2.0)
-    spectrum, vectors = np.linalg.eigh(gram)
-    return vectors * np.sqrt(np.maximum(spectrum, 0))
-
-
 TOLERANCE = {
     **{"streaming": 0.06, "fixed": 0.06, "sweeps": 1e-4},
     **{"kernel": 1e-7, "features": 1e-4, "landmarks": 1e-5},
@@ -122,33 +106,18 @@ def test_every_trainer_finds_the_minimiser(trainer):
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
-def test_a_grid_with_folds_is_trained_in_one_pass(trainer):
-    P, U = problem()
-    points = [{"lam": lam, "prior": prior} for lam in (0.125, 0.5) for prior in (0.3, 0.6)]
-    folds = folds_of(len(P), 4)
-    given = {"folds": folds, "X": P, "y": np.ones(len(P)), "X_unlabeled": U}
-    values = PU(trainer=trainer).fit_points(points, **given)
-    Phi = features_of(trainer, np.vstack([P, U]))
-    for row, point in zip(values, points, strict=True):
-        for fold in folds:
-            kept = np.setdiff1d(np.arange(len(P)), fold)
-            expected = direct(Phi, Phi[kept], Phi[len(P) :], point["prior"], point["lam"])[fold]
-            assert np.max(abs(row[fold] - expected)) <= TOLERANCE[trainer]
-
-
-@pytest.mark.parametrize("trainer", TRAINERS)
-def test_folds_hold_out_unlabelled_rows_too(trainer):
+def test_folds_of_several_models_hold_out_rows_of_both_kinds(trainer):
     P, U = problem()
     Phi, Psi = np.split(features_of(trainer, np.vstack([P, U])), [len(P)])
     folds = [Fold(np.arange(k, 20, 2), np.arange(3 * k, 76, 9)) for k in range(2)]
-    models = [PU(lam, 0.4, trainer=trainer) for lam in (0.25, 1.0)]
+    models = [PU(lam, prior, trainer=trainer) for lam, prior in ((0.125, 0.6), (0.5, 0.3))]
     given = Given(P, np.zeros(len(P), int), U, n_sources=1)
     values = held_out_values(models, given, folds)
     for model, *found in zip(models, *values, strict=True):
         for fold in folds:
             kept = [np.delete(rows, out, 0) for rows, out in zip((Phi, Psi), fold, strict=True)]
             held_out = np.vstack([Phi[fold.labeled], Psi[fold.unlabeled]])
-            expected = direct(held_out, *kept, 0.4, model.lam)
+            expected = direct(held_out, *kept, model.prior, model.lam)
             got = np.concatenate([f[out] for f, out in zip(found, fold, strict=True)])
             assert np.max(abs(got - expected)) <= TOLERANCE[trainer]
 
