@@ -1,7 +1,5 @@
 """The quadratic bounds of the S3VM's losses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -48,24 +46,6 @@ def test_the_rounded_hinge_is_the_hinge_but_next_to_its_kink():
     assert more.min() > -1e-12 and np.all(more[np.abs(1 - z) >= KINK_ROUNDING] < 1e-12)
 
 
-def test_coefficients_are_the_gradient_by_central_differences():
-    rng = np.random.default_rng(0)
-    tested = objective()
-    values = [rng.uniform(-2, 2, size=(20, 2)) for _ in range(3)]
-    values[2][np.abs(values[2]) < 0.02] += 0.05
-    got = tested.coefficients([v.astype(np.float32) for v in values])
-    h = 1e-6
-    for source in range(3):
-        for i in range(20):
-            up, down = [v.copy() for v in values], [v.copy() for v in values]
-            up[source][i] += h
-            down[source][i] -= h
-            expected = (tested.batch_loss(up) - tested.batch_loss(down)) / (2 * h)
-            np.testing.assert_allclose(got[source][i], expected, rtol=1e-4, atol=1e-5)
-            assert got[source].dtype == np.float32
-    assert np.abs(got[2][:, 0]).max() > 0
-
-
 def test_rows_without_weight_have_no_derivative_and_overflow_is_no_number():
     values = [np.array([[v, v]], np.float32) for v in (5.0, -5.0, 0.0)]
     assert all(np.all(c == 0) for c in objective().coefficients(values))
@@ -73,10 +53,3 @@ def test_rows_without_weight_have_no_derivative_and_overflow_is_no_number():
     values[0][0, 1] = np.inf
     with np.errstate(invalid="ignore"):
         assert np.isnan(objective().coefficients(values)[0][0, 1])
-
-
-def test_the_weight_of_unlabelled_rows_grows_until_it_is_full():
-    growing = objective(full_from=(4.0, 0.0))
-    assert growing.at(1).C_star[0] == pytest.approx(2 / 64)
-    np.testing.assert_array_equal(growing.at(4).C_star, C_STAR)
-    assert growing.take(slice(0, 1)).at(2).C_star == pytest.approx(2 / 8)

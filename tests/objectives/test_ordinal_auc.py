@@ -1,7 +1,5 @@
 """The ordinal AUC objective against the risk as it is defined, pair by pair."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

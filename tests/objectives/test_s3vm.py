@@ -13,60 +13,6 @@ def objective(C=(1.0, 2.0, 10.0, 0.5, 4.0), share=0.3, **more):
     return S3VMObjective(C, C[::-1] / 3, share, EVERY_LOSS, RAMP_S, **more)
 
 
-def away_from_kinks(rng, shape):
-    """Values up to 2 in size, none within 0.02 of 0, 1/2 or 1."""
-    values = rng.uniform(-2, 2, size=shape)
-    for kink in (-1, -0.5, 0, 0.5, 1):
-        values[np.abs(values - kink) < 0.02] += 0.05
-    return values
-
-
-@pytest.mark.parametrize("balance", [None, np.ones(5, bool), np.array([1, 0, 1, 0, 1]) > 0])
-def test_coefficients_are_the_gradient_by_central_differences(balance):
-    rng = np.random.default_rng(0)
-    tested = objective(balance=balance)
-    values = [away_from_kinks(rng, (40, 5)) for _ in range(3)]
-    if balance is not None:  # values that are away from kinks when the offset -0.7 is added
-        values[2][0] = 40 * (2 * 0.3 - 1) - values[2][1:].sum(axis=0)
-        values = [v + np.where(balance, 0.7, 0) for v in values]
-    got = tested.coefficients([v.astype(np.float32) for v in values])
-    h = 1e-6
-    for source in range(3):
-        for i in range(40):
-            up, down = [v.copy() for v in values], [v.copy() for v in values]
-            up[source][i] += h
-            down[source][i] -= h
-            expected = (tested.batch_loss(up) - tested.batch_loss(down)) / (2 * h)
-            np.testing.assert_allclose(got[source][i], expected, rtol=1e-4, atol=1e-6)
-    assert all(np.abs(c).max() > 0 for c in got)
-
-
-@pytest.mark.parametrize(
-    ("loss", "s", "r", "expected"),
-    [
-        ("shg", 0, 0.25, 0.75),
-        ("shg", 0, -0.25, 0.75),
-        ("shg", 0, -1.5, 0),
-        ("sshg", 0, -0.5, 0.125),
-        ("sshg", 0, 3, 0),
-        ("ramp", -0.5, 0, 2),
-        ("ramp", -0.5, 0.75, 1.75),
-        ("ramp", -0.5, -0.75, 1.75),
-        ("ramp", -0.5, 2, 1.5),
-        ("da", 0, -0.5, np.exp(-1.25)),
-    ],
-)
-def test_losses_are_those_of_the_paper(loss, s, r, expected):
-    assert UNLABELED_LOSSES[loss].value(np.float64(r), s) == pytest.approx(expected)
-
-
-def test_the_ramp_at_s_0_is_the_symmetric_hinge_and_1():
-    r = np.linspace(-3, 3, 601)
-    shg, ramp = UNLABELED_LOSSES["shg"], UNLABELED_LOSSES["ramp"]
-    np.testing.assert_allclose(ramp.value(r, 0), shg.value(r, 0) + 1, atol=1e-12)
-    np.testing.assert_array_equal(ramp.derivative(r, 0), shg.derivative(r, 0))
-
-
 @pytest.mark.parametrize("loss", UNLABELED_LOSSES)
 @pytest.mark.parametrize("r", [-1.0, -0.5, -0.0, 0.0, 0.5, 1.0])
 def test_at_kinks_the_derivative_is_as_stated(loss, r):
@@ -83,35 +29,8 @@ def test_the_loss_of_a_batch_weights_classes_by_their_share():
     assert hinge(-1.0) == 2
 
 
-def test_the_weight_of_unlabelled_rows_grows_until_it_is_full():
+def test_the_weights_of_models_taken_grow_as_they_do_among_all():
     growing = objective(full_from=np.array([0, 4, 10, 4, 0.5]))
-    for t, shares in ((1, [1, 1 / 64, 1e-3, 1 / 64, 1]), (4, [1, 1, 0.064, 1, 1]), (10, [1] * 5)):
-        now = growing.at(t)
-        np.testing.assert_allclose(now.C_star, growing.C_star * np.array(shares), rtol=1e-6)
-        np.testing.assert_array_equal(now.C, growing.C)
-        np.testing.assert_allclose(growing.take(slice(1, 3)).at(t).C_star, now.C_star[1:3])
-
-
-def test_models_taken_are_the_same_models():
-    rng = np.random.default_rng(1)
-    values = [rng.normal(size=(6, 5)).astype(np.float32) for _ in range(3)]
-    balanced = objective(balance=np.array([0, 1, 1, 0, 0]) > 0)
-    everything = balanced.coefficients(values)
-    some = balanced.take(slice(1, 4)).coefficients([v[:, 1:4] for v in values])
-    for got, expected in zip(some, everything, strict=True):
-        assert got.dtype == np.float32
-        np.testing.assert_array_equal(got, expected[:, 1:4])
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_where_a_value_overflowed_there_is_no_derivative(bad):
-    values = [np.full((4, 5), 0.5, np.float32) for _ in range(3)]
-    expected = objective().coefficients(values)
-    for source in range(3):
-        changed = [v.copy() for v in values]
-        changed[source][2, 1] = bad
-        got = objective().coefficients(changed)
-        assert np.isnan(got[source][2, 1])
-        got[source][2, 1] = expected[source][2, 1]
-        for c, e in zip(got, expected, strict=True):
-            np.testing.assert_array_equal(c, e)
+    for t in (1, 4, 10):
+        some = growing.take(slice(1, 3)).at(t).C_star
+        np.testing.assert_allclose(some, growing.at(t).C_star[1:3])

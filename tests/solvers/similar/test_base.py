@@ -3,8 +3,6 @@
 Scikit-learn's checks of estimators are left out: they call ``fit(X, y)``.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """CUU: its risk and gradient spelled out, the authors' trajectory, and the closed form."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -10,13 +8,13 @@ import pytest
 from dsgkit.kernels import kernel_named
 from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.solvers.similar.cuu import CUU
-from dsgkit.text.errors import DataError, DivergedError
+from dsgkit.text.errors import DataError
 from dsgkit.trainers.basis import kernel_basis, kernel_curvature, linear_basis
 from dsgkit.trainers.descent import Descent
-from tests.solvers.similar.problems import ORACLES, su_problem
+from tests.solvers.similar.problems import ORACLES, minimiser, parts, squared, su_problem
 
 LOSSES = {
-    "squared": lambda z, t: (t * z - 1) ** 2 / 4,
+    "squared": squared,
     "logistic": lambda z, t: np.log(1 + np.exp(-t * z)),
 }
 DELTAS = {
@@ -25,22 +23,11 @@ DELTAS = {
     "leaky_relu": lambda r: r if r >= 0 else -0.3 * r,
     "none": lambda r: r,
 }
-FOLDS = [(np.arange(40), np.arange(20)), (np.arange(40, 150), np.arange(20, 60))]
 
 
 def descent(prior=0.7, delta="abs", lam=0.0, eta=0.0, **kwargs):
     lam, eta, prior = (np.array([float(number)]) for number in (lam, eta, prior))
     return Descent(lam, eta, prior, slopes_below([delta], [-0.3]), **kwargs)
-
-
-def parts(f_similar, f_unlabeled, prior, loss):
-    """The r1 and r2 of METHODS, mean by mean."""
-    share, scale = prior**2 + (1 - prior) ** 2, 2 * prior - 1
-    r1 = share / scale * np.mean([loss(z, 1) for z in f_similar])
-    r1 -= (1 - prior) / scale * np.mean([loss(z, 1) for z in f_unlabeled])
-    r2 = prior / scale * np.mean([loss(z, -1) for z in f_unlabeled])
-    r2 -= share / scale * np.mean([loss(z, -1) for z in f_similar])
-    return r1, r2
 
 
 @pytest.mark.parametrize("delta", DELTAS)
@@ -97,11 +84,12 @@ def test_full_batches_without_correction_converge_to_the_closed_form_on_the_basi
     eta = 1 / (lam + kernel_curvature(U, "gaussian", centers, sigma) / 2)
     model = descent(prior, "none", lam=lam, eta=eta, momentum=0.9)
     *_, last = model.run(basis, itertools.repeat((S, U), 300), np.zeros((len(centers), 1)))
-    K_U, K_S = (kernel_named("gaussian").gram(X, centers, sigma) for X in (U, S))
-    matrix = K_U.T @ K_U / len(U) + 2 * lam * np.eye(len(centers))
-    share = prior**2 + (1 - prior) ** 2
-    right = (2 * share * K_S.mean(axis=0) - K_U.mean(axis=0)) / (2 * prior - 1)
-    expected = K_U @ np.linalg.solve(matrix, right)
+
+    def features(rows):
+        return kernel_named("gaussian").gram(rows, centers, sigma)
+
+    K_U = features(U)
+    expected = K_U @ minimiser(features, S, U, lam, prior)
     np.testing.assert_allclose(K_U @ last.W[:, 0], expected, atol=1e-4 * abs(expected).max())
 
 
@@ -109,16 +97,13 @@ def test_a_function_that_is_observed_is_the_one_of_so_many_iterations():
     pairs, U, _ = su_problem()
     model = CUU(prior=0.85, batch_size=32, n_iterations=9, step="measured")
     seen = []
-    model.fit_observed(pairs, U, at=[2, 5, 9], observe=lambda *of: seen.append(of))
-    assert [t for t, _, _ in seen] == [2, 5, 9]
-    assert 0 < seen[0][1] < seen[1][1] < seen[2][1]
+    model.fit_observed(pairs, U, at=[2, 9], observe=lambda *of: seen.append(of))
+    assert [t for t, _, _ in seen] == [2, 9] and 0 < seen[0][1] < seen[1][1]
     for t, _, function in seen:
         expected = CUU(prior=0.85, batch_size=32, n_iterations=t).fit(pairs, U)
         got = function.decision_function(U)
         np.testing.assert_array_equal(got, expected.decision_function(U))
     assert model.n_iter_ == 9 and 0 <= model.corrected_ <= 1
-    with pytest.raises(ValueError, match="ascend"):
-        model.fit_observed(pairs, U, at=[3, 2], observe=print)
 
 
 def test_the_share_of_corrected_batches_is_counted_without_a_correction_too():
@@ -128,19 +113,10 @@ def test_the_share_of_corrected_batches_is_counted_without_a_correction_too():
     assert CUU(**small, batch_size=None, lam=10.0).fit(pairs, U).corrected_ == 0
 
 
-def test_steps_that_are_too_long():
+def test_a_step_that_leaves_nothing_is_refused():
     pairs, U, _ = su_problem()
     with pytest.raises(DataError, match="theta is too large"):
         CUU(prior=0.85, lam=2.0, theta=5.0, step="paper", n_iterations=100).fit(pairs, U)
-    long = {"prior": 0.85, "lam": 1e-9, "theta": 1e7, "step": "paper", "n_iterations": 100}
-    with pytest.raises(DivergedError, match="take a smaller theta"):
-        CUU(**long).fit(pairs, U)
-    similar, _ = CUU(**long).fit_points(
-        [{}, {"theta": 0.1}], folds=FOLDS, X_similar=pairs, X_unlabeled=U
-    )
-    assert np.isnan(similar[0]).all() and np.isfinite(similar[1]).all()
-    with pytest.raises(DataError, match="NaN or infinite"):
-        CUU(prior=0.85).fit(pairs, np.vstack([U, np.full((1, 3), np.nan)]))
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "dot_product(3)"])

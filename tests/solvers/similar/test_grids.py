@@ -1,7 +1,5 @@
 """What the estimators of the family have in common: grids are many fits, and the classes' signs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

@@ -1,13 +1,10 @@
 """SU-DH against an independent solution of the right problem, and the risk spelled out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.similar.su_dh import SUDH
-from dsgkit.text.errors import DataError, FitError, TimeLimitError
 from tests.solvers.similar.problems import double_hinge, oracle, risk, su_problem
 
 
@@ -47,19 +44,3 @@ def test_without_a_number_every_unlabelled_row_is_a_centre():
     np.testing.assert_array_equal(whole.coef_, one_each.coef_)
     counts = {"n_similar": len(pairs), "n_unlabeled": 40}
     assert whole.cost(3, **counts) == one_each.cost(3, **counts)
-
-
-def test_a_limit_of_time_ends_the_fit_and_not_a_search():
-    pairs, U, _ = su_problem()
-    slow = SUDH(prior=0.85, max_seconds=1e-9)
-    with pytest.raises(TimeLimitError, match="took longer than 1e-09 s") as caught:
-        slow.fit(pairs, U)
-    assert isinstance(caught.value, FitError) and caught.value.status == "time_limit"
-    with pytest.raises(DataError, match="max_seconds must be a number > 0 or null"):
-        SUDH(prior=0.85, max_seconds=0).fit(pairs, U)
-    folds = [(np.arange(3), np.arange(4))]
-    similar, unlabeled = SUDH(prior=0.85, n_centers=5).fit_points(
-        [{}, {"max_seconds": 1e-9}], folds=folds, X_similar=pairs, X_unlabeled=U
-    )
-    assert np.isfinite(similar[0, :3]).all() and np.isfinite(unlabeled[0, :4]).all()
-    assert np.isnan(similar[0, 3:]).all() and np.isnan(similar[1]).all()
