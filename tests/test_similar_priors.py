@@ -1,7 +1,5 @@
 """Shares in mixtures against the authors' program and known mixtures, and priors made of them."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 from pathlib import Path

@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 
 from dsgkit.features import FourierFeatures
+from dsgkit.kernels import kernel_named
+from dsgkit.kernels.nystrom import NystromFeatures
+from dsgkit.trainers.explicit_features import OnCenters, OnLandmarks
 
 
 @pytest.fixture
@@ -13,3 +16,18 @@ def double_precision(monkeypatch):
         return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.n_frequencies)
 
     monkeypatch.setattr(FourierFeatures, "transform", transform)
+
+
+@pytest.fixture
+def same_centers(monkeypatch):
+    """The centres of a fit are some unlabelled rows, so that those of folds are those of a grid."""
+
+    def features(self, X, X_unlabeled):
+        return NystromFeatures(
+            kernel_named(self.kernel), X_unlabeled[:20].astype(float), self.sigma
+        )
+
+    monkeypatch.setattr(OnLandmarks, "_features", features)
+    monkeypatch.setattr(
+        OnCenters, "_centers", lambda self, X, X_unlabeled: np.asarray(X_unlabeled[:20], float)
+    )

@@ -15,78 +15,58 @@ from tests.solvers.given import given
 
 FILE = Path(__file__).with_name("fingerprints.json")
 
-_ENGINE = {"sigma": 1.0, "batch_size": 8, "n_features": 8, "random_state": 3}
+_SIGMA = {"sigma": 1.0, "random_state": 3}
+_ENGINE = {**_SIGMA, "batch_size": 8, "n_features": 8}
 _SWEEPS = {**_ENGINE, "n_blocks": 3, "n_sweeps": 2}
+_STEPS = {**_ENGINE, "n_iterations": 30}
+_AUC = {"lam": 0.125, "sigma": 1.0, "gamma": 0.4}
+_DECREASING = {"theta_lam": 1.5, "t0": "stable"}
+_SIMILAR = {"lam": 0.01, "sigma": 1.0, "prior": 0.7}
+_RFF = {"n_features": 8, "random_state": 3}
 _S3VM = {"C": 2.0, "C_star": 0.75, "ramp_s": -0.5}
+_SVM = {"C": 50.0, "sigma": 1.0, "tol": 1e-6}
+_CLUSTERS = {"gamma": 8.0, "C": 8.0, "random_state": 3}
+_BALANCED = {"step": "decreasing", "first_move": 5.0, "anneal": True, "balance": True}
 
 PARAMS = {
-    "qsg_s2auc": {
-        **_ENGINE,
-        "lam": 0.125,
-        "gamma": 0.4,
-        "n_iterations": 30,
-        "theta_lam": 1.5,
-        "t0": "stable",
-    },
-    "qsg_s2auc_p": {**_SWEEPS, "lam": 0.125, "gamma": 0.4},
-    "samult": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
+    "qsg_s2auc": _STEPS | _AUC | _DECREASING,
+    "qsg_s2auc_p": _SWEEPS | _AUC,
+    "samult": _AUC,
     "pnu_auc": {"lam": 0.125, "sigma": 1.0, "eta": 0.25, "prior": "penl1", "n_centers": 20},
-    "rff_s2auc": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
-    "nystrom_s2auc": {
-        "lam": 0.125,
-        "sigma": 1.0,
-        "gamma": 0.4,
-        "n_landmarks": 12,
-        "random_state": 3,
-    },
-    "tsgs3vm": {
-        **{**_ENGINE, "C": 50.0, "C_star_ratio": 0.5, "n_iterations": 30},
-        **{"step": "decreasing", "first_move": 5.0, "anneal": True, "balance": True},
-    },
+    "rff_s2auc": _AUC | _RFF,
+    "nystrom_s2auc": {**_AUC, "n_landmarks": 12, "random_state": 3},
+    "tsgs3vm": {**_STEPS, "C": 50.0, "C_star_ratio": 0.5, **_BALANCED},
     "tsgs3vm_p": {**_SWEEPS, "C": 50.0, "C_star_ratio": 0.5, "anneal": True},
     "frs3vm": {**_ENGINE, **_S3VM, "n_iterations": 18, "step": 0.1, "loss": "ramp"},
-    "bgs3vm": {"C": 2.0, "sigma": 1.0, "C_star": 0.75, "random_state": 3},
+    "bgs3vm": {**_SIGMA, "C": 2.0, "C_star": 0.75},
     "bls3vm": {**_S3VM, "sigma": 1.0, "balance": True, "tol": 1e-4},
-    "qs3orao": {
-        **_ENGINE,
-        "lam": 0.125,
-        "gamma": 0.4,
-        "n_iterations": 30,
-        "theta_lam": 1.5,
-        "t0": "stable",
-    },
-    "qs3orao_p": {**_SWEEPS, "lam": 0.125, "gamma": 0.4},
-    "exact_s2or": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
-    "rff_s2or": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "random_state": 3},
+    "qs3orao": _STEPS | _AUC | _DECREASING,
+    "qs3orao_p": _SWEEPS | _AUC,
+    "exact_s2or": _AUC,
+    "rff_s2or": _AUC | _RFF,
     "svorex": {"C": 2.0, "sigma": 1.0, "tol": 1e-6},
     "svorim": {"C": 2.0, "sigma": 1.0, "tol": 1e-6},
-    "m_samult": {"lam": 0.125, "sigma": 1.0, "gamma": 0.4},
+    "m_samult": _AUC,
     "m_pnu_auc": {"lam": 0.125, "sigma": 1.0, "eta": 0.25, "n_centers": 20},
     "kernel_ridge": {"lam": 0.01, "sigma": 1.0},
     "all_threshold": {"lam": 0.01, "sigma": 1.0},
     "constant_median": {},
-    "su_sl": {"lam": 0.01, "sigma": 1.0, "prior": 0.7},
-    "rff_su_sl": {"lam": 0.01, "sigma": 1.0, "prior": 0.7, "n_features": 8, "random_state": 3},
-    "su_dh": {"lam": 0.1, "sigma": 1.0, "prior": 0.7, "n_centers": 20},
-    "tsgsu": {**_ENGINE, "lam": 0.01, "prior": 0.7, "n_iterations": 30},
-    "tsgsu_p": {**_SWEEPS, "lam": 0.01, "prior": 0.7},
-    "cuu": {"lam": 0.01, "sigma": 1.0, "prior": 0.7, "n_iterations": 20, "batch_size": 8},
+    "su_sl": _SIMILAR,
+    "rff_su_sl": _SIMILAR | _RFF,
+    "su_dh": {**_SIMILAR, "lam": 0.1, "n_centers": 20},
+    "tsgsu": _STEPS | {"lam": 0.01, "prior": 0.7},
+    "tsgsu_p": _SWEEPS | {"lam": 0.01, "prior": 0.7},
+    "cuu": {**_SIMILAR, "n_iterations": 20, "batch_size": 8},
     "supervised_sl": {"lam": 0.01, "sigma": 1.0},
     "majority_class": {},
-    "bsgd_lmoc": {"gamma": 8.0, "C": 8.0, "budget": 12, "strategy": "pnn", "random_state": 3},
-    "sgd_lmoc": {"gamma": 8.0, "C": 8.0, "random_state": 3},
+    "bsgd_lmoc": {**_CLUSTERS, "budget": 12, "strategy": "pnn"},
+    "sgd_lmoc": _CLUSTERS,
     "svc": {"gamma": 8.0, "C": 0.2},
-    "fsvc": {"gamma": 8.0, "C": 0.2, "share": 0.8, "random_state": 3},
+    "fsvc": {**_CLUSTERS, "C": 0.2, "share": 0.8},
     "s3vm_light": {"C": 2.0, "sigma": 1.0, "C_star": 0.75},
-    "supervised_svm": {"C": 50.0, "sigma": 1.0, "tol": 1e-6},
-    "all_labels_svm": {
-        "C": 50.0,
-        "sigma": 1.0,
-        "tol": 1e-6,
-        "most_rows": 40,
-        "random_state": 3,
-    },
-    "self_training": {"C": 50.0, "sigma": 1.0, "tol": 1e-6},
+    "supervised_svm": _SVM,
+    "all_labels_svm": {**_SVM, "most_rows": 40, "random_state": 3},
+    "self_training": _SVM,
 }
 """What the defaults are does not matter: they are no part of a solver's version."""
 

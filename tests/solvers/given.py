@@ -1,7 +1,5 @@
 """What the solvers of every learning setting are given of one small problem."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

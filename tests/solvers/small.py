@@ -1,7 +1,5 @@
 """Every solver of the catalogue, made quick, and a small problem for it."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dsgkit.solvers.catalogue import SOLVERS

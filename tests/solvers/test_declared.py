@@ -89,10 +89,7 @@ def test_parameters_are_inherited_and_declared_anew():
 def test_a_preset_is_a_value_until_a_class_makes_it_a_parameter():
     assert Base.rounds == 3 and names(Base) == []
     assert Ridge().rounds == 7
-
-
-def test_a_model_has_fitted_attributes_after_a_fit_alone():
-    assert not hasattr(Ridge(), "coef_") and not hasattr(Ridge(), "n_iter_")
+    assert not hasattr(Ridge(), "coef_") and not hasattr(Ridge(), "n_iter_")  # before a fit
 
 
 def test_the_docstring_describes_them():

@@ -3,8 +3,6 @@
 Rows and shifts are multiples of 2^-10, so that all differences within a group are exact.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from dsgkit.kernels.gaps import MAX_ACCURATE_NORM, without_gaps
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.svc import BenHurSVC
 from dsgkit.text.errors import DataError
 from tests.solvers.given import given
 
@@ -45,17 +42,6 @@ def test_exact_solvers(name):
         model.fit(**given(model, X, y, U))
         values.append(model.decision_function(np.vstack([X, U])))
     np.testing.assert_allclose(values[1], values[0], atol=1e-9 * np.abs(values[0]).max())
-
-
-def test_the_domain_of_two_far_groups():
-    X, second = groups(100, 2, 2.0**24)
-    model = BenHurSVC(gamma=0.1, C=0.1).fit(X)
-    near = BenHurSVC(gamma=0.1, C=0.1).fit(groups(100, 2, 2.0**10)[0])
-    assert model.n_clusters_ == near.n_clusters_ == 2
-    np.testing.assert_array_equal(model.labels_ == model.labels_[0], second == second[0])
-    np.testing.assert_allclose(
-        model.decision_function(X), near.decision_function(groups(100, 2, 2.0**10)[0]), atol=1e-9
-    )
 
 
 @pytest.mark.parametrize("far", [-1e200, 1.7e308])

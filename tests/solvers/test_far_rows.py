@@ -1,7 +1,5 @@
 """Rows that are too long for random features: each solver of these refuses them by their number."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
@@ -9,7 +7,9 @@ import pytest
 
 from dsgkit import load_model
 from dsgkit.engine import sizes
+from dsgkit.features import FourierFeatures, random_features
 from dsgkit.kernels import kernel_named
+from dsgkit.kernels.lengths import check_projections
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import problem
@@ -30,13 +30,8 @@ def small(name, kernel="gaussian"):
     return model, given(model, *problem())
 
 
-def takes(name, kernel):
-    return kernel == "gaussian" or (
-        "kernel" in SOLVERS[name].params and not (name == "frs3vm" and "dot" in kernel)
-    )
-
-
-CASES = [(name, kernel) for name in OF_FEATURES for kernel in KERNELS if takes(name, kernel)]
+CASES = [(name, "gaussian") for name in OF_FEATURES]
+CASES += [("qsg_s2auc", kernel) for kernel in KERNELS[1:]] + [("rff_s2auc", KERNELS[-1])]
 
 
 @pytest.mark.parametrize(("name", "kernel"), CASES)
@@ -66,32 +61,33 @@ def test_one_far_row_among_the_unlabelled_ones_is_named(name, kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_loaded_model_refuses_far_rows(kernel, tmp_path):
+def test_a_loaded_model_has_its_kernel_and_refuses_far_rows(kernel, tmp_path):
     model, arrays = small("qsg_s2auc", kernel)
     model.fit(**arrays).save(tmp_path / "model.npz")
-    rows = arrays["X_unlabeled"].astype(np.float64)
+    loaded, rows = load_model(tmp_path / "model.npz"), arrays["X_unlabeled"].astype(np.float64)
+    assert loaded.features == random_features(kernel, 0.5, 8, 0)
+    np.testing.assert_array_equal(
+        loaded.decision_function(rows)[:, 0].astype(float), model.decision_function(rows)
+    )
     rows[2] = FAR
     with pytest.raises(DataError, match="row 2 of"):
-        load_model(tmp_path / "model.npz").decision_function(rows)
+        loaded.decision_function(rows)
 
 
-@pytest.mark.parametrize("name", ["qsg_s2auc", "tsgs3vm", "frs3vm", "tsgsu"])
-def test_rows_that_are_read_batch_by_batch_are_numbered_in_their_table(name, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        *((name, {"n_iterations": 400}) for name in ("qsg_s2auc", "tsgs3vm", "frs3vm", "tsgsu")),
+        ("tsgs3vm", {"balance": True}),  # whose intercept is computed from all rows
+    ],
+)
+def test_rows_that_are_read_batch_by_batch_are_numbered_in_their_table(name, change, monkeypatch):
     monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 64)
     model, arrays = small(name)
     U = np.random.default_rng(0).random((5000, arrays["X_unlabeled"].shape[1]), np.float32)
     U[1234, 0] = FAR
-    model.set_params(n_iterations=400)
     with pytest.raises(DataError, match="row 1234 of 5000"):
-        model.fit(**{**arrays, "X_unlabeled": U})
-
-
-def test_the_rows_that_an_intercept_is_computed_from_are_numbered_in_their_table():
-    model, arrays = small("tsgs3vm")
-    U = np.random.default_rng(0).random((5000, arrays["X_unlabeled"].shape[1]), np.float32)
-    U[1234, 0] = FAR
-    with pytest.raises(DataError, match="row 1234 of 5000"):
-        model.set_params(balance=True).fit(**{**arrays, "X_unlabeled": U})
+        model.set_params(**change).fit(**{**arrays, "X_unlabeled": U})
 
 
 def test_a_row_that_is_long_but_has_right_features_is_read():
@@ -104,3 +100,20 @@ def test_a_row_that_is_long_but_has_right_features_is_read():
     U[3] *= 1.2
     with pytest.raises(DataError, match="row 3 of"):
         model.decision_function(U)
+
+
+@pytest.mark.parametrize("sigma", [0.125, 2.0, 8.0])
+def test_fourier_features_of_all_rows_that_pass_are_accurate(sigma):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 6))
+    longest = 5000 / (6 * np.sqrt(2 * sigma))  # by the documented rule
+    X = (X * (longest * 0.999 / np.linalg.norm(X, axis=1).max())).astype(np.float32)
+    check_projections(X, sigma)
+    with pytest.raises(DataError, match="too large"):
+        check_projections(X * np.float32(1.01), sigma)
+    features = FourierFeatures("gaussian", sigma, 4000, 0)
+    Z = X.astype(np.float64) @ features.frequencies(0, 1, 6)[0]
+    assert 3000 < abs(Z).max() < 5000
+    # beyond the 2e-6 of the functions the projection itself is rounded, to 2^-12 at 5000
+    exact = np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(4000)
+    np.testing.assert_allclose(features.transform(X, 0), exact, atol=2e-3 / np.sqrt(4000))

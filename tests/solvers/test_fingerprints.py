@@ -1,7 +1,5 @@
 """A change of a solver's values needs a new version: else stored results would pass for its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from dsgkit.solvers.catalogue import SOLVERS

@@ -1,7 +1,5 @@
 """Every kind of rows and labels gives every solver the same model."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -43,13 +41,16 @@ def model(request):
 @pytest.fixture
 def expected(request):
     """The values of the model that arrays give."""
-    return values_of_arrays(request.node.callspec.params["model"])
+    return values_of_arrays(request.node.callspec.params["model"])[0]
 
 
 @cache
 def values_of_arrays(name):
+    """Return the values of a fit, and those of a search."""
     X, y, U = problem()
-    return values(make(name), X, y, U, U)
+    training = {"X": X, "y": y, "X_unlabeled": U}
+    searched = make(name).fit_points([{}], folds=folds_of(len(y), 2), **training)
+    return values(make(name), X, y, U, U), searched
 
 
 def values(model, X, y, U, rows):
@@ -57,19 +58,17 @@ def values(model, X, y, U, rows):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_of_any_kind(model, expected, kind):
+@pytest.mark.parametrize("name", SEMI_SUPERVISED)
+def test_rows_of_any_kind(name, kind):
     X, y, U = problem()
-    given = KINDS[kind]
+    model, given, (expected, searched) = make(name), KINDS[kind], values_of_arrays(name)
     got = values(model, given(X), y, given(U), given(U))
     np.testing.assert_allclose(got, expected, atol=1e-6 * abs(expected).max())
     predicted = model.predict(given(U))
     assert predicted.dtype == y.dtype
     assert set(predicted) <= {-1, 1}
-    points, folds = [{}], folds_of(len(y), 2)
-    training = {"X": X, "y": y, "X_unlabeled": U}
-    searched = model.fit_points(points, folds=folds, **training)
     training = {"X": given(X), "y": list(y), "X_unlabeled": given(U)}
-    again = model.fit_points(points, folds=folds, **training)
+    again = model.fit_points([{}], folds=folds_of(len(y), 2), **training)
     np.testing.assert_allclose(again, searched, atol=1e-6 * abs(searched).max())
 
 

@@ -1,7 +1,5 @@
 """The memory that a fit is predicted to take, against what it allocates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What every solver refuses: values of parameters, rows, labels, folds, too little memory."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 
@@ -75,8 +73,8 @@ def test_rows_that_do_not_fit_together_are_refused(name, change, searched, told)
 NO_USE_OF_UNLABELLED = ("svorex", "svorim", "all_threshold", "constant_median", "kernel_ridge")
 
 
-@pytest.mark.parametrize("n_unlabeled", [30, 3000])  # kept, and streamed
-@pytest.mark.parametrize("value", [np.nan, -np.inf])
+# rows that are kept, and streamed
+@pytest.mark.parametrize(("value", "n_unlabeled"), [(np.nan, 30), (-np.inf, 3000)])
 @pytest.mark.parametrize("name", SOLVERS)
 def test_rows_that_are_not_finite_are_refused_in_one_line(name, value, n_unlabeled):
     training = arrays(name, n_unlabeled)

@@ -1,7 +1,5 @@
 """Scikit-learn's own checks of estimators, on every solver that it can call."""
 
-from __future__ import annotations
-
 import inspect
 
 import numpy as np

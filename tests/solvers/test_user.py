@@ -229,15 +229,6 @@ def test_functions_make_semi_supervised_classifiers_and_clusterings(own_modules)
     np.testing.assert_array_equal(labels, KMeans(2, random_state=0).fit(X).labels_)
 
 
-def test_hidden_labels_are_for_what_names_them():
-    class Anything:
-        def fit(self, X, **training):
-            pass
-
-    given = named_by_fit(Anything(), dict.fromkeys(["X", "y", "X_unlabeled", "y_unlabeled"]))
-    assert set(given) == {"X", "y", "X_unlabeled"}
-
-
 def test_a_point_that_a_classifier_does_not_take_has_no_solution():
     X, y, _ = problem()
     with pytest.warns(DsgWarning, match="no solution at C -1: The 'C' parameter"):
@@ -334,15 +325,6 @@ def test_an_edited_helper_makes_it_another_version(own_modules, imports, stateme
     assert version(0) == version("0]  # [the first")
 
 
-def test_a_base_class_of_ones_own_in_another_file_counts(own_modules):
-    def version(number):
-        own_modules("base", SOLVER.replace("width=2", f"width={number}"))
-        own_modules("my", "import base\n\nclass Mine(base.Mine):\n    pass\n")
-        return get("my:Mine").version
-
-    assert version(2) != version(3)
-
-
 def test_the_version_of_a_solver_of_the_package_is_not_that_of_a_class_derived_from_it(own_modules):
     """Otherwise edits of the class went unseen."""
 
@@ -391,25 +373,14 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
     [
         # importing it
         ("x = 1\ny = z\n", "importing 'my' raises NameError: name 'z' is not defined (my.py:2)"),
-        ("x = 1\nx +\n", "importing 'my' raises SyntaxError: invalid syntax (my.py:2)"),
-        (
-            "import pandaz\n",
-            "importing 'my' raises ModuleNotFoundError: No module named 'pandaz' (my.py:1)",
-        ),
         ("import sys\nsys.exit(3)\n", "importing 'my' raises SystemExit: 3 (my.py:2)"),
         ("raise ValueError('a\\n b')\n", "importing 'my' raises ValueError: a b (my.py:1)"),
-        (
-            "import re\nre.compile('*')\n",
-            "importing 'my' raises error: nothing to repeat at position 0 (my.py:2)",
-        ),
-        ("assert False\n", "importing 'my' raises AssertionError (my.py:1)"),
         # finding the class
         (
             SOLVER.replace("Mine", "Mines"),
             "my.py has no class or function 'Mine' (did you mean 'Mines'?)",
         ),
         (SOLVER.replace("Mine", "Zzz"), "my.py has no class or function 'Mine'; known: Zzz"),
-        (BASE, "my.py has no class or function 'Mine'"),
         ("Mine = 3\n", "'Mine' in my.py is not a class or function but an int"),
         # its methods and constructor
         (
@@ -417,10 +388,6 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
             "Mine lacks get_params and tasks; derive it from a class of dsgkit.bases, or from "
             "scikit-learn's BaseEstimator and one of its ClassifierMixin, RegressorMixin or "
             "ClusterMixin (my.py:1)",
-        ),
-        (
-            BASE + "class Mine(PairwiseAUCEstimator): pass\n",
-            "Mine lacks fit and decision_function (my.py:2)",
         ),
         (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit (my.py:3)"),
         (
@@ -432,16 +399,6 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
             SOLVER.replace("width=2", "width"),
             "Mine().get_params() raises TypeError: Mine.__init__() missing 1 required positional "
             "argument: 'width'; every parameter needs a default, and an attribute of its name",
-        ),
-        (
-            SOLVER.replace("self.lam", "self.lamda"),
-            "Mine().get_params() raises AttributeError: 'Mine' object has no attribute 'lam'"
-            "; every parameter needs a default, and an attribute of its name",
-        ),
-        (
-            SOLVER.replace("width=2", "width=..."),
-            "the default of Mine's 'width' must be a finite number, text, true, false or null, "
-            "got Ellipsis",
         ),
         (
             SOLVER.replace("lam=0.5", "lam=float('nan')"),
@@ -471,11 +428,6 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
             "returns NoneType (my.py:1)",
         ),
         (
-            "def Mine(C):\n    pass\n",
-            "Mine() raises TypeError: Mine() missing 1 required positional argument: 'C'; every "
-            "parameter needs a default",
-        ),
-        (
             "from sklearn.linear_model import Perceptron\n"
             "def Mine(C=1):\n    return Perceptron(C=C)\n",
             "Mine() raises TypeError: Perceptron.__init__() got an unexpected keyword argument 'C' "
@@ -483,8 +435,6 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         ),
         # what it says of itself
         (mine("version = 1.5"), "Mine.version must be a whole number or text, got 1.5"),
-        (mine("version = True"), "Mine.version must be a whole number or text, got true"),
-        (mine("tasks = 3"), "Mine.tasks must be a tuple of task names, got 3"),
         (mine("tasks = (3,)"), "Mine.tasks must be a tuple of task names, got (3,)"),
     ],
 )
@@ -492,9 +442,8 @@ def test_what_is_refused(message, text, expected):
     assert message(text) == expected
 
 
-@pytest.mark.parametrize("declared", ["'ordinal'", "('ordinal',)", "['ordinal']"])
-def test_one_task_may_be_a_plain_text(own_modules, declared):
-    own_modules("my", mine(f"tasks = {declared}"))
+def test_one_task_may_be_a_plain_text(own_modules):
+    own_modules("my", mine("tasks = 'ordinal'"))
     assert get("my:Mine").tasks == ("ordinal",)
 
 
@@ -504,15 +453,6 @@ def test_a_class_without_a_file_needs_a_version(message):
         "; give the class a `version`, a number to raise when its results change"
     )
     assert message(mine('__module__ = "typed in"')) == expected
-
-
-def test_the_line_is_the_users_even_in_a_file_of_theirs_that_the_module_imports(
-    message, own_modules
-):
-    own_modules("helper", "import json\n\njson.loads('')\n")
-    found = message("import helper\n")
-    assert found.startswith("importing 'my' raises JSONDecodeError: ")
-    assert found.endswith("(helper.py:3)")
 
 
 def test_a_class_without_bases_needs_no_scikit_learn():

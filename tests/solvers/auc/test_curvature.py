@@ -6,6 +6,7 @@ import pytest
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.objectives.pairwise_risk import samult_risk
 from dsgkit.trainers.curvature import CURVATURE_MARGIN, measured_curvatures
+from tests.solvers.brute_force import written_form
 
 
 @pytest.mark.parametrize("risk", [samult_risk(0.0), samult_risk(0.3), samult_risk(1.0)])
@@ -15,11 +16,7 @@ def test_it_is_the_largest_eigenvalue_of_the_hessian(risk, sigma):
     X, U = rng.random((30, 3)), rng.random((50, 3))
     codes = np.arange(30) % 3 // 2
     rows = np.concatenate([X, U])
-    W = np.zeros((80, 3))
-    for label in (0, 1):
-        W[:30, label] = (codes == label) / np.sum(codes == label)
-    W[30:, 2] = 1 / 50
-    M = np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T
+    M, _ = written_form(risk, codes, 50)
     largest = np.linalg.eigvals(2 * M @ gaussian_gram(rows, rows, sigma)).real.max()
     pool = np.arange(30)
     found = measured_curvatures(X, codes, U, sigma, [pool, pool[:25]], [[risk, risk], [risk]])
@@ -65,14 +62,8 @@ def test_of_many_labelled_rows_some_of_each_class_stand_for_all(monkeypatch):
     assert read == [50 + 10 + 50]
 
 
-def test_rows_that_are_all_equal_have_no_curvature():
-    codes = np.arange(10) % 2
-    X, U = np.ones((10, 2)), np.ones((20, 2))
-    [[found]] = measured_curvatures(X, codes, U, 1.0, [np.arange(10)], [[samult_risk(0.5)]])
+@pytest.mark.parametrize(("value", "kernel"), [(1.0, "gaussian"), (0.0, "dot_product(3)")])
+def test_rows_that_are_all_equal_and_a_kernel_that_is_0_have_no_curvature(value, kernel):
+    X, codes, risks = np.full((10, 2), value), np.arange(10) % 2, [[samult_risk(0.5)]]
+    [[found]] = measured_curvatures(X, codes, X, 1.0, [np.arange(10)], risks, kernel)
     assert found == pytest.approx(0, abs=1e-9)
-
-
-def test_a_kernel_that_is_0_has_no_curvature():
-    X, codes = np.zeros((10, 2)), np.arange(10) % 2
-    pools, risks, kernel = [np.arange(10)], [[samult_risk(0.5)]], "dot_product(3)"
-    assert measured_curvatures(X, codes, X, 1.0, pools, risks, kernel) == [[0.0]]

@@ -1,7 +1,5 @@
 """The quadratic forms against loops over pairs; the grid responses against dense inverses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,26 +13,18 @@ from dsgkit.trainers.responses import (
     cv_values,
     label_weights,
 )
-from tests.solvers.brute_force import folds_of, minimise, pnu_form
+from tests.solvers.brute_force import folds_of, minimise, pnu_form, written_form
 
 POSITIVES = np.array([True, False, True, True, False, False, False])
 CODES = np.where(POSITIVES, 0, 1)
 N_UNLABELED = 5
 
 
-def dense_form(risk):
-    """M and v of a risk with the class weights written out."""
-    W = np.zeros((len(POSITIVES) + N_UNLABELED, 3))
-    W[: len(POSITIVES), :2] = label_weights(CODES, 2)
-    W[len(POSITIVES) :, 2] = 1 / N_UNLABELED
-    return np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T, W @ risk.linear
-
-
 @settings(deadline=None, max_examples=60)
 @given(st.floats(-1, 1), st.floats(0.01, 0.99))
 def test_convex_means_positive_semi_definite_and_no_less(eta, prior):
     risk = pnu_risk(eta, prior)
-    smallest = np.linalg.eigvalsh(dense_form(risk)[0])[0]
+    smallest = np.linalg.eigvalsh(written_form(risk, CODES, N_UNLABELED)[0])[0]
     if risk.convex:
         assert smallest > -1e-10 * abs(risk.diagonal).max()
     elif risk.diagonal.min() < -1e-6:  # contrasts within that class have negative risk

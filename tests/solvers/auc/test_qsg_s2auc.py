@@ -1,15 +1,11 @@
 """QSG-S2AUC against the exact solution that it approximates, and what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.tasks.metrics import auc
-from dsgkit.text.errors import DivergedError
-from tests.solvers.brute_force import folds_of, problem
 
 SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
 PAPER = {**SETTING, "theta_lam": 1.5, "t0": 0.0}
@@ -42,19 +38,6 @@ def test_it_converges_to_the_exact_solution_at_the_rate_of_the_theorem():
     assert errors[-1] < 0.005
     for values in f[:, -1]:
         assert auc(y[200:], values[200:]) == pytest.approx(auc(y[200:], exact[200:]), abs=0.005)
-
-
-def small(**params):
-    return QSGS2AUC(**{"batch_size": 8, "n_features": 4, "n_iterations": 20, "t0": 0.0, **params})
-
-
-def test_divergence_of_all_points_is_no_error_of_a_grid():
-    X, y, U = problem()
-    points = [{"lam": 1e-9}, {"lam": 1e-8}]
-    values = small().fit_points(points, folds=folds_of(16, 2), X=X, y=y, X_unlabeled=U)
-    assert np.isnan(values).all()
-    with pytest.raises(DivergedError, match="t0='stable'"):
-        small(lam=1e-9).fit(X, y, U)
 
 
 @pytest.mark.parametrize(("rows", "iterations"), [(1000, 200), (256_000, 1000), (10**7, 2000)])

@@ -1,14 +1,11 @@
 """RFF-S2AUC against SAMULT's solution with the kernel of its features, and its limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from dsgkit.features import FourierFeatures
 from dsgkit.solvers.auc.rff_s2auc import RFFS2AUC
 from dsgkit.solvers.base import Estimator
-from dsgkit.text.errors import FitError
 from tests.solvers.brute_force import folds_of, problem, samult_form
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-2, 8.0, 0.9), (1.0, 2.0, 1.0)]
@@ -34,14 +31,12 @@ def test_in_double_precision_they_agree_closely(double_precision, lam, sigma, ga
 
 @pytest.mark.parametrize("gamma", [0.0, 1.0])
 def test_a_grid_refuses_what_a_fit_refuses(gamma):
-    X, y, U = problem(24, 3000)
-    model = RFFS2AUC(n_features=60, gamma=gamma)
+    X, y, U = problem(24, 1000)
+    model = RFFS2AUC(n_features=40, gamma=gamma)
     training = {"X": X, "y": y, "X_unlabeled": U}
-    points = [{"lam": 2.0**k} for k in range(-30, -14)]
-    folds = folds_of(len(y), 3)
+    points = [{"lam": 2.0**k} for k in range(-30, -13, 2)]
+    folds = folds_of(len(y), 2)
     got = np.isnan(model.fit_points(points, folds=folds, **training)).all(axis=1)
     expected = np.isnan(Estimator.fit_points(model, points, folds=folds, **training)).all(axis=1)
     np.testing.assert_array_equal(got, expected)
     assert got[0] and not got[-1]
-    with pytest.raises(FitError, match="take a larger lam"):
-        model.set_params(lam=2.0**-30).fit(**training)

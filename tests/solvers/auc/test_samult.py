@@ -1,16 +1,16 @@
 """SAMULT against a dense solution, against its own optimality, and its limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.base import Estimator
+from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.text.errors import FitError
 from dsgkit.trainers.responses import DualResponse
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
+from tests.solvers.ordinal.brute_force import ordinal_problem
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1.0, 2.0, 1.0)]
 
@@ -28,12 +28,13 @@ def test_coefficients_solve_the_dense_system(lam, sigma, gamma):
 
 
 @pytest.mark.parametrize("gamma", [0, 0.1, 1])
-def test_the_grid_keeps_the_digits_of_fits_where_lam_is_small(gamma):
-    X, y, U = problem(n_labeled=24, n_unlabeled=40)
+@pytest.mark.parametrize(("solver", "base"), [(SAMULT, Estimator), (ExactS2OR, OrdinalEstimator)])
+def test_the_grid_keeps_the_digits_of_fits_where_lam_is_small(solver, base, gamma):
+    X, y, U = (problem if solver is SAMULT else ordinal_problem)(24, 40)
     training = {"folds": folds_of(len(y), 4), "X": X, "y": y, "X_unlabeled": U}
-    points = [{"lam": 2.0**k, "sigma": 4.0, "gamma": gamma} for k in (-15, -20, -25, -30)]
-    got = SAMULT().fit_points(points, **training)
-    expected = Estimator.fit_points(SAMULT(), points, **training)
+    points = [{"lam": 2.0**k, "sigma": 4.0, "gamma": gamma} for k in (-15, -20, -25)]
+    got = solver().fit_points(points, **training)
+    expected = base.fit_points(solver(), points, **training)
     for row, exact, point in zip(got, expected, points, strict=True):
         # what rounding the kernel's values to 2^-53 does to either
         atol = 1e-13 / point["lam"] * abs(exact).max()

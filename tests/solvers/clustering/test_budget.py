@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from dsgkit.solvers.clustering.budget import (
-    NEAREST,
     RANDOM,
     REMOVAL,
     SINGULAR_DISTANCE,
@@ -64,19 +63,6 @@ def test_removal_is_that_of_the_reference_program():
     assert n_removals == stored["maintenance"]
 
 
-@pytest.mark.parametrize("n_inputs", [1, 3, 9])
-def test_projection_is_least_squares(n_inputs):
-    rng = np.random.default_rng(n_inputs)
-    points = 2 * rng.normal(size=(8, n_inputs))
-    places = rng.permutation(8)[:6]
-    found = np.empty(5)
-    projection(points.T.copy(), places, 0.7, found)
-    K = kernel(points, points, 0.7)
-    root = np.linalg.cholesky(K + 1e-14 * np.eye(8)).T  # its columns are the vectors
-    expected = np.linalg.lstsq(root[:, places[1:]], root[:, places[0]])[0]
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
-
-
 @pytest.mark.parametrize("gap", [0.0, 1e-9, 1e-6])
 def test_projection_onto_equal_vectors_is_that_onto_one(gap):
     points = np.array([[0.5, 0], [0, 0], [gap, 0], [0, 0], [1, 0], [1, gap]])
@@ -88,34 +74,6 @@ def test_projection_onto_equal_vectors_is_that_onto_one(gap):
     assert np.abs(found).max() < 1
     rest = K[0, 0] - 2 * found @ K[1:, 0] + found @ K[1:, 1:] @ found
     assert rest == pytest.approx(K[0, 0] - few @ K[[1, 4], 0], abs=10 * SINGULAR_DISTANCE)
-
-
-def test_projection_keeps_the_function_in_the_span():
-    """A vector that equals another one hands its coefficient over."""
-    points = np.array([[0.0, 1], [2, 0], [0, 1], [5, 5]])
-    support = support_of(points, [0.1, 0.3, -0.2, 0.4])
-    apply(support, *planned(support, NEAREST, n_neighbors=2))
-    np.testing.assert_array_equal(support.rows[:3], [1, 2, 3])
-    np.testing.assert_allclose(support.coefficients[:3], [0.3, -0.1, 0.4], atol=1e-12)
-
-
-def test_the_smallest_goes_and_the_first_of_equal_ones():
-    support = support_of(np.arange(4.0)[:, None], [2, -1, 1, 1.5])
-    places, changes = planned(support, REMOVAL)
-    assert (places.tolist(), changes.tolist()) == ([1], [1.0])
-    apply(support, places, changes)
-    assert support.rows[:3].tolist() == [0, 2, 3]
-    assert support.points[0, :3].tolist() == [0, 2, 3]
-
-
-def test_nearest_neighbors():
-    rng = np.random.default_rng(0)
-    for n in (2, 4, 30):
-        points = rng.normal(size=(n, 3))
-        support = support_of(points, rng.uniform(1, 2, n))
-        places, _ = planned(support, NEAREST)
-        distances = ((points - points[places[0]]) ** 2).sum(axis=1)
-        np.testing.assert_array_equal(places, np.argsort(distances)[:6])
 
 
 def test_random_neighbors_are_different_and_equally_likely():

@@ -5,7 +5,6 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dsgkit.solvers.clustering.label_tree import LEAF_POINTS, LabelTree
-from dsgkit.solvers.clustering.nearest import NearestRow
 
 
 @pytest.mark.parametrize("n_inputs", [1, 3, 9])
@@ -20,14 +19,3 @@ def test_labels_are_those_of_the_first_of_the_nearest(n_inputs, n_points):
     for labels in (rng.integers(4, size=n_points), halves, np.zeros(n_points, np.int64)):
         found = LabelTree(points, labels).nearest_labels(X)
         np.testing.assert_array_equal(found, labels[nearest])
-
-
-@pytest.mark.parametrize("far", [False, True])
-def test_a_common_offset_of_many_columns_costs_no_digits(far):
-    rng = np.random.default_rng(1)
-    points, X = 1e7 + rng.normal(size=(2, 300, 16))
-    if far:
-        points[0] = 1e14
-    labels = rng.integers(3, size=300)
-    found = NearestRow(points, np.arange(300), labels).labels_of(X, np.arange(300))
-    np.testing.assert_array_equal(found, labels[cdist(X, points).argmin(axis=1)])

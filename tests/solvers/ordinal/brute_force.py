@@ -1,7 +1,5 @@
 """The ordinal risk spelled out pair by pair: what the closed forms are compared with."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.solvers.brute_force import N, P, U, combine, pair_form

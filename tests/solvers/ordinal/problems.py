@@ -1,7 +1,5 @@
 """A small ordinal problem."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

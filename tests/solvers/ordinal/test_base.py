@@ -1,7 +1,5 @@
 """What all ordinal estimators get from their base."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -115,18 +113,6 @@ def test_a_single_row_of_a_class_leaves_the_values_of_training():
     rows = np.r_[np.flatnonzero(codes == 1)[:1], np.flatnonzero(codes == 0)[:5]]
     model = KernelRidgeOrdinal().fit(X[rows], codes[rows])
     assert np.isfinite(model.thresholds_).all()
-
-
-def test_points_without_a_solution_have_no_values():
-    X, codes, U, _ = ordinal_problem()
-    training = {"X": X, "y": codes, "X_unlabeled": U}
-    points = [{"fails": True}, {}]
-    values = Shifted().fit_points(points, folds=folds_of(len(X), 3), **training)
-    assert np.isnan(values[0]).all() and np.isfinite(values[1]).all()
-    values = Shifted().fit_points(points, **training).decision_function(U)
-    assert np.isnan(values[:, 0]).all() and np.isfinite(values[:, 1]).all()
-    with pytest.raises(FitError, match="as asked for"):
-        Shifted(fails=True).fit(**training)
 
 
 ONE_PER_CUT = [

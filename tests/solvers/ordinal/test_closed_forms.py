@@ -1,7 +1,5 @@
 """The closed forms of the ordinal risk against all pairs of all cuts, and against SAMULT."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -11,19 +9,10 @@ from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.ordinal.rff import RFFS2OR
-from dsgkit.trainers.responses import label_weights
-from tests.solvers.brute_force import folds_of, kernel, minimise
+from tests.solvers.brute_force import folds_of, kernel, minimise, written_form
 from tests.solvers.ordinal.brute_force import ordinal_form, ordinal_problem
 
 PER_CUT = (0.2, 1.0, 0.0)
-
-
-def dense_form(codes, n_unlabeled, risk):
-    """M and v with the weights of the classes written out."""
-    W = np.zeros((len(codes) + n_unlabeled, risk.n_classes + 1))
-    W[: len(codes), :-1] = label_weights(codes, risk.n_classes)
-    W[len(codes) :, -1] = 1 / n_unlabeled
-    return np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T, W @ risk.linear
 
 
 @pytest.mark.parametrize("gamma", [0.3, 1.0, PER_CUT])
@@ -32,7 +21,7 @@ def test_the_risk_is_the_mean_over_cuts_and_pairs_though_classes_lack_rows(gamma
     codes = np.repeat(classes, [3, 1, 2, 4][: len(classes)])
     risk = ordinal_risk(gamma, np.bincount(codes, minlength=4))
     M, v = ordinal_form(codes, 5, np.broadcast_to(gamma, 3))
-    got_M, got_v = dense_form(codes, 5, risk)
+    got_M, got_v = written_form(risk, codes, 5)
     np.testing.assert_allclose(got_M, M, atol=1e-14)
     np.testing.assert_allclose(got_v, v, atol=1e-14)
     assert risk.convex
@@ -90,15 +79,3 @@ def test_the_thresholds_double_the_operations_of_a_fit():
     binary = SAMULT().cost(5, **counts).flops
     assert ExactS2OR().cost(5, **counts, n_cuts=4).flops == 2 * binary
     assert ExactS2OR(thresholds="share").cost(5, **counts, n_cuts=4).flops == binary
-
-
-@pytest.mark.parametrize("gamma", [0.1, 1.0])
-def test_the_grid_keeps_the_digits_of_fits_where_lam_is_small(gamma):
-    X, y, U = ordinal_problem()
-    training = {"folds": folds_of(25, 4), "X": X, "y": y, "X_unlabeled": U}
-    points = [{"lam": 2.0**k, "sigma": 4.0, "gamma": gamma} for k in (-15, -20, -25)]
-    got = ExactS2OR().fit_points(points, **training)
-    expected = OrdinalEstimator.fit_points(ExactS2OR(), points, **training)
-    for row, exact, point in zip(got, expected, points, strict=True):
-        # what rounding the kernel's values to 2^-53 does to either
-        np.testing.assert_allclose(row, exact, rtol=0, atol=1e-13 / point["lam"] * abs(exact).max())

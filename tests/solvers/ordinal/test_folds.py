@@ -1,7 +1,5 @@
 """Searches and thresholds take less work than refits, and have the same values."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -22,7 +20,6 @@ from dsgkit import (
 )
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.text.errors import FitError
-from dsgkit.trainers.explicit_features import OnCenters
 from dsgkit.trainers.training import Given
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
@@ -66,14 +63,6 @@ SEARCHES = [
     (QS3ORAOP(**SWEPT, batch_size=8), SWEEPS, 1e-5),
     (QS3ORAOP(**SWEPT, batch_size=1024), SWEEPS, 1e-5),
 ]
-
-
-@pytest.fixture
-def same_centers(monkeypatch):
-    """The centres of M-PNU-AUC are of all rows, so that those of folds are those of the grid."""
-    monkeypatch.setattr(
-        OnCenters, "_centers", lambda self, X, X_unlabeled: np.asarray(X_unlabeled[:20], float)
-    )
 
 
 @pytest.mark.parametrize("folds", [ALL_CLASSES, SOME_CLASSES], ids=["all classes", "some"])

@@ -1,7 +1,5 @@
 """Kernel ridge on the numbers of the classes against scikit-learn's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge

@@ -1,7 +1,5 @@
 """Rules of thresholds against a linear program, brute force and another optimiser."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """What all S3VMs have in common: parameters, many settings at once, defaults, examples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import clone

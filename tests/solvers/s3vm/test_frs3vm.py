@@ -1,6 +1,4 @@
-"""FRS3VM against a loop over rows, finite differences and an exact supervised solution."""
-
-from __future__ import annotations
+"""FRS3VM against a loop of one model and an exact supervised solution."""
 
 import numpy as np
 import pytest
@@ -8,7 +6,6 @@ from sklearn.svm import LinearSVC
 
 from dsgkit import FRS3VM
 from dsgkit.features import FourierFeatures
-from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 from dsgkit.text.errors import DsgWarning
 from tests.engine import reference
 from tests.solvers.brute_force import problem
@@ -26,31 +23,31 @@ def close(actual, expected):
     return np.abs(actual - expected).max() <= 1e-4 * np.abs(expected).max()
 
 
-def row_by_row(X, y, U, *, C, C_star, sigma, step, loss, ramp_s, T):
-    """The method in float64, one drawn row at a time; returns the values at U."""
-    P, N = X[y > 0], X[y < 0]
-    v = np.zeros(20)
-    for t in range(T):
-        gradient = v.copy()
-        for rows, source, label in ((P, 0, 1), (N, 1, -1)):
-            for i in draw_with_replacement(3, source, t, 1, 8, len(rows))[0]:
-                phi = reference.features(rows[i : i + 1], 3, 0, 10, sigma)[0]
-                if label * (phi @ v) < 1:
-                    gradient -= C * len(rows) / len(X) * label * phi / 8
-        for i in draw_in_passes(3, 2, t, 1, 8, len(U))[0]:
-            phi = reference.features(U[i : i + 1], 3, 0, 10, sigma)[0]
-            gradient += C_star * reference.unlabeled_slope(loss, phi @ v, ramp_s) * phi / 8
-        v -= step * gradient
-    return reference.features(U, 3, 0, 10, sigma) @ v
+def by_a_loop(X, y, U, **change):
+    """That of TSGS3VM with the features of the first block for all of them."""
+    every = reference.features
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reference, "features", lambda X, seed, t, *of: every(X, seed, 0, *of))
+        alphas = reference.tsgs3vm(X, y, U, **SETTING | change, T=16, b=8, m=10, seed=3)
+        return reference.predict(U, alphas, 3, 10, SETTING["sigma"])
 
 
 @pytest.mark.parametrize("step", [1.0, 0.1, 0.001])
-@pytest.mark.parametrize("loss", EVERY_LOSS)
-def test_it_equals_a_loop_over_rows(loss, step):
+@pytest.mark.parametrize(("loss", "ramp_s"), EVERY_LOSS)
+def test_it_equals_a_plain_loop(loss, ramp_s, step):
     X, y, U = problem()
-    change = {"loss": loss[0], "ramp_s": loss[1], "step": step}
+    change = {"loss": loss, "ramp_s": ramp_s, "step": step}
     fitted = small(**change).fit(X, y, U)
-    assert close(fitted.decision_function(U), row_by_row(X, y, U, T=16, **{**SETTING, **change}))
+    assert close(fitted.decision_function(U), by_a_loop(X, y, U, **change))
+
+
+def test_with_decreasing_steps_annealed_and_balanced_it_equals_a_plain_loop():
+    X, y, U = problem()
+    change = {"anneal": True, "balance": True}
+    fitted = small(step="decreasing", first_move=5.0, **change).fit(X, y, U)
+    step = reference.decreasing(1.0, 1.0, SETTING["C"] / 5.0)
+    expected = by_a_loop(X, y, U, step=step, **change)
+    assert close(fitted.decision_function(U), expected - expected.mean() + y.mean())
 
 
 def test_without_unlabelled_loss_it_is_the_linear_svm_of_its_features():
@@ -76,18 +73,3 @@ def test_one_pass_is_as_many_as_asked_for():
         assert small(n_iterations="one_pass", n_passes=4).fit(X, y, U).n_iter_ == 16
     assert small(n_iterations=None, n_passes=4)._iterations(30) == 500
     assert small(n_iterations=None, n_passes=126)._iterations(30) == 504
-
-
-def test_with_decreasing_steps_annealed_and_balanced_it_equals_a_plain_loop():
-    """That of TSGS3VM with the features of the first block for all of them."""
-    X, y, U = problem()
-    change = {"anneal": True, "balance": True}
-    fitted = small(step="decreasing", first_move=5.0, **change).fit(X, y, U)
-    size = {"T": 16, "b": 8, "m": 10, "seed": 3}
-    with pytest.MonkeyPatch.context() as patch:
-        every = reference.features
-        patch.setattr(reference, "features", lambda X, seed, t, *a: every(X, seed, 0, *a))
-        step = reference.decreasing(1.0, 1.0, SETTING["C"] / 5.0)
-        alphas = reference.tsgs3vm(X, y, U, **{**SETTING, "step": step}, **size, **change)
-        expected = reference.predict(U, alphas, 3, 10, SETTING["sigma"])
-    assert close(fitted.decision_function(U), expected - expected.mean() + y.mean())

@@ -1,7 +1,5 @@
 """S3VMlight against the author's program, libsvm, all labellings, and its limits."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 
@@ -59,13 +57,16 @@ def test_the_authors_program_is_reproduced(name):
     np.testing.assert_allclose(model.decision_function(z["xt"]), z["ft"], rtol=0, atol=4e-3)
 
 
-@pytest.mark.parametrize("positive_share", [0.5, 0.25])
-@pytest.mark.parametrize("C_star", [None, 30.0])
-def test_the_machine_is_libsvms_on_the_labels_that_are_found(positive_share, C_star):
-    X, y, U, _ = clusters(positive_share=positive_share)
-    model = S3VMLight(20.0, 0.5, C_star=C_star).fit(X, y, U)
+@pytest.mark.parametrize(
+    ("labeled_share", "C_star", "share"),
+    [(0.5, None, None), (0.25, 30.0, None), (0.5, 30.0, 0.2), (0.5, None, 0.7)],
+)
+def test_the_machine_is_libsvms_on_the_labels_that_are_found(labeled_share, C_star, share):
+    X, y, U, _ = clusters(positive_share=labeled_share)
+    model = S3VMLight(20.0, 0.5, C_star=C_star, positive_share=share).fit(X, y, U)
+    assert np.count_nonzero(model.transduction_ > 0) == (share or labeled_share) * 40
     weight = 20.0 * 16 / 40 if C_star is None else C_star
-    objective, svc = libsvm(X, y, U, model.transduction_, 20.0, weight, 0.5)
+    objective, svc = libsvm(X, y, U, model.transduction_, 20.0, weight, 0.5, share)
     assert model.objective_ == pytest.approx(objective, rel=1e-4)
     rows = np.random.default_rng(1).normal(size=(50, 2))
     np.testing.assert_allclose(
@@ -95,22 +96,6 @@ def test_of_a_share_beyond_all_rows_every_row_gets_one_label(share, label):
     assert (model.transduction_ == label).all() and np.isfinite(model.decision_function(U)).all()
 
 
-@pytest.mark.parametrize("share", [0.2, 0.7])
-def test_the_share_of_positives_may_be_given(share):
-    X, y, U, _ = clusters()
-    model = S3VMLight(20.0, 0.5, C_star=30.0, positive_share=share).fit(X, y, U)
-    assert np.count_nonzero(model.transduction_ > 0) == share * 40
-    objective, svc = libsvm(X, y, U, model.transduction_, 20.0, 30.0, 0.5, share)
-    assert model.objective_ == pytest.approx(objective, rel=1e-4)
-    rows = np.random.default_rng(1).normal(size=(50, 2))
-    np.testing.assert_allclose(
-        model.decision_function(rows), svc.decision_function(rows), atol=2e-4
-    )
-    of_the_labelled = S3VMLight(20.0, 0.5, positive_share=0.5).fit(X, y, U)
-    default = S3VMLight(20.0, 0.5).fit(X, y, U)
-    np.testing.assert_array_equal(of_the_labelled.coef_, default.coef_)
-
-
 def test_pairs_switched_together_save_trainings():
     X, y, U, _ = clusters(20, 150, 0.5, distance=0.3, seed=8)
     one, all_ = (
@@ -136,8 +121,8 @@ def test_wrong_pairs_are_the_outermost_first():
 
 
 @pytest.mark.filterwarnings("ignore:sigma=1e.03 makes nearly all kernel values 0")
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("C", [1e-3, 1e3])
+@pytest.mark.parametrize("sigma", [1e-3, 1e3])
 @pytest.mark.parametrize("pairs", [1, None])
 def test_it_ends_at_the_corners_of_the_papers_grid(C, sigma, pairs):
     X, y, U, _ = clusters(20, 100, 0.4)

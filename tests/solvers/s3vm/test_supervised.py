@@ -1,7 +1,5 @@
 """The rows of the tables that S3VMs are put in relation to, against scikit-learn itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV

@@ -1,14 +1,16 @@
-"""M-SAMULT against the binary models that it is made of."""
-
-from __future__ import annotations
+"""M-SAMULT and M-PNU-AUC against the binary models that they are made of."""
 
 import numpy as np
 import pytest
 
+from dsgkit.solvers.auc.pnu_auc import PNUAUC
 from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.ordinal.m_pnu_auc import MPNUAUC
 from dsgkit.solvers.ordinal.m_samult import MSAMULT
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
+
+ETA = (-0.5, 0.25, 0.5)
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "linear"])
@@ -19,6 +21,20 @@ def test_every_cut_has_the_binary_model_of_its_sides(gamma, kernel):
     gammas = gamma if isinstance(gamma, tuple) else (gamma,) * 3
     for j, own in enumerate(gammas):
         binary = SAMULT(0.1, 2.0, own, kernel=kernel).fit(X, np.where(codes > j, 1, -1), U)
+        np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+@pytest.mark.parametrize("prior", [None, 0.4, (0.7, 0.5, 0.2)])
+def test_every_cut_has_the_pnu_model_of_its_sides_and_its_prior(prior, kernel):
+    X, codes, U, _ = ordinal_problem()
+    settings = {"kernel": kernel, "n_centers": 30, "random_state": 7}
+    model = MPNUAUC(0.1, 2.0, ETA, prior=prior, **settings).fit(X, codes, U)
+    got = model.decision_function(U)
+    for j, eta in enumerate(ETA):
+        y = (codes > j).astype(int)
+        own = np.mean(y) if prior is None else np.broadcast_to(prior, 3)[j]
+        binary = PNUAUC(0.1, 2.0, eta, prior=float(own), **settings).fit(X, y, U)
         np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-10)
 
 
@@ -62,3 +78,5 @@ def test_a_fit_costs_what_its_binary_models_do():
     # the kernel is evaluated once, for all cuts
     assert binary.flops_per_row < cost.flops_per_row < 1.3 * binary.flops_per_row
     assert binary.memory < cost.memory < 1.1 * binary.memory
+    of_cuts = MPNUAUC().cost(5, n_cuts=4, **counts)
+    assert of_cuts.flops == 4 * PNUAUC(prior=0.5).cost(5, **counts).flops
