@@ -15,6 +15,7 @@ from dsgkit.data.datasets import load_dataset
 from dsgkit.data.survey import survey
 from dsgkit.experiment.results import load_results
 from dsgkit.text.errors import DsgError
+from tests.test_wrong_inputs import cases
 
 N = 90
 RNG = np.random.default_rng(0)
@@ -276,85 +277,36 @@ def with_labels(labels):
     return table(*NUMBERS.T, labels, names=("a", "b", "c", "kind"))
 
 
-LETTERS = with_labels(np.resize(list("abcd"), N))
-COUNTS = "a: 23, b: 23, c: 22, d: 22"
-NO_HEADER = "the file has no header; name the column by its number, 0 to 3"
-KIND = "--label kind"
-REFUSED = {
-    "an empty file": ("", "", ": the file is empty"),
-    "blank lines": ("\n\n", "", ": the file is empty"),
-    "a header alone": ("size,kind\n", KIND, ": the file holds no rows"),
-    "a wrong name": (PLAIN, "--label knd", ": --label 'knd': no such column (did you mean"),
-    "a wrong number": (PLAIN, "--label 4", ": --label 4: the file has 4 columns, 0 to 3"),
-    "a name without a header": (table(*COLUMNS), KIND, f": --label 'kind': {NO_HEADER}"),
-    "an unknown column left out": (
-        PLAIN,
-        f"{KIND} --ignore colr",
-        ": --ignore 'colr': no such col",
-    ),
-    "one class": (with_labels(["x"] * N), KIND, ": all rows have the same label (x"),
-    "a class of few rows": (
-        *(with_labels(["x"] * 4 + ["y"] * (N - 4)), KIND),
-        ": 4 rows have the label x, 86 another; each class needs 10",
-    ),
-    "few rows": (table(*(c[:40] for c in COLUMNS)), "--label 3", ": 40 rows are too few"),
-    "text labels of four classes": (
-        *(
-            LETTERS,
-            KIND,
-            f": column 'kind' has 4 different labels ({COUNTS}): say --positive LABEL ",
-        ),
-    ),
-    "labels that are measurements": (
-        *(table(*NUMBERS.T, names=("a", "b", "kind")), KIND, ": column 'kind' has "),
-    ),
-    "text in an order that nobody knows": (
-        *(LETTERS, f"{KIND} --task ordinal"),
-        f": the labels {COUNTS} are text, whose order is not known",
-    ),
-    "no such positive": (
-        *(PLAIN, f"{KIND} --positive yess"),
-        ": --positive 'yess': no row has this label (did you mean 'yes'?)",
-    ),
-    "no labels for a task": (PLAIN, "--task auc", ": --task auc needs labels: add --label"),
-    "a missing value": (
-        *(with_field(7, "NA"), KIND),
-        ":7: column 'size': a missing value, 1 in all; fill it in, or leave the column out: "
-        "--ignore size",
-    ),
-    "an empty text": (with_field(8, "", column=2), KIND, ":8: column 'colour': a missing value, 1"),
-    "a missing label": (
-        with_field(9, "", column=3),
-        KIND,
-        ":9: column 'kind': no label, 1 in all;",
-    ),
-    "text among numbers": (
-        with_field(9, "1.2.3"),
-        KIND,
-        ":9: column 'size': '1.2.3' among numbers",
-    ),
-    "decimal commas among points": (
-        table(*COLUMNS, names=NAMES, sign=";").replace("0.", "0,"),
-        KIND,
-        f":2: column 'size': '{NUMBERS[0, 0]}'".replace("0.", "0,") + ": write decimal points, not",
-    ),
-    "a short line": (PLAIN + "1,2\n", KIND, ":92: 2 columns instead of 4"),
-    "a short line among the first": (
-        "a,b,kind\n1,2,x\n5,6\n7,8,x\n",
-        KIND,
-        ":3: 2 columns instead",
-    ),
-    "no delimiter": ("word\n" * N, "", ": no delimiter makes as many columns"),
-    "LIBSVM": ("1 1:2 3:4\n" * N, "", ": looks like LIBSVM text; write a config"),
-    "UTF-16": (PLAIN.encode("utf-16"), "", ":1: UTF-16 text; convert the file"),
-    "carriage returns": (PLAIN.replace("\n", "\r"), "", ":1: a carriage return within the line"),
+FILES = {
+    "$EMPTY": "",
+    "$BLANK": "\n\n",
+    "$HEADER": "size,kind\n",
+    "$PLAIN": PLAIN,
+    "$HEADERLESS": table(*COLUMNS),
+    "$ONE_CLASS": with_labels(["x"] * N),
+    "$RARE": with_labels(["x"] * 4 + ["y"] * (N - 4)),
+    "$FEW": table(*(column[:40] for column in COLUMNS)),
+    "$LETTERS": with_labels(np.resize(list("abcd"), N)),
+    "$MEASURED": table(*NUMBERS.T, names=("a", "b", "kind")),
+    "$NA": with_field(7, "NA"),
+    "$NO_TEXT": with_field(8, "", column=2),
+    "$NO_LABEL": with_field(9, "", column=3),
+    "$TEXT": with_field(9, "1.2.3"),
+    "$COMMAS": table(*COLUMNS, names=NAMES, sign=";").replace("0.", "0,"),
+    "$SHORT": PLAIN + "1,2\n",
+    "$SHORT_FIRST": "a,b,kind\n1,2,x\n5,6\n7,8,x\n",
+    "$WORDS": "word\n" * N,
+    "$LIBSVM": "1 1:2 3:4\n" * N,
+    "$UTF16": PLAIN.encode("utf-16"),
+    "$RETURNS": PLAIN.replace("\n", "\r"),
 }
+"""Files that wrong_inputs.txt calls so."""
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_tried_is_one_line(case):
-    text, options, said = REFUSED[case]
-    assert refusal(text, *options.split()).startswith(said)
+@pytest.mark.parametrize(("line", "answer"), cases("files to try"))
+def test_what_cannot_be_tried_is_one_line(line, answer):
+    name, *options = line.split()
+    assert f"rows.csv{refusal(FILES[name], *options)}" == answer
 
 
 def test_the_column_of_a_refusal_can_be_left_out_as_it_says():

@@ -4,6 +4,7 @@ import pytest
 
 from dsgkit.config import load_experiment
 from dsgkit.text.errors import ConfigError
+from tests.test_wrong_inputs import cases
 
 OWN = """
 from dsgkit.solvers.base import PairwiseAUCEstimator
@@ -50,30 +51,12 @@ def config(*solvers, dataset="digits", kind="semi_supervised_auc"):
     return f"dataset: {{name: {dataset}}}\nsolvers:\n{own}protocol: {{kind: {kind}}}\n"
 
 
-WRONG = {
-    "kind: 'my:Mini'": "kind: my.py has no class or function 'Mini' (did you mean 'Mine'?)",
-    "kind: 'my:'": "kind: 'my:' is not an import path, such as my_module:MySolver",
-    "kind: 'my:Mine', params: {lan: 1}": "params.lan: my:Mine has no parameter 'lan' (did you mean",
-    "kind: 'my:Mine', grid: {x: 1}": "grid.x: my:Mine has no parameter 'x'; known: lam, gamma, t0,",
-    "kind: 'my:Mine', grid: {lam: [1, .inf]}": "grid.lam.1: must be finite, got inf",
-    "kind: 'my:Mine', params: {t0: [1]}": "params.t0: must be one value, got [1]",
-    "kind: 'my:Mine', grid: {lam: [1, 1.0]}": "grid.lam: holds a value twice",
-    "kind: 'my:Nothing', params: {lam: 1}": "params.lam: my:Nothing has no parameter 'lam'",
-    "kind: 'checked.py:Silent'": "kind: Silent lacks predict, which the task ordinal calls; derive "
-    "it from a class of dsgkit.bases (checked.py:3)",
-    "kind: 'checked.py:Labels'": "kind: Labels.fit requires 'labels', but the task "
-    "semi_supervised_auc gives X, y, X_unlabeled and y_unlabeled, by name (checked.py:9)",
-    "kind: 'checked.py:Blind'": "kind: Blind.decision_function must take X (checked.py:13)",
-}
-
-
-@pytest.mark.parametrize("solver", WRONG)
-def test_what_is_wrong_with_a_class_or_its_entry_is_one_line(folder, solver):
+@pytest.mark.parametrize(("solver", "answer"), cases("solvers of one's own"))
+def test_what_is_wrong_with_a_class_or_its_entry_is_one_line(folder, solver, answer):
     kind = "ordinal" if "Silent" in solver else "semi_supervised_auc"
     with pytest.raises(ConfigError) as error:
         load_experiment(folder(config(f"mine: {{{solver}}}", kind=kind)))
-    assert str(error.value).startswith(f"c.yaml:3: solvers.mine.{WRONG[solver]}")
-    assert "\n" not in str(error.value)
+    assert str(error.value) == answer
 
 
 def test_what_the_users_code_raised_is_the_cause(own_modules, folder):
