@@ -287,24 +287,6 @@ def test_searches_are_of_stages_grids_words_and_single_numbers(folder, text):
     assert load_experiment(folder(experiment.to_yaml(), "again.yaml")).solvers == experiment.solvers
 
 
-def test_what_the_task_says_is_part_of_an_experiment(folder):
-    experiment = load_experiment(folder(MINIMAL))
-    task = experiment.describe()
-    assert task.kind == "semi_supervised_auc"
-    assert task.axis == experiment.axis
-    assert task.axis.noun == "unlabelled"
-    assert task.setting == "200 labelled rows"
-    assert [measure.name for measure in task.measures] == [
-        "auc",
-        "test_auc",
-        "average_precision",
-        "test_average_precision",
-        "squared_distance",
-        "fit_seconds",
-        "peak_memory",
-    ]
-
-
 def test_listing_shows_what_can_and_what_cannot_be_used(folder, tmp_path):
     folder(BASE, "configs/base/b.yaml")
     folder(

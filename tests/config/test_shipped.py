@@ -151,74 +151,56 @@ def test_the_default_is_the_papers_protocol(setting):
             assert experiment.sweep.sizes == (10_000, 100_000, "all")
 
 
-def grids(setting, names):
-    """The solvers of all configs of a setting, with the first grid of each."""
-    for name in names:
-        for key, solver in load(f"{name}_{setting}").solvers.items():
-            yield name, key, solver, solver.grids[0] if solver.grids else {}
+BOTH = {"lam": POWERS, "sigma": POWERS}
+FULL = BOTH | {"gamma": TENTHS}
+WIDE = [2.0**k for k in range(-7, 8)]
+SIGMAS_OF_PRODUCTS = [0.001, 0.01, 0.1, 1.0]
+STEPS = {"batch_size": 256, "n_features": 256, "n_iterations": None, "theta_lam": 1.5, "t0": 0.0}
+ROUNDS = {"batch_size": 1000, "n_features": 1000, "n_iterations": 100}
+C_OF_ROWS = pytest.approx([C * FIVE["labeled"] for C in TENS])
+OF_PAPERS = [  # setting, solvers, part of their first grid, and some of their parameters
+    ("s2auc", "samult rff_s2auc nystrom_s2auc qsg_s2auc_p", FULL, {}),
+    ("s2auc", "qsg_s2auc", FULL, STEPS),
+    ("s2auc", "pnu_auc", BOTH, {"prior": "class_proportion", "n_centers": None}),
+    ("s2auc", "pnu_auc", {"eta": [-t for t in TENTHS[:0:-1]] + TENTHS}, {}),
+    ("s2auc", "supervised", BOTH, {"gamma": 1.0}),
+    ("ordinal", "qs3orao qs3orao_hinge exact_s2or rff_s2or", FULL, {}),
+    ("ordinal", "m_pnu_auc", {}, {"prior": "class_proportions"}),
+    ("ordinal", "supervised", {}, {"gamma": 1.0}),
+    ("s3vm", "tsgs3vm frs3vm bgs3vm", {"C": TENS, "sigma": TENS, "step": TENS[:4]}, {}),
+    ("s3vm", "tsgs3vm frs3vm bgs3vm", {}, {"C_star": None}),
+    ("s3vm", "tsgs3vm", {}, {"batch_size": 256}),
+    ("s3vm", "bls3vm s3vm_light", {"C_star_ratio": [1.0], "C": C_OF_ROWS, "sigma": TENS}, {}),
+    ("s3vm", "supervised all_labels self_training", {"C": C_OF_ROWS, "sigma": TENS}, {}),
+    ("su", "tsgsu tsgsu_paper tsgsu_uncorrected", {"lam": WIDE}, ROUNDS),
+    ("su", "cuu_2000", {}, {"n_centers": 2000}),
+    ("su", "cuu_all", {}, {"n_centers": None}),
+]
 
 
-def test_the_grids_of_the_first_paper():
-    for _, key, solver, grid in grids("s2auc", PAPER):
-        if key == "logistic":
-            continue
-        assert grid["lam"] == grid["sigma"] == POWERS
-        if key == "pnu_auc":
-            assert grid["eta"] == [-t for t in TENTHS[:0:-1]] + TENTHS
-            assert solver.params == {"prior": "class_proportion", "n_centers": None}
-        elif key == "supervised":
-            assert solver.params == {"gamma": 1.0}
-        else:
-            assert grid["gamma"] == TENTHS
-        if key == "qsg_s2auc":
-            sizes = {"batch_size": 256, "n_features": 256, "n_iterations": None}
-            assert solver.params == sizes | {"theta_lam": 1.5, "t0": 0.0}
+@pytest.mark.parametrize(("setting", "keys", "grid", "params"), OF_PAPERS)
+def test_grids_and_parameters_are_the_papers(setting, keys, grid, params):
+    for name in PROTOCOLS[setting][0]:
+        solvers = load(f"{name}_{setting}").solvers
+        for key in keys.split():
+            assert {part: solvers[key].grids[0][part] for part in grid} == grid, (name, key)
+            assert solvers[key].params.items() >= params.items(), (name, key)
 
 
-def test_the_grids_of_the_third_paper():
-    for _, key, solver, grid in grids("ordinal", ORDINAL):
-        if key in ("qs3orao", "qs3orao_hinge", "exact_s2or", "rff_s2or"):
-            assert grid == {"lam": POWERS, "sigma": POWERS, "gamma": TENTHS}
-            assert solver.search[1].coordinates == {"gamma": TENTHS}
-        if key == "m_pnu_auc":
-            assert solver.params["prior"] == "class_proportions"
-        if key == "supervised":
-            assert solver.params["gamma"] == 1.0
-
-
-def test_the_grids_of_the_second_paper():
-    for name, key, solver, grid in grids("s3vm", S3VM):
-        labeled = load(f"{name}_s3vm").protocol.labeled
-        of_rows = pytest.approx([C * labeled for C in TENS])  # a C of single rows
-        if key in ("tsgs3vm", "frs3vm", "bgs3vm"):
-            assert grid["C"] == grid["sigma"] == TENS
-            assert solver.params["C_star"] is None
-            assert grid.get("step", TENS[:4]) == TENS[:4]
-        if key in ("bls3vm", "s3vm_light"):
-            assert grid["C_star_ratio"] == [1.0]
-        if key in ("bls3vm", "s3vm_light", "supervised", "all_labels", "self_training"):
-            assert grid["C"] == of_rows and grid["sigma"] == TENS
-        if key == "tsgs3vm":
-            assert solver.params["batch_size"] == 256
-        without = ("supervised", "all_labels")
-        assert solver.against == (None if key in without else "supervised")
-
-
-def test_the_grids_of_the_fourth_paper():
-    seven = [2.0**k for k in range(-7, 8)]
-    for name, key, solver, grid in grids("su", SU):
-        if key in ("tsgsu", "tsgsu_paper", "tsgsu_uncorrected"):
-            sizes = {"batch_size": 1000, "n_features": 1000, "n_iterations": 100}
-            assert solver.params.items() >= sizes.items()
-            assert grid["lam"] == seven
-        if key in ("tsgsu", "su_sl", "cuu_all", "cuu_2000"):
-            if name in ("mnist", "mnist8m", "sim", "svhn"):
-                assert grid["kernel"] == [f"dot_product({p})" for p in (1, 3, 5)]
-                assert grid["sigma"] == [0.001, 0.01, 0.1, 1.0]
-            else:
-                assert grid["sigma"] == seven
-        if key in ("cuu_2000", "cuu_all"):
-            assert solver.params["n_centers"] == {"cuu_2000": 2000}.get(key)
+def test_what_solvers_are_compared_with_and_the_kernels_of_images():
+    for name in S3VM:
+        for key, solver in load(f"{name}_s3vm").solvers.items():
+            without = key in ("supervised", "all_labels")
+            assert solver.against == (None if without else "supervised")
+    for name in ORDINAL:
+        assert load(f"{name}_ordinal").solvers["qs3orao"].search[1].coordinates == {"gamma": TENTHS}
+    for name in SU:
+        images = name in ("mnist", "mnist8m", "sim", "svhn")
+        for key in ("tsgsu", "su_sl", "cuu_all", "cuu_2000"):
+            (grid, *_) = load(f"{name}_su").solvers[key].grids
+            assert grid["sigma"] == (SIGMAS_OF_PRODUCTS if images else WIDE)
+            products = [f"dot_product({power})" for power in (1, 3, 5)]
+            assert grid.get("kernel") == (products if images else None)
 
 
 def test_the_grids_of_the_fifth_paper():
@@ -230,18 +212,17 @@ def test_the_grids_of_the_fifth_paper():
         scale = load(f"{name}_clustering").protocol.scale
         assert scale == ("raw" if in_plane else "standard")
         assert keys.keys() <= load(f"{name}_clustering").solvers.keys()
-    for name, key, solver, grid in grids("clustering", CLUSTERING):
-        method = keys.get(key, "")
-        if method:
-            assert grid["gamma"] == odd
+        for key, method in keys.items():
+            solver = load(f"{name}_clustering").solvers[key]
+            (grid, *_) = solver.grids
             # the C of a sphere has smaller values beside the paper's
             smaller = [2.0**k for k in (-11, -9, -7)] if method in ("SVC", "FSVC") else []
-            assert grid["C"] == [*smaller, *odd]
-        if method.startswith("BSGD"):
-            budgets = {f.budget for f in bsgd_svc.figures() if f.dataset == name}
-            assert {solver.params["budget"]} == budgets
-        if key == "fsvc":
-            assert grid["share"] == grid["radius"] == TENTHS[1:]
+            assert (grid["gamma"], grid["C"]) == (odd, [*smaller, *odd])
+            if method.startswith("BSGD"):
+                budgets = {f.budget for f in bsgd_svc.figures() if f.dataset == name}
+                assert {solver.params["budget"]} == budgets
+            if key == "fsvc":
+                assert grid["share"] == grid["radius"] == TENTHS[1:]
 
 
 @pytest.mark.parametrize("profile", [None, "reference"])
