@@ -54,6 +54,8 @@ def test_values_are_shown_as_a_config_spells_them():
 
 
 LIGHT = {
+    "import dsgkit": "numpy pandas",
+    "import dsgkit.report.tables": "matplotlib",
     "import dsgkit.text.hints, dsgkit.solvers.catalogue": "numpy pydantic yaml sklearn",
     "import dsgkit.config; dsgkit.config.list_configs('.')": "numpy sklearn scipy pandas numba",
     "from dsgkit import cli; sys.argv = ['dsg', '--help']; cli.leave = sys.exit\n"

@@ -404,12 +404,6 @@ SECONDS = [1.0 + 0.01 * t for t in range(8)], [0.62 + 0.011 * t for t in range(8
             "times as long (median over 1).",
         ),
         (
-            {"samult": {500: [0.9]}, "pnu_auc": {500: [0.9]}},
-            {"samult": {500: [0.9]}, "pnu_auc": {500: [0.5]}},
-            "AUC: not tested, for want of trials (1 comparison; 1 more identical); training "
-            "time: identical.",
-        ),
-        (
             timed([0.5, 0.6, 0.7], [1.0] * 3),
             timed([0.5, 0.6, 0.7], [1.9, 2.0, 2.1]),
             "Training time: B takes 2.00 times as long (median over 1; 1 significant: SAMULT).",
@@ -560,15 +554,6 @@ def test_solvers_are_matched_by_what_they_are_not_by_their_keys(compared):
     comparison = compared(a, b, of_a=of_a, of_b=of_b)
     found = [(e.solver, e.a, e.b) for e in effects_of(comparison)]
     assert found == [("SAMULT", 0.25, 0.25), ("PNU-AUC", 0.75, 0.75)]
-
-
-def test_another_solver_under_the_same_key_is_not_compared(compared):
-    of_a, of_b = ({"solvers": {"exact": solver_of(kind)}} for kind in ("samult", "pnu_auc"))
-    values = {"exact": {500: [0.5]}, "qsg_s2auc": {500: [0.5]}}
-    comparison = compared(values, values, of_a=of_a, of_b=of_b)
-    assert sizes_of(comparison) == [("QSG-S2AUC", 500)]
-    found = [(one.solver, one.a, one.b) for one in comparison.mismatches]
-    assert found == [("SAMULT", "ok", "not run"), ("PNU-AUC", "not run", "ok")]
 
 
 def test_a_solver_with_another_label_is_called_by_both(compared):

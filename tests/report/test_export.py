@@ -5,8 +5,6 @@ import io
 import json
 import lzma
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -96,8 +94,3 @@ def test_the_command_writes_the_same(tmp_path, capsys):
     first = expected["solver"][0]
     chosen = pd.read_csv(io.StringIO(export("--solvers", first)))
     assert set(chosen["solver"]) == {first}
-
-
-def test_importing_the_package_imports_no_pandas():
-    script = "import sys, dsgkit; sys.exit('pandas' in sys.modules or 'numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", script]).returncode == 0

@@ -57,16 +57,11 @@ def test_a_gain_is_the_paired_difference_signed_so_that_above_0_is_better(classi
 
 
 def test_people_read_it_in_every_format(classified, written, tmp_path):
-    results = classified(data={"title": "Coding RNA"})
+    results = classified()
     tables = written(results)
     test = stats.ttest_1samp([5, -1, 5, 7, 2], 0)
     low, high = test.confidence_interval(0.95)
     gain = f"+3.600 [{low:.3f}, {high:.3f}]"
-    text = tables.text("gain_table")
-    assert "by unlabelled rows; Coding RNA, 200 labelled rows." in text
-    cells = [cell.strip() for cell in text.splitlines()[5].split("|")[1:-1]]
-    p_values = (f"{test.pvalue:.3f}", f"{2 * test.pvalue:.3f}")
-    assert cells == ["TSGS3VM", "all (2,000)", gain, *p_values, "4/5"]
     assert text_table([results]).count(gain) == 1  # at the largest size
     assert text_table([results], ["gain_table"]).count(gain) == 2
     assert gain in page_text([results], tmp_path)

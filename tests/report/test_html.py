@@ -350,12 +350,6 @@ def test_without_a_finished_fit_it_says_so(fits, status):
     assert ("Environment" in page.texts["h2"]) == bool(status)
 
 
-def test_all_cells_finished(fits):
-    page = read(fits({"samult": {500: [0.9], 900: [0.9]}}, outputs=()))
-    assert "All 2 cells finished." in page.texts["p"]
-    assert not {"Failures", "Limits met"} & set(page.texts["h2"])
-
-
 # --- clocks and environments ------------------------------------------------------------------
 
 
@@ -475,23 +469,6 @@ def test_experiments_without_results_are_listed_with_the_reason(typical):
     assert_self_contained(alone)
     assert "No cell is recorded yet. 2 experiments not run." in Page(alone).texts["p"]
     assert Page(alone).table("What was run")[2][1] == "yours not run: no rows"
-
-
-def test_a_run_lists_experiments_whose_data_are_missing(tmp_path):
-    names = ("mine", "yours")
-    for name in names:
-        dataset = {"path": str(tmp_path / f"{name}.csv"), "loader": "delimited"}
-        protocol = {"kind": "semi_supervised_auc"}
-        config = {"dataset": dataset, "protocol": protocol, "solvers": {"samult": {}}}
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(config))
-    configs = [str(tmp_path / f"{name}.yaml") for name in names]
-    page = tmp_path / "page.html"
-    command = ["run", *configs, "--out", str(tmp_path / "out"), "--report", str(page)]
-    done = CliRunner().invoke(cli.cli, command)
-    assert done.exit_code == 1
-    errors = [line.removeprefix("Error: ") for line in done.stderr.splitlines()]
-    told = [f"{name} not run: {error}" for name, error in zip(names, errors, strict=True)]
-    assert [row[1] for row in Page(page.read_text()).table("What was run")[1:]] == told
 
 
 def test_results_of_two_tasks_have_a_table_for_each(fits, regression):

@@ -2,7 +2,6 @@
 
 import re
 import statistics
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from dsgkit.report.summary import settings, summarise
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.tasks.base import Published
 from dsgkit.tasks.columns import why_no_columns
-from dsgkit.tasks.measures import STANDARD, outputs_of
+from dsgkit.tasks.measures import STANDARD
 from dsgkit.text.errors import ResultsError
 from tests.report.conftest import AUC, BALANCE, RANKING, solver_of
 
@@ -148,34 +147,6 @@ def refused(needed, message="it needs 9.0 GiB"):
     return {"status": "out_of_memory", "needed": round(needed), "message": message}
 
 
-def test_statuses_are_words(fits, written):
-    results = fits(
-        {
-            "qsg_s2auc": {500: ["diverged"] * 2},
-            "samult": {500: ["indefinite"] * 2},
-            "rff_s2auc": {500: ["failed"] * 2},
-            "pnu_auc": {500: [refused(26.4 * 2**30), refused(25.4 * 2**30)]},
-            "small": {500: [refused(40.5 * 2**20)] * 2},
-            "gib": {500: [refused(2**30)] * 2},
-        }
-    )
-    words = ["diverged", "indefinite", "failed", "refused (needs 26.4 GiB)"]
-    words += ["refused (needs 40.5 MiB)", "refused (needs 1.0 GiB)"]
-    assert list(written(results).column("auc_table").values()) == words
-    assert "refused (needs 26.4 GiB)" in text_table([results])
-
-
-def test_partly_finished_entries_say_so(fits, written):
-    aucs = [0.9, 0.8, 0.7, 0.75, 0.95, 0.85, 0.65]
-    some = [*aucs, "indefinite", "indefinite", None]
-    tables = written(fits({"qsg_s2auc": {500: [0.6] * 10}, "samult": {500: some}}))
-    entry = f"**{statistics.mean(aucs):.3f} ± {statistics.stdev(aucs):.3f}** (7/10)"
-    assert tables.column("auc_table") == {"QSG-S2AUC": "0.600 ± 0.000", "SAMULT": entry}
-    assert "SAMULT at 500 (2 indefinite, 1 not run)." in tables.text("auc_table")
-    row = tables.data("auc_table")[-1]
-    assert (row["solver"], row["trials"], row["status"]) == ("SAMULT", "7", "ok")
-
-
 def test_an_entry_may_have_no_record_no_deviation_and_no_value(fits, written):
     values = {"qsg_s2auc": {500: [0.9], 900: [0.9]}, "samult": {500: [0.9], 900: [None]}}
     results = fits(values, full=True)
@@ -189,26 +160,6 @@ def test_an_entry_may_have_no_record_no_deviation_and_no_value(fits, written):
 
 
 # --- parameters -------------------------------------------------------------------------------
-
-
-def test_chosen_hyper_parameters_are_counted(typical, written):
-    results = typical(trials=10, seed=5)
-    tables = written(results)
-    rows = tables.data("params_table")
-    for solver, spec in results.experiment.solvers.items():
-        for name in ("lam", "sigma"):
-            chosen = [
-                r["params"][name]
-                for r in results.records
-                if r["solver"] == solver and r.get("params")
-            ]
-            found = [r for r in rows if (r["solver"], r["parameter"]) == (spec.label, name)]
-            counts = {row["value"]: int(row["count"]) for row in found}
-            assert counts == Counter(f"{value:g}" for value in chosen)
-            assert list(counts.values()) == sorted(counts.values(), reverse=True)
-            assert {row["value"] for row in found if row["at_edge"] == "True"} <= {"0.125", "8"}
-            assert {row["grid"] for row in found} == {"2^-3..2^3 (3)"}
-    assert re.search(r"\| *lam \|.*\| *2\^-3\.\.2\^3 \(3\) \|", tables.text("params_table"))
 
 
 @pytest.mark.parametrize(
@@ -451,17 +402,6 @@ def test_outputs_say_which_tables_are_written(typical, written, outputs, expecte
     tables = written(typical(outputs=outputs, sizes=(500,), test=True))
     assert tables.names == expected
     assert set(tables.paths) == set(tables.folder.iterdir())
-
-
-def test_a_tally_shows_how_many_of_the_finished_trials(fits, written):
-    tally = BALANCE.model_copy(update={"tally": True})
-    task = RANKING.model_copy(update={"measures": (tally, *STANDARD)})
-    values = {"samult": {500: [1.0, 1.0, 0.0, None]}}
-    tables = written(fits(values, "positive", task=task, outputs=("balance_table",)))
-    assert tables.column("balance_table") == {"SAMULT": "2/3 (3/4)"}
-    assert "in how many of 4 trials" in tables.text("balance_table")
-    outputs = outputs_of([tally], swept=True)
-    assert outputs[0] == "balance_table" and not any("curve" in name for name in outputs)
 
 
 def test_a_terminal_gets_what_outputs_name_and_explanations_by_name_only(fits, written):

@@ -6,9 +6,7 @@ from dsgkit.config import Experiment
 from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status, read_status
-from dsgkit.report.compare import compare
 from dsgkit.report.gains import gains
-from dsgkit.report.html.page import page_text
 from dsgkit.report.rankings import measured_rankings
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table
@@ -142,12 +140,6 @@ def test_gains_ranks_and_overviews_of_unfinished_results_name_no_winner(half):
     assert "*" not in text_table(half).split("\n\n")[1]
 
 
-def test_a_page_counts_what_is_to_come(half, tmp_path):
-    page = page_text(half[:1], tmp_path)
-    assert "11 of 16 cells finished, 5 not run yet." in page
-    assert "Unfinished: digits: 11 of 16 fits have run." in page
-
-
 REFUSED = {"status": "out_of_memory", "needed": 2**33, "scores": {}}
 LIMITED = {"status": "out_of_memory", "limit": 2**33, "scores": {}}
 LATE = {"status": "timeout", "scores": {}}
@@ -193,13 +185,6 @@ def test_a_fit_that_does_not_depend_on_the_size_stands_at_all(whole, written):
     at = whole.at(200)
     assert len(at.cells[at.cells["solver"] == "supervised"]) == 2
     assert len(at.records) == 6
-
-
-def test_a_level_fit_is_one_pair_of_two_results(whole):
-    comparison = compare(whole, whole)
-    assert comparison.common == comparison.identical == 16
-    _, effects = comparison.effects[0]
-    assert [effect.size.n for effect in effects if effect.solver == "Labelled"] == [400]
 
 
 def marks(axes, marker):
