@@ -130,25 +130,6 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
     assert leftovers == []
 
 
-def test_workers_killed_at_random_cost_no_result(tmp_path, whole):
-    folder = small(tmp_path)
-    process = start(folder, *RUN)
-    rng = random.Random(2)
-    killed = 0
-    while process.poll() is None:
-        time.sleep(rng.uniform(0.1, 0.5))
-        for pid in workers_of(process.pid):
-            if killed < 3 and rng.random() < 0.5:
-                os.kill(pid, signal.SIGKILL)
-                killed += 1
-    _, err = process.communicate(timeout=PATIENCE)
-    assert killed == 3
-    crashed = [r for r in stored(folder / RESULTS) if r["status"] == "crashed"]
-    assert process.returncode == (1 if crashed else 0), err
-    assert_as_if_undisturbed(folder, whole)
-    assert all("SIGKILL" in record["message"] for record in crashed)
-
-
 def test_a_full_disk_costs_no_result(tmp_path, whole):
     """Nor does it hide one: what had room is there, and a run with more room goes on from it."""
     out, most = tmp_path / "out", 8_000

@@ -172,13 +172,6 @@ def test_parameters_that_do_not_go_together_are_told_before_a_run(toy):
         planned(experiment)
 
 
-def test_the_order_of_the_grid_does_not_matter(toy, plan):
-    overrides = ["solvers.qsg_s2auc.grid={gamma: [0.5, 0.0], sigma: [2.0, 0.5], lam: [1.0, 0.25]}"]
-    other = load_experiment(toy, overrides=overrides)
-    keys = [cell.key for cell in planned(other)]
-    assert keys == [cell.key for cell in plan]
-
-
 def test_sweep_points_beyond_the_data_are_left_out(experiment):
     def sizes(most):
         return [at["unlabeled"] for at in sweep_points(experiment, {"unlabeled": most})]

@@ -108,19 +108,6 @@ def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy, finished)
             assert score == pytest.approx(roc_auc_score(y[held_out], f), abs=1e-12)
 
 
-@pytest.mark.slow
-def test_finished_cells_are_reused_and_changed_ones_are_not(toy, finished):
-    again, _ = run(toy)
-    assert (again.computed, again.reused) == (0, 24)
-    assert len(stored(finished)) == 24
-    more, _ = run(toy, overrides=["sweep.unlabeled=[40, 60, all]"])
-    assert (more.computed, more.reused) == (4 * 2, 24)
-    other, _ = run(toy, overrides=["solvers.samult.grid.lam=[0.5, 1.0]"])
-    assert other.computed == 2 * (1 + 2)
-    fresh, _ = run(toy, overrides=["protocol.trials=1"], fresh=True)
-    assert fresh.computed == 12
-
-
 def test_a_failing_solver_costs_its_own_cells_only_and_is_retried(toy, monkeypatch):
     def explode(self, X, y, X_unlabeled):
         raise RuntimeError("boom")
@@ -181,19 +168,6 @@ def test_progress_is_reported_inside_of_cells(toy):
         run_job(job)
     assert len(left) >= 20
     assert left == sorted(left, reverse=True)
-
-
-@pytest.mark.slow
-def test_results_of_other_folders_are_reused_with_their_environment(toy, finished):
-    experiment = load_experiment(toy, overrides=["name=another"])
-    other = run_experiment(experiment, finished.parent / "another", Options(once=True))
-    assert (other.computed, other.reused) == (0, 24)
-    copied = stored(finished.parent / "another")
-    assert sorted(copied, key=str) == sorted(stored(finished), key=str)
-    assert (finished.parent / "another/environments" / f"{copied[0]['environment']}.json").exists()
-    few = load_experiment(toy, overrides=["name=another", "protocol.trials=1"])
-    fresh = run_experiment(few, finished.parent / "another", Options(fresh=True, once=True))
-    assert fresh.computed == 12
 
 
 def test_fail_fast_stops_at_the_first_failure(toy, monkeypatch):
