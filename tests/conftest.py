@@ -99,6 +99,15 @@ def write_toy(folder):
     return folder / "toy.yaml"
 
 
+def change_toy(toy, name="toy.yaml", protocol=None, **parts):
+    """Write the toy's config with other parts, under its own or another name; returns its path."""
+    config = yaml.safe_load(toy.read_text()) | parts
+    config["protocol"] |= protocol or {}
+    path = toy.with_name(name)
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """The config that `write_toy` writes, in an environment of its own."""

@@ -6,6 +6,7 @@ import yaml
 from dsgkit.config import load_experiment
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.tasks.semi_supervised_auc import AUCTrial
+from tests.conftest import change_toy
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -190,10 +191,7 @@ def test_values_of_another_shape_than_points_and_rows(messages, solver, kind, pr
 
 def test_a_judgement_without_a_single_value_is_a_failure(toy, monkeypatch):
     """Such as of unlabelled rows of which a task of one's own has made one class."""
-    config = yaml.safe_load(toy.read_text())
-    config["protocol"]["trials"] = 1
-    config["solvers"] = {"samult": {"params": {"sigma": 1.0}}}
-    toy.write_text(yaml.safe_dump(config))
+    change_toy(toy, protocol={"trials": 1}, solvers={"samult": {"params": {"sigma": 1.0}}})
     none = {"auc": None, "average_precision": None}
     monkeypatch.setattr(AUCTrial, "score", lambda *_: none)
     outcome = run_experiment(load_experiment(toy), toy.parent / "results", Options(once=True))

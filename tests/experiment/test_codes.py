@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
@@ -17,6 +16,7 @@ from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import make_plan, solver_code
 from dsgkit.experiment.records import sealed
 from dsgkit.solvers.catalogue import SOLVERS
+from tests.conftest import change_toy
 from tests.experiment.runs import dsg_here, stored
 
 SOLVER = """
@@ -52,9 +52,8 @@ def run(toy, own_modules):
     def run(helper=HELPER, *options, version="version = 1", code=0):
         own_modules("helper", helper)
         own_modules("mine", SOLVER.format(version=version))
-        data = yaml.safe_load(toy.read_text())
-        data["solvers"] = {"mine": {"kind": "mine:Mine", "grid": {"lam": [1.0, 2.0]}}}
-        toy.write_text(yaml.safe_dump(data | {"outputs": ["auc_table"]}))
+        solver = {"kind": "mine:Mine", "grid": {"lam": [1.0, 2.0]}}
+        change_toy(toy, solvers={"mine": solver}, outputs=["auc_table"])
         done, out, err = dsg_here(toy.parent, "run", "toy.yaml", *options)
         assert done == code, err
         return counted(out), without_trials(err)

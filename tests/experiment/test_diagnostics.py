@@ -1,11 +1,11 @@
 """Numbers that an estimator gives of its fit go into the record, and can never cost it."""
 
 import pytest
-import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
+from tests.conftest import change_toy
 from tests.experiment.runs import stored
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -52,11 +52,9 @@ def fitted(toy, own_modules):
 
     def fitted(solver, body="return {}"):
         own_modules("diagnosed", MODULE.replace("{body}", body))
-        config = yaml.safe_load(toy.read_text())
-        config["protocol"] |= {"trials": 1}
-        config |= {"solvers": {"mine": {"kind": f"diagnosed:{solver}"}}, "outputs": []}
-        path = toy.parent / "diagnosed.yaml"
-        path.write_text(yaml.safe_dump(config | {"sweep": {"unlabeled": ["all"]}}))
+        solvers, sweep = {"mine": {"kind": f"diagnosed:{solver}"}}, {"unlabeled": ["all"]}
+        parts = {"protocol": {"trials": 1}, "solvers": solvers, "sweep": sweep, "outputs": []}
+        path = change_toy(toy, "diagnosed.yaml", **parts)
         folder = toy.parent / "results"
         outcome = run_experiment(load_experiment(path), folder, Options(once=True))
         assert not outcome.failures

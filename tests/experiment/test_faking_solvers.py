@@ -15,7 +15,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import yaml
 
 from dsgkit import cli
 from dsgkit.config import load_experiment
@@ -28,6 +27,7 @@ from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.workers import LocalWorkers
 from dsgkit.text.errors import ConfigError
 from dsgkit.users_code import rehearsal
+from tests.conftest import change_toy
 from tests.experiment.runs import dsg, dsg_here
 
 WAYS = {
@@ -107,9 +107,7 @@ def faking(toy, own_modules):
     def write(way="pass", place="", grid=None, **changed):
         own_modules("faking", MODULE.format(way=way, place=place))
         solver = {"kind": "faking:Mine", "grid": {"width": [2, 3]} if grid is None else grid}
-        config = yaml.safe_load(toy.read_text()) | {"solvers": {"mine": solver}} | changed
-        (toy.parent / "faking.yaml").write_text(yaml.safe_dump(config))
-        return toy.parent
+        return change_toy(toy, "faking.yaml", solvers={"mine": solver}, **changed).parent
 
     return write
 
@@ -292,10 +290,8 @@ TASK_CASES = [*zip(itertools.cycle(["sys.exit(0)", "os._exit(0)"]), TASK_PLACES,
 @pytest.mark.parametrize(("way", "place"), TASK_CASES)
 def test_whatever_a_task_does_a_run_ends_before_it_has_begun(toy, own_modules, way, place):
     own_modules("faking", TASK.format(way=way, place=place))
-    config = yaml.safe_load(toy.read_text())
-    config["protocol"] |= {"kind": "faking:TASK"}
-    config |= {"solvers": {"mine": {"kind": "faking:Mine"}}, "outputs": ["error_table"]}
-    (toy.parent / "faking.yaml").write_text(yaml.safe_dump(config))
+    parts = {"solvers": {"mine": {"kind": "faking:Mine"}}, "outputs": ["error_table"]}
+    change_toy(toy, "faking.yaml", protocol={"kind": "faking:TASK"}, **parts)
     try:
         code, _, told = dsg_here(toy.parent, "run", "faking.yaml")
     except ConfigError as error:  # of reading, which `main` tells

@@ -16,6 +16,7 @@ from dsgkit.experiment.read_only import guarded, read_only
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.users_code.rehearsal import rehearsing
+from tests.conftest import change_toy
 from tests.experiment.runs import stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -285,9 +286,7 @@ class Drawing(PairwiseAUCEstimator):
 
 def test_numbers_drawn_from_the_process_are_the_same_whatever_ran_before(toy, own_modules):
     own_modules("drawing", DRAWING)
-    config = yaml.safe_load(toy.read_text())
-    config["solvers"] = {"drawing": {"kind": "drawing:Drawing"}}
-    toy.write_text(yaml.safe_dump(config | {"outputs": ["auc_table"]}))
+    change_toy(toy, solvers={"drawing": {"kind": "drawing:Drawing"}}, outputs=["auc_table"])
     scores = []
     for sizes in ("[40, all]", "[50, all]"):
         folder = toy.parent / sizes / "results"

@@ -22,6 +22,7 @@ from dsgkit.experiment.plan import (
 from dsgkit.experiment.runner import _write_plan
 from dsgkit.tasks.semi_supervised_auc import AUCTrial
 from dsgkit.text.errors import ConfigError
+from tests.conftest import change_toy
 from tests.experiment.misbehaving import TASK
 from tests.experiment.runs import behaving, write_config
 
@@ -161,12 +162,9 @@ def test_what_uses_the_swept_rows_is_fitted_at_every_size(
 
 
 def test_parameters_that_do_not_go_together_are_told_before_a_run(toy):
-    config = yaml.safe_load(toy.read_text())
-    config["protocol"]["kind"] = "semi_supervised_svm"
-    grid = {"C_star_ratio": [0, 1]}
-    config["solvers"] = {"bls3vm": {"params": {"C_star": 1}, "grid": grid}}
-    config["outputs"] = ["error_table"]
-    toy.write_text(yaml.safe_dump(config))
+    solvers = {"bls3vm": {"params": {"C_star": 1}, "grid": {"C_star_ratio": [0, 1]}}}
+    kind = {"kind": "semi_supervised_svm"}
+    change_toy(toy, protocol=kind, solvers=solvers, outputs=["error_table"])
     experiment = load_experiment(toy)
     with pytest.raises(ConfigError, match=r"solvers\.bls3vm: C_star is 1 and C_star_ratio is 0"):
         planned(experiment)
@@ -313,11 +311,8 @@ def own_plan(toy, own_modules):
 
     def plan(text=OWN, kind="my:Mine", config="own.yaml", key="mine", **settings):
         own_modules(kind.partition(":")[0], text)
-        data = yaml.safe_load(toy.read_text())
         spec = {"kind": kind, "grid": {"lam": [1, 2], "width": [3, 4]}} | settings
-        (toy.parent / config).write_text(yaml.safe_dump(data | {"solvers": {key: spec}}))
-        experiment = load_experiment(toy.parent / config)
-        return planned(experiment)
+        return planned(load_experiment(change_toy(toy, config, solvers={key: spec})))
 
     return plan
 

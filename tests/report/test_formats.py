@@ -25,8 +25,12 @@ TABLE = Layout(
     "A caption.",
     ["Solver", "1,000", "all (2,000)"],
     [
-        [Cell("A_1|x"), Cell("0.9 ± 0.1", best=True), Cell("out of memory", "(needs 2.0 GiB)")],
-        [Cell("B"), Cell("0.8 ± 0.1"), Cell("0.7 ± 0.1", "(7/10)", best=True)],
+        [
+            Cell("A_1|x"),
+            Cell("0.9 ± 0.1", best=True, value=0.9),
+            Cell("out of memory", "(needs 2.0 GiB)"),
+        ],
+        [Cell("B"), Cell("0.8 ± 0.1", value=0.8), Cell("0.7 ± 0.1", "(7/10)", True, 0.7)],
     ],
     ["A footnote: 100 %."],
 )

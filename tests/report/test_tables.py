@@ -99,11 +99,6 @@ APART = OVERLAPPING | {"samult": timed(1.0, 0.9, 1.1)}
     ("times", "shown", "told"),
     [
         (
-            OVERLAPPING,
-            ["3.00 [2.50..3.50]", "1.00 [0.90..1.25]", "1.20 [1.15..1.30]", "2.00 [1.50..8.00]"],
-            ["median [range] over repeats of one trial"],
-        ),
-        (
             APART,
             [
                 "3.00 [2.50..3.50]",

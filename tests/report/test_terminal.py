@@ -11,6 +11,7 @@ from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.report.terminal import plain, plain_tables
 from dsgkit.text.terminal import paragraph, wrapped
+from tests.report.test_formats import TABLE
 
 KEPT = Path(__file__).parents[2] / "results" / "reference"
 KEPT_NAMES = (
@@ -25,20 +26,6 @@ KEPT_NAMES = (
 )
 
 WIDTHS = (80, 120)
-
-TABLE = Layout(
-    "A caption.",
-    ["Solver", "1,000", "all (2,000)"],
-    [
-        [
-            Cell("A_1|x"),
-            Cell("0.9 ± 0.1", best=True, value=0.9),
-            Cell("out of memory", "(needs 2.0 GiB)"),
-        ],
-        [Cell("B"), Cell("0.8 ± 0.1", value=0.8), Cell("0.7 ± 0.1", "(7/10)", True, 0.7)],
-    ],
-    ["A footnote: 100 %."],
-)
 
 
 def test_plain_is_aligned_and_marks_the_best():
