@@ -242,7 +242,8 @@ def test_disturbed_times_have_a_ring_that_the_caption_explains(fits, drawn, size
 
 
 def test_boxes_hold_the_trials_of_the_largest_finished_size(usual, drawn):
-    _, (axes,) = drawn("auc_boxplot", usual)
+    drawing, (axes,) = drawn("auc_boxplot", usual)
+    assert ", at each solver's largest finished number of unlabelled rows" in drawing.caption
     cells = usual.cells[usual.cells.status == "ok"]
     dots = [line for line in axes.get_lines() if line.get_marker() == "o"]
     boxes = [patch for patch in axes.patches if isinstance(patch, PathPatch)]

@@ -318,7 +318,7 @@ def test_a_choice_at_an_edge_that_another_value_equals_is_no_reason_to_widen(
 # --- where they are shown ---------------------------------------------------------------------
 
 
-def test_they_fit_a_screen(ranked):
+def test_they_fit_a_screen_and_the_others_are_counted(ranked, monkeypatch):
     values = {
         f"solver_with_a_long_name_{i}": {500: ALIKE, 2000: ALIKE[i:] + ALIKE[:i]} for i in range(5)
     } | {"a": {10: ["failed"], 20: ["timeout"], 500: BETTER, 2000: BETTER}}
@@ -326,3 +326,7 @@ def test_they_fit_a_screen(ranked):
     lines = findings_text(results, 80).splitlines()
     assert lines[0] == "Findings on codrna:" and lines[1].startswith("- AUC")
     assert len(lines) <= MAX_FINDING_LINES and max(map(len, lines)) <= 80
+    monkeypatch.setattr("dsgkit.report.findings.MAX_FINDING_LINES", 4)
+    assert re.fullmatch(
+        r"- and \d more, on the page of `dsg report`", findings_text(results, 80).splitlines()[-1]
+    )

@@ -107,7 +107,7 @@ def test_ranks_are_drawn_of_several_results_and_silently_not_of_one(results, tmp
     assert [one.name for one in wanted] == names
     assert "as published by Somebody (2001) (left)" in page_text(made, tmp_path)
     caption = wanted[1].caption
-    assert "cannot tell any two apart" in caption and "Left out" not in caption
+    assert "cannot tell any two apart: the critical" in caption and "Left out" not in caption
     assert caption.endswith("Setting: 200 labelled rows.")
     assert wanted_figures(summarise(made[:1])) == []
     with pytest.raises(ResultsError, match="at least two results folders"):
