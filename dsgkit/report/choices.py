@@ -25,14 +25,14 @@ SHORTEST_WITH_INSIDE = 3
 _COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
 
 
-def params_tables(shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOutput]:
+def params_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
     """Yield the table of chosen hyper-parameters, which is of one of the results."""
     yield TableOutput(
         name=PARAMS_TABLE,
         output=EVERY_REPORT,
         shown=shown,
         has=lambda _: True,
-        make=lambda: None if overview else params_table(shown[0]),
+        make=lambda: params_table(*shown) if len(shown) == 1 else None,
     )
 
 

@@ -114,7 +114,7 @@ def gain_measures(shown: Sequence[Summary]) -> list[Measure]:
     return [measure for measure in all_measures(shown) if measure.better and not measure.unit]
 
 
-def gain_tables(shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOutput]:
+def gain_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
     """Yield the table of gains, if a solver is compared with another one."""
     solvers = (spec for one in shown for spec in one.results.experiment.solvers.values())
     if any(spec.against for spec in solvers):
@@ -123,7 +123,7 @@ def gain_tables(shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOu
             output=GAINS,
             shown=shown,
             has=_has_gain,
-            make=lambda: gain_table(shown, largest=overview),
+            make=lambda: gain_table(shown, largest=len(shown) > 1),
             brief=lambda: gain_table(shown, largest=True),
             in_overview="brief",
         )

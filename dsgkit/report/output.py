@@ -75,7 +75,7 @@ class MeasureTable:
     way : str
         The last part of names, after the measures' file.
     make : callable
-        Takes the results, a name, the measures, and whether the table is an overview.
+        Takes the results, a name and the measures.
     has : callable
         Whether one of the results has something to show of a measure.
     printed : bool
@@ -83,32 +83,30 @@ class MeasureTable:
     """
 
     way: str
-    make: Callable[[Sequence[Summary], str, Sequence[Measure], bool], Table]
+    make: Callable[[Sequence[Summary], str, Sequence[Measure]], Table]
     has: Callable[[Summary, Measure], bool] = Summary.shows
     printed: bool = False
 
-    def __call__(self, shown: Sequence[Summary], *, overview: bool) -> Iterator[TableOutput]:
+    def __call__(self, shown: Sequence[Summary]) -> Iterator[TableOutput]:
         """Yield the table of each file of measures, of one of the results or of several."""
         files: dict[str, list[Measure]] = {}
         for measure in _measures(shown):
             if f"{measure.output}_{self.way}" in outputs_of([measure], swept=False):
                 files.setdefault(f"{measure.file}_{self.way}", []).append(measure)
         for name, measures in files.items():
-            yield self._of(measures, name, shown, overview)
+            yield self._of(measures, name, shown)
 
-    def _of(
-        self, members: Sequence[Measure], name: str, shown: Sequence[Summary], overview: bool
-    ) -> TableOutput:
+    def _of(self, members: Sequence[Measure], name: str, shown: Sequence[Summary]) -> TableOutput:
         measures = [m for m in members if any(self.has(one, m) for one in shown)]
-        main = measures if overview else _with_better_side(measures)
+        main = measures if len(shown) > 1 else _with_better_side(measures)
         printed = self.printed and not any(measure.for_published for measure in measures)
         return TableOutput(
             name=name,
             output=f"{members[0].output}_{self.way}",
             shown=shown,
             has=lambda one: any(self.has(one, measure) for measure in measures),
-            make=lambda: self.make(shown, name, measures, overview),
-            brief=(lambda: self.make(shown, name, main, overview)) if printed else None,
+            make=lambda: self.make(shown, name, measures),
+            brief=(lambda: self.make(shown, name, main)) if printed else None,
         )
 
 

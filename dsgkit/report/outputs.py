@@ -30,7 +30,7 @@ from dsgkit.text.hints import nearest_or_all
 
 Made = TypeVar("Made", bound=Output)
 
-TABLES: tuple[Callable[..., Iterator[TableOutput]], ...] = (
+TABLES: tuple[Callable[[Sequence[Summary]], Iterator[TableOutput]], ...] = (
     MeasureTable("table", size_table, printed=True),
     MeasureTable("trace_table", trace_table, has=is_traced),
     gain_tables,
@@ -55,9 +55,9 @@ FIGURES: tuple[Callable[[Sequence[Summary], Width | None], Iterator[FigureOutput
 """Generators of tables and figures of some results. A further kind is a further value here."""
 
 
-def all_tables(shown: Sequence[Summary], *, overview: bool) -> list[TableOutput]:
+def all_tables(shown: Sequence[Summary]) -> list[TableOutput]:
     """Return every table that there can be of one of the results, or of several side by side."""
-    return [one for kind in TABLES for one in kind(shown, overview=overview)]
+    return [one for kind in TABLES for one in kind(shown)]
 
 
 def all_figures(shown: Sequence[Summary], width: Width | None = None) -> list[FigureOutput]:
@@ -65,9 +65,7 @@ def all_figures(shown: Sequence[Summary], width: Width | None = None) -> list[Fi
     return [one for kind in FIGURES for one in kind(shown, width)]
 
 
-def wanted_tables(
-    shown: Sequence[Summary], only: Sequence[str] = (), *, overview: bool
-) -> list[TableOutput]:
+def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[TableOutput]:
     """Return the tables that are named, else those that configs ask for and that have values.
 
     Raises
@@ -75,7 +73,7 @@ def wanted_tables(
     ResultsError
         If there is no table of a name, or no value to show in it.
     """
-    return _wanted(all_tables(shown, overview=overview), "table", shown, only)
+    return _wanted(all_tables(shown), "table", shown, only)
 
 
 def wanted_figures(

@@ -17,7 +17,7 @@ from dsgkit.report.summary import Summary, all_solvers, settings
 from dsgkit.tasks.measures import PUBLISHED_TABLE, Measure
 
 
-def published_tables(shown: Sequence[Summary], **_: bool) -> Iterator[TableOutput]:
+def published_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
     """Yield the table of published figures, if there are any of these datasets."""
     if any(one.results.task.published for one in shown):
         yield TableOutput(

@@ -19,19 +19,18 @@ from dsgkit.report.summary import Entry, Summary, all_axes, all_solvers, lowered
 from dsgkit.tasks.measures import Measure
 
 
-def size_table(
-    shown: Sequence[Summary], name: str, measures: Sequence[Measure], overview: bool
-) -> Table:
+def size_table(shown: Sequence[Summary], name: str, measures: Sequence[Measure]) -> Table:
     """Return the table of solvers by sizes, or of datasets by solvers at the largest finished."""
+    several = len(shown) > 1
     by_one = [(one, [m for m in measures if one.shows(m)]) for one in shown]
     layouts = [
         _by_dataset([one for one, own in by_one if measure in own], measure)
-        if overview
+        if several
         else _by_size(shown[0], measure)
         for measure in measures
     ]
     parts = [
-        (one, own, (one.largest(own[0]) if overview else one.entries(own[0])).values())
+        (one, own, (one.largest(own[0]) if several else one.entries(own[0])).values())
         for one, own in by_one
         if own
     ]

@@ -46,19 +46,19 @@ def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] =
 def write_summaries(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write tables of what is summed up already, see `write_tables`."""
     several = len(shown) > 1
-    names = [table.name for table in wanted_tables(shown, only, overview=several)]
-    tables = [table.make() for table in _named(shown, names, overview=several)]
+    names = [table.name for table in wanted_tables(shown, only)]
+    tables = [table.make() for table in _named(shown, names)]
     for one in shown if several else ():
-        own = (table.make() for table in _named([one], names, overview=False))
+        own = (table.make() for table in _named([one], names))
         inside = folder_name(one.title)
         tables += [replace(table, name=f"{inside}/{table.name}") for table in own if table]
     to = Path(folder) / "tables"
     return [path for table in tables if table for path in write_table(table, to)]
 
 
-def _named(shown: Sequence[Summary], names: Sequence[str], *, overview: bool) -> list[TableOutput]:
+def _named(shown: Sequence[Summary], names: Sequence[str]) -> list[TableOutput]:
     """Return the tables of these names, as far as they have something to show."""
-    known = {table.name: table for table in all_tables(shown, overview=overview)}
+    known = {table.name: table for table in all_tables(shown)}
     return [known[name] for name in names if name in known and known[name].has_values]
 
 
@@ -86,23 +86,19 @@ def text_table(
     """
     check_recorded(results)
     shown = summarise(results)
-    several = len(shown) > 1
-    if only:
-        names = [table.name for table in wanted_tables(shown, only, overview=several)]
-    else:
-        names = _printed(shown, overview=several)
-    tables, said = _named(shown, names, overview=several), ["all"] if only else ["all", "brief"]
-    for one in shown if several else ():
-        own = _named([one], names, overview=False)
+    names = [table.name for table in wanted_tables(shown, only)] if only else _printed(shown)
+    tables, said = _named(shown, names), ["all"] if only else ["all", "brief"]
+    for one in shown if len(shown) > 1 else ():
+        own = _named([one], names)
         tables += [table for table in own if table.in_overview not in said]
     made = (table.make() if only else table.brief and table.brief() for table in tables)
     layouts = [layout for table in made if table for layout in table.layouts]
     return plain_tables(layouts, width)
 
 
-def _printed(shown: Sequence[Summary], *, overview: bool) -> list[str]:
+def _printed(shown: Sequence[Summary]) -> list[str]:
     """Return the names of the tables that a terminal gets unasked."""
-    known = [table for table in all_tables(shown, overview=overview) if table.brief]
+    known = [table for table in all_tables(shown) if table.brief]
     asked = asked_for(known, shown)
     # Whoever asks for figures alone sees all numbers here.
     found = asked if any(table.output != GAINS for table in asked) else known

@@ -21,17 +21,15 @@ TIME_SERIES = ((1, 2, 5), (1, 3), (1,))
 """The first digits of the times that values are shown at, the finest first."""
 
 
-def trace_table(
-    shown: Sequence[Summary], name: str, measures: Sequence[Measure], overview: bool
-) -> Table:
+def trace_table(shown: Sequence[Summary], name: str, measures: Sequence[Measure]) -> Table:
     """Return the table of solvers by training time: for each size, or each dataset's largest."""
-    layouts, rows = [], []
+    several, layouts, rows = len(shown) > 1, [], []
     for measure in measures:
         found = [race for one in shown if one.shows(measure) for race in races(one, measure)]
-        groups = [largest_races(found)] if overview else [[race] for race in found]
+        groups = [largest_races(found)] if several else [[race] for race in found]
         for group in groups:
             times = round_times(group)
-            layouts.append((_several_races if overview else _one_race)(group, measure, times))
+            layouts.append((_several_races if several else _one_race)(group, measure, times))
             rows += [row for race in group for row in _tidy(race, measure, times)]
     return Table(name, layouts, pd.DataFrame(rows))
 

@@ -9,7 +9,7 @@ from dsgkit.report.html import page_text
 from dsgkit.report.output import EVERY_REPORT, MeasureFigure, TableOutput
 
 
-def counts(shown, *, overview):
+def counts(shown):
     def make():
         rows = [[Cell(one.title), Cell(str(len(one.results.cells)))] for one in shown]
         layout = Layout("How many fits there are.", ["Dataset", "Fits"], rows)

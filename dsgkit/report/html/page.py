@@ -99,17 +99,13 @@ def _overview(
         "contents": _contents(sections, missing),
         "fitted": bool(kinds),
         # the only one of its kind has all of it in its own section
-        "kinds": [
-            _of_a_kind(kind, of, folder)
-            for kind, of in kinds.items()
-            if len(of) > 1 or len(kinds) == 1
-        ],
+        "kinds": [_of_a_kind(kind, of, folder) for kind, of in kinds.items() if len(of) > 1],
     }
 
 
 def _of_a_kind(kind: str, shown: Sequence[Summary], folder: Path) -> Context:
     """Return the tables and figures of the results of one task."""
-    tables = (table.make() for table in wanted_tables(shown, overview=True))
+    tables = (table.make() for table in wanted_tables(shown))
     return {
         "kind": kind,
         "tables": [layout for table in tables if table for layout in table.layouts],

@@ -118,7 +118,7 @@ def _tables(summary: Summary) -> Tables:
     Shown is what a terminal shows unasked, such as gains at the largest size.
     """
     found = Tables([], [])
-    for output in wanted_tables([summary], overview=False) if len(summary.results.cells) else []:
+    for output in wanted_tables([summary]) if len(summary.results.cells) else []:
         brief = _layouts(output.brief) if output.brief else []
         found.shown.extend(brief)
         found.folded.extend(layout for layout in _layouts(output.make) if layout not in brief)
