@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsgkit.experiment.limits import FAILURES, ending, status_words
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import Axis
 from dsgkit.text.errors import printable
+from dsgkit.text.groups import grouped
 
 if TYPE_CHECKING:
     from dsgkit.experiment.folder import TooLargeEntry
@@ -75,6 +76,11 @@ def cause(record: Record) -> tuple[str, str, tuple[str, ...]]:
     return record["status"], message, frames
 
 
+def by_cause(records: Iterable[Record]) -> list[list[Record]]:
+    """Return records by their causes, the most frequent first, then in the order of the plan."""
+    return sorted(grouped(records, cause).values(), key=len, reverse=True)
+
+
 def without_numbers(text: str) -> str:
     """Return the same for texts that differ only in numbers."""
     return re.sub(r"\d[\d.,]*", "#", text)
@@ -86,10 +92,7 @@ def cells(count: int) -> str:
 
 
 def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> list[str]:
-    groups: dict[Any, list[Record]] = {}
-    for record in ended:
-        key = record.get("label"), record["kind"], cause(record)
-        groups.setdefault(key, []).append(record)
+    groups = grouped(ended, lambda record: (record.get("label"), record["kind"], cause(record)))
     lines = []
     for records in list(groups.values())[:MAX_CAUSES]:
         first = records[0]

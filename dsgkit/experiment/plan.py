@@ -22,6 +22,7 @@ from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.asked import Costed
 from dsgkit.tasks.base import At, Description, Trial, Work
 from dsgkit.text.errors import ConfigError, DataError
+from dsgkit.text.groups import grouped
 from dsgkit.text.hints import spelled
 from dsgkit.text.specs import LARGEST_NUMBER
 from dsgkit.users_code.own import code_of, is_import_path, is_own
@@ -376,10 +377,8 @@ class _TrialPlan:
         self, solver: str, spec: SolverSpec, stages: tuple[Points, ...], fits_at: Sequence[At]
     ) -> None:
         """Plan a fit at every size; what is searched at the same sizes is searched once."""
-        groups: dict[tuple[int, ...], list[At]] = {}
-        for at in fits_at:
-            groups.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
-        for group in groups.values():
+        by_search = grouped(fits_at, lambda at: tuple(self._search_at(spec, at).values()))
+        for group in by_search.values():
             self._group(solver, spec, stages, group)
 
     def _depends_on_size(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from dsgkit.experiment.endings import cause, places, reason
-from dsgkit.experiment.records import Record
+from dsgkit.experiment.endings import by_cause, places, reason
 from dsgkit.experiment.results import Results
-from dsgkit.report.choices import EdgeChoice, edge_choices
+from dsgkit.report.choices import edge_choices
 from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.crossings import crossings
 from dsgkit.report.effects import Effect, adjusted, effects, pairs
@@ -28,6 +27,7 @@ from dsgkit.report.numbers import (
 from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
 from dsgkit.tasks.measures import GAINS, TIME, Measure, place_asked
 from dsgkit.text.errors import in_a_line
+from dsgkit.text.groups import grouped
 from dsgkit.text.terminal import paragraph
 
 MAX_FINDING_LINES = 20
@@ -265,11 +265,10 @@ def _gains(summary: Summary, measure: Measure) -> Iterator[Gain]:
     yield from last.values()
 
 
-def _gain_findings(summary: Summary, gains: Sequence[Any]) -> Iterator[Finding]:
+def _gain_findings(summary: Summary, gains: Sequence[Gain]) -> Iterator[Finding]:
     """Yield a finding for every solver that others are compared with."""
     measure = _measures(summary)[0] if gains else None
-    for against in dict.fromkeys(gain.against for gain in gains):
-        of_one = [gain for gain in gains if gain.against == against]
+    for against, of_one in grouped(gains, lambda gain: gain.against).items():
         if measure and any(gain.holm_t is not None for gain in of_one):
             yield Finding("gain", _gain_text(summary, measure, against, of_one), GAINS)
 
@@ -302,12 +301,9 @@ def _gain_text(summary: Summary, measure: Measure, against: str, gains: Sequence
 
 def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> list[str]:
     """Return solvers with their gains, each at its largest size and where else it has one."""
-    by_solver: dict[str, list[Gain]] = {}
-    for gain in gains:
-        by_solver.setdefault(gain.solver, []).append(gain)
     largest = summary.sizes[-1].n
     texts = []
-    for solver, of in by_solver.items():
+    for solver, of in grouped(gains, lambda gain: gain.solver).items():
         sizes = [f"{gain.size.n:,}" for gain in of]
         at = f" at {listed(sizes)}" if len(of) > 1 or of[-1].size.n != largest else ""
         by, interval = of[-1].change_words(measure)
@@ -446,11 +442,7 @@ def _rounded(n: float) -> str:
 
 def _endings(summary: Summary) -> Iterator[Finding]:
     """Yield a finding for each cause by which cells have no result, the most frequent first."""
-    groups: dict[Any, list[Record]] = {}
-    for record in summary.results.records:
-        if record["status"] != "ok":
-            groups.setdefault(cause(record), []).append(record)
-    by_size = sorted(groups.values(), key=len, reverse=True)
+    by_size = by_cause(one for one in summary.results.records if one["status"] != "ok")
     for records in by_size[:MAX_CAUSES]:
         names = ", ".join(dict.fromkeys(in_sentence(summary.name_of(r)) for r in records))
         where = places(records, summary.axis)
@@ -462,18 +454,14 @@ def _endings(summary: Summary) -> Iterator[Finding]:
 
 def _edges(summary: Summary) -> Iterator[Finding]:
     """Yield which grids should be wider, as most searches chose an end of theirs."""
-    groups: dict[tuple[str, float, str], list[EdgeChoice]] = {}
-    for choice in edge_choices(summary):
-        if choice.count >= MIN_EDGE_SHARE * choice.searches:
-            key = choice.parameter, choice.value, choice.side
-            groups.setdefault(key, []).append(choice)
+    often = (one for one in edge_choices(summary) if one.count >= MIN_EDGE_SHARE * one.searches)
+    edges = grouped(often, lambda one: (one.parameter, one.value, one.side))
     searches = "searches" if summary.axis and summary.axis.drawn else "trials"
-    for (parameter, value, side), choices in groups.items():
-        by_count: dict[str, list[str]] = {}
-        for one in choices:
-            count = f"{one.count} of {one.searches} {searches}"
-            by_count.setdefault(count, []).append(in_sentence(one.solver))
-        who = "; ".join(f"{listed(names)} ({count})" for count, names in by_count.items())
+    for (parameter, value, side), choices in edges.items():
+        who = "; ".join(
+            f"{listed([in_sentence(one.solver) for one in of])} ({n} of {total} {searches})"
+            for (n, total), of in grouped(choices, lambda one: (one.count, one.searches)).items()
+        )
         at = f"{parameter} is at {value_text(value)}, the {side} end of its grid"
         way = {"lower": "downwards", "upper": "upwards"}[side]
         yield Finding("edge", f"{at}, for {who}: widen it {way}.", "params_table")

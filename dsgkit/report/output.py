@@ -11,6 +11,7 @@ from dsgkit.report.formats import Table
 from dsgkit.report.style import Width
 from dsgkit.report.summary import Summary, different, settings
 from dsgkit.tasks.measures import Measure, outputs_of
+from dsgkit.text.groups import grouped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,12 +90,13 @@ class MeasureTable:
 
     def __call__(self, shown: Sequence[Summary]) -> Iterator[TableOutput]:
         """Yield the table of each file of measures, of one of the results or of several."""
-        files: dict[str, list[Measure]] = {}
-        for measure in _measures(shown):
-            if f"{measure.output}_{self.way}" in outputs_of([measure], swept=False):
-                files.setdefault(f"{measure.file}_{self.way}", []).append(measure)
-        for name, measures in files.items():
-            yield self._of(measures, name, shown)
+        tabled = (
+            measure
+            for measure in _measures(shown)
+            if f"{measure.output}_{self.way}" in outputs_of([measure], swept=False)
+        )
+        for file, measures in grouped(tabled, lambda measure: measure.file).items():
+            yield self._of(measures, f"{file}_{self.way}", shown)
 
     def _of(self, members: Sequence[Measure], name: str, shown: Sequence[Summary]) -> TableOutput:
         measures = [m for m in members if any(self.has(one, m) for one in shown)]

@@ -15,6 +15,7 @@ from dsgkit.report.ranks import LEVEL
 from dsgkit.report.reproductions import Reproduction, reproductions
 from dsgkit.report.summary import Summary, all_solvers, settings
 from dsgkit.tasks.measures import PUBLISHED_TABLE, Measure
+from dsgkit.text.groups import grouped
 
 
 def published_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
@@ -35,10 +36,8 @@ def published_table(shown: Sequence[Summary]) -> Table | None:
     compared = [each for one in shown for each in reproductions(one)]
     if not compared:
         return None
-    measures = list(dict.fromkeys(each.measure for each in compared))
-    layouts = [
-        _layout(measure, [p for p in compared if p.measure == measure]) for measure in measures
-    ]
+    by_measure = grouped(compared, lambda each: each.measure)
+    layouts = [_layout(measure, members) for measure, members in by_measure.items()]
     layouts += [_agreement(compared)] if any(each.agrees is not None for each in compared) else []
     ranks = _ranks(compared)
     layouts += [ranks] if ranks.rows else []
@@ -104,9 +103,7 @@ def _agreement(compared: Sequence[Reproduction]) -> Layout:
     """Return how many published figures agree with what was measured."""
     counted = [each for each in compared if each.agrees is not None]
     measures = list(dict.fromkeys(each.measure for each in counted))
-    by_solver: dict[str, list[Reproduction]] = {}
-    for each in counted:
-        by_solver.setdefault(each.entry.solver, []).append(each)
+    by_solver = grouped(counted, lambda each: each.entry.solver)
     rows = []
     for name, members in {**by_solver, "All": counted}.items():
         agree = [[bool(p.agrees) for p in members if p.measure == measure] for measure in measures]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeGuard
 from dsgkit.experiment.records import Record
 from dsgkit.report.summary import Entry, Size, Summary
 from dsgkit.tasks.measures import TIME, Measure
+from dsgkit.text.groups import grouped
 from dsgkit.text.specs import LARGEST_NUMBER
 
 
@@ -44,10 +45,8 @@ class Training:
 
         Trials without values along training say nothing beside others that have some.
         """
-        by_iteration: dict[int, list[Checkpoint]] = {}
-        for course in self.courses:
-            for one in course:
-                by_iteration.setdefault(one.iteration, []).append(one)
+        every = (one for course in self.courses for one in course)
+        by_iteration = grouped(every, lambda one: one.iteration)
         if self.iterative:
             by_iteration.pop(0, None)
         return [by_iteration[iteration] for iteration in sorted(by_iteration)]

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dsgkit.experiment.endings import cause
+from dsgkit.experiment.endings import by_cause
 from dsgkit.experiment.limits import FAILURES, ending, status_words
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.numbers import counted, ranges
 from dsgkit.report.summary import Summary
+from dsgkit.text.groups import grouped
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,8 @@ def limits(summary: Summary) -> list[Cause]:
 
 
 def _causes(summary: Summary, wanted: Callable[[str], bool]) -> list[Cause]:
-    groups: dict[Any, list[Record]] = {}
-    for record in summary.results.records:
-        if wanted(record["status"]):
-            groups.setdefault(cause(record), []).append(record)
-    # sorted() keeps the order of the plan among causes of the same size
-    by_size = sorted(groups.values(), key=len, reverse=True)
-    return [_cause(summary, group) for group in by_size]
+    ended = (record for record in summary.results.records if wanted(record["status"]))
+    return [_cause(summary, group) for group in by_cause(ended)]
 
 
 def _cause(summary: Summary, records: Sequence[Record]) -> Cause:
@@ -132,12 +128,13 @@ def _messages(records: Sequence[Record]) -> list[str]:
 def _which(summary: Summary, records: Sequence[Record], *, with_messages: bool) -> Layout:
     """Return the table of the cells of a cause."""
     axis = summary.axis
-    groups: dict[tuple[str, str, int], list[Record]] = {}
-    for record in records:
+
+    def alike(record: Record) -> tuple[str, str, int]:
         size = 0 if axis is None else record["at"][axis.name]
-        groups.setdefault((summary.name_of(record), record["kind"], size), []).append(record)
+        return summary.name_of(record), record["kind"], size
+
     rows = []
-    for (name, kind, n), group in groups.items():
+    for (name, kind, n), group in grouped(records, alike).items():
         first, *others = _messages(group)
         message = first + (f" (and {len(others)} like it)" if others else "")
         sizes = [] if axis is None else [Cell(f"{n:,}", value=n)]

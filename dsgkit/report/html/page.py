@@ -21,6 +21,7 @@ from dsgkit.report.numbers import NO_VALUE
 from dsgkit.report.outputs import wanted_tables
 from dsgkit.report.summary import Summary, summarise
 from dsgkit.text.errors import ResultsError
+from dsgkit.text.groups import grouped
 
 TEMPLATES = "templates"
 Missing = Sequence[tuple[str, str]]
@@ -91,13 +92,11 @@ def _overview(
     shown: Sequence[Summary], sections: Sequence[Context], folder: Path, missing: Missing
 ) -> Context:
     """Return what compares several results folders; those without a fit are in its contents."""
-    kinds: dict[str, list[Summary]] = {}
-    for one in shown:
-        if len(one.results.cells):
-            kinds.setdefault(one.results.task.kind, []).append(one)
+    fitted = [one for one in shown if len(one.results.cells)]
+    kinds = grouped(fitted, lambda one: one.results.task.kind)
     return {
         "contents": _contents(sections, missing),
-        "fitted": bool(kinds),
+        "fitted": bool(fitted),
         # the only one of its kind has all of it in its own section
         "kinds": [_of_a_kind(kind, of, folder) for kind, of in kinds.items() if len(of) > 1],
     }
