@@ -21,6 +21,7 @@ from dsgkit.experiment.records import (
     Label,
     Name,
     Point,
+    Records,
     Value,
     why,
 )
@@ -193,6 +194,15 @@ def read_task(folder: Path) -> Description:
     if why_not := why_no_columns(task.measures, axes):
         raise ResultsError(f"{folder / TASK}: unexpected content ({why_not}); {_OTHER_RELEASE}")
     return task
+
+
+def as_plan(records: Records) -> list[PlanEntry]:
+    """Return the entries of a plan that has just the cells of these records."""
+    names = ("kind", "solver", "trial", "at")
+    return [
+        PlanEntry(key, **{name: records.entry(key, name) for name in names}, flops=0.0)
+        for key in records
+    ]
 
 
 def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:

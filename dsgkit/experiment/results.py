@@ -19,6 +19,7 @@ from dsgkit.experiment.folder import (
     CONFIG,
     LeftOutEntry,
     PlanEntry,
+    as_plan,
     read_dataset,
     read_environment,
     read_plan,
@@ -308,7 +309,7 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
         stored, bad = read_records(folder / CELLS, task.axis)
     else:
         plan, left_out, stored, bad = outcome.plan, outcome.left_out, outcome.records, None
-    entries = _entries(stored) if plan is None else [e for e in plan if e.key in stored]
+    entries = as_plan(stored) if plan is None else [e for e in plan if e.key in stored]
     records = PlannedRecords(stored, entries, _labels(stored, entries, experiment))
     return Results(
         folder=folder,
@@ -337,12 +338,6 @@ def _planned_fits(
         sizes = (cell.at[axis.name] if axis else 0, *cell.also_at)
         planned.update((cell.solver, size) for size in sizes)
     return PlannedFits(Counter(cell.solver for cell in fits), planned)
-
-
-def _entries(records: Records) -> list[PlanEntry]:
-    """Return records as entries of a plan that has just these."""
-    every = records.values()
-    return [PlanEntry(r["key"], r["kind"], r["solver"], r["trial"], r["at"], 0.0) for r in every]
 
 
 def _labels(

@@ -22,6 +22,7 @@ from dsgkit.experiment.folder import (
     PlanEntry,
     StoredPlan,
     TooLargeEntry,
+    as_plan,
     read_plan,
     read_task,
 )
@@ -109,20 +110,11 @@ def read_status(folder: Path) -> Status:
     axis = read_task(folder).axis
     stored, bad = read_records(folder / CELLS, axis)
     stored_plan = read_plan(folder, axis)
-    cells, left_out, too_large = stored_plan or StoredPlan(_entries(stored), [], [])
+    cells, left_out, too_large = stored_plan or StoredPlan(as_plan(stored), [], [])
     plan = {entry.key: entry for entry in cells}
     records, writer = stored.among(plan), running(folder)
     has_plan = stored_plan is not None
     return Status(folder, axis, plan, records, bad, writer, left_out, too_large, has_plan)
-
-
-def _entries(records: Records) -> list[PlanEntry]:
-    """Return the entry of each record, for a folder that has no plan."""
-    names = ("kind", "solver", "trial", "at")
-    return [
-        PlanEntry(key, **{name: records.entry(key, name) for name in names}, flops=0)
-        for key in records
-    ]
 
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
