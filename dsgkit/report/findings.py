@@ -117,7 +117,7 @@ def _compared(summary: Summary) -> Iterator[Finding]:
     """
     measures = _measures(summary)
     leads = [lead for measure in measures if (lead := _lead(summary, measure))]
-    gained = list(_gains(summary, measures[0])) if measures else []
+    gained = _gains(summary, measures[0]) if measures else []
     family = adjusted([lead.effect for lead in leads if lead.effect])
     known = iter(family)
     for lead in leads:
@@ -251,18 +251,11 @@ def _elsewhere(summary: Summary, lead: _Lead) -> str:
     return f" At other sizes others have the {extreme} mean: {'; '.join(texts)}."
 
 
-def _gains(summary: Summary, measure: Measure) -> Iterator[Gain]:
-    """Yield the gains that are told: at the largest size, or at all on an axis of what is drawn.
-
-    There, small sizes are what one looks for.
-    """
-    keys = {name: key for key, name in summary.names.items()}
-    last = {}
-    drawn = summary.axis is not None and summary.axis.drawn
-    for gain in gains([summary], measure):
-        if not any(summary.told(keys[name]) for name in (gain.solver, gain.against)):
-            last[gain.solver, gain.size if drawn else None] = gain
-    yield from last.values()
+def _gains(summary: Summary, measure: Measure) -> list[Gain]:
+    """Return the gains of a short table, without solvers that are given what no user has."""
+    told = {name for key, name in summary.names.items() if summary.told(key)}
+    short = gains([summary], measure, largest=True)
+    return [gain for gain in short if told.isdisjoint((gain.solver, gain.against))]
 
 
 def _gain_findings(summary: Summary, gains: Sequence[Gain]) -> Iterator[Finding]:
