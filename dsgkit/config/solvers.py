@@ -321,7 +321,7 @@ class _Values:
         read = {}
         for name, value in written.items():
             with _at(name):
-                read[name] = self._value(name, value)
+                read[name] = self._value(self._declared(name), value)
         return read
 
     def grid(self, written: Mapping[str, Any]) -> dict[str, list[Scalar]]:
@@ -346,6 +346,7 @@ class _Values:
         return read
 
     def _choices(self, name: str, entry: Any) -> list[Scalar]:
+        parameter = self._declared(name)
         try:
             values = parse_values(entry)
         except ValueError as error:
@@ -353,18 +354,20 @@ class _Values:
         checked = []
         for i, value in enumerate(values):
             with _at(*([i] if isinstance(entry, list) else [])):
-                checked.append(self._value(name, value))
+                checked.append(self._value(parameter, value))
         if not checked:
             raise problem("must hold at least one value")
         if len(set(checked)) < len(checked):
             raise problem("holds a value twice")
         return checked
 
-    def _value(self, name: str, value: Any) -> Scalar:
+    def _declared(self, name: str) -> Parameter:
         if name not in self._known:
             hint = nearest_or_all(name, self._known) if self._known else ""
             raise problem(f"{self._kind} has no parameter {spelled(name)}{hint}")
-        parameter = self._known[name]
+        return self._known[name]
+
+    def _value(self, parameter: Parameter, value: Any) -> Scalar:
         numeric = not parameter.types or {int, float} & set(parameter.types)
         if numeric and isinstance(value, str) and (self._words is None or value in self._words):
             return value
