@@ -515,11 +515,11 @@ def _within(at: At, spec: SolverSpec) -> bool:
 
 def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
     """Cut grid points into those that the solver trains in one pass."""
-    shares: dict[tuple[Any, ...], list[Point]] = {}
-    for point in points:
-        rest = tuple(value for name, value in point.items() if name not in batched)
-        shares.setdefault(rest, []).append(point)
-    return [tuple(share) for share in shares.values()]
+
+    def rest(point: Point) -> tuple[Any, ...]:
+        return tuple(value for name, value in point.items() if name not in batched)
+
+    return [tuple(share) for share in grouped(points, rest).values()]
 
 
 def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:

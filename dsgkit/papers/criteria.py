@@ -16,6 +16,7 @@ from dsgkit.papers.evidence import SEARCH, Case, Sample, is_time
 from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
 from dsgkit.tasks.measures import Measure
 from dsgkit.text.errors import ResultsError
+from dsgkit.text.groups import grouped
 from dsgkit.text.hints import nearest_or_all, spelled
 from dsgkit.text.specs import Count, Spec, Text, problem
 
@@ -160,9 +161,7 @@ class Criterion(Spec):
             found = self.points(scope)
         except ResultsError as error:  # of a study
             return untestable(str(error)), []
-        pairs: dict[tuple[str, str], list[Point]] = {}
-        for point in found:
-            pairs.setdefault((point.a, point.b), []).append(point)
+        pairs = grouped(found, lambda point: (point.a, point.b))
         absent = [Point(name, note=NO_RESULTS) for name in scope.missing]
         verdicts = [
             judged([*points, *absent], self.holds, self.in_part, scope.claimed)

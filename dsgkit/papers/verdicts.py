@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
+from dsgkit.text.groups import grouped
 from dsgkit.text.hints import listed
 from dsgkit.text.specs import problem
 
@@ -106,11 +107,12 @@ def told_together(points: Iterable[Point]) -> list[Point]:
 
     A list of thirty numbers then takes two rows: the numbers that agree, and those that do not.
     """
-    groups: dict[Any, list[Point]] = {}
-    for number, point in enumerate(points):
-        alike = replace(point, a_value=None, note="") if point.among else number
-        groups.setdefault(alike, []).append(point)
-    return [_together(members) for members in groups.values()]
+    return [_together(members) for members in grouped(points, _alike).values()]
+
+
+def _alike(point: Point) -> Any:
+    """Return what is equal for points that are told together; a point of no list is alone."""
+    return replace(point, a_value=None, note="") if point.among else id(point)
 
 
 def _together(points: Sequence[Point]) -> Point:

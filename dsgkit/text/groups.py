@@ -1,4 +1,4 @@
-"""Groups of items that are told together."""
+"""Groups of items with equal keys."""
 
 from __future__ import annotations
 
