@@ -43,7 +43,7 @@ class PointModels:
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one.
 
-        Of estimators with a function for every cut, each has as many columns as cuts.
+        A model with a function for every cut has a column for each.
         """
         n = X.shape[0] if hasattr(X, "shape") else len(X)
         found = [None if model is None else _values_of(model, X, n) for model in self._models]
