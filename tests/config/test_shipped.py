@@ -160,11 +160,8 @@ ROUNDS = {"batch_size": 1000, "n_features": 1000, "n_iterations": 100}
 C_OF_ROWS = pytest.approx([C * FIVE["labeled"] for C in TENS])
 OF_PAPERS = [  # setting, solvers, part of their first grid, and some of their parameters
     ("s2auc", "samult rff_s2auc nystrom_s2auc qsg_s2auc_p", FULL, {}),
-    ("s2auc", "qsg_s2auc", FULL, STEPS),
-    ("s2auc", "pnu_auc", BOTH, {"prior": "class_proportion", "n_centers": None}),
+    ("s2auc", "qsg_s2auc", FULL, {}),
     ("s2auc", "pnu_auc", {"eta": [-t for t in TENTHS[:0:-1]] + TENTHS}, {}),
-    ("s2auc", "supervised", BOTH, {"gamma": 1.0}),
-    ("ordinal", "qs3orao qs3orao_hinge exact_s2or rff_s2or", FULL, {}),
     ("ordinal", "m_pnu_auc", {}, {"prior": "class_proportions"}),
     ("ordinal", "supervised", {}, {"gamma": 1.0}),
     ("s3vm", "tsgs3vm frs3vm bgs3vm", {"C": TENS, "sigma": TENS, "step": TENS[:4]}, {}),
@@ -187,13 +184,31 @@ def test_grids_and_parameters_are_the_papers(setting, keys, grid, params):
             assert solvers[key].params.items() >= params.items(), (name, key)
 
 
+EXACT = {
+    "pnu_auc": {"prior": "class_proportion", "n_centers": None},
+    "supervised": {"gamma": 1.0},
+    "qsg_s2auc": STEPS,
+}
+
+
+def test_nothing_else_is_set_or_searched_in_the_first_and_the_third_paper():
+    for name in PAPER:
+        solvers = load(f"{name}_s2auc").solvers
+        assert {key: solvers[key].params for key in EXACT} == EXACT
+        for key in solvers.keys() - {"logistic"}:
+            assert solvers[key].grids[0].items() >= BOTH.items(), (name, key)
+    for name in ORDINAL:
+        solvers = load(f"{name}_ordinal").solvers
+        for key in ("qs3orao", "qs3orao_hinge", "exact_s2or", "rff_s2or"):
+            assert solvers[key].grids[0] == FULL
+            assert solvers[key].search[1].coordinates == {"gamma": TENTHS}
+
+
 def test_what_solvers_are_compared_with_and_the_kernels_of_images():
     for name in S3VM:
         for key, solver in load(f"{name}_s3vm").solvers.items():
             without = key in ("supervised", "all_labels")
             assert solver.against == (None if without else "supervised")
-    for name in ORDINAL:
-        assert load(f"{name}_ordinal").solvers["qs3orao"].search[1].coordinates == {"gamma": TENTHS}
     for name in SU:
         images = name in ("mnist", "mnist8m", "sim", "svhn")
         for key in ("tsgsu", "su_sl", "cuu_all", "cuu_2000"):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, parts
+from dsgkit.objectives.similar_unlabeled import CORRECTIONS, SimilarUnlabeledObjective, parts
 from tests.solvers.similar import problems
 
 PRIOR = np.array([0.7, 0.7, 0.7, 0.3, 0.9])
@@ -22,6 +22,14 @@ def test_the_parts_are_the_risks_of_the_classes():
     np.testing.assert_allclose(got, (prior * pos_pos, (1 - prior) * neg_neg))
 
 
+def test_corrections_differ_below_0_only():
+    expected = {"abs": [2, 0, 3], "relu": [0, 0, 3], "leaky_relu": [1, 0, 3], "none": [-2, 0, 3]}
+    assert expected.keys() == CORRECTIONS.keys()
+    for name, correction in CORRECTIONS.items():
+        np.testing.assert_array_equal(correction.value(np.array([-2, 0, 3]), -0.5), expected[name])
+        assert correction.slope(0.0, -0.5) == 1
+
+
 def test_batches_below_0_are_counted_in_the_memory_of_all_models():
     rng = np.random.default_rng(1)
     values = [3 * rng.normal(size=(n, 5)).astype(np.float32) for n in (6, 9)]
@@ -34,3 +42,15 @@ def test_batches_below_0_are_counted_in_the_memory_of_all_models():
         [problems.parts(*(v[:, k] for v in values), PRIOR[k], problems.squared) for k in range(5)]
     )
     np.testing.assert_array_equal(counted, (r1 < 0) | (r2 < 0))
+
+
+def test_the_other_prior_is_the_other_sign():
+    rng = np.random.default_rng(3)
+    values = [3 * rng.normal(size=(n, 5)) for n in (6, 9)]
+    settings = ["abs", "relu", "leaky_relu", "leaky_relu", "none"], np.array([-0.5] * 5), "squared"
+    mirrored = SimilarUnlabeledObjective(1 - PRIOR, *settings).batch_loss([-v for v in values])
+    found = SimilarUnlabeledObjective(PRIOR, *settings).batch_loss(values)
+    np.testing.assert_allclose(found, mirrored, rtol=1e-12)
+    S, U = (v[:, -1] for v in values)
+    unbiased = problems.risk(S.reshape(3, 2), U, PRIOR[-1], problems.squared)
+    np.testing.assert_allclose(found[-1], unbiased)

@@ -1,11 +1,14 @@
 """The quadratic program against its optimality conditions, LIBSVM and a general solver."""
 
+from __future__ import annotations
+
 import itertools
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from dsgkit.kernels.columns import column, kernel_columns
@@ -31,6 +34,13 @@ def random_gains(rng, n, anchor, scale=1.0):
         "free": ([-np.inf, np.inf, np.inf], [slopes[-1, 0]] * 2),
     }[anchor]
     return Gains(*knots.T.copy(), *slopes.T.copy())
+
+
+def gain(gains, coef):
+    """The sum of the gains, up to a constant."""
+    at = np.where(np.isfinite(gains.kink), gains.kink, 0.0)
+    slopes = np.where(coef < gains.kink, gains.below, gains.above)
+    return float(np.sum(slopes * (coef - at)))
 
 
 def violation(gains, coef, values):
@@ -90,6 +100,55 @@ def test_solutions_are_optimal_and_inside_of_the_boxes(n, seed, anchor, mean, ca
     assert violation(gains, coef, K @ coef) < TOL + 1e-5 * scale
 
 
+@pytest.mark.parametrize("anchor", ["held", "free"])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_objective_is_that_of_a_general_solver(seed, anchor):
+    """There each variable with a kink is two, as the copies of an unlabelled row are."""
+    n, rng = 6, np.random.default_rng(seed)
+    mean_from = (None, 3)[seed % 2]
+    program, rows = program_of(n, seed, mean_from)
+    gains = random_gains(rng, n, anchor)
+    start = start_of(gains, rng)
+    program.move(start)
+    program.solve(gains, 1e-7, 10**6)
+
+    K = exact_kernel(rows, mean_from)
+    kink = np.append(gains.kink[:n], 0)
+    to_kink, from_kink = gains.lower[:n] - kink[:n], gains.upper[:n] - kink[:n]
+    end = (None, None) if anchor == "free" else (0, 0)
+    below = [*((low, 0) for low in to_kink), end]
+    above = [*((0, high) for high in from_kink), (0, 0)]
+
+    def split(z):
+        return kink + z[: n + 1] + z[n + 1 :]
+
+    def objective(z):
+        a = split(z)
+        return a @ K @ a / 2 - gains.below @ z[: n + 1] - gains.above @ z[n + 1 :]
+
+    def gradient(z):
+        Ka = K @ split(z)
+        return np.concatenate([Ka - gains.below, Ka - gains.above])
+
+    best = minimize(
+        objective,
+        np.zeros(2 * n + 2),
+        jac=gradient,
+        bounds=[*below, *above],
+        constraints={
+            "type": "eq",
+            "fun": lambda z: split(z).sum() - start.sum(),
+            "jac": lambda z: np.ones(len(z)),
+        },
+        method="SLSQP",
+        options={"ftol": 1e-13, "maxiter": 1000},
+    )
+    assert best.success
+    coef = program.coef
+    mine = coef @ K @ coef / 2 - gain(gains, coef)
+    assert mine == pytest.approx(best.fun, abs=1e-6)
+
+
 def svm_gains(y, C, free):
     """The boxes of a support vector machine; a free anchor of slope 0 takes its offset away."""
     n = len(y)
@@ -127,6 +186,17 @@ def test_a_plain_svm_is_that_of_libsvm(C, sigma, capacity):
     values = [a @ K @ a / 2 - y @ a for a in (program.coef[:-1], coef)]
     assert values[0] == pytest.approx(values[1], rel=1e-7)
     assert program.n_steps < 1.5 * svc.n_iter_[0]  # which selects pairs in the same way
+
+
+@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
+def test_without_an_offset_the_duality_gap_closes(C):
+    rows, y = svm_problem()
+    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
+    program.solve(svm_gains(y, C, free=True), 1e-6, 10**6)
+    a = program.coef[:-1]
+    f = kernel(rows, rows, 1.0) @ a
+    primal = a @ f / 2 + C * np.maximum(0, 1 - y * f).sum()
+    assert primal == pytest.approx(y @ a - a @ f / 2, rel=1e-5)
 
 
 def test_a_solution_is_solved_and_a_changed_problem_goes_on_from_there():
