@@ -158,10 +158,10 @@ def nearest(points: pd.DataFrame) -> pd.DataFrame:
         columns = [best[prefix + name].map("{:.2f}".format) for name in TRIPLE]
         return columns[0].str.cat(columns[1:], sep=" / ")
 
-    told = best[["dataset", "method"]].assign(published=triple(""), nearest=triple(MEASURED))
-    told["off by"] = best["distance"].map("{:.2f}".format)
-    told["clusters"] = best["clusters"].map("{:.1f}".format)
-    return told.assign(
+    table = best[["dataset", "method"]].assign(published=triple(""), nearest=triple(MEASURED))
+    table["off by"] = best["distance"].map("{:.2f}".format)
+    table["clusters"] = best["clusters"].map("{:.1f}".format)
+    return table.assign(
         **{"features": best["scale"], "C of the": best["C of the"], "at": best["point"]}
     )
 

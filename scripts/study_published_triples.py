@@ -222,8 +222,8 @@ def main(steps: int, seed: int, json_file: Path | None) -> None:
         if finding.impossible:
             answers = possible(dataset, method, steps, seed)
             rows.append({"dataset": dataset, "method": method, **answers})
-            told = [what for what, answer in answers.items() if answer]
-            click.echo(f"{dataset} {method}: {'; '.join(told) or 'none'}")
+            shown = [what for what, answer in answers.items() if answer]
+            click.echo(f"{dataset} {method}: {'; '.join(shown) or 'none'}")
             continue
         n_usual += 1
         sizes = bsgd_svc.datasets()[dataset].class_sizes

@@ -136,12 +136,12 @@ def study(datasets: tuple[str, ...], draws: int) -> dict[str, Any]:
     cases = [case for name in datasets for case in cases_of(name)]
     found = [judged(case, draws) for case in cases]
     for case, of in zip(cases, found, strict=True):
-        told = "".join(
+        columns = "".join(
             f"{of[loss]['risk']:8.4f} {of[loss]['difference']:+8.4f} "
             f"({of[loss]['standard_errors']:+8.1f})"
             for loss in LOSSES
         )
-        click.echo(f"{case.name:>40}{told} {of['squared']['penalty']:8.4f}")
+        click.echo(f"{case.name:>40}{columns} {of['squared']['penalty']:8.4f}")
     numbers: dict[str, Any] = {"cases": [case.name for case in cases]}
     for loss in LOSSES:
         numbers[loss] = [of[loss]["standard_errors"] for of in found]

@@ -422,8 +422,8 @@ def _of_profile(name: str) -> Explanation:
     for item in found:
         text = _paragraphs(_comment(folder / f"{item.name}{shipped.SUFFIX}", of_base))
         items.append(item._replace(text=" ".join(text)))
-    told = (f"dsg run CONFIG --profile {name} puts its settings over those of a config",)
-    return Explanation((name,), "profile", (), told, (), {"In the configs": tuple(items)})
+    facts = (f"dsg run CONFIG --profile {name} puts its settings over those of a config",)
+    return Explanation((name,), "profile", (), facts, (), {"In the configs": tuple(items)})
 
 
 @functools.cache

@@ -58,7 +58,7 @@ class Draft:
     """A config for a file: the task (of `TASKS`), how the file is read, in lines, and its text."""
 
     task: str
-    told: list[str]
+    lines: list[str]
     text: str
 
 
@@ -97,11 +97,11 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
     words = _target_words(found, target) if task != "cluster" else _judged_words(found)
     if task != "cluster":
         words += f"; {n_labeled} labelled rows, all other labels are hidden and used to judge"
-    told = [*_told(found), *notes, f"task      {TASKS[task]} (--task {task}){words}"]
-    told = [in_a_line(line, _LONGEST_LINE) for line in told]
+    lines = [*_described(found), *notes, f"task      {TASKS[task]} (--task {task}){words}"]
+    lines = [in_a_line(line, _LONGEST_LINE) for line in lines]
     head = in_a_line(f"# A first look at {found.path.name}: {TASKS[task]}", _LONGEST_LINE)
     base = f"# `dsg init base/try_{task}` copies the base config, with the solvers and their grids"
-    return Draft(task, told, f"{head}\n#\n{base}\n{dump(data)}")
+    return Draft(task, lines, f"{head}\n#\n{base}\n{dump(data)}")
 
 
 def config_path(draft: Draft, path: Path) -> Path:
@@ -275,7 +275,7 @@ def _dataset(found: Survey) -> dict[str, Any]:
     return data if found.whole else data | {"rows": found.n_rows}
 
 
-def _told(found: Survey) -> Iterator[str]:
+def _described(found: Survey) -> Iterator[str]:
     """Yield how the file is read."""
     sign = _SEPARATORS.get(found.layout.delimiter, f"'{found.layout.delimiter}'")
     header = "header" if found.layout.header else "no header"

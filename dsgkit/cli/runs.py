@@ -221,7 +221,7 @@ def _run_options(
 
 
 def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
-    """Return whether an action went well, and a user's mistake, which is told; others may go on."""
+    """Return whether an action went well, and report a user's mistake; others may go on."""
     try:
         return action(*arguments), ""
     except (DsgError, OSError) as error:
@@ -323,7 +323,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
 
 
 def _telling(experiment: Any, options: Any, width: int) -> Any:
-    """Return options with which a run tells what is too large, and trials that have ended."""
+    """Return options with which a run reports what is too large, and trials that have ended."""
     from dsgkit.experiment.endings import describe_too_large
     from dsgkit.report.trials import size_text, trial_text
     from dsgkit.text.terminal import wrapped
@@ -457,7 +457,7 @@ def try_(
     draft = first_look.draft(survey(file, label, ignore), task, positive)
     config = first_look.config_path(draft, file)
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
-    for line in [*draft.told, f"config    {config}: {what}"]:
+    for line in [*draft.lines, f"config    {config}: {what}"]:
         click.echo(paragraph(line, terminal_width(), SECOND_LINE_INDENT))
     if dry_run:
         click.echo(f"\n{draft.text}", nl=False)

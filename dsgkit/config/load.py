@@ -240,8 +240,8 @@ def _validated(document: Document, stored: bool) -> Experiment:
     try:
         experiment = Experiment.model_validate(document.data, context={"stored": stored})
     except ValidationError as error:
-        told = config_error(error, document, known_keys)
-        raise told from told.__cause__
+        problem = config_error(error, document, known_keys)
+        raise problem from problem.__cause__
     if experiment.dataset.name is not None:
         _check_name(experiment.dataset, document)
     return experiment

@@ -37,9 +37,9 @@ def config_error(error: ValidationError, document: Document, known_keys: KnownKe
     found = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
     key, text = _wording(dict(found[0]), document, known_keys)
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    told = document.error(key, text + more)
-    told.__cause__ = found[0].get("ctx", {}).get("cause")
-    return told
+    config_problem = document.error(key, text + more)
+    config_problem.__cause__ = found[0].get("ctx", {}).get("cause")
+    return config_problem
 
 
 def _wording(error: dict[str, Any], document: Document, known_keys: KnownKeys) -> tuple[Key, str]:

@@ -165,7 +165,7 @@ class Experiment(Spec):
         choices = [(name, of) for stage in spec.search for name, of in stage.choices.items()]
         values = [*spec.params.values(), *(value for _, of in choices for value in of)]
         return SolverFacts(
-            told=self.protocol.told_to(solver.load(), values),
+            told=self.protocol.oracle_data(solver.load(), values),
             ends={name: solver.parameters[name].range.ends for name, _ in choices},
         )
 

@@ -133,7 +133,7 @@ class Dataset:
     def describe(self) -> dict[str, Any]:
         """Return what reports say of it, ready for JSON: they may outlive the catalogue's entry."""
         with self._naming():
-            target = self.target.told(self.labels)
+            target = self.target.description(self.labels)
         described = {
             "name": self.name,
             "title": self.title,

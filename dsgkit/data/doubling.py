@@ -103,7 +103,7 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
     minimum[0] = min(minimum[0], copies.min())
     maximum[0] = max(maximum[0], copies.max())
     gain = np.square(copies, dtype=np.float64) - np.square(column)
-    told = f"every row twice, the copy with noise of {noise:g} of its range in the first feature"
+    how = f"every row twice, the copy with noise of {noise:g} of its range in the first feature"
     identity = json.dumps([dataset.content_hash, "doubled", noise])
     return replace(
         dataset,
@@ -113,7 +113,7 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
         minimum=minimum,
         maximum=maximum,
         mean_square=dataset.mean_square + float(gain.mean()) / 2,
-        made="; ".join(filter(None, [dataset.made, told])),
+        made="; ".join(filter(None, [dataset.made, how])),
         content_hash=hashlib.sha256(identity.encode()).hexdigest(),
     )
 

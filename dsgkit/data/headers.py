@@ -199,8 +199,8 @@ def decimal_comma_delimiter(lines: Sequence[bytes]) -> str | None:
 def _check_delimiter(lines: Sequence[bytes], delimiter: str | None, info: DatasetInfo) -> None:
     """Raise `LineError` if the delimiter makes no columns of lines, and another one does."""
     if info.delimiter is None and (other := decimal_comma_delimiter(lines)):
-        told = f'say `delimiter: {_spelled(other)}` and `decimal: ","`'
-        raise LineError(f"has commas within numbers: {told}")
+        advice = f'say `delimiter: {_spelled(other)}` and `decimal: ","`'
+        raise LineError(f"has commas within numbers: {advice}")
     counts = [len(fields_of(line, delimiter)) for line in lines]
     if 0 in counts or (len(set(counts)) == 1 and counts[0] > 1):
         return

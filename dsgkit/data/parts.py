@@ -79,18 +79,18 @@ def _of_tables(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
             yield X, labels if known.label_columns else np.zeros(len(X))
 
     blocks = _blocks(sources, rows_of, lambda source: read_labels(source, known))
-    return Parts(n_features, blocks, _told(categories))
+    return Parts(n_features, blocks, _described(categories))
 
 
-def _told(categories: Categories) -> str:
+def _described(categories: Categories) -> str:
     """Return in words which columns became several, those of the same values together."""
     places: dict[tuple[str, ...], list[int]] = {}
     for column, values in categories.items():
         places.setdefault(tuple(values.tolist()), []).append(column + 1)
     if not places:
         return ""
-    told = [f"{_listed(columns)} ({', '.join(values)})" for values, columns in places.items()]
-    return f"one-hot {', '.join(told)}"
+    groups = [f"{_listed(columns)} ({', '.join(values)})" for values, columns in places.items()]
+    return f"one-hot {', '.join(groups)}"
 
 
 def _listed(columns: Sequence[int]) -> str:
@@ -148,4 +148,4 @@ def _of_reviews(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
     def blocks(part: str) -> Iterator[Block]:
         yield (X, stars) if part == "train" else embedding.rows(read(part))
 
-    return Parts(X.shape[1], blocks, reviews.told(embedding.facts), embedding.facts)
+    return Parts(X.shape[1], blocks, reviews.described(embedding.facts), embedding.facts)

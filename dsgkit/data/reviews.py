@@ -201,7 +201,7 @@ def fit(reviews: Iterable[Review], components: int) -> tuple[Embedding, Single, 
     return Embedding(vectorizer, svd, facts), X, np.array(stars)
 
 
-def told(facts: Mapping[str, Any]) -> str:
+def described(facts: Mapping[str, Any]) -> str:
     """Return in words how the features of reviews were made."""
     less = f" ({facts['n_asked']:,} asked for)" if facts["n_components"] < facts["n_asked"] else ""
     return (

@@ -230,7 +230,7 @@ def _why_no_tls(security: Any, *, needed: bool) -> str:
 
 
 def _silence() -> None:
-    """Have Dask log nothing: errors are told here. Some of its loggers have levels of their own."""
+    """Silence all loggers of Dask: dsgkit reports errors itself."""
     for name in ["distributed", *logging.root.manager.loggerDict]:
         if name.partition(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -109,8 +109,8 @@ def reason(record: Record) -> str:
     """Return why a cell has no result, in a line."""
     words = status_words(ending(record))
     first = (record.get("message") or words).partition("\n")[0]
-    told = record["status"] in ("failed", "ok") or first.startswith(words)
-    return first if told else f"{words}: {first}"
+    complete = record["status"] in ("failed", "ok") or first.startswith(words)
+    return first if complete else f"{words}: {first}"
 
 
 def places(records: Sequence[Record], axis: Axis | None) -> str:

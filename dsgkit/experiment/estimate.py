@@ -159,7 +159,7 @@ class RunForecast:
         )
         n_done = sum(part.n_done for part in self.groups.values())
         done = f", {n_done:,} more finished already" if n_done else ""
-        told = {
+        asides = {
             f"{spec.label} {_KINDS[kind]}": _aside(part)
             for solver, spec in self.experiment.solvers.items()
             for kind in _GROUPS
@@ -169,7 +169,7 @@ class RunForecast:
             f"{self.experiment.name}: {cells(n_cells)}{done}",
             *([wrapped(f"  {self.missing}; {ASSUMED}", width)] if self.missing else []),
             *([f"\n{self._table(width)}\n"] if any(p.cells for p in self.groups.values()) else []),
-            *(wrapped(f"  {what}: {aside}", width) for what, aside in told.items() if aside),
+            *(wrapped(f"  {what}: {aside}", width) for what, aside in asides.items() if aside),
             *(
                 wrapped(f"  {line}", width)
                 for line in describe_too_large(self.too_large, self.experiment.axis)

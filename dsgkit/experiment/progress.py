@@ -74,7 +74,7 @@ class RunProgress:
         self._cells = len(left)
         self._series = series
         self._clock = clock
-        self._begin = self._told = clock()
+        self._begin = self._last_line = clock()
         self._running: dict[str, tuple[Job, float]] = {}
         self._ended: set[str] = set()
         self._disturbed: dict[str, Job] = {}
@@ -180,8 +180,8 @@ class RunProgress:
     def tell(self) -> None:
         """Print a line with the time, unless the last one is less than a minute old."""
         now = self._clock()
-        if now - self._told >= SECONDS_BETWEEN_LINES:
-            self._told = now
+        if now - self._last_line >= SECONDS_BETWEEN_LINES:
+            self._last_line = now
             stamp = f"{datetime.now():%Y-%m-%d %H:%M} "
             with suppress(OSError, ValueError):  # whoever read it may be gone
                 print(stamp + self.line(None), file=sys.stderr, flush=True)

@@ -75,8 +75,8 @@ def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[
             finally:
                 _within = False
         if users and (what := _not_finite(result)):
-            told = f"{type(self).__name__}.{name} returned {what}{at(users)}"
-            warnings.warn(told, DsgWarning, stacklevel=2)
+            message = f"{type(self).__name__}.{name} returned {what}{at(users)}"
+            warnings.warn(message, DsgWarning, stacklevel=2)
         if name == "fit" and result is not self:
             kind = type(self).__name__
             raise SolverError(

@@ -132,8 +132,8 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
         lines.append(warned)
     other_code = by_other_code(status.plan.values(), records)
     if other_code.changed:
-        told = other_code.described(in_a_line, "`dsg run --renew` computes them again")
-        lines.append(f"compared with the code of the last run: {told}")
+        changes = other_code.described(in_a_line, "`dsg run --renew` computes them again")
+        lines.append(f"compared with the code of the last run: {changes}")
     if bad := status.bad:
         lines.append(
             f"unreadable lines of {CELLS}: {bad.number}; their cells run again ({bad.first})"

@@ -227,7 +227,7 @@ class Store:
             if not self._rescued:
                 self.check_in_place()
         except ResultsError as found:
-            if isinstance(error, ResultsError):  # both are told
+            if isinstance(error, ResultsError):  # report both
                 raise ResultsError(f"{error}; {found}") from None
             raise
         finally:

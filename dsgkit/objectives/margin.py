@@ -93,5 +93,5 @@ class RoundedMarginRisk(Risk):
         return MajorisedS3VMObjective(*np.array(columns, np.float64).T)
 
     def singular(self) -> str:
-        """Return what a user is told of sweeps with a block that has no solution."""
+        """Return the message for sweeps with a block that has no solution."""
         return f"with C={self.C:g} a block is singular to rounding: lower C"

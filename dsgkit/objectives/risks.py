@@ -97,7 +97,7 @@ class Risk:
         return math.nan
 
     def singular(self) -> str:
-        """Return what a user is told of sweeps with a block that has no solution."""
+        """Return the message for sweeps with a block that has no solution."""
         return "the regulariser is so small that a block is singular to rounding; enlarge lam"
 
 

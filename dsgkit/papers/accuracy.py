@@ -108,8 +108,8 @@ class BetterThan(Comparison):
         beyond = p is not None and p < LEVEL
         won = beyond and point.estimate > 0 and point.estimate >= self.least
         lost = beyond and point.estimate < 0
-        told = "better" if won else "worse" if lost else "undecided"
-        note = joined(point.note, told)
+        outcome = "better" if won else "worse" if lost else "undecided"
+        note = joined(point.note, outcome)
         return replace(point, counts=float(won), p=p, sure=won, against=lost, note=note)
 
 

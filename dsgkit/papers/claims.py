@@ -163,16 +163,16 @@ class Paper(Spec):
             raise problem(f"two claims are called {repeated[0]}", "claims")
         unknown = set(self.headlines) - {one.id for one in self.claims}
         if unknown or len(self.headlines) not in (0, N_HEADLINES):
-            told = f"no such claim: {min(unknown)}" if unknown else f"must be {N_HEADLINES}"
-            raise problem(told, "headlines")
+            message = f"no such claim: {min(unknown)}" if unknown else f"must be {N_HEADLINES}"
+            raise problem(message, "headlines")
         for i, claim in enumerate(self.claims):
             if not claim.id.startswith(f"{self.key}-"):
                 raise problem(f"must begin with {self.key}-", "claims", i, "id")
             for j, criterion in enumerate(claim.judged):
                 unknown = set(criterion.datasets or ()) - set(self.datasets.judged)
                 if unknown:
-                    told = f"not a dataset of the paper: {sorted(unknown)[0]}"
-                    raise problem(told, "claims", i, "judged", j, "datasets")
+                    message = f"not a dataset of the paper: {sorted(unknown)[0]}"
+                    raise problem(message, "claims", i, "judged", j, "datasets")
         return self
 
 

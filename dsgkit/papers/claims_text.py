@@ -15,7 +15,7 @@ from rich.text import Text
 
 from dsgkit.config.yaml_loader import Document, read_document
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
-from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict, told_together
+from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict, merged
 from dsgkit.report.numbers import NO_VALUE, counted, memory_text, p_text, seconds_text
 from dsgkit.text.hints import did_you_mean, listed, spelled
 from dsgkit.text.terminal import Column, paragraph, table
@@ -45,8 +45,8 @@ def _paper_table(paper: JudgedPaper, width: int) -> str:
     if rows:
         parts.append(_table(("Claim", "Verdict", ""), rows, width))
     if rest:
-        told = f"Not testable by these results (--id {rest[0]} says why): {listed(rest)}"
-        parts.append(paragraph(told, width, "  "))
+        untestable = f"Not testable by these results (--id {rest[0]} says why): {listed(rest)}"
+        parts.append(paragraph(untestable, width, "  "))
     return "\n".join([*parts, summary_line(paper)])
 
 
@@ -90,8 +90,7 @@ def _explanation(claim: JudgedClaim, width: int) -> Iterator[str]:
 
 def _part_text(part: Judged, width: int) -> str:
     # why there is no study or folder, the verdict says
-    told = told_together(part.points)
-    shown = [point for point in told if point.where and point.note != NO_RESULTS]
+    shown = [point for point in merged(part.points) if point.where and point.note != NO_RESULTS]
     about = [criterion_text(part), f"{part.verdict}{counts_text(part.verdict)}"]
     lines = [paragraph(line, width, "  ") for line in about]
     return "\n".join(
@@ -104,17 +103,19 @@ def counts_text(verdict: Verdict) -> str:
     share = f"{verdict.counted:g} of {verdict.tested}" if verdict.tested else ""
     if verdict.outcome is Outcome.IN_PART:
         share = ""
-    told = ", ".join(filter(None, [share, f"{verdict.sure} beyond chance" if verdict.sure else ""]))
-    return f" ({told})" if told else ""
+    details = ", ".join(
+        filter(None, [share, f"{verdict.sure} beyond chance" if verdict.sure else ""])
+    )
+    return f" ({details})" if details else ""
 
 
 def criterion_text(part: Judged) -> str:
     """Return a criterion in one line, nearly as its file has it, without what is default."""
     settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_FIRST_SETTINGS))
     names = sorted(settings, key=lambda name: (name in _BARS, name not in _HEAD_SETTINGS))
-    told = "; ".join(_named(name, settings[name]) for name in names)
+    values = "; ".join(_named(name, settings[name]) for name in names)
     on = f"; on {listed(part.folders)}" if part.folders else ""
-    return f"[{part.criterion.by}] {getattr(part.criterion, 'test', '')}: {told}{on}"
+    return f"[{part.criterion.by}] {getattr(part.criterion, 'test', '')}: {values}{on}"
 
 
 def _named(name: str, value: Any) -> str:

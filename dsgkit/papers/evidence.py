@@ -180,11 +180,11 @@ class Case:
         if solver not in self.results.solvers:
             return f"{solver} was not run"
         endings = Counter(fit.status for fit in self.fits(solver, size).values())
-        told = [
+        settings = [
             counted(number, "trial") if status == "ok" else f"{number} {status_words(status)}"
             for status, number in endings.most_common()
         ]
-        return f"{solver}: {', '.join(told)}" if told else f"{solver} is left out"
+        return f"{solver}: {', '.join(settings)}" if settings else f"{solver} is left out"
 
     def disturbances(self, solvers: Iterable[str], sizes: Iterable[int]) -> Disturbances:
         """Return how many finished fits of some solvers and sizes were disturbed."""

@@ -186,12 +186,12 @@ def _title(paper: Figures, panel: Panel, case: Case, look: Look) -> str:
     config = paper.config(case.name)
     profile = case.results.experiment.name.removeprefix(config).lstrip("-")
     usual = (look.profiles or paper.profiles)[0]
-    told = []
+    remarks = []
     if isinstance(panel, Further):
-        told = ["not in this figure" if panel.dataset in paper.datasets else "not in the paper"]
-    told += [f"here {case.name}"] if case.name == panel.stand_in else []
-    told += [profile or "all sizes"] if profile != usual else []
-    return f"{panel.title} ({', '.join(told)})" if told else panel.title
+        remarks = ["not in this figure" if panel.dataset in paper.datasets else "not in the paper"]
+    remarks += [f"here {case.name}"] if case.name == panel.stand_in else []
+    remarks += [profile or "all sizes"] if profile != usual else []
+    return f"{panel.title} ({', '.join(remarks)})" if remarks else panel.title
 
 
 def _why_absent(panel: Panel) -> str:
@@ -222,15 +222,17 @@ def figure_output(paper: Figures, shown: Shown, evidence: Evidence, look: Look) 
     if is_sparse(paper, shown, evidence, look):
         left_out = f"Left out: {parts.left_out}." if parts.empty else ""
         parts = parts.without_empty
-    draw, says = _drawn(shown, parts, measure, look)
+    draw, own_caption = _drawn(shown, parts, measure, look)
     return FigureOutput(
         name=file_name(shown),
         output="",
         shown=parts.shown,
         has=lambda one: one.has(measure),
         draw=draw,
-        says=lambda: " ".join(
-            filter(None, [*_heading(paper, shown), says(), left_out, *_remarks(parts, measure)])
+        own_caption=lambda: " ".join(
+            filter(
+                None, [*_heading(paper, shown), own_caption(), left_out, *_remarks(parts, measure)]
+            )
         ),
     )
 
@@ -316,12 +318,12 @@ def _by_size(shown: TimeBySize, parts: Filled, measure: Measure, look: Look) -> 
 
         return curve_in(parts.shown, measure, arrangement(parts, shown.columns, look))
 
-    def says() -> str:
+    def own_caption() -> str:
         from dsgkit.report.curves import caption
 
         return caption(parts.shown, measure)
 
-    return draw, says
+    return draw, own_caption
 
 
 def common_sizes(summary: Summary, measure: Measure) -> list[Size]:
@@ -371,14 +373,14 @@ def _boxes(shown: Boxplots, parts: Filled, measure: Measure, look: Look) -> Part
             parts.shown, sizes, measure, flag, arrangement(parts, shown.columns, look)
         )
 
-    def says() -> str:
+    def own_caption() -> str:
         return (
             f"{measure.caption}: {_trials(parts)}, at the largest size that all methods finished "
             "and, behind a dotted line, at the largest that any did; a dot is a trial, an arrow "
             f"with a median a box far off.{_flag_words(shown, parts)}"
         )
 
-    return draw, says
+    return draw, own_caption
 
 
 def races_at(summary: Summary, measure: Measure, size: int) -> Race | None:
@@ -403,7 +405,7 @@ def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> 
             arrangement(parts, shown.columns, look),
         )
 
-    def says() -> str:
+    def own_caption() -> str:
         return (
             f"{measure.caption} against training time, at the largest number of unlabelled rows up "
             f"to {shown.size:,}: means over {_trials(parts)} within a standard deviation; a method "
@@ -411,7 +413,7 @@ def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> 
             f"and what is far off all the time a mark at the edge.{_flag_words(shown, parts)}"
         )
 
-    return draw, says
+    return draw, own_caption
 
 
 def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -> FigureOutput:
@@ -433,7 +435,7 @@ def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -
         ]
         return pictures_in_rows(lettered, columns, INCHES[look.width or "page"])
 
-    def says() -> str:
+    def own_caption() -> str:
         from dsgkit.report.pictures import caption
 
         return caption(parts.shown)
@@ -444,7 +446,7 @@ def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -
         shown=parts.shown,
         has=has_artefacts,
         draw=draw,
-        says=lambda: " ".join([*_heading(paper, shown), says()]),
+        own_caption=lambda: " ".join([*_heading(paper, shown), own_caption()]),
     )
 
 

@@ -249,12 +249,12 @@ def _complexities(paper: Figures, shown: Complexities, evidence: Evidence, look:
         frame += [
             _exponent_data(stated, growth, point) for growth, several in points for point in several
         ]
-    told = (
+    text = (
         "Orders as stated beside measured exponents: the slope of the median on log scales, with "
         "its 95% interval, or the range over several datasets."
     )
     header = ["Algorithm", "Time", "measured", "Memory", "measured"]
-    layout = Layout(_caption(paper, shown, told), header, rows, shown.notes)
+    layout = Layout(_caption(paper, shown, text), header, rows, shown.notes)
     return Table(file_name(shown), [layout], pd.DataFrame(frame, columns=EXPONENT_COLUMNS))
 
 

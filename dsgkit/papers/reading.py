@@ -33,10 +33,10 @@ def read_strictly(path: Path, schema: type[Read], choices: str) -> Read:
     try:
         return schema.model_validate(document.data)
     except ValidationError as error:
-        raise _told(error, document, choices) from None
+        raise _config_error(error, document, choices) from None
 
 
-def _told(error: ValidationError, document: Document, choices: str) -> ConfigError:
+def _config_error(error: ValidationError, document: Document, choices: str) -> ConfigError:
     """Return the first problem, unknown keys before others, where it stands in the file."""
     found: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
     at = [*found["loc"], *found.get("ctx", {}).get("at", ())]

@@ -170,11 +170,11 @@ class Ends(Comparison):
         sizes = self.at(case, [a])
         for size in sizes or case.sizes[:1]:
             endings = set().union(*(case.endings(key, size, self.leave_out) for key in b.keys))
-            told = "; ".join(case.note(key, size) for key in b.keys)
+            note = "; ".join(case.note(key, size) for key in b.keys)
             counts = 0.0 if "ok" in endings else None
             if endings and endings <= set(self.how):
                 counts = 1.0
-            blank = Point(case.name, str(a), str(b), size=size, counts=counts, note=told)
+            blank = Point(case.name, str(a), str(b), size=size, counts=counts, note=note)
             short = self.sample(case, a, size).note
             yield blank if sizes else replace(blank, counts=None, note=short)
 

@@ -79,7 +79,7 @@ class Point:
     among : int
         How many numbers the list has that it is one of; 0 if it is of no list.
     up_to : float or None
-        The largest of several numbers that are told together; ``a_value`` is the smallest.
+        The largest of several numbers that are shown together; ``a_value`` is the smallest.
     """
 
     where: str
@@ -102,7 +102,7 @@ class Point:
     up_to: float | None = None
 
 
-def told_together(points: Iterable[Point]) -> list[Point]:
+def merged(points: Iterable[Point]) -> list[Point]:
     """Merge the points of a study's list that have the same bounds and the same outcome.
 
     A list of thirty numbers then takes two rows: the numbers that agree, and those that do not.
@@ -111,7 +111,7 @@ def told_together(points: Iterable[Point]) -> list[Point]:
 
 
 def _alike(point: Point) -> Any:
-    """Return what is equal for points that are told together; a point of no list is alone."""
+    """Return what is equal for points that are merged; a point of no list is alone."""
     return replace(point, a_value=None, note="") if point.among else id(point)
 
 

@@ -74,9 +74,9 @@ class Picture:
     @property
     def has_empty_domain(self) -> bool:
         """Whether f is known, and below 0 at all rows and on the whole grid."""
-        told = [self.arrays["domain"] >= 0] if "domain" in self.arrays else []
-        told += [self.arrays["inside"] > 0] if "inside" in self.arrays else []
-        return bool(told) and not any(one.any() for one in told)
+        masks = [self.arrays["domain"] >= 0] if "domain" in self.arrays else []
+        masks += [self.arrays["inside"] > 0] if "inside" in self.arrays else []
+        return bool(masks) and not any(one.any() for one in masks)
 
     @property
     def text(self) -> str:
@@ -176,6 +176,6 @@ def picture_figures(shown: Sequence[Summary], width: Width | None = None) -> Ite
                 shown=places,
                 has=lambda one: bool(pictures_of(one)),
                 draw=partial(late("pictures", "pictures"), places, width),
-                says=partial(late("pictures", "caption"), places),
+                own_caption=partial(late("pictures", "caption"), places),
                 apart=len(places) < min(2, len(shown)),
             )

@@ -136,8 +136,8 @@ def with_bands(
     """Return the solvers that have a band: the config's first, and its best rivals.
 
     They are the best by the mean of their ranks over the results, in `banded_by`; those that are
-    told what no user has are no rivals. ``among`` are those that have a line, all by default, and
-    ``centre`` returns what is drawn of the values of trials.
+    given data that no user has are not rivals. ``among`` are those that have a line, all by
+    default, and ``centre`` returns what is drawn of the values of trials.
     """
     lines = set(all_solvers(shown) if among is None else among)
     solvers = [name for name in all_solvers(shown) if name in lines]

@@ -102,8 +102,8 @@ class Effect:
             difference, interval = -difference, interval and (-interval[1], -interval[0])
         first, *limits = difference_parts(difference, interval, digits)
         points = " points" if measure.percent else ""
-        told = f"{1 - LEVEL:.0%} interval {' to '.join(limits)}" if limits else ""
-        return f"{first[1:]}{points}", told
+        words = f"{1 - LEVEL:.0%} interval {' to '.join(limits)}" if limits else ""
+        return f"{first[1:]}{points}", words
 
     def _shown(self, measure: Measure) -> tuple[float, tuple[float, float] | None, int]:
         """Return the difference and its interval as they are shown, and with how many digits."""

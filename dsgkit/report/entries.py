@@ -80,9 +80,9 @@ def _partial_notes(entries: Iterable[Entry], title: str, *, swept: bool) -> list
         for entry in partial
         if (ended := {status: n for status, n in entry.others.items() if n and status != TO_COME})
     ]
-    told = f" The others: {'; '.join(others)}." if others else ""
+    rest = f" The others: {'; '.join(others)}." if others else ""
     about = f"{title} " if title else ""
-    return [f"{about}(k/n): only k of n trials finished.{told}"] if partial else []
+    return [f"{about}(k/n): only k of n trials finished.{rest}"] if partial else []
 
 
 def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:

@@ -46,7 +46,7 @@ MIN_EDGE_SHARE = 0.5
 """Share of a solver's searches that chose the end of a grid: fewer are no reason to widen it."""
 
 Kind = Literal[
-    "progress", "best", "caution", "gain", "told", "time", "crossing", "ending", "edge", "test"
+    "progress", "best", "caution", "gain", "oracle", "time", "crossing", "ending", "edge", "test"
 ]
 
 
@@ -70,10 +70,10 @@ def findings(summary: Summary) -> list[Finding]:
         return [Finding("progress", "No fit has finished."), *endings]
     if summary.to_come:
         sentence = f"So far {summary.to_come}; none is called the best before all have."
-        return [Finding("progress", sentence), *_told(summary), *endings]
+        return [Finding("progress", sentence), *_oracles(summary), *endings]
     return [
         *_compared(summary),
-        *_told(summary),
+        *_oracles(summary),
         *_times(summary),
         *endings,
         *_edges(summary),
@@ -155,7 +155,7 @@ def _ranked(summary: Summary, measure: Measure, size: Size) -> list[Entry]:
     there = [
         entry
         for key, name in summary.names.items()
-        if (entry := entries[name, size]).values and not summary.told(key)
+        if (entry := entries[name, size]).values and not summary.oracle_data(key)
     ]
     whole = [entry for entry in there if not entry.partial]
     there = whole if len(whole) > 1 else there
@@ -194,27 +194,27 @@ def _lead_text(summary: Summary, lead: _Lead, effect: Effect | None) -> str:
         return f"{listed(equal)} come first{at}, equal in every trial, with a mean of {score}."
     by, interval = effect.change_words(measure)
     lead_over = f"ahead of {in_sentence(second.solver)} ({_score(measure, second)}) by {by}"
-    told = "; ".join(filter(None, [interval, _p(effect)]))
-    told = f" ({told})" if told else ""
+    tests = "; ".join(filter(None, [interval, _p(effect)]))
+    tests = f" ({tests})" if tests else ""
     if len(effect.values_a) == 1:
-        return f"{has}, {lead_over}{told}; in one trial, so this may be chance."
+        return f"{has}, {lead_over}{tests}; in one trial, so this may be chance."
     if effect.holm_t is None:
         return f"{has}, {lead_over} in every trial."
     if effect.holm_t >= LEVEL:
         nobody = f"no method is ahead beyond chance{at}"
         which = f"the {extreme} mean is that of {name}, {score}"
-        return f"{nobody}; {which}, {lead_over}{told}."
+        return f"{nobody}; {which}, {lead_over}{tests}."
     unsure = summary.results.task.oracle or measure.caution
     leads = "comes first" if unsure else "is the best"
-    return f"{name} {leads}{at} with a mean of {score}, {lead_over}, beyond chance{told}."
+    return f"{name} {leads}{at} with a mean of {score}, {lead_over}, beyond chance{tests}."
 
 
 def _heading(summary: Summary, measure: Measure) -> str:
     """Return a measure, where it is taken, and whether hidden labels have chosen."""
     where = f" on the {measure.where}" if measure.where else ""
     oracle = summary.results.task.oracle
-    told = f" ({oracle}: none is called the best)" if oracle else ""
-    return f"{measure.heading}{where}{told}"
+    remark = f" ({oracle}: none is called the best)" if oracle else ""
+    return f"{measure.heading}{where}{remark}"
 
 
 def _at(summary: Summary, size: Size) -> str:
@@ -253,9 +253,9 @@ def _elsewhere(summary: Summary, lead: _Lead) -> str:
 
 def _gains(summary: Summary, measure: Measure) -> list[Gain]:
     """Return the gains of a short table, without solvers that are given what no user has."""
-    told = {name for key, name in summary.names.items() if summary.told(key)}
+    oracles = {name for key, name in summary.names.items() if summary.oracle_data(key)}
     short = gains([summary], measure, largest=True)
-    return [gain for gain in short if told.isdisjoint((gain.solver, gain.against))]
+    return [gain for gain in short if oracles.isdisjoint((gain.solver, gain.against))]
 
 
 def _gain_findings(summary: Summary, gains: Sequence[Gain]) -> Iterator[Finding]:
@@ -325,18 +325,18 @@ def _test_text(leads: Sequence[Effect], gained: Sequence[Gain]) -> str:
     )
 
 
-def _told(summary: Summary) -> Iterator[Finding]:
+def _oracles(summary: Summary) -> Iterator[Finding]:
     """Yield the solvers that are given what no user has, and their scores."""
     measures = _measures(summary)
     groups: dict[str, list[str]] = {}
     for key, name in summary.names.items():
-        if (told := summary.told(key)) and measures:
+        if (data := summary.oracle_data(key)) and measures:
             entry = summary.largest(measures[0])[name]
             score = f" ({_score(measures[0], entry)})" if entry.values else ""
-            groups.setdefault(told, []).append(f"{in_sentence(name)}{score}")
-    for told, names in groups.items():
-        sentence = f"Not compared, as given {told}, which no user has: {', '.join(names)}."
-        yield Finding("told", sentence, f"{measures[0].file}_table")
+            groups.setdefault(data, []).append(f"{in_sentence(name)}{score}")
+    for data, names in groups.items():
+        sentence = f"Not compared, as given {data}, which no user has: {', '.join(names)}."
+        yield Finding("oracle", sentence, f"{measures[0].file}_table")
 
 
 def _times(summary: Summary) -> Iterator[Finding]:
@@ -355,10 +355,10 @@ def _times(summary: Summary) -> Iterator[Finding]:
 
 def _lines(summary: Summary) -> dict[str, dict[int, float]]:
     """Return the times by size of solvers that compete."""
-    told = {name for key, name in summary.names.items() if summary.told(key)}
+    oracles = {name for key, name in summary.names.items() if summary.oracle_data(key)}
     lines: dict[str, dict[int, float]] = {}
     for (name, size), entry in summary.entries(TIME).items():
-        if entry.values and name not in told:
+        if entry.values and name not in oracles:
             lines.setdefault(name, {})[size.n] = entry.centre
     return lines
 
@@ -392,8 +392,8 @@ def _axis_title(summary: Summary) -> str:
 
 def _group(summary: Summary, use: str) -> str:
     """Return which methods times are compared of: those that use something, or all that compete."""
-    told = dict.fromkeys(filter(None, map(summary.told, summary.names)))
-    parts = [*([f"use {use}"] if use else []), *(f"are not given {one}" for one in told)]
+    given = dict.fromkeys(filter(None, map(summary.oracle_data, summary.names)))
+    parts = [*([f"use {use}"] if use else []), *(f"are not given {one}" for one in given)]
     return f"of the methods that {' and '.join(parts)}" if parts else "of all methods"
 
 

@@ -111,7 +111,7 @@ class Layout:
     corner : str
         The first name in a terminal, which shows the table with rows and columns exchanged if it
         has room for them; empty for a table that it always shows as it stands.
-    head, tells, about : str
+    head, detail, about : str
         The caption's parts in short, for a terminal: what the numbers are; how they come from
         trials, and where they are taken; and what holds in all fits. Empty where it shows the
         caption.
@@ -124,11 +124,11 @@ class Layout:
     best_means: str = BEST
     corner: str = ""
     head: str = ""
-    tells: str = ""
+    detail: str = ""
     about: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("caption", "head", "tells", "about"):
+        for name in ("caption", "head", "detail", "about"):
             object.__setattr__(self, name, in_one_line(getattr(self, name)))
         object.__setattr__(self, "header", [*map(in_one_line, self.header)])
         object.__setattr__(self, "footnotes", [*map(in_one_line, self.footnotes)])
@@ -136,7 +136,7 @@ class Layout:
     @property
     def title(self) -> str:
         """The caption without what holds in all fits."""
-        title = ": ".join(filter(None, [self.head, self.tells]))
+        title = ": ".join(filter(None, [self.head, self.detail]))
         return f"{title[0].upper()}{title[1:]}." if title else self.caption
 
     @property
@@ -147,8 +147,8 @@ class Layout:
     @property
     def notes_on_bold(self) -> list[str]:
         """The footnotes where marked entries are in bold."""
-        told = self.has_best and self.best_means != BEST
-        return [*([f"Bold: {self.best_means}."] if told else []), *self.footnotes]
+        is_explained = self.has_best and self.best_means != BEST
+        return [*([f"Bold: {self.best_means}."] if is_explained else []), *self.footnotes]
 
     @property
     def numeric_columns(self) -> list[bool]:

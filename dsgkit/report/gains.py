@@ -159,16 +159,16 @@ def _layout(
     axes, over = all_axes(shown), dict.fromkeys(gain.against for gain in found)
     size = axes.split(" ")[-1].capitalize()
     titles = [one.heading for one in shown]
-    head, tells = _head(measure, list(over)), _tells(shown, largest)
+    head, detail = _head(measure, list(over)), _detail(shown, largest)
     about = ", ".join(filter(None, [*(titles if len(titles) == 1 else []), settings(shown)]))
     return Layout(
-        f"{head}: {tells}{about and f'; {about}'}.",
+        f"{head}: {detail}{about and f'; {about}'}.",
         ["Dataset", "Solver", "Over", size, "Gain [95%]", "p (t)", "Holm", "Better in"],
         [_cells(measure, gain) for gain in found],
         _notes(shown, measure, found),
         best_means=f"better at the {LEVEL:.0%} level (t, Holm)",
         head=head,
-        tells=tells,
+        detail=detail,
         about=about and f"{about}.",
     ).with_columns([len(shown) > 1, True, len(over) > 1, bool(axes), *[True] * 4])
 
@@ -183,7 +183,7 @@ def _head(measure: Measure, over: Sequence[str]) -> str:
     return " ".join(filter(None, parts))
 
 
-def _tells(shown: Sequence[Summary], largest: bool) -> str:
+def _detail(shown: Sequence[Summary], largest: bool) -> str:
     axes = lowered(all_axes(shown))
     short = largest and not _by_size(shown)
     at = f"at the largest number of {axes} at which both finished" if short else f"by {axes}"

@@ -131,14 +131,14 @@ class FigureOutput(Output):
     ----------
     draw : callable
         Draws it.
-    says : callable
+    own_caption : callable
         Returns its own part of the caption.
     apart : bool
         Whether it shows one of several results, like a figure of that one's own report.
     """
 
     draw: Callable[[], Figure]
-    says: Callable[[], str]
+    own_caption: Callable[[], str]
     apart: bool = False
 
     @property
@@ -147,7 +147,7 @@ class FigureOutput(Output):
         setting = settings(self.shown)
         unfinished = "; ".join(f"{one.heading}: {one.to_come}" for one in self.shown if one.to_come)
         return (
-            self.says()
+            self.own_caption()
             + (f" Setting: {setting}." if setting else "")
             + (f" Unfinished: {unfinished}." if unfinished else "")
         )
@@ -161,7 +161,7 @@ class MeasureFigure:
     ----------
     way : str
         The last part of names, after the measure's.
-    draw, says : callable
+    draw, own_caption : callable
         Draw a measure of some results at a width, and return the figure's own part of the caption.
     has : callable
         Whether one of the results has something to show of a measure.
@@ -171,7 +171,7 @@ class MeasureFigure:
 
     way: str
     draw: Callable[[Sequence[Summary], Measure, Width | None], Figure]
-    says: Callable[[Sequence[Summary], Measure], str]
+    own_caption: Callable[[Sequence[Summary], Measure], str]
     has: Callable[[Summary, Measure], bool] = Summary.has
     swept: bool = False
 
@@ -199,7 +199,7 @@ class MeasureFigure:
             shown=places,
             has=lambda one: self.has(one, measure),
             draw=lambda: self.draw(places, measure, width),
-            says=lambda: self.says(places, measure),
+            own_caption=lambda: self.own_caption(places, measure),
         )
 
 

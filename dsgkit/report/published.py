@@ -57,7 +57,7 @@ def _layout(measure: Measure, compared: Sequence[Reproduction]) -> Layout:
     rows = [_cells(each) for each in compared]
     header = ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"]
     # Times have no difference, and most figures no remark.
-    told = [
+    filled = [
         place < 4 or any(row[place].text not in ("", NO_VALUE) for row in rows)
         for place in range(6)
     ]
@@ -70,7 +70,7 @@ def _layout(measure: Measure, compared: Sequence[Reproduction]) -> Layout:
             *level_notes((p.entry for p in compared), shown),
         ],
         best_means=f"a difference within {_tolerances(compared)}, up to rounding",
-    ).with_columns(told)
+    ).with_columns(filled)
 
 
 def _cells(each: Reproduction) -> list[Cell]:

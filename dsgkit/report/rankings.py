@@ -129,23 +129,23 @@ def rank_figures(shown: Sequence[Summary], width: Width | None = None) -> Iterat
         sources = dict.fromkeys(
             one.results.task.published.source for one in shown if one.results.task.published
         )
-        told = f"Solvers as published by {'; '.join(sources)} (left) and as measured (right)."
+        caption = f"Solvers as published by {'; '.join(sources)} (left) and as measured (right)."
         if any(each.figure.flag for each in compared if each.measure in beside):
-            told += " Published figures count also where their table has a remark."
+            caption += " Published figures count also where their table has a remark."
         rankings = [one for both in beside.values() for one in both]
-        yield _rank_figure(f"{RANKS}_published", shown, rankings, told, width)
+        yield _rank_figure(f"{RANKS}_published", shown, rankings, caption, width)
     if measured := measured_rankings(shown):
         axes = lowered(all_axes(shown))
         at = f", each at its largest finished number of {axes}" if axes else ""
-        told = f"Solvers that all results have, as measured{at}; equal as printed share a rank."
-        yield _rank_figure(f"{RANKS}_measured", shown, measured, told, width)
+        caption = f"Solvers that all results have, as measured{at}; equal as printed share a rank."
+        yield _rank_figure(f"{RANKS}_measured", shown, measured, caption, width)
 
 
 def _rank_figure(
     name: str,
     shown: Sequence[Summary],
     rankings: Sequence[Ranking],
-    told: str,
+    caption: str,
     width: Width | None,
 ) -> FigureOutput:
     columns = 1 if width == "column" else min(2, len(rankings))
@@ -156,5 +156,5 @@ def _rank_figure(
         shown=shown,
         has=lambda _: True,
         draw=partial(late("rank_figure", "rank_figure"), rankings, columns, kinds, width),
-        says=lambda: f"{told} {late('rank_figure', 'caption')(rankings, solvers)}",
+        own_caption=lambda: f"{caption} {late('rank_figure', 'caption')(rankings, solvers)}",
     )

@@ -48,7 +48,7 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
     caption = [f"{measure.caption}{UNITS[measure.unit]}", statistic(measure, [summary])]
     caption += [] if axis is None else [f"at each number of {lowered(axis.title)}"]
     about = ", ".join(filter(None, [summary.heading, settings([summary])]))
-    tells = [statistic(measure, [summary]), _sizes_told(summary)]
+    detail = [statistic(measure, [summary]), _sizes_text(summary)]
     header = [measure.title] if axis is None else [size.text for size in summary.sizes]
     return Layout(
         f"{', '.join(caption)}; {about}.",
@@ -58,7 +58,7 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
         best_means(measure),
         corner="" if axis is None else axis.title,
         head=_head(measure),
-        tells=", ".join(filter(None, tells)),
+        detail=", ".join(filter(None, detail)),
         about=f"{about}.",
     )
 
@@ -69,7 +69,7 @@ def _head(measure: Measure) -> str:
     return f"{title}{f' on the {measure.where}' if measure.where else ''}"
 
 
-def _sizes_told(summary: Summary) -> str:
+def _sizes_text(summary: Summary) -> str:
     """Return the only size of results, or what they are shown by; empty where nothing is swept."""
     if summary.axis is None:
         return ""
@@ -88,8 +88,8 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         rows.append([Cell(one.heading), *cells])
     setting, axes = settings(shown), lowered(all_axes(shown))
     at = f"at the largest number of {axes} at which the solver finished (in parentheses)"
-    told, where = statistic(measure, shown), at if axes else ""
-    caption = [f"{measure.caption}{UNITS[measure.unit]}", told, setting, where]
+    value, where = statistic(measure, shown), at if axes else ""
+    caption = [f"{measure.caption}{UNITS[measure.unit]}", value, setting, where]
     return Layout(
         f"{', '.join(filter(None, caption))}.",
         ["Dataset", *solvers],
@@ -98,7 +98,7 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         best_means(measure),
         corner="Solver",
         head=_head(measure),
-        tells=", ".join(filter(None, [told, where])),
+        detail=", ".join(filter(None, [value, where])),
         about=setting and f"{setting}.",
     )
 

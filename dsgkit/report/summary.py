@@ -67,7 +67,7 @@ class Entry:
     timed : bool
         Whether the values are times: chance makes them longer only, so that their median counts.
     competes : bool
-        Whether it can be called the best: not what was told, or chosen by, what no user has.
+        Whether it can be called the best: not if it was given, or chosen by, data that no user has.
     """
 
     solver: str
@@ -170,7 +170,7 @@ class Summary:
         done = len(self.results.cells[["solver", "trial", "key"]].drop_duplicates())
         return f"{done:,} of {planned:,} fits have run" if done < planned else ""
 
-    def told(self, key: str) -> str:
+    def oracle_data(self, key: str) -> str:
         """Return in words what a solver, by its key, is given that no user has; else nothing."""
         facts = self.results.task.solvers.get(key)
         return facts.told if facts else ""
@@ -252,7 +252,7 @@ class Summary:
             spread=spread,
             disturbed=sum(is_disturbed({"timing": timing}) for timing in timings),
             timed=measure.unit == "seconds",
-            competes=bool(measure.unit) or not (self.results.task.oracle or self.told(key)),
+            competes=bool(measure.unit) or not (self.results.task.oracle or self.oracle_data(key)),
         )
 
     def threads(self, measure: Measure) -> set[int]:
@@ -363,16 +363,19 @@ def settings(shown: Sequence[Summary]) -> str:
     """
     datasets: dict[str, list[str]] = {}
     for one in shown:
-        datasets.setdefault(one.results.task.told, []).append(one.heading)
+        datasets.setdefault(one.results.task.caption, []).append(one.heading)
     if len(datasets) == 1:
         return next(iter(datasets))
-    told = {setting: _PARTS.split(setting) for setting in datasets}
+    captions = {setting: _PARTS.split(setting) for setting in datasets}
     shared: list[str] = []
-    while len({parts[-1] for parts in told.values()}) == 1 and min(map(len, told.values())) > 1:
-        shared = [[parts.pop() for parts in told.values()][-1], *shared]
+    while (
+        len({parts[-1] for parts in captions.values()}) == 1
+        and min(map(len, captions.values())) > 1
+    ):
+        shared = [[parts.pop() for parts in captions.values()][-1], *shared]
     own = [
         f"{', '.join(parts)} ({', '.join(datasets[setting])})"
-        for setting, parts in told.items()
+        for setting, parts in captions.items()
         if setting
     ]
     return ", ".join([*own, *shared])

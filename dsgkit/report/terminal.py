@@ -55,7 +55,7 @@ def _side_by_side(layouts: Sequence[Layout]) -> Iterator[Layout]:
 
     def alike(layout: Layout) -> object:
         names = tuple(row[0].text for row in layout.rows)
-        return (layout.about, layout.tells, names) if _is_of_one_size(layout) else id(layout)
+        return (layout.about, layout.detail, names) if _is_of_one_size(layout) else id(layout)
 
     for _, group in groupby(layouts, alike):
         first, *others = group

@@ -61,7 +61,7 @@ def _one_race(found: Sequence[Race], measure: Measure, times: Sequence[float]) -
     (race,) = found
     summary = race.summary
     parts = [f"{_caption(measure, [summary])}; {summary.heading}"]
-    parts += [told] if (told := summary.results.task.told) else []
+    parts += [caption] if (caption := summary.results.task.caption) else []
     parts += [f"{race.size.n:,} {summary.axis.noun}"] if summary.axis else []
     return Layout(
         f"{', '.join(parts)}.",

@@ -68,8 +68,8 @@ def trial_text(experiment: Experiment, trial: int, fits: Fits, width: int = DEFA
     texts = [
         f"{experiment.solvers[key].label}{NO_BREAK}{text}" for key, (_, text) in largest.items()
     ]
-    told = f": {measure.word} {'; '.join(texts)}" if measure and texts else ""
-    line = f"trial {trial + 1} of {experiment.protocol.trials}{told}"
+    scores = f": {measure.word} {'; '.join(texts)}" if measure and texts else ""
+    line = f"trial {trial + 1} of {experiment.protocol.trials}{scores}"
     return paragraph(line, width, _INDENT)
 
 

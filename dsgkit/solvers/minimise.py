@@ -53,7 +53,7 @@ class RiskMinimiser(FunctionKeeper):
         training = training_of([self], given)
         self._keep((by or self._trainer().fit)(training), training)
 
-    def _told(self, given: Given) -> dict[str, float]:
+    def _objective_parts(self, given: Given) -> dict[str, float]:
         """Return the objective at the fitted function, and its parts."""
         at_labeled = self._values(given.X)
         values = [at_labeled[given.codes == code] for code in range(given.n_sources)]

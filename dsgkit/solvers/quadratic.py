@@ -98,4 +98,4 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
             ``objective``, and its parts ``risk`` and ``squared_norm``.
         """
         X, labels, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
-        return self._told(self._given(X, self._codes(labels), X_unlabeled))
+        return self._objective_parts(self._given(X, self._codes(labels), X_unlabeled))

@@ -169,7 +169,7 @@ class ProtocolSpec(Spec):
         """Return what was published of a dataset, by its name in configs; None if nothing was."""
         return None
 
-    def told_to(self, solver: Any, values: Iterable[Any]) -> str:
+    def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
         """Return in words what a solver is given that no user has; empty if there is nothing.
 
         Parameters
@@ -238,7 +238,7 @@ class Description(BaseModel):
     solvers: dict[Words, SolverFacts] = Field(default_factory=dict)
 
     @property
-    def told(self) -> str:
+    def caption(self) -> str:
         """The setting of all fits and the choices made by hidden labels, for captions."""
         return ", ".join(filter(None, [self.setting, self.oracle]))
 

@@ -209,7 +209,7 @@ class ClusteringSpec(ProtocolSpec):
         """Return the paper's figures of a dataset."""
         return published_of(dataset)
 
-    def told_to(self, solver: Any, values: Iterable[Any]) -> str:
+    def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
         """Return that a solver is given the true number of clusters."""
         return "the number of classes" if CLASSES in values else ""
 

@@ -179,8 +179,8 @@ class OrdinalTrial(ConvergenceTrial):
         classes = np.asarray(model.classes_)
         n = len(rows)
         values = finite_values(model, rows, (n,), (n, len(classes) - 1))
-        told = model.classify(values) if isinstance(model, Classifying) else model.predict(rows)
-        predicted = np.asarray(told)
+        answer = model.classify(values) if isinstance(model, Classifying) else model.predict(rows)
+        predicted = np.asarray(answer)
         if predicted.shape != (n,):
             raise FitError(f"predict returned shape {predicted.shape} for {n:,} rows")
         if values.ndim == 2:

@@ -98,8 +98,8 @@ class SemiSupervisedSpec(ProtocolSpec):
     @property
     def protocol(self) -> str:
         """How rows are used."""
-        told = f"{self.kind} with {self.setting}" if self.setting else self.kind
-        return f"{told}, {scale_words(self.scale)}"
+        words = f"{self.kind} with {self.setting}" if self.setting else self.kind
+        return f"{words}, {scale_words(self.scale)}"
 
 
 class SemiSupervisedTrial:

@@ -105,8 +105,8 @@ class SVMSpec(SemiSupervisedSpec):
     def setting(self) -> str:
         """The base's setting, and the threshold where it is not 0."""
         placed = "thresholds by the labelled share of positives"
-        told = [super().setting, placed if self.threshold == "labeled_share" else ""]
-        return ", ".join(filter(None, told))
+        parts = [super().setting, placed if self.threshold == "labeled_share" else ""]
+        return ", ".join(filter(None, parts))
 
     @property
     def selection(self) -> str:

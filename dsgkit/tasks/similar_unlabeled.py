@@ -154,7 +154,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
             "risk, which uses no label; what is given labels, by its error"
         )
 
-    def told_to(self, solver: Any, values: Iterable[Any]) -> str:
+    def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
         """Return that a solver is given labels, of which this setting has none."""
         return "labels" if takes(solver, "y") else ""
 
@@ -221,8 +221,8 @@ class SimilarUnlabeledTrial:
         if takes(estimator, "y"):
             return self._search_labeled(estimator, at, points)
         training, folds = self.training(at), list(self._folds(at))
-        self._tell_prior(estimator, training)
-        points = [self._told(point, training) for point in points]
+        self._set_prior(estimator, training)
+        points = [self._with_prior(point, training) for point in points]
         similar, unlabeled = estimator.fit_points(points, folds=folds, **training)
         n, of_pairs = len(points), (len(training["X_similar"]), 2)
         similar = of_shape(similar, "fit_points, for pairs,", (n, *of_pairs))
@@ -259,12 +259,12 @@ class SimilarUnlabeledTrial:
             pairs, rows = (np.arange(fold, n, self._spec.folds) for n in sizes)
             yield pairs, rows
 
-    def _tell_prior(self, estimator: Any, training: Mapping[str, Any]) -> None:
+    def _set_prior(self, estimator: Any, training: Mapping[str, Any]) -> None:
         """Set the prior of an estimator that is to estimate it."""
         if estimator.get_params().get("prior") == ESTIMATE:
             estimator.set_params(prior=self._estimate(training))
 
-    def _told(self, point: Point, training: Mapping[str, Any]) -> Point:
+    def _with_prior(self, point: Point, training: Mapping[str, Any]) -> Point:
         """Return a point with the estimate in place of the word for it."""
         asked = point.get("prior") == ESTIMATE
         return {**point, "prior": self._estimate(training)} if asked else point
@@ -287,7 +287,7 @@ class SimilarUnlabeledTrial:
         """Train an estimator, keeping what it was along the way if it can be observed."""
         training = self.labeled(at) if takes(estimator, "y") else self.training(at)
         with clock.phase("prior"):
-            self._tell_prior(estimator, training)
+            self._set_prior(estimator, training)
         along: Along = []
         if isinstance(estimator, Observable):
             along = fit_watched(estimator, training, estimator.n_iterations, clock)

@@ -159,5 +159,5 @@ FOREIGN_ERRORS = (ArithmeticError, RuntimeError, TypeError, ValueError)
 
 def warn_of_point(point: Mapping[str, object], error: Exception) -> None:
     """Warn that there is no solution at a parameter setting."""
-    told = ", ".join(f"{name} {value}" for name, value in point.items())
-    warnings.warn(f"no solution at {told}: {error}", DsgWarning, stacklevel=3)
+    setting = ", ".join(f"{name} {value}" for name, value in point.items())
+    warnings.warn(f"no solution at {setting}: {error}", DsgWarning, stacklevel=3)

@@ -47,8 +47,8 @@ def nearest_or_all(name: str, known: Iterable[str], command: str = "") -> str:
     if len(", ".join(known)) <= _LONGEST_HINT:
         return f"; known: {listed(known)}"
     nearest = difflib.get_close_matches(name[:_LONGEST_SLIP], known, n=_MOST_NEAREST, cutoff=0)
-    told = f"; nearest of {len(known)}: {errors.in_a_line(', '.join(nearest), _LONGEST_HINT)}"
-    return f"{told}; `{command}` lists all" if command else told
+    hint = f"; nearest of {len(known)}: {errors.in_a_line(', '.join(nearest), _LONGEST_HINT)}"
+    return f"{hint}; `{command}` lists all" if command else hint
 
 
 def listed(names: Iterable[str]) -> str:

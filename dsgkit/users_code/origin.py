@@ -30,8 +30,8 @@ def one_line(error: BaseException) -> str:
     """Return an exception's type and text, and the line of the user's code that it comes from."""
     name = type.__dict__["__name__"].__get__(type(error))  # a metaclass may have one of its own
     words = " ".join((text_of(error) or "")[:_MAX_TEXT].split())
-    told = f"{name}: {words}" if words else name
-    return told + at(users_place(error))
+    message = f"{name}: {words}" if words else name
+    return message + at(users_place(error))
 
 
 def is_installed(module: str) -> bool:

@@ -115,8 +115,8 @@ def _import(name: str, folder: str) -> Any:
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         near = did_you_mean(name.removesuffix(".py"), [path.stem for path in Path().glob("*.py")])
-        told = f"module {name!r} is neither on sys.path nor in {folder}{near}"
-        raise _NoModuleError(told) from error
+        message = f"module {name!r} is neither on sys.path nor in {folder}{near}"
+        raise _NoModuleError(message) from error
 
 
 def _find(

@@ -88,7 +88,7 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
     """Turn any exception of user code in the block, even `SystemExit`, into a `ConfigError`.
 
     A fork that the code makes of this process ends with the block. The settings of the process are
-    restored. A rehearsal that ends in the block is told by what is done there.
+    restored. A rehearsal that ends in the block names what is done there.
 
     Parameters
     ----------
@@ -106,12 +106,12 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
             yield
     except BaseException as error:
         # user code also decides what an exception's class and text are
-        can_be_told = text_of(error) is not None
-        if _asks_to_stop(error) or (can_be_told and issubclass(type(error), passing)):
+        is_readable = text_of(error) is not None
+        if _asks_to_stop(error) or (is_readable and issubclass(type(error), passing)):
             raise
         # showing a cause reads its text
-        told = f"{doing} raises {one_line(error)}" + (f"; {advice}" if advice else "")
-        raise ConfigError(told) from (error if can_be_told else None)
+        message = f"{doing} raises {one_line(error)}" + (f"; {advice}" if advice else "")
+        raise ConfigError(message) from (error if is_readable else None)
     finally:
         if os.getpid() != here:
             os._exit(1)

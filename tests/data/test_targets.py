@@ -139,7 +139,7 @@ TOLD = [
 
 def test_targets_are_told_and_told_apart():
     assert {target: target.words for target in WORDS} == WORDS
-    assert [target.told(labels) for target, labels, _ in TOLD] == [told for *_, told in TOLD]
+    assert [target.description(labels) for target, labels, _ in TOLD] == [told for *_, told in TOLD]
     same = Binary((1, 2)).identity() == Binary((2.0, "1")).identity()
     same &= Nominal((2, 1)).identity() == Nominal((1, 2.0)).identity() != Nominal().identity()
     assert same and Binary((1, 2)).identity() == ["binary", ["1", "2"], None]

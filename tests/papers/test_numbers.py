@@ -8,7 +8,7 @@ import pytest
 from dsgkit.papers.claims_text import evidence_row
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import Case
-from dsgkit.papers.verdicts import told_together
+from dsgkit.papers.verdicts import merged
 from tests.papers.conftest import by_dataset, judged
 
 SIZES = (500, 2000, 5000)
@@ -230,5 +230,5 @@ def test_numbers_of_a_list_are_told_together_where_they_agree_and_where_not():
     numbers = {"risks": {"gaps": [0.5, -1, 2, 0, 1], "one": 3}}
     checks = [{"number": "gaps", "at_least": 0}, {"number": "one", "at_least": 0}]
     _, points = judged(IDENTITY | {"checks": checks}, Scope(studies=numbers))
-    rows = [[row[4], row[7], row[8]] for row in map(evidence_row, told_together(points))]
+    rows = [[row[4], row[7], row[8]] for row in map(evidence_row, merged(points))]
     assert rows == [["0 to 2", "yes", "4 of 5 numbers"], ["-1", "no", "2 of 5"], ["3", "yes", ""]]

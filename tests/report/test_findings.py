@@ -129,7 +129,7 @@ def test_what_is_told_hidden_labels_is_never_the_best(ranked):
     values = {"a": {500: ALIKE}, "b": {500: LABELED_ONLY}, "bound": {500: BETTER}}
     results = ranked(values, facts("bound", told="the hidden labels"))
     assert "the highest mean is that of B" in found(results, "best")[0]
-    assert found(results, "told") == [
+    assert found(results, "oracle") == [
         "Not compared, as given the hidden labels, which no user has: BOUND (0.912)."
     ]
     assert found(results, "time")[0].startswith(

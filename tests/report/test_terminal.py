@@ -74,7 +74,7 @@ def test_a_table_that_is_too_wide_is_cut_into_parts_with_the_names():
 
 def test_what_tables_in_a_row_say_is_said_once():
     tables = [
-        Layout("", ["S", "1", "2"], [], notes, head=head, tells="mean", about="Data.")
+        Layout("", ["S", "1", "2"], [], notes, head=head, detail="mean", about="Data.")
         for head, notes in (("AUC", ["Of all.", "Of AUC."]), ("Error", ["Of all."]))
     ]
     text = plain_tables(tables, 80)
@@ -85,7 +85,12 @@ def test_what_tables_in_a_row_say_is_said_once():
 def test_at_one_size_measures_are_columns_of_one_table():
     tables = [
         Layout(
-            "", ["S", "all (9)"], [[Cell("a"), Cell(x, value=1)]], head=head, tells="mean", about=""
+            "",
+            ["S", "all (9)"],
+            [[Cell("a"), Cell(x, value=1)]],
+            head=head,
+            detail="mean",
+            about="",
         )
         for head, x in (("AUC", "0.5"), ("Error", "0.25"))
     ]

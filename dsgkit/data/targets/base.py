@@ -35,7 +35,7 @@ class Target(Protocol):
     def named(self) -> tuple[Label, ...]:
         """The labels that it names: if one is text, the labels of the file are."""
 
-    def told(self, training: NDArray[Any]) -> str:
+    def description(self, training: NDArray[Any]) -> str:
         """Return what became of the labels of the training rows, for people.
 
         Raises

@@ -49,7 +49,7 @@ class Binary:
         """The labels of both sides."""
         return (*(self.positive or ()), *(self.negative or ()))
 
-    def told(self, training: NDArray[Any]) -> str:
+    def description(self, training: NDArray[Any]) -> str:
         """Return the same words whatever the labels are."""
         return self.words
 

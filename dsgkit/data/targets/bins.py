@@ -42,7 +42,7 @@ class Bins:
         """No label is named."""
         return ()
 
-    def told(self, training: NDArray[Any]) -> str:
+    def description(self, training: NDArray[Any]) -> str:
         """Return the upper bound of every bin with its number of training rows."""
         bounds = self.bounds(training)
         counts = class_counts(self.apply(training, training), len(bounds))

@@ -39,7 +39,7 @@ class Nominal:
         """The labels that there can be."""
         return self.labels or ()
 
-    def told(self, training: NDArray[Any]) -> str:
+    def description(self, training: NDArray[Any]) -> str:
         """Return the labels, each with its number of training rows."""
         classes = self._classes(training)
         if len(classes) == 1:

@@ -30,7 +30,7 @@ class Numeric:
         """No label is named."""
         return ()
 
-    def told(self, training: NDArray[Any]) -> str:
+    def description(self, training: NDArray[Any]) -> str:
         """Return the range of the labels of the training rows."""
         values = self.apply(training, training)
         return f"numbers from {values.min():.6g} to {values.max():.6g}, mean {values.mean():.6g}"

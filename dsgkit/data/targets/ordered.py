@@ -41,7 +41,7 @@ class Ordered:
         """The labels of the order."""
         return self.order or ()
 
-    def told(self, training: NDArray[Any]) -> str:
+    def description(self, training: NDArray[Any]) -> str:
         """Return the labels in their order, each with its number of training rows."""
         classes = self._classes(training)
         counts = class_counts(self.apply(training, training), len(classes))

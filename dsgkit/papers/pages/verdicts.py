@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from dsgkit.papers.claims_text import EVIDENCE, counts_text, criterion_text, evidence_row
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
-from dsgkit.papers.verdicts import Outcome, Point, Verdict, told_together
+from dsgkit.papers.verdicts import Outcome, Point, Verdict, merged
 from dsgkit.report.formats import Cell, Layout
 
 Context = dict[str, Any]
@@ -137,8 +137,9 @@ def evidence_table(points: Sequence[Point], labels: Mapping[str, str]) -> Layout
     A solver that is the same in all rows is the head of the column with its values.
     """
     # what has no result at all stands in the verdict's reason
-    told = told_together(points)
-    shown = [point for point in told if point.counts is not None or point.a_value is not None]
+    shown = [
+        point for point in merged(points) if point.counts is not None or point.a_value is not None
+    ]
     rows = [_row(point, labels) for point in shown]
     header = list(EVIDENCE)
     kept = [any(row[at].text for row in rows) for at in range(len(EVIDENCE))]

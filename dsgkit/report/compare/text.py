@@ -201,8 +201,8 @@ def _differences(name: str, members: Sequence[Difference], width: int) -> str:
     if not members:
         return f"What differs in the {name}: nothing."
     lines = [f"{one.key}: {one.a} → {one.b}" for one in members]
-    told = (paragraph(line, width, 2 * INDENT, first=INDENT) for line in lines)
-    return "\n".join([f"What differs in the {name} (A → B):", *told])
+    paragraphs = (paragraph(line, width, 2 * INDENT, first=INDENT) for line in lines)
+    return "\n".join([f"What differs in the {name} (A → B):", *paragraphs])
 
 
 def verdict(comparison: Comparison) -> str:

@@ -114,7 +114,7 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
             ``objective``, and its parts ``risk`` and ``squared_norm``.
         """
         pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
-        return self._told(self._given(points_of(pairs), X_unlabeled))
+        return self._objective_parts(self._given(points_of(pairs), X_unlabeled))
 
 
 def _sizes(given: Given) -> Sizes:
