@@ -51,7 +51,7 @@ def _run() -> Any:
         code = error.exit_code
     except Interrupted as signal:
         say(str(signal))
-        code = signal.exit_code or 1  # of a user's own code, it may be anything
+        code = signal.exit_code or 1  # user code may set anything
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
         code = 130

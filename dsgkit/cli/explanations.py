@@ -45,8 +45,7 @@ _GRIDS = ("params", "grid", "search")
 
 
 _LIKENESS = 0.75
-"""Of a name that is suggested for an unknown one: there are so many that one is always somewhat
-like it."""
+"""Least similarity of a suggested name: of so many names one is always somewhat alike."""
 
 _WHERE_NAMES_ARE = (
     "; `dsg list solvers` (or tasks, datasets, kernels) lists names, and `dsg explain TASK` the "

@@ -33,7 +33,7 @@ def tell(error: Exception) -> str:
 
 
 def say(line: str) -> None:
-    """Print the last word of a command, unless nobody is there: the exit code tells, too."""
+    """Print the last line of a command, if it can be printed; the exit code says it, too."""
     with suppress(OSError):
         click.echo(line, err=True)
 

@@ -55,7 +55,7 @@ def claims(
 
     By default the kept results, results/reference, which are in the repository only.
     A verdict follows from results and the criterion of the claim. Studies count that stand in a
-    folder `studies` beside the results.
+    folder `studies` next to the results.
     """
     import json
 

@@ -177,7 +177,7 @@ def _plainly(problem: str) -> str:
 
 
 _TOKENS = {"<scalar>": "this", "<stream end>": "the end of the file", "<alias>": "this"}
-"""What the parser calls parts of the text, for people."""
+"""Names of parts of the text for people, by the parser's names."""
 
 _ADVICE = {
     "mapping values are not allowed here": "put text that has ': ' in it in quotes",
@@ -188,7 +188,7 @@ _ADVICE = {
         "this line is indented unlike those above, or something before it is not closed"
     ),
 }
-"""What to do about problems, by how their texts begin."""
+"""Advice about problems, by the beginning of their texts."""
 
 
 class _Builder:

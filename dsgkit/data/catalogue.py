@@ -111,7 +111,7 @@ class DatasetInfo:
     double : float or None
         Noise with which every training row is there twice; see `dsgkit.data.doubling.doubled`.
     local : bool
-        True for a user's own file, found by its path alone.
+        True for a user's file, found by its path alone.
     """
 
     name: str

@@ -119,7 +119,7 @@ class Dataset:
 
     @contextmanager
     def _naming(self, part: str = "") -> Iterator[None]:
-        """Say of what dataset labels do not suit the target."""
+        """Name the dataset in errors about labels that do not suit the target."""
         try:
             yield
         except ValueError as error:

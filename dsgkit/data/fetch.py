@@ -28,7 +28,7 @@ _BLOCK_BYTES = 2**20
 
 
 class _TransferError(DsgError):
-    """Why a server did not send a file."""
+    """A server did not send a file; the text says why."""
 
 
 def offline() -> bool:

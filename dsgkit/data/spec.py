@@ -1,4 +1,4 @@
-"""A dataset as a config names it: one of the catalogue, or a file of the user's own."""
+"""A dataset as a config names it: one of the catalogue, or a user's file."""
 
 from __future__ import annotations
 

@@ -242,7 +242,7 @@ def _result(
 
 
 def _seed_generators(bench: Bench, cell: Cell) -> None:
-    """Seed what solvers without `random_state` use, so that no cell depends on what ran before."""
+    """Seed the global generators, so that no cell depends on what ran before."""
     seed = derive_seed(bench.experiment.seed, "solver", cell.trial)
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002
@@ -263,7 +263,7 @@ def _repeat(bench: Bench, job: Job, timing: Timing) -> None:
 
 @contextlib.contextmanager
 def _warnings_to(texts: list[str]) -> Iterator[None]:
-    """Keep what there are warnings of, instead of printing it, also those of other libraries.
+    """Collect warnings, also of other libraries, instead of printing them.
 
     A search fits hundreds of models: of texts that differ only in numbers, the first is kept.
     """

@@ -1,7 +1,7 @@
 """Messages between a non-blocking parent process and a blocking worker.
 
 A message is pickled and follows its length. A worker may be stopped, or hang, in the middle of
-one; the process in charge then keeps what has come of it. What has come is not trusted: solvers run
+one; the main process then keeps what it has received. Messages are not trusted: solvers run
 where it comes from. Only plain values and arrays are made of it.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 
 _LENGTH = struct.Struct("!Q")
 _CHUNK_BYTES = 2**20
-"""Bytes that are taken at a time; one who never stops sending cannot keep the receiver."""
+"""Bytes received at a time: an endless sender cannot block the receiver."""
 
 _MAX_MESSAGE_BYTES = 2**28
 """Bytes of a message from a worker; the arrays of a picture are far below."""
@@ -45,7 +45,7 @@ class MessageError(Exception):
 
 
 class _Plain(pickle.Unpickler):
-    """Makes no objects of classes: that would run their code in the process in charge."""
+    """Unpickles no objects of classes: that would run their code in the main process."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _ARRAY_PARTS:
@@ -86,7 +86,7 @@ def _framed(message: Any) -> bytes:
 
 
 class Channel:
-    """An end of a connection where nothing waits for the other end.
+    """A non-blocking end of a connection.
 
     Parameters
     ----------

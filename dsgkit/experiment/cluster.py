@@ -1,4 +1,4 @@
-"""Cells on the machines of a Dask cluster; their records come back to the process in charge.
+"""Cells on the machines of a Dask cluster; their records come back to the main process.
 
 A Dask worker runs a cell in a process of its own (`workers`), so limits and crashes are handled
 there as on one machine. Of the workers on one machine, none computes while a fit is timed.
@@ -247,7 +247,7 @@ def _version_here() -> str:
 
 
 def run_here(job: Job, run: str) -> Record:
-    """Run a job in a process beside this Dask worker, one at a time.
+    """Run a job in a process next to this Dask worker, one at a time.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _restore_environment() -> None:
 
 
 def stop_here(run: str) -> None:
-    """End the job of a run that this Dask worker is at, if there is one."""
+    """End the job that this Dask worker is running, if there is one."""
     _stopped.add(run)
     if _at == run and _own is not None:
         _own.abort()

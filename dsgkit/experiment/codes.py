@@ -1,4 +1,4 @@
-"""Results that other code computed than the plan was made with, after an edit or an update."""
+"""Results that other code computed than that of the plan, after an edit or an update."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dsgkit.experiment.records import Records
 
 
 class OtherCode(NamedTuple):
-    """Cells by key whose results come from other code, and those of which it is not known."""
+    """Cells by key whose results come from other code, and those for which this is unknown."""
 
     changed: dict[str, Cell | PlanEntry]
     unknown: dict[str, Cell | PlanEntry]

@@ -1,4 +1,4 @@
-"""Cells without a result, in words: what ended in the same way is one line."""
+"""Cells without a result, in words: a line for each way in which some ended."""
 
 from __future__ import annotations
 

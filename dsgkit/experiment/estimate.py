@@ -281,7 +281,7 @@ def _totals(forecasts: Sequence[RunForecast]) -> str:
 
 
 def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
-    """Return the records that a run into a folder would use: its own, and those beside it."""
+    """Return the records that a run into a folder would use: its own, and its neighbours'."""
     stored, _ = read_records(folder / CELLS, axis)
     records = stored.among(keys)
     wanted = keys - set(records)

@@ -34,7 +34,7 @@ CONFIG = "config.yaml"
 DATASET = "dataset.json"
 TASK = "task.json"
 PLAN = "plan.json"
-"""Files of a results folder beside the store's."""
+"""Files of a results folder, next to the store's."""
 
 MAX_FILE_BYTES = 2**20
 """Bytes of each of these files, and of a line of the plan."""

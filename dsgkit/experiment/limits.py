@@ -22,7 +22,7 @@ TOO_LARGE = "too_large"
 """Kind of a plan's entry for sizes of the sweep that exceed the data."""
 
 LIMIT_ENTRIES = ("needed", "limit", "timeout")
-"""What records tell of a limit that was met: bytes, bytes and seconds."""
+"""Entries of records about a limit that was met: bytes, bytes and seconds."""
 
 
 def status_words(status: str) -> str:

@@ -1,4 +1,4 @@
-"""The plan of an experiment: the cells it consists of, what identifies each, what they take."""
+"""The plan of an experiment: its cells, their identities and their costs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Cell:
 
     @property
     def searched(self) -> bool:
-        """Whether a search has a part in the result."""
+        """Whether the result depends on a search."""
         return self.kind == "search" or len(self.points) > 1
 
     @property
@@ -181,7 +181,7 @@ def whole_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     DataError
         If the dataset has too few rows for the protocol or for every sweep point.
     ConfigError
-        If a class of a user's own cannot be planned with.
+        If a user-defined class cannot be planned with.
     """
     kinds = [experiment.protocol.kind, *(spec.kind for spec in experiment.solvers.values())]
     if own := dict.fromkeys(filter(is_own, kinds)):
@@ -201,14 +201,14 @@ def described(experiment: Experiment) -> Description:
     Raises
     ------
     ConfigError
-        If a task of a user's own cannot say.
+        If a user-defined task cannot say.
     """
     with users_code(_planning(experiment.protocol.kind)):
         return experiment.describe()
 
 
 def _drafted(experiment: Experiment, dataset: Dataset) -> list[_Drafts]:
-    """Return the drafts of every trial's cells: all that has code of a user's own run."""
+    """Return the drafts of every trial's cells: all of the plan that runs user code."""
     kind = experiment.protocol.kind
     # trials of the package's own tasks differ in the rows that are drawn, never in how many
     differ = is_import_path(kind)
@@ -422,7 +422,7 @@ class _TrialPlan:
         chosen = {name: value for points in stages for name, value in points[0].items()}
         check = getattr(self._estimator(solver, spec, chosen), "_check_params", None)
         try:
-            if check is not None:  # one of a user's own need not have it
+            if check is not None:  # a user-defined one need not have it
                 check()
         except DataError as error:
             raise ConfigError(f"solvers.{solver}: {error}") from None

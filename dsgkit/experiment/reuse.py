@@ -22,7 +22,7 @@ from dsgkit.system.files import open_regular
 
 
 def copy_records(store: Store, keys: set[str]) -> int:
-    """Copy finished cells from the results folders beside a store's, and return how many.
+    """Copy finished cells from the results folders next to a store's, and return how many.
 
     A cell's key is a hash of all that determines its result, so it does not matter which run made
     it. The environment that it was made in comes along, and so do artefacts. What a run of the

@@ -82,7 +82,7 @@ class Executor(AbstractContextManager["Executor"], Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """How an experiment is run; nothing of it is part of a cell's identity.
+    """How an experiment is run; no option is part of a cell's identity.
 
     Attributes
     ----------
@@ -319,7 +319,7 @@ def _cell_entries(plan: Sequence[Cell]) -> Iterator[str]:
 
 
 class _Run:
-    """The one that gives out jobs and writes down what comes of them."""
+    """Hands out the jobs of a run and writes down their records."""
 
     def __init__(
         self,
@@ -424,7 +424,7 @@ class _Run:
         )
 
     def _alone(self, cell: Cell) -> bool:
-        """Return whether nothing else may run beside a cell.
+        """Return whether a cell must run alone.
 
         Fits are timed alone, except on one thread: then their time is the processor time, which
         another process changes by a few percent (`scripts/bench_equal_work.py`).

@@ -126,7 +126,7 @@ class Store:
         return other
 
     def _repair(self) -> None:
-        """Cut off a torn last line, and move other unreadable lines to a file beside this one."""
+        """Cut off a torn last line, and move other unreadable lines to a file next to this one."""
         if next(_unreadable(self.path), None) is not None:
             self.set_aside = self.folder / f"unreadable-{time.time_ns()}.jsonl"
             write_atomically(self.set_aside, lambda file: file.writelines(_unreadable(self.path)))
@@ -215,7 +215,7 @@ class Store:
             offset += len(piece)
 
     def close(self) -> None:
-        """Close the file and let other runs in."""
+        """Close the file and release the lock."""
         os.close(self._file)
         self._lock.close()
 

@@ -18,7 +18,7 @@ _TWO_CLASSES = (1, 1, 1, -1, -1)
 """Labels of every five rows. The classes differ in size: their shares must be known for pairs."""
 
 _CLASSES = 5
-"""Of a target that does not say how many it has."""
+"""Number of classes of a target that does not state it."""
 
 
 def stand_in(spec: DatasetSpec) -> Dataset | None:

@@ -1,12 +1,12 @@
 """Worker processes that run cells under supervision.
 
-Each worker has a connection of its own, at which the process in charge never waits: one that is
+Each worker has a connection of its own, at which the main process never waits: one that is
 killed, stopped or hangs, at whatever moment, costs the cell that it was at and nothing else. (Where
 workers share a queue, one that dies with its lock held takes the others with it.)
 
 A worker leads a process group, so that what a solver starts is killed with it, and Ctrl-C in a
-terminal does not reach it: that is for the process in charge. What a solver starts in another group
-is known by a mark in its environment, also when its parents are gone. Should the process in charge
+terminal does not reach it: that is for the main process. What a solver starts in another group
+is known by a mark in its environment, also when its parents are gone. Should the main process
 be killed, a guard in the group notices and kills them all.
 """
 
@@ -55,7 +55,7 @@ MAX_SPARE_WORKERS = 4
 """Processes with nothing to do that are kept for jobs of other classes than those that run."""
 
 CHECK_SECONDS = 0.05
-"""How often time and memory are looked at, where there is a limit."""
+"""Seconds between two checks of time and memory, where there is a limit."""
 
 _POLL_SECONDS = 1.0
 """How often it is looked at whether a worker lives: mostly its connection tells, at once, but a
@@ -78,7 +78,7 @@ while pids=$(grep -lsF "$1" /proc/[0-9]*/environ | cut -d / -f 3) && [ "$pids" ]
 done
 kill -KILL 0
 """
-"""Waits for the end of its input, which only the process in charge holds, to kill what has the mark
+"""Waits for the end of its input, which only the main process holds, to kill what has the mark
 ``$1`` (where there is /proc to find it), and its own group."""
 
 Listener = Callable[[Job, float], object]
@@ -188,7 +188,7 @@ _REPEATING = _Stage("repeating the fit", 4 * LONG_FIT)
 
 
 class _Worker:
-    """One process, the connection to it, and the job it is at.
+    """One process, the connection to it, and its present job.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class _Worker:
 
     @property
     def limited(self) -> bool:
-        """Whether somebody has to look at the job's time or memory."""
+        """Whether the job's time or memory has a limit."""
         return self.job.limits != Limits()
 
     def outcome(self, on_progress: Listener) -> Record | None:
@@ -431,12 +431,12 @@ class _Teller:
             os._exit(1)
         try:
             write_message(self._stream, (self._number, what, content))
-        except ConnectionError:  # the process in charge was killed: nobody is left to tell
+        except ConnectionError:  # the main process was killed: no one is left to report to
             os._exit(1)
 
 
 class _Reporter:
-    """Passes progress on, now and then."""
+    """Passes progress on from time to time."""
 
     def __init__(self, tell: _Teller) -> None:
         self._tell = tell

@@ -1,1 +1,1 @@
-"""Numerics that know no method: linear systems, quadratic programs, rows in blocks, costs."""
+"""Numerics of no particular method: linear systems, quadratic programs, rows in blocks, costs."""

@@ -50,7 +50,7 @@ rows of 2 to 166 features; mean shift takes 20 to 250 times as long."""
 
 @dataclass(frozen=True)
 class Cost:
-    """About what a fit takes; a solver that does not say counts as small.
+    """Approximate cost of a fit; a solver that does not state it counts as small.
 
     All count in operations of a float32 matrix product, which takes ``2 n k m``: the count over its
     speed is a time. A double-precision operation counts twice; an exponential, or a sine with its

@@ -35,10 +35,10 @@ WIDTHS = np.logspace(-1, 1, 5)
 """Widths of the Gaussian kernel in units of the median distance between rows."""
 
 MAX_LAM = 100.0
-"""The largest lam that is looked at: of a share of 0.99."""
+"""The largest lam that is tried: that of a share of 0.99."""
 
 LAM_TOLERANCE = 0.04
-"""To what lam is found, as in the authors' program."""
+"""Tolerance of lam, as in the authors' program."""
 
 _FIRST_LAM = 1.05
 _EIGENVALUE_CUTOFF = 1e-8

@@ -328,7 +328,7 @@ def _say_sizes(axes: Axes, entries: Sequence[Entry], *, swept: bool) -> None:
 
 
 def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
-    """Return the solvers so much worse than the others that these would look alike beside them.
+    """Return the solvers so much worse than the others that these would look alike next to them.
 
     They are fewer than half, at least three others finished, and the gap between is wider than the
     range of all trials of the others, and than what the axis shows at least. An example is a

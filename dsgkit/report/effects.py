@@ -73,7 +73,7 @@ class Effect:
 
     @property
     def ratios(self) -> Array:
-        """The same of every pair of trials."""
+        """The ratio of every pair of trials."""
         return np.asarray(self.values_b / self.values_a)
 
     @property

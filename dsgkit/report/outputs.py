@@ -1,4 +1,4 @@
-"""Which tables and figures there are, and which of them are wanted."""
+"""The catalogue of tables and figures, and the choice of those that are wanted."""
 
 from __future__ import annotations
 

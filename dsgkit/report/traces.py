@@ -43,7 +43,7 @@ class Training:
     def checkpoints(self) -> list[list[Checkpoint]]:
         """Return what the trials have at every iteration, ascending.
 
-        Trials without values along training say nothing beside others that have some.
+        Trials without values along training are left out where others have some.
         """
         every = (one for course in self.courses for one in course)
         by_iteration = grouped(every, lambda one: one.iteration)

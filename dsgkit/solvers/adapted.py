@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn's kind, and what functions make of them, as solvers."""
+"""Wrappers of scikit-learn estimators, and of functions that return them, as solvers."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class _SemiSupervisedClassifier(_Classifier):
 
 
 class _Regressor(_Supervised):
-    """Wrapper of regressors, which take ordered classes for numbers."""
+    """Wrapper of regressors, which treat ordered classes as numbers."""
 
     tasks: ClassVar[tuple[str, ...]] = ("ordinal",)
 

@@ -107,17 +107,17 @@ class Estimator(BaseEstimator):
     tasks: ClassVar[tuple[str, ...]] = ()
     pace: ClassVar[Pace] = Pace()
     _to_write: ClassVar[ToWrite] = (("fit",), ("decision_function", "_values"))
-    """Methods that a subclass writes: of each tuple one."""
+    """Methods that a subclass must write: one of each tuple."""
 
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 
     max_memory: float | None = preset(None)
     _fits: ClassVar[str] = "fit"
-    """The method that fits as much as values need."""
+    """The method that trains as much as `decision_function` needs."""
 
     _warns = True
-    """Whether a fit warns of the rows: not for every point of a search."""
+    """Whether a fit warns about the rows; a search turns it off."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -40,7 +40,7 @@ def settings_of(estimator: Any, points: Points) -> list[Any]:
 
 
 class FittedFunction:
-    """A function that training has shown on its way.
+    """A function at a checkpoint of its training.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class FittedFunction:
 
 
 Observer = Callable[[int, float, FittedFunction], None]
-"""Takes an iteration, the seconds until then without those of observing, and the function there."""
+"""Called with an iteration, the seconds of training until then, and the function there."""
 
 
 def observed_training(

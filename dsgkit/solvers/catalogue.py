@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """A solver: its names, and what its class says of it.
+    """A solver: its names, and the declarations of its class.
 
     Everything but the names comes from the class, and imports it.
 

@@ -52,7 +52,7 @@ OwnHingeWeight = Annotated[
         "weighs the sum: its C is ``C / n_l``."
     ),
 ]
-"""Like the next two, of machines that are trained one by one."""
+"""Like the next two, for machines that are trained one at a time."""
 
 OwnCStar = Annotated[
     float | None,

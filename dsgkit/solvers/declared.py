@@ -43,7 +43,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Preset:
-    """The value of an attribute that is a parameter of those subclasses alone that declare it."""
+    """Value of an attribute that is a parameter only in subclasses that declare it."""
 
     value: Any
 

@@ -13,7 +13,7 @@ from dsgkit.trainers.training import Function, Functions
 
 
 class FunctionKeeper:
-    """What estimators that keep a trained function have in common; they name this class first."""
+    """Mixin of estimators that keep a trained function; it is the first of their bases."""
 
     _solution: ClassVar[str] = "_function"
 

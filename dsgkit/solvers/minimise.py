@@ -1,4 +1,4 @@
-"""What estimators of a risk have in common, whatever arrays their family takes."""
+"""Training of the estimators that minimise a risk, whatever arrays their family takes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ AnyTrainer = TypeVar("AnyTrainer")
 
 
 class RiskMinimiser(FunctionKeeper):
-    """What estimators of a function with a risk and a penalty have in common.
+    """Mixin of estimators that minimise a risk plus a penalty.
 
-    They say which risk is minimised (``_risk``) and which trainer finds the minimiser
-    (``_trainer``), as the parameters and the sigma in use make them; for a trainer that goes steps,
-    which (`_step`). A family names this class first, and tells costs (``_cost_of``).
+    Subclasses return the risk (``_risk``) and the trainer (``_trainer``) for their parameters and
+    the sigma in use, and the step rule (`_step`) if the trainer takes steps. A family names this
+    class first among its bases and implements ``_cost_of``.
     """
 
     lam: Any
@@ -35,7 +35,7 @@ class RiskMinimiser(FunctionKeeper):
         return float(self.lam / 2)
 
     def _step(self) -> Any:
-        """Return the steps of a trainer that goes some."""
+        """Return the step rule, for a trainer that takes steps."""
         return None
 
     def _risks(self: Any, given: Given, pools: Pools) -> list[Risk]:

@@ -21,7 +21,7 @@ from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.text.errors import DataError, DsgWarning
 
 SAMPLE_ROWS = 200
-"""Labelled and unlabelled rows that stand for all: 19,900 pairs."""
+"""Rows of the sample that sigma is fitted to, labelled and unlabelled: 19,900 pairs."""
 
 NEAR_SHARE = 0.95
 """Share of the pairs, or rows, that are not too far away to count."""

@@ -1,1 +1,1 @@
-"""What runs on every machine: files, memory, threads, signals, compiled code and its sources."""
+"""The machine: files, memory, threads, signals, compiled code and its sources."""

@@ -3,7 +3,7 @@
 `exact` functions must give the same bits on every machine (the random streams): no reassociation
 and no contraction to fused multiply-adds. `fast` ones may contract, and `reducing` ones, which sum
 over many terms, may also reorder. `exact_nogil` is for loops that Python's own threads share,
-beside readers and writers, and without starting numba's. None may assume that values are finite: a
+next to readers and writers, and without starting numba's. None may assume that values are finite: a
 diverging model must show as NaN.
 
 Idle threads sleep rather than spin: a parallel region is entered several times per iteration, and

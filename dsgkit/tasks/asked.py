@@ -14,7 +14,7 @@ from dsgkit.numerics.costs import Cost
 
 @runtime_checkable
 class Costed(Protocol):
-    """Its time and memory are known before it is trained."""
+    """Estimator whose time and memory are known before it is trained."""
 
     def cost(self, n_inputs: int, **counts: int) -> Cost:
         """Return what training takes, with ``n_inputs`` columns and these numbers of rows."""
@@ -37,7 +37,7 @@ def settled_with(estimator: Any, counts: Mapping[str, int]) -> Any:
 
 @runtime_checkable
 class Observable(Protocol):
-    """Its training can be watched.
+    """Estimator whose training can be watched.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Observable(Protocol):
 
 @runtime_checkable
 class ComparedExactly(Protocol):
-    """There is an exact minimiser of what it minimises."""
+    """Estimator whose objective has an exact minimiser."""
 
     def exact_minimiser(self, **training: Any) -> Any:
         """Return the minimiser for these rows, fitted."""
@@ -65,7 +65,7 @@ class ComparedExactly(Protocol):
 
 @runtime_checkable
 class Diagnosed(Protocol):
-    """It knows numbers about its fit, such as the objective."""
+    """Estimator with numbers about its fit, such as the objective."""
 
     def diagnostics(self, **training: Any) -> Mapping[str, float]:
         """Return them by name; ``training`` is what it was fitted to."""
@@ -100,7 +100,7 @@ class Thresholded(Protocol):
 
 @runtime_checkable
 class Classifying(Protocol):
-    """It tells classes by values that have been computed already."""
+    """Estimator that returns classes for values that were computed before."""
 
     def classify(self, values: Any) -> Any:
         """Return the class of each row, from what `decision_function` returned for it."""
@@ -109,7 +109,7 @@ class Classifying(Protocol):
 
 @runtime_checkable
 class Selective(Protocol):
-    """Some arrays that its ``fit`` names are not used, by its settings."""
+    """Estimator that may leave some arrays of its ``fit`` unused, by its settings."""
 
     def uses(self, name: str) -> bool:
         """Return whether what it learns depends on an array."""

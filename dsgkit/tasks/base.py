@@ -23,7 +23,7 @@ Point = Mapping[str, Any]
 """A setting of some hyper-parameters."""
 
 At = Mapping[str, int]
-"""Named sizes: how much of everything that can be varied a fit is given."""
+"""Sizes by axis: how many rows of each kind a fit is given."""
 
 Scores = list[list[float | None]]
 """Scores of every point on every fold; None where it has none."""
@@ -245,7 +245,7 @@ class Description(BaseModel):
 
 @dataclass(frozen=True)
 class Work:
-    """About what a cell takes, as `dsgkit.numerics.costs.Cost` counts it.
+    """Approximate cost of a cell, as `dsgkit.numerics.costs.Cost` counts it.
 
     Attributes
     ----------
@@ -305,7 +305,7 @@ class Trial(Protocol):
 
     @property
     def sizes(self) -> At:
-        """The most that there is on every axis of the task that is not `Axis.drawn`."""
+        """The largest size on every axis of the task that is not `Axis.drawn`."""
         ...
 
     @property

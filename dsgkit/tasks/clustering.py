@@ -188,7 +188,7 @@ class ClusteringSpec(ProtocolSpec):
 
     @property
     def oracle(self) -> str:
-        """Says so where the classes choose."""
+        """States that the classes choose the parameters, if they do."""
         return "an oracle choice of parameters, by NMI with the labels" * (self.select == "nmi")
 
     @property

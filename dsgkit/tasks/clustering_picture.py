@@ -12,7 +12,7 @@ from dsgkit.tasks.asked import Equilibria
 MAX_PICTURE_ROWS = 2000
 MAX_PICTURE_EQUILIBRIA = 2000
 GRID = 120
-"""Points of a side of the grid that the domain is looked at on."""
+"""Points per side of the grid on which f is evaluated."""
 
 _GRID_MARGIN = 0.08
 """Margin of the grid around the rows, as a share of their range."""

@@ -13,7 +13,7 @@ INDEX_TOLERANCE = 0.05
 
 _AUDITED = ("purity", "rand", "nmi")
 _NAMES = {"training_seconds": "fit_seconds"}
-"""Measures that this project calls otherwise."""
+"""Our names of measures, where the paper has others."""
 
 
 def published_of(dataset: str | None) -> Published | None:

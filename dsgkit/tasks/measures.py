@@ -189,7 +189,7 @@ def place_asked(output: str, asked: Sequence[str]) -> int:
 
 
 def is_table(output: str) -> bool:
-    """Tell whether an output of a config is a table; others are figures."""
+    """Return whether an output of a config is a table; others are figures."""
     return output.endswith("_table")
 
 

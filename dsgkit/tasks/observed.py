@@ -1,4 +1,4 @@
-"""Models that are looked at along their training."""
+"""Models at checkpoints of their training."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from dsgkit.tasks.base import Clock
 
 N_CHECKPOINTS = 14
-"""About how often a model is looked at along training."""
+"""Approximate number of checkpoints of a training."""
 
 Along = list[tuple[int, float, Any]]
-"""The iteration, the seconds and the function of each look at a model."""
+"""The iteration, the seconds and the function at each checkpoint."""
 
 
 def checkpoints(n_iterations: int) -> list[int]:

@@ -66,7 +66,7 @@ COLLAPSED = Measure.of(
 JUDGED = (ERROR, BALANCED, AUC, PRECISION)
 
 COLLAPSED_SHARE = 0.1
-"""Below this part of its true share, a class has as good as vanished from the predictions."""
+"""Below this part of its true share, a class has practically vanished from the predictions."""
 
 THRESHOLD_ROWS = 5000
 """Unlabelled rows by whose values a search places a threshold."""
@@ -129,7 +129,7 @@ class SVMSpec(SemiSupervisedSpec):
 
     @property
     def oracle(self) -> str:
-        """Says so where hidden labels choose."""
+        """States that hidden labels choose the parameters, if they do."""
         hidden = "hyper-parameters chosen with hidden labels"
         return hidden if self.select == "hidden_labels" else ""
 

@@ -1,1 +1,1 @@
-"""What users read: errors, wording, labels, tables; and settings with their place."""
+"""Texts for users: errors, wording, labels, tables; and settings with their place."""

@@ -41,7 +41,7 @@ def printable(text: str) -> str:
 
 
 def _pieces(value: object, most: int) -> Iterator[str]:
-    """Yield the repr of a value bit by bit, so that nobody builds that of a huge or endless one."""
+    """Yield the repr of a value bit by bit: a huge or endless one is never built as a whole."""
     if type(value) in (list, tuple):
         assert isinstance(value, list | tuple)
         start, end = ("[", "]") if isinstance(value, list) else ("(", ",)"[len(value) != 1 :])
@@ -154,7 +154,7 @@ class DsgWarning(UserWarning):
 
 
 FOREIGN_ERRORS = (ArithmeticError, RuntimeError, TypeError, ValueError)
-"""Errors by which other libraries tell of an unsuitable parameter setting, and of a mistake."""
+"""Errors that other libraries raise for an unsuitable parameter setting, and for a mistake."""
 
 
 def warn_of_point(point: Mapping[str, object], error: Exception) -> None:

@@ -185,7 +185,7 @@ class _Source:
         self.born = np.empty(0, np.int64)
 
     def draw(self, panel: slice) -> NDArray[np.int64]:
-        """Take in the rows that the steps of a panel draw; return their places in ``ids``."""
+        """Read the rows that the steps of a panel draw; return their places in ``ids``."""
         length = panel.stop - panel.start
         drawn = draw_in_passes(self._seed, self._number, panel.start, length, 1, len(self._X))[:, 0]
         new = np.setdiff1d(drawn, self.ids)
@@ -213,7 +213,7 @@ def _run_panel(
     rule: _Rule,
     first: int,
 ) -> None:
-    """Do the steps from number ``first`` on whose rows the sources have taken in."""
+    """Take the steps from number ``first`` on whose rows the sources have read."""
     n = len(labeled.ids)
     (rows_l, line_l), (rows_u, line_u) = (np.unique(p, return_inverse=True) for p in places)
     drawn = np.concatenate([labeled.rows[rows_l], unlabeled.rows[rows_u]])
@@ -231,7 +231,7 @@ def _run_panel(
 
 @fast
 def _descend(K, lines, columns, signs, counts, born, n_labeled, rule, first):  # type: ignore[no-untyped-def]
-    """Do the steps of a panel: change ``counts`` and ``born`` of its candidates in place.
+    """Take the steps of a panel: change ``counts`` and ``born`` of its candidates in place.
 
     Row i of ``lines`` and of ``columns`` says where the two rows of step i are in ``K``, whose
     entries are weighted kernel values; the first ``n_labeled`` columns are labelled rows.

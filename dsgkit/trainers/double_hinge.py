@@ -57,7 +57,7 @@ class KernelValues:
 
 @dataclass(frozen=True)
 class Minimum(LinearFunction):
-    """A function with the smallest objective, and that."""
+    """A minimiser and its objective."""
 
     objective: float
 

@@ -57,7 +57,7 @@ class KernelFeatures:
 
 
 class Solution(NamedTuple):
-    """What minimises a loss of ordered classes.
+    """A minimiser of a loss of ordered classes.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ BLOCK_ROWS = 8192
 
 
 class Features(Protocol):
-    """What features are made from; equal ones make equal features."""
+    """Features by what they are made from: equal ones make equal features."""
 
     smallest_lam: ClassVar[float]
     """Weight of a penalty ``lam/2 ||w||^2`` below which the features' rounding hides a minimum."""

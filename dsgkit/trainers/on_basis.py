@@ -40,7 +40,7 @@ from dsgkit.trainers.linear import BLOCK_ROWS, Inputs, LinearFunction
 from dsgkit.trainers.training import Folds, Function, Sizes, Trainer, Training
 
 Watch = Callable[[int, Callable[[], Function]], None]
-"""Takes an iteration, and what makes the function after it."""
+"""Called with an iteration and a callable that returns the function after it."""
 
 SIMILAR, UNLABELED, CENTERS = range(3)
 """Numbers of the sources that rows are drawn from."""
@@ -74,7 +74,7 @@ class Descended:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What the function consists of, and how it was found."""
+        """The parameters of the function, and how it was found."""
         return {**self.function.attributes, "n_iter_": self.n_iter, "corrected_": self.corrected}
 
     def values(self, X: Any) -> Array:

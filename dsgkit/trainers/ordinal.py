@@ -1,4 +1,4 @@
-"""What trains functions of labelled rows of ordered classes."""
+"""Protocol of the trainers for labelled rows of ordered classes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dsgkit.trainers.training import Array, Function, Given
 
 
 class OrdinalTrainer(Protocol):
-    """A way to a function that ranks ordered classes, by a loss of labelled rows and its weight.
+    """Trains functions that rank ordered classes, by a weighted loss of labelled rows.
 
     Trainers that are equal can train their models together.
     """

@@ -45,7 +45,7 @@ class OrdinalSVM:
     kernel : {"gaussian", "linear"}
     sigma : float
     explicit : bool
-        Whether the sides of a cut are the two classes beside it, rather than all.
+        Whether the sides of a cut are the two classes next to it, rather than all.
     ridge, tol : float
     max_iter : int
         As `OrdinalProgram` takes them.

@@ -160,7 +160,7 @@ def _next_down(pieces, i, a):  # type: ignore[no-untyped-def]
 
 @fast
 def _steps(columns, pieces, coef, values, tol, most):  # type: ignore[no-untyped-def]
-    """Do up to ``most`` steps; return how many, and whether the problem is solved."""
+    """Take up to ``most`` steps; return how many, and whether the problem is solved."""
     n = len(coef)
     up, down = np.empty(n), np.empty(n)
     for k in range(n):

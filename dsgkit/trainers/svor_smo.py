@@ -221,7 +221,7 @@ def _bounds(sides, C, variables, values):  # type: ignore[no-untyped-def]
 
 @fast
 def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-untyped-def]
-    """Do up to ``most`` steps; return how many, and whether the problem is solved."""
+    """Take up to ``most`` steps; return how many, and whether the problem is solved."""
     columns, sides, C, ridge, explicit = problem
     first, split, stop = sides
     n_cuts, n = variables.shape

@@ -39,7 +39,7 @@ Folds = Sequence[Fold]
 
 
 class Sizes(NamedTuple):
-    """What the cost of a training depends on, beside the trainer and the number of models.
+    """Sizes that the cost of a training depends on, next to the number of models.
 
     Attributes
     ----------
@@ -288,7 +288,7 @@ class Training:
 
 
 class Trainer(Protocol):
-    """A way to the minimiser of a penalised risk.
+    """Finds the minimiser of a penalised risk.
 
     Trainers that are equal can train their models together.
     """
@@ -338,7 +338,7 @@ class Trainer(Protocol):
 
 
 class MarginTrainer(Protocol):
-    """A way to the minimiser of a penalised risk of margins.
+    """Finds the minimiser of a penalised risk of margins.
 
     Trainers that are equal can train their models together.
     """

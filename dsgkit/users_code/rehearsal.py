@@ -42,14 +42,14 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
 _PR_SET_PDEATHSIG = 1
 
 _NOTE_BYTES = 1024
-"""Bytes of what a rehearsal is at, which may be cut off there."""
+"""Most bytes of a rehearsal's note; longer ones are cut."""
 
 _on = False
 _timeout: float | None = None
 _asked = False
-"""Whether code of a user's own may have run in this process."""
+"""Whether user code may have run in this process."""
 _note: mmap.mmap | None = None
-"""What this process is at, if it is a rehearsal; its parent reads it."""
+"""Note on what this process is doing, if it is a rehearsal; its parent reads it."""
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
 
 
 def _noted(doing: bytes) -> bytes:
-    """Note what this process is at, if it is a rehearsal; return what it was at before."""
+    """Note what this process is doing, if it is a rehearsal; return the note before."""
     if _note is None:
         return b""
     before = _note[:]
@@ -201,7 +201,7 @@ def _in_fork(action: Callable[[], NoReturn], seconds: float) -> os.waitid_result
 
 
 def _perform(action: Callable[[], object], note: mmap.mmap) -> NoReturn:
-    """Perform the action, clear the note of what it is at, and exit, with nothing else done."""
+    """Perform the action, clear the note, and exit without any clean-up."""
     global _note
     here, _note = os.getpid(), note
     try:

@@ -13,7 +13,7 @@ from dsgkit.report.summary import Summary
 
 UNKNOWN_MACHINE = "not recorded"
 MIN_SECONDS = 60
-"""Seconds of all cells together: nobody asks where a shorter time went."""
+"""Seconds of all cells together below which the phases are not shown."""
 
 PHASES = ("load", "compile", "search", "fit", "predict", "evaluate")
 

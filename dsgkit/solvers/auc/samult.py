@@ -44,7 +44,7 @@ class SAMULT(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseAUCEsti
     coef_: Array = fitted("Its coefficients.", "(n,)")
 
     def uses(self, name: str) -> bool:
-        """Tell so of the unlabelled rows if gamma is below 1, or ``sigma`` is that of all rows."""
+        """Return True for the unlabelled rows if gamma is below 1, or all rows set ``sigma``."""
         return name != "X_unlabeled" or self.gamma < 1 or self.sigma == "scale"
 
     def _trainer(self) -> KernelMatrix:

@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 _BLOCK_ROWS = 65_536
 
 _VARIANCE_RANGE = 1e-280, 1e280
-"""Between these, no gamma, width or squared length is out of the range of numbers."""
+"""Variances for which gamma, the width and squared lengths are finite and not 0."""
 
 
 def total_variance(X: Any) -> float:
@@ -63,10 +63,10 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     """The attribute that only a trained domain has."""
 
     _per_variance: ClassVar[float] = 4.0
-    """Without a gamma, it is this by the rows' variance."""
+    """The default gamma times the variance of the rows."""
 
     _share_of_training: ClassVar[float] = 0.5
-    """How much of a fit's time the domain takes, about."""
+    """Approximate share of a fit's time that the domain takes."""
 
     gamma: float | None
     outliers: bool = preset(False)

@@ -81,7 +81,7 @@ def add(support, row, x, coefficient):  # type: ignore[no-untyped-def]
 
 @fast
 def maintenance(support, strategy, gamma, words, places, changes, scratch):  # type: ignore[no-untyped-def]
-    """Plan how to do with one support vector less; return how many coefficients change.
+    """Plan the removal of a support vector; return how many coefficients change.
 
     Parameters
     ----------

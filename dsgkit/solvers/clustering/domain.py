@@ -59,7 +59,7 @@ class Domain:
         return centre, vectors, ~self._far(vectors, 4 * FAR_SQUARED_DISTANCE)
 
     def _far(self, centred: Array, limit: float) -> NDArray[np.bool_]:
-        """Tell which rows are beyond a limit, as seen from the middle."""
+        """Return which rows are beyond a limit, as seen from the middle."""
         with np.errstate(over="ignore"):
             far = self.gamma * np.einsum("ij,ij->i", centred, centred) > limit
         return np.asarray(far)

@@ -62,7 +62,7 @@ class EndExponents:
 
 @fast_parallel
 def _joined(exponents, points, coefficients, gamma, least, most, pairs, shares):  # type: ignore[no-untyped-def]
-    """Tell of every pair whether the sum of kernels is large enough along its segment."""
+    """Return for every pair whether the sum of kernels is large enough along its segment."""
     result = np.empty(len(pairs), np.bool_)
     for p in prange(len(pairs)):
         a, b = pairs[p]

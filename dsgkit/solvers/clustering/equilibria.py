@@ -25,7 +25,7 @@ TOLERANCE = 1e-4
 """Length of a step that ends a trajectory, in kernel widths."""
 
 REFINED_TOLERANCE = 1e-8
-"""The same for the equilibria themselves, which are few, once the trajectories have ended."""
+"""The same for the equilibria, which are few and refined after all trajectories have ended."""
 
 MAX_STEPS = 2000
 """Steps of a trajectory that does not converge."""
@@ -34,7 +34,7 @@ CELL_WIDTH = 0.01
 """Side of the cells within which ends of trajectories are the same, in kernel widths."""
 
 MERGE_DISTANCE = 0.05
-"""Distance within which they are the same across cells, in kernel widths."""
+"""Distance within which ends in different cells are the same, in kernel widths."""
 
 BLOCK_TRAJECTORIES = 2**14
 """Trajectories that are followed together."""

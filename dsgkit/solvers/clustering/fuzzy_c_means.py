@@ -1,4 +1,4 @@
-"""Fuzzy C-means, which pictures of clusterings are compared with.
+"""Fuzzy C-means, a baseline of the clustering figures.
 
 It is a few lines of its own rather than scikit-fuzzy's ``cmeans``, which has the same BSD licence:
 that package is about fuzzy control and had one release since 2019, importing it takes about a

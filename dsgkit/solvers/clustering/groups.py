@@ -1,4 +1,4 @@
-"""The two parts of a support vector clustering: what trains a domain, and what makes clusters."""
+"""The parts of support vector clustering: a machine trains a domain, a grouping makes clusters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Labels = NDArray[np.int64]
 
 
 class TrainedDomain(Protocol):
-    """A domain, and what else its training has found.
+    """A domain, and the further results of its training.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class TrainedDomain(Protocol):
 
 
 class Machine(Protocol):
-    """A way to a domain that encloses most of some rows."""
+    """Trains a domain that encloses most of some rows."""
 
     def train(self, X: Any) -> TrainedDomain:
         """Return the domain of some rows."""
@@ -54,7 +54,7 @@ class Clusters:
     nearest : NearestRow
         Knows what new rows are compared with.
     numbers : ndarray of int64, shape (m,)
-        The cluster of each number that ``nearest`` tells; -1 where no row is left in it.
+        The cluster of each number that ``nearest`` returns; -1 where no row is left in it.
     margin : float
         Rows with f below minus this are outside.
     attributes : dict
@@ -69,7 +69,7 @@ class Clusters:
 
 
 class Grouping(Protocol):
-    """A way to make clusters of the rows in a domain."""
+    """Groups the rows of a domain into clusters."""
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
         """Return the clusters of some rows.

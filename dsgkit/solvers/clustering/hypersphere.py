@@ -29,7 +29,7 @@ TOLERANCE = 1e-8
 """Tolerance of libsvm's optimality conditions."""
 
 BOUND_TOLERANCE = 1e-9
-"""How far from the bound coefficients that are at it may be, relative to it."""
+"""Distance from the bound, relative to it, within which a coefficient counts as at it."""
 
 CACHE_MIB = 200
 """MiB of kernel values that libsvm keeps."""
@@ -116,7 +116,7 @@ class TrainedSphere:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What it consists of, by the names that estimators have for it."""
+        """The fitted attributes of estimators, by name."""
         return {
             "support_vectors_": self.support_vectors,
             "dual_coef_": self.coefficients,

@@ -1,4 +1,4 @@
-"""Kernel values of one point with many, compiled so that compilers vectorise it."""
+"""Kernel values of one point with many, in loops that the compiler vectorises."""
 
 from __future__ import annotations
 

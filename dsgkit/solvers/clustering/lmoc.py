@@ -90,7 +90,7 @@ BOUNDARY_SHARE = 0.2
 """Least share of the rows that count as boundary rows by default, the nearest ones first."""
 
 _TRAJECTORY_STEPS = 40.0
-"""Steps of a trajectory, about; 12 to 300 have been seen."""
+"""Approximate steps of a trajectory; 12 to 300 were measured."""
 
 
 class LargeMarginClustering(ClusteringEstimator):

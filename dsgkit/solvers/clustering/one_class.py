@@ -35,7 +35,7 @@ BLOCK_STEPS = 64
 """Steps whose kernel values are computed together, where there is no budget."""
 
 TILE_VECTORS = 128
-"""Support vectors that are kept in cache meanwhile."""
+"""Support vectors of a tile, which stays in cache."""
 
 _EXPONENTIAL_TERMS = 16
 """Approximate cost of an exponential, in terms of a squared distance."""
@@ -71,7 +71,7 @@ class OneClass:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """What it consists of, by the names that estimators have for it."""
+        """The fitted attributes of estimators, by name."""
         return {
             "support_vectors_": self.support_vectors,
             "dual_coef_": self.coefficients,
@@ -90,7 +90,7 @@ class OneClass:
 
 @dataclass(frozen=True)
 class Descent:
-    """How to train.
+    """Settings of the stochastic gradient descent.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class Descent:
 
     @property
     def expected_steps(self) -> float:
-        """About how many steps a training takes.
+        """Approximate steps of a training.
 
         A step is at most ``(C + ||w||)/t`` long, and ``||w||`` near 1.
         """
@@ -174,7 +174,7 @@ class Descent:
 
     @property
     def rows_per_step(self) -> float:
-        """The kernel rows that a step takes, about."""
+        """Approximate kernel rows that a step computes."""
         if self.budget is None:
             return 0.5
         projected = 0 if self.strategy == REMOVAL else self.n_neighbors
@@ -200,7 +200,7 @@ def _descend_freely(
     squared_norm: Array,
     settings: tuple[float, float, int, int, float, int, int],
 ) -> None:
-    """Do the steps of some drawn rows without a budget, kernel values being computed by blocks.
+    """Run the steps of some drawn rows without a budget; kernel values are computed in blocks.
 
     Support vectors then keep their places, so that values with many rows are computed together,
     while the vectors are in cache.
@@ -229,7 +229,7 @@ def _kernel_block(columns, n, points, gamma, kernel):  # type: ignore[no-untyped
 
 @fast
 def _grow(support, rows, columns, kernel, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
-    """Do the steps of a block of rows; see `_descend` for the lengths.
+    """Run the steps of a block of rows; see `_descend` for the lengths.
 
     ``kernel`` holds their values with all support vectors; those with new ones are added.
     """
@@ -255,7 +255,7 @@ def _grow(support, rows, columns, kernel, counts, squared_norm, settings):  # ty
 
 @fast
 def _descend(support, rows, points, drawn, room, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
-    """Do the steps of some drawn rows, until it is over.
+    """Run the steps of some drawn rows, until training ends.
 
     With ``s = (t-1) w_t``, ``s' = t w_(t+1)``: the squared length of a step follows from
     ``||s||^2`` (``squared_norm``), ``||s'||^2`` and ``s.s'``, and these from values of functions.

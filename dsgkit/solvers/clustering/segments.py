@@ -1,4 +1,4 @@
-"""Which points are joined by segments within a domain; their components are clusters."""
+"""Clusters: connected components of points that segments within a domain join."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def segment_shares(n_segment: int) -> Array:
 
 
 def joined_pairs(domain: Domain, points: Array, pairs: Pairs, shares: Array) -> NDArray[np.bool_]:
-    """Tell which pairs of points are joined by a segment within the domain.
+    """Return which pairs of points are joined by a segment within the domain.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def joined_pairs(domain: Domain, points: Array, pairs: Pairs, shares: Array) -> 
 
 @fast_parallel
 def _joined(columns, coefficients, gamma, least, points, pairs, shares):  # type: ignore[no-untyped-def]
-    """Tell of every pair whether the sum of kernels is large enough along its segment."""
+    """Return for every pair whether the sum of kernels is large enough along its segment."""
     result = np.empty(len(pairs), np.bool_)
     for p in prange(len(pairs)):
         a, b = points[pairs[p, 0]], points[pairs[p, 1]]

@@ -1,4 +1,4 @@
-"""Support vector clustering as it was first: a sphere, and segments between all pairs of rows."""
+"""The original support vector clustering: a sphere, and segments between all pairs of rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The median class for every row: what anything learnt must be better than."""
+"""The median class for every row: the baseline that does not learn."""
 
 from __future__ import annotations
 

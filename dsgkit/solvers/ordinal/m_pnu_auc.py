@@ -1,4 +1,4 @@
-"""M-PNU-AUC: a semi-supervised AUC maximiser of its own for every cut, with class priors."""
+"""M-PNU-AUC: one semi-supervised AUC maximiser per cut, with class priors."""
 
 from __future__ import annotations
 

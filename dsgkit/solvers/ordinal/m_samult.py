@@ -1,4 +1,4 @@
-"""M-SAMULT: a semi-supervised AUC maximiser of its own for every cut, without class priors."""
+"""M-SAMULT: one semi-supervised AUC maximiser per cut, without class priors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordinal estimators with a binary model of its own for every cut."""
+"""Ordinal estimators with one binary model per cut."""
 
 from __future__ import annotations
 

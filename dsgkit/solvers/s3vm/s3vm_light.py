@@ -1,4 +1,4 @@
-"""S3VMlight: a support vector machine on labels that it switches between the unlabelled rows."""
+"""S3VMlight: a support vector machine that switches labels between unlabelled rows."""
 
 from __future__ import annotations
 

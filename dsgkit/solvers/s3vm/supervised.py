@@ -24,7 +24,7 @@ from dsgkit.trainers.libsvm import LibSVM, svm_cost
 
 @with_example(ALL_LABELED, "C=1000")
 class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
-    """Support vector machine of the labelled rows: what unlabelled rows have to be better than.
+    """Support vector machine of the labelled rows: the baseline of the semi-supervised ones.
 
     Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of
     a kernel, by default ``exp(-sigma ||x - x'||^2)``: the objective of the semi-supervised SVMs
@@ -73,7 +73,7 @@ class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
 
 
 class AllLabelsSVM(SupervisedSVM):
-    """Support vector machine that also sees the hidden labels: what there is to win.
+    """Support vector machine that also sees the hidden labels: an upper bound.
 
     It is the `SupervisedSVM` of the labelled and the unlabelled rows together with all their
     labels, or of a random part of them: no method without the hidden labels can do this.

@@ -1,4 +1,4 @@
-"""The larger class for every row: what anything learnt must be better than."""
+"""The larger class for every row: the baseline that does not learn."""
 
 from __future__ import annotations
 

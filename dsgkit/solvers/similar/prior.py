@@ -1,4 +1,4 @@
-"""The prior that similar-unlabelled risks need: given or estimated, and how much it can tell."""
+"""The prior of similar-unlabelled risks, given or estimated, and warnings about it."""
 
 from __future__ import annotations
 
