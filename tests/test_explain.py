@@ -149,6 +149,24 @@ def test_a_solver_is_known_by_its_class_and_its_label_and_may_be_scikit_learns()
     assert "\n  C: float; default 1.0\n      Reg" in printed("sklearn.svm:SVC")
 
 
+def test_keys_and_labels_of_the_solvers_of_configs_are_explained():
+    solvers = {
+        (key, solver.label, solver.kind)
+        for config in shipped.names()
+        for key, solver in load_experiment(config).solvers.items()
+    }
+    assert len(solvers) > 50
+    for key, label, kind in solvers:
+        for name in (key, label):
+            told = [text for one in explain(name) for text in (*one.names, *one.facts)]
+            assert any(kind in text for text in told), (name, kind)
+    assert printed("DBSCAN").startswith("dbscan: solver of a config\n  DBSCAN\n  kind sklearn.")
+    assert "\n  Labelled rows alone, exact\n  kind samult, see: " in printed("supervised")
+    assert "did you mean 'supervised'" in str(
+        CliRunner().invoke(cli, ["explain", "supervsed"]).exception
+    )
+
+
 OWN = """'''Sorting of numbers.'''
 from dsgkit.bases import PairwiseAUCEstimator
 from dsgkit.tasks.semi_supervised_auc import SemiSupervisedAUC

@@ -24,9 +24,9 @@ MAX_PROSE_WIDTH = 100
 def explain(name: str) -> None:
     """Explain a solver, task, dataset, measure, kernel, output, config, profile or key by NAME.
 
-    A solver is known by its class and label, too; a user-defined solver or task is FILE.py:NAME, as
-    a config spells it. Keys may have those around them before dots: protocol.labeled,
-    solvers.qsg_s2auc.lam. Where several things have one name, all are explained.
+    A solver is known by its class, label and keys in configs, too; a user-defined solver or task is
+    FILE.py:NAME, as a config spells it. Keys may have those around them before dots:
+    protocol.labeled, solvers.qsg_s2auc.lam. Where several things have one name, all are explained.
     """
     from dsgkit.cli import explanations
 

@@ -94,9 +94,10 @@ def explain(name: str) -> list[Explanation]:
     Parameters
     ----------
     name : str
-        Of a solver (also its class, or its label in tables), task, dataset, measure, kernel,
-        output, shipped config or profile of one, or a key of a config, with as much of the keys
-        around it, between dots, as one likes; or ``file.py:Name`` of a user-defined solver or task.
+        Of a solver (also its class, its label in tables, or its key in shipped configs), task,
+        dataset, measure, kernel, output, shipped config or profile of one, or a key of a config,
+        with as much of the keys around it, between dots, as one likes; or ``file.py:Name`` of a
+        user-defined solver or task.
 
     Raises
     ------
@@ -107,6 +108,7 @@ def explain(name: str) -> list[Explanation]:
         return [_of_import_path(str(import_path_of(name)))]
     found = [make() for make in _catalogued(name)]
     found += _merged(_of_output(name))
+    found += _of_config_solver(name)
     found += _merged(make() for path, make in _keys() if _is_meant(path, name))
     if not found:
         hint = did_you_mean(name, known_names(), _LIKENESS) or _WHERE_NAMES_ARE
@@ -133,7 +135,8 @@ def known_names() -> list[str]:
     measures = (measure.name for _, measure in _measures())
     outputs = (output for _, _, output in _measured_outputs())
     keys = (part for path, _ in _keys() for part in (path[-1], ".".join(path)))
-    catalogues = (SOLVERS, TASKS, DATASETS, FAMILIES, shipped.names(), _profiles())
+    in_bases = (text for path in _bases() for one in _solvers_in(path) for text in one[:2])
+    catalogues = (SOLVERS, TASKS, DATASETS, FAMILIES, shipped.names(), _profiles(), in_bases)
     others = (solvers, measures, outputs, SHARED, UNASKED, keys)
     return list(dict.fromkeys(itertools.chain(*catalogues, *others)))
 
@@ -407,10 +410,51 @@ def _of_config(path: Path) -> Explanation:
     )
 
 
+class _Solver(NamedTuple):
+    """A solver that a config adds: under a key, with the name in tables, of a kind."""
+
+    key: str
+    label: str
+    kind: str
+    params: str
+
+
+def _of_config_solver(name: str) -> Iterator[Explanation]:
+    """Yield what the solvers are that shipped configs add under a key or a label."""
+    found: dict[_Solver, dict[str, None]] = {}
+    for item in _configs(name, lambda data: True):
+        for solver in _solvers_in(shipped.folder() / f"{item.name}{shipped.SUFFIX}"):
+            if name in solver[:2]:
+                found.setdefault(solver, {})[item.name] = None
+    for solver, configs in found.items():
+        kind = f"kind {solver.kind}, see: dsg explain {solver.kind}"
+        facts = (solver.label, kind, f"params {solver.params}" if solver.params else "")
+        lists = {"In the configs": tuple(map(Item, configs))}
+        yield Explanation((solver.key,), "solver of a config", (), facts, (), lists)
+
+
+@functools.cache
+def _solvers_in(path: Path) -> tuple[_Solver, ...]:
+    """Return the solvers that a config itself, or a profile in it, has a kind or label for."""
+    data = _data(path)
+    parts = (data, *_section(data, "profiles").values())
+    solvers = [item for part in parts for item in _section(part, "solvers").items()]
+    return tuple(
+        _Solver(key, _label(key, one), one.get("kind", key), _settings(one.get("params", {})))
+        for key, one in solvers
+        if isinstance(one, dict) and ("kind" in one or ("label" in one and key in SOLVERS))
+    )
+
+
+def _settings(params: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}: {spelled(value)}" for name, value in params.items())
+
+
 def _label(key: str, solver: Mapping[str, Any]) -> str:
     """Return the name in tables of a solver of a config."""
     kind = solver.get("kind", key)
-    return str(solver.get("label") or (SOLVERS[kind].label if kind in SOLVERS else kind))
+    own = SOLVERS[kind].label if kind in SOLVERS else kind.rpartition(":")[2]
+    return str(solver.get("label") or own)
 
 
 def _of_profile(name: str) -> Explanation:
@@ -428,10 +472,13 @@ def _of_profile(name: str) -> Explanation:
 @functools.cache
 def _profiles() -> tuple[str, ...]:
     """Return the names of the profiles that shipped bases have."""
-    bases = sorted((shipped.folder() / "base").glob(f"*{shipped.SUFFIX}"))
     return tuple(
-        dict.fromkeys(name for path in bases for name in _section(_data(path), "profiles"))
+        dict.fromkeys(name for path in _bases() for name in _section(_data(path), "profiles"))
     )
+
+
+def _bases() -> list[Path]:
+    return [shipped.folder() / f"{name}{shipped.SUFFIX}" for name in shipped.bases()]
 
 
 def _comment(path: Path, pattern: re.Pattern[str]) -> str:
