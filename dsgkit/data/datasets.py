@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dsgkit.data.catalogue import DATASETS, REVIEW_COMPONENTS, DataFile, DatasetInfo, get
 from dsgkit.data.doubling import Doubled, doubled
 from dsgkit.data.find import FoundFile, find_all, missing
+from dsgkit.data.names import label_setting
 from dsgkit.data.prepare import (
     open_part,
     prepare,
@@ -71,6 +72,8 @@ class Dataset:
     content_hash : str
         Hash of the rows and the labels as the files have them, and of the noise of doubled
         ones, whatever the target.
+    label_setting : str
+        Setting of a config that says which column the label is; empty where the file does not.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Dataset:
     mean_square: float
     made: str
     content_hash: str
+    label_setting: str = ""
 
     @property
     def n_features(self) -> int:
@@ -123,7 +127,8 @@ class Dataset:
         try:
             yield
         except ValueError as error:
-            raise DataError(f"dataset {self.name}{part}: {error}") from error
+            said = f"; {self.label_setting}" if self.label_setting else ""
+            raise DataError(f"dataset {self.name}{part}: {error}{said}") from error
 
     @property
     def identity(self) -> list[Any]:
@@ -292,7 +297,13 @@ def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
         mean_square=train["mean_square"],
         made=meta["made"],
         content_hash=meta["content_hash"],
+        label_setting=label_setting(info.label_columns) if _says_labels(info) else "",
     )
+
+
+def _says_labels(info: DatasetInfo) -> bool:
+    """Return whether a config says which columns of a file are the label."""
+    return info.local and info.loader == "delimited" and bool(info.label_columns)
 
 
 def _part(folder: Path, meta: dict[str, Any], part: str) -> tuple[Single, NDArray[Any]]:

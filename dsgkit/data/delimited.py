@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.lines import BLANK_LINE, CAREFUL_LINE, ROW_LINE, Lines, decoded
-from dsgkit.data.names import column_name, is_missing, key_of
+from dsgkit.data.names import column_name, is_missing, key_of, label_setting
 from dsgkit.data.numbers import (
     MAX_FEATURES,
     LineError,
@@ -304,6 +304,10 @@ class Table:
             return '; for decimal commas say `decimal: ","`'
         if column in self.columns.labels:
             return "; labels that are text have to be named by `dataset.target`"
+        if text[:1].isalpha():
+            labels = [key_of(label, self.columns.names) for label in self.columns.labels]
+            where = "there, in `categorical` or in `ignored`"
+            return f"; {label_setting(labels)}: name a column of texts {where}"
         return ""
 
     def _value(self, column: int, text: str) -> float | str:

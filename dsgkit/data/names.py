@@ -34,6 +34,13 @@ def column_name(key: int | str) -> str:
     return f"column {key} (the {'first' if key == 0 else _ordinal(key + 1)})"
 
 
+def label_setting(keys: Sequence[int | str]) -> str:
+    """Return in words which columns a config says that the label is."""
+    if len(keys) == 1:
+        return f"`label_column` is {shown(keys[0])}"
+    return f"`label_columns` is {shown([*keys])}" if keys else "`label_column` is null"
+
+
 def is_missing(text: str) -> bool:
     """Return whether a field has no value."""
     return text.lower() in MISSING_VALUES
