@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dsgkit.solvers import catalogue
-from dsgkit.tasks.given import depends_on
+from dsgkit.tasks.given import depends_on, named_by_fit
 
 RNG = np.random.default_rng(0)
 X, y = RNG.random((40, 3)), np.tile([1, 2], 20)
@@ -39,8 +39,7 @@ def test_values_do_not_depend_on_rows_that_are_not_used(kind, params, labels):
     estimators = [catalogue.get(kind).load()(**params) for _ in range(2)]
     assert not depends_on(estimators[0], ROWS)
     for estimator, rows in zip(estimators, (UNLABELED, OTHERS), strict=True):
-        takes = {"X_unlabeled": rows} if hasattr(estimator, "unlabeled_label") else {}
-        estimator.fit(X, labels, **takes)
+        estimator.fit(X, labels, **named_by_fit(estimator, {"X_unlabeled": rows}))
     first, second = (estimator.decision_function(X) for estimator in estimators)
     assert np.array_equal(first, second)
 

@@ -41,6 +41,7 @@ class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
     tasks = ("semi_supervised_svm",)
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(training=4, per_model=8)
+    _labeled_only: ClassVar[bool] = True
 
     C: Annotated[float, POSITIVE, Smoother("smaller"), Doc("Weight of the mean hinge loss.")] = (
         100.0
@@ -59,6 +60,26 @@ class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
     centers_: Array = fitted("The support vectors.", "(n_support, n_inputs)")
     coef_: Array = fitted("Their coefficients.", "(n_support,)")
     intercept_: float = fitted("The offset b.")
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+        """Fit the model to the labelled rows.
+
+        Parameters
+        ----------
+        X, y
+            As in `LabeledEstimator.fit`, whose errors are raised here, too.
+        X_unlabeled : object
+            Ignored: it is there for calls that serve the semi-supervised SVMs, too.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, y)
+
+    def uses(self, name: str) -> bool:
+        """Return False for unlabelled rows; see the base class."""
+        return name != "X_unlabeled"
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
@@ -88,6 +109,8 @@ class AllLabelsSVM(SupervisedSVM):
     >>> AllLabelsSVM(C=1000).fit(X[:60], y[:60], X[60:], y[60:]).score(X, y) > 0.97
     True
     """
+
+    _labeled_only: ClassVar[bool] = False
 
     _: KW_ONLY
     most_rows: Annotated[
@@ -129,6 +152,10 @@ class AllLabelsSVM(SupervisedSVM):
         with self._settled(drawn):
             self._fit(drawn, np.where(labels[rows] == self.classes_[1], 1.0, -1.0))
         return self
+
+    def uses(self, name: str) -> bool:
+        """Return True: the hidden labels are those of the unlabelled rows."""
+        return True
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
