@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sysconfig
 import traceback
 from collections.abc import Callable
@@ -29,9 +30,15 @@ _NOT_THE_USERS = ("<", str(Path(__file__).parent.parent) + os.sep)
 def one_line(error: BaseException) -> str:
     """Return an exception's type and text, and the line of the user's code that it comes from."""
     name = type.__dict__["__name__"].__get__(type(error))  # a metaclass may have one of its own
-    words = " ".join((text_of(error) or "")[:_MAX_TEXT].split())
+    words = _joined((text_of(error) or "")[:_MAX_TEXT])
     message = f"{name}: {words}" if words else name
     return message + at(users_place(error))
+
+
+def _joined(text: str) -> str:
+    """Return lines as one, with semicolons between those that do not end in a sign."""
+    lines = filter(None, (" ".join(line.split()) for line in text.splitlines()))
+    return re.sub(r"(?<![.,:;!?])\n", "; ", "\n".join(lines)).replace("\n", " ")
 
 
 def is_installed(module: str) -> bool:

@@ -374,7 +374,11 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         # importing it
         ("x = 1\ny = z\n", "importing 'my' raises NameError: name 'z' is not defined (my.py:2)"),
         ("import sys\nsys.exit(3)\n", "importing 'my' raises SystemExit: 3 (my.py:2)"),
-        ("raise ValueError('a\\n b')\n", "importing 'my' raises ValueError: a b (my.py:1)"),
+        ("raise ValueError('a\\n b')\n", "importing 'my' raises ValueError: a; b (my.py:1)"),
+        (
+            "raise ValueError('a: \\n\\n b.\\nc')\n",
+            "importing 'my' raises ValueError: a: b. c (my.py:1)",
+        ),
         # finding the class
         (
             SOLVER.replace("Mine", "Mines"),
