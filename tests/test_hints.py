@@ -2,9 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from dsgkit.config import shipped
 from dsgkit.data.catalogue import get as get_dataset
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.catalogue import get as get_solver
@@ -20,32 +22,47 @@ def test_the_nearest_name_or_all_of_them():
     assert nearest_or_all("qqq", iter(known)) == "; known: trials, folds"
 
 
-def test_of_many_names_the_nearest_are_enough():
+def test_of_many_names_those_that_hold_the_word_are_enough():
     known = [f"name_{i}" for i in range(100)]
     assert nearest_or_all("nome_4", known) == " (did you mean 'name_4'?)"
-    told = nearest_or_all("4", known, "dsg list names")
-    assert told.startswith("; nearest of 100: name_")
-    assert told.count("name_") == 5
-    assert "name_4" in told
-    assert told.endswith("; `dsg list names` lists all")
-    assert "`" not in nearest_or_all("4", known)
+    expected = "; nearest of 100: name_4, name_14, name_24, name_34, name_40"
+    assert nearest_or_all("4", known, "dsg list names") == f"{expected}; `dsg list names` lists all"
+    assert nearest_or_all("4", known) == expected
+
+
+def test_of_many_names_unrelated_ones_are_not_suggested():
+    known = [f"name_{i}" for i in range(100)]
+    assert nearest_or_all("xyz", known, "dsg list names") == "; `dsg list names` lists all 100"
+    told = nearest_or_all("xyz", known)  # nothing lists them all
+    assert told.startswith("; nearest of 100: name_") and told.count("name_") == 5
     assert len(nearest_or_all("4", [f"{i}" * 500 for i in range(100, 200)])) < 230
 
 
 def test_registries_use_it():
-    nearest = "qs3orao, qsg_s2auc, qs3orao_p, qsg_s2auc_p, tsgsu_p; `dsg list solvers` lists all"
     for get, error, name, told in (
         (get_solver, ConfigError, "samlut", " (did you mean 'samult'?)"),
-        (get_solver, ConfigError, "qq", f"; nearest of {len(SOLVERS)}: {nearest}"),
+        (get_solver, ConfigError, "qq", f"; `dsg list solvers` lists all {len(SOLVERS)}"),
         (get_dataset, DataError, "cod-rna", " (did you mean 'codrna'?)"),
     ):
         kind = "solver" if get is get_solver else "dataset"
         with pytest.raises(error) as caught:
             get(name)
         assert str(caught.value) == f"unknown {kind} '{name}'{told}"
-        with pytest.raises(error, match=r"lists all$") as caught:
+        with pytest.raises(error, match=r"lists all \d+$") as caught:
             get("x" * 500)
         assert len(str(caught.value)) < 250
+
+
+def test_a_config_that_is_not_there_is_told_by_those_that_are_near():
+    unknown, lists = "no config file or shipped config", "; `dsg list configs` lists all"
+    for name, told in (
+        ("nothere", f"{lists} {len(shipped.names())}"),
+        ("quickstrat", " (did you mean 'quickstart'?)"),
+        ("musk", f"; nearest of {len(shipped.names())}: musk_clustering{lists}"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            shipped.located(Path(name))
+        assert str(caught.value) == f"{unknown} '{name}'{told}"
 
 
 def test_values_are_shown_as_a_config_spells_them():

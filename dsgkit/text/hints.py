@@ -31,7 +31,10 @@ def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
 
 
 def nearest_or_all(name: str, known: Iterable[str], command: str = "") -> str:
-    """Return `did_you_mean`; if no name is near, all known names, or of many the nearest few.
+    """Return `did_you_mean`; if no name is near, all known names.
+
+    Of many, only those that hold ``name`` are shown, or where they are: by ``command``, or, without
+    one, the nearest few.
 
     Parameters
     ----------
@@ -46,8 +49,12 @@ def nearest_or_all(name: str, known: Iterable[str], command: str = "") -> str:
         return hint
     if len(", ".join(known)) <= _LONGEST_HINT:
         return f"; known: {listed(known)}"
-    nearest = difflib.get_close_matches(name[:_LONGEST_SLIP], known, n=_MOST_NEAREST, cutoff=0)
-    hint = f"; nearest of {len(known)}: {errors.in_a_line(', '.join(nearest), _LONGEST_HINT)}"
+    near = [one for one in known if name and name.lower() in one.lower()]
+    if command and not near:
+        return f"; `{command}` lists all {len(known)}"
+    near = near or difflib.get_close_matches(name[:_LONGEST_SLIP], known, n=_MOST_NEAREST, cutoff=0)
+    shown = errors.in_a_line(", ".join(near[:_MOST_NEAREST]), _LONGEST_HINT)
+    hint = f"; nearest of {len(known)}: {shown}"
     return f"{hint}; `{command}` lists all" if command else hint
 
 

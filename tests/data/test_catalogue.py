@@ -114,7 +114,7 @@ def test_columns_and_targets_of_an_entry(old, new, field, value):
 def test_an_unknown_name_brings_the_nearest():
     with pytest.raises(DataError, match=r"unknown dataset 'cod-rna' \(did you mean 'codrna'\?\)"):
         get("cod-rna")
-    with pytest.raises(DataError, match="unknown dataset 'qqq'; nearest of 67: "):
+    with pytest.raises(DataError, match="unknown dataset 'qqq'; `dsg list datasets` lists all 67"):
         get("qqq")
 
 
