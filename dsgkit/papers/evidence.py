@@ -25,6 +25,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
+from dsgkit.system.progress import Bar
 from dsgkit.tasks.measures import MEMORY, Measure
 from dsgkit.text.errors import ResultsError
 from dsgkit.text.specs import is_finite
@@ -304,9 +305,9 @@ def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) ->
     """
     folders: dict[str, Results] = {}
     studies: dict[str, Any] = {}
-    for path in paths:
-        inside = _results_folders(path, names)
-        for folder in inside:
+    found = [(path, _results_folders(path, names)) for path in paths]
+    with Bar("reading results", sum(len(inside) for _, inside in found)) as bar:
+        for folder in itertools.chain(*(inside for _, inside in found)):
             results = load_results(folder)
             name = results.experiment.name
             if name in folders:
@@ -314,6 +315,8 @@ def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) ->
                     f"{folder}: holds {name}, as {folders[name].folder} does; name one of them"
                 )
             folders[name] = results
+            bar.update(1)
+    for path, inside in found:
         beside = path.parent if inside == [path] else path
         studies |= {file.stem: _numbers(file) for file in sorted((beside / STUDIES).glob("*.json"))}
     return Evidence(folders, studies)

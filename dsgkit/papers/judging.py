@@ -10,6 +10,7 @@ from dsgkit.papers.claims import Claim, Paper
 from dsgkit.papers.criteria import Criterion, Scope
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined
+from dsgkit.system.progress import Bar
 from dsgkit.text.errors import DsgError
 from dsgkit.text.hints import nearest_or_all, spelled
 
@@ -70,10 +71,14 @@ class JudgedPaper:
 
 def judge(papers: Iterable[Paper], evidence: Evidence) -> list[JudgedPaper]:
     """Judge every claim of some papers."""
-    return [
-        JudgedPaper(paper, [judge_claim(paper, claim, evidence) for claim in paper.claims])
-        for paper in papers
-    ]
+    papers = list(papers)
+    with Bar("judging claims", sum(len(paper.claims) for paper in papers)) as bar:
+
+        def judged(paper: Paper, claim: Claim) -> JudgedClaim:
+            bar.update(1)
+            return judge_claim(paper, claim, evidence)
+
+        return [JudgedPaper(one, [judged(one, claim) for claim in one.claims]) for one in papers]
 
 
 def judge_claim(paper: Paper, claim: Claim, evidence: Evidence) -> JudgedClaim:

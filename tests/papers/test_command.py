@@ -27,6 +27,16 @@ def test_the_overview_has_every_claim_and_counts_them(dsg, folders):
     )
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_terminal_shows_what_goes_on(dsg, folders, monkeypatch, terminal):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1" if terminal else "0")
+    _, out, err = dsg(folders)
+    assert out.startswith("mine: A paper\n")
+    for title in ("reading results", "judging claims"):
+        assert (title in err) is terminal
+    assert ("100%" in err) is terminal
+
+
 def test_folders_can_be_named_one_by_one(dsg, folders):
     chosen = [folders / f"{dataset}_s2auc-reference" for dataset in DATASETS]
     _, out, _ = dsg(*chosen)
