@@ -40,6 +40,7 @@ from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.timing import LONG_FIT
 from dsgkit.system.progress import listening
+from dsgkit.system.signals import signal_name
 from dsgkit.users_code.origin import one_line
 
 STARTING_SECONDS = 60.0
@@ -363,7 +364,7 @@ def _cause(exit_code: int | None) -> str:
         return "worker process closed its connection"
     if exit_code >= 0:
         return f"worker process ended by itself with exit code {exit_code}"
-    name = signal.Signals(-exit_code).name
+    name = signal_name(-exit_code)
     hint = " (by the system, if memory ran out)" if name == "SIGKILL" else ""
     return f"worker process killed by {name}{hint}"
 

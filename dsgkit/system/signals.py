@@ -34,7 +34,15 @@ class Interrupted(BaseException):
     def __init__(self, number: int) -> None:
         self.exit_code = 128 + number
         by_user = number == signal.SIGINT
-        super().__init__("interrupted" if by_user else f"stopped by {signal.Signals(number).name}")
+        super().__init__("interrupted" if by_user else f"stopped by {signal_name(number)}")
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, such as ``SIGKILL``; ``signal 34`` for one without a name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # the real-time signals between the first and the last
+        return f"signal {number}"
 
 
 def is_request(error: BaseException) -> bool:

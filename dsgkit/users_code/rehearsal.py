@@ -21,7 +21,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import NoReturn
 
 from dsgkit.system.settings import kept_settings
-from dsgkit.system.signals import is_request
+from dsgkit.system.signals import is_request, signal_name
 from dsgkit.text.errors import ConfigError, DsgError
 from dsgkit.users_code.origin import one_line, text_of
 
@@ -165,7 +165,7 @@ def rehearse(doing: str, action: Callable[[], object]) -> None:
         return
     if end is not None:
         exited, status = end.si_code == os.CLD_EXITED, end.si_status
-        how = f"with exit code {status}" if exited else f"by {signal.Signals(status).name}"
+        how = f"with exit code {status}" if exited else f"by {signal_name(status)}"
         advice = "code of your own has to return, or to raise an error"
         raise ConfigError(f"{doing} ends the process, {how}; {advice}")
     if _timeout is not None:

@@ -143,6 +143,7 @@ WAYS = {
     "well": lambda: None,
     "segfault": lambda: die(signal.SIGSEGV),
     "kill": lambda: die(signal.SIGKILL),
+    "realtime": lambda: die(signal.SIGRTMIN + 1),
     "stop": lambda: die(signal.SIGSTOP),
     "exit": lambda: os._exit(3),
     "sleep": lambda: time.sleep(FOREVER),

@@ -43,6 +43,7 @@ WAYS = {
     "os.fork() and os._exit(0)": "ends the process, with exit code 0;",
     "os.kill(os.getpid(), signal.SIGKILL)": "ends the process, by SIGKILL;",
     "os.kill(os.getpid(), signal.SIGUSR1)": "ends the process, by SIGUSR1;",
+    "os.kill(os.getpid(), signal.SIGRTMIN + 1)": "ends the process, by signal ",
 }
 """What is done, and what is said of it."""
 

@@ -41,6 +41,7 @@ STOPPED = "stopped after 3 s"
 ENDS = {
     "segfault": ("crashed", SEGFAULT),
     "kill": ("crashed", KILLED),
+    "realtime": ("crashed", f"worker process killed by signal {signal.SIGRTMIN + 1}"),
     "exit": ("crashed", "worker process ended by itself with exit code 3"),
     "abandon": ("crashed", SEGFAULT),
     "sleep": ("timeout", STOPPED),
