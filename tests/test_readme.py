@@ -90,6 +90,19 @@ def test_code_with_pairs_and_with_clusters_runs():
     assert names["model"].n_clusters_ == 2
 
 
+def test_code_with_ordered_classes_runs():
+    rng = np.random.default_rng(0)
+    X, X_unlabeled, X_new = rng.random((60, 2)), rng.random((90, 2)), rng.random((10, 2))
+    names = {"X": X, "y": np.digitize(X[:, 0], [0.3, 0.7]), "X_unlabeled": X_unlabeled}
+    exec(block("python", PACKAGE, "Ordered classes:"), names := {**names, "X_new": X_new})
+    model, values = names["model"], names["values"]
+    assert values.shape == (10,)
+    assert np.array_equal(names["classes"], (values[:, None] > model.thresholds_).sum(axis=1))
+    model, columns = names["per_cut"], names["columns"]
+    assert columns.shape == (10, 2)
+    assert np.array_equal(model.predict(X_new), (columns > model.thresholds_).sum(axis=1))
+
+
 def test_code_with_results_runs(monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {}

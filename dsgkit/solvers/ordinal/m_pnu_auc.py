@@ -29,8 +29,9 @@ class MPNUAUC(OnePerCutEstimator, OrdinalEstimator):
 
     The function of cut j is a combination of kernel functions at given centres that minimises
     the PNU risk with the classes up to the j-th as negatives and the others as positives, plus
-    ``lam ||w||^2`` (`PNUAUC`). With every row as a centre a fit costs O(n_cuts n^3) time and 8 n^2
-    bytes.
+    ``lam ||w||^2`` (`PNUAUC`): `decision_function` returns a column per cut, of which column j
+    ranks the rows for cut j alone. With every row as a centre a fit costs O(n_cuts n^3) time and
+    8 n^2 bytes.
 
     The risk of a cut need not have a minimum: for ``eta > 0`` it is sure to have one where the
     prior is at most 1/2, for ``eta < 0`` where it is at least 1/2. Elsewhere a fit may end in

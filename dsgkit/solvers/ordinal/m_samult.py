@@ -25,8 +25,9 @@ class MSAMULT(OnePerCutEstimator, OrdinalEstimator):
     """A SAMULT model for each cut between ordered classes.
 
     The function of cut j minimises ``gamma R_PN + (1 - gamma)(R_PU + R_NU) + lam/2 ||f||^2`` with
-    the classes up to the j-th as negatives and the others as positives (`SAMULT`). A fit costs
-    O(n_cuts n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
+    the classes up to the j-th as negatives and the others as positives (`SAMULT`):
+    `decision_function` returns a column per cut, of which column j ranks the rows for cut j alone.
+    A fit costs O(n_cuts n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
 
     References
     ----------
