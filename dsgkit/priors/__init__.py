@@ -2,8 +2,8 @@
 
 From labelled and unlabelled rows: `PenL1Prior`, `penalised_l1_share` and `energy_distance_prior`.
 From rows of a mixture and of one component: `km1_share` and `km2_share`, and `penalised_l1_share`.
-From similar pairs and unlabelled rows: `similar_prior`, and `similar_prior_interval`, by which
-`checked_similar_prior` warns of estimates that are not to be trusted.
+From similar pairs and unlabelled rows: `similar_prior_interval`; its middle, with a warning where
+that is not to be trusted, is `checked_similar_prior`; and, from shares, `similar_prior`.
 """
 
 from dsgkit.priors.kernel_means import km1_share, km2_share

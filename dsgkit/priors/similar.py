@@ -38,14 +38,9 @@ def similar_prior(
 
     Near 1/2 the estimate is far too large: similar points and unlabelled rows hardly differ, and
     errors make both shares smaller. With 500 pairs and 2,000 unlabelled rows of two normal
-    distributions 3 standard deviations apart, KM2 gave .78, .89 and .89 for a prior of .52, where
-    the interval of `similar_prior_interval` was .51 to .62, .50 to .57 and .50 to .58; for .7 it
-    gave .73, .78 and .84. `checked_similar_prior` warns by that interval.
-
-    With few pairs, know the prior. On breast cancer (a prior of .63, features in [0, 1], 60 pairs
-    and 210 unlabelled rows, means of 12 draws) the estimates were .55 to .81. TSGSU (sigma 1, lam
-    0.001, 100 iterations of 128 features) was then right on .65 of the test rows, no better than
-    the .63 of the larger class, and on .69 with the true prior; SU-SL on .84 and .89.
+    distributions 3 standard deviations apart, KM2 gave .78, .89 and .89 for a prior of .52; for .7
+    it gave .73, .78 and .84. Estimators take `checked_similar_prior`, which is nearer to the truth,
+    and takes milliseconds where KM2 takes seconds.
 
     Parameters
     ----------
@@ -83,7 +78,11 @@ def similar_prior(
 
 
 def checked_similar_prior(pairs: Any, X_unlabeled: Any) -> tuple[float, tuple[float, float]]:
-    """Return `similar_prior` and `similar_prior_interval`, which depend on different assumptions.
+    """Return the middle of `similar_prior_interval`, for an estimate of the prior, and its ends.
+
+    With 500 pairs and 2,000 unlabelled rows of two normal distributions, of skin and of cod-rna,
+    and priors of .6, .7 and .9, it was off by .065 on average, `similar_prior` by .13
+    (``scripts/study_priors.py``). With 60 pairs and 180 rows of breast cancer it is off by .05.
 
     Parameters
     ----------
@@ -93,17 +92,16 @@ def checked_similar_prior(pairs: Any, X_unlabeled: Any) -> tuple[float, tuple[fl
     Warns
     -----
     DsgWarning
-        If the interval holds 1/2, or not the estimate.
+        If the interval holds 1/2.
     """
     low, high = similar_prior_interval(pairs, X_unlabeled)
-    prior = similar_prior(pairs.reshape(-1, pairs.shape[2]), X_unlabeled)
-    if low == 0.5 or not low <= prior <= high:
-        reason = "which holds 1/2" if low == 0.5 else "which does not hold the estimate"
+    prior = (low + high) / 2
+    if low == 0.5:
         warnings.warn(
-            f"the estimate {prior:.3g} of the larger class's prior, from {len(pairs)} pairs and "
-            f"{len(X_unlabeled)} unlabelled rows, may be far off: its 95% confidence interval by "
-            f"the moments of the pairs is {low:.3g} to {high:.3g}, {reason}; set prior, or get "
-            "more pairs",
+            f"{len(pairs)} pairs and {len(X_unlabeled)} unlabelled rows do not tell the prior of "
+            f"the larger class: its 95% confidence interval, {low:.3g} to {high:.3g}, holds 1/2, "
+            f"and the fit takes {prior:.3g}; set prior to the share of the class 1 among the "
+            "unlabelled rows, or get more pairs",
             DsgWarning,
             stacklevel=2,
         )

@@ -246,7 +246,7 @@ Prior = Annotated[
     PER_MODEL,
     Doc(
         "The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the "
-        "larger class and estimates pi (`dsgkit.priors.similar_prior`)."
+        "larger class and estimates pi (`dsgkit.priors.checked_similar_prior`)."
     ),
 ]
 
