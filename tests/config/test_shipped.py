@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsgkit.config import list_configs, load_experiment
+from dsgkit.config import list_configs, load_experiment, shipped
+from dsgkit.config.load import resolve
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.targets import Binary, Nominal, Ordered, target_of
@@ -293,3 +294,26 @@ def test_samples_are_never_called_by_the_official_name():
         )
         if dataset not in complete and summary.name != "quickstart":
             assert "not the full dataset" in summary.description
+
+
+TUNED = {
+    "clustering": (("bsgd_lmoc", "sgd_lmoc", "fsvc", "svc"), ("gamma", "C")),
+    "ordinal": (("svorex", "svorim"), ("C", "sigma")),
+    "similar_unlabeled": (("tsgsu", "tsgsu_p", "cuu", "su_sl", "rff_su_sl", "su_dh"), ("prior",)),
+}
+"""Solvers by task, and parameters whose defaults no result may depend on."""
+
+
+def test_results_do_not_depend_on_defaults_that_are_chosen_for_newcomers():
+    seen = set()
+    for name in shipped.names():
+        profiles = resolve(CONFIGS / f"{name}.yaml").data.get("profiles", {})
+        for profile in (None, *profiles):
+            experiment = load(name, profile)
+            kinds, names = TUNED.get(experiment.protocol.kind, ((), ()))
+            for key, solver in experiment.solvers.items():
+                if solver.kind in kinds:
+                    seen.add(solver.kind)
+                    said = {*solver.params, *(name for grid in solver.grids for name in grid)}
+                    assert said >= set(names), (name, profile, key)
+    assert seen == {kind for kinds, _ in TUNED.values() for kind in kinds}

@@ -106,6 +106,15 @@ class SVOREX(OrdinalMachine, OrdinalEstimator):
 
     _explicit: ClassVar[bool] = True
 
+    C: Annotated[
+        HingeWeight,
+        Doc(
+            "Weight of the sum of the losses. A row is in two of them, whatever the number of "
+            "classes, so that with many classes a C that serves `SVORIM` leaves most thresholds "
+            "equal."
+        ),
+    ] = 10.0
+
     own_thresholds_: Array = fitted(
         "The thresholds of the objective, whatever the rule. Where the solution leaves "
         "an interval for one, its middle.",

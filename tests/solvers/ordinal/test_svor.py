@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import scale
 
 from dsgkit.kernels.columns import kernel_columns
 from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
@@ -142,3 +145,43 @@ def test_a_weight_beyond_numbers_is_refused():
     rows, codes = problem(200, 3)
     with pytest.raises(FitError, match="overflow"):
         SVORIM(1e308).fit(rows, codes)
+
+
+def digits():
+    return load_digits(return_X_y=True)
+
+
+def iris():
+    return load_iris(return_X_y=True)
+
+
+def standardised_wine():
+    X, y = load_wine(return_X_y=True)
+    return scale(X), y
+
+
+def binned_diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    return X, np.searchsorted(np.quantile(y, [0.2, 0.4, 0.6, 0.8]), y)
+
+
+@pytest.mark.parametrize(
+    ("load", "n", "most"),
+    [
+        (digits, 100, 0.6),
+        (digits, 500, 0.25),
+        (binned_diabetes, 200, 0.85),
+        (iris, 70, 0.1),
+        (standardised_wine, 80, 0.1),
+    ],
+    ids=["digits, few rows", "digits", "diabetes", "iris", "wine"],
+)
+@BOTH
+def test_the_default_is_better_than_the_median_class_on_scikit_learns_datasets(
+    method, load, n, most
+):
+    """By the mean absolute error, in units of that of the median class."""
+    X, y = load()
+    X, X_test, y, y_test = train_test_split(X, y, train_size=n, stratify=y, random_state=0)
+    error = np.abs(method().fit(X, y).predict(X_test) - y_test).mean()
+    assert error < most * np.abs(y_test - np.median(y)).mean()
