@@ -7,6 +7,7 @@ import sys
 import pytest
 from pydantic import TypeAdapter
 
+import dsgkit.papers.figures  # noqa: F401 - keeps `papers` as it is before a test replaces it
 from dsgkit import cli
 from dsgkit.papers import claims, evidence
 from dsgkit.papers.claims import Judgement, read_paper
