@@ -33,7 +33,7 @@ from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.risks import Risk
 from dsgkit.system import progress
-from dsgkit.text.errors import DataError, DivergedError, FitError
+from dsgkit.text.errors import DivergedError, FitError
 from dsgkit.trainers.balance import with_intercepts, with_intercepts_cost
 from dsgkit.trainers.linear import FeatureMap
 from dsgkit.trainers.steps import DECREASING, Steps
@@ -342,7 +342,7 @@ class Streaming(BlockTrainer):
 
         Raises
         ------
-        DataError
+        FitError
             If it has no steps.
         """
         return self.fit_by(training, train)
@@ -356,7 +356,7 @@ class Streaming(BlockTrainer):
         """Return the problem of one model, if it has steps."""
         problem = self.problem(training)
         if np.isnan(problem.step(1)[0]).any():
-            raise DataError(self.steps.none(training))
+            raise FitError(self.steps.none(training))
         return problem
 
     def final_values(self, training: Training) -> Mapping[int, Single]:

@@ -21,7 +21,7 @@ from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.progress import part, report
-from dsgkit.text.errors import DataError, DivergedError
+from dsgkit.text.errors import DivergedError, FitError
 from dsgkit.trainers.basis import (
     BLOCK_ENTRIES,
     Basis,
@@ -130,7 +130,7 @@ class DescentOnBasis(Trainer):
         centers = self._centers(S, U)
         (eta,) = self._steps(training, centers, U)
         if eta * training.lam[0] >= 1:
-            raise DataError(_NO_DECAY.format(eta=eta, lam=training.lam[0]))
+            raise FitError(_NO_DECAY.format(eta=eta, lam=training.lam[0]))
         n_corrected, W = 0, np.empty(0)
         for t, done in enumerate(self._descend(training, [0], eta[None], centers, S, U), 1):
             n_corrected += int(done.r1[0] < 0 or done.r2[0] < 0)

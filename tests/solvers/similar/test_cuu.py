@@ -8,7 +8,7 @@ import pytest
 from dsgkit.kernels import kernel_named
 from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.solvers.similar.cuu import CUU
-from dsgkit.text.errors import DataError
+from dsgkit.text.errors import FitError
 from dsgkit.trainers.basis import kernel_basis, kernel_curvature, linear_basis
 from dsgkit.trainers.descent import Descent
 from tests.solvers.similar.problems import ORACLES, minimiser, parts, squared, su_problem
@@ -115,7 +115,7 @@ def test_the_share_of_corrected_batches_is_counted_without_a_correction_too():
 
 def test_a_step_that_leaves_nothing_is_refused():
     pairs, U, _ = su_problem()
-    with pytest.raises(DataError, match="theta is too large"):
+    with pytest.raises(FitError, match="theta is too large"):
         CUU(prior=0.85, lam=2.0, theta=5.0, step="paper", n_iterations=100).fit(pairs, U)
 
 

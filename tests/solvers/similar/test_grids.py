@@ -10,7 +10,7 @@ from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.solvers.similar.tsgsu import TSGSU
 from dsgkit.solvers.similar.tsgsu_p import TSGSUP
-from dsgkit.text.errors import DataError
+from dsgkit.text.errors import DataError, FitError
 from dsgkit.trainers import blocks
 from tests.solvers.similar.problems import su_problem
 
@@ -70,12 +70,15 @@ def test_a_grid_on_folds_equals_single_fits_on_the_rest(case, data):
             one = clone(model).set_params(**point)
             try:
                 one.fit(np.delete(pairs, held_pairs, axis=0), np.delete(U, held_rows, axis=0))
-            except DataError:  # no step
+            except FitError:  # no step
                 assert np.isnan(similar[g]).all() and np.isnan(unlabeled[g]).all()
                 continue
             expected = one.decision_function(pairs[held_pairs].reshape(-1, 3)).reshape(-1, 2)
             assert agree(similar[g, held_pairs], expected, tolerance)
             assert agree(unlabeled[g, held_rows], one.decision_function(U[held_rows]), tolerance)
+    models = model.fit_points(points, X_similar=pairs, X_unlabeled=U)
+    failed = np.isnan(similar).all(axis=(1, 2))
+    assert np.array_equal(np.isnan(models.decision_function(U)).all(axis=0), failed)
     assert np.isnan(similar[:, 61::2]).all() and np.isnan(unlabeled[:, 30:40]).all()
 
 
