@@ -115,11 +115,11 @@ class _Commands(HelpfulGroup):
         except SystemExit as error:
             if type(error.code) is int and error.code > 0:
                 raise
-            raise DsgError(f"code of your own raises {one_line(error)}") from error
+            raise DsgError(f"your code raises {one_line(error)}") from error
         except Exception as error:
             if not users_place(error):
                 raise
-            raise DsgError(f"code of your own raises {one_line(error)}") from error
+            raise DsgError(f"your code raises {one_line(error)}") from error
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -154,7 +154,7 @@ def _task(found: Survey, positive: str | None) -> str:
         ways.append(f"--task ordinal ({_BINS} classes of equal frequency)")
     raise DataError(
         f"{found.path}: column {shown(found.label)} has {len(found.labels):,} different labels "
-        f"({_counted(found)}): say {', '.join(ways[:-1])} or {ways[-1]}"
+        f"({_counted(found)}): give {', '.join(ways[:-1])} or {ways[-1]}"
     )
 
 
@@ -236,7 +236,7 @@ def _positive(found: Survey, asked: str | None) -> Any:
         return by_text[asked]
     if len(found.labels) > 2:
         raise DataError(
-            f"{found.path}: {len(found.labels):,} different labels ({_counted(found)}): say "
+            f"{found.path}: {len(found.labels):,} different labels ({_counted(found)}): give "
             "--positive LABEL (that class against all others)"
         )
     says_yes = [label for text, label in by_text.items() if text.lower() in _POSITIVE_NAMES]

@@ -301,7 +301,7 @@ class Table:
     def _remedy(self, column: int, text: str) -> str:
         """Return what to do about a text that is not a number, if it may be meant."""
         if has_decimal_comma(text) and self.columns.delimiter != ",":
-            return '; for decimal commas say `decimal: ","`'
+            return '; for decimal commas set `decimal: ","`'
         if column in self.columns.labels:
             return "; labels that are text have to be named by `dataset.target`"
         if text[:1].isalpha():

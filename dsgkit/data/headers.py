@@ -78,7 +78,7 @@ class Start:
                 f"{said}: the header has {len(self.names)} names for {n_columns} columns"
             )
         if (n := self.names.count(column)) > 1:
-            raise LineError(f"{said}: {n} columns have this name; say the number of one")
+            raise LineError(f"{said}: {n} columns have this name; give the number of one")
         return self.names.index(column)
 
 
@@ -199,7 +199,7 @@ def decimal_comma_delimiter(lines: Sequence[bytes]) -> str | None:
 def _check_delimiter(lines: Sequence[bytes], delimiter: str | None, info: DatasetInfo) -> None:
     """Raise `LineError` if the delimiter makes no columns of lines, and another one does."""
     if info.delimiter is None and (other := decimal_comma_delimiter(lines)):
-        advice = f'say `delimiter: {_spelled(other)}` and `decimal: ","`'
+        advice = f'set `delimiter: {_spelled(other)}` and `decimal: ","`'
         raise LineError(f"has commas within numbers: {advice}")
     counts = [len(fields_of(line, delimiter)) for line in lines]
     if 0 in counts or (len(set(counts)) == 1 and counts[0] > 1):

@@ -247,7 +247,7 @@ def _largest_index(sources: Sequence[FoundFile]) -> int:
         raise DataError(
             f"{place}: an index asks for {largest:,} features; rows are kept dense, and these "
             f"{n_lines:,} would take over {_MAX_EXPANSION:,} times the size of their text: if the "
-            "index is meant, say `dataset.n_features`"
+            "index is meant, set `dataset.n_features`"
         )
     return largest
 

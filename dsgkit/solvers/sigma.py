@@ -150,7 +150,7 @@ def scale_of(kernel: str, rows: Array) -> float:
         usual = float(near.mean()) or float(sizes.mean())
     if not _INVERTIBLE_RANGE[0] < usual < _INVERTIBLE_RANGE[1]:
         raise DataError(
-            f"the rows are about {usual:.3g} apart, which has no inverse among numbers: scale the "
+            f"the rows are about {usual:.3g} apart, which has no finite inverse: scale the "
             "features, or set sigma"
         )
     return (1 if known.degree is not None else 2) / usual

@@ -178,7 +178,7 @@ class SimilarUnlabeledTrial:
         if abs(self._sizes.prior - 0.5) <= MIN_PRIOR_GAP:
             raise DataError(
                 f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
-                "1/2 pairs tell nothing; say `protocol.prior`"
+                "1/2 pairs tell nothing; set `protocol.prior`"
             )
         if min(self._sizes.n_similar, self._sizes.n_unlabeled) < spec.folds:
             raise DataError(

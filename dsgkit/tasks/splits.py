@@ -166,7 +166,7 @@ def check_labeled(labeled: int, folds: int) -> None:
         )
     if not 2 <= folds <= labeled:
         raise DataError(
-            f"{folds} folds of {labeled} labelled rows: between 2 and {labeled} it must be"
+            f"{folds} folds of {labeled} labelled rows: the number must be 2 to {labeled}"
         )
 
 

@@ -166,7 +166,7 @@ def rehearse(doing: str, action: Callable[[], object]) -> None:
     if end is not None:
         exited, status = end.si_code == os.CLD_EXITED, end.si_status
         how = f"with exit code {status}" if exited else f"by {signal_name(status)}"
-        advice = "code of your own has to return, or to raise an error"
+        advice = "your code has to return, or to raise an error"
         raise ConfigError(f"{doing} ends the process, {how}; {advice}")
     if _timeout is not None:
         limits = f"{_timeout:g} s of --timeout and {STARTING_SECONDS:g} s more"

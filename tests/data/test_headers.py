@@ -101,7 +101,7 @@ def test_missing_values_of_a_long_file_are_counted_in_its_first_rows(tmp_path, m
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,a,b\n1,2,0\n3,4,1\n", "2 columns have this name; say the number of one"),
+        ("a,a,b\n1,2,0\n3,4,1\n", "2 columns have this name; give the number of one"),
         ("b,a\n1,2,0\n3,4,1\n", "the header has 2 names for 3 columns"),
     ],
 )
@@ -187,10 +187,10 @@ def test_decimal_commas(tmp_path, sign, header):
     ("options", "said"),
     [
         ({"delimiter": ";"}, ":1: column 0 (the first): '1,5' is not a number; for decimal commas "
-         'say `decimal: ","`'),
+         'set `decimal: ","`'),
         ({"delimiter": ";", "label_column": 0, "ignored": [1]}, ":1: column 0 (the first): "
-         "'1,5' is not a number; for decimal commas say `decimal: \",\"`"),
-        ({}, ":1: has commas within numbers: say `delimiter: ';'` and `decimal: \",\"`"),
+         "'1,5' is not a number; for decimal commas set `decimal: \",\"`"),
+        ({}, ":1: has commas within numbers: set `delimiter: ';'` and `decimal: \",\"`"),
     ],
     ids=["feature", "label", "no delimiter"],
 )  # fmt: skip

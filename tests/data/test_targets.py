@@ -94,7 +94,7 @@ REFUSED = [
     (Ordered(), [1, 9], [1, 2], r"row 2: label 9 is not in the training rows \(known: 1, 2\)"),
     (Ordered((1, 2)), [1, 2], [1, 7], "row 2: label 7 is not in the order 1, 2"),
     (Ordered(("a", "b")), ["a"], ["b", "c"], "row 2: label c is not in the order a, b"),
-    (Ordered(), ["a"], ["a", "b"], "the labels are text, such as a; say their order by"),
+    (Ordered(), ["a"], ["a", "b"], "the labels are text, such as a; set their order by"),
     (Ordered(), [1, 1], [1, 1], "have one label alone; ordered classes need two"),
     (Ordered((1, 2)), [1, 1], [1, 1], "have one label alone; ordered classes need two"),
     (Ordered(), range(40_000), range(40_000), "40,000 different labels are too many"),

@@ -95,5 +95,5 @@ def check_kind(dataset: Dataset, kind: Kind) -> None:
     needs, remedy = _NEEDS[kind]
     raise DataError(
         f"dataset {dataset.name}: the task needs {needs}, but the target is: "
-        f"{dataset.target.words}; say `dataset.target`: {remedy}"
+        f"{dataset.target.words}; set `dataset.target`: {remedy}"
     )

@@ -75,7 +75,7 @@ class Ordered:
         if self.order is None:
             if training.dtype.kind == "U":
                 raise ValueError(
-                    f"the labels are text, such as {training[0]}; say their order by `ordered: "
+                    f"the labels are text, such as {training[0]}; set their order by `ordered: "
                     "[lowest, ..., highest]`"
                 )
             return present

@@ -197,7 +197,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             return 1.0
         if not _VARIANCE_RANGE[0] < variance < _VARIANCE_RANGE[1]:
             raise DataError(
-                f"the rows' variance, {variance:.3g}, has no inverse among numbers: scale the "
+                f"the rows' variance, {variance:.3g}, has no finite inverse: scale the "
                 "features, or give gamma"
             )
         return self._per_variance / variance

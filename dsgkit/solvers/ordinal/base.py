@@ -202,7 +202,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             For a label that the model does not know, for rows of one class, and for weights.
         """
         if sample_weight is not None:
-            raise DataError("score knows no sample_weight")
+            raise DataError("score takes no sample_weight")
         X, y, _ = self._judged(X, y, None)
         codes = np.searchsorted(self.classes_, y)
         aucs = cut_aucs(codes, self.decision_function(X), len(self.classes_))
