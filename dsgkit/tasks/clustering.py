@@ -224,8 +224,8 @@ class ClusteringTrial:
         self._judged = bool(np.ptp(dataset.y))
         if spec.select == "nmi" and not self._judged:
             raise DataError(
-                f"dataset {dataset.name}: there are no classes to choose parameters by; say "
-                "`protocol.select`: davies_bouldin"
+                f"dataset {dataset.name}: there are no classes to choose parameters by; set "
+                "`protocol.select: davies_bouldin`"
             )
         self._dataset = dataset
         self._spec = spec

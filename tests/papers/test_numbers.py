@@ -8,7 +8,7 @@ import pytest
 from dsgkit.papers.claims_text import evidence_row
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import Case
-from dsgkit.papers.verdicts import merged
+from dsgkit.papers.verdicts import Point, merged
 from tests.papers.conftest import by_dataset, judged
 
 SIZES = (500, 2000, 5000)
@@ -232,3 +232,19 @@ def test_numbers_of_a_list_are_told_together_where_they_agree_and_where_not():
     _, points = judged(IDENTITY | {"checks": checks}, Scope(studies=numbers))
     rows = [[row[4], row[7], row[8]] for row in map(evidence_row, merged(points))]
     assert rows == [["0 to 2", "yes", "4 of 5 numbers"], ["-1", "no", "2 of 5"], ["3", "yes", ""]]
+
+
+@pytest.mark.parametrize(
+    ("unit", "texts"),
+    [
+        ("seconds", ["2 s", "90 s", "-1.5 s"]),
+        ("bytes", ["2.0 MiB", "90.0 MiB", "-1.5 MiB"]),
+        ("percent", ["2.00%", "90.00%", "-1.50%"]),
+        ("", ["2", "90", "-1.5"]),
+    ],
+)
+def test_evidence_has_the_unit_and_the_sign_of_its_values(unit, texts):
+    factor = {"bytes": 2**20, "percent": 0.01}.get(unit, 1)
+    a, b, change = (factor * value for value in (2, 90, -1.5))
+    row = evidence_row(Point("flame", a_value=a, b_value=b, estimate=change, unit=unit))
+    assert [row[4], row[5], row[6]] == texts
