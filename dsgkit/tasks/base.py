@@ -1,4 +1,4 @@
-"""A learning setting: what a solver is given, what is asked of it, how it is judged, what varies.
+"""A learning setting: the arrays it gives to solvers, its protocol, its measures and its sweeps.
 
 The runner and the reports know no setting. They move *named arrays* from a trial into an estimator,
 and *named numbers* from a judgement into a record.
@@ -26,7 +26,7 @@ At = Mapping[str, int]
 """Sizes by axis: how many rows of each kind a fit is given."""
 
 Scores = list[list[float | None]]
-"""Scores of every point on every fold; None where it has none."""
+"""Scores of every point on every fold; None where there is none."""
 
 
 class Axis(BaseModel):
@@ -66,9 +66,9 @@ class PublishedFigure(BaseModel):
     decimals : int
         Digits after the point, as printed.
     tolerance : float or None
-        How far a measured value may be off to agree; None where agreement says nothing.
+        Largest difference at which a measured value agrees; None where agreement means nothing.
     flag : str
-        In words, why the figure says nothing, or what of the paper it contradicts; else empty.
+        In words, why the figure means nothing, or what in the paper it contradicts; else empty.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -111,7 +111,7 @@ class ProtocolSpec(Spec):
     trials: Count = 10
 
     only_for_search: ClassVar[tuple[str, ...]] = ()
-    """Settings that have no part in a fit whose hyper-parameters are not searched."""
+    """Settings that do not affect a fit whose hyper-parameters are not searched."""
 
     only_for_judging: ClassVar[tuple[str, ...]] = ()
     """Settings that decide how a fit is judged, and not which rows its trial has."""
@@ -132,12 +132,12 @@ class ProtocolSpec(Spec):
         return ""
 
     def sweeps(self, axis: Axis) -> bool:
-        """Return whether a sweep says how many rows of an axis are drawn."""
+        """Return whether a sweep sets how many rows of an axis are drawn."""
         return self._swept == axis.name
 
     @property
     def not_of_splits(self) -> tuple[str, ...]:
-        """Settings that the rows of a trial do not follow from: the others pair trials."""
+        """Settings that do not affect the rows of a trial; trials pair where all others are equal."""
         return ("trials", *self.only_for_search, *self.only_for_judging)
 
     @property
@@ -327,7 +327,7 @@ class Trial(Protocol):
         Parameters
         ----------
         estimator : estimator
-            With what the points agree on set.
+            Its parameters have the values that all points share.
         at : mapping
             Sizes to search with.
         points : sequence of mappings
@@ -335,19 +335,19 @@ class Trial(Protocol):
         ...
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return about what `search` takes."""
+        """Return the approximate cost of `search`."""
         ...
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train an estimator; what is timed is the phase ``fit``."""
+        """Train an estimator; the phase ``fit`` is its time."""
         ...
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
-        """Return what a fitted estimator is worth, in phases of its own."""
+        """Return the scores of a fitted estimator, computed in phases of their own."""
         ...
 
     def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return about what `fit` and `judge` take."""
+        """Return the approximate cost of `fit` and `judge`."""
         ...
 
 

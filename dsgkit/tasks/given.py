@@ -29,8 +29,8 @@ def depends_on(estimator: Any, names: Sequence[str]) -> bool:
 def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of some arrays that an estimator's ``fit`` names.
 
-    So what has a ``fit(X, y)`` learns from the labelled rows alone, and hidden labels are for what
-    asks for them by ``y_unlabeled``: a ``fit(**training)`` gets all but these.
+    So a ``fit(X, y)`` learns from the labelled rows alone, and only a ``fit`` that names
+    ``y_unlabeled`` gets hidden labels: a ``fit(**training)`` gets all others.
     """
     parameters = inspect.signature(estimator.fit).parameters
     others = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
