@@ -26,8 +26,4 @@ def given(solver, X, y, U):
 
 
 WITH_LABELS = [name for name, info in SOLVERS.items() if "y" in arguments(info.load())]
-SEMI_SUPERVISED = [
-    name
-    for name in WITH_LABELS
-    if {"X_unlabeled", "y_unlabeled"} & arguments(SOLVERS[name].load()) == {"X_unlabeled"}
-]
+SEMI_SUPERVISED = [name for name in WITH_LABELS if "unlabeled_label" in SOLVERS[name].parameters]

@@ -70,7 +70,10 @@ def test_rows_that_do_not_fit_together_are_refused(name, change, searched, told)
         model.fit_points([{}], **searched, **training) if searched else model.fit(**training)
 
 
-NO_USE_OF_UNLABELLED = ("svorex", "svorim", "all_threshold", "constant_median", "kernel_ridge")
+NO_USE_OF_UNLABELLED = (
+    *("svorex", "svorim", "all_threshold", "constant_median", "kernel_ridge"),
+    "supervised_svm",
+)
 
 
 # rows that are kept, and streamed
