@@ -7,8 +7,8 @@ pairs (25 of wine) and the class prior; of the digits there are as many 5s as ma
 supervised ones get the labels of all points of pairs. A cell is the mean over the seeds
 of the test AUC (two classes; wine's are the first against the others), of its mean over the cuts
 (ordinal, wine alone), of the accuracy (similar-unlabelled), or the adjusted Rand index of all rows
-(clusterings, one seed). "refused" is a fit that raised an error, which is printed below. Constant
-predictors are left out. Prints Markdown.
+(clusterings, one seed; also of groups in a plane, as they are, and of iris). "refused" is a fit
+that raised an error, which is printed below. Constant predictors are left out. Prints Markdown.
 
 ``--sigma`` replaces the sigma of all estimators that have one: ``variance`` and ``entries`` are the
 inverse of the sum of the columns' variances and scikit-learn's ``gamma="scale"``, ``median`` is the
@@ -28,7 +28,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 from sklearn.cluster import KMeans
-from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_blobs,
+    make_circles,
+    make_moons,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, adjusted_rand_score, roc_auc_score
@@ -102,6 +110,28 @@ def datasets() -> Iterator[tuple[str, Array, Codes]]:
     yield "digits", X[kept], (y[kept] == 3).astype(np.int64)
     yield "breast cancer", *load_breast_cancer(return_X_y=True)
     yield "wine", *load_wine(return_X_y=True)
+
+
+def planes() -> Iterator[tuple[str, Array, Codes]]:
+    """Yield names of what only clusterings are tried on, rows and classes."""
+    drawn: dict[str, Any] = {"n_samples": 500, "random_state": 0}
+    yield "moons", *make_moons(noise=0.05, **drawn)
+    yield "circles", *make_circles(factor=0.5, noise=0.05, **drawn)
+    yield "3 blobs", *make_blobs(centers=3, **drawn)
+    yield "5 blobs", *make_blobs(centers=5, cluster_std=0.6, **drawn)
+    X, y = make_blobs(500, random_state=170)
+    yield "anisotropic", X @ np.array([[0.6, -0.6], [-0.4, 0.8]]), y
+    yield "iris", *load_iris(return_X_y=True)
+
+
+def scaled(title: str) -> Iterator[tuple[str, str, Array, Codes]]:
+    """Yield names, scales, rows and classes of the cases of a study."""
+    for name, raw, y in datasets():
+        for label, transform in SCALES.items():
+            yield name, label, transform(raw), y
+    if STUDIES[title] is clustered:
+        for name, X, y in planes():
+            yield name, "raw", X, y
 
 
 def split(case: Case, y: Codes) -> tuple[Array, ...]:
@@ -254,12 +284,10 @@ def shown(mean: float) -> str:
 def table(title: str, rule: str | None, seeds: int) -> Iterator[str]:
     """Yield the lines of one study's table, and of the errors."""
     scores: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
-    for name, raw, y in datasets():
-        for label, transform in SCALES.items():
-            X = transform(raw)
-            for seed in range(seeds):
-                for score in STUDIES[title](Case(name, X, y, seed), maker(rule, X)):
-                    scores[score.name][f"{name} {label}"].append(score)
+    for name, label, X, y in scaled(title):
+        for seed in range(seeds):
+            for score in STUDIES[title](Case(name, X, y, seed), maker(rule, X)):
+                scores[score.name][f"{name} {label}"].append(score)
     columns = list(next(iter(scores.values())))
     yield f"| {title} | {' | '.join(columns)} | least | seconds, at most |"
     yield "|---" * (len(columns) + 3) + "|"

@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+import math
+import warnings
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
+from typing_extensions import Doc
 
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.base import Estimator, ToWrite
 from dsgkit.solvers.clustering.groups import Clusters, Grouping, Machine, TrainedDomain
+from dsgkit.solvers.clustering.width import gamma_of_neighbours
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_distances
+from dsgkit.solvers.parameters import POSITIVE, Smoother
 from dsgkit.system.progress import part
-from dsgkit.text.errors import DataError
+from dsgkit.text.errors import DataError, DsgWarning
 
 Array = NDArray[np.float64]
 
+KernelGamma = Annotated[
+    float | None,
+    POSITIVE,
+    Smoother("smaller"),
+    Doc(
+        "Kernel parameter of ``exp(-gamma ||x - x'||^2)``; without it, the one with which rows "
+        "have 6% of all rows, or of few rows 7, for neighbours "
+        "(`dsgkit.solvers.clustering.width`)."
+    ),
+]
 
 _BLOCK_ROWS = 65_536
+
+LEAST_ROWS = 50
+"""Rows whose clusters a fit may warn of: fewer may well have none, or many."""
 
 _VARIANCE_RANGE = 1e-280, 1e280
 """Variances for which gamma, the width and squared lengths are finite and not 0."""
@@ -62,8 +80,8 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     _solution: ClassVar[str] = "dual_coef_"
     """The attribute that only a trained domain has."""
 
-    _per_variance: ClassVar[float] = 4.0
-    """The default gamma times the variance of the rows."""
+    _neighbours: ClassVar[float] = 0.06
+    """Without a gamma, the share of all rows that rows have for neighbours."""
 
     _share_of_training: ClassVar[float] = 0.5
     """Approximate share of a fit's time that the domain takes."""
@@ -108,6 +126,12 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             allocated.
         FitError
             If there is no solution.
+
+        Warns
+        -----
+        DsgWarning
+            If the default gamma finds one cluster of 50 rows or more, or more clusters than the
+            root of their number.
         """
         return self.fit_domain(X).fit_clusters(X)
 
@@ -135,6 +159,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         self._clusters, self.labels_ = found, found.labels
         self.n_clusters_ = int(found.numbers.max()) + 1
         self._set(found.attributes)
+        self._warn_of_clusters(rows)
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -200,7 +225,24 @@ class ClusteringEstimator(ClusterMixin, Estimator):
                 f"the rows' variance, {variance:.3g}, has no finite inverse: scale the "
                 "features, or give gamma"
             )
-        return self._per_variance / variance
+        return gamma_of_neighbours(X, self._neighbours, variance)
+
+    def _warn_of_clusters(self, X: Any) -> None:
+        """Warn where the default gamma finds one cluster, or more than the root of the rows."""
+        if self.gamma is not None or not self._warns or len(X) < LEAST_ROWS:
+            return
+        n = self.n_clusters_
+        if n == 1 and not _all_equal(X):
+            found, wanted, other = "one cluster", "more", 2 * self.gamma_
+        elif n > math.sqrt(len(X)):
+            found, wanted, other = f"{n:,} clusters", "fewer", self.gamma_ / 2
+        else:
+            return
+        text = (
+            f"{found} of {len(X):,} rows at the default gamma, {self.gamma_:.3g}: for {wanted}, "
+            f"set gamma={other:.3g}, or scale the features"
+        )
+        warnings.warn(text, DsgWarning, stacklevel=3)
 
     def _machine(self, n_rows: int) -> Machine:
         """Return what trains the domain of so many rows."""

@@ -12,7 +12,7 @@ from typing_extensions import Doc
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.solvers.clustering.base import ClusteringEstimator
+from dsgkit.solvers.clustering.base import ClusteringEstimator, KernelGamma
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import BLOCK_TRAJECTORIES, find_equilibria
@@ -29,13 +29,6 @@ from dsgkit.system.progress import part
 from dsgkit.text.errors import FitError
 
 Stop = Literal["paper", "epoch"]
-
-KernelGamma = Annotated[
-    float | None,
-    POSITIVE,
-    Smoother("smaller"),
-    Doc("Kernel parameter; without it, 4 by the sum of the columns' variances."),
-]
 
 LossWeight = Annotated[float, POSITIVE, Smoother("smaller"), Doc("Weight of the mean loss.")]
 
@@ -238,6 +231,10 @@ class BSGDLMOC(LargeMarginClustering):
     connected components are the clusters. Boundary rows take that of their equilibrium, other rows,
     and new ones, that of their nearest boundary row.
 
+    The defaults are those of a few tried that are best on average on scikit-learn's datasets, by
+    the adjusted Rand index: on groups in a plane, for which C is large. In many columns a smaller C
+    may do better: on the digits 8, with which every mode is a cluster.
+
     As ``sum alpha <= C`` while vectors are only removed, the domain is empty for C <= 1; and
     wherever it is, no two equilibria are joined (``mode_seeking_only_``).
 
@@ -274,9 +271,9 @@ class BSGDLMOC(LargeMarginClustering):
     pace: ClassVar[Pace] = Pace(training=0.8, per_model=6)
 
     gamma: KernelGamma = None
-    C: LossWeight = 8.0
+    C: LossWeight = 256.0
     _: KW_ONLY
-    budget: Annotated[int, COUNT, Doc("Most support vectors, B.")] = 50
+    budget: Annotated[int, COUNT, Doc("Most support vectors, B.")] = 100
     strategy: Annotated[
         Literal["removal", "pnn", "prn"],
         Doc(
@@ -314,7 +311,7 @@ class SGDLMOC(LargeMarginClustering):
     pace: ClassVar[Pace] = Pace(training=1.5, per_model=10)
 
     gamma: KernelGamma = None
-    C: LossWeight = 8.0
+    C: LossWeight = 256.0
     _: KW_ONLY
     stop: StopRule = None
     tol: StopMove = 0.01

@@ -11,7 +11,7 @@ from typing_extensions import Doc
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
-from dsgkit.solvers.clustering.base import ClusteringEstimator
+from dsgkit.solvers.clustering.base import ClusteringEstimator, KernelGamma
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import by_first
 from dsgkit.solvers.clustering.groups import Clusters
@@ -41,17 +41,8 @@ class SphereClustering(ClusteringEstimator):
 
     version: ClassVar[int] = 1
     _share_of_training: ClassVar[float] = 0.3
-    _per_variance = 8.0  # C bounds the rows outside: a narrower kernel than that of a margin
 
-    gamma: Annotated[
-        float | None,
-        POSITIVE,
-        Smoother("smaller"),
-        Doc(
-            "Kernel parameter of ``exp(-gamma ||x - x'||^2)``; without it, 8 by the sum "
-            "of the columns' variances."
-        ),
-    ] = None
+    gamma: KernelGamma = None
     C: SphereC = 1.0
     _: KW_ONLY
     n_segment: int

@@ -1,0 +1,70 @@
+"""The width of a kernel by the number of neighbours that rows have in it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from dsgkit.numerics.arrays import Array
+
+MAX_ROWS = 500
+"""Rows that are looked at: evenly spaced ones if there are more."""
+
+_FEWEST = 7
+"""Neighbours, where the share of few rows would be less; but no more than half of the rows."""
+
+_RANGE = -10, 20
+"""Powers of 2 between which gamma is, in units of the inverse variance."""
+
+_HALVINGS = 40
+
+
+def gamma_of_neighbours(X: Any, share: float, variance: float) -> float:
+    """Return the gamma at which rows have a share of all rows for neighbours.
+
+    The neighbours of row i are counted by the perplexity ``exp(-sum_j p_j log p_j)`` of
+    ``p_j = exp(-gamma ||x_i - x_j||^2)``, scaled to sum to 1 over all rows j that differ from row
+    i [1]_: k rows at one distance, all others far away, are k. The geometric mean of these numbers
+    is to be the share. Unlike a rule of the variance alone, it tells narrow groups in a plane,
+    which need a large gamma, from a cloud in many columns.
+
+    Parameters
+    ----------
+    X : rows of shape (n, n_inputs)
+    share : float
+        Between 0 and 1.
+    variance : float
+        The sum of the columns' variances, above 0: the unit in which gamma is looked for.
+
+    References
+    ----------
+    .. [1] Hinton & Roweis, "Stochastic neighbor embedding", NIPS 2002.
+    """
+    n = min(len(X), MAX_ROWS)
+    points = np.asarray(X[np.linspace(0, len(X) - 1, n).astype(int)], np.float64)
+    squares = cdist(points, points, "sqeuclidean") / variance
+    if not squares.any():
+        return 1 / variance
+    target = math.log(min(max(share * n, _FEWEST), n / 2))
+    low, high = (math.log(2.0**power) for power in _RANGE)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _mean_entropy(squares, math.exp(middle)) > target:
+            low = middle
+        else:
+            high = middle
+    return math.exp(high) / variance
+
+
+def _mean_entropy(squares: Array, gamma: float) -> float:
+    """Return the mean over the rows of the entropy of their neighbours."""
+    other = squares > 0
+    nearest = np.where(other, squares, np.inf).min(axis=1, keepdims=True)
+    exponents = gamma * np.where(other, squares - nearest, 0.0)
+    weights = np.where(other, np.exp(-exponents), 0.0)
+    total = weights.sum(axis=1)
+    entropies = np.log(total) + (weights * exponents).sum(axis=1) / total
+    return float(entropies.mean())
