@@ -137,7 +137,7 @@ class ProtocolSpec(Spec):
 
     @property
     def not_of_splits(self) -> tuple[str, ...]:
-        """Settings that do not affect the rows of a trial; trials pair where the others are equal."""
+        """Settings that do not affect the rows of a trial; trials pair where others are equal."""
         return ("trials", *self.only_for_search, *self.only_for_judging)
 
     @property
