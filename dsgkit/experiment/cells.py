@@ -1,4 +1,4 @@
-"""Running one cell: from its description to its record."""
+"""Runs one cell: from its description to its record."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Bench:
         return self._trial
 
     def code(self, solver: str) -> str:
-        """Return the hash of the code of a solver as it is where this process runs."""
+        """Return the hash of the code of a solver in this process."""
         if solver not in self._codes:
             self._codes[solver] = solver_code(self.experiment, solver)
         return self._codes[solver]
@@ -108,12 +108,12 @@ class Bench:
     def coordinate_scores(
         self, cell: Cell, chosen: Point, at: At, points: Sequence[Point]
     ) -> tuple[list[Point], list[list[float | None]]]:
-        """Search a parameter's numbers one after the other, the others as they are by then.
+        """Search a parameter's numbers one after the other, given those found so far.
 
         Returns
         -------
         points, scores : list
-            All that were tried, with their score on every fold.
+            All points that were tried, with their scores on every fold.
         """
         name, info = cell.coordinate, solver_info(self.experiment, cell.solver)
         count = self.trial(cell.trial).counts(at)[info.parameters[name].one_per]
@@ -139,10 +139,9 @@ class Bench:
         return tried, scores
 
     def warm_up(self, cell: Cell) -> None:
-        """Run a cell's solver once on a few rows: nothing compiles while a clock runs.
+        """Run a cell's solver once on a few rows, so that nothing compiles while a clock runs.
 
-        A few rows need not have a solution, of which libraries tell by errors of any kind; if
-        something else is wrong, the cell will tell.
+        All errors are ignored: a few rows may have no solution, and any other error comes again.
         """
         kind = (cell.solver, cell.kind)
         if kind in self._warm:
@@ -157,11 +156,11 @@ class Bench:
                 estimator = self.estimator(cell, first)
                 self.trial(cell.trial).fit(estimator, few, Clock())
         self._warm.add(kind)
-        gc.freeze()  # imported modules stay: looking through them takes 20 ms in every cell
+        gc.freeze()  # the collector would look through all modules for 20 ms in every cell
 
 
 def _in_numbers(params: Mapping[str, Any], trial: Trial) -> Point:
-    """Return parameters with the values that words stand for in a trial."""
+    """Return parameters with the trial's values in place of words."""
     words = trial.words
     return {k: words.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
 
@@ -171,23 +170,23 @@ def run_job(
     reached: Callable[[str], object] = lambda _: None,
     keep: Callable[[Record], object] = lambda _: None,
 ) -> Record:
-    """Run a cell in this process and return its record; what goes wrong is part of the record.
+    """Run a cell in this process and return its record, errors included.
 
     Parameters
     ----------
     job : Job
     reached : callable
-        Called with ``loaded`` when the data are there, and with ``begun`` when code is compiled as
-        well: the limit of time counts from there.
+        Called with ``loaded`` when the data are loaded, and with ``begun`` when code is compiled as
+        well: the time limit counts from there.
     keep : callable
-        Called with the record of a fit before the fit is repeated for its time: it is a result,
-        whatever becomes of the repeats.
+        Called with the record of a fit before the fit is repeated for its time: it is a
+        result even if a repeat crashes.
     """
     clock, record = Clock(), _header(job)
     try:
         with clock.phase("load"):
             record["environment"] = _prepare_process(job)
-            bench = _bench_of(job)  # what a module sets when it is imported, all its cells have
+            bench = _bench_of(job)  # settings that imports make hold for all cells
             record["code"] = bench.code(job.cell.solver)
         with kept_settings(), kept_threads():
             record |= _result(
@@ -212,7 +211,7 @@ def _result(
     reached: Callable[[str], object],
     keep: Callable[[Record], object],
 ) -> Record:
-    """Return what running a cell adds to its record."""
+    """Run a cell and return the entries that this adds to its record."""
     cell = job.cell
     with clock.phase("load"):
         bench.trial(cell.trial).training(cell.at)  # draws the rows
@@ -249,14 +248,14 @@ def _seed_generators(bench: Bench, cell: Cell) -> None:
 
 
 def _repeat(bench: Bench, job: Job, timing: Timing) -> None:
-    """Time equal fits of new estimators; an error ends this, and nothing else."""
+    """Time equal fits of new estimators; an error only ends the repeating."""
     cell, trial = job.cell, bench.trial(job.cell.trial)
 
     def fit(clock: PhaseClock) -> None:
         _seed_generators(bench, cell)
         trial.fit(bench.estimator(cell, job.chosen), cell.at, clock)
 
-    silent = progress.listening(lambda _: None)  # the bar is at the cell's end
+    silent = progress.listening(lambda _: None)  # the progress bar has reached the cell's end
     with contextlib.suppress(BaseException), silent, _warnings_to([]):
         timing.repeat(fit)
 
@@ -287,17 +286,19 @@ def ended_record(job: Job, status: str, message: str, **more: Any) -> Record:
 
 
 def record_of(job: Job, sent: Any) -> Record:
-    """Return what was sent as the record of a job, if it is that; else that of a failure.
+    """Return a worker's message if it is the record of the job, else the record of a failure.
 
-    Solvers run in the process that sends it.
+    A solver runs in the same process and might have sent something else.
     """
     expected = ended_record(job, "ok", "")
-    # by what is printed: arrays, for one, have no truth value
+    # compared as text: arrays, for one, have no truth value
     if isinstance(sent, dict) and all(
         repr(sent.get(name)) == repr(expected[name]) for name in _IDENTITY
     ):
         return sent
-    return ended_record(job, "failed", "what the worker process sent is not a record of this cell")
+    return ended_record(
+        job, "failed", "the message of the worker process is not a record of this cell"
+    )
 
 
 def failed_record(job: Job, error: BaseException) -> Record:
@@ -306,7 +307,7 @@ def failed_record(job: Job, error: BaseException) -> Record:
 
 
 def _prepare_process(job: Job) -> Record:
-    """Give this process its threads and memory, and return the environment that it is."""
+    """Set the threads and the memory limit of this process, and describe its environment."""
     threads = job.threads or available_threads()
     if job.cell.kind == "fit":
         set_threads(threads, threads)
@@ -350,13 +351,13 @@ def _header(job: Job) -> Record:
         "status": "ok",
         "message": "",
         "dsgkit": __version__,
-        "code": cell.code,  # of the plan, until the process that runs the cell says its own
+        "code": cell.code,  # of the plan; the process that runs the cell replaces it
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
 
 
 def _failure(error: BaseException) -> Record:
-    """Return the status and the cause; an error that no solver announces keeps its traceback."""
+    """Return the status and the cause; an unexpected error keeps its traceback."""
     if isinstance(error, FitError):
         met = {name: getattr(error, name, None) for name in LIMIT_ENTRIES}
         known = {name: _storable(value) for name, value in met.items() if value}

@@ -1,4 +1,4 @@
-"""A cell with all that another process needs to run it."""
+"""A cell with everything that another process needs to run it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dsgkit.users_code.own import is_import_path
 
 @dataclass(frozen=True)
 class Job:
-    """One cell to run, and the conditions under which it does.
+    """One cell to run, and its conditions.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Job:
     solver_version : int or str
         Of the solver that the plan was made for.
     chosen : dict
-        What the searches before it chose: all parameters of a fit that are searched.
+        The values of all searched parameters of a fit, chosen by the searches before it.
     threads : int or None
         Threads of a timed fit; None for as many as the machine that runs it has.
     processes : int
@@ -51,7 +51,7 @@ class Job:
         """The import path of a class whose cells have processes of their own, else empty.
 
         A class from outside of the package may change anything in the process that runs it.
-        scikit-learn's are as the package's own, which loads it anyway.
+        Classes of scikit-learn, which the package loads anyway, share processes with its own.
         """
         kind = self.experiment.solvers[self.cell.solver].kind
         shared = kind.partition(".")[0] in ("dsgkit", "sklearn")

@@ -45,7 +45,7 @@ class Limits:
     timeout : float or None
         Seconds, from when its data are loaded and its solver is compiled.
     memory : int or None
-        Bytes of the worker process, those that it shares included, without pages of mapped files.
+        Bytes of the worker process, shared ones included, without pages of mapped files.
     """
 
     timeout: float | None = None

@@ -1,4 +1,4 @@
-"""Fits that are not begun, because one of no more rows took longer than the time limit."""
+"""Skips fits for which one of no more rows took longer than the time limit."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Outlasted:
             stopped.append((cell.at, math.inf if own else record.get("timeout", 0.0)))
 
     def limit(self, cell: Cell, limits: Limits) -> float | None:
-        """Return the seconds that stopped a fit of no more rows; None if this one may be begun."""
+        """Return the time limit that stopped a fit of no more rows; None if this one may begin."""
         if cell.kind == "search":
             return None
         for at, timeout in self._stopped.get((cell.solver, cell.trial, cell.needs), ()):

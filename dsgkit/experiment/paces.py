@@ -1,4 +1,4 @@
-"""How long cells take, learnt from those that have ended."""
+"""Forecast of the time of cells from those that have ended."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Planned(Protocol):
 
     @property
     def flops(self) -> float:
-        """About how many operations it takes."""
+        """Approximate number of operations."""
 
 
 Place = tuple[Any, ...]
-"""Cells of one take about as long: the solver, the kind, and the sizes."""
+"""The solver, the kind and the sizes of cells that take about as long as each other."""
 
 
 def place(cell: Planned) -> Place:
@@ -45,10 +45,10 @@ def place(cell: Planned) -> Place:
 class Paces:
     """Seconds per estimated operation, by place and by solver.
 
-    For its estimated operations, a cell takes as long as the cells of its solver that ended at the
-    same size, in whatever way: memory and time limits depend on the size. Where none has ended, it
-    takes as long as those of other sizes with a result, or, without any, as a matrix product on
-    this machine; but no longer than the time limit, or the longest that a cell has met.
+    A cell has the pace of the cells of its solver that ended at the same size, in any way: memory
+    and time limits depend on the size. Without such cells it has the pace of other sizes with a
+    result, and without those the pace of a matrix product on this machine. It takes no longer than
+    the time limit, or the longest limit that a cell has met.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Paces:
         self._longest = max(self._longest, record.get("timeout", 0.0))
 
     def seconds(self, cell: Planned) -> float:
-        """Return about how long a cell takes."""
+        """Return the expected seconds of a cell."""
         pace = self._at_place[place(cell)].value
         if pace is None:
             pace = self._of_solver[_group(cell)].value or 1 / product_speed()

@@ -1,4 +1,4 @@
-"""Running an experiment: the cells that are left go to workers, their records to the store."""
+"""Runs an experiment: remaining cells go to workers, their records to the store."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ Planned = Callable[[Plan], None]
 _MEMORY_OF_A_SEARCH = 2 * 2**30
 
 MAX_REPEATS = 2
-"""How often a disturbed fit is measured again."""
+"""Most times that a disturbed fit is measured again."""
 
 
 def default_jobs() -> int:
-    """Return how many searches to run at a time: one per core, as far as memory allows."""
+    """Return how many searches run at a time: one per core, as far as memory allows."""
     fitting = psutil.virtual_memory().available // _MEMORY_OF_A_SEARCH
     return max(1, min(available_threads(), fitting))
 
@@ -89,8 +89,7 @@ class Options:
     jobs : int
         Searches that run at the same time. Fits are timed alone, except on one thread.
     threads : int or None
-        Threads of a fit, shared by the searches; None for those of the experiment, or as many as
-        there are.
+        Threads of a fit, shared by the searches; None for the experiment's setting, or all.
     limits : Limits
         Of each cell.
     scheduler : str or None
@@ -98,26 +97,26 @@ class Options:
     fresh : bool
         Set earlier results aside and compute everything.
     renew : bool
-        Compute again what other code has computed. A result stays until its new one is there.
+        Recompute results of other code. Each stays until the new one replaces it.
     retry_failed : bool
-        Run cells again that failed before.
+        Rerun cells that failed before.
     fail_fast : bool
         Stop at the first failure.
     once : bool
         Time every fit once, for runs whose times do not matter.
     solvers : collection of str, optional
-        Run the cells of these solvers only, by key; the others stay as they are, or to be run.
+        Run the cells of these solvers only, by key; others stay as they are.
     progress : bool
         Show progress: a line on a terminal, else one a minute.
     series : Series, optional
-        The experiments of which this is one, for the progress.
+        The experiments that run one after the other, for the progress.
     planned : callable or None
-        Takes the plan before any cell runs.
+        Called with the plan before any cell runs.
     size_ended : callable or None
-        Takes a size of the sweep that has ended in the first trial (0 without a sweep) and its
-        fits, each a cell with its record.
+        Called when a size of the sweep has ended in the first trial: with the size (0 without a
+        sweep) and its fits, each a cell with its record.
     trial_ended : callable or None
-        Takes the number of a trial that has ended and its fits.
+        Called with the number of a trial that has ended, and its fits.
     """
 
     jobs: int = 1
@@ -137,13 +136,13 @@ class Options:
     trial_ended: FitsEnded | None = None
 
     def settled(self, records: Records, key: str) -> bool:
-        """Return whether a cell needs no run: it has a result, or would end as it did before.
+        """Return whether a cell need not run: it has a result, or would end as before.
 
         Parameters
         ----------
         records : Records
         key : str
-            Of the cell, which may have a record among them.
+            Key of the cell, with or without a record.
         """
         status = records.entry(key, "status")
         if status in (None, "ok"):
@@ -153,12 +152,12 @@ class Options:
         return self.limits.settle(records[key])
 
     def chosen(self, plan: Sequence[Cell]) -> Sequence[Cell]:
-        """Return the cells of a plan that are to run, or have run."""
+        """Return the cells of a plan that the options choose."""
         solvers = self.solvers
         return plan if solvers is None else [cell for cell in plan if cell.solver in solvers]
 
     def executor(self, on_progress: Listener) -> Executor:
-        """Return where the jobs run."""
+        """Return the executor of the jobs."""
         if self.scheduler is None:
             return LocalWorkers(self.jobs, on_progress)
         from dsgkit.experiment.cluster import Cluster
@@ -173,9 +172,9 @@ class Outcome:
     Attributes
     ----------
     chosen : sequence of Cell
-        Those of the plan that were to run (`Options.solvers`).
+        Cells of the plan that were to run (`Options.solvers`).
     records : Records
-        What the store holds, of other plans, too.
+        Records in the store, those of other plans included.
     computed, left : int
         Cells run now, and cells not run (`Options.fail_fast`).
     set_aside : Path or None
@@ -200,7 +199,7 @@ class Outcome:
 
     @property
     def reused(self) -> int:
-        """Cells that had a result already; one that stands twice in the plan counts once."""
+        """Cells that had a result already; one that is in the plan twice counts once."""
         return len({cell.key for cell in self.chosen}) - self.computed - self.left
 
     @property
@@ -285,7 +284,7 @@ def run_experiment(
 
 
 def _write_plan(path: Path, plan: Plan) -> None:
-    """Write the plan as JSON, an entry per line: which cell stands for what."""
+    """Write the plan as JSON, one entry per line."""
     entries = itertools.chain(
         _cell_entries(plan.cells),
         _left_out_entries(plan.left_out),
@@ -384,9 +383,9 @@ class _Run:
         )
 
     def _next(self, executor: Executor, bar: RunProgress) -> Job | None:
-        """Return the next job that can start; a fit that cannot be made ends here.
+        """Return the next job that can start; a fit that cannot start ends here.
 
-        Disturbed fits are measured again at the end of the run: by then what disturbed may be gone.
+        Disturbed fits are measured again at the end of the run, when the disturbance may be over.
         """
 
         def accepts(cell: Cell) -> bool:

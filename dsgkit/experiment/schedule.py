@@ -15,23 +15,22 @@ def _anywhere(_cell: Cell) -> bool:
 
 
 class Schedule:
-    """The cells of a plan that are left, in an order: each after the searches that it needs.
+    """The remaining cells of a plan in order: each after the searches that it needs.
 
-    Trial by trial; in a trial, solver by solver, the one with the least work first, each with its
-    fits right after its search. So the first numbers are there after seconds, and the first trial
-    is whole before the second one begins: a run that is stopped has something to show.
+    Trials run one after the other; within a trial solvers with the least work come first, and fits
+    come right after their search. So there are first results after seconds, and complete trials if
+    the run is stopped.
 
-    A fit that is timed waits until the searches that run have ended, and none starts before it,
-    except for short ones, on cores that would have nothing to do. Together they have at most the
-    work of the longest search that was running when the fit began to wait, so it does not wait for
-    ever.
+    A timed fit waits until the running searches have ended. Meanwhile only short searches start, on
+    cores that would be idle. Together they have at most the work of the longest search that was
+    running when the fit began to wait, so the wait is bounded.
 
     Parameters
     ----------
     plan : sequence of Cell
         Entries with the same key are one cell.
     done : callable
-        Tells whether the cell of a key has its result.
+        Returns whether the cell of a key has its result.
     """
 
     def __init__(self, plan: Sequence[Cell], done: Callable[[str], bool]) -> None:
@@ -63,7 +62,7 @@ class Schedule:
         Parameters
         ----------
         accepts : callable
-            Tells whether a cell can start now, such as a fit if nothing else runs.
+            Returns whether a cell can start now, such as a fit if nothing else runs.
         """
         for key in self._order.get_ready():
             heapq.heappush(self._ready, self._numbers[key])
@@ -75,7 +74,7 @@ class Schedule:
         return self._start(self._cells[heapq.heappop(self._ready)])
 
     def _pop_meanwhile(self, first: Cell, accepts: Callable[[Cell], bool]) -> Cell | None:
-        """Take a short search, where a fit is the first and waits for others to end."""
+        """Take a short search while a fit, which is first, waits for others to end."""
         if first.kind == "search":
             return None
         if first.key != self._waiting:
@@ -90,7 +89,7 @@ class Schedule:
         return self._start(self._cells[number])
 
     def _is_short(self, number: int) -> bool:
-        """Return whether a cell is a search of known work that may start before a fit."""
+        """Return whether a cell is a search, of known work, that may start before the fit."""
         cell = self._cells[number]
         return cell.kind == "search" and 0 < cell.flops <= self._spare
 
@@ -99,6 +98,6 @@ class Schedule:
         return cell
 
     def finish(self, key: str) -> None:
-        """Note that a cell has ended: what only waited for it can start."""
+        """Note that a cell has ended; cells that waited for it alone can start."""
         self._running.pop(key, None)
         self._order.done(key)

@@ -59,8 +59,8 @@ CHECK_SECONDS = 0.05
 """Seconds between two checks of time and memory, where there is a limit."""
 
 _POLL_SECONDS = 1.0
-"""How often it is looked at whether a worker lives: mostly its connection tells, at once, but a
-process that a solver forked can hold that open."""
+"""Seconds between two checks whether workers live. Usually a closed connection shows it at once,
+but a process that a solver forked can keep it open."""
 
 _END_SECONDS = 10.0
 _PROGRESS_SECONDS = 0.1
@@ -70,7 +70,7 @@ _WORKER = (
     "from dsgkit.experiment.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 )
 _MARK_VARIABLE = "DSGKIT_WORKER"
-"""Variable in the environment of a worker, and so of all that it starts, that is its own."""
+"""Environment variable that marks a worker and every process that it starts."""
 
 _GUARD_SCRIPT = """
 read -r _
@@ -79,8 +79,8 @@ while pids=$(grep -lsF "$1" /proc/[0-9]*/environ | cut -d / -f 3) && [ "$pids" ]
 done
 kill -KILL 0
 """
-"""Waits for the end of its input, which only the main process holds, to kill what has the mark
-``$1`` (where there is /proc to find it), and its own group."""
+"""Waits for the end of its input, which only the main process holds, to kill the processes with
+the mark ``$1`` (where /proc lists them) and its own group."""
 
 Listener = Callable[[Job, float], object]
 
@@ -95,7 +95,7 @@ class LocalWorkers:
     count : int
         Most jobs at a time. A job that is ``alone`` runs while nothing else does.
     on_progress : callable
-        Takes a running job and the fraction of it that is done.
+        Called with a running job and the fraction that is done.
     """
 
     def __init__(self, count: int, on_progress: Listener = lambda _job, _fraction: None) -> None:
@@ -120,15 +120,15 @@ class LocalWorkers:
         while worker := self._idle_worker(job.apart):
             if not worker.is_stopped and worker.start(job):
                 break
-            worker.kill()  # it had died, or been stopped, while it had nothing to do
+            worker.kill()  # it died, or was stopped, while it was idle
         else:
             self._make_room()
             worker = _Worker(job.apart)
-            worker.start(job)  # if it is gone already, `wait` tells
+            worker.start(job)  # if it is gone already, `wait` returns its job
         self._busy.append(worker)
 
     def _idle_worker(self, apart: str) -> _Worker | None:
-        """Take the last worker that has nothing to do, of those for some jobs."""
+        """Take the last idle worker for jobs of a class."""
         for worker in reversed(self._idle):
             if worker.apart == apart:
                 self._idle.remove(worker)
@@ -136,7 +136,7 @@ class LocalWorkers:
         return None
 
     def _make_room(self) -> None:
-        """End the workers that have had nothing to do for longest, where there are too many."""
+        """End the workers that have been idle longest, if there are too many."""
         while self._idle and len(self._idle) + len(self._busy) >= self._count + MAX_SPARE_WORKERS:
             self._idle.pop(0).kill()
 
@@ -165,7 +165,7 @@ class LocalWorkers:
             worker.signal()
 
     def stop(self) -> None:
-        """End all workers at once, whatever they are at."""
+        """Kill all workers, whatever they are doing."""
         for worker in [*self._busy, *self._idle]:
             worker.kill()
         self._busy, self._idle = [], []
@@ -194,7 +194,7 @@ class _Worker:
     Parameters
     ----------
     apart : str
-        Of all jobs that it runs.
+        `Job.apart` of all its jobs.
     """
 
     job: Job
@@ -228,7 +228,7 @@ class _Worker:
         self._kept: Record | None = None
 
     def start(self, job: Job) -> bool:
-        """Hand over a job; return whether the process is there to take it."""
+        """Send a job; return whether the process is alive to take it."""
         self.job, self._kept = job, None
         self._number += 1
         self._ahead = {"loaded": _Stage("compiling", COMPILING_SECONDS), "begun": _FITTING}
@@ -245,8 +245,8 @@ class _Worker:
         return self.job.limits != Limits()
 
     def outcome(self, on_progress: Listener) -> Record | None:
-        """Return the job's record if it has ended, or does now because it met a limit."""
-        gone = self._process.poll() is not None  # first: what it has sent before counts
+        """Return the job's record if it has ended, or is ended now at a limit."""
+        gone = self._process.poll() is not None  # first: messages sent before it ended count
         try:
             gone = not self.channel.exchange() and gone
         except (EOFError, OSError):
@@ -254,7 +254,7 @@ class _Worker:
         try:
             for number, what, content in self.channel.messages():
                 if number != self._number:
-                    continue  # of a job that has ended: the solver had forked, or wrote it itself
+                    continue  # from an earlier job: its solver forked, or wrote to the connection
                 if what == "ended":
                     return content
                 if what == "reached":
@@ -271,7 +271,7 @@ class _Worker:
         return ended and (self._kept or ended)
 
     def _reach(self, stage: str) -> None:
-        """Have the clock start again at a stage of the job, which it reaches once."""
+        """Restart the clock when the job reaches a stage for the first time."""
         if (reached := self._ahead.pop(stage, None)) is not None:
             self._enter(reached)
 
@@ -280,7 +280,7 @@ class _Worker:
         self._stage, self._deadline = stage, time.monotonic() + timeout + stage.seconds
 
     def _garbled(self, error: Exception) -> Record:
-        """Return the record of a job whose process sends something else than messages."""
+        """Return the record of a job whose process sends something that is not a message."""
         self.kill()
         message = f"worker process sent something that is not a record of a cell: {one_line(error)}"
         return ended_record(self.job, "crashed", message)
@@ -309,7 +309,7 @@ class _Worker:
         return None
 
     def _overdue(self) -> Record:
-        """Return the record of a job that took too long; it is a failure before its solver ran."""
+        """Return the record of a job that took too long; a failure if its solver had not begun."""
         timeout, stage = self.job.limits.timeout, self._stage
         message = f"stopped after {timeout:g} s"
         if stage.seconds:
@@ -320,13 +320,13 @@ class _Worker:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether somebody has stopped the process."""
+        """Whether the process was stopped (SIGSTOP)."""
         with suppress(psutil.Error):
             return bool(psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED)
         return False
 
     def kill(self) -> None:
-        """End the process with all that it has started, and wait for that."""
+        """Kill the process and all that it has started, and wait until they are gone."""
         self.usable = False
         self.channel.close()
         self.signal()
@@ -336,13 +336,13 @@ class _Worker:
         self._trace.close()
 
     def signal(self) -> None:
-        """Kill the process with those that it has started in its group."""
+        """Kill the process group of the worker."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def _kill_marked(mark: str) -> None:
-    """Kill the processes that have a mark in their environment, and what they start meanwhile."""
+    """Kill the processes with a mark in their environment, and those that they start meanwhile."""
     killed: set[psutil.Process] = set()
     while found := {process for process in psutil.process_iter() if _has(process, mark)} - killed:
         for process in found:
@@ -372,20 +372,20 @@ def _cause(exit_code: int | None) -> str:
 def _private_memory(pid: int) -> int:
     """Return the resident bytes of a process without pages of files; 0 if it is gone.
 
-    Memory that it shares with other processes counts: it is no file's.
+    Memory shared with other processes counts, too.
     """
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_bytes()
         if found := re.findall(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB$", status, re.MULTILINE):
             return 1024 * sum(map(int, found))
-    with suppress(psutil.Error):  # of systems that do not tell these apart
+    with suppress(psutil.Error):  # on systems without this distinction
         info = psutil.Process(pid).memory_info()
         return int(info.rss - getattr(info, "shared", 0))
     return 0
 
 
 def serve(connection: int, trace: int) -> None:
-    """Run the jobs that come through a connection, until it is closed; the life of a worker.
+    """Run the jobs that arrive through a connection until it is closed: the main loop of a worker.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def serve(connection: int, trace: int) -> None:
         Descriptors of a socket, and of a file for Python's stack at a fatal signal.
     """
     for descriptor in (connection, trace):
-        os.set_inheritable(descriptor, False)  # they are not for what a solver starts
+        os.set_inheritable(descriptor, False)  # not for processes that a solver starts
     faulthandler.enable(trace)
     stream = socket.socket(fileno=connection).makefile("rwb")
     process = os.getpid()
@@ -417,10 +417,7 @@ def _run(job: Job, tell: _Teller) -> None:
 
 
 class _Teller:
-    """Sends messages on a job from one process. Exits if called in a forked copy.
-
-    There is one connection, and one that waits for one record.
-    """
+    """Sends messages about a job. Exits if called in a forked copy: the job has one record."""
 
     def __init__(self, stream: BufferedRWPair, number: int, process: int) -> None:
         self._stream = stream
