@@ -575,5 +575,6 @@ def _fixed_params(cell: Cell, spec: SolverSpec, defaults: Point) -> Point:
     return {
         name: value
         for name, value in params.items()
-        if name not in searched and not (name in declared and declared[name].is_unsaid(value))
+        if name not in searched
+        and not (name in declared and declared[name].is_legacy_default(value))
     }

@@ -1,4 +1,4 @@
-"""Wrappers of scikit-learn estimators, and of functions that return them, as solvers."""
+"""Wrappers that make solvers of scikit-learn estimators, and of functions that return them."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _BLOCK_ROWS = 2**12
 
 
 class _Wrapper(BaseEstimator):
-    """Base of the estimators that make another one for every fit.
+    """Base of the wrappers, which create and fit the wrapped estimator in ``fit``.
 
     Attributes
     ----------
     model_ : object
-        What was made, fitted. Its fitted attributes can be read from the wrapper.
+        The fitted estimator. Its fitted attributes can be read from the wrapper.
     """
 
     _make: ClassVar[Callable[..., Any]]
 
-    def _made(self) -> Any:
-        """Return what the parameters make, not fitted."""
+    def _unfitted_model(self) -> Any:
+        """Return the wrapped estimator with the wrapper's parameters, unfitted."""
         return self._make(**self.get_params(deep=False))
 
     def __getattr__(self, name: str) -> Any:
@@ -53,23 +53,23 @@ class _Wrapper(BaseEstimator):
 
 
 class _Clusterer(ClusterMixin, _Wrapper):
-    """Wrapper of clusterings: a fit sets ``labels_``."""
+    """Wrapper of clusterers: a fit sets ``labels_``."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Cluster the rows."""
-        self.model_ = self._made()
+        self.model_ = self._unfitted_model()
         self.model_.fit(X)
         return self
 
 
 class _Supervised(_Wrapper, Estimator):
-    """Base of the wrappers that are given labelled rows."""
+    """Base of the wrappers that learn from labelled rows."""
 
     pace: ClassVar[Pace] = Pace(training=30, per_model=8)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model to the labelled rows."""
-        self.model_ = self._made()
+        self.model_ = self._unfitted_model()
         self.model_.fit(np.asarray(X), y)
         return self
 
@@ -81,19 +81,19 @@ class _Supervised(_Wrapper, Estimator):
         )
 
     def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
-        """Return the cost of a kernel of all rows: what a fit takes is not known."""
+        """Return the cost of a kernel matrix of all rows: that of the fit is not known."""
         n_rows = self._n_rows(counts)
         flops_per_row = n_rows * (3.0 * n_inputs + ENTRY_FLOPS)
         return Cost(n_models * n_rows * flops_per_row, 8 * n_rows**2, flops_per_row)
 
     def _n_rows(self, counts: Mapping[str, int]) -> int:
-        """Return how many rows it is trained on."""
+        """Return the number of training rows."""
         return counts.get("n_labeled", max(counts.values()))
 
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
         try:
             model = super()._fitted(point, training)
-            if model is not None:  # too few rows for its neighbours raise only now
+            if model is not None:  # too few rows for its neighbours raise only here
                 model.decision_function(training["X"][:1])
             return model
         except DsgError:
@@ -109,19 +109,19 @@ class _Classifier(_Supervised):
     tasks: ClassVar[tuple[str, ...]] = ("semi_supervised_auc", "semi_supervised_svm")
 
     def _values(self, X: NDArray[Any]) -> Array:
-        """Return the classifier's values, or else the probability of the larger label less 1/2."""
+        """Return the decision function, or else the probability of the larger label less 1/2."""
         if hasattr(self.model_, "decision_function"):
             return np.asarray(self.model_.decision_function(X))
         return np.asarray(self.model_.predict_proba(X)[:, 1] - 0.5)
 
 
 class _SemiSupervisedClassifier(_Classifier):
-    """Wrapper of classifiers to which rows labelled -1 are unlabelled."""
+    """Same, for `sklearn.semi_supervised` classifiers: the label -1 marks unlabelled rows."""
 
     pace: ClassVar[Pace] = Pace(training=6, scoring=4, per_model=5)
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any) -> Self:  # type: ignore[override]
-        """Fit the classifier to both kinds of rows; the labels become 0 and 1."""
+        """Fit the classifier to labelled and unlabelled rows; the labels become 0 and 1."""
         rows = np.vstack([np.asarray(X), np.asarray(X_unlabeled)])
         codes = np.asarray(y) == np.max(y)
         return super().fit(rows, np.concatenate([codes, np.full(len(X_unlabeled), -1)]))
@@ -131,7 +131,7 @@ class _SemiSupervisedClassifier(_Classifier):
 
 
 class _Regressor(_Supervised):
-    """Wrapper of regressors, which treat ordered classes as numbers."""
+    """Wrapper of regressors: ordered classes are fitted as numbers."""
 
     tasks: ClassVar[tuple[str, ...]] = ("ordinal",)
 
@@ -145,21 +145,21 @@ class _Regressor(_Supervised):
         return super().fit(X, y)
 
     def _values(self, X: NDArray[Any]) -> Array:
-        """Return what the regressor predicts."""
+        """Return the regressor's predictions."""
         return np.asarray(self.model_.predict(X), np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class that is nearest to the value of every row."""
+        """Return the class nearest to the value of every row."""
         return self.classify(self.decision_function(X))
 
     def classify(self, values: Array) -> NDArray[Any]:
-        """Return the classes that are nearest to some values; of two, the lower one."""
+        """Return the class nearest to each value; of two equally near ones, the lower."""
         between = (self.classes_[1:] + self.classes_[:-1]) / 2
         return self.classes_[np.searchsorted(between, values)]
 
 
 def role_of(solver: type) -> Role | None:
-    """Return what a class of scikit-learn's kind is; None for those of the package's kind."""
+    """Return the role of a scikit-learn estimator class; None for this package's estimators."""
     fit: Any = getattr(solver, "fit", None)
     if hasattr(solver, "fit_points") or not callable(fit):
         return None
@@ -174,7 +174,7 @@ def role_of(solver: type) -> Role | None:
 
 
 def role_of_model(model: Any) -> Role | None:
-    """Return what an estimator of scikit-learn's kind is; None for anything else."""
+    """Return the role of a scikit-learn estimator; None for any other object."""
     if not isinstance(model, BaseEstimator) or hasattr(model, "fit_points"):
         return None
     roles: dict[Role, Callable[[Any], bool]] = {
@@ -182,12 +182,12 @@ def role_of_model(model: Any) -> Role | None:
         "regressor": is_regressor,
         "clusterer": is_clusterer,
     }
-    return next((role for role, has in roles.items() if has(model)), None)
+    return next((role for role, is_role in roles.items() if is_role(model)), None)
 
 
 @functools.cache
 def wrapped(make: Callable[..., Any], role: Role, *, semi_supervised: bool) -> type:
-    """Return the class of solvers of what a class, or a function, makes of its parameters.
+    """Return a solver class that wraps the estimators that a class or a function creates.
 
     Parameters
     ----------
@@ -195,8 +195,8 @@ def wrapped(make: Callable[..., Any], role: Role, *, semi_supervised: bool) -> t
         Its parameters, with their annotations, become those of the solver.
     role : {"classifier", "regressor", "clusterer"}
     semi_supervised : bool
-        Whether it is fitted to unlabelled rows, too: classifiers only. All others learn from the
-        labelled rows alone.
+        Whether a classifier is fitted to the unlabelled rows too. Other classifiers and regressors
+        learn from the labelled rows alone.
     """
     bases = {"classifier": _Classifier, "regressor": _Regressor, "clusterer": _Clusterer}
     base = _SemiSupervisedClassifier if semi_supervised else bases[role]
@@ -213,15 +213,15 @@ def wrapped(make: Callable[..., Any], role: Role, *, semi_supervised: bool) -> t
 
 
 def is_semi_supervised(model: Any) -> bool:
-    """Return whether a class or an estimator is of `sklearn.semi_supervised`, or ends in one."""
-    if isinstance(steps := getattr(model, "steps", None), list):  # of a pipeline
+    """Return whether a class, an estimator or a pipeline's last step is semi-supervised."""
+    if isinstance(steps := getattr(model, "steps", None), list):  # a pipeline
         model = steps[-1][1]
     solver = model if isinstance(model, type) else type(model)
     return any(cls.__module__.startswith(_SEMI_SUPERVISED) for cls in solver.__mro__)
 
 
 def _constructor(signature: inspect.Signature) -> Callable[..., None]:
-    """Return an ``__init__`` that stores its arguments, as scikit-learn wants it."""
+    """Return an ``__init__`` that stores its arguments, as scikit-learn requires."""
     named = [
         p for p in signature.parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
     ]
@@ -234,5 +234,5 @@ def _constructor(signature: inspect.Signature) -> Callable[..., None]:
 
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
     shown = own.replace(parameters=[this, *named])
-    setattr(construct, "__signature__", shown)  # noqa: B010  mypy takes functions to have none
+    setattr(construct, "__signature__", shown)  # noqa: B010  mypy knows no such attribute
     return construct

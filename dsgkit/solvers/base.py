@@ -1,4 +1,4 @@
-"""Bases of the estimators: of all, and of each family."""
+"""Base classes of the estimators, and of the semi-supervised ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Folds = Sequence[NDArray[np.integer]]
 
 
 class PointModels:
-    """Fitted estimators, one for each of some parameter settings.
+    """Fitted estimators, one per parameter setting.
 
     Parameters
     ----------
@@ -41,19 +41,21 @@ class PointModels:
         self._models = models
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the values of each at the rows of ``X``, shape (n, n_points); NaN without one.
+        """Return every model's values at the rows of ``X``, shape (n, n_points); NaN for None.
 
-        A model with a function for every cut has a column for each.
+        An ordinal model with one function per cut has one column per cut.
         """
         n = X.shape[0] if hasattr(X, "shape") else len(X)
-        found = [None if model is None else _values_of(model, X, n) for model in self._models]
-        shape = next((values.shape for values in found if values is not None), (n,))
+        columns = [
+            None if model is None else _checked_values(model, X, n) for model in self._models
+        ]
+        shape = next((values.shape for values in columns if values is not None), (n,))
         missing = np.full(shape, np.nan)
-        return np.column_stack([missing if values is None else values for values in found])
+        return np.column_stack([missing if values is None else values for values in columns])
 
 
-def _values_of(model: Any, X: Any, n_rows: int) -> NDArray[Any]:
-    """Return a model's values, a number for every row, or for every row and cut."""
+def _checked_values(model: Any, X: Any, n_rows: int) -> NDArray[Any]:
+    """Return a model's values, shape (n,) or (n, n_cuts)."""
     values = np.asarray(model.decision_function(X))
     if len(values.shape) == 0 or len(values) != n_rows:
         raise FitError(
@@ -63,15 +65,16 @@ def _values_of(model: Any, X: Any, n_rows: int) -> NDArray[Any]:
     return values
 
 
-ToWrite = tuple[tuple[str, ...], ...]
+RequiredMethods = tuple[tuple[str, ...], ...]
 
 
 def check_solution(estimator: Any) -> None:
-    """Raise `SolverError` unless a fit has set the attribute that only a fitted model has."""
+    """Raise `SolverError` unless a fit has set the attribute that ``_solution`` names."""
     if not hasattr(estimator, estimator._solution):
         kind = type(estimator).__name__
         raise SolverError(
-            f"{kind}._fit must set {estimator._solution}, or {kind}._solution name what it sets"
+            f"{kind}._fit must set {estimator._solution}, or {kind}._solution must name the "
+            "attribute that it sets"
             f"{at(place_of(estimator._fit))}"
         )
 
@@ -80,44 +83,44 @@ def check_solution(estimator: Any) -> None:
 class Estimator(BaseEstimator):
     """Base of all estimators.
 
-    Subclasses declare their parameters (`dsgkit.solvers.declared`) and implement ``fit``, each
-    family with its own named arrays, and `_values` or all of ``decision_function``. Those that can
-    train several settings at once also override `fit_points`.
+    Subclasses declare their parameters (`dsgkit.solvers.declared`) and implement ``fit``, whose
+    named arrays depend on the family, and `_values` or ``decision_function``. Those that can train
+    several settings at once also override `fit_points`.
 
     Attributes
     ----------
     tasks : tuple of str
-        Kinds of the tasks that it is for.
+        Kinds of the tasks that the estimator is for.
     version : int or str
-        Part of the identity of every result: raised when a change makes results differ, so that
-        they are computed again.
+        Part of the identity of every result. Raise it when a change makes results differ: then they
+        are computed again.
     pace : Pace
-        How much longer it takes than the operations that `cost` counts.
+        Measured time relative to the operations that `cost` counts.
 
     Notes
     -----
-    A fitted estimator may have an attribute ``remark_``: in words, what a reader of its result has
-    to know, such as that a part of the method had nothing to do. Tables mark such fits.
+    A fitted estimator may have an attribute ``remark_``: a text for readers of its result, such as
+    "gamma = 1: unlabelled rows were not used". Tables mark those fits.
 
     It may have a method ``diagnostics(**training)`` that returns numbers by name, such as the value
-    of the objective at the fitted function. It is called after the fit was timed and judged, with
-    the arrays that ``fit`` was given; the numbers are kept under ``diagnostics`` in the record.
+    of the objective at the fitted function. It is called with the arrays that ``fit`` was given,
+    after the fit has been timed and scored; the record keeps the numbers under ``diagnostics``.
     """
 
     tasks: ClassVar[tuple[str, ...]] = ()
     pace: ClassVar[Pace] = Pace()
-    _to_write: ClassVar[ToWrite] = (("fit",), ("decision_function", "_values"))
-    """Methods that a subclass must write: one of each tuple."""
+    _required_methods: ClassVar[RequiredMethods] = (("fit",), ("decision_function", "_values"))
+    """Methods that a subclass implements: one of each tuple."""
 
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 
     max_memory: float | None = preset(None)
-    _fits: ClassVar[str] = "fit"
-    """The method that trains as much as `decision_function` needs."""
+    _fit_method: ClassVar[str] = "fit"
+    """The method that fits the function, which may be only a part of ``fit``."""
 
     _warns = True
-    """Whether a fit warns about the rows; a search turns it off."""
+    """Whether a fit warns about its rows; false for the points of a search."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -147,37 +150,36 @@ class Estimator(BaseEstimator):
         raise NotImplementedError
 
     def uses(self, name: str) -> bool:
-        """Return whether the fitted function depends on one of the named arrays that ``fit`` takes.
+        """Return whether the fitted function depends on the array of this name.
 
-        One fit serves every number of rows that it does not depend on.
+        If it does not, a sweep over the number of that array's rows needs one fit only.
         """
         return True
 
     def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
-        """Return about what a fit takes, for plans and progress bars.
+        """Estimate the cost of a fit, for plans and progress bars.
 
         Parameters
         ----------
         n_inputs : int
             Columns of the rows.
         n_models : int
-            1 for a fit; for `fit_points`, the number of points, times that of folds.
+            1 for a fit; the number of points times that of folds for `fit_points`.
         **counts : int
             Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``.
         """
         return Cost()
 
     def settled(self, **counts: int) -> Self:
-        """Return a clone whose parameters no longer depend on how many rows it is given.
+        """Return a clone whose parameters are fixed to their values for these numbers of rows.
 
-        A search that trains on a part of the rows is to choose for a fit on all of them: with its
-        number of iterations, say.
+        A search trains on a part of the rows but chooses for a fit on all of them, so that it must
+        use, for example, the number of iterations of that fit.
 
         Parameters
         ----------
         **counts : int
-            Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``: what depends on them is
-            fixed as it is for these.
+            Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``.
         """
         copy: Self = clone(self)
         return copy
@@ -188,19 +190,19 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         points : sequence of dict
-            Settings, laid over this estimator's own parameters. A sigma of "scale" is fitted to all
-            rows, the same one for every fold.
+            Settings, which override this estimator's parameters. A sigma of "scale" is fitted to
+            all rows and is the same in every fold.
         folds : sequence of int arrays, optional
-            Positions of ``X`` and ``y`` that are held out, fold by fold.
+            Positions in ``X`` and ``y`` that each fold holds out.
         **training : arrays
-            What `fit` takes.
+            As in `fit`.
 
         Returns
         -------
         PointModels, or ndarray of shape (n_points, n_rows)
-            Without folds, models with a ``decision_function`` of a column per point. With folds,
+            Without folds, models whose ``decision_function`` has one column per point. With folds,
             out-of-fold values: entry ``[g, i]`` is the value at row i of the model with
-            ``points[g]`` trained without the fold that holds i; NaN where it has no solution.
+            ``points[g]`` that was trained without the fold of row i; NaN if it has no solution.
         """
         if folds is None:
             return PointModels([self._fitted(point, training) for point in points])
@@ -212,39 +214,39 @@ class Estimator(BaseEstimator):
             part = {**training, "X": X[rows], "y": y[rows]}
             models = self.fit_points(points, **part)
             shape = len(held_out), len(points)
-            found = models.decision_function(X[held_out])
-            values[:, held_out] = of_shape(found, "decision_function of fit_points", shape).T
+            columns = models.decision_function(X[held_out])
+            values[:, held_out] = of_shape(columns, "decision_function of fit_points", shape).T
         return values
 
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:
-        """Return the model of a setting; None if it has no solution."""
+        """Return the model fitted with a setting; None if it has no solution."""
         try:
-            fitted: Self = getattr(self._quiet(point), self._fits)(**training)
+            fitted: Self = getattr(self._without_warnings(point), self._fit_method)(**training)
             return fitted
         except MemoryLimitError:
             raise
         except FitError:
             return None
 
-    def _of_points(self, points: Points) -> list[Self]:
-        """Return an estimator for each of some settings, its parameters checked."""
+    def _unfitted(self, points: Points) -> list[Self]:
+        """Return one unfitted estimator per setting, with checked parameters."""
         models: list[Self] = [clone(self).set_params(**point) for point in points]
         for model in models:
             model._check_params()
         return models
 
-    def _quiet(self, point: Mapping[str, Any]) -> Self:
-        """Return an estimator of a setting, not fitted, whose fit does not warn of the rows."""
+    def _without_warnings(self, point: Mapping[str, Any]) -> Self:
+        """Return an unfitted estimator with a setting, whose fit does not warn about its rows."""
         model: Self = clone(self).set_params(**point)
         model._warns = False
         return model
 
-    def _settled(self, *tables: Any) -> AbstractContextManager[None]:
-        """Return a context for a fit on some rows; see `sigma.WithSigma`."""
+    def _sigma_for(self, *tables: Any) -> AbstractContextManager[None]:
+        """Return the context in which a fit on these rows runs; see `sigma.WithSigma`."""
         return nullcontext()
 
     def _with_sigma(self, points: Points, *tables: Any) -> Points:
-        """Return settings without what depends on the rows; see `sigma.WithSigma`."""
+        """Return settings with "scale" replaced by a number; see `sigma.WithSigma`."""
         return points
 
     def _check_params(self) -> None:
@@ -252,7 +254,7 @@ class Estimator(BaseEstimator):
         check_parameters(self)
 
     def _memory_limit(self) -> int:
-        """Return the bytes that a fit may take: ``max_memory`` (GiB), or what is available."""
+        """Return the limit of a fit's memory in bytes: ``max_memory`` (GiB), or the available."""
         return memory_limit() if self.max_memory is None else int(self.max_memory * 2**30)
 
     def _check_memory(self, cost: Cost) -> None:
@@ -263,16 +265,16 @@ class Estimator(BaseEstimator):
             raise MemoryLimitError(needed, limit)
 
 
-compose(Estimator)  # its subclasses are composed as they are made
+compose(Estimator)  # __init_subclass__ composes the subclasses
 
 
 class BinaryClassifier(ClassifierMixin):
-    """Base of the classifiers of two classes: the class is the sign of the value."""
+    """Mixin of the classifiers of two classes: the class is the sign of the value."""
 
     classes_: NDArray[Any]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row; a value of at least 0 is taken for positive."""
+        """Return the class of every row, which is positive for values of at least 0."""
         model: Any = self
         positive = model.decision_function(X) >= 0
         return self.classes_[positive.astype(int)]
@@ -291,11 +293,16 @@ class SemiSupervisedEstimator(BinaryClassifier, Estimator):
     ``fit(X, y, X_unlabeled)`` and ``decision_function(X)`` instead.
     """
 
-    _to_write: ClassVar[ToWrite] = (("fit", "_fit"), ("decision_function", "_values"))
+    _required_methods: ClassVar[RequiredMethods] = (
+        ("fit", "_fit"),
+        ("decision_function", "_values"),
+    )
 
     unlabeled_label: int | float | str = preset(-1)
 
-    classes_: NDArray[Any] = fitted("The labels, the larger and positive one last.", "(2,)")
+    classes_: NDArray[Any] = fitted(
+        "The two labels; the larger one, the last, is positive.", "(2,)"
+    )
     n_features_in_: int = fitted("Columns of the training rows.")
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
@@ -309,7 +316,7 @@ class SemiSupervisedEstimator(BinaryClassifier, Estimator):
         y : array-like of shape (n_labeled,)
             Labels of two classes; the larger one is positive. Without ``X_unlabeled``, rows with
             the label ``unlabeled_label`` are the unlabelled ones; if there are none, the labelled
-            rows serve as those too.
+            rows are used as unlabelled rows too.
         X_unlabeled : rows of shape (n_unlabeled, n_inputs), optional
 
         Returns
@@ -319,17 +326,17 @@ class SemiSupervisedEstimator(BinaryClassifier, Estimator):
         Raises
         ------
         DataError
-            If a parameter is out of range or the rows or labels cannot be used. Of unlabelled rows,
-            which may be many and on disk, only those that training reads are looked at.
+            If a parameter is out of range or the rows or labels cannot be used. Unlabelled rows,
+            which may be many and on disk, are checked only where training reads them.
         MemoryLimitError
-            If the fit needs more memory than ``max_memory`` or than there is, before anything is
-            allocated.
+            If the fit needs more memory than ``max_memory`` or than is available; raised before
+            anything is allocated.
         FitError
             If there is no solution, or none that can be computed.
         """
         self._check_params()
         X, positive, X_unlabeled = self._inputs(X, y, X_unlabeled)
-        with self._settled(X, X_unlabeled):
+        with self._sigma_for(X, X_unlabeled):
             self._fit(X, positive, X_unlabeled)
         check_solution(self)
         return self
@@ -340,23 +347,23 @@ class SemiSupervisedEstimator(BinaryClassifier, Estimator):
         """Fit a model for each of many parameter settings; see `Estimator.fit_points`."""
         if folds is not None:
             columns = clone(self)
-            X = as_rows(columns, X, reset=True)  # which can be taken by their numbers
+            X = as_rows(columns, X, reset=True)  # folds index these rows
             if (unlabeled := others.get("X_unlabeled")) is not None:
                 rows = as_rows(columns, unlabeled, reset=False, name="X_unlabeled")
                 others = {**others, "X_unlabeled": rows}
         return super().fit_points(points, folds=folds, X=X, y=y, **others)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy at the rows of ``X``; unlabelled ones do not count.
+        """Return the accuracy at the labelled rows of ``X``.
 
         Raises
         ------
         DataError
-            For a label that the model does not know.
+            For a label that the model was not fitted on.
         """
-        return float(super().score(*self._judged(X, y, sample_weight)))
+        return float(super().score(*self._labeled_part(X, y, sample_weight)))
 
-    def _judged(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Any]:
+    def _labeled_part(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Any]:
         """Return rows, labels and weights without the unlabelled rows."""
         check_is_fitted(self, self._solution)
         labels = np.asarray(y)
@@ -374,11 +381,11 @@ class SemiSupervisedEstimator(BinaryClassifier, Estimator):
         return _safe_indexing(X, rows), labels[rows], weights
 
     def _fit(self, X: Any, labels: NDArray[Any], X_unlabeled: Any) -> None:
-        """Compute the fitted attributes from checked rows, and labels as `_coded` returns them."""
+        """Compute the fitted attributes from checked rows, and labels as `_encode` returns them."""
         raise NotImplementedError
 
     def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:
-        """Return labelled rows, which of them are positive, and unlabelled rows, all checked.
+        """Return checked labelled rows, a mask of the positive ones, and unlabelled rows.
 
         Sets ``classes_`` and ``n_features_in_``: `fit_points` calls it on a clone.
         """
@@ -386,31 +393,31 @@ class SemiSupervisedEstimator(BinaryClassifier, Estimator):
         labels = as_labels(y, len(X))
         hint = ""
         if X_unlabeled is None:
-            apart = labels == self.unlabeled_label
-            if apart.any():
+            is_unlabeled = labels == self.unlabeled_label
+            if is_unlabeled.any():
                 hint = (
                     f"; rows labelled {self.unlabeled_label} count as unlabelled: pass X_unlabeled,"
                     " or name another unlabeled_label"
                 )
-                X_unlabeled = take(X, apart)
-                X, labels = take(X, ~apart), labels[~apart]
+                X_unlabeled = take(X, is_unlabeled)
+                X, labels = take(X, ~is_unlabeled), labels[~is_unlabeled]
             else:
                 X_unlabeled = X
         else:
             X_unlabeled = as_rows(self, X_unlabeled, reset=False, name="X_unlabeled")
             if not len(X_unlabeled):
                 raise DataError("X_unlabeled must hold at least one row")
-        classes, codes = self._coded(labels, hint)
+        classes, codes = self._encode(labels, hint)
         check_finite(X)
         self.classes_ = classes
         return X, codes, X_unlabeled
 
     def _codes(self, labels: NDArray[Any]) -> NDArray[np.integer]:
-        """Return the classes, counted from 0, from what `_fit` takes for labels."""
+        """Return class codes 0, 1, .. for the labels that `_fit` takes."""
         return labels
 
-    def _coded(self, labels: NDArray[Any], hint: str) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the classes, and labels as `_fit` takes them; the hint ends what is refused."""
+    def _encode(self, labels: NDArray[Any], hint: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the classes, and labels as `_fit` takes them; errors end with the hint."""
         classes = two_classes(labels, hint)
         return classes, labels == classes[1]
 
@@ -426,14 +433,14 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
 
     def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:
         X, positive, X_unlabeled = super()._inputs(X, y, X_unlabeled)
-        # sparse rows stay so until they are used
+        # keep sparse rows sparse until `predict` needs them
         self._labeled = (X if isinstance(X, SparseRows) else X[:]), positive
         return X, positive, X_unlabeled
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class whose labelled rows have the nearer mean value.
 
-        A ranking has no threshold of its own: a constant added to the function changes no pair.
+        A ranking has no threshold: adding a constant to the function changes no pair.
         """
         values = self.decision_function(X)
         rows, positive = self._labeled
@@ -442,16 +449,16 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
         return self.classes_[(values >= threshold).astype(int)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the area under the ROC curve at the rows of ``X``; unlabelled ones do not count.
+        """Return the area under the ROC curve at the labelled rows of ``X``.
 
         Raises
         ------
         DataError
-            For a label that the model does not know.
+            For a label that the model was not fitted on.
         """
         from sklearn.metrics import roc_auc_score
 
-        X, y, sample_weight = self._judged(X, y, sample_weight)
+        X, y, sample_weight = self._labeled_part(X, y, sample_weight)
         values = self.decision_function(X)
         return float(roc_auc_score(y == self.classes_[1], values, sample_weight=sample_weight))
 

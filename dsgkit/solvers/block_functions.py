@@ -1,4 +1,4 @@
-"""Base of the estimators whose function is one of the engine's: model files, observed training."""
+"""Bases of the estimators whose function is an engine model: model files, observed training."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ from dsgkit.trainers.blocks import RandomFeatures, Sweeps
 
 
 def settings_of(estimator: Any, points: Points) -> list[Any]:
-    """Return an estimator for each point of one pass, its parameters checked.
+    """Return one unfitted estimator per point, for training in one pass.
 
     Raises
     ------
     DataError
-        If they differ in parameters other than those that are declared per model.
+        If the points differ in parameters that are not declared `PER_MODEL`.
     """
-    settings: list[Any] = estimator._of_points(points)
+    settings: list[Any] = estimator._unfitted(points)
     solver: Any = type(estimator)
     shared = [name for name, p in parameters(solver).items() if not p.per_model]
     values = [[getattr(setting, name) for name in shared] for setting in settings]
     if any(other != values[0] for other in values):
-        raise DataError(f"points of one pass must agree in {', '.join(shared)}")
+        raise DataError(f"points of one pass must have the same {', '.join(shared)}")
     return settings
 
 
 class FittedFunction:
-    """A function at a checkpoint of its training.
+    """A function during training, which an observer gets.
 
     Parameters
     ----------
     estimator : estimator
-        Knows the columns of the training rows.
+        Holds the columns of the training rows.
     model : DSGModel
     """
 
@@ -60,25 +60,25 @@ class FittedFunction:
 
 
 Observer = Callable[[int, float, FittedFunction], None]
-"""Called with an iteration, the seconds of training until then, and the function there."""
+"""Called with an iteration, the training seconds so far (without observing), and the function."""
 
 
 def observed_training(
     estimator: Any, stopwatch: Stopwatch, at: Sequence[int], observe: Observer
 ) -> Callable[[Problem], DSGModel]:
-    """Return training that shows the function on its way.
+    """Return a training function that calls ``observe`` at some iterations.
 
     Parameters
     ----------
     estimator : estimator
-        It knows the columns of the training rows by now.
+        Holds the columns of the training rows.
     stopwatch : Stopwatch
-        Made when the fit began.
+        Started at the beginning of the fit.
     at : sequence of int
-        Iterations, ascending within those that are made.
-    observe : callable
+        Iterations, ascending, at most the number of those made.
+    observe : Observer
     """
-    columns = copy.copy(estimator)  # functions outlive another fit of this estimator
+    columns = copy.copy(estimator)  # another fit of this estimator must not change the functions
 
     def trained(problem: Problem) -> DSGModel:
         before = stopwatch.seconds
@@ -94,7 +94,7 @@ def observed_training(
 
 
 def random_features_of(estimator: Any) -> RandomFeatures:
-    """Return what the random features of an estimator are made from, by its parameters."""
+    """Return the specification of an estimator's random features, from its parameters."""
     return RandomFeatures(
         getattr(estimator, "kernel", "gaussian"),
         float(estimator._sigma),
@@ -113,20 +113,19 @@ class BlockFunctionEstimator(Estimator):
     model_: DSGModel = fitted("Seeds and coefficients.")
 
     def _random_features(self) -> RandomFeatures:
-        """Return what the features are made from."""
         return random_features_of(self)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted function to a ``.npz`` file, which `dsgkit.load_model` reads.
 
-        Classes and thresholds are not part of it; pickle keeps the estimator as a whole.
+        The file has no classes or thresholds; pickle the estimator to keep these too.
         """
         check_is_fitted(self, "model_")
         self.model_.save(path)
 
 
 class SweepsEstimator(BlockFunctionEstimator):
-    """Base of those that are trained by sweeps through their blocks."""
+    """Base of the estimators that are trained by sweeps over their blocks."""
 
     batch_size: int
     n_blocks: int
@@ -142,28 +141,28 @@ class SweepsEstimator(BlockFunctionEstimator):
 
 
 class StochasticEstimator(BlockFunctionEstimator):
-    """Base of those that are trained in iterations, and can be watched.
+    """Base of the estimators that are trained in iterations, which can be observed.
 
     A subclass names this base before `QuadraticRiskEstimator`.
     """
 
     _exact: ClassVar[type[Estimator]]
-    """The class of the exact minimiser."""
+    """Class of the exact minimiser."""
 
     n_iter_: int = fitted("Iterations made.")
 
     def exact_minimiser(self: Any, X: Any, y: Any, X_unlabeled: Any = None) -> Any:
-        """Return the minimiser of the objective that was fitted, in O(n^3) for n rows.
+        """Return the exact minimiser of the fitted objective, in O(n^3) for n rows.
 
         Parameters
         ----------
         X, y, X_unlabeled
-            What was fitted.
+            The training rows and labels.
         """
         known = self._exact().get_params()
         shared = {name: value for name, value in self.get_params().items() if name in known}
         exact = self._exact(**{**shared, "sigma": self._sigma})
-        exact._warns = False  # of what the fit has warned of
+        exact._warns = False  # the fit has already warned
         # an ordinal model needs no thresholds
         fit = exact.fit_function if isinstance(exact, Thresholded) else exact.fit
         return fit(X, y, X_unlabeled)
@@ -171,29 +170,29 @@ class StochasticEstimator(BlockFunctionEstimator):
     def fit_observed(
         self: Any, X: Any, y: Any, X_unlabeled: Any = None, *, at: Sequence[int], observe: Observer
     ) -> Any:
-        """Fit the function as `fit` does, and show it on the way.
+        """Fit as `fit` does, and call ``observe`` with the function at some iterations.
 
         Parameters
         ----------
         X, y, X_unlabeled
             As in `fit`.
         at : sequence of int
-            Iterations, ascending within those that are made.
+            Iterations, ascending, at most the number of those made.
         observe : callable
-            ``observe(t, seconds, function)`` is called after each of them, with what the fit has
-            taken so far, without what observing takes, and a function of its own that has
-            ``decision_function``.
+            ``observe(t, seconds, function)`` is called after each of these iterations: with the
+            time of the fit so far, without that of observing, and a copy of the function, which
+            has ``decision_function``.
 
         Raises
         ------
         ValueError
-            If ``at`` does not ascend within the iterations.
+            If ``at`` is not ascending or beyond the iterations.
         """
         stopwatch = Stopwatch()
         self._check_params()
         X, labels, X_unlabeled = self._inputs(X, y, X_unlabeled)
         run = observed_training(self, stopwatch, at, observe)
-        with self._settled(X, X_unlabeled):
+        with self._sigma_for(X, X_unlabeled):
             given = self._given(X, self._codes(labels), X_unlabeled)
             self._train(given, lambda training: self._trainer().fit_by(training, run))
         return self

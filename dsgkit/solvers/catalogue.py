@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SolverInfo:
-    """A solver: its names, and the declarations of its class.
-
-    Everything but the names comes from the class, and imports it.
+    """Names of a solver, and facts about its class, which are read by importing it.
 
     Attributes
     ----------
@@ -45,7 +43,7 @@ class SolverInfo:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The declared parameters by name."""
+        """Declared parameters by name."""
         from dsgkit.solvers.parameters import parameters
 
         return parameters(self.load())
@@ -57,17 +55,17 @@ class SolverInfo:
 
     @property
     def batched(self) -> tuple[str, ...]:
-        """Parameters that models of one pass may differ in: a grid is cut along all others."""
+        """Parameters in which models of one pass may differ; others need a pass per grid value."""
         return tuple(name for name, p in self.parameters.items() if p.per_model)
 
     @property
     def smoother(self) -> Mapping[str, str]:
-        """Parameters whose ``larger`` or ``smaller`` values make the smoother function."""
+        """Parameters whose ``larger`` or ``smaller`` values make the function smoother."""
         return {name: p.smoother for name, p in self.parameters.items() if p.smoother}
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Kinds of the tasks that it is for."""
+        """Kinds of the tasks that the solver is for."""
         from dsgkit.solvers.user import tasks_of
 
         return tasks_of(self.load())
@@ -77,16 +75,16 @@ class SolverInfo:
         return task.kind in self.tasks
 
     def learns_from(self, names: Sequence[str], params: Mapping[str, Any]) -> bool:
-        """Return whether it depends on any of some named arrays, with some parameters."""
+        """Return whether its fit with these parameters depends on any of the named arrays."""
         from dsgkit.tasks.given import depends_on
 
         return depends_on(self.load()(**params), names)
 
     def check_for(self, task: Task) -> None:
-        """Raise `ConfigError` unless the class has what a task calls; the package's own have."""
+        """Raise `ConfigError` unless a user-defined class has the methods that a task calls."""
 
     def seed(self, seed: int) -> int:
-        """Return a seed of 64 bits as the class takes it: scikit-learn's take 32 bits."""
+        """Return a 64-bit seed in the class's range: scikit-learn's estimators take 32 bits."""
         return seed % 2**32 if self.import_path.startswith("sklearn.") else seed
 
     @property
@@ -96,7 +94,7 @@ class SolverInfo:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Names of the modules that define it."""
+        """Names of the modules that define the class."""
         return modules_of(self.load(), self.import_path)
 
 
@@ -303,12 +301,12 @@ def get(kind: str) -> SolverInfo:
     Raises
     ------
     ConfigError
-        If there is no such solver; the text names the nearest one, or what is wrong with the class.
+        If there is no such solver (the message names the nearest one), or its class is unusable.
     """
     if kind in SOLVERS:
         return SOLVERS[kind]
     if is_import_path(kind):
-        # imported here because checking a class takes scikit-learn, which listing names does not
+        # imported here because checking a class imports scikit-learn, which listing names need not
         from dsgkit.solvers.user import describe
 
         return describe(kind)

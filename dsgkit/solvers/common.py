@@ -1,4 +1,4 @@
-"""Parameters that several estimators have, each stated once: type, range and description."""
+"""Parameters that several estimators share: type, range and description of each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from dsgkit.solvers.parameters import (
     POSITIVE,
     SEED,
     SHARE,
+    LegacyDefault,
     OnePer,
     Range,
     Smoother,
     Text,
-    Unsaid,
 )
 
 # Regularisation and weights of the parts of an objective
@@ -29,7 +29,7 @@ Gamma = Annotated[
     float,
     SHARE,
     PER_MODEL,
-    Doc("Weight of the supervised risk, of the labelled pairs; 1 uses no unlabelled row."),
+    Doc("Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row."),
 ]
 
 GammaPerCut = Annotated[
@@ -38,8 +38,8 @@ GammaPerCut = Annotated[
     PER_MODEL,
     OnePer("n_cuts"),
     Doc(
-        "Weight of the supervised risk, of the labelled pairs; 1 uses no unlabelled row. Several "
-        "numbers are those of the cuts, the first above the lowest class."
+        "Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row. A "
+        "tuple has one number per cut, beginning with the cut above the lowest class."
     ),
 ]
 
@@ -52,7 +52,7 @@ OwnHingeWeight = Annotated[
         "weighs the sum: its C is ``C / n_l``."
     ),
 ]
-"""Like the next two, for machines that are trained one at a time."""
+"""Without `PER_MODEL`, as the next two: for SVMs that are trained one at a time."""
 
 OwnCStar = Annotated[
     float | None,
@@ -63,11 +63,11 @@ OwnCStar = Annotated[
 OwnCStarRatio = Annotated[
     float | None,
     NOT_NEGATIVE,
-    Unsaid(None),
+    LegacyDefault(None),
     Doc(
-        "The same weight as a multiple of C, ``C* / C``, where ``C_star`` is None. 1 weighs the "
-        "two means alike; the paper's default is ``n_l / n_u``, with which unlabelled rows count "
-        "for next to nothing where they are many."
+        "The same weight as a multiple of C, ``C* / C``, if ``C_star`` is None. 1 weighs the two "
+        "means equally; the paper's default is ``n_l / n_u``, which makes many unlabelled rows "
+        "count for next to nothing."
     ),
 ]
 
@@ -91,14 +91,14 @@ RampS = Annotated[
 # Kernels
 
 
-def _fourier_kernel(name: str) -> None:
+def _check_fourier_kernel(name: str) -> None:
     if kernel_named(name).spectrum is None:
-        raise ValueError("it has no random frequencies")
+        raise ValueError("this kernel has no random frequencies")
 
 
-def _kernel_with_features(name: str) -> None:
+def _check_kernel_with_features(name: str) -> None:
     if not kernel_named(name).has_random_features:
-        raise ValueError("it has no random features; dot_product(1) with sigma = 1 has")
+        raise ValueError("this kernel has no random features; dot_product(1) with sigma = 1 has")
 
 
 Sigma = Annotated[
@@ -110,32 +110,32 @@ Sigma = Annotated[
 
 KernelName = Annotated[
     str,
-    Text(_kernel_with_features, "the name of a kernel"),
-    Unsaid("gaussian"),  # results from before there was a choice
+    Text(_check_kernel_with_features, "the name of a kernel"),
+    LegacyDefault("gaussian"),  # the only kernel of older results
     Doc(
-        'Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or '
+        'Kernel with the parameter ``sigma``: "gaussian", "laplacian", "matern(nu)" or '
         '"dot_product(p)", with a number for nu or p (``dsg list kernels``).'
     ),
 ]
-"""A kernel that has random features."""
+"""A kernel with random features."""
 
 FourierKernelName = Annotated[
     str,
-    Text(_fourier_kernel, "the name of a kernel of differences of rows"),
-    Unsaid("gaussian"),
+    Text(_check_fourier_kernel, "the name of a shift-invariant kernel"),
+    LegacyDefault("gaussian"),
     Doc(
-        'Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian" or "matern(nu)", '
+        'Kernel with the parameter ``sigma``: "gaussian", "laplacian" or "matern(nu)", '
         "with a number for nu (``dsg list kernels``)."
     ),
 ]
-"""A kernel that has random Fourier features."""
+"""A kernel with random Fourier features."""
 
 GramKernelName = Annotated[
     str,
     Text(kernel_named, "the name of a kernel"),
-    Unsaid("gaussian"),
+    LegacyDefault("gaussian"),
     Doc(
-        'Function of two rows that ``sigma`` belongs to: "gaussian", "laplacian", "matern(nu)" or '
+        'Kernel with the parameter ``sigma``: "gaussian", "laplacian", "matern(nu)" or '
         '"dot_product(p)", with a number for nu or p; or "linear", which has no sigma.'
     ),
 ]
@@ -143,7 +143,7 @@ GramKernelName = Annotated[
 
 GaussianOrLinear = Annotated[
     Literal["gaussian", "linear"],
-    Unsaid("gaussian"),
+    LegacyDefault("gaussian"),
     Doc("The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma."),
 ]
 
@@ -163,8 +163,8 @@ FeaturesPerBlock = Annotated[
     int,
     COUNT,
     Doc(
-        "Random frequencies m of a block (each is a cosine and a sine). Time and memory of a step "
-        "grow with their cube and their square."
+        "Random frequencies m per block (each is a cosine and a sine). The time of a step grows "
+        "with m^3, its memory with m^2."
     ),
 ]
 
@@ -172,17 +172,16 @@ FixedFeatures = Annotated[int, COUNT, Doc("Random frequencies; each gives a cosi
 
 Frequencies = Annotated[
     Literal["independent", "structured"],
-    Unsaid("independent"),
+    LegacyDefault("independent"),
     Doc(
-        "How the frequencies of a block are drawn: independently of each other, or as structured "
-        "ones of the Gaussian kernel, which take less time from 256 columns on "
-        "(`dsgkit.features.structured`)."
+        "How the frequencies of a block are drawn: independently, or (Gaussian kernel only) with "
+        "structure, which takes less time from 256 columns on (`dsgkit.features.structured`)."
     ),
 ]
 
 NBlocks = Annotated[int, COUNT, Doc("Blocks T.")]
 
-NSweeps = Annotated[int, COUNT, Doc("How many times S all blocks are gone through.")]
+NSweeps = Annotated[int, COUNT, Doc("Sweeps S over all blocks.")]
 
 SweepBatch = Annotated[
     int, COUNT, Doc("Unlabelled rows b per step; all labelled ones are in every batch.")
@@ -211,8 +210,8 @@ T0 = Annotated[
     Doc(
         'Offset of the step; 0 is the paper\'s rule. "stable" is the smallest offset with which no '
         "step is longer than the inverse of the risk's curvature, which is measured on the "
-        "labelled and some unlabelled rows: with a small ``lam`` the paper's first steps are so "
-        "long that few iterations do not make up for them, or that the iterates overflow."
+        "labelled and some unlabelled rows. With a small ``lam`` the paper's first steps are so "
+        "long that the iterates overflow, or need many iterations to recover."
     ),
 ]
 
@@ -235,7 +234,7 @@ Leak = Annotated[
     float,
     Range(-1, 0),
     PER_MODEL,
-    Doc("Slope of the leaky ReLU below 0: from that of the absolute value to that of ReLU."),
+    Doc("Slope of the leaky ReLU below 0: -1 is the absolute value, 0 is ReLU."),
 ]
 
 Theta = Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller"), Doc("Factor of the step.")]
@@ -245,8 +244,8 @@ Prior = Annotated[
     Range(0, 1, open_low=True, open_high=True),
     PER_MODEL,
     Doc(
-        "The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` takes it for the "
-        "larger class and estimates pi (`dsgkit.priors.checked_similar_prior`)."
+        "The share pi of the class 1 among unlabelled rows, not 1/2; ``estimate`` estimates it "
+        "and makes 1 the larger class (`dsgkit.priors.checked_similar_prior`)."
     ),
 ]
 
@@ -258,15 +257,15 @@ Thresholds = Annotated[
     ThresholdRule,
     Doc(
         "Rule that places the thresholds between the classes on the function's values "
-        '(`dsgkit.solvers.ordinal.thresholds`). "hinge" is that of the paper on QS3ORAO, and alone '
-        "depends on the scale of the function."
+        '(`dsgkit.solvers.ordinal.thresholds`). "hinge" is that of the paper on QS3ORAO; it is '
+        "the only one that depends on the scale of the function."
     ),
 ]
 
 # All settings
 
 MaxMemory = Annotated[
-    float | None, POSITIVE, Doc("Limit in GiB; None is 80% of the memory that is available.")
+    float | None, POSITIVE, Doc("Limit in GiB; None is 80% of the available memory.")
 ]
 
 Tolerance = Annotated[
@@ -277,5 +276,5 @@ Tolerance = Annotated[
 
 UnlabeledLabel = Annotated[
     int | float | str,
-    Doc("What ``y`` says of unlabelled rows where they come with the labelled ones."),
+    Doc("Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed."),
 ]

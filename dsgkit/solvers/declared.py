@@ -1,4 +1,4 @@
-"""Constructors and docstrings of estimators, made from the parameters that their classes declare.
+"""Generate the constructors and docstrings of estimators from their declared parameters.
 
 ::
 
@@ -9,11 +9,11 @@
         _: KW_ONLY
         random_state: RandomState = 0
 
-        coef_: Array = fitted("Its coefficients.", "(n_inputs,)")
+        coef_: Array = fitted("Coefficients.", "(n_inputs,)")
 
-is a class with the constructor ``(lam=0.125, *, random_state=0)``, which keeps its arguments as
-attributes, and a docstring with sections on parameters and attributes. A class with a constructor
-of its own keeps it.
+is a class with the constructor ``(lam=0.125, *, random_state=0)``, which stores its arguments as
+attributes, and a docstring with the sections Parameters and Attributes. A class that defines its
+own constructor keeps it.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ from typing import Any, ClassVar, Literal, get_origin, get_type_hints
 from dsgkit.solvers.parameters import parameters
 
 DOCSTRING_WIDTH = 92
-"""Characters of a line of a docstring."""
+"""Characters per line of a docstring."""
 
 _SECTION = re.compile(r"(?m)^\w[\w ]*\n-{3,}$")
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """An attribute that a fit sets: what it is, if it is described, and of an array the shape."""
+    """An attribute that a fit sets: its description, and its shape if it is an array.
+
+    Attributes without a description are not listed in docstrings.
+    """
 
     text: str = ""
     shape: str = ""
@@ -43,7 +46,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Preset:
-    """Value of an attribute that is a parameter only in subclasses that declare it."""
+    """The value of an attribute that only some subclasses declare as a parameter."""
 
     value: Any
 
@@ -59,7 +62,7 @@ def fitted(text: str = "", shape: str = "", *, init: Literal[False] = False) -> 
 
 
 def compose(kind: Any) -> None:
-    """Give a class the constructor and the docstring that follow from what it declares."""
+    """Set the constructor and the docstring of a class from its declarations."""
     own = _own_parameters(kind)
     kind._attributes = _own_fitted(kind)
     for name, value in list(vars(kind).items()):
@@ -74,9 +77,9 @@ def compose(kind: Any) -> None:
 
 
 def _annotations(kind: type) -> Mapping[str, Any]:
-    """Return the annotations in the body of a class, but those of class variables."""
-    found = inspect.get_annotations(kind)
-    return {name: hint for name, hint in found.items() if not _is_class_variable(hint)}
+    """Return the annotations in the body of a class, without those of class variables."""
+    hints = inspect.get_annotations(kind)
+    return {name: hint for name, hint in hints.items() if not _is_class_variable(hint)}
 
 
 def _is_class_variable(hint: Any) -> bool:
@@ -86,7 +89,7 @@ def _is_class_variable(hint: Any) -> bool:
 
 
 def _types(kind: type) -> Mapping[str, Any]:
-    """Return the annotated types of a class, without what else they say; none if one is unknown."""
+    """Return the types of a class's annotations without their metadata; {} if one is unknown."""
     try:
         return get_type_hints(kind)
     except NameError:
@@ -94,7 +97,7 @@ def _types(kind: type) -> Mapping[str, Any]:
 
 
 def _own_parameters(kind: type) -> list[inspect.Parameter]:
-    """Return the parameters that a class's body gives a default."""
+    """Return the parameters in a class's body: annotated names with a default."""
     place: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = []
     types = _types(kind)
@@ -113,19 +116,19 @@ def _own_parameters(kind: type) -> list[inspect.Parameter]:
 
 
 def _own_fitted(kind: type) -> dict[str, Fitted]:
-    """Take the fitted attributes from a class's body: only a fitted model has them."""
-    found = {name: value for name, value in vars(kind).items() if isinstance(value, Fitted)}
-    for name in found:
+    """Remove the fitted attributes from a class's body, and return them."""
+    declared = {name: value for name, value in vars(kind).items() if isinstance(value, Fitted)}
+    for name in declared:
         delattr(kind, name)
-    return found
+    return declared
 
 
 def _constructor(kind: Any, own: list[inspect.Parameter]) -> Callable[..., None]:
-    """Return a constructor with the parameters of the class above, and a class's own."""
+    """Return a constructor with the parameters of the base classes and a class's own."""
     known: dict[str, inspect.Parameter] = {}
     for base in reversed(kind.__bases__):
-        above = getattr(base.__init__, "__signature__", None)
-        known |= above.parameters if above else {}
+        inherited = getattr(base.__init__, "__signature__", None)
+        known |= inherited.parameters if inherited else {}
     known.pop("self", None)
     known |= {p.name: p.replace(kind=known[p.name].kind) if p.name in known else p for p in own}
     ordered = sorted(known.values(), key=lambda p: p.kind)
@@ -148,10 +151,10 @@ def _constructor(kind: Any, own: list[inspect.Parameter]) -> Callable[..., None]
 
 
 def _with_sections(doc: str, kind: type) -> str:
-    """Return a docstring with sections on parameters and attributes before its own sections."""
+    """Return a docstring with the sections Parameters and Attributes before its own sections."""
     text = inspect.cleandoc(doc)
-    found = _SECTION.search(text)
-    head, rest = (text[: found.start()], text[found.start() :]) if found else (text, "")
+    first = _SECTION.search(text)
+    head, rest = (text[: first.start()], text[first.start() :]) if first else (text, "")
     sections = [
         _section("Parameters", _parameter_entries(kind)) if "Parameters\n---" not in rest else "",
         _section("Attributes", _fitted_entries(kind)) if "Attributes\n---" not in rest else "",
@@ -181,10 +184,13 @@ def _parameter_entries(kind: type) -> Iterator[tuple[str, str]]:
 
 
 def _fitted_entries(kind: type) -> Iterator[tuple[str, str]]:
-    found: dict[str, tuple[type, Fitted]] = {}
+    attributes: dict[str, tuple[type, Fitted]] = {}
     for base in reversed(kind.__mro__):
-        found |= {name: (base, one) for name, one in vars(base).get("_attributes", {}).items()}
-    for name, (base, one) in found.items():
-        if one.text:
-            array = f"ndarray of shape {one.shape}"
-            yield f"{name} : {array if one.shape else _annotations(base)[name]}", one.text
+        attributes |= {
+            n: (base, declared) for n, declared in vars(base).get("_attributes", {}).items()
+        }
+    for name, (base, declared) in attributes.items():
+        if declared.text:
+            array = f"ndarray of shape {declared.shape}"
+            kind_of = array if declared.shape else _annotations(base)[name]
+            yield f"{name} : {kind_of}", declared.text

@@ -1,4 +1,4 @@
-"""The value of an objective at a fitted function, as records keep it."""
+"""Objective of a fitted function and its parts, for the records."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ def penalised(risk: float, penalty: float, squared_norm: float) -> dict[str, flo
     Parameters
     ----------
     risk : float
-        The part that depends on the values at the training rows.
+        Depends on the values at the training rows.
     penalty : float
-        The factor of the squared norm.
+        Factor of the squared norm.
     squared_norm : float
     """
     objective = risk + penalty * squared_norm

@@ -1,4 +1,4 @@
-"""Examples that end the docstrings of several estimators, each stated once."""
+"""Examples that several estimators share in their docstrings."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ THREE_BALLS = """
 
 
 def with_example(text: str, settings: str = "") -> Callable[[Kind], Kind]:
-    """Return a decorator that ends a class's docstring with an example, for these settings."""
+    """Return a decorator that appends an example with these settings to a class's docstring."""
 
     def documented(kind: Kind) -> Kind:
         example = text.format(name=kind.__name__, settings=settings)

@@ -1,4 +1,4 @@
-"""Functions of trainers, as estimators keep them and as grids evaluate them."""
+"""Trained functions as estimators store them, and as grids evaluate them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dsgkit.trainers.training import Function, Functions
 
 
 class FunctionKeeper:
-    """Mixin of estimators that keep a trained function; it is the first of their bases."""
+    """Mixin of the estimators that store a trained function; named first among the bases."""
 
     _solution: ClassVar[str] = "_function"
 
@@ -30,14 +30,14 @@ class FunctionKeeper:
 
 
 class PointFunctions:
-    """The functions of several parameter settings.
+    """Functions of several parameter settings.
 
     Parameters
     ----------
     estimator : estimator
-        Knows the columns of the training rows.
+        Holds the columns of the training rows.
     parts : sequence of (sequence of int, Functions)
-        Numbers of settings, and the functions of these.
+        Positions of settings, and their functions.
     """
 
     def __init__(self, estimator: Any, parts: Sequence[tuple[Sequence[int], Functions]]) -> None:
@@ -45,12 +45,12 @@ class PointFunctions:
         self.parts = parts
 
     def decision_function(self, X: Any) -> Array:
-        """Return the values of all at the rows of ``X``, shape (n, n_points); NaN without one."""
+        """Return all values at the rows of ``X``, shape (n, n_points); NaN without a solution."""
         X = as_rows(self._estimator, X, reset=False)
         values = np.empty((len(X), sum(len(members) for members, _ in self.parts)))
         for members, functions in self.parts:
-            found, finite = functions.values(X), functions.finite
-            if not np.isfinite(found[:, finite]).all():
+            columns, finite = functions.values(X), functions.finite
+            if not np.isfinite(columns[:, finite]).all():
                 check_finite(X)
-            values[:, members] = np.where(finite, found, np.nan)
+            values[:, members] = np.where(finite, columns, np.nan)
         return values

@@ -1,4 +1,4 @@
-"""Rows and labels as users hand them to estimators, checked and made of one kind."""
+"""Checks and conversions of the rows and labels that users pass to estimators."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BLOCK_ROWS = 8192
 """Rows that are checked at a time."""
 
 LARGEST_FEATURE = 2.0**500
-"""Size up to which sums of squared differences do not overflow."""
+"""Absolute value up to which sums of squared differences do not overflow."""
 
 
 class SparseRows:
-    """Rows of a sparse matrix, made dense where they are read.
+    """Rows of a sparse matrix, made dense when they are read.
 
     Parameters
     ----------
@@ -48,33 +48,33 @@ class SparseRows:
 
 
 def take(X: Any, mask: NDArray[np.bool_]) -> Any:
-    """Return the rows of a mask; of lazy rows, without reading them where they can do that."""
+    """Return the rows of a mask, without reading lazy rows that have a method ``take``."""
     lazily = getattr(X, "take", None) if not isinstance(X, np.ndarray) else None
     return lazily(np.flatnonzero(mask)) if lazily else X[mask]
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
-    """Return rows as solvers read them: anything with ``shape``, a length and indexing by rows.
+    """Return rows in a form that solvers read: with ``shape``, a length and indexing by rows.
 
-    Arrays, memory maps and lazy rows stay as they are; data frames and lists become arrays, sparse
-    matrices are made dense where they are read, and numbers of more than 64 bits are rounded to 64.
+    Arrays, memory maps and lazy rows stay as they are. Data frames and lists become arrays, sparse
+    matrices become `SparseRows`, and numbers of more than 64 bits are rounded to 64.
 
     Parameters
     ----------
     estimator : estimator
-        Keeps the number, and the names, of the columns, or has them compared.
+        Stores the number and the names of the columns.
     X : array-like, sparse matrix or lazy rows, of shape (n, n_inputs)
     reset : bool
-        Whether the columns are kept, as in a fit, rather than compared.
+        Whether to store the columns, as in a fit, rather than compare with the stored ones.
     name : str
-        In messages.
+        Name of the argument in messages.
 
     Raises
     ------
     DataError
-        If these are not rows, or do not have as many columns as in the fit.
+        If ``X`` is not two-dimensional, or has other columns than in the fit.
     TypeError
-        If they hold something that is not a number.
+        If an entry is not a number.
     """
     try:
         lazy = _lazy(X)
@@ -89,7 +89,7 @@ def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
 
 
 def _checked(estimator: Any, X: Any, name: str) -> Any:
-    """Return a frame, a list or an array as an array; a sparse matrix stays sparse."""
+    """Return a data frame, list or array as an array; a sparse matrix stays sparse."""
     rows = check_array(
         X,
         accept_sparse=("csr", "csc", "coo"),
@@ -101,18 +101,18 @@ def _checked(estimator: Any, X: Any, name: str) -> Any:
     if not rows.shape[0]:
         raise ValueError(f"{name} must hold at least one row: 0 sample(s) found")
     if _is_wide(rows.dtype):
-        with np.errstate(over="ignore"):  # infinite values are looked for later
+        with np.errstate(over="ignore"):  # infinite values are refused later
             return rows.astype(np.float64)
     return rows
 
 
 def _is_wide(dtype: Any) -> bool:
-    """Return whether numbers have more bits than the 64 that solvers compute with."""
+    """Return whether numbers have more than the 64 bits that solvers compute with."""
     return getattr(dtype, "kind", "") == "f" and dtype.itemsize > 8
 
 
 def _lazy(X: Any) -> bool:
-    """Return whether these are rows on disk, or otherwise not to be copied or looked through."""
+    """Return whether these are rows on disk, or another type that must not be copied or scanned."""
     if isinstance(X, np.ndarray):
         return isinstance(X, np.memmap) and X.ndim == 2
     rows = getattr(X, "ndim", None) == 2 and hasattr(X, "__len__") and hasattr(X, "__getitem__")
@@ -120,12 +120,12 @@ def _lazy(X: Any) -> bool:
 
 
 def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
-    """Return the labels of some rows as an array of one dimension.
+    """Return labels as a one-dimensional array.
 
     Raises
     ------
     DataError
-        If these are not class labels, or not as many as rows.
+        If these are not class labels, or their number is not that of the rows.
     """
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None")
@@ -143,7 +143,7 @@ def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
 
 
 def two_classes(labels: NDArray[Any], hint: str = "") -> NDArray[Any]:
-    """Return the two different labels, the larger and positive one last.
+    """Return the two distinct labels; the larger one, the last, is positive.
 
     Raises
     ------
@@ -160,14 +160,14 @@ def two_classes(labels: NDArray[Any], hint: str = "") -> NDArray[Any]:
 
 
 def check_finite(rows: Any) -> None:
-    """Raise `DataError` for rows with NaN or infinite values; reads them block by block."""
+    """Raise `DataError` for rows with NaN or infinite values."""
     for block in row_blocks(len(rows), BLOCK_ROWS):
         if not np.isfinite(np.asarray(rows[block])).all():
             raise DataError("features hold NaN or infinite values; remove or replace those rows")
 
 
 def check_distances(rows: Any) -> None:
-    """Raise `DataError` for rows whose distances are not finite; reads them block by block."""
+    """Raise `DataError` for rows whose squared distances may overflow."""
     check_finite(rows)
     for block in row_blocks(len(rows), BLOCK_ROWS):
         if (np.abs(np.asarray(rows[block], np.float64)) > LARGEST_FEATURE).any():

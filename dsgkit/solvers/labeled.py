@@ -1,4 +1,4 @@
-"""Base of what weakly supervised methods are compared with: classifiers of labelled rows."""
+"""Base of the supervised classifiers that weakly supervised methods are compared with."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.solvers.base import BinaryClassifier, Estimator, ToWrite, check_solution
+from dsgkit.solvers.base import BinaryClassifier, Estimator, RequiredMethods, check_solution
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 
@@ -16,14 +16,19 @@ Array = NDArray[np.float64]
 
 
 class LabeledEstimator(BinaryClassifier, Estimator):
-    """Base of the classifiers of labelled rows of two classes.
+    """Base of the classifiers that learn from labelled rows of two classes.
 
-    A subclass implements `_fit`, to which labels are -1 and 1, and `_values`.
+    A subclass implements `_fit`, which gets labels of -1 and 1, and `_values`.
     """
 
-    _to_write: ClassVar[ToWrite] = (("fit", "_fit"), ("decision_function", "_values"))
+    _required_methods: ClassVar[RequiredMethods] = (
+        ("fit", "_fit"),
+        ("decision_function", "_values"),
+    )
 
-    classes_: NDArray[Any] = fitted("The labels, the larger and positive one last.", "(2,)")
+    classes_: NDArray[Any] = fitted(
+        "The two labels; the larger one, the last, is positive.", "(2,)"
+    )
     n_features_in_: int = fitted("Columns of the training rows.")
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -46,13 +51,13 @@ class LabeledEstimator(BinaryClassifier, Estimator):
         DataError
             If a parameter is out of range, or the rows or labels cannot be used.
         MemoryLimitError
-            If the fit needs more memory than ``max_memory`` or than there is.
+            If the fit needs more memory than ``max_memory`` or than is available.
         FitError
             If there is no solution.
         """
         self._check_params()
         X, t = self._inputs(X, y)
-        with self._settled(X):
+        with self._sigma_for(X):
             self._fit(X, t)
         check_solution(self)
         return self
@@ -75,7 +80,7 @@ class LabeledEstimator(BinaryClassifier, Estimator):
         raise NotImplementedError
 
     def _inputs(self, X: Any, y: Any) -> tuple[Any, Array]:
-        """Return rows, and labels as -1 and 1, all checked; sets ``classes_``."""
+        """Return checked rows, and labels as -1 and 1; sets ``classes_``."""
         X = as_rows(self, X, reset=True)
         labels = as_labels(y, len(X))
         self.classes_ = two_classes(labels)

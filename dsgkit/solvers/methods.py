@@ -24,32 +24,36 @@ _ROW_METHODS = ("decision_function", "predict")
 
 @dataclass(frozen=True)
 class Method:
-    """A method of a class: its signature without ``self``, and ``file:line`` if a user wrote it."""
+    """A method: its signature without ``self``, and ``file:line`` if it is user-defined."""
 
     takes: inspect.Signature
     place: str
 
     def is_given(self, name: str) -> bool:
-        """Return whether it is given an array, as `dsgkit.tasks.given.named_by_fit` does."""
+        """Return whether the method gets the array of this name; see `tasks.given.named_by_fit`."""
         known = self.takes.parameters
-        others = any(one.kind is one.VAR_KEYWORD for one in known.values())
-        return name in known or (others and name != HIDDEN)
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in known.values())
+        return name in known or (takes_any and name != HIDDEN)
 
 
-def unwritten(solver: type) -> list[str]:
-    """Return the methods that a class has to define, and does not."""
-    declared = getattr(solver, "_to_write", (("fit",),))
-    return [_shown(solver, names[0]) for names in declared if not any(_written(solver, names))]
+def missing_methods(solver: type) -> list[str]:
+    """Return the required methods that a class does not define."""
+    declared = getattr(solver, "_required_methods", (("fit",),))
+    return [
+        _with_arguments(solver, names[0])
+        for names in declared
+        if not any(_implemented(solver, names))
+    ]
 
 
-def base_of(solver: type) -> type:
-    """Return the nearest base class that says what its subclasses define."""
-    return next(cls for cls in solver.__mro__ if "_to_write" in vars(cls))
+def declaring_base(solver: type) -> type:
+    """Return the nearest base class that lists the methods that subclasses must define."""
+    return next(cls for cls in solver.__mro__ if "_required_methods" in vars(cls))
 
 
 def check_hooks(solver: type) -> None:
     """Raise `ConfigError` for a method that takes fewer arguments than its base class passes."""
-    for name in (name for names in getattr(solver, "_to_write", ()) for name in names):
+    for name in (name for names in getattr(solver, "_required_methods", ()) for name in names):
         hook, base = getattr(solver, name, None), _placeholder(solver, name)
         if not name.startswith("_") or not callable(hook) or base is None:
             continue
@@ -62,26 +66,26 @@ def check_hooks(solver: type) -> None:
 
 def methods_of(solver: type) -> dict[str, Method]:
     """Return the public methods of a class by name."""
-    found = {}
+    methods = {}
     for name in dir(solver):
         method = getattr(solver, name, None)
         if not name.startswith("_") and callable(method):
             static = isinstance(inspect.getattr_static(solver, name), staticmethod)
             try:
                 takes = inspect.signature(method) if static else _signature(method)
-            except (TypeError, ValueError):  # of compiled code
+            except (TypeError, ValueError):  # compiled code has none
                 takes = _UNKNOWN
-            found[name] = Method(takes, place_of(method))
-    return found
+            methods[name] = Method(takes, place_of(method))
+    return methods
 
 
 def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: Task) -> None:
-    """Raise `ConfigError` unless a class has the methods that a task calls, as it calls them.
+    """Raise `ConfigError` unless a class has the methods that a task calls, with their arguments.
 
     Parameters
     ----------
     solver, place : str
-        Name of the class, and where it is.
+        Name of the class, and the ``file:line`` of its definition.
     methods : mapping
     task : Task
     """
@@ -95,10 +99,10 @@ def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: 
         if name in task.calls and method is not None and not _binds(method.takes, 1):
             raise ConfigError(f"{solver}.{name} must take X{at(method.place)}")
     fit = methods["fit"]
-    strange = [name for name in _required(fit.takes) if name not in task.gives]
-    if task.gives and strange:
+    unknown = [name for name in _required(fit.takes) if name not in task.gives]
+    if task.gives and unknown:
         raise ConfigError(
-            f"{solver}.fit requires {listed(map(repr, strange))}, but the task {task.kind} gives "
+            f"{solver}.fit requires {listed(map(repr, unknown))}, but the task {task.kind} gives "
             f"{listed(task.gives)}, by name{at(fit.place)}"
         )
 
@@ -109,26 +113,26 @@ def listed(names: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def _written(solver: type, names: Iterable[str]) -> Iterator[bool]:
-    """Yield of each of some methods whether it is one, and not only a base class's placeholder."""
+def _implemented(solver: type, names: Iterable[str]) -> Iterator[bool]:
+    """Yield for each name whether it is a method that is not just a base class's placeholder."""
     for name in names:
         defining = next((cls for cls in solver.__mro__ if name in vars(cls)), None)
         yield (
             defining is not None
-            and "_to_write" not in vars(defining)
+            and "_required_methods" not in vars(defining)
             and callable(getattr(solver, name))
         )
 
 
-def _shown(solver: type, name: str) -> str:
-    """Return the name of a method; of a hook with what its base class passes."""
+def _with_arguments(solver: type, name: str) -> str:
+    """Return a method's name; a hook's with the arguments that its base class passes."""
     base = _placeholder(solver, name) if name.startswith("_") else None
     return name if base is None else f"{name}({', '.join(_names(base))})"
 
 
 def _placeholder(solver: type, name: str) -> Callable[..., Any] | None:
-    """Return the method that a base class has in place of one that its subclasses define."""
-    bases = (cls for cls in solver.__mro__ if "_to_write" in vars(cls))
+    """Return a base class's placeholder for a method that subclasses define; None without one."""
+    bases = (cls for cls in solver.__mro__ if "_required_methods" in vars(cls))
     return next((vars(cls)[name] for cls in bases if name in vars(cls)), None)
 
 
@@ -137,15 +141,15 @@ def _names(method: Callable[..., Any]) -> list[str]:
 
 
 def _signature(method: Any) -> inspect.Signature:
-    """Return the signature of a class's method as its instances have it."""
+    """Return the signature of a method without ``self``."""
     signature = inspect.signature(method)
-    if inspect.ismethod(method):  # of the class, not of its instances
+    if inspect.ismethod(method):  # a class method: already bound
         return signature
     return signature.replace(parameters=[*signature.parameters.values()][1:])
 
 
 def _binds(signature: inspect.Signature, n_arguments: int) -> bool:
-    """Return whether a method can be called with so many arguments."""
+    """Return whether a method can be called with this number of positional arguments."""
     try:
         signature.bind(*[None] * n_arguments)
     except TypeError:
@@ -154,10 +158,10 @@ def _binds(signature: inspect.Signature, n_arguments: int) -> bool:
 
 
 def _required(signature: inspect.Signature) -> list[str]:
-    """Return the names of the parameters that a method cannot be called without."""
-    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    """Return the names of the parameters without a default."""
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [
         p.name
         for p in signature.parameters.values()
-        if p.default is p.empty and p.kind not in several
+        if p.default is p.empty and p.kind not in variadic
     ]

@@ -1,4 +1,4 @@
-"""Training of the estimators that minimise a risk, whatever arrays their family takes."""
+"""Base of the estimators that minimise a risk, for all families."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ AnyTrainer = TypeVar("AnyTrainer")
 
 
 class RiskMinimiser(FunctionKeeper):
-    """Mixin of estimators that minimise a risk plus a penalty.
+    """Mixin of the estimators that minimise a risk plus a penalty.
 
-    Subclasses return the risk (``_risk``) and the trainer (``_trainer``) for their parameters and
-    the sigma in use, and the step rule (`_step`) if the trainer takes steps. A family names this
-    class first among its bases and implements ``_cost_of``.
+    A subclass defines the risk (``_risk``) and the trainer (``_trainer``) from its parameters and
+    ``_sigma``; for a trainer with steps also these (`_step`). The base class of a family names this
+    class first, and defines costs (``_cost_of``).
     """
 
     lam: Any
@@ -35,11 +35,11 @@ class RiskMinimiser(FunctionKeeper):
         return float(self.lam / 2)
 
     def _step(self) -> Any:
-        """Return the step rule, for a trainer that takes steps."""
+        """Return the step rule, None for a trainer without steps."""
         return None
 
     def _risks(self: Any, given: Given, pools: Pools) -> list[Risk]:
-        """Return the risk on each pool of labelled rows, where it depends on these."""
+        """Return the risk for each pool of labelled rows; the same unless a subclass overrides."""
         return [self._risk()] * len(pools)
 
     def _keep(self, function: Function, training: Training) -> None:
@@ -48,7 +48,7 @@ class RiskMinimiser(FunctionKeeper):
         self._keep_function(function)
 
     def _train(self: Any, given: Given, by: Callable[[Training], Function] | None = None) -> None:
-        """Train this model on all rows, by its trainer's ``fit`` or a like method."""
+        """Train this model on all rows, by its trainer's ``fit`` or by ``by``."""
         self._check_memory(self._cost_of(given, 1))
         training = training_of([self], given)
         self._keep((by or self._trainer().fit)(training), training)
@@ -58,9 +58,9 @@ class RiskMinimiser(FunctionKeeper):
         at_labeled = self._values(given.X)
         values = [at_labeled[given.codes == code] for code in range(given.n_sources)]
         counts = np.array([len(f) for f in values])
-        # unlabelled rows are many, and without a weight they need not have been used
-        weighed = self._minimised.form(counts).diagonal[-1] != 0
-        values.append(self._values(given.X_unlabeled) if weighed else np.empty(0))
+        # unlabelled rows are many: skip them if their weight is 0
+        has_weight = self._minimised.form(counts).diagonal[-1] != 0
+        values.append(self._values(given.X_unlabeled) if has_weight else np.empty(0))
         risk = self._minimised.value(values, counts)
         return penalised(risk, self._penalty(), self._function.squared_norm())
 
@@ -68,7 +68,7 @@ class RiskMinimiser(FunctionKeeper):
 def training_of(
     models: Sequence[Any], given: Given, folds: Sequence[Fold] | None = None
 ) -> Training:
-    """Return the training of some models on all rows, or on the rows outside of each fold."""
+    """Return the training problem of models on all rows, or on the rows outside of each fold."""
     n_labeled, n_unlabeled = len(given.codes), len(given.X_unlabeled)
     unlabeled_pools: Pools | None = None
     if folds is None:
@@ -96,24 +96,23 @@ def held_out_values(
 ) -> tuple[Array, Array]:
     """Return out-of-fold values of models, shapes (n_models, n_labeled), (n_models, n_unlabeled).
 
-    Models whose trainers are equal are trained together. Where folds hold out no unlabelled rows,
-    there are no values at these. A model without a solution has values of NaN.
+    Models with equal trainers are trained together. If folds hold out no unlabelled rows, the
+    second array is empty. A model without a solution has values of NaN.
     """
-    apart = any(fold.unlabeled is not None for fold in folds)
-    n_unlabeled = len(given.X_unlabeled) if apart else 0
+    holds_out_unlabeled = any(fold.unlabeled is not None for fold in folds)
+    n_unlabeled = len(given.X_unlabeled) if holds_out_unlabeled else 0
     at_labeled = np.full((len(models), len(given.codes)), np.nan)
     at_unlabeled = np.full((len(models), n_unlabeled), np.nan)
-    for trainer, members in alike(model._trainer() for model in models).items():
-        together = [models[i] for i in members]
-        first = together[0]
-        first._check_memory(first._cost_of(given, max(2, len(together) * len(folds))))
-        found = trainer.fold_values(training_of(together, given, folds), folds)
-        at_labeled[members], at_unlabeled[members] = found
+    for trainer, members in by_trainer(model._trainer() for model in models).items():
+        group = [models[i] for i in members]
+        group[0]._check_memory(group[0]._cost_of(given, max(2, len(group) * len(folds))))
+        values = trainer.fold_values(training_of(group, given, folds), folds)
+        at_labeled[members], at_unlabeled[members] = values
     return at_labeled, at_unlabeled
 
 
-def alike(trainers: Iterable[AnyTrainer]) -> dict[AnyTrainer, list[int]]:
-    """Return the numbers of models by their trainers, of which equal ones are one."""
+def by_trainer(trainers: Iterable[AnyTrainer]) -> dict[AnyTrainer, list[int]]:
+    """Return the positions of equal trainers."""
     groups: dict[AnyTrainer, list[int]] = {}
     for number, trainer in enumerate(trainers):
         groups.setdefault(trainer, []).append(number)

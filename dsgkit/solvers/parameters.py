@@ -1,4 +1,4 @@
-"""Parameters of estimators, declared once: as annotations of their class.
+"""Parameters of estimators, declared as annotations of their class.
 
 ::
 
@@ -8,11 +8,10 @@
         loss: Annotated[Literal["hinge", "ramp"], Doc("Loss.")] = "hinge"
         gamma: Annotated[float | tuple[float, ...], SHARE, OnePer("n_cuts"), Doc("Weight.")] = 0.5
 
-Types say whether a parameter is a number, a whole number, a truth value or one of some words,
-whether it may be None, and whether it may be several numbers. What configs accept, what the
-constructor's values are checked by, what models of one pass may differ in, how ties between them
-end and what the docstring says is read from there; those that several estimators have are in
-`dsgkit.solvers.common`.
+The type says whether a parameter is a number, an integer, a bool or one of some words, and whether
+it may be None or a tuple of numbers. These declarations define what configs and constructors
+accept, in which parameters the models of one pass may differ, how ties in a search are broken, and
+the docstrings. `dsgkit.solvers.common` has the parameters that several estimators share.
 """
 
 from __future__ import annotations
@@ -40,9 +39,8 @@ class Range:
     Attributes
     ----------
     low, high : float
-        Its ends.
     open_low, open_high : bool
-        Whether an end itself is excluded.
+        Whether an end is excluded.
     """
 
     low: float
@@ -57,7 +55,7 @@ class Range:
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
-        """The smallest and the largest number in it, None where there is none."""
+        """The smallest and the largest number in the interval, None where there is none."""
         low = None if self.open_low or math.isinf(self.low) else float(self.low)
         high = None if self.open_high or math.isinf(self.high) else float(self.high)
         return low, high
@@ -77,28 +75,28 @@ def _text(end: float) -> str:
 
 @dataclass(frozen=True)
 class Smoother:
-    """Which values of a parameter make the smoother function: of equal scores, that one wins."""
+    """Which values of a parameter make the function smoother; these win ties in a search."""
 
     values: Literal["larger", "smaller"]
 
 
 @dataclass(frozen=True)
 class _PerModel:
-    """Marks a parameter in which the models of one pass may differ."""
+    """Marks a parameter in which models that are trained in one pass may differ."""
 
 
 @dataclass(frozen=True)
 class OnePer:
-    """Marks a parameter that may hold several numbers, one for each of a `Trial.counts`."""
+    """Marks a parameter that may hold several numbers; their number is a `Trial.counts` entry."""
 
     count: str
 
 
 @dataclass(frozen=True)
 class Text:
-    """The texts that a parameter takes, where they are not a list of words.
+    """The texts that a parameter accepts, if these are not a fixed list of words.
 
-    ``check`` raises `ValueError` for any other text; ``noun`` says what they are.
+    ``check`` raises `ValueError` for other texts; ``noun`` names the accepted ones in messages.
     """
 
     check: Callable[[str], Any]
@@ -106,8 +104,8 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Unsaid:
-    """A value that is not part of a result's identity: results older than the parameter have it."""
+class LegacyDefault:
+    """A value that is left out of a result's identity: results older than the parameter have it."""
 
     value: Any
 
@@ -121,7 +119,7 @@ SEED = Range(0, 2**64 - 1)
 _ANY_NUMBER = Range(-math.inf)
 
 LARGEST_INTEGER = 2**63 - 1
-"""The largest whole number of a parameter without a bound of its own: what arrays can count."""
+"""The largest integer of a parameter without an upper bound: that of a 64-bit array."""
 
 
 @dataclass(frozen=True)
@@ -131,18 +129,20 @@ class Parameter:
     Attributes
     ----------
     types : tuple of type
-        Of `float`, `int`, `bool`, `str`, `NoneType` and `tuple` (of numbers), those that a value
-        may have; none where the class does not say. With words, a text must be one of them.
+        Types of its values: some of `float`, `int`, `bool`, `str`, `NoneType` and `tuple` (of
+        numbers); empty if the parameter is not annotated.
     range : Range
-        Of numbers.
+        Of its numbers.
+    words : tuple of str
+        The accepted texts; empty if any text, or those of ``text``, are accepted.
     per_model : bool
         Whether models of one pass may differ in it.
     smoother : {"larger", "smaller"} or None
-        As in `Smoother`.
+        See `Smoother`.
     one_per : str
-        As in `OnePer`; empty where it is one value.
+        See `OnePer`; empty for a parameter with a single value.
     doc : str
-        What it is; empty where the class's docstring says so.
+        Description; empty if the class's docstring has it.
     """
 
     name: str
@@ -154,18 +154,18 @@ class Parameter:
     smoother: Literal["larger", "smaller"] | None = None
     one_per: str = ""
     text: Text | None = None
-    unsaid: Unsaid | None = None
+    legacy_default: LegacyDefault | None = None
     doc: str = ""
 
     @property
     def numpydoc(self) -> str:
-        """Type and default as in a section on parameters, such as ``float > 0, default 0.125``."""
+        """Type and default for a docstring, such as ``float > 0, default 0.125``."""
         texts = []
         if {int, float} & set(self.types):
             noun = " or ".join(t.__name__ for t in self.types if t in (int, float))
             texts.append(noun if self.range == _ANY_NUMBER else f"{noun} {self.range}")
         if tuple in self.types:
-            texts.append("tuple of such")
+            texts.append("tuple of these")
         if bool in self.types:
             texts.append("bool")
         if str in self.types and not self.words:
@@ -180,17 +180,17 @@ class Parameter:
         return f"{kinds}, default {default}"
 
     def parse(self, value: Any) -> Any:
-        """Return a value as the estimator takes it: ``2.0`` is 2 where a whole number is meant.
+        """Return a value in the estimator's type: ``2.0`` becomes 2 for an integer.
 
         Raises
         ------
         ValueError
-            If the parameter cannot take it.
+            If the parameter does not accept it.
         """
         if not self.types:
             return self._like_default(value)
         if isinstance(value, list | tuple | np.ndarray):
-            if tuple in self.types and len(value) and all(map(self._takes, value)):
+            if tuple in self.types and len(value) and all(map(self._accepts, value)):
                 return tuple(map(float, value))
         elif isinstance(value, bool | np.bool_):
             if bool in self.types:
@@ -201,7 +201,7 @@ class Parameter:
         elif isinstance(value, str):
             if str in self.types and value in (self.words or (value,)):
                 self._check_text(value)
-                return str(value)  # numpy's texts are a type of their own
+                return str(value)  # not numpy.str_
         elif _is_finite(value) and _exact(value) in self.range:
             if int in self.types and value == int(value):
                 return self._whole(value)
@@ -209,9 +209,9 @@ class Parameter:
                 return float(value)
         raise ValueError(f"must be {self}, got {spelled(value)}")
 
-    def is_unsaid(self, value: Any) -> bool:
-        """Return whether a value is not part of a result's identity."""
-        return self.unsaid is not None and bool(value == self.unsaid.value)
+    def is_legacy_default(self, value: Any) -> bool:
+        """Return whether a value is left out of a result's identity."""
+        return self.legacy_default is not None and bool(value == self.legacy_default.value)
 
     def _check_text(self, value: str) -> None:
         if self.text is None:
@@ -221,8 +221,8 @@ class Parameter:
         except ValueError as error:
             raise ValueError(f"must be {self}: {error}") from None
 
-    def _takes(self, entry: Any) -> bool:
-        """Return whether one of several numbers is in the range."""
+    def _accepts(self, entry: Any) -> bool:
+        """Return whether an entry of a tuple is a number in the range."""
         number = not isinstance(entry, bool | np.bool_) and _is_finite(entry)
         return number and _exact(entry) in self.range
 
@@ -232,7 +232,7 @@ class Parameter:
         return int(value)
 
     def _like_default(self, value: Any) -> Any:
-        """Return a value of a parameter that is not declared, a number in its default's type."""
+        """Return a value of an undeclared parameter, numbers in the type of the default."""
         if value is None or isinstance(value, str | bool | np.bool_):
             return value
         if not isinstance(value, Real):
@@ -261,7 +261,7 @@ class Parameter:
 
 
 def _is_finite(value: Any) -> bool:
-    """Return whether a value is a number that a float can hold."""
+    """Return whether a value is a finite number within the range of a float."""
     try:
         return isinstance(value, Real) and math.isfinite(float(value))
     except OverflowError:
@@ -269,7 +269,7 @@ def _is_finite(value: Any) -> bool:
 
 
 def _exact(value: Any) -> int | float:
-    """Return a number of Python's own: a seed of 64 bits is none that a float can hold."""
+    """Return a Python int or float; a float cannot represent every 64-bit seed."""
     return int(value) if isinstance(value, Integral) else float(value)
 
 
@@ -286,7 +286,7 @@ def parameters(solver: type) -> Mapping[str, Parameter]:
 
 
 def _declared(name: str, default: Any, hint: Any) -> Parameter:
-    """Return what an annotation says of a parameter."""
+    """Return a parameter from its annotation."""
     if hint is None:
         return Parameter(name, default)
     kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
@@ -301,14 +301,14 @@ def _declared(name: str, default: Any, hint: Any) -> Parameter:
         smoother=next((mark.values for mark in marks if isinstance(mark, Smoother)), None),
         one_per=next((mark.count for mark in marks if isinstance(mark, OnePer)), ""),
         text=next((mark for mark in marks if isinstance(mark, Text)), None),
-        unsaid=next((mark for mark in marks if isinstance(mark, Unsaid)), None),
-        # of an alias that is described anew, the last
+        legacy_default=next((mark for mark in marks if isinstance(mark, LegacyDefault)), None),
+        # an alias that is annotated again has several: the last one counts
         doc=next((mark.documentation for mark in reversed(marks) if isinstance(mark, Doc)), ""),
     )
 
 
 def _alternatives(kind: Any) -> tuple[tuple[type, ...], tuple[str, ...]]:
-    """Return the types and the words of an annotation."""
+    """Return the types and words that an annotation allows."""
     types: dict[type, None] = {}
     words: list[str] = []
     for part in get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,):
@@ -323,7 +323,7 @@ def _alternatives(kind: Any) -> tuple[tuple[type, ...], tuple[str, ...]]:
 
 
 def check_parameters(estimator: Any) -> None:
-    """Raise `DataError` unless every parameter of an estimator has a value that it can take."""
+    """Raise `DataError` unless every parameter of an estimator has an accepted value."""
     solver: Any = type(estimator)
     for name, parameter in parameters(solver).items():
         try:

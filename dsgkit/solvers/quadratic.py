@@ -1,4 +1,4 @@
-"""Estimators from labelled rows that minimise a quadratic risk: a risk and a trainer."""
+"""Base of the estimators that minimise a quadratic risk of labelled and unlabelled rows."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from dsgkit.trainers.training import Codes, Fold, Given, Sizes
 
 
 class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
-    """Base of the estimators, of any family, of a function with a quadratic risk and a penalty.
+    """Base of the estimators of all families that minimise a quadratic risk plus a penalty.
 
-    A subclass says which risk is minimised (``_risk``) and which trainer finds the minimiser
-    (``_trainer``); for a trainer that goes steps, which (``_step``). It names this base before the
-    one of its family.
+    A subclass defines the risk (``_risk``) and the trainer (``_trainer``); for a trainer with steps
+    also these (``_step``). It names this base before that of its family.
     """
 
     lam: Lam = 0.125
@@ -36,16 +35,16 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
     ) -> Any:
-        """Fit a function for each of many settings; for folds, many of them together.
+        """Fit a function for each of many settings; see the base class.
 
-        As in the base class. Settings that differ only in parameters that are declared per model
-        are trained together: in one pass over the features, or from one factorisation. Errors are
-        those of `fit`, except that a model without a solution has values of NaN.
+        With folds, settings that differ only in `PER_MODEL` parameters are trained together: in one
+        pass over the features, or from one factorisation. Errors are those of `fit`, except that a
+        model without a solution has values of NaN.
         """
         if folds is None or X_unlabeled is None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
         points = self._with_sigma(points, X, X_unlabeled)
-        models = self._of_points(points)
+        models = self._unfitted(points)
         first = clone(self)
         X, labels, X_unlabeled = first._inputs(X, y, X_unlabeled)
         given = first._given(X, first._codes(labels), X_unlabeled)
@@ -62,12 +61,12 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         return values
 
     def settled(self: Any, **counts: int) -> Any:
-        """Return a clone with the iterations of so many rows; see the base class."""
+        """Return a clone with the iterations for this number of rows; see the base class."""
         copy = clone(self)
         return copy.set_params(**self._trainer().iterations(counts["n_unlabeled"]))
 
     def _cost_of(self, given: Given, n_models: int) -> Cost:
-        """Return the cost of some models on these rows."""
+        """Return the cost of training models on these rows."""
         counts = {"n_labeled": len(given.X), "n_unlabeled": len(given.X_unlabeled)}
         n_cuts = given.n_sources - 1
         return self.cost(given.X.shape[1], n_models=n_models, **counts, n_cuts=n_cuts)
@@ -81,7 +80,7 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         n_unlabeled: int,
         n_cuts: int = 1,
     ) -> Cost:
-        """Return what the trainer takes for a fit, or for the values of a grid; see the base."""
+        """Return the cost of a fit, or of a grid's out-of-fold values; see the base class."""
         return self._trainer().cost(Sizes(n_inputs, n_labeled, n_unlabeled, n_cuts + 1), n_models)
 
     def diagnostics(self, X: Any, y: Any, X_unlabeled: Any = None) -> dict[str, float]:
@@ -90,7 +89,7 @@ class QuadraticRiskEstimator(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         Parameters
         ----------
         X, y, X_unlabeled
-            What it was fitted to.
+            The training rows and labels.
 
         Returns
         -------

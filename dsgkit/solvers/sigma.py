@@ -1,4 +1,4 @@
-"""The parameter ``sigma`` of estimators with a kernel, and the one that fits the rows."""
+"""The kernel parameter ``sigma``, and its value "scale", which is fitted to the rows."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.text.errors import DataError, DsgWarning
 
 SAMPLE_ROWS = 200
-"""Rows of the sample that sigma is fitted to, labelled and unlabelled: 19,900 pairs."""
+"""Size of the sample of labelled and unlabelled rows: 19,900 pairs."""
 
 NEAR_SHARE = 0.95
-"""Share of the pairs, or rows, that are not too far away to count."""
+"""Share of the pairs, or rows, that the mean is taken over: the nearest ones."""
 
 N_QUERIES = 16
-"""Rows of the sample whose kernel values at all of it are looked at for a warning."""
+"""Rows of the sample whose kernel values with all others are checked for the warning."""
 
 WARNING_SHARE = 0.75
-"""Share of these rows whose values must all be near 0, or all near 1, for a warning."""
+"""Share of these rows whose values must all be near 0, or all near 1, for the warning."""
 
 NOISE, NEARLY_0, NEARLY_1 = 0.03, 1e-4, 1e-6
-"""A kernel value below the first is lost in the noise of 1,000 random features; exact methods can
-tell rows apart by values down to the second. One within the third of 1 is lost in single precision.
+"""Bounds of kernel values near 0 and 1.
+
+Values below ``NOISE`` are lost in the noise of 1,000 random features; exact methods distinguish
+rows by values down to ``NEARLY_0``. Values above ``1 - NEARLY_1`` are lost in single precision.
 """
 
 _INVERTIBLE_RANGE = 1e-280, 1e280
@@ -43,26 +45,26 @@ _INVERTIBLE_RANGE = 1e-280, 1e280
 class WithSigma(Estimator):
     """Base of the estimators with a parameter ``sigma``; they compute with `_sigma`.
 
-    A class that overrides ``fit_points`` hands its points through `_with_sigma` first. A subclass
-    names this base before the one of its family.
+    A class that overrides ``fit_points`` calls `_with_sigma` on its points first. A subclass names
+    this base before that of its family.
     """
 
     sigma: Sigma
     sigma_: float = fitted("The sigma in use.")
     _labeled_only: ClassVar[bool] = False
-    """Whether the function depends on labelled rows alone; else all rows have a part in "scale"."""
+    """Whether the function, and so "scale", depends on the labelled rows alone."""
 
     @property
     def _sigma(self) -> float:
-        """The number in use; before there are rows any will do, as no cost depends on it."""
+        """The number in use; before a fit 1 stands for "scale", as no cost depends on it."""
         sigma = getattr(self, "sigma_", self.sigma)
         return 1.0 if sigma == "scale" else float(sigma)
 
     @contextmanager
-    def _settled(self, *tables: Any) -> Iterator[None]:
-        """Set ``sigma_`` for a fit on some rows; a fit that fails leaves the one before it.
+    def _sigma_for(self, *tables: Any) -> Iterator[None]:
+        """Set ``sigma_`` for a fit on these rows; if the fit fails, restore the previous one.
 
-        Warns if the kernel takes nearly all rows for equal, or none for similar.
+        Warns if nearly all kernel values are 0 or 1.
         """
         before = vars(self).get("sigma_")
         kernel = getattr(self, "kernel", "gaussian")
@@ -84,7 +86,7 @@ class WithSigma(Estimator):
             raise
 
     def _with_sigma(self, points: Sequence[Any], *tables: Any) -> Sequence[Any]:
-        """Return settings with "scale" as a number, that of all rows: the same for every fold.
+        """Return settings with "scale" replaced by the number for all rows, for every fold.
 
         Parameters
         ----------
@@ -98,33 +100,33 @@ class WithSigma(Estimator):
         if not kernels:
             return points
         columns: Any = clone(self)
-        given = [as_rows(columns, tables[0], reset=True)]
+        checked = [as_rows(columns, tables[0], reset=True)]
         for X in tables[1:]:
             if X is not None:
-                given.append(as_rows(columns, X, reset=False, name="X_unlabeled"))
-        rows = self._sampled(given)
-        found = {kernel: scale_of(kernel, rows) for kernel in kernels}
+                checked.append(as_rows(columns, X, reset=False, name="X_unlabeled"))
+        rows = self._sampled(checked)
+        scales = {kernel: scale_of(kernel, rows) for kernel in kernels}
         return [
-            {**point, "sigma": found[setting["kernel"]]}
-            if setting["sigma"] == "scale" and setting["kernel"] in found
+            {**point, "sigma": scales[setting["kernel"]]}
+            if setting["sigma"] == "scale" and setting["kernel"] in scales
             else point
             for point, setting in zip(points, settings, strict=True)
         ]
 
     def _sampled(self, tables: Sequence[Any]) -> Array:
-        """Return some of the rows that "scale" is for."""
+        """Return a sample of the rows that "scale" is fitted to."""
         return _sample(tables[:1] if self._labeled_only else tables)
 
 
 def scale_of(kernel: str, rows: Array) -> float:
-    """Return the sigma that makes a kernel's values neither all 0 nor all 1.
+    """Return a sigma with which a kernel's values are neither all 0 nor all 1.
 
     For the Gaussian kernel it is ``2 / mean ||x - x'||^2``, for the Laplacian
     ``2 / mean ||x - x'||_1``, for a Matern kernel ``2 / mean ||x - x'||`` and for a dot product
     ``1 / mean ||x||^2``. The means leave out the largest 5%, so that a few rows far from all others
-    do not count; with these, the first would be the inverse of the sum of the columns' variances,
-    which for standardised rows is scikit-learn's ``gamma="scale"``. Where all rows are equal, or 0,
-    the result is 1.
+    have no influence. Without that, the first would be the inverse of the sum of the columns'
+    variances, which for standardised rows is scikit-learn's ``gamma="scale"``. If all rows are
+    equal, or 0, the result is 1.
 
     Parameters
     ----------
@@ -134,7 +136,7 @@ def scale_of(kernel: str, rows: Array) -> float:
     Raises
     ------
     DataError
-        If the median distance has no inverse.
+        If the mean is so small or large that its inverse over- or underflows.
     """
     known = kernel_named(kernel)
     with np.errstate(over="ignore"):
@@ -147,22 +149,22 @@ def scale_of(kernel: str, rows: Array) -> float:
         if not sizes.any():
             return 1.0
         near = np.sort(sizes)[: math.ceil(NEAR_SHARE * len(sizes))]
-        usual = float(near.mean()) or float(sizes.mean())
-    if not _INVERTIBLE_RANGE[0] < usual < _INVERTIBLE_RANGE[1]:
+        mean = float(near.mean()) or float(sizes.mean())
+    if not _INVERTIBLE_RANGE[0] < mean < _INVERTIBLE_RANGE[1]:
         raise DataError(
-            f"the rows are about {usual:.3g} apart, which has no finite inverse: scale the "
-            "features, or set sigma"
+            f"the scale of the rows, {mean:.3g}, has no finite inverse: scale the features, or set "
+            "sigma"
         )
-    return (1 if known.degree is not None else 2) / usual
+    return (1 if known.degree is not None else 2) / mean
 
 
 def _sample(tables: Sequence[Any]) -> Array:
-    """Return rows that stand for those of all tables together, evenly spaced.
+    """Return an evenly spaced sample of the rows of all tables.
 
     Raises
     ------
     DataError
-        If one of them holds NaN or infinite values.
+        If it has NaN or infinite values.
     """
     n = sum(len(X) for X in tables)
     count = min(n, SAMPLE_ROWS)
@@ -179,10 +181,10 @@ def _sample(tables: Sequence[Any]) -> Array:
 
 
 def _warn_of_flat_values(kernel: str, sigma: float, rows: Array, nearly_0: float) -> None:
-    """Warn if nearly every row's kernel values at all other rows are 0, or are 1.
+    """Warn if nearly every row's kernel values with all other rows are near 0, or near 1.
 
-    Of values near 0 the largest of a row counts: far rows may well have none in common, as long as
-    near ones have.
+    A row counts as "near 0" by its largest value: far rows may have values of 0 as long as near
+    ones have not.
     """
     known = kernel_named(kernel)
     if known.degree is not None or not np.ptp(rows, axis=0).any():

@@ -13,12 +13,12 @@ from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.solvers.methods import (
     BASES,
     Method,
-    base_of,
     check_hooks,
     check_methods,
+    declaring_base,
     listed,
     methods_of,
-    unwritten,
+    missing_methods,
 )
 from dsgkit.solvers.parameters import Parameter, parameters
 from dsgkit.text.errors import ConfigError
@@ -39,39 +39,39 @@ _DERIVE_FROM = (
 
 
 def describe(import_path: str) -> SolverInfo:
-    """Return what the runner needs to know of a solver class, having checked the class.
+    """Import and check a user-defined solver, and return its facts for the runner.
 
     Parameters
     ----------
     import_path : str
-        ``module:class``, or ``module:function`` for one that returns a scikit-learn estimator. The
-        module is looked for on ``sys.path`` and then in the current folder, which is added to
-        ``sys.path``.
+        ``module:class``, or ``module:function`` for a function that returns a scikit-learn
+        estimator. The module is searched on ``sys.path`` and then in the current folder, which is
+        added to ``sys.path``.
 
     Returns
     -------
     SolverInfo
-        Its version is the class attribute ``version``, or else a hash of the code that defines the
-        class, in its file and the files next to it that this imports, as it was when imported.
+        Its version is the class attribute ``version``, or else a hash of the code, when imported,
+        of the class's file and of the files next to it that it imports.
 
     Raises
     ------
     ConfigError
-        If there is no such class, importing it fails, or it is not one that the runner can use.
+        If the class does not exist, cannot be imported, or cannot be used by the runner.
     """
     return ask_own(
         import_path,
         "class or function",
         _is_class_or_function,
-        lambda found: _described(import_path, found),
+        lambda defined: _described(import_path, defined),
         _EXAMPLE,
         BASES,
     )
 
 
 @dataclass(frozen=True)
-class _OwnSolver(SolverInfo):
-    """Facts about a user-defined class, asked for once."""
+class _UserSolver(SolverInfo):
+    """Facts about a user-defined class, which are read once."""
 
     estimator: Any = None
     role: Role | None = None
@@ -83,7 +83,7 @@ class _OwnSolver(SolverInfo):
     place: str = ""
 
     def load(self) -> Any:
-        """Return the class, as the runner uses it."""
+        """Return the class that the runner uses, which may be a wrapper."""
         return self.estimator
 
     @property
@@ -93,7 +93,7 @@ class _OwnSolver(SolverInfo):
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Kinds of the tasks that it is for."""
+        """Kinds of the tasks that the class is for."""
         return self.kinds
 
     @property
@@ -103,28 +103,28 @@ class _OwnSolver(SolverInfo):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Names of the modules that define it."""
+        """Names of the modules that define the class."""
         return self.defined_in
 
     def seed(self, seed: int) -> int:
-        """Return a seed as the class takes it: scikit-learn's kind takes 32 bits."""
+        """Return a seed in the class's range: scikit-learn's estimators take 32 bits."""
         return super().seed(seed) if self.role is None else seed % 2**32
 
     def suits(self, task: Task) -> bool:
-        """Return whether the class is for a task: both may say so."""
+        """Return whether the class is for a task, by its own or the task's declaration."""
         return super().suits(task) or self.role in task.takes
 
     def learns_from(self, names: Sequence[str], params: Mapping[str, Any]) -> bool:
-        """Return whether ``fit`` is given any of some arrays."""
+        """Return whether ``fit`` takes any of the named arrays."""
         return any(self.methods["fit"].is_given(name) for name in names)
 
     def check_for(self, task: Task) -> None:
-        """Raise `ConfigError` unless the class has what a task calls."""
+        """Raise `ConfigError` unless the class has the methods that a task calls."""
         check_methods(self.label, self.place, self.methods, task)
 
 
 def tasks_of(solver: type) -> tuple[str, ...]:
-    """Return the kinds of the tasks that a class is for; a clusterer need not say."""
+    """Return the kinds of the tasks that a class is for; "clustering" for undeclared clusterers."""
     declared = getattr(solver, "tasks", ())
     if isinstance(declared, str):
         return (declared,)
@@ -135,47 +135,48 @@ def tasks_of(solver: type) -> tuple[str, ...]:
     return tuple(declared) or (("clustering",) if _role_of(solver) == "clusterer" else ())
 
 
-def _is_class_or_function(found: Any) -> bool:
-    return isinstance(found, type) or inspect.isfunction(found)
+def _is_class_or_function(defined: Any) -> bool:
+    return isinstance(defined, type) or inspect.isfunction(defined)
 
 
-def _described(import_path: str, found: Any) -> SolverInfo:
-    solver, role = _made_by(found) if inspect.isfunction(found) else _as_used(found)
+def _described(import_path: str, defined: Any) -> SolverInfo:
+    read = _solver_of_function if inspect.isfunction(defined) else _solver_of_class
+    solver, role = read(defined)
     _check_defaults(solver)
-    modules = [*modules_of(found, import_path), *modules_of(solver, import_path)]
-    return _OwnSolver(
+    modules = [*modules_of(defined, import_path), *modules_of(solver, import_path)]
+    return _UserSolver(
         import_path,
-        found.__name__,
+        defined.__name__,
         import_path,
         estimator=solver,
         role=role,
         declared=parameters(solver),
         kinds=tasks_of(solver),
-        identity=version_of(found, import_path),
+        identity=version_of(defined, import_path),
         defined_in=tuple(dict.fromkeys(modules)),
         methods=methods_of(solver),
-        place=place_of(found),
+        place=place_of(defined),
     )
 
 
-def _made_by(function: Callable[..., Any]) -> tuple[type, Role]:
-    """Return the class of solvers that a function makes, and what they are to scikit-learn."""
+def _solver_of_function(function: Callable[..., Any]) -> tuple[type, Role]:
+    """Return a wrapper class for the estimators that a function returns, and their role."""
     from dsgkit.solvers.adapted import is_semi_supervised, role_of_model, wrapped
 
-    model = _called(function)
+    model = _default_instance(function)
     role = role_of_model(model)
     if role is None:
         raise ConfigError(
-            f"{function.__name__}() must return a classifier, regressor or clustering of "
-            f"scikit-learn's kind, and returns {type(model).__name__}{at(place_of(function))}"
+            f"{function.__name__}() must return a scikit-learn classifier, regressor or clusterer, "
+            f"got {type(model).__name__}{at(place_of(function))}"
         )
     _check_values(model, role, function)
     return wrapped(function, role, semi_supervised=is_semi_supervised(model)), role
 
 
-def _as_used(solver: type) -> tuple[type, Role | None]:
-    """Return a class as the runner uses it, and what it is to scikit-learn."""
-    role, missing = _role_of(solver), unwritten(solver)
+def _solver_of_class(solver: type) -> tuple[type, Role | None]:
+    """Return the class that the runner uses, wrapped if need be, and its role."""
+    role, missing = _role_of(solver), missing_methods(solver)
     wraps = role in ("classifier", "regressor")
     if not wraps:
         missing += [] if callable(getattr(solver, "get_params", None)) else ["get_params"]
@@ -183,7 +184,7 @@ def _as_used(solver: type) -> tuple[type, Role | None]:
     if missing:
         hint = f"; {_DERIVE_FROM}" if {"get_params", "tasks"} & {*missing} else ""
         if missing[0].startswith("_"):
-            hint = f", which its base class {base_of(solver).__name__} calls"
+            hint = f", which its base class {declaring_base(solver).__name__} calls"
         raise ConfigError(f"{solver.__name__} lacks {listed(missing)}{hint}{at(place_of(solver))}")
     check_hooks(solver)
     if role is None or not wraps:
@@ -191,39 +192,39 @@ def _as_used(solver: type) -> tuple[type, Role | None]:
     from dsgkit.solvers.adapted import is_semi_supervised, wrapped
 
     _check_values(solver, role, solver)
-    _called(solver)
+    _default_instance(solver)
     return wrapped(solver, role, semi_supervised=is_semi_supervised(solver)), role
 
 
 def _role_of(solver: type) -> Role | None:
-    """Return what a class is to scikit-learn, which then has been imported."""
-    if "sklearn.base" not in sys.modules:
+    """Return a class's role; None if it is not a scikit-learn estimator."""
+    if "sklearn.base" not in sys.modules:  # then no class derives from it
         return None
     from dsgkit.solvers.adapted import role_of
 
     return role_of(solver)
 
 
-def _called(make: Callable[..., Any]) -> Any:
-    """Return what a class or a function makes by default."""
+def _default_instance(make: Callable[..., Any]) -> Any:
+    """Return the result of calling a class or function without arguments."""
     with users_code(f"{make.__name__}()", (), "every parameter needs a default"):
         return make()
 
 
 def _check_values(model: Any, role: Role, defined: Any) -> None:
     """Raise `ConfigError` for a class that cannot predict new rows."""
-    asked = {
+    needed = {
         "classifier": ("decision_function", "predict_proba"),
         "regressor": ("predict",),
         "clusterer": (),
     }[role]
-    if asked and not any(callable(getattr(model, name, None)) for name in asked):
+    if needed and not any(callable(getattr(model, name, None)) for name in needed):
         name = getattr(model, "__name__", type(model).__name__)
-        raise ConfigError(f"{name} lacks {' or '.join(asked)}{at(place_of(defined))}")
+        raise ConfigError(f"{name} lacks {' or '.join(needed)}{at(place_of(defined))}")
 
 
 def _check_defaults(solver: type) -> None:
-    """Refuse a class whose parameters cannot be told apart in the records of results."""
+    """Raise `ConfigError` for a class whose default parameters cannot be stored as JSON."""
     advice = "every parameter needs a default, and an attribute of its name"
     with users_code(f"{solver.__name__}().get_params()", (), advice):
         defaults = solver().get_params()

@@ -159,8 +159,8 @@ def test_a_wrong_shape_is_told_with_its_place(messages, grid):
 def test_a_hook_that_sets_another_attribute_is_told_what_to_do(messages):
     (told,) = messages("Unsolved", "ordinal", {}, module=OWN)
     assert told == (
-        "SolverError: Unsolved._fit must set coef_, or Unsolved._solution name what it sets "
-        "(broken.py:14)"
+        "SolverError: Unsolved._fit must set coef_, or Unsolved._solution must name the attribute "
+        "that it sets (broken.py:14)"
     )
 
 

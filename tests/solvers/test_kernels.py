@@ -27,13 +27,13 @@ def test_the_exact_solver_minimises_the_risk_over_the_functions_of_the_kernel(ke
 
 def test_a_dot_product_has_no_fourier_features():
     X, y, U = problem()
-    with pytest.raises(DataError, match="a kernel of differences of rows: it has no random"):
+    with pytest.raises(DataError, match="a shift-invariant kernel: this kernel has no random"):
         FRS3VM(kernel="dot_product(3)").fit(X, y, U)
 
 
 def test_the_linear_kernel_has_no_random_features():
     X, y, U = problem()
-    text = r"a kernel: it has no random features; dot_product\(1\) with sigma = 1 has"
+    text = r"a kernel: this kernel has no random features; dot_product\(1\) with sigma = 1 has"
     with pytest.raises(DataError, match=text):
         QSGS2AUC(kernel="linear").fit(X, y, U)
     with pytest.raises(DataError, match="the linear kernel has no random features"):

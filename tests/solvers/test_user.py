@@ -428,8 +428,8 @@ def test_a_module_that_is_not_there(message, tmp_path, kind, name, hint):
         # functions
         (
             "def Mine():\n    pass\n",
-            "Mine() must return a classifier, regressor or clustering of scikit-learn's kind, and "
-            "returns NoneType (my.py:1)",
+            "Mine() must return a scikit-learn classifier, regressor or clusterer, got NoneType "
+            "(my.py:1)",
         ),
         (
             "from sklearn.linear_model import Perceptron\n"
@@ -476,6 +476,6 @@ def test_every_base_class_comes_from_one_module():
         for subclass in cls.__subclasses__():
             yield from below(subclass)
 
-    declaring = (cls for cls in below(bases.Estimator) if "_to_write" in vars(cls))
+    declaring = (cls for cls in below(bases.Estimator) if "_required_methods" in vars(cls))
     ours = {cls.__name__ for cls in declaring if cls.__module__.startswith("dsgkit.")}
     assert len(ours) > 3 and ours <= set(bases.__all__)

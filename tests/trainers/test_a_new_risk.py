@@ -63,7 +63,7 @@ class PU(QuadraticRiskEstimator):
     def fit(self, X_positive, X_unlabeled):
         return super().fit(X_positive, np.ones(len(X_positive)), X_unlabeled)
 
-    def _coded(self, labels, hint):
+    def _encode(self, labels, hint):
         return np.array([1]), np.zeros(len(labels), np.int64)
 
     def _risk(self):

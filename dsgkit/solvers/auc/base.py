@@ -1,4 +1,4 @@
-"""The risk, version and pace of the estimators that minimise the semi-supervised AUC risk."""
+"""Mixin of the estimators that minimise the semi-supervised AUC risk."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dsgkit.objectives.risks import SemiSupervisedAUC
 
 
 class SemiSupervisedAUCMinimiser:
-    """Estimators that minimise the semi-supervised AUC risk (`SemiSupervisedAUC`).
+    """Risk (`SemiSupervisedAUC`), version and pace of these estimators.
 
-    A subclass names this class before its bases, and has the parameter ``gamma``.
+    A subclass names this class before its other bases, and has the parameter ``gamma``.
     """
 
     version: ClassVar[int] = 1

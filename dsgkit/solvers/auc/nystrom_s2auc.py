@@ -20,12 +20,12 @@ from dsgkit.trainers.explicit_features import OnLandmarks
 
 @with_example(RANKING, "n_landmarks=100")
 class NystromS2AUC(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseAUCEstimator):
-    """Minimiser of the semi-supervised AUC risk over the functions on some of the rows.
+    """Minimiser of the semi-supervised AUC risk over kernel expansions at landmarks.
 
     The objective of `SAMULT` and QSG-S2AUC, over ``f(x) = sum_j a_j k(z_j, x)`` with the norm of
     the kernel. The landmarks z are all labelled and some random unlabelled rows; with every row as
     a landmark it is SAMULT. For D landmarks: O(n D^2 + D^3) time in one pass over the unlabelled
-    rows, which are never held in memory together, and O(D^2) memory.
+    rows, which are read in blocks, and O(D^2) memory.
 
     See Also
     --------
@@ -47,14 +47,14 @@ class NystromS2AUC(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseA
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     n_landmarks: Annotated[
-        int, NOT_NEGATIVE, Doc("Unlabelled rows among the landmarks; of fewer, all.")
+        int, NOT_NEGATIVE, Doc("Unlabelled rows among the landmarks, at most.")
     ] = 1000
     max_memory: MaxMemory = None
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
 
     centers_: Array = fitted("The landmarks, labelled rows first.", "(n_centers, n_inputs)")
-    coef_: Array = fitted("The a of the function.", "(n_centers,)")
+    coef_: Array = fitted("Coefficients a.", "(n_centers,)")
 
     def _trainer(self) -> OnLandmarks:
         return OnLandmarks(self.kernel, self._sigma, int(self.n_landmarks), int(self.random_state))

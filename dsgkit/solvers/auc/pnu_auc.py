@@ -25,16 +25,16 @@ from dsgkit.trainers.training import Function, Given, Training
 
 @with_example(RANKING)
 class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
-    """Minimiser of the PNU-AUC risk over kernel functions at given centres.
+    """Minimiser of the PNU-AUC risk over kernel expansions at centres.
 
     ``f(x) = sum_j w_j k(x, c_j)``, by default with ``k(x, c) = exp(-sigma ||x - c||^2)``, minimises
     ``R(f) + lam ||w||^2``, where R is ``(1 - eta) R_PN + eta R_PU`` for ``eta >= 0`` and
     ``(1 + eta) R_PN - eta R_NU`` for ``eta < 0``. R_PU and R_NU estimate the supervised risk from
-    positives (negatives) and unlabelled rows, which takes the class prior. With every row as a
-    centre a fit costs O(n^3) time and 8 n^2 bytes.
+    positives (negatives) and unlabelled rows, for which they need the class prior. With every row
+    as a centre a fit costs O(n^3) time and 8 n^2 bytes.
 
-    R need not have a minimum: it has one for ``eta >= 0`` if the prior is at most 1/2, and for
-    ``eta <= 0`` if it is at least 1/2. Elsewhere a fit may end in `IndefiniteError`.
+    R has a minimum for ``eta >= 0`` if the prior is at most 1/2, and for ``eta <= 0`` if it is at
+    least 1/2. Otherwise it may have none, and the fit ends in `IndefiniteError`.
 
     References
     ----------
@@ -48,7 +48,9 @@ class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     lam: Annotated[
         Lam, Doc("Weight of the regulariser, which is the squared norm of the coefficients.")
     ] = 0.125
-    eta: Annotated[float, Range(-1, 1), PER_MODEL, Doc("In -1..1; 0 is the supervised risk.")] = 0.0
+    eta: Annotated[float, Range(-1, 1), PER_MODEL, Doc("Weight eta; 0 is the supervised risk.")] = (
+        0.0
+    )
     _: KW_ONLY
     kernel: GramKernelName = "gaussian"
     prior: Annotated[
@@ -60,26 +62,26 @@ class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
         int | None,
         COUNT,
         Doc(
-            "Random rows that serve as centres; None takes every labelled and "
-            "unlabelled row, as the papers do. The authors' own default is 200."
+            "Random rows used as centres; None uses every labelled and "
+            "unlabelled row, as the papers do. The authors' program has 200 by default."
         ),
     ] = None
     max_memory: MaxMemory = None
     random_state: Annotated[
-        RandomState, Doc('Seed of the centres and of the folds that "penl1" draws.')
+        RandomState, Doc('Seed of the centres and of the folds of "penl1".')
     ] = 0
     unlabeled_label: UnlabeledLabel = -1
 
     centers_: Array = fitted("Centres of the basis functions.", "(n_centers, n_inputs)")
     prior_: float = fitted("The prior, given or estimated.")
-    coef_: Array = fitted("Their coefficients.", "(n_centers,)")
+    coef_: Array = fitted("Coefficients of the centres.", "(n_centers,)")
 
     def _risks(self, given: Given, pools: Pools) -> list[Risk]:
         priors = self._priors(given, pools)
         return [PriorAUC(self.eta, prior) for prior in priors]
 
     def _priors(self, given: Given, pools: Pools) -> list[float]:
-        """Return the prior, or its estimate by the positive rows of each pool."""
+        """Return one prior per pool: the given one, or an estimate from the pool's positives."""
         if self.prior != "penl1":
             return [self.prior] * len(pools)
         estimator = PenL1Prior(random_state=int(self.random_state))
@@ -101,7 +103,7 @@ class PNUAUC(QuadraticRiskEstimator, PairwiseAUCEstimator):
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int, n_cuts: int = 1
     ) -> Cost:
-        """Return what the trainer takes, and the memory to estimate the prior; see the base."""
+        """Return the cost of the trainer, with the memory of the prior's estimate; see the base."""
         counts = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled, "n_cuts": n_cuts}
         cost = super().cost(n_inputs, n_models=n_models, **counts)
         if self.prior != "penl1":

@@ -29,15 +29,15 @@ class QSGS2AUCP(
     """Semi-supervised AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QSGS2AUC`, ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) +
-    lam/2 ||f||^2`` with the squared pairwise loss, over functions of the same kind: blocks of
-    random frequencies from a seed. Where a step of `QSGS2AUC` is a number, here it is the inverse
-    of the block's Hessian, on all pairs of a batch of all labelled and some unlabelled rows: a few
-    blocks and sweeps come close to the minimiser at small ``lam`` too. With all unlabelled rows in
-    a batch, sweeps converge to the minimiser over the ``n_blocks n_features`` frequencies.
+    lam/2 ||f||^2`` with the squared pairwise loss, over the same functions: blocks of random
+    frequencies from a seed. While a step of `QSGS2AUC` is a number, here it is the inverse of the
+    block's Hessian, computed on all pairs of a batch of all labelled and some unlabelled rows: a
+    few blocks and sweeps come close to the minimiser even with a small ``lam``. With all unlabelled
+    rows in a batch, sweeps converge to the minimiser over the ``n_blocks n_features`` frequencies.
 
     See Also
     --------
-    QSGS2AUC : The same objective by steps of the paper's kind.
+    QSGS2AUC : The same objective by the steps of the paper.
     RFFS2AUC : The minimiser on fixed random features, in closed form.
 
     References

@@ -30,7 +30,7 @@ class RFFS2AUC(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseAUCEs
 
     The objective of `SAMULT` and QSG-S2AUC, with the kernel replaced by
     ``2 n_features`` random features: O(n n_features^2) time in one pass over the unlabelled rows,
-    which are never held in memory together, and O(n_features^2) memory.
+    which are read in blocks, and O(n_features^2) memory.
 
     References
     ----------

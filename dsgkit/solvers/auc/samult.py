@@ -37,14 +37,14 @@ class SAMULT(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseAUCEsti
     unlabeled_label: UnlabeledLabel = -1
 
     remark_: str = fitted(
-        "With gamma = 1, that the unlabelled rows were not used: another, cheaper computation."
+        "With gamma = 1, that the unlabelled rows were not used, which makes the fit cheaper."
     )
 
-    centers_: Array = fitted("The rows that the function is expanded on.", "(n, n_inputs)")
-    coef_: Array = fitted("Its coefficients.", "(n,)")
+    centers_: Array = fitted("Rows of the kernel expansion.", "(n, n_inputs)")
+    coef_: Array = fitted("Coefficients of the rows.", "(n,)")
 
     def uses(self, name: str) -> bool:
-        """Return True for the unlabelled rows if gamma is below 1, or all rows set ``sigma``."""
+        """Return False for unlabelled rows if gamma is 1 and ``sigma`` is a number."""
         return name != "X_unlabeled" or self.gamma < 1 or self.sigma == "scale"
 
     def _trainer(self) -> KernelMatrix:

@@ -1,1 +1,1 @@
-"""Support vector clustering: a domain that encloses the rows, then clusters inside of it."""
+"""Support vector clustering: a domain that encloses the rows, then clusters inside it."""

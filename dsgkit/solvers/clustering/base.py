@@ -1,4 +1,4 @@
-"""Base of the estimators that cluster rows inside of a domain that encloses them."""
+"""Base of the estimators that cluster rows inside a domain that encloses them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Doc
 
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.solvers.base import Estimator, ToWrite
+from dsgkit.solvers.base import Estimator, RequiredMethods
 from dsgkit.solvers.clustering.groups import Clusters, Grouping, Machine, TrainedDomain
 from dsgkit.solvers.clustering.width import gamma_of_neighbours
 from dsgkit.solvers.declared import fitted, preset
@@ -30,23 +30,22 @@ KernelGamma = Annotated[
     POSITIVE,
     Smoother("smaller"),
     Doc(
-        "Kernel parameter of ``exp(-gamma ||x - x'||^2)``; without it, the one with which rows "
-        "have 6% of all rows, or of few rows 7, for neighbours "
-        "(`dsgkit.solvers.clustering.width`)."
+        "Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has "
+        "6% of all rows as neighbours, but at least 7 (`dsgkit.solvers.clustering.width`)."
     ),
 ]
 
 _BLOCK_ROWS = 65_536
 
 LEAST_ROWS = 50
-"""Rows whose clusters a fit may warn of: fewer may well have none, or many."""
+"""Least rows for a warning about the number of clusters."""
 
 _VARIANCE_RANGE = 1e-280, 1e280
-"""Variances for which gamma, the width and squared lengths are finite and not 0."""
+"""Variances for which gamma, kernel width and squared distances neither over- nor underflow."""
 
 
 def total_variance(X: Any) -> float:
-    """Return the sum of the columns' variances: for z-scores their number.
+    """Return the sum of the columns' variances, which for z-scores is the number of columns.
 
     Parameters
     ----------
@@ -70,35 +69,33 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     """Base of the support vector clusterings, which work in two phases.
 
     `fit_domain` trains a function f; its domain, where f >= 0, encloses most rows. `fit_clusters`
-    makes clusters of them. A subclass implements ``_machine(n_rows)``, which says what trains the
-    domain, ``_grouping()``, which says what makes clusters, and
-    ``cost(n_inputs, *, n_models, n_rows)``.
+    clusters the rows. A subclass implements ``_machine(n_rows)``, which returns the trainer of the
+    domain (`groups.Machine`), ``_grouping()``, which returns the clustering of a domain
+    (`groups.Grouping`), and ``cost(n_inputs, *, n_models, n_rows)``.
     """
 
     tasks = ("clustering",)
-    _to_write: ClassVar[ToWrite] = (("_machine",), ("_grouping",))
+    _required_methods: ClassVar[RequiredMethods] = (("_machine",), ("_grouping",))
     _solution: ClassVar[str] = "dual_coef_"
     """The attribute that only a trained domain has."""
 
     _neighbours: ClassVar[float] = 0.06
-    """Without a gamma, the share of all rows that rows have for neighbours."""
+    """Share of all rows that are neighbours of a row at the default gamma."""
 
-    _share_of_training: ClassVar[float] = 0.5
-    """Approximate share of a fit's time that the domain takes."""
+    _domain_time_share: ClassVar[float] = 0.5
+    """Approximate share of the domain in the time of a fit."""
 
     gamma: float | None
     outliers: bool = preset(False)
 
     _trained: TrainedDomain = fitted()
     _clusters: Clusters = fitted()
-    gamma_: float = fitted("Parameter of the kernel in use.")
+    gamma_: float = fitted("Kernel parameter in use.")
     labels_: NDArray[np.int64] = fitted(
-        "The cluster of each row, from 0 on; -1 for rows outside, if asked for.", "(n,)"
+        "Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.", "(n,)"
     )
-    n_clusters_: int = fitted("Clusters that rows are in.")
-    support_vectors_: Array = fitted(
-        "Rows that the function of the domain is expanded on.", "(s, n_inputs)"
-    )
+    n_clusters_: int = fitted("Clusters with at least one row.")
+    support_vectors_: Array = fitted("Rows of the domain's kernel expansion.", "(s, n_inputs)")
     dual_coef_: Array = fitted("Their coefficients.", "(s,)")
     n_features_in_: int = fitted("Columns of the training rows.")
 
@@ -122,48 +119,48 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         DataError
             If a parameter is out of range, or the rows cannot be used.
         MemoryLimitError
-            If the fit needs more memory than ``max_memory`` or than there is, before anything is
-            allocated.
+            If the fit needs more memory than ``max_memory`` or than is available; raised before
+            anything is allocated.
         FitError
             If there is no solution.
 
         Warns
         -----
         DsgWarning
-            If the default gamma finds one cluster of 50 rows or more, or more clusters than the
-            root of their number.
+            If the default gamma finds, for 50 rows or more, one cluster, or more clusters than the
+            square root of the number of rows.
         """
         return self.fit_domain(X).fit_clusters(X)
 
     def fit_domain(self, X: Any) -> Self:
-        """Train the domain of some rows: the first phase of `fit`."""
+        """Train the domain that encloses the rows: the first phase of `fit`."""
         self._check_params()
         rows = as_rows(self, X, reset=True)
         check_distances(rows)
         self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
         self.gamma_ = self._gamma(rows)
-        with part(0, self._share_of_training):
+        with part(0, self._domain_time_share):
             self._trained = self._machine(len(rows)).train(rows)
         self._set(self._trained.attributes)
         return self
 
     def fit_clusters(self, X: Any) -> Self:
-        """Cluster rows by the domain that was trained: the second phase of `fit`."""
+        """Cluster rows by the trained domain: the second phase of `fit`."""
         check_is_fitted(self, self._solution)
         self._check_params()
         rows = as_rows(self, X, reset=False)
         check_distances(rows)
         self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
-        with part(self._share_of_training, 1):
-            found = self._grouping().clusters(self._trained.domain, rows)
-        self._clusters, self.labels_ = found, found.labels
-        self.n_clusters_ = int(found.numbers.max()) + 1
-        self._set(found.attributes)
+        with part(self._domain_time_share, 1):
+            clusters = self._grouping().clusters(self._trained.domain, rows)
+        self._clusters, self.labels_ = clusters, clusters.labels
+        self.n_clusters_ = int(clusters.numbers.max()) + 1
+        self._set(clusters.attributes)
         self._warn_of_clusters(rows)
         return self
 
     def decision_function(self, X: Any) -> Array:
-        """Return f at the rows of ``X``, shape (n,): at least 0 inside of the domain.
+        """Return f at the rows of ``X``, shape (n,): at least 0 inside the domain.
 
         Raises
         ------
@@ -184,25 +181,25 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         check_is_fitted(self, "labels_")
         rows = as_rows(self, X, reset=False)
         check_distances(rows)
-        found = self._clusters
-        labels = found.numbers[found.nearest.labels_of(rows, np.arange(len(rows)))]
+        clusters = self._clusters
+        labels = clusters.numbers[clusters.nearest.labels_of(rows, np.arange(len(rows)))]
         if self.outliers:
-            labels[self._trained.domain.values(rows) < -found.margin] = -1
+            labels[self._trained.domain.values(rows) < -clusters.margin] = -1
         return labels
 
     def diagnostics(self, X: Any) -> dict[str, float]:
-        """Return numbers on the trained domain that `fit` does without.
+        """Return the objective of the trained domain.
 
         Parameters
         ----------
         X : rows of shape (n, n_inputs)
-            Those that `fit_domain` was given.
+            The training rows.
 
         Returns
         -------
         dict
-            ``objective``: the value of what `fit_domain` minimises, at the function that it ended
-            with. Of stochastic descent, that is the last iterate and not an average.
+            ``objective``: what `fit_domain` minimises, at the final function, which for stochastic
+            descent is the last iterate and not an average.
 
         Raises
         ------
@@ -213,7 +210,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         return {"objective": self._trained.objective(as_rows(self, X, reset=False))}
 
     def _gamma(self, X: Any) -> float:
-        """Return the kernel parameter for some rows; 1 for equal ones, unless it is given."""
+        """Return gamma, by default from the rows' neighbours; 1 for equal rows."""
         if self.gamma is not None:
             return float(self.gamma)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -222,34 +219,34 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             return 1.0
         if not _VARIANCE_RANGE[0] < variance < _VARIANCE_RANGE[1]:
             raise DataError(
-                f"the rows' variance, {variance:.3g}, has no finite inverse: scale the "
-                "features, or give gamma"
+                f"the rows' variance, {variance:.3g}, has no finite inverse: scale the features, "
+                "or set gamma"
             )
         return gamma_of_neighbours(X, self._neighbours, variance)
 
     def _warn_of_clusters(self, X: Any) -> None:
-        """Warn where the default gamma finds one cluster, or more than the root of the rows."""
+        """Warn if the default gamma finds one cluster, or more than ``sqrt(n)``."""
         if self.gamma is not None or not self._warns or len(X) < LEAST_ROWS:
             return
         n = self.n_clusters_
         if n == 1 and not _all_equal(X):
-            found, wanted, other = "one cluster", "more", 2 * self.gamma_
+            clusters, wanted, gamma = "one cluster", "more", 2 * self.gamma_
         elif n > math.sqrt(len(X)):
-            found, wanted, other = f"{n:,} clusters", "fewer", self.gamma_ / 2
+            clusters, wanted, gamma = f"{n:,} clusters", "fewer", self.gamma_ / 2
         else:
             return
         text = (
-            f"{found} of {len(X):,} rows at the default gamma, {self.gamma_:.3g}: for {wanted}, "
-            f"set gamma={other:.3g}, or scale the features"
+            f"{clusters} of {len(X):,} rows at the default gamma, {self.gamma_:.3g}: for {wanted}, "
+            f"set gamma={gamma:.3g}, or scale the features"
         )
         warnings.warn(text, DsgWarning, stacklevel=3)
 
     def _machine(self, n_rows: int) -> Machine:
-        """Return what trains the domain of so many rows."""
+        """Return the trainer of a domain for this number of rows."""
         raise NotImplementedError
 
     def _grouping(self) -> Grouping:
-        """Return what makes clusters of rows in a domain."""
+        """Return the method that clusters rows by a domain."""
         raise NotImplementedError
 
     def _set(self, attributes: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
-"""Support vectors of kernel descent, and how their number is kept to a budget.
+"""Support vectors of kernel descent, and maintenance of their budget.
 
-Past the budget the vector with the smallest coefficient goes, of equal ones the first. It is just
-removed, or first projected onto the span, in feature space, of its nearest (PNN) or of random (PRN)
-other ones; kernels are Gaussian, so that all vectors have length 1 there.
+Beyond the budget the vector with the smallest coefficient is removed, of equal ones the first. It
+is dropped, or first projected onto the span, in feature space, of its nearest (PNN) or of random
+(PRN) other vectors. Kernels are Gaussian, so that all vectors have length 1 there.
 
 References
 ----------
@@ -26,18 +26,18 @@ REMOVAL, NEAREST, RANDOM = 0, 1, 2
 """Treatments of a removed vector: dropped, or projected onto its nearest or random neighbours."""
 
 SINGULAR_DISTANCE = 1e-8
-"""Squared distance from the span of other unit vectors below which one adds nothing to it."""
+"""A unit vector within this squared distance of the span of others counts as part of the span."""
 
 
 class Support(NamedTuple):
-    """Support vectors in the order in which they came; the first ``size[0]`` places are in use.
+    """Support vectors in the order of their arrival; the first ``size[0]`` places are in use.
 
     Attributes
     ----------
     points : ndarray of shape (n_inputs, capacity)
         The vectors, transposed.
     rows : ndarray of int64, shape (capacity,)
-        Their numbers among the training rows.
+        Their positions among the training rows.
     coefficients : ndarray of shape (capacity,)
     size : ndarray of int64, shape (1,)
     """
@@ -49,12 +49,12 @@ class Support(NamedTuple):
 
     @classmethod
     def empty(cls, n_inputs: int, capacity: int) -> Support:
-        """Return room for some support vectors, with none."""
+        """Return an empty set with room for ``capacity`` support vectors."""
         points = np.empty((n_inputs, capacity))
         return cls(points, np.empty(capacity, np.int64), np.empty(capacity), np.zeros(1, np.int64))
 
     def with_room_for(self, n_more: int) -> Support:
-        """Return the same support vectors with room for some more; itself, if it has that."""
+        """Return the same support vectors with room for ``n_more``; itself if there is room."""
         n, capacity = self.size[0], len(self.rows)
         if n + n_more <= capacity:
             return self
@@ -67,7 +67,7 @@ class Support(NamedTuple):
 
 @fast
 def add(support, row, x, coefficient):  # type: ignore[no-untyped-def]
-    """Add to the coefficient of a row; tell whether it became a support vector by that."""
+    """Add to the coefficient of a row; return whether it is a new support vector."""
     n = support.size[0]
     for j in range(n):
         if support.rows[j] == row:
@@ -81,7 +81,7 @@ def add(support, row, x, coefficient):  # type: ignore[no-untyped-def]
 
 @fast
 def maintenance(support, strategy, gamma, words, places, changes, scratch):  # type: ignore[no-untyped-def]
-    """Plan the removal of a support vector; return how many coefficients change.
+    """Plan the removal of one support vector; return how many coefficients change.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def maintenance(support, strategy, gamma, words, places, changes, scratch):  # t
     gamma : float
         Kernel parameter.
     words : ndarray of uint64, shape (n_neighbors,)
-        Random; of which `RANDOM` makes neighbours.
+        Random words, from which `RANDOM` draws neighbours.
     places : ndarray of int64, shape (1 + n_neighbors,)
-        Where in ``support`` the coefficients are; the first is of the vector that goes.
+        Output: positions of the coefficients in ``support``, first that of the removed vector.
     changes : ndarray of shape (1 + n_neighbors,)
-        What is to be added to them.
+        Output: changes of these coefficients.
     scratch : ndarray of shape (capacity,)
     """
     n = support.size[0]
@@ -120,7 +120,7 @@ def maintenance(support, strategy, gamma, words, places, changes, scratch):  # t
 
 @fast
 def apply(support, places, changes):  # type: ignore[no-untyped-def]
-    """Change coefficients as planned, and remove the first of the vectors."""
+    """Change the coefficients as planned, and remove the vector at the first place."""
     for place, change in zip(places, changes):  # noqa: B905  numba knows no strict
         support.coefficients[place] += change
     first, n = places[0], support.size[0]
@@ -136,27 +136,27 @@ def apply(support, places, changes):  # type: ignore[no-untyped-def]
 
 @fast
 def _choose_nearest(squared, n, centre, out):  # type: ignore[no-untyped-def]
-    """Write the places of the smallest of ``n`` distances, but that of the centre, in order."""
-    found = 0
+    """Write the places of the smallest of ``n`` distances in order, without that of the centre."""
+    count = 0
     for j in range(n):
-        if j != centre and (found < len(out) or squared[j] < squared[out[-1]]):
-            i = min(found, len(out) - 1)
+        if j != centre and (count < len(out) or squared[j] < squared[out[-1]]):
+            i = min(count, len(out) - 1)
             while i > 0 and squared[j] < squared[out[i - 1]]:
                 out[i] = out[i - 1]
                 i -= 1
             out[i] = j
-            found = min(found + 1, len(out))
+            count = min(count + 1, len(out))
 
 
 @fast
 def _choose_random(words, n, centre, out):  # type: ignore[no-untyped-def]
-    """Write different places out of ``n``, but the centre, each as likely as any other."""
+    """Draw distinct places out of ``n`` without the centre, uniformly."""
     taken = np.empty(len(out) + 1, np.int64)
     taken[0] = centre
     for i in range(len(out)):
         left = np.uint64(n - 1 - i)
         place = np.int64(((words[i] >> np.uint64(32)) * left) >> np.uint64(32))
-        # that many of the places that are left, which are those between the ones taken
+        # the place-th of those that are not taken
         for j in range(i + 1):
             if place < taken[j]:
                 break
@@ -173,8 +173,8 @@ def _choose_random(words, n, centre, out):  # type: ignore[no-untyped-def]
 def projection(points, places, gamma, out):  # type: ignore[no-untyped-def]
     """Write the coefficients of the projection of the first vector onto the span of the others.
 
-    By a Cholesky factorisation of their kernel matrix; a vector that is in the span of the ones
-    before it, up to `SINGULAR_DISTANCE`, gets 0.
+    Uses a Cholesky factorisation of their kernel matrix; a vector in the span of the previous ones,
+    within `SINGULAR_DISTANCE`, gets 0.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def projection(points, places, gamma, out):  # type: ignore[no-untyped-def]
     factor = np.zeros((k + 1, k))
     pivots = np.zeros(k, np.bool_)
     for i in range(k + 1):
-        # the last row is that of the vector to be projected
+        # the last row belongs to the vector that is projected
         place = places[(i + 1) % (k + 1)]
         for j in range(min(i + 1, k)):
             if j < i and not pivots[j]:

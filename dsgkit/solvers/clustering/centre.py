@@ -1,4 +1,4 @@
-"""A point in the middle of most rows: distances by products are accurate when seen from there."""
+"""Centre of the rows: distances from matrix products are accurate for rows relative to it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import spaced
 
 _MAX_ROWS = 1001
-"""Most rows that the middle is computed from."""
+"""Most rows that the medians are computed from."""
 
 
 def middle(rows: Any) -> Array:
-    """Return the medians of the columns, shape (n_inputs,), which few far rows do not move.
+    """Return the medians of the columns, shape (n_inputs,), which are robust to a few far rows.
 
-    Of many rows, those of some evenly spaced ones.
+    For many rows, the medians of an evenly spaced sample.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The domain of novelty: where a sum of kernels reaches a level."""
+"""Domain of a clustering: the points where a sum of kernels reaches a level."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.clustering.centre import middle
 
 FAR_SQUARED_DISTANCE = 2.0**20
-"""Squared distance from the middle, times gamma, beyond which rows are far.
+"""Squared distance from the centre, times gamma, beyond which rows are far.
 
-Kernel values of other rows, by products, are within some 2^-28 of themselves. Those of far rows are
-computed from differences, which takes longer.
+Kernel values of other rows, from products, have a relative error of about 2^-28. Those of far rows
+are computed from differences, which takes longer.
 """
 
 BLOCK_ROWS = 4096
-"""Rows that are seen from the middle together."""
+"""Rows per block."""
 
 _EXACT_VALUES = 2**18
-"""Kernel values of far rows that are computed together."""
+"""Kernel values of far rows per block."""
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,19 @@ class Domain:
 
     @property
     def width(self) -> float:
-        """The width of the kernel, ``1/sqrt(2 gamma)``: lengths are measured by it."""
+        """Width of the kernel, ``1/sqrt(2 gamma)``: the unit of lengths."""
         return 1 / math.sqrt(2 * self.gamma)
 
     @cached_property
     def _centred(self) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """The middle of the support vectors, these as seen from it, and which are not far."""
+        """Centre of the support vectors, these relative to it, and a mask of those not far."""
         centre = middle(self.support_vectors)
         vectors = self.support_vectors - centre
-        # a row that is not far is at least some 1000 widths from these: their kernel values are 0
+        # rows that are not far are some 1000 widths from the others, with kernel values of 0
         return centre, vectors, ~self._far(vectors, 4 * FAR_SQUARED_DISTANCE)
 
     def _far(self, centred: Array, limit: float) -> NDArray[np.bool_]:
-        """Return which rows are beyond a limit, as seen from the middle."""
+        """Return a mask of the centred rows beyond a limit."""
         with np.errstate(over="ignore"):
             far = self.gamma * np.einsum("ij,ij->i", centred, centred) > limit
         return np.asarray(far)
@@ -70,17 +70,17 @@ class Domain:
         centre, vectors, near = self._centred
         near_vectors, near_coefficients = vectors[near], self.coefficients[near]
         for block in row_blocks(len(X), BLOCK_ROWS):
-            given = np.asarray(X[block], np.float64)
-            rows = given - centre
+            points = np.asarray(X[block], np.float64)
+            rows = points - centre
             sums = gaussian_expansion(rows, near_vectors, near_coefficients, self.gamma)
             far = np.flatnonzero(self._far(rows, FAR_SQUARED_DISTANCE))
-            for some in row_blocks(len(far), max(1, _EXACT_VALUES // len(vectors))):
-                sums[far[some]] = self._exact(given[far[some]])
+            for part in row_blocks(len(far), max(1, _EXACT_VALUES // len(vectors))):
+                sums[far[part]] = self._exact_sums(points[far[part]])
             values[block] = sums - self.level
         return values
 
-    def _exact(self, rows: Array) -> Array:
-        """Return the sums of kernels at some rows, from differences."""
+    def _exact_sums(self, rows: Array) -> Array:
+        """Return the sums of kernels at rows, computed from differences."""
         with np.errstate(over="ignore"):
             exponents = self.gamma * cdist(rows, self.support_vectors, "sqeuclidean")
         return np.asarray(np.exp(-exponents) @ self.coefficients)

@@ -1,9 +1,9 @@
-"""Segments within a domain, decided from the kernel's exponents at their ends.
+"""Test of segments within a domain from the kernel's exponents at their ends.
 
 On the segment from a to b, the exponents ``e_i(x) = gamma ||x_i - x||^2`` follow from those at its
 ends: ``(1 - t) e_i(a) + t e_i(b) - t (1 - t) gamma ||a - b||^2``, whatever the number of columns.
-The sum of kernels reaches its level only if one of them is at most ``log(sum_i alpha_i/level)``,
-which most segments between far points are refused by, without an exponential.
+The sum of kernels reaches its level only if one of them is at most ``log(sum_i alpha_i/level)``.
+This rejects most segments between far points without computing an exponential.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from dsgkit.solvers.clustering.kernel_values import exponential
 from dsgkit.system.jit import fast, fast_parallel, prange, reducing
 
 _EXPONENT_ERROR = 1e-9
-"""Rounding error of an exponent, relative to the terms that it is the difference of."""
+"""Rounding error of an exponent, relative to the terms of its difference."""
 
 _CHUNK_VECTORS = 256
-"""Support vectors between two checks whether the sum is already decided."""
+"""Support vectors between two checks for an early exit."""
 
 
 class EndExponents:
-    """The exponents of many points, for the segments between them.
+    """Exponents at many points, for the segments between them.
 
     Parameters
     ----------
     domain : Domain
         With s support vectors of positive coefficients.
     points : ndarray of shape (n, n_inputs)
-        8 n s bytes are kept of them.
+        Their exponents take 8 n s bytes.
     """
 
     def __init__(self, domain: Domain, points: Array) -> None:
@@ -50,9 +50,9 @@ class EndExponents:
         ----------
         pairs : ndarray of int64, shape (p, 2)
         shares : ndarray of shape (m,)
-            Where on the segment, from 0 to 1, the domain is looked at.
+            Positions on the segment, from 0 to 1, at which the domain is tested.
         least : float
-            Of the sum.
+            Least sum of kernels.
         """
         coefficients, gamma = self._domain.coefficients, self._domain.gamma
         most = math.log(coefficients.sum() / least)
@@ -88,7 +88,7 @@ def _any_below(first, second, share, limit):  # type: ignore[no-untyped-def]
     """Return whether a mean of two exponents, weighted by a share, is at most a limit."""
     rest = 1 - share
     for start in range(0, len(first), _CHUNK_VECTORS):
-        # slices, whose places are known not to be negative, are gone through in large registers
+        # loops over slices are vectorised, as their indices are known not to be negative
         chunk, other = first[start : start + _CHUNK_VECTORS], second[start : start + _CHUNK_VECTORS]
         count = 0
         for i in range(len(chunk)):
@@ -101,7 +101,7 @@ def _any_below(first, second, share, limit):  # type: ignore[no-untyped-def]
 
 @reducing
 def _reaches(first, second, share, less, coefficients, least):  # type: ignore[no-untyped-def]
-    """Return whether a sum of kernels is large enough."""
+    """Return whether a sum of kernels is at least ``least``."""
     rest = 1 - share
     total = 0.0
     for start in range(0, len(first), _CHUNK_VECTORS):

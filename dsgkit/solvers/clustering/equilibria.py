@@ -1,7 +1,7 @@
-"""Equilibria of a sum of kernels: where the fixed-point map of mean shift leads.
+"""Equilibria of a sum of kernels: limits of the fixed-point map of mean shift.
 
 The map is ``P(x) = sum_i alpha_i k(x_i, x) x_i / sum_i alpha_i k(x_i, x)``; its fixed points are
-those at which the gradient of the sum vanishes.
+the points at which the gradient of the sum vanishes.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ from dsgkit.system.jit import fast, fast_parallel, prange, reducing
 from dsgkit.system.progress import report
 
 TOLERANCE = 1e-4
-"""Length of a step that ends a trajectory, in kernel widths."""
+"""Step length at which a trajectory ends, in kernel widths."""
 
 REFINED_TOLERANCE = 1e-8
-"""The same for the equilibria, which are few and refined after all trajectories have ended."""
+"""Same, for refining the few equilibria after the trajectories have ended."""
 
 MAX_STEPS = 2000
-"""Steps of a trajectory that does not converge."""
+"""Most steps of a trajectory."""
 
 CELL_WIDTH = 0.01
-"""Side of the cells within which ends of trajectories are the same, in kernel widths."""
+"""Side of the grid cells whose ends of trajectories are merged, in kernel widths."""
 
 MERGE_DISTANCE = 0.05
-"""Distance within which ends in different cells are the same, in kernel widths."""
+"""Distance within which ends in different cells are merged, in kernel widths."""
 
 BLOCK_TRAJECTORIES = 2**14
-"""Trajectories that are followed together."""
+"""Trajectories per block."""
 
 
 class Equilibria(NamedTuple):
-    """Where trajectories lead.
+    """Equilibria that trajectories lead to.
 
     Attributes
     ----------
     points : ndarray of shape (e, n_inputs)
-        The distinct equilibria, in the order of the first trajectory that leads to each.
+        Distinct equilibria, in the order of the first trajectory that leads to each.
     which : ndarray of int64, shape (n,)
-        Which of them each trajectory leads to.
+        Position in ``points`` of the equilibrium of each trajectory.
     n_unconverged : int
-        Trajectories that ended before they converged: after `MAX_STEPS` steps, or where the sum
-        of kernels is not positive, so that there is no next point.
+        Trajectories that did not converge: they ended after `MAX_STEPS` steps, or where the sum of
+        kernels is not positive, so that there is no next point.
     """
 
     points: Array
@@ -62,16 +62,16 @@ class Equilibria(NamedTuple):
 def find_equilibria(domain: Domain, X: Any, rows: NDArray[np.int64]) -> Equilibria:
     """Return the equilibria that the trajectories from some rows lead to.
 
-    Beyond the result, memory is taken for a block of rows at a time.
+    Rows are processed in blocks to save memory.
 
     Parameters
     ----------
     domain : Domain
     X : rows of shape (n, n_inputs)
     rows : ndarray of int64, shape (n_starts,)
-        Numbers of the rows to start from.
+        Positions of the rows to start from.
     """
-    found: list[Array] = []
+    equilibria: list[Array] = []
     which = np.empty(len(rows), np.int64)
     n_found = n_unconverged = 0
     for block in row_blocks(len(rows), BLOCK_TRAJECTORIES):
@@ -79,20 +79,20 @@ def find_equilibria(domain: Domain, X: Any, rows: NDArray[np.int64]) -> Equilibr
         ends, n_steps = trajectories(domain, starts, TOLERANCE)
         points, of_ends = _distinct(domain, ends)
         which[block] = n_found + of_ends
-        found.append(points)
+        equilibria.append(points)
         n_found += len(points)
         n_unconverged += int(np.count_nonzero(n_steps < 0))
         report(block.stop / len(rows))
-    # where the map hardly moves, trajectories to one equilibrium may have ended apart
-    points, same = _distinct(domain, np.concatenate(found))
+    # where steps are short, trajectories to one equilibrium may have ended at different points
+    points, same = _distinct(domain, np.concatenate(equilibria))
     points, refined = _distinct(domain, trajectories(domain, points, REFINED_TOLERANCE)[0])
     return Equilibria(points, refined[same[which]], n_unconverged)
 
 
 def _distinct(domain: Domain, ends: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Return the distinct ones of some ends, and which of these each is."""
+    """Return the merged ends, and for each end the position of its merged one."""
     number = merge(ends, CELL_WIDTH * domain.width, MERGE_DISTANCE * domain.width)
-    # of the ends that are the same, the highest is the nearest to the equilibrium
+    # of merged ends, the one with the largest value is nearest to the equilibrium
     order = np.lexsort((-domain.values(ends), number))
     first = np.searchsorted(number[order], np.arange(number.max() + 1))
     return ends[order[first]], number
@@ -101,7 +101,7 @@ def _distinct(domain: Domain, ends: Array) -> tuple[Array, NDArray[np.int64]]:
 def trajectories(
     domain: Domain, starts: Array, tolerance: float
 ) -> tuple[Array, NDArray[np.int64]]:
-    """Follow the map from some points until it moves them less than a tolerance.
+    """Iterate the map from some points until it moves them less than a tolerance.
 
     Parameters
     ----------
@@ -150,9 +150,9 @@ def _follow(columns, coefficients, gamma, tol, points, n_steps):  # type: ignore
 
 @reducing
 def _map(columns, coefficients, gamma, x, weights, moved):  # type: ignore[no-untyped-def]
-    """Write the image of a point; return whether there is one.
+    """Write the image of a point; return whether it exists.
 
-    Kernel values are relative to the largest: far from all vectors, they would all be 0.
+    Kernel values are relative to the largest one: far from all vectors, they would all underflow.
     """
     n = len(coefficients)
     squared_distances(columns, n, x, weights)
@@ -174,7 +174,7 @@ def _map(columns, coefficients, gamma, x, weights, moved):  # type: ignore[no-un
 
 
 def merge(points: Array, cell: float, distance: float) -> NDArray[np.int64]:
-    """Return numbers of points, the same for those of one cell and of cells near each other.
+    """Return cluster numbers, the same for points in one cell and in cells near each other.
 
     Parameters
     ----------
@@ -182,8 +182,8 @@ def merge(points: Array, cell: float, distance: float) -> NDArray[np.int64]:
     cell : float
         Side of the cells, which are cubes of a grid.
     distance : float
-        Cells are joined if the first points in them are at most so far apart; and so are those
-        that others join.
+        Cells are joined if the distance of their first points is at most this; clusters are the
+        connected components.
 
     Returns
     -------
@@ -212,22 +212,22 @@ def components(n: int, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def near_pairs(points: Array, distance: float) -> NDArray[np.int64]:
-    """Return pairs of points at most so far apart that join all that these would join.
+    """Return a spanning forest of the graph of points within a distance, shape (p, 2), p < n.
 
-    Shape (p, 2), p below n: a pair that is already joined by others is left out.
+    Points are sorted along one direction, so that only neighbours along it are compared.
     """
-    along = _heights(points)
+    along = _projections(points)
     order = np.argsort(along, kind="stable")
-    # heights are rounded
+    # a margin for the rounding of projections
     gap = distance + 2.0**-40 * float(np.abs(along).max(initial=0))
     return order[_near_pairs(points[order], along[order], gap, distance)]
 
 
-def _heights(points: Array) -> Array:
-    """Return how far points are along a direction: two are at least as far apart as along it.
+def _projections(points: Array) -> Array:
+    """Return the projections of points onto a random direction; they do not increase distances.
 
-    It is a random one that leans to the wide columns: in a single column, very many points may be
-    equal.
+    The direction is weighted by the columns' ranges. A single column would not do: many points may
+    have the same value.
     """
     weights = np.random.default_rng(0).normal(size=points.shape[1]) * np.ptp(points, axis=0)
     length = float(np.abs(weights).max(initial=0)) or 1.0
@@ -238,14 +238,14 @@ def _heights(points: Array) -> Array:
 
 @fast
 def _near_pairs(points, along, gap, distance):  # type: ignore[no-untyped-def]
-    """Return joining pairs of points that are sorted along a direction.
+    """Return the spanning forest of points that are sorted along a direction.
 
-    Those that are more than ``gap`` apart along it are more than ``distance`` apart.
+    Points more than ``gap`` apart along it are more than ``distance`` apart.
     """
     n = len(points)
     parent = np.arange(n)
     pairs = np.empty((max(n - 1, 0), 2), np.int64)
-    found = 0
+    count = 0
     for i in range(n):
         for j in range(i + 1, n):
             if along[j] - along[i] > gap:
@@ -258,14 +258,14 @@ def _near_pairs(points, along, gap, distance):  # type: ignore[no-untyped-def]
                 squared += (points[i, k] - points[j, k]) ** 2
             if squared <= distance * distance:
                 parent[b] = a
-                pairs[found, 0], pairs[found, 1] = i, j
-                found += 1
-    return pairs[:found]
+                pairs[count, 0], pairs[count, 1] = i, j
+                count += 1
+    return pairs[:count]
 
 
 @fast
 def _root(parent, i):  # type: ignore[no-untyped-def]
-    """Return the root of a tree of joined points, and shorten the way to it."""
+    """Return the root of a point's tree, with path compression."""
     while parent[i] != i:
         parent[i] = parent[parent[i]]
         i = parent[i]

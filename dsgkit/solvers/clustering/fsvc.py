@@ -1,4 +1,4 @@
-"""Fast support vector clustering: only the centres of small balls look for their equilibria."""
+"""Fast support vector clustering: trajectories start only from the centres of small balls."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import find_equilibria
-from dsgkit.solvers.clustering.groups import Clusters, numbers_left
+from dsgkit.solvers.clustering.groups import Clusters, without_empty_clusters
 from dsgkit.solvers.clustering.hypersphere import CACHE_MIB, SphereMachine, random_order
 from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
@@ -28,26 +28,28 @@ from dsgkit.system.jit import fast
 from dsgkit.system.progress import part
 
 _TRAJECTORY_STEPS = 40.0
+"""Approximate steps of a trajectory."""
+
 _MAX_EXPONENTS = 2**25
-"""Exponents of equilibria that are kept for the segments between them."""
+"""Most exponents at equilibria that are kept for the segments between them."""
 
 _BALL_ROWS = 10
-"""Rows of a ball, about."""
+"""Approximate rows per ball."""
 
 
 @with_example(THREE_BALLS, "gamma=1, C=0.1")
 class FSVC(SphereClustering):
-    """Fast support vector clustering by a cover with balls [1]_.
+    """Fast support vector clustering with a cover of balls [1]_.
 
     The domain is the inside of the smallest sphere in feature space around the rows, or around a
-    random share of them. Balls of one radius cover the rows: the first uncovered row, in random
-    order, is the centre of the next. Every centre follows the fixed-point map of mean shift to an
-    equilibrium; equilibria between which the whole segment is in the domain are joined, and the
-    connected components are the clusters. Rows take that of their ball, new ones that of the
+    random share of them. Balls of equal radius cover the rows: the first uncovered row, in random
+    order, is the centre of the next ball. Every centre follows the fixed-point map of mean shift to
+    an equilibrium. Equilibria are joined if the whole segment between them is in the domain;
+    connected components are the clusters. Rows take the cluster of their ball, new rows that of the
     nearest centre.
 
-    The clustering papers search two numbers p and epsilon from 0.1 to 1 without saying what they
-    are. Here they are `share` and `radius`, which is this project's reading.
+    The clustering papers search two numbers p and epsilon from 0.1 to 1 without defining them. Here
+    they are `share` and `radius`, which is this project's interpretation.
 
     References
     ----------
@@ -61,41 +63,39 @@ class FSVC(SphereClustering):
     C: Annotated[
         SphereC,
         Doc(
-            "Largest coefficient of a row, at least 1 by the number of rows that the "
-            "sphere is put around. With 1 or more, none of these is outside."
+            "Largest coefficient of a row, at least 1/n for the n rows that the sphere is "
+            "fitted to. With 1 or more, none of these is outside."
         ),
     ] = 1.0
     _: KW_ONLY
     share: Annotated[
         float,
         Range(0, 1, open_low=True),
-        Doc("Share of the rows that the sphere is put around, p."),
+        Doc("Share p of the rows that the sphere is fitted to."),
     ] = 1.0
     radius: Annotated[
-        float, POSITIVE, Doc("Of the balls, epsilon, in widths of the kernel, ``1/sqrt(2 gamma)``.")
+        float, POSITIVE, Doc("Radius epsilon of the balls, in kernel widths ``1/sqrt(2 gamma)``.")
     ] = 0.5
     n_segment: SegmentPoints = 20
     outliers: Annotated[
         bool,
         Doc(
-            "Whether rows outside of the sphere get the label -1. A cluster of such "
-            "rows only is none."
+            "Whether rows outside the sphere get the label -1. Clusters with only such rows "
+            "are dropped."
         ),
     ] = False
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
-    equilibria_: Array = fitted("Where the trajectories of the centres lead.", "(e, n_inputs)")
-    equilibrium_labels_: NDArray[np.int64] = fitted(
-        "Their clusters; -1 where no row is left in one.", "(e,)"
-    )
+    equilibria_: Array = fitted("Equilibria of the centres' trajectories.", "(e, n_inputs)")
+    equilibrium_labels_: NDArray[np.int64] = fitted("Their clusters; -1 for dropped ones.", "(e,)")
     n_balls_: int = fitted("Balls that cover the rows.")
     n_unconverged_: int = fitted("Centres whose trajectories did not converge.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_rows: int
     ) -> Cost:
-        """Return about what both phases take, and the memory of the larger."""
+        """Estimate the cost of both phases, with the memory of the larger one."""
         n_seen = self._machine(n_rows).n_seen(n_rows)
         n_support = max(1, n_seen // 3)
         row = expansion_flops(n_support, n_inputs)
@@ -113,18 +113,18 @@ class FSVC(SphereClustering):
         gamma = getattr(self, "gamma_", 1.0)
         return SphereMachine(float(self.C), gamma, self.share, int(self.random_state))
 
-    def _grouping(self) -> OfBalls:
-        return OfBalls(self.radius, int(self.n_segment), self.outliers, int(self.random_state))
+    def _grouping(self) -> BallGrouping:
+        return BallGrouping(self.radius, int(self.n_segment), self.outliers, int(self.random_state))
 
 
 @dataclass(frozen=True)
-class OfBalls:
-    """Clusters of the equilibria that the centres of balls lead to; see `FSVC`.
+class BallGrouping:
+    """Clustering by the equilibria of the centres of balls; see `FSVC`.
 
     Attributes
     ----------
     radius, n_segment, outliers, random_state
-        As `FSVC` takes them.
+        Parameters of `FSVC`.
     """
 
     radius: float
@@ -133,7 +133,7 @@ class OfBalls:
     random_state: int
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
-        """Return the clusters of some rows; see `Grouping`."""
+        """Return the clusters of rows; see `Grouping`."""
         rows = np.asarray(X[:], np.float64)
         order = random_order(self.random_state, "cover", len(rows))
         with part(0, 0.3):
@@ -144,21 +144,21 @@ class OfBalls:
             points = equilibria.points
             by_ends = len(points) * len(domain.coefficients) <= _MAX_EXPONENTS
             clusters = connected(domain, points, self.n_segment, by_ends=by_ends)
-        of_balls = clusters[equilibria.which]
-        nearest = NearestRow(rows, centers, of_balls)
-        labels = of_balls[balls]
+        ball_clusters = clusters[equilibria.which]
+        nearest = NearestRow(rows, centers, ball_clusters)
+        labels = ball_clusters[balls]
         outside = domain.values(rows) < -BOUNDARY_TOLERANCE
         if self.outliers:
             labels[outside] = -1
-        labels, numbers = numbers_left(labels, int(clusters.max()) + 1)
-        found = {
+        labels, numbers = without_empty_clusters(labels, int(clusters.max()) + 1)
+        attributes = {
             "equilibria_": points,
             "equilibrium_labels_": numbers[clusters],
             "n_balls_": len(centers),
             "n_unconverged_": equilibria.n_unconverged,
             "inside_": float(1 - outside.mean()),
         }
-        return Clusters(labels, nearest, numbers, BOUNDARY_TOLERANCE, found)
+        return Clusters(labels, nearest, numbers, BOUNDARY_TOLERANCE, attributes)
 
 
 def cover(
@@ -170,15 +170,15 @@ def cover(
     ----------
     X : ndarray of shape (n, n_inputs)
     order : ndarray of int64, shape (n,)
-        The rows, in which order they become centres unless an earlier ball covers them.
+        Order in which rows become centres, unless an earlier ball covers them.
     radius : float
 
     Returns
     -------
     centers : ndarray of int64, shape (m,)
-        Rows in the middle of the balls.
+        Rows that are the centres of the balls.
     balls : ndarray of int64, shape (n,)
-        Of every row the first ball that covers it.
+        The first ball that covers each row.
     """
     centers, balls = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
     count = _cover(X, order, radius**2, centers, balls)
@@ -187,7 +187,7 @@ def cover(
 
 @fast
 def _cover(X, order, squared_radius, centers, balls):  # type: ignore[no-untyped-def]
-    """Fill in centres and balls; return the number of balls."""
+    """Write centres and balls; return the number of balls."""
     count = 0
     for row in order:
         ball = 0

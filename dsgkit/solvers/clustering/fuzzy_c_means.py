@@ -1,8 +1,8 @@
-"""Fuzzy C-means, a baseline of the clustering figures.
+"""Fuzzy C-means, a baseline for pictures of clusterings.
 
-It is a few lines of its own rather than scikit-fuzzy's ``cmeans``, which has the same BSD licence:
-that package is about fuzzy control and had one release since 2019, importing it takes about a
-second, and its function, of columns instead of rows, is no estimator.
+A few lines here replace scikit-fuzzy's ``cmeans`` (BSD licence): that package is about fuzzy
+control and had one release since 2019, importing it takes about a second, and its function takes
+columns instead of rows and is not an estimator.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_pa
 from dsgkit.text.errors import DataError
 
 _USUAL_STEPS = 50.0
-"""Approximate number of steps until convergence."""
+"""Approximate steps until convergence."""
 
 _TINY = np.finfo(np.float64).tiny
 
@@ -31,21 +31,20 @@ _TINY = np.finfo(np.float64).tiny
 class FuzzyCMeans(ClusterMixin, BaseEstimator):
     """Fuzzy C-means: every row belongs to every cluster, to degrees that sum to 1 [1]_.
 
-    It minimises ``sum_ik u_ik^m ||x_i - v_k||^2`` over the centres v and the memberships u by
-    turns.
+    It minimises ``sum_ik u_ik^m ||x_i - v_k||^2`` over the centres v and the memberships u in turn.
 
     Parameters
     ----------
     n_clusters : int
     m : float
-        Fuzzifier, greater than 1: near 1 memberships are nearly 0 or 1, as in k-means; large ones
-        are all alike.
+        Fuzzifier, greater than 1: with values near 1, memberships are nearly 0 or 1, as in k-means;
+        with large ones they are nearly equal.
     tol : float
-        It ends when no membership changes by more.
+        The fit ends when no membership changes by more.
     max_iter : int
-        Steps at most.
+        Most steps.
     random_state : int
-        Seed of the memberships to begin with.
+        Seed of the initial memberships.
 
     Attributes
     ----------
@@ -54,9 +53,9 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
     memberships_ : ndarray of shape (n, n_clusters)
     cluster_centers_ : ndarray of shape (n_clusters, n_inputs)
     objective_ : float
-        What it minimises, at the memberships and centres.
+        The minimised sum at the memberships and centres.
     n_iter_ : int
-        Steps taken.
+        Steps.
     n_features_in_ : int
         Columns of the training rows.
 
@@ -142,7 +141,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         return self.memberships(X).argmax(axis=1)
 
     def cost(self, n_inputs: int, *, n_models: int = 1, n_rows: int) -> Cost:
-        """Return about what a fit takes: distances, powers and sums of every step."""
+        """Estimate the cost of a fit: distances, powers and sums of every step."""
         row = self.n_clusters * (8.0 * n_inputs + 160)
         memory = 8 * n_rows * (n_inputs + 6 * self.n_clusters)
         return Cost(n_models * _USUAL_STEPS * n_rows * row, memory, row)
@@ -166,11 +165,11 @@ def centers_of(X: Array, u: Array, m: float) -> Array:
 def memberships_of(X: Array, centers: Array, m: float) -> Array:
     """Return the best memberships: ``u_ik = 1 / sum_j (d_ik/d_ij)^(2/(m - 1))``.
 
-    A row that is a centre belongs to it alone, or in equal parts to all that it is.
+    A row that equals a centre belongs to it alone, or in equal parts to all centres that it equals.
     """
     squared = cdist(X, centers, "sqeuclidean")
     nearest = squared.min(axis=1, keepdims=True)
-    # in relation to the nearest, so that no power overflows
+    # relative to the nearest centre, so that no power overflows
     ratios = np.divide(nearest, squared, out=np.ones_like(squared), where=squared > 0)
     u = ratios ** (1 / (m - 1))
     return np.asarray(u / u.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""The parts of support vector clustering: a machine trains a domain, a grouping makes clusters."""
+"""Interfaces of the two phases of a support vector clustering: domain, and clusters."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Labels = NDArray[np.int64]
 
 
 class TrainedDomain(Protocol):
-    """A domain, and the further results of its training.
+    """A domain, and the fitted attributes from its training.
 
     Attributes
     ----------
     domain : Domain
     attributes : dict
-        By the names that estimators have for it, ``support_vectors_`` and ``dual_coef_`` included.
+        Fitted attributes of the estimator by name, with ``support_vectors_`` and ``dual_coef_``.
     """
 
     @property
@@ -31,15 +31,15 @@ class TrainedDomain(Protocol):
     def attributes(self) -> dict[str, Any]: ...  # noqa: D102
 
     def objective(self, X: Any) -> float:
-        """Return the value of what the training minimised on its rows."""
+        """Return the value of the minimised objective on the training rows."""
         ...
 
 
 class Machine(Protocol):
-    """Trains a domain that encloses most of some rows."""
+    """Trainer of a domain that encloses most rows."""
 
     def train(self, X: Any) -> TrainedDomain:
-        """Return the domain of some rows."""
+        """Return a domain that encloses most of the rows of ``X``."""
         ...
 
 
@@ -50,15 +50,15 @@ class Clusters:
     Attributes
     ----------
     labels : ndarray of int64, shape (n,)
-        Those of the rows, numbered from 0 on; -1 for rows in none.
+        Clusters of the rows, from 0 on; -1 for rows in none.
     nearest : NearestRow
-        Knows what new rows are compared with.
+        Finds the label of new rows.
     numbers : ndarray of int64, shape (m,)
-        The cluster of each number that ``nearest`` returns; -1 where no row is left in it.
+        The cluster of each label of ``nearest``; -1 for dropped ones, which have no rows.
     margin : float
-        Rows with f below minus this are outside.
+        Rows with f below ``-margin`` are outside.
     attributes : dict
-        What else was found, by the names that estimators have for it.
+        Fitted attributes of the estimator by name.
     """
 
     labels: Labels
@@ -69,23 +69,23 @@ class Clusters:
 
 
 class Grouping(Protocol):
-    """Groups the rows of a domain into clusters."""
+    """Method that clusters rows by a domain."""
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
-        """Return the clusters of some rows.
+        """Return the clusters of the rows of ``X``.
 
         Raises
         ------
         FitError
-            If there are none.
+            If there are no clusters.
         """
         ...
 
 
-def numbers_left(
+def without_empty_clusters(
     labels: NDArray[np.int64], n_clusters: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Renumber clusters from 0 on without those that no row is in.
+    """Renumber clusters from 0 on without those that have no rows.
 
     Parameters
     ----------
@@ -99,6 +99,6 @@ def numbers_left(
     numbers : ndarray of int64, shape (n_clusters,)
         The new number of each cluster; -1 for those without rows.
     """
-    held = np.bincount(labels[labels >= 0], minlength=n_clusters) > 0
-    numbers = np.where(held, np.cumsum(held) - 1, -1)
+    has_rows = np.bincount(labels[labels >= 0], minlength=n_clusters) > 0
+    numbers = np.where(has_rows, np.cumsum(has_rows) - 1, -1)
     return np.where(labels >= 0, numbers[labels], -1), numbers

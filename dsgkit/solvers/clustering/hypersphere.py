@@ -1,4 +1,4 @@
-"""The smallest sphere around most rows in feature space, by libsvm's one-class SVM.
+"""Smallest sphere around most rows in feature space, computed by libsvm's one-class SVM.
 
 The dual, ``max sum_i b_i k(x_i, x_i) - b'K b`` where ``sum b = 1`` and ``0 <= b_i <= C`` [1]_, is
 that of the one-class SVM for kernels with a constant diagonal, scaled: there the coefficients are
@@ -29,10 +29,10 @@ TOLERANCE = 1e-8
 """Tolerance of libsvm's optimality conditions."""
 
 BOUND_TOLERANCE = 1e-9
-"""Distance from the bound, relative to it, within which a coefficient counts as at it."""
+"""Coefficients within this relative distance of the bound count as at the bound."""
 
 CACHE_MIB = 200
-"""MiB of kernel values that libsvm keeps."""
+"""Size of libsvm's kernel cache."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Hypersphere:
     beta : ndarray of shape (s,)
         Their coefficients, which sum to 1.
     bounded : ndarray of bool, shape (s,)
-        Which of them are at the bound C: the rows outside of the sphere.
+        Which of them are at the bound C: the rows outside the sphere.
     squared_radius : float
         ``R^2``, the mean over the free support vectors, which are on the sphere.
     level : float
-        ``sum_i b_i k(x_i, x)`` is at least so large inside of the sphere, by rounding a little less
-        than at its surface, so that no row falls out of it that the bound does not allow to.
+        Least value of ``sum_i b_i k(x_i, x)`` inside the sphere: that at its surface, lowered for
+        rounding so that only rows at the bound are outside.
     """
 
     support: NDArray[np.int64]
@@ -62,16 +62,16 @@ class Hypersphere:
 
 
 def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
-    """Return the sphere around some rows.
+    """Return the smallest sphere around most rows.
 
     Parameters
     ----------
     X : ndarray of shape (n, n_inputs)
     gamma : float
-        Of the kernel ``exp(-gamma ||x - x'||^2)``.
+        Parameter of the kernel ``exp(-gamma ||x - x'||^2)``.
     C : float
-        Largest coefficient, at least 1/n: up to 1/(C n) of the rows are outside; with C = 1 or
-        more, none.
+        Largest coefficient, at least 1/n: up to a share of 1/(C n) of the rows is outside; none
+        with C >= 1.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
         If C is below 1/n: coefficients could not sum to 1.
     """
     bound = min(C, 1.0)
-    # libsvm's distances are differences of squared norms
+    # libsvm computes distances as differences of squared norms
     support, beta = _dual(without_gaps(X, gamma, middle(X)), gamma, bound)
     values = Domain(X[support], beta, gamma, level=0.0).values(X)
     bounded = beta >= bound * (1 - BOUND_TOLERANCE) if bound < 1 else np.zeros(len(beta), np.bool_)
@@ -92,7 +92,7 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> Hypersphere:
 
 @dataclass(frozen=True)
 class TrainedSphere:
-    """A sphere around rows, as a domain.
+    """Trained sphere, see `TrainedDomain`.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class TrainedSphere:
         Scaled, so that the level is 1.
     squared_radius : float
     machine : SphereMachine
-        What has trained it.
+        Its trainer.
     """
 
     support_vectors: Array
@@ -116,7 +116,7 @@ class TrainedSphere:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """The fitted attributes of estimators, by name."""
+        """Fitted attributes of the estimator by name."""
         return {
             "support_vectors_": self.support_vectors,
             "dual_coef_": self.coefficients,
@@ -135,17 +135,17 @@ class TrainedSphere:
 
 @dataclass(frozen=True)
 class SphereMachine:
-    """Finds the sphere around rows, or around a random share of them.
+    """Trainer of the sphere around the rows, or around a random share of them.
 
     Attributes
     ----------
     C, gamma : float
-        As `enclosing_sphere` takes them.
+        See `enclosing_sphere`.
     share : float
-        Of the rows, from 0 to 1.
+        Share of the rows, from 0 to 1.
     seed : int
-        Of the choice of the share.
-    most_rows : int, optional
+        Seed of the random share.
+    max_rows : int, optional
         More rows are refused.
     """
 
@@ -153,28 +153,28 @@ class SphereMachine:
     gamma: float
     share: float = 1.0
     seed: int = 0
-    most_rows: int | None = None
+    max_rows: int | None = None
 
     def train(self, X: Any) -> TrainedSphere:
-        """Return the sphere of some rows; see `Machine`."""
+        """Return the sphere around the rows; see `Machine`."""
         rows = self.rows_of(X)
         sphere = enclosing_sphere(rows, self.gamma, self.C)
         if not sphere.level > 0:
             raise FitError(
-                f"kernels of gamma = {self.gamma:g} have no sphere: their sum is {sphere.level:g} "
-                "on its surface; take a smaller gamma, or scale the features"
+                f"no sphere for gamma = {self.gamma:g}: the sum of kernels on its surface is "
+                f"{sphere.level:g}; take a smaller gamma, or scale the features"
             )
         return TrainedSphere(
             rows[sphere.support], sphere.beta / sphere.level, sphere.squared_radius, self
         )
 
     def rows_of(self, X: Any) -> Array:
-        """Return the rows that the sphere is put around."""
+        """Return the rows that the sphere is fitted to."""
         n = len(X)
-        if self.most_rows is not None and n > self.most_rows:
+        if self.max_rows is not None and n > self.max_rows:
             raise DataError(
-                f"{n:,} rows are more than max_rows = {self.most_rows:,}: segments between all "
-                "pairs of them would take long; take fewer rows, or a larger max_rows"
+                f"{n:,} rows are more than max_rows = {self.max_rows:,}, as segments between all "
+                "pairs take long; take fewer rows, or a larger max_rows"
             )
         if self.share == 1:
             return np.asarray(X[:], np.float64)
@@ -182,23 +182,23 @@ class SphereMachine:
         return np.asarray(X[np.sort(seen)], np.float64)
 
     def n_seen(self, n_rows: int) -> int:
-        """Return how many of some rows the sphere is put around."""
+        """Return how many of ``n_rows`` rows the sphere is fitted to."""
         return math.ceil(self.share * n_rows)
 
 
 def random_order(seed: int, purpose: str, n_rows: int) -> NDArray[np.int64]:
-    """Return rows in a random order of some purpose."""
+    """Return positions of rows in a random order, which depends on seed and purpose."""
     return np.random.default_rng(derive_seed(seed, purpose)).permutation(n_rows)
 
 
 def _dual(X: Array, gamma: float, bound: float) -> tuple[NDArray[np.int64], Array]:
-    """Return the rows with positive coefficients, and these, at most ``bound`` and of sum 1."""
+    """Return the rows with positive coefficients, and these: at most ``bound``, with sum 1."""
     from sklearn.svm import OneClassSVM
 
     n = len(X)
     if bound * n < 1 - BOUND_TOLERANCE:
         raise FitError(f"C must be at least 1/n = {1 / n:.3g} for a sphere, got {bound:g}")
-    if bound * n <= 1 + BOUND_TOLERANCE:  # there is but one choice, at which libsvm finds no offset
+    if bound * n <= 1 + BOUND_TOLERANCE:  # the only solution, for which libsvm finds no offset
         return np.arange(n), np.full(n, 1 / n)
     machine = OneClassSVM(gamma=gamma, nu=1 / (bound * n), tol=TOLERANCE, cache_size=CACHE_MIB).fit(
         X
@@ -208,7 +208,7 @@ def _dual(X: Array, gamma: float, bound: float) -> tuple[NDArray[np.int64], Arra
 
 
 def _surface(values: Array, support: NDArray[np.int64], bounded: NDArray[np.bool_]) -> float:
-    """Return the value on the sphere: that of free support vectors, or what parts all others."""
+    """Return the value on the sphere: at free support vectors, or between inside and outside."""
     if not bounded.all():
         return float(values[support[~bounded]].mean())
     inside = np.delete(values, support)

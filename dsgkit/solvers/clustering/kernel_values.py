@@ -1,4 +1,4 @@
-"""Kernel values of one point with many, in loops that the compiler vectorises."""
+"""Kernel values of one point with many, in compiled loops that vectorise."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dsgkit.system.jit import fast
 
 _PER_LN2 = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10
-"""Their sum is ln 2; the first has so few bits that whole numbers times it are exact."""
+"""Their sum is ln 2; the first has so few bits that its products with integers are exact."""
 
 _ROUNDING_SHIFT = 1.5 * 2**52
-"""Added to a number, leaves the nearest whole number in the last bits."""
+"""Adding it rounds a number to the nearest integer, which is in the last bits of the sum."""
 
 _BIAS = np.int64(1023)
 _FRACTION_BITS = np.int64(52)
@@ -20,11 +20,11 @@ _MIN_EXPONENT = -600.0
 
 @fast
 def exponential(x):  # type: ignore[no-untyped-def]
-    """Return exp(x) of a number up to 0, within 2 units in the last place.
+    """Return exp(x) for x <= 0, within 2 units in the last place.
 
-    Below -600 it is exp(-600), some 10^-261, which times a coefficient is no denormal number: these
-    take a hundred cycles. Unlike the library's function it has no branches, so that loops over it
-    are vectorised: these are 5 times faster.
+    Below -600 it is exp(-600), some 10^-261, whose product with a coefficient is not denormal:
+    denormal numbers take a hundred cycles. Unlike the library's function it has no branches, so
+    that loops over it are vectorised, which makes them 5 times faster.
     """
     x = max(x, _MIN_EXPONENT)
     shifted = x * _PER_LN2 + _ROUNDING_SHIFT

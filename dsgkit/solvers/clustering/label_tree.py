@@ -1,8 +1,8 @@
-"""A k-d tree that finds the label of a point's nearest neighbour, though not always the neighbour.
+"""k-d tree that finds the label of the nearest neighbour without always finding the neighbour.
 
-Once some neighbour is known, boxes that hold points of its label only cannot change the answer:
-what is searched is the rest, for a point that is nearer and has another label. Where clusters are
-apart, that ends at once, however many points and columns there are.
+Once a candidate is known, boxes whose points all have its label cannot change the answer. Only the
+other boxes are searched, for a nearer point with another label. For well-separated clusters this
+ends at once, however many points and columns there are.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from dsgkit.system.jit import exact, exact_parallel, prange
 Labels = NDArray[np.int64]
 
 LEAF_POINTS = 16
-"""Points of a leaf, at least; up to twice as many."""
+"""Least points of a leaf; it has up to twice as many."""
 
 _MIXED_LABEL = -1
 """Label of a box whose points have several labels."""
 
 
 class _Boxes(NamedTuple):
-    """Boxes around points, halved down to leaves: those of ``i`` are ``2 i + 1`` and ``2 i + 2``.
+    """Binary tree of boxes around points: the children of ``i`` are ``2 i + 1`` and ``2 i + 2``.
 
     Attributes
     ----------
     bounds : ndarray of shape (n_boxes, 2, n_inputs)
     starts, stops : ndarray of int64, shape (n_boxes,)
-        Where their points are.
+        Ranges of their points.
     only : ndarray of int64, shape (n_boxes,)
-        The label of all of these, or `_MIXED_LABEL`.
+        Common label of the points, or `_MIXED_LABEL`.
     """
 
     bounds: Array
@@ -45,7 +45,7 @@ class _Boxes(NamedTuple):
 
 
 class LabelTree:
-    """Points of known label, searched by boxes.
+    """Labelled points in a k-d tree.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class LabelTree:
         self._largest = int((stops - starts)[len(starts) // 2 :].max())
 
     def nearest_labels(self, X: Array) -> Labels:
-        """Return the label of the nearest point to each row, of equally near ones the first."""
+        """Return the label of the point nearest to each row, of equally near ones the first."""
         return _nearest_labels(
             X, self._columns, self._order, self._labels, self._boxes, self._largest
         )
@@ -78,7 +78,7 @@ class LabelTree:
 
 @exact
 def _labels_of_boxes(starts, stops, labels):  # type: ignore[no-untyped-def]
-    """Return the one label of each box, or `_MIXED_LABEL`."""
+    """Return the common label of each box, or `_MIXED_LABEL`."""
     only = np.empty(len(starts), np.int64)
     for box in range(len(starts) - 1, -1, -1):
         child = 2 * box + 1
@@ -94,7 +94,7 @@ def _labels_of_boxes(starts, stops, labels):  # type: ignore[no-untyped-def]
 
 @exact_parallel
 def _nearest_labels(X, columns, order, labels, boxes, largest):  # type: ignore[no-untyped-def]
-    """Return the label of the nearest point to each row."""
+    """Return the label of the point nearest to each row."""
     result = np.empty(len(X), np.int64)
     for i in prange(len(X)):
         squared = np.empty(largest)
@@ -104,51 +104,52 @@ def _nearest_labels(X, columns, order, labels, boxes, largest):  # type: ignore[
 
 @exact
 def _nearest_label(x, columns, order, labels, boxes, squared):  # type: ignore[no-untyped-def]
-    """Return the label of the nearest point; ``squared`` is room for the points of a leaf."""
+    """Return the label of the nearest point; ``squared`` is a buffer for the points of a leaf."""
     leaf = _leaf_near(x, boxes.bounds)
-    best, at = _nearer(x, columns, order, boxes, leaf, math.inf, 0, squared)
+    best, nearest = _nearer(x, columns, order, boxes, leaf, math.inf, 0, squared)
     again = True
     while again:
-        best, at, again = _search(x, columns, order, labels, boxes, best, at, squared)
-    return labels[at]
+        best, nearest, again = _search(x, columns, order, labels, boxes, best, nearest, squared)
+    return labels[nearest]
 
 
 @exact
-def _search(x, columns, order, labels, boxes, best, at, squared):  # type: ignore[no-untyped-def]
-    """Return what is nearest but for boxes that were left out, and whether these may matter.
+def _search(x, columns, order, labels, boxes, best, nearest, squared):  # type: ignore[no-untyped-def]
+    """Search for a nearer point; return its squared distance and place, and whether to repeat.
 
-    Those are boxes of what was then the label of the nearest: they do, if it changed.
+    Boxes are skipped if they only have the current label; if that changed later, the search must be
+    repeated.
     """
     n_levels = int(math.log2(len(boxes.only) + 1))
     left, gaps = np.empty(n_levels + 1, np.int64), np.empty(n_levels + 1)
     left[0], gaps[0], n_left = 0, _gap(x, boxes.bounds[0]), 1
-    passed = changed = False
+    skipped = changed = False
     while n_left > 0:
         n_left -= 1
         box = left[n_left]
         if gaps[n_left] > best:
             continue
-        if boxes.only[box] == labels[at]:
-            passed = True
+        if boxes.only[box] == labels[nearest]:
+            skipped = True
             continue
         child = 2 * box + 1
         if child >= len(boxes.only):
-            label = labels[at]
-            best, at = _nearer(x, columns, order, boxes, box, best, at, squared)
-            changed = changed or labels[at] != label
+            label = labels[nearest]
+            best, nearest = _nearer(x, columns, order, boxes, box, best, nearest, squared)
+            changed = changed or labels[nearest] != label
             continue
         first, second = _gap(x, boxes.bounds[child]), _gap(x, boxes.bounds[child + 1])
-        # the last one comes next
+        # the last one, the nearer child, is visited next
         near = 1 if first <= second else 0
         left[n_left + near], gaps[n_left + near] = child, first
         left[n_left + 1 - near], gaps[n_left + 1 - near] = child + 1, second
         n_left += 2
-    return best, at, passed and changed
+    return best, nearest, skipped and changed
 
 
 @exact
 def _leaf_near(x, bounds):  # type: ignore[no-untyped-def]
-    """Return the leaf at which one ends who takes the nearer box each time."""
+    """Return the leaf reached by always descending into the nearer child."""
     box = 0
     while 2 * box + 1 < len(bounds):
         child = 2 * box + 1
@@ -158,7 +159,7 @@ def _leaf_near(x, bounds):  # type: ignore[no-untyped-def]
 
 @exact
 def _gap(x, bounds):  # type: ignore[no-untyped-def]
-    """Return the squared distance of a point from a box: never above that of points inside."""
+    """Return the squared distance of a point from a box, a lower bound for the points inside."""
     squared = 0.0
     for k in range(len(x)):
         outside = max(bounds[0, k] - x[k], x[k] - bounds[1, k], 0.0)
@@ -167,8 +168,8 @@ def _gap(x, bounds):  # type: ignore[no-untyped-def]
 
 
 @exact
-def _nearer(x, columns, order, boxes, leaf, best, at, squared):  # type: ignore[no-untyped-def]
-    """Return the squared distance and place of what is nearest in a leaf, or was before."""
+def _nearer(x, columns, order, boxes, leaf, best, nearest, squared):  # type: ignore[no-untyped-def]
+    """Return the squared distance and place of the nearest point, given that before this leaf."""
     start, stop = boxes.starts[leaf], boxes.stops[leaf]
     n = stop - start
     squared[:n] = 0.0
@@ -178,6 +179,6 @@ def _nearer(x, columns, order, boxes, leaf, best, at, squared):  # type: ignore[
             difference = coordinate[j] - centre
             squared[j] += difference * difference
     for j in range(n):
-        if squared[j] < best or (squared[j] == best and order[start + j] < order[at]):
-            best, at = squared[j], start + j
-    return best, at
+        if squared[j] < best or (squared[j] == best and order[start + j] < order[nearest]):
+            best, nearest = squared[j], start + j
+    return best, nearest

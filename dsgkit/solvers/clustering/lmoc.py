@@ -16,7 +16,7 @@ from dsgkit.solvers.clustering.base import ClusteringEstimator, KernelGamma
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import BLOCK_TRAJECTORIES, find_equilibria
-from dsgkit.solvers.clustering.groups import Clusters, numbers_left
+from dsgkit.solvers.clustering.groups import Clusters, without_empty_clusters
 from dsgkit.solvers.clustering.many_columns import products_memory
 from dsgkit.solvers.clustering.nearest import NearestRow
 from dsgkit.solvers.clustering.one_class import BLOCK_STEPS, CHUNK_STEPS, Descent
@@ -35,13 +35,13 @@ LossWeight = Annotated[float, POSITIVE, Smoother("smaller"), Doc("Weight of the 
 StopRule = Annotated[
     Stop | None,
     Doc(
-        "The training ends with the first step, but the very first, that moves w by "
-        "at most ``tol``; or with the last of n such steps in a row, n being the "
-        'number of rows. None is "paper" for the strategy "removal", else "epoch".'
+        '"paper": training ends after a step, except the first, that moves w by at most '
+        '``tol``; "epoch": after n such steps in a row for n rows. None is '
+        '"paper" for the strategy "removal", else "epoch".'
     ),
 ]
 
-StopMove = Annotated[float, NOT_NEGATIVE, Doc("See ``stop``.")]
+StopMove = Annotated[float, NOT_NEGATIVE, Doc("Length of a small step; see ``stop``.")]
 
 MostSteps = Annotated[int, COUNT, Doc("Most steps of the training.")]
 
@@ -50,23 +50,24 @@ Epsilon = Annotated[
     NOT_NEGATIVE,
     Doc(
         "Rows with ``|f| <= epsilon`` are boundary rows; None is the 20% quantile of ``|f|`` at "
-        "the rows, but at least 0.1, which is the paper's."
+        "the rows, but at least 0.1, the value of the paper."
     ),
 ]
 
 Starts = Annotated[
     Literal["boundary", "all"],
-    Doc("The rows that follow the map; others take the cluster of the nearest of them."),
+    Doc("Rows that start trajectories; the others take the cluster of the nearest of these."),
 ]
 
 SegmentPoints = Annotated[
-    int, Range(2), Doc("Points of a segment, its ends included, at which f is looked at.")
+    int, Range(2), Doc("Points of a segment, with its ends, at which f is evaluated.")
 ]
 
 Outliers = Annotated[
     bool,
     Doc(
-        "Whether rows with ``f < -epsilon`` get the label -1. A cluster of such rows only is none."
+        "Whether rows with ``f < -epsilon`` get the label -1. Clusters with only such rows are "
+        "dropped."
     ),
 ]
 
@@ -80,14 +81,14 @@ STRATEGIES: dict[str | None, int] = {
 
 MIN_EPSILON = 0.1
 BOUNDARY_SHARE = 0.2
-"""Least share of the rows that count as boundary rows by default, the nearest ones first."""
+"""Least share of boundary rows by default: those nearest to the boundary."""
 
 _TRAJECTORY_STEPS = 40.0
-"""Approximate steps of a trajectory; 12 to 300 were measured."""
+"""Approximate steps of a trajectory; measured: 12 to 300."""
 
 
 class LargeMarginClustering(ClusteringEstimator):
-    """Base of the clusterings by a large-margin one-class machine; subclasses say how to train."""
+    """Base of the clusterings by a large-margin one-class SVM, with or without a budget."""
 
     version: ClassVar[int] = 1
 
@@ -101,11 +102,9 @@ class LargeMarginClustering(ClusteringEstimator):
     outliers: Outliers
     random_state: RandomState
 
-    equilibria_: Array = fitted(
-        "Where the trajectories of the boundary rows lead.", "(e, n_inputs)"
-    )
+    equilibria_: Array = fitted("Equilibria of the boundary rows' trajectories.", "(e, n_inputs)")
     equilibrium_labels_: NDArray[np.int64] = fitted(
-        "Their clusters; -1 where no row is left in one, as all are too far outside.", "(e,)"
+        "Their clusters; -1 for clusters dropped because all their rows are outliers.", "(e,)"
     )
     n_boundary_: int = fitted("Rows that trajectories start from.")
     n_unconverged_: int = fitted("Trajectories that did not converge.")
@@ -115,7 +114,7 @@ class LargeMarginClustering(ClusteringEstimator):
     inside_: float = fitted("Share of the rows with f >= 0.")
     epsilon_: float = fitted("Rows with ``|f| <= epsilon_`` are boundary rows.")
     n_iter_: int = fitted("Steps of the training.")
-    n_removals_: int = fitted("How often a support vector went.")
+    n_removals_: int = fitted("Support vectors removed.")
     mass_: float = fitted("Sum of ``dual_coef_``.")
 
     budget: int | None = preset(None)
@@ -125,16 +124,15 @@ class LargeMarginClustering(ClusteringEstimator):
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_rows: int
     ) -> Cost:
-        """Return about what both phases take, and the memory of the larger."""
+        """Estimate the cost of both phases, with the memory of the larger one."""
         machine = self._machine(n_rows)
         row = expansion_flops(machine.expected_support(n_rows), n_inputs)
         n_starts = n_rows if self.starts == "all" else BOUNDARY_SHARE * n_rows
         descent = machine.expected_steps * row * machine.rows_per_step
         clustering = (n_rows + n_starts * _TRAJECTORY_STEPS) * row
         most = machine.most_support(n_rows)
-        support = (
-            8 * (3 * n_inputs + 6) * (most + CHUNK_STEPS)
-        )  # room for more, and what it replaces
+        # support vectors, with those copied while their arrays grow
+        support = 8 * (3 * n_inputs + 6) * (most + CHUNK_STEPS)
         # boundary rows, twice; values, starts and labels of all; starts, ends and cells of a block
         rows = 8 * (
             2 * n_starts * n_inputs + 10 * n_rows + 10 * min(BLOCK_TRAJECTORIES, n_rows) * n_inputs
@@ -157,18 +155,18 @@ class LargeMarginClustering(ClusteringEstimator):
             n_neighbors=int(self.n_neighbors),
         )
 
-    def _grouping(self) -> OfBoundary:
-        return OfBoundary(self.epsilon, self.starts, int(self.n_segment), self.outliers)
+    def _grouping(self) -> BoundaryGrouping:
+        return BoundaryGrouping(self.epsilon, self.starts, int(self.n_segment), self.outliers)
 
 
 @dataclass(frozen=True)
-class OfBoundary:
-    """Clusters of the equilibria that boundary rows lead to; see `BSGDLMOC`.
+class BoundaryGrouping:
+    """Clustering by the equilibria of boundary rows; see `BSGDLMOC`.
 
     Attributes
     ----------
     epsilon, starts, n_segment, outliers
-        As `BSGDLMOC` takes them.
+        Parameters of `BSGDLMOC`.
     """
 
     epsilon: float | None
@@ -177,17 +175,17 @@ class OfBoundary:
     outliers: bool
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
-        """Return the clusters of some rows; see `Grouping`."""
+        """Return the clusters of rows; see `Grouping`."""
         f = domain.values(X)
         epsilon = self._epsilon(f)
-        begun = np.abs(f) <= epsilon if self.starts == "boundary" else np.full(len(f), True)
-        if not begun.any():
+        is_start = np.abs(f) <= epsilon if self.starts == "boundary" else np.full(len(f), True)
+        if not is_start.any():
             raise FitError(
-                f"no row has |f| <= epsilon = {epsilon:g}, so that there is nowhere to start"
-                f" from: the nearest has {np.abs(f).min():.3g}; take a larger epsilon, or None for"
-                " one that fits the rows"
+                f"no row has |f| <= epsilon = {epsilon:g}, so that no trajectory can start: the "
+                f"smallest |f| is {np.abs(f).min():.3g}; take a larger epsilon, or None to fit it "
+                "to the rows"
             )
-        rows = np.flatnonzero(begun)
+        rows = np.flatnonzero(is_start)
         with part(0, 0.5):
             equilibria = find_equilibria(domain, X, rows)
         with part(0.5, 0.7):
@@ -197,11 +195,11 @@ class OfBoundary:
         labels[rows] = clusters[equilibria.which]
         nearest = NearestRow(X, rows, labels[rows])
         with part(0.7, 1):
-            labels[~begun] = nearest.labels_of(X, np.flatnonzero(~begun))
+            labels[~is_start] = nearest.labels_of(X, np.flatnonzero(~is_start))
         if self.outliers:
             labels[f < -epsilon] = -1
-        labels, numbers = numbers_left(labels, int(clusters.max()) + 1)
-        found = {
+        labels, numbers = without_empty_clusters(labels, int(clusters.max()) + 1)
+        attributes = {
             "equilibria_": equilibria.points,
             "equilibrium_labels_": numbers[clusters],
             "n_boundary_": len(rows),
@@ -210,10 +208,10 @@ class OfBoundary:
             "inside_": float(np.mean(f >= 0)),
             "epsilon_": epsilon,
         }
-        return Clusters(labels, nearest, numbers, epsilon, found)
+        return Clusters(labels, nearest, numbers, epsilon, attributes)
 
     def _epsilon(self, f: Array) -> float:
-        """Return how large ``|f|`` is at most at boundary rows."""
+        """Return the largest ``|f|`` of boundary rows."""
         if self.epsilon is not None:
             return float(self.epsilon)
         return max(MIN_EPSILON, float(np.quantile(np.abs(f), BOUNDARY_SHARE)))
@@ -225,18 +223,18 @@ class BSGDLMOC(LargeMarginClustering):
     The domain is that of the large-margin one-class support vector machine, which minimises
     ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` for the kernel ``exp(-gamma ||x - x'||^2)``:
     ``f(x) = w.phi(x) - 1 = sum_i alpha_i k(x_i, x) - 1``. It is trained by stochastic gradient
-    descent; past the budget, the support vector with the smallest coefficient goes, of equal ones
-    the oldest. Every boundary row, ``|f| <= epsilon``, follows the fixed-point map of mean shift to
-    an equilibrium of f. Equilibria between which f >= 0 on the whole segment are joined; the
-    connected components are the clusters. Boundary rows take that of their equilibrium, other rows,
-    and new ones, that of their nearest boundary row.
+    descent; beyond the budget, the support vector with the smallest coefficient is removed, of
+    equal ones the oldest. Every boundary row, ``|f| <= epsilon``, follows the fixed-point map of
+    mean shift to an equilibrium of f. Equilibria are joined if f >= 0 on the whole segment between
+    them; connected components are the clusters. Boundary rows take the cluster of their
+    equilibrium, other and new rows that of their nearest boundary row.
 
-    The defaults are those of a few tried that are best on average on scikit-learn's datasets, by
-    the adjusted Rand index: on groups in a plane, for which C is large. In many columns a smaller C
-    may do better: on the digits 8, with which every mode is a cluster.
+    The defaults are the best of a few that were tried, by the mean adjusted Rand index on
+    scikit-learn's datasets of groups in a plane, which need a large C. With many columns a smaller
+    C may be better: on the digits 8, with which every mode is a cluster.
 
-    As ``sum alpha <= C`` while vectors are only removed, the domain is empty for C <= 1; and
-    wherever it is, no two equilibria are joined (``mode_seeking_only_``).
+    As ``sum alpha <= C`` while vectors are only removed, the domain is empty for C <= 1. If it is
+    empty, no two equilibria are joined (``mode_seeking_only_``).
 
     O(B d) time per step and, for n rows, O(n B d) for the clusters, times the steps of the
     trajectories; O(n d) memory.
@@ -277,13 +275,14 @@ class BSGDLMOC(LargeMarginClustering):
     strategy: Annotated[
         Literal["removal", "pnn", "prn"],
         Doc(
-            "What becomes of the support vector that goes: nothing, or it is first "
-            "projected onto the span of its nearest or of random other ones. With "
-            '"removal" alone the coefficients, and with them the domain, vanish in a '
-            "long training."
+            "What happens to a removed support vector: it is dropped, or projected onto the "
+            'span of its nearest ("pnn") or of random ("prn") others. With "removal" the '
+            "coefficients, and with them the domain, vanish in a long training."
         ),
     ] = "pnn"
-    n_neighbors: Annotated[int, COUNT, Doc("Support vectors that are projected onto.")] = 5
+    n_neighbors: Annotated[
+        int, COUNT, Doc("Support vectors that a removed one is projected onto.")
+    ] = 5
     stop: StopRule = None
     tol: StopMove = 0.01
     max_iter: MostSteps = 10**7
@@ -297,7 +296,7 @@ class BSGDLMOC(LargeMarginClustering):
 
 @with_example(THREE_BALLS, "gamma=1, C=8")
 class SGDLMOC(LargeMarginClustering):
-    """Support vector clustering without a budget: what `BSGDLMOC` would be with memory for all.
+    """Support vector clustering by `BSGDLMOC` without a budget.
 
     The number of support vectors grows with that of the rows, so that the time grows with its
     square. See `BSGDLMOC` for the method and the attributes.

@@ -1,8 +1,8 @@
-"""Trajectories of mean shift in many columns, many at once by matrix products.
+"""Trajectories of mean shift in many columns, in blocks by matrix products.
 
-Column by column, the support vectors come from memory again for every point. A product of some 64
-points with them comes to the same but for rounding: kernel values are within some 10^-8 of
-themselves, and far less for rows of usual norms.
+Computed point by point, the support vectors are read from memory for every point. Products of 64
+points with them read them once, and differ by rounding: kernel values have a relative error of up
+to 10^-8, and far less for rows of usual norms.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from dsgkit.system.jit import fast_parallel, prange, reducing
 from dsgkit.system.threads import single_blas_thread
 
 MIN_INPUTS = 32
-"""Columns from which products are faster."""
+"""Least columns for which products are faster."""
 
 MAX_SQUARED_NORM = 2.0**26
-"""Squared norm times gamma up to which exponents, differences of such numbers, are accurate."""
+"""Largest squared norm times gamma for which exponents, computed as differences, are accurate."""
 
 BLOCK_POINTS = 64
-"""Points of a product."""
+"""Points per product."""
 
 
 def by_products(domain: Domain) -> bool:
-    """Return whether `follow` is accurate, and worth it."""
+    """Return whether `follow` is accurate and faster."""
     vectors = domain.support_vectors
     if vectors.shape[1] < MIN_INPUTS:
         return False
@@ -47,15 +47,15 @@ def products_memory(n_support: int, n_inputs: int) -> int:
 def follow(
     domain: Domain, points: Array, tol: float, most_steps: int, n_steps: NDArray[np.int64]
 ) -> None:
-    """Move every point along its trajectory to the end, and write the steps.
+    """Move every point to the end of its trajectory, and write its number of steps.
 
     Parameters
     ----------
     domain : Domain
-        For which `by_products` holds.
+        Must satisfy `by_products`.
     points : ndarray of shape (n, n_inputs)
     tol : float
-        Length of a step that ends a trajectory.
+        Step length at which a trajectory ends.
     most_steps : int
     n_steps : ndarray of int64, shape (n,)
         Negative where a trajectory did not converge.
@@ -72,16 +72,16 @@ def follow(
 
 @fast_parallel
 def _follow(columns, offsets, vectors, coefficients, tol, most_steps, points, n_steps):  # type: ignore[no-untyped-def]
-    """Move points, those of a block together until the last of them has converged."""
+    """Move points block by block, until the last point of the block has converged."""
     n, n_inputs = points.shape
     for block in prange((n + BLOCK_POINTS - 1) // BLOCK_POINTS):
         first = block * BLOCK_POINTS
         n_left = min(BLOCK_POINTS, n - first)
         which = np.arange(first, first + n_left)
-        at, moved = points[first : first + n_left].copy(), np.empty((n_left, n_inputs))
+        current, moved = points[first : first + n_left].copy(), np.empty((n_left, n_inputs))
         weights = np.empty((n_left, len(coefficients)))
         for step in range(most_steps):
-            np.dot(at[:n_left], columns, weights[:n_left])
+            np.dot(current[:n_left], columns, weights[:n_left])
             for i in range(n_left):
                 _weigh(weights[i], offsets, coefficients)
             np.dot(weights[:n_left], vectors, moved[:n_left])
@@ -90,26 +90,26 @@ def _follow(columns, offsets, vectors, coefficients, tol, most_steps, points, n_
                 row = which[i]
                 total = _sum(weights[i])
                 if not total > 0.0:
-                    points[row], n_steps[row] = at[i], -step - 1
+                    points[row], n_steps[row] = current[i], -step - 1
                     continue
                 squared = 0.0
                 for k in range(n_inputs):
                     moved[i, k] /= total
-                    squared += (moved[i, k] - at[i, k]) ** 2
+                    squared += (moved[i, k] - current[i, k]) ** 2
                 if squared <= tol * tol:
                     points[row], n_steps[row] = moved[i], step + 1
                     continue
-                at[n_left], which[n_left] = moved[i], row
+                current[n_left], which[n_left] = moved[i], row
                 n_left += 1
             if n_left == 0:
                 break
         for i in range(n_left):
-            points[which[i]], n_steps[which[i]] = at[i], -most_steps
+            points[which[i]], n_steps[which[i]] = current[i], -most_steps
 
 
 @reducing
 def _weigh(exponents, offsets, coefficients):  # type: ignore[no-untyped-def]
-    """Turn exponents into weights, kernel values being relative to the largest."""
+    """Turn exponents into weights, with kernel values relative to the largest one."""
     largest = -np.inf
     for j in range(len(exponents)):
         exponents[j] -= offsets[j]

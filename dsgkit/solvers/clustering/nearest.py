@@ -1,4 +1,4 @@
-"""Clusters of rows by their nearest row of known cluster."""
+"""Clusters of rows from their nearest row with a known cluster."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from dsgkit.solvers.clustering.label_tree import LabelTree
 from dsgkit.system.progress import report
 
 MAX_TREE_INPUTS = 15
-"""Columns up to which a k-d tree is faster than all distances."""
+"""Most columns for which a k-d tree is faster than all distances."""
 
 BLOCK_ROWS = 2**15
-"""Rows that are assigned at a time."""
+"""Rows per block."""
 
 CANCELLATION_RATIO = 2.0**-30
-"""Squared distance, relative to the squared norms that it is made of, up to which it is computed
-again: from products it is within some 2^-50 of these."""
+"""Squared distances below this multiple of the squared norms are computed again from differences:
+from products, their error is some 2^-50 of the norms."""
 
 _EXACT_DISTANCES = 2**20
-"""Distances that are computed from differences together."""
+"""Distances from differences per block."""
 
 
 class NearestRow:
-    """Known clusters of some rows, and those of others by the nearest of these.
+    """Classifier of rows by the nearest row with a known cluster.
 
     Parameters
     ----------
     X : rows of shape (n, n_inputs)
     rows : ndarray of int64, shape (m,)
-        The rows of known cluster, of which a copy is kept if there are several clusters.
+        Rows with a known cluster, which are copied if there are several clusters.
     labels : ndarray of int64, shape (m,)
         Their clusters.
     """
@@ -51,20 +51,20 @@ class NearestRow:
 
     def labels_of(self, X: Any, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the clusters of some rows of ``X``, shape (len(rows),)."""
-        found = np.full(len(rows), self._first)
+        labels = np.full(len(rows), self._first)
         if self._known is not None:
             for block in row_blocks(len(rows), BLOCK_ROWS):
-                some = np.ascontiguousarray(X[rows[block]], np.float64)
-                found[block] = self._known.nearest_labels(some)
+                points = np.ascontiguousarray(X[rows[block]], np.float64)
+                labels[block] = self._known.nearest_labels(points)
                 report(block.stop / len(rows))
-        return found
+        return labels
 
 
 class _Products:
-    """Points of known label, whose distances are computed by matrix products.
+    """Labelled points whose distances are computed by matrix products.
 
-    They are seen from their middle: a common offset would cancel all digits of the distances. Where
-    their spread does so, distances are computed from differences.
+    Points are taken relative to their centre, as a common offset would cancel all digits of the
+    distances. Distances that their spread cancels are computed from differences.
     """
 
     def __init__(self, points: Array, labels: NDArray[np.int64]) -> None:
@@ -72,17 +72,17 @@ class _Products:
         self._centre = middle(points)
 
     def nearest_labels(self, X: Array) -> NDArray[np.int64]:
-        """Return the label of the nearest point to each row, of equally near ones the first."""
+        """Return the label of the point nearest to each row, of equally near ones the first."""
         rows, points = X - self._centre, self._points - self._centre
-        found = pairwise_distances_argmin(rows, points)
+        nearest = pairwise_distances_argmin(rows, points)
         with np.errstate(over="ignore"):
-            nearest = _squared_norms(rows - points[found])
-            largest = _squared_norms(rows) + _squared_norms(points).max()
-            doubtful = np.flatnonzero((nearest > 0) & ~(nearest > CANCELLATION_RATIO * largest))
-        for some in row_blocks(len(doubtful), max(1, _EXACT_DISTANCES // len(points))):
-            distances = cdist(X[doubtful[some]], self._points, "sqeuclidean")
-            found[doubtful[some]] = distances.argmin(axis=1)
-        return self._labels[found]
+            squared = _squared_norms(rows - points[nearest])
+            norms = _squared_norms(rows) + _squared_norms(points).max()
+            inexact = np.flatnonzero((squared > 0) & ~(squared > CANCELLATION_RATIO * norms))
+        for block in row_blocks(len(inexact), max(1, _EXACT_DISTANCES // len(points))):
+            distances = cdist(X[inexact[block]], self._points, "sqeuclidean")
+            nearest[inexact[block]] = distances.argmin(axis=1)
+        return self._labels[nearest]
 
 
 def _squared_norms(rows: Array) -> Array:

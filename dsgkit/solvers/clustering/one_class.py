@@ -1,8 +1,8 @@
-"""The large-margin one-class support vector machine, trained by stochastic gradient descent.
+"""Large-margin one-class support vector machine, trained by stochastic gradient descent.
 
 It minimises ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` with steps ``1/t``:
-``w_(t+1) = (t-1)/t w_t + C/t [w_t.phi(x) < 1] phi(x)``. What is kept is ``t w_(t+1)``: it never
-decays, so that the coefficients of rows drawn equally often are equal, not but for rounding.
+``w_(t+1) = (t-1)/t w_t + C/t [w_t.phi(x) < 1] phi(x)``. The code keeps ``t w_(t+1)``, which never
+decays, so that rows drawn equally often have exactly equal coefficients.
 """
 
 from __future__ import annotations
@@ -26,35 +26,41 @@ from dsgkit.system.progress import report
 from dsgkit.system.threads import threads_for
 
 ROWS, NEIGHBORS = 0, 1
-"""Numbers of the sources of what is drawn at random."""
+"""Numbers of the random sources."""
 
 CHUNK_STEPS = 4096
-"""Steps whose rows are read together."""
+"""Steps per block of rows that are read."""
 
 BLOCK_STEPS = 64
-"""Steps whose kernel values are computed together, where there is no budget."""
+"""Steps per block of kernel values, without a budget."""
 
 TILE_VECTORS = 128
-"""Support vectors of a tile, which stays in cache."""
+"""Support vectors per tile, which stays in cache."""
 
 _EXPONENTIAL_TERMS = 16
 """Approximate cost of an exponential, in terms of a squared distance."""
 
 _TERMS_PER_THREAD = 2**18
-"""Terms of squared distances that are worth waking a thread for."""
+"""Terms of squared distances per thread."""
 
 _SUPPORT_SHARE = 0.3
 """Approximate share of the drawn rows that become support vectors."""
 
 _STEP, _REMOVALS, _SMALL, _DONE = range(4)
-"""Places of the counts: steps, vectors removed, small steps in a row, and whether it is over."""
+"""Indices of the counts: steps, removed vectors, small steps in a row, and whether it has ended."""
 
 
 @dataclass(frozen=True)
 class OneClass:
-    """A trained machine: support vectors, shape (s, n_inputs), and coefficients, shape (s,).
+    """Trained SVM, see `groups.TrainedDomain`.
 
-    ``C`` and ``gamma`` are those that it was trained with.
+    Attributes
+    ----------
+    support_vectors : ndarray of shape (s, n_inputs)
+    coefficients : ndarray of shape (s,)
+    n_steps, n_removals : int
+    C, gamma : float
+        Weight of the mean loss and kernel parameter of the training.
     """
 
     support_vectors: Array
@@ -66,12 +72,12 @@ class OneClass:
 
     @property
     def domain(self) -> Domain:
-        """Where the function is at least 0."""
+        """Points where the function is at least 0."""
         return Domain(self.support_vectors, self.coefficients, self.gamma)
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """The fitted attributes of estimators, by name."""
+        """Fitted attributes of the estimator by name."""
         return {
             "support_vectors_": self.support_vectors,
             "dual_coef_": self.coefficients,
@@ -81,7 +87,7 @@ class OneClass:
         }
 
     def objective(self, X: Any) -> float:
-        """Return the value of the objective on some rows."""
+        """Return the objective on the rows of ``X``."""
         domain = self.domain
         squared_norm = self.coefficients @ (domain.values(self.support_vectors) + 1)
         mean_loss = np.maximum(0, -domain.values(X)).mean()
@@ -90,22 +96,25 @@ class OneClass:
 
 @dataclass(frozen=True)
 class Descent:
-    """Settings of the stochastic gradient descent.
+    """Trainer of the one-class SVM.
 
     Attributes
     ----------
     C, gamma : float
         Weight of the mean loss; kernel parameter.
     tol : float
-        Length of a step in feature space up to which it is small.
+        Largest length, in feature space, of a small step.
     patience : int
         Small steps in a row that end the training; the first step does not count.
+    max_iter : int
+        Most steps.
+    seed : int
     budget : int, optional
         Most support vectors.
     strategy : int
-        What becomes of those beyond; see `dsgkit.solvers.clustering.budget`.
+        Treatment of removed vectors; see `dsgkit.solvers.clustering.budget`.
     n_neighbors : int
-        What they are projected onto.
+        Vectors that a removed one is projected onto.
     """
 
     C: float
@@ -119,14 +128,14 @@ class Descent:
     n_neighbors: int = 0
 
     def train(self, X: Any) -> OneClass:
-        """Return the machine trained on some rows, which are read as they are drawn."""
+        """Return the SVM trained on the rows of ``X``, which are read as they are drawn."""
         n, n_inputs = X.shape
         most = CHUNK_STEPS if self.budget is None else min(self.budget, n) + 1
         support = Support.empty(n_inputs, most)
         counts, squared_norm = np.zeros(4, np.int64), np.zeros(1)
-        # one more place is for the vector that goes
+        # one more place, for the removed vector
         k = 0 if self.strategy == REMOVAL else min(self.n_neighbors, most - 1)
-        room = np.empty(most), np.empty(k + 1, np.int64), np.empty(k + 1)
+        buffers = np.empty(most), np.empty(k + 1, np.int64), np.empty(k + 1)
         expected = self.expected_steps
         while not counts[_DONE]:
             first = int(counts[_STEP])
@@ -139,7 +148,7 @@ class Descent:
             if self.budget is None:
                 _descend_freely(support, rows, points, *state)
             else:
-                _descend(support, rows, points, self._words(first, length, k), room, *state)
+                _descend(support, rows, points, self._words(first, length, k), buffers, *state)
             report(min(1.0, counts[_STEP] / expected))
         size, n_steps = support.size[0], int(counts[_STEP])
         return OneClass(
@@ -153,40 +162,40 @@ class Descent:
 
     @property
     def expected_steps(self) -> float:
-        """Approximate steps of a training.
+        """Approximate number of steps.
 
-        A step is at most ``(C + ||w||)/t`` long, and ``||w||`` near 1.
+        A step is at most ``(C + ||w||)/t`` long, and ``||w||`` is near 1.
         """
         if not self.tol:
             return self.max_iter
         return min(self.max_iter, (self.C + 1) / self.tol + self.patience)
 
     def expected_support(self, n_rows: int) -> int:
-        """Return about how many support vectors a training on so many rows ends with."""
-        return self._kept(int(min(n_rows, 1 + _SUPPORT_SHARE * self.expected_steps)))
+        """Return the approximate number of support vectors after training on ``n_rows`` rows."""
+        return self._within_budget(int(min(n_rows, 1 + _SUPPORT_SHARE * self.expected_steps)))
 
     def most_support(self, n_rows: int) -> int:
-        """Return how many support vectors there are if all rows that are drawn become some."""
-        return self._kept(1 + int(n_rows * -math.expm1(-self.expected_steps / n_rows)))
+        """Return the number of support vectors if all drawn rows become support vectors."""
+        return self._within_budget(1 + int(n_rows * -math.expm1(-self.expected_steps / n_rows)))
 
-    def _kept(self, n_support: int) -> int:
+    def _within_budget(self, n_support: int) -> int:
         return n_support if self.budget is None else min(self.budget, n_support)
 
     @property
     def rows_per_step(self) -> float:
-        """Approximate kernel rows that a step computes."""
+        """Approximate number of kernel rows per step."""
         if self.budget is None:
             return 0.5
         projected = 0 if self.strategy == REMOVAL else self.n_neighbors
         return 1 + _SUPPORT_SHARE * (1 + projected)
 
     def _compiled(self) -> tuple[float, float, int, int, float, int, int]:
-        """Return the settings as compiled code takes them."""
+        """Return the settings for compiled code."""
         budget, stop = self.budget or 0, (self.tol, self.patience, self.max_iter)
         return self.C, self.gamma, budget, self.strategy, *stop
 
     def _words(self, first: int, length: int, k: int) -> NDArray[np.uint64]:
-        """Return the random words of some steps, which are for random neighbours only."""
+        """Return the random words of some steps, which only random neighbours need."""
         if self.strategy != RANDOM:
             return np.empty((length, 0), np.uint64)
         return words(self.seed, first * k, length * k, DRAWS + NEIGHBORS).reshape(length, k)
@@ -200,10 +209,10 @@ def _descend_freely(
     squared_norm: Array,
     settings: tuple[float, float, int, int, float, int, int],
 ) -> None:
-    """Run the steps of some drawn rows without a budget; kernel values are computed in blocks.
+    """Make the steps of drawn rows without a budget, with kernel values computed in blocks.
 
-    Support vectors then keep their places, so that values with many rows are computed together,
-    while the vectors are in cache.
+    Without removals support vectors keep their places, so that a block of rows can use them while
+    they are in cache.
     """
     gamma = settings[1]
     for block in row_blocks(len(rows), BLOCK_STEPS):
@@ -229,9 +238,9 @@ def _kernel_block(columns, n, points, gamma, kernel):  # type: ignore[no-untyped
 
 @fast
 def _grow(support, rows, columns, kernel, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
-    """Run the steps of a block of rows; see `_descend` for the lengths.
+    """Make the steps of a block of rows; see `_descend` for the step lengths.
 
-    ``kernel`` holds their values with all support vectors; those with new ones are added.
+    ``kernel`` holds their kernel values with all support vectors; those with new ones are added.
     """
     C, gamma, _, _, tol, patience, max_iter = settings
     with_new = np.empty(len(rows))
@@ -254,14 +263,14 @@ def _grow(support, rows, columns, kernel, counts, squared_norm, settings):  # ty
 
 
 @fast
-def _descend(support, rows, points, drawn, room, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
-    """Run the steps of some drawn rows, until training ends.
+def _descend(support, rows, points, drawn, buffers, counts, squared_norm, settings):  # type: ignore[no-untyped-def]
+    """Make the steps of drawn rows, until training ends.
 
-    With ``s = (t-1) w_t``, ``s' = t w_(t+1)``: the squared length of a step follows from
-    ``||s||^2`` (``squared_norm``), ``||s'||^2`` and ``s.s'``, and these from values of functions.
+    With ``s = (t-1) w_t`` and ``s' = t w_(t+1)``, the squared length of a step follows from
+    ``||s||^2`` (``squared_norm``), ``||s'||^2`` and ``s.s'``, which follow from function values.
     """
     C, gamma, budget, strategy, tol, patience, max_iter = settings
-    scratch, places, changes = room
+    scratch, places, changes = buffers
     kernel = np.empty(len(support.rows))
     for i in range(len(rows)):
         counts[_STEP] += 1
@@ -293,7 +302,7 @@ def _descend(support, rows, points, drawn, room, counts, squared_norm, settings)
 
 @fast
 def _end_step(before, product, counts, squared_norm, t, tol, patience, max_iter):  # type: ignore[no-untyped-def]
-    """Count small steps, and set `_DONE` in the counts when training is over."""
+    """Count small steps, and set `_DONE` in the counts when training ends."""
     small = _is_small(before, product, squared_norm, t, tol)
     counts[_SMALL] = counts[_SMALL] + 1 if small else 0
     if counts[_SMALL] >= patience or t == max_iter:
@@ -311,9 +320,9 @@ def _product(support, kernel):  # type: ignore[no-untyped-def]
 
 @fast
 def _effect(support, gamma, places, changes, kernel):  # type: ignore[no-untyped-def]
-    """Return the product of a sum of kernels with what is added to it, and the latter's square.
+    """Return the inner product of the function with a change of it, and the change's squared norm.
 
-    The sum is that of all support vectors, before the change of some coefficients.
+    The function is that before the change of coefficients.
     """
     along = length = 0.0
     for i in range(len(places)):

@@ -1,4 +1,4 @@
-"""Clusters: connected components of points that segments within a domain join."""
+"""Clusters as connected components of points that are joined by segments within a domain."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from dsgkit.system.progress import report
 Pairs = NDArray[np.int64]
 
 N_NEIGHBORS = 10
-"""Neighbours of every point that are tested before all others."""
+"""Neighbours of every point that are tested before all other pairs."""
 
 BLOCK_PAIRS = 2**18
-"""Pairs that are looked at together; components are found anew after each such block."""
+"""Pairs per block; components are computed again after each block."""
 
 BOUNDARY_TOLERANCE = 1e-7
-"""How far below the level a point may be, relative to it: rounding moves those on the boundary."""
+"""Relative tolerance of the level, for the rounding of points on the boundary."""
 
 
 def connected(
@@ -34,8 +34,8 @@ def connected(
     """Return the cluster of each point, from 0 on in the order of their first points.
 
     Two points are joined if f >= 0 at ``n_segment`` points, evenly spaced, of the segment between
-    them, its ends included; clusters are the components. Only pairs that are not connected yet are
-    tested, near ones first: the components are the same.
+    them, with its ends; clusters are the connected components. Only pairs that are not connected
+    yet are tested, near ones first, which gives the same components.
 
     Parameters
     ----------
@@ -43,20 +43,19 @@ def connected(
     points : ndarray of shape (n, n_inputs)
     n_segment : int
     by_ends : bool
-        Whether segments are decided by `EndExponents`: faster, and takes memory, for many points
-        and support vectors.
+        Whether segments are tested by `EndExponents`, which is faster for many points and support
+        vectors but needs memory.
     """
     labels = np.arange(len(points))
     inside = np.flatnonzero(domain.values(points) >= -BOUNDARY_TOLERANCE * domain.level)
-    found = _components_inside(domain, points[inside], n_segment, by_ends)
-    labels[inside] = inside[found]
+    labels[inside] = inside[_components_inside(domain, points[inside], n_segment, by_ends)]
     return by_first(labels)
 
 
 def _components_inside(
     domain: Domain, points: Array, n_segment: int, by_ends: bool
 ) -> NDArray[np.int64]:
-    """Return the components of points of the domain, each named by one of its points."""
+    """Return the component of each point of the domain, as the position of its first point."""
     n = len(points)
     joined = np.empty((0, 2), np.int64)
     labels = np.arange(n)
@@ -65,13 +64,15 @@ def _components_inside(
     shares = segment_shares(n_segment)
     ends = EndExponents(domain, points) if by_ends else None
     for pairs in _candidates(points):
-        apart = pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
-        if not len(apart):
+        open_pairs = pairs[labels[pairs[:, 0]] != labels[pairs[:, 1]]]
+        if not len(open_pairs):
             continue
         if ends is None:
-            new = apart[joined_pairs(domain, points, apart, shares)]
+            is_joined = joined_pairs(domain, points, open_pairs, shares)
         else:
-            new = apart[ends.joined(apart, shares, domain.level * (1 - BOUNDARY_TOLERANCE))]
+            least = domain.level * (1 - BOUNDARY_TOLERANCE)
+            is_joined = ends.joined(open_pairs, shares, least)
+        new = open_pairs[is_joined]
         if len(new):
             joined = np.concatenate([joined, new])
             labels = components(n, joined)
@@ -81,13 +82,13 @@ def _components_inside(
 
 
 def _spanning(labels: NDArray[np.int64]) -> Pairs:
-    """Return pairs that join each component: all of its points with the first."""
+    """Return pairs that connect each component: each of its points with the first."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.column_stack([first[inverse], np.arange(len(labels))])
 
 
 def _candidates(points: Array) -> Iterator[Pairs]:
-    """Yield all pairs in blocks, those of near points first, and again later."""
+    """Yield all pairs in blocks; those of near points come first, and once more later."""
     n = len(points)
     k = min(N_NEIGHBORS + 1, n)
     neighbors = cKDTree(points).query(points, k)[1].reshape(n, k)[:, 1:]
@@ -102,7 +103,7 @@ def _candidates(points: Array) -> Iterator[Pairs]:
 
 
 def segment_shares(n_segment: int) -> Array:
-    """Return where on a segment points are, as shares of it, those in the middle first.
+    """Return evenly spaced positions on a segment, from 0 to 1, those in the middle first.
 
     A segment that leaves the domain mostly does so in the middle.
     """
@@ -111,7 +112,7 @@ def segment_shares(n_segment: int) -> Array:
 
 
 def joined_pairs(domain: Domain, points: Array, pairs: Pairs, shares: Array) -> NDArray[np.bool_]:
-    """Return which pairs of points are joined by a segment within the domain.
+    """Return a mask of the pairs of points that are joined by a segment within the domain.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def joined_pairs(domain: Domain, points: Array, pairs: Pairs, shares: Array) -> 
     points : ndarray of shape (n, n_inputs)
     pairs : ndarray of int64, shape (p, 2)
     shares : ndarray of shape (m,)
-        Where on the segment, from 0 to 1, the domain is looked at.
+        Positions on the segment, from 0 to 1, at which the domain is tested.
     """
     columns = np.ascontiguousarray(domain.support_vectors.T)
     least = domain.level * (1 - BOUNDARY_TOLERANCE)

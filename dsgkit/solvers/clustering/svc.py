@@ -32,7 +32,7 @@ SphereC = Annotated[
 ]
 
 SegmentPoints = Annotated[
-    int, Range(2), Doc("Points of a segment, its ends included, that must be in the domain.")
+    int, Range(2), Doc("Points of a segment, with its ends, that must be in the domain.")
 ]
 
 
@@ -40,7 +40,7 @@ class SphereClustering(ClusteringEstimator):
     """Base of the clusterings whose domain is a sphere in feature space."""
 
     version: ClassVar[int] = 1
-    _share_of_training: ClassVar[float] = 0.3
+    _domain_time_share: ClassVar[float] = 0.3
 
     gamma: KernelGamma = None
     C: SphereC = 1.0
@@ -49,10 +49,10 @@ class SphereClustering(ClusteringEstimator):
     outliers: bool
 
     dual_coef_: Array = fitted(
-        "Scaled, so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.", "(s,)"
+        "Coefficients, scaled so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.", "(s,)"
     )
     squared_radius_: float = fitted("Squared radius of the sphere.")
-    inside_: float = fitted("Share of the rows inside of it.")
+    inside_: float = fitted("Share of the rows inside the sphere.")
 
 
 @with_example(THREE_BALLS, "gamma=1, C=0.1")
@@ -60,12 +60,13 @@ class BenHurSVC(SphereClustering):
     """Support vector clustering of Ben-Hur et al.: the complete graph of all rows [1]_.
 
     The domain is the inside of the smallest sphere in feature space around all rows but a share of
-    up to 1/(C n). Two rows are joined if the whole segment between them is in the domain, looked at
-    in some points; the connected components are the clusters. Only pairs that are not connected yet
-    are tested, near ones first, which gives the same components. Rows outside take the cluster of
-    the nearest row inside.
+    up to 1/(C n). Two rows are joined if the whole segment between them, tested at ``n_segment``
+    points, is in the domain; connected components are the clusters. Only pairs that are not
+    connected yet are tested, near ones first, which gives the same components. Rows outside take
+    the cluster of the nearest row inside.
 
-    O(n^2) time and memory for the sphere at least, and up to n^2/2 segments: hence ``max_rows``.
+    The sphere takes at least O(n^2) time and memory, and there are up to n^2/2 segments: hence
+    ``max_rows``.
 
     References
     ----------
@@ -77,13 +78,13 @@ class BenHurSVC(SphereClustering):
     _: KW_ONLY
     n_segment: SegmentPoints = 20
     outliers: Annotated[bool, Doc("Whether rows outside get the label -1.")] = False
-    max_rows: Annotated[int, COUNT, Doc("More rows than that are refused.")] = 5000
+    max_rows: Annotated[int, COUNT, Doc("More rows are refused.")] = 5000
     max_memory: MaxMemory = None
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_rows: int
     ) -> Cost:
-        """Return about what the sphere and a point of each segment take."""
+        """Estimate the cost of the sphere and of one point per segment."""
         n_support = _expected_support(n_rows)
         row = expansion_flops(n_support, n_inputs)
         segment = 2 * n_support * (2 * n_inputs + FUNCTION_FLOPS)
@@ -94,33 +95,33 @@ class BenHurSVC(SphereClustering):
         return Cost(flops=n_models * flops, memory=memory, flops_per_row=row)
 
     def _machine(self, n_rows: int) -> SphereMachine:
-        return SphereMachine(float(self.C), self.gamma_, most_rows=self.max_rows)
+        return SphereMachine(float(self.C), self.gamma_, max_rows=self.max_rows)
 
-    def _grouping(self) -> OfAllPairs:
-        return OfAllPairs(int(self.n_segment), self.outliers)
+    def _grouping(self) -> AllPairsGrouping:
+        return AllPairsGrouping(int(self.n_segment), self.outliers)
 
 
 @dataclass(frozen=True)
-class OfAllPairs:
-    """Clusters of the rows inside between which the whole segment is inside.
+class AllPairsGrouping:
+    """Clustering of rows joined by segments inside the domain; see `BenHurSVC`.
 
     Attributes
     ----------
     n_segment, outliers
-        As `BenHurSVC` takes them.
+        Parameters of `BenHurSVC`.
     """
 
     n_segment: int
     outliers: bool
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
-        """Return the clusters of some rows; see `Grouping`."""
+        """Return the clusters of rows; see `Grouping`."""
         rows = np.asarray(X[:], np.float64)
         joined = connected(domain, rows, self.n_segment, by_ends=True)
         inside = domain.values(rows) >= -BOUNDARY_TOLERANCE
         if not inside.any():
             raise FitError(
-                "no row is inside of the sphere: it is that of other rows, or gamma is too large"
+                "no row is inside the sphere: take the rows of fit_domain, or a smaller gamma"
             )
         clusters = by_first(joined[inside])
         nearest = NearestRow(rows, np.flatnonzero(inside), clusters)
@@ -130,10 +131,10 @@ class OfAllPairs:
             outside = np.flatnonzero(~inside)
             labels[outside] = nearest.labels_of(rows, outside)
         numbers = np.arange(int(clusters.max()) + 1)
-        found = {"inside_": float(inside.mean())}
-        return Clusters(labels, nearest, numbers, BOUNDARY_TOLERANCE, found)
+        attributes = {"inside_": float(inside.mean())}
+        return Clusters(labels, nearest, numbers, BOUNDARY_TOLERANCE, attributes)
 
 
 def _expected_support(n_rows: int) -> int:
-    """Return about how many support vectors there are: with narrow kernels, most rows."""
+    """Return the approximate number of support vectors; with narrow kernels, most rows are."""
     return max(1, n_rows // 3)

@@ -1,4 +1,4 @@
-"""The width of a kernel by the number of neighbours that rows have in it."""
+"""Kernel width chosen by the number of neighbours of a row."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from scipy.spatial.distance import cdist
 from dsgkit.numerics.arrays import Array
 
 MAX_ROWS = 500
-"""Rows that are looked at: evenly spaced ones if there are more."""
+"""Most rows used; evenly spaced ones if there are more."""
 
 _FEWEST = 7
-"""Neighbours, where the share of few rows would be less; but no more than half of the rows."""
+"""Least neighbours, but at most half of the rows."""
 
 _RANGE = -10, 20
-"""Powers of 2 between which gamma is, in units of the inverse variance."""
+"""Range of log2(gamma), with gamma in units of the inverse variance."""
 
 _HALVINGS = 40
 
 
 def gamma_of_neighbours(X: Any, share: float, variance: float) -> float:
-    """Return the gamma at which rows have a share of all rows for neighbours.
+    """Return the gamma at which a row has a given share of all rows as neighbours.
 
     The neighbours of row i are counted by the perplexity ``exp(-sum_j p_j log p_j)`` of
     ``p_j = exp(-gamma ||x_i - x_j||^2)``, scaled to sum to 1 over all rows j that differ from row
-    i [1]_: k rows at one distance, all others far away, are k. The geometric mean of these numbers
-    is to be the share. Unlike a rule of the variance alone, it tells narrow groups in a plane,
-    which need a large gamma, from a cloud in many columns.
+    i [1]_: k rows at one distance, all others far away, count as k. The geometric mean of these
+    numbers equals the share of all rows. Unlike a rule based on the variance alone, it gives narrow
+    groups in a plane a larger gamma than a cloud in many columns.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def gamma_of_neighbours(X: Any, share: float, variance: float) -> float:
     share : float
         Between 0 and 1.
     variance : float
-        The sum of the columns' variances, above 0: the unit in which gamma is looked for.
+        Sum of the columns' variances, above 0: 1/variance is the unit of gamma in the search.
 
     References
     ----------
@@ -60,7 +60,7 @@ def gamma_of_neighbours(X: Any, share: float, variance: float) -> float:
 
 
 def _mean_entropy(squares: Array, gamma: float) -> float:
-    """Return the mean over the rows of the entropy of their neighbours."""
+    """Return the mean entropy of the neighbour distributions."""
     other = squares > 0
     nearest = np.where(other, squares, np.inf).min(axis=1, keepdims=True)
     exponents = gamma * np.where(other, squares - nearest, 0.0)

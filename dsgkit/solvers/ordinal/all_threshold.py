@@ -29,13 +29,12 @@ class AllThresholdLogistic(LabeledRanker, WithSigma, OrdinalEstimator):
     Minimises ``mean_i sum_j log(1 + exp(-z_ij (f(x_i) - b_j))) + lam/2 ||f||^2`` over f and the
     thresholds b, where z_ij is 1 for rows above cut j and -1 for the others [1]_. The means are
     over the labelled rows; unlabelled ones are not used for the function. With the linear kernel it
-    is what ``LogisticAT`` of the package mord computes, which is no longer maintained and refuses
-    classes without rows; here such a class is never predicted. It is not the model of proportional
-    odds.
+    equals ``LogisticAT`` of the package mord, which is no longer maintained and refuses classes
+    without rows; here such a class is never predicted. It is not the proportional odds model.
 
-    There are few labelled rows, so that f is sought in all functions of the kernel, by L-BFGS in
-    the eigenvectors of its matrix, rather than in random features: exact, without a seed, and with
-    500 rows a quarter of the width of 1,000 frequencies. O(n_labeled^3) time.
+    As there are few labelled rows, f is any function of the kernel rather than one of random
+    features, found by L-BFGS in the eigenvectors of the kernel matrix: exact, without a seed, and
+    for 500 rows a quarter of the width of 1,000 frequencies. O(n_labeled^3) time.
 
     References
     ----------
@@ -55,8 +54,8 @@ class AllThresholdLogistic(LabeledRanker, WithSigma, OrdinalEstimator):
     thresholds: Annotated[
         Literal["own", "logistic", "absolute", "share", "hinge"],
         Doc(
-            "``own`` are those that were fitted with the function; the other rules are "
-            "those of `dsgkit.solvers.ordinal.thresholds`."
+            "``own`` are the thresholds b of the objective; the other rules are those of "
+            "`dsgkit.solvers.ordinal.thresholds`."
         ),
     ] = "own"
     max_memory: MaxMemory = None
@@ -65,7 +64,7 @@ class AllThresholdLogistic(LabeledRanker, WithSigma, OrdinalEstimator):
     centers_: Array = fitted("", "(n_labeled, n_inputs)")
     coef_: Array = fitted("", "(n_labeled,)")
     intercept_: float = fitted("The mean m.")
-    own_thresholds_: Array = fitted("Those that minimise the objective.", "(n_classes - 1,)")
+    own_thresholds_: Array = fitted("Thresholds that minimise the objective.", "(n_classes - 1,)")
 
     def _trainer(self) -> OnKernelFeatures:
         return OnKernelFeatures(self.kernel, self._sigma, AllThresholds())

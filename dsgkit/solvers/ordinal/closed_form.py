@@ -1,4 +1,4 @@
-"""Costs of thresholds in the ordinal estimators whose fit is one linear system."""
+"""Cost of the thresholds of ordinal estimators whose fit solves one linear system."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dsgkit.solvers.base import Estimator
 
 
 class ThresholdsByFolds(Estimator):
-    """Base of those that solve a second system for the values that thresholds are fitted on.
+    """Mixin: a second system is solved for the values that thresholds are fitted on.
 
     A subclass names this base before `QuadraticRiskEstimator`.
     """
 
     def cost(self: Any, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
-        """Return what a fit takes, or a grid of models on folds; see the base class."""
+        """Return the cost of a fit, or of a grid on folds; see the base class."""
         cost: Cost = super().cost(n_inputs, n_models=n_models, **counts)
         if n_models > 1 or self.thresholds not in ("logistic", "absolute"):
             return cost

@@ -1,4 +1,4 @@
-"""The median class for every row: the baseline that does not learn."""
+"""Baseline that predicts the median class for every row."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from dsgkit.solvers.ordinal.base import OrdinalEstimator
 
 
 class ConstantMedian(OrdinalEstimator):
-    """The constant with the least absolute error on the labelled rows: their median class.
+    """Constant prediction with the least absolute error on the labelled rows: the median class.
 
-    All values are 0, an AUC of 1/2. Of two medians the lower one is taken.
+    All values are 0, which is an AUC of 1/2. Of two medians the lower one is predicted.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class ConstantMedian(OrdinalEstimator):
 
     classes_: NDArray[Any] = fitted("The labels in ascending order.", "(n_classes,)")
     thresholds_: NDArray[np.float64] = fitted(
-        "Minus infinity up to the median class, infinity from there.", "(n_classes - 1,)"
+        "-inf below the median class, inf above.", "(n_classes - 1,)"
     )
 
     def _fit(self, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:

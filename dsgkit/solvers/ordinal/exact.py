@@ -34,10 +34,10 @@ class ExactS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     Minimises the mean over the cuts between k ordered classes of
     ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f))``, plus ``lam/2 ||f||^2``, over the functions
     of a kernel, by default ``exp(-sigma ||x - x'||^2)``. R_AB is the mean of
-    ``(1 - f(a) + f(b))^2`` over all pairs; of a cut, the rows of all classes above are positive
-    and those of all below negative.
-    This is the problem that QS3ORAO approximates [1]_; with two classes it is that of `SAMULT`.
-    One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
+    ``(1 - f(a) + f(b))^2`` over all pairs; rows of the classes above a cut are its positives, those
+    below its negatives. This is the problem that QS3ORAO approximates [1]_; with two classes it is
+    that of `SAMULT`. One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and
+    unlabelled rows.
 
     References
     ----------
@@ -57,10 +57,8 @@ class ExactS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     max_memory: MaxMemory = None
     unlabeled_label: UnlabeledLabel = -1
 
-    centers_: NDArray[np.float64] = fitted(
-        "The rows that the function is expanded on.", "(n, n_inputs)"
-    )
-    coef_: NDArray[np.float64] = fitted("Its coefficients.", "(n,)")
+    centers_: NDArray[np.float64] = fitted("Rows of the kernel expansion.", "(n, n_inputs)")
+    coef_: NDArray[np.float64] = fitted("Coefficients of the rows.", "(n,)")
 
     def _risk(self) -> OrdinalAUC:
         return OrdinalAUC.of(self.gamma)

@@ -23,8 +23,8 @@ class KernelRidgeOrdinal(LabeledRanker, WithSigma, OrdinalEstimator):
 
     Minimises the *mean* of ``(y_i - m - f(x_i))^2`` over the labelled rows, plus ``lam ||f||^2``,
     over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``; m is the mean of the
-    numbers. `sklearn.kernel_ridge.KernelRidge` calls ``n_labeled * lam`` alpha. Unlabelled rows are
-    not used for the function. O(n_labeled^3) time.
+    numbers. In `sklearn.kernel_ridge.KernelRidge`, ``n_labeled * lam`` is alpha. Unlabelled rows
+    are not used for the function. O(n_labeled^3) time.
 
     References
     ----------

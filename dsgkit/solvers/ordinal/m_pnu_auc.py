@@ -33,10 +33,9 @@ class MPNUAUC(OnePerCutEstimator, OrdinalEstimator):
     ranks the rows for cut j alone. With every row as a centre a fit costs O(n_cuts n^3) time and
     8 n^2 bytes.
 
-    The risk of a cut need not have a minimum: for ``eta > 0`` it is sure to have one where the
-    prior is at most 1/2, for ``eta < 0`` where it is at least 1/2. Elsewhere a fit may end in
-    `IndefiniteError`, so that one eta for all cuts leaves little choice other than 0; give
-    each cut its own.
+    The risk of a cut has a minimum for ``eta > 0`` if the prior is at most 1/2, and for ``eta < 0``
+    if it is at least 1/2. Otherwise it may have none, and the fit ends in `IndefiniteError`. One
+    eta for all cuts therefore leaves little choice but 0: give each cut its own.
 
     References
     ----------
@@ -58,7 +57,7 @@ class MPNUAUC(OnePerCutEstimator, OrdinalEstimator):
         Range(-1, 1),
         PER_MODEL,
         OnePer("n_cuts"),
-        Doc("In -1..1, for all cuts or for each; 0 is the supervised risk."),
+        Doc("Weight eta, for all cuts or one per cut; 0 is the supervised risk."),
     ] = 0.0
     _: KW_ONLY
     kernel: GramKernelName = "gaussian"
@@ -67,15 +66,15 @@ class MPNUAUC(OnePerCutEstimator, OrdinalEstimator):
         Range(0, 1, open_low=True, open_high=True),
         OnePer("n_cuts"),
         Doc(
-            "Share of rows above the cut among the unlabelled ones, for all cuts or for "
-            "each; None takes the shares of the labelled rows (in a search those of "
-            "all, whatever the fold)."
+            "Share of the unlabelled rows above the cut, for all cuts or one per cut; "
+            "None takes the shares of the labelled rows (in a search, of those of all "
+            "folds)."
         ),
     ] = None
     n_centers: Annotated[
         int | None,
         COUNT,
-        Doc("Random rows that serve as centres; None takes every labelled and unlabelled row."),
+        Doc("Random rows used as centres; None uses every labelled and unlabelled row."),
     ] = None
     thresholds: Thresholds = "logistic"
     max_memory: MaxMemory = None

@@ -1,4 +1,4 @@
-"""Ordinal estimators with one binary model per cut."""
+"""Base of the ordinal estimators with one binary model per cut."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Array = NDArray[np.float64]
 class OnePerCutEstimator(WithSigma):
     """Base of the estimators that rank the two sides of every cut by a binary model.
 
-    A subclass names the class of the binary models, ``_binary``, whose parameters it has: for all
-    cuts, or for each. They are expansions of a kernel, of which those with fewer centres have the
-    first ones of the others. Where training rows leave one side of a cut empty, the model of the
-    nearest cut stands in for it. A subclass names this base before `OrdinalEstimator`.
+    A subclass sets the class of the binary models, ``_binary``, and has its parameters, with one
+    value for all cuts or one per cut. The models are kernel expansions; those with fewer centres
+    use the first centres of the others. A cut without training rows on one side uses the model of
+    the nearest cut. A subclass names this base before `OrdinalEstimator`.
     """
 
     _binary: ClassVar[type[QuadraticRiskEstimator]]
@@ -47,26 +47,24 @@ class OnePerCutEstimator(WithSigma):
     sigma: Sigma
     kernel: GramKernelName
 
-    centers_: Array = fitted(
-        "The rows that the functions are expanded on.", "(n_centers, n_inputs)"
-    )
-    coef_: Array = fitted("Their coefficients.", "(n_centers, n_cuts)")
+    centers_: Array = fitted("Rows of the kernel expansions.", "(n_centers, n_inputs)")
+    coef_: Array = fitted("Coefficients of the rows.", "(n_centers, n_cuts)")
 
     def _binary_models(self, shares_above: Array) -> list[QuadraticRiskEstimator]:
-        """Return the binary estimator of every cut, not fitted.
+        """Return one unfitted binary estimator per cut.
 
         Parameters
         ----------
         shares_above : ndarray of shape (n_cuts,)
-            Of the labelled rows: the prior, where it is a parameter and not given.
+            Shares of the labelled rows above the cuts: the priors if the parameter is None.
         """
         own = {**self.get_params(), "sigma": self._sigma}
         if own.get("prior", 0) is None:
             own["prior"] = shares_above.tolist()
         known = self._binary().get_params().keys() & own.keys() - {"unlabeled_label"}
         of_cuts = {name: for_cuts(name, own[name], len(shares_above)) for name in sorted(known)}
-        each = zip(*of_cuts.values(), strict=True)
-        return [self._binary(**dict(zip(of_cuts, of_cut, strict=True))) for of_cut in each]
+        by_cut = zip(*of_cuts.values(), strict=True)
+        return [self._binary(**dict(zip(of_cuts, values, strict=True))) for values in by_cut]
 
     def _fit(self: Any, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         above = above_cuts(codes, len(self.classes_))
@@ -74,12 +72,12 @@ class OnePerCutEstimator(WithSigma):
         models: list[Any] = self._binary_models(above.mean(axis=0))
         centers, coef = np.empty((0, X.shape[1])), {}
         for cut in np.unique(nearest):
-            models[cut]._warns = False  # of what this fit has warned of
+            models[cut]._warns = False  # this fit has already warned
             model = models[cut].fit(X, above[:, cut].astype(int), X_unlabeled)
             coef[cut] = model.coef_
             centers = max(centers, model.centers_, key=len)
-            models[cut] = None  # its centres are those of the others
-        # one matrix, so that the values of all cuts take the kernel's once
+            models[cut] = None  # frees its centres, which the other models have too
+        # one matrix: kernel values are computed once for all cuts
         self.coef_ = np.zeros((len(centers), len(nearest)))
         for column, cut in enumerate(nearest):
             self.coef_[: len(coef[cut]), column] = coef[cut]
@@ -89,9 +87,9 @@ class OnePerCutEstimator(WithSigma):
         return kernel_named(self.kernel).expansion(X, self.centers_, self.coef_, self._sigma)
 
     def _fold_values(self: Any, points: Points, folds: Folds, given: Given) -> Array:
-        """Return out-of-fold values from the binary estimators' own grids.
+        """Return out-of-fold values from grids of the binary estimators.
 
-        The shares above the cuts are those of all rows, so that all folds share a setting.
+        Priors are shares of all labelled rows, so that the folds have the same settings.
         """
         above = above_cuts(given.codes, given.n_sources)
         shares = above.mean(axis=0)
@@ -108,14 +106,15 @@ class OnePerCutEstimator(WithSigma):
             values[:, :, cut] = _grid_values(of_cut, open_folds, training)
         for fold, near in zip(folds, nearest, strict=True):
             of_fold = values[:, fold][:, :, near]
-            of_fold[np.isnan(of_fold).any(axis=(1, 2))] = np.nan  # a solution has all its cuts
+            of_fold[np.isnan(of_fold).any(axis=(1, 2))] = np.nan  # a solution needs all cuts
             values[:, fold] = of_fold
         return values
 
     def _out_of_fold(self: Any, given: Given, folds: Folds, reference: Any) -> Array:
-        """Return held-out values less their mean on all unlabelled rows.
+        """Return out-of-fold values minus their mean at all unlabelled rows.
 
-        Cuts and folds differ in weights of the labelled rows alone, and so share a factorisation.
+        Cuts and folds differ only in the weights of labelled rows, so that they share a
+        factorisation.
         """
         above = above_cuts(given.codes, given.n_sources)
         models = self._binary_models(above.mean(axis=0))
@@ -144,15 +143,15 @@ class OnePerCutEstimator(WithSigma):
         for fold, near in zip(folds, nearest, strict=True):
             values[fold] = values[fold][:, near]
         if np.isnan(values).any():
-            raise FitError("no solution without a fold of the labelled rows")
+            raise FitError("no solution when a fold of the labelled rows is held out")
         return values
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int, n_cuts: int
     ) -> Cost:
-        """Return what a fit of the functions takes, or a grid; see `Estimator.cost`.
+        """Return the cost of fitting the functions, or a grid; see `Estimator.cost`.
 
-        The cuts follow one another: their times add up, and the memory is that of one and of the
+        Cuts are fitted one after the other: times add up; memory is that of one cut, and of the
         centres of those before.
         """
         counts = {"n_labeled": n_labeled, "n_unlabeled": n_unlabeled}
@@ -172,7 +171,7 @@ def _closed_form(model: Any) -> ClosedForm:
 
 
 def _nearest_open(above: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Return for every cut the nearest one with rows on both sides: itself, if it has them."""
+    """Return for every cut the nearest one with rows on both sides, which may be itself."""
     open_cuts = np.flatnonzero(above.any(axis=0) & ~above.all(axis=0))
     distance = abs(np.arange(above.shape[1])[:, None] - open_cuts)
     return open_cuts[distance.argmin(axis=1)]
@@ -181,7 +180,7 @@ def _nearest_open(above: NDArray[np.bool_]) -> NDArray[np.intp]:
 def _grid_values(
     models: Sequence[QuadraticRiskEstimator], folds: Folds, training: dict[str, Any]
 ) -> Array:
-    """Return out-of-fold values of binary estimators, of which equal ones are computed once."""
+    """Return out-of-fold values of binary estimators, computed once for equal ones."""
     if not folds:
         return np.full((len(models), len(training["y"])), np.nan)
     settings = [model.get_params() for model in models]

@@ -73,9 +73,7 @@ class QS3ORAO(StochasticEstimator, QuadraticRiskEstimator, OrdinalEstimator):
     thresholds: Thresholds = "logistic"
     unlabeled_label: UnlabeledLabel = -1
 
-    n_cuts_: int = fitted(
-        "Cuts that the objective is the mean over: those with training rows on both sides."
-    )
+    n_cuts_: int = fitted("Cuts in the objective's mean: those with training rows on both sides.")
 
     def _risk(self) -> OrdinalAUC:
         return OrdinalAUC.of(self.gamma)

@@ -38,7 +38,7 @@ class QS3ORAOP(SweepsEstimator, QuadraticRiskEstimator, OrdinalEstimator):
 
     See Also
     --------
-    QS3ORAO : The same objective by steps of the paper's kind.
+    QS3ORAO : The same objective by the steps of the paper.
     RFFS2OR : The minimiser on fixed random features, in closed form.
     """
 

@@ -37,8 +37,8 @@ class RFFS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
 
     The objective of `ExactS2OR` and QS3ORAO, with the kernel replaced by
-    ``2 n_features`` random features [1]_: O(n n_features^2) time in a pass over the unlabelled
-    rows, which are never held in memory together, and O(n_features^2) memory.
+    ``2 n_features`` random features [1]_: O(n n_features^2) time in one pass over the unlabelled
+    rows, which are read in blocks, and O(n_features^2) memory.
 
     References
     ----------

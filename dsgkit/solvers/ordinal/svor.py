@@ -27,9 +27,9 @@ from dsgkit.trainers.training import Array
 
 
 class OrdinalMachine(LabeledRanker, WithSigma):
-    """Parameters of the ordinal support vector machines; a subclass says what a cut's sides are.
+    """Base of the ordinal support vector machines; named before `OrdinalEstimator`.
 
-    A subclass names this base before `OrdinalEstimator`.
+    A subclass sets ``_explicit``: whether a threshold is pushed by its two adjacent classes alone.
     """
 
     version: ClassVar[int] = 1
@@ -50,7 +50,7 @@ class OrdinalMachine(LabeledRanker, WithSigma):
         ),
     ] = 0.0
     tol: Tolerance = 0.001
-    max_iter: Annotated[int, COUNT, Doc("Steps before it is given up.")] = 10**7
+    max_iter: Annotated[int, COUNT, Doc("Most steps; beyond them the fit fails.")] = 10**7
     thresholds: Annotated[
         Literal["own", "logistic", "absolute", "share", "hinge"],
         Doc(
@@ -62,7 +62,7 @@ class OrdinalMachine(LabeledRanker, WithSigma):
     unlabeled_label: UnlabeledLabel = -1
 
     centers_: Array = fitted(
-        "The rows that the function is expanded on: those whose coefficient is not 0.",
+        "Support vectors: rows whose coefficient is not 0.",
         "(n_support, n_inputs)",
     )
     coef_: Array = fitted("Their coefficients.", "(n_support,)")
@@ -89,15 +89,15 @@ class SVOREX(OrdinalMachine, OrdinalEstimator):
 
         1/2 ||f||^2 + C sum_j [ sum_{y_i = j} H(b_j - f(x_i)) + sum_{y_i = j+1} H(f(x_i) - b_j) ]
 
-    with the hinge ``H(r) = max(0, 1 - r)``, subject to ``b_1 <= b_2 <= ..``: each class pushes its
-    two thresholds alone. Unlabelled rows are not used. With two classes it is the support vector
-    machine, ``f - b_1`` its decision function.
+    with the hinge ``H(r) = max(0, 1 - r)``, subject to ``b_1 <= b_2 <= ..``: the loss of a row
+    depends only on the two thresholds of its class. Unlabelled rows are not used. With two classes
+    it is the support vector machine with the decision function ``f - b_1``.
 
     The dual is solved by sequential minimal optimisation, with exact steps in all free variables
     in between (`dsgkit.trainers.svor_smo`, ``svor_subspace``). A fit takes O(n^2 n_inputs)
-    for the kernel matrix of the n labelled rows, and O(n n_classes) for each of usually some 2 n to
-    10 n steps. It keeps the matrix in single precision, 4 n^2 bytes, or as many of its columns as
-    memory allows: the result is the same.
+    for the kernel matrix of the n labelled rows, and O(n n_classes) per step, of which there are
+    usually 2 n to 10 n. The matrix, or as many of its columns as memory allows, is kept in single
+    precision (4 n^2 bytes): the result is the same.
 
     References
     ----------
@@ -110,23 +110,23 @@ class SVOREX(OrdinalMachine, OrdinalEstimator):
         HingeWeight,
         Doc(
             "Weight of the sum of the losses. A row is in two of them, whatever the number of "
-            "classes, so that with many classes a C that serves `SVORIM` leaves most thresholds "
+            "classes, so that with many classes a C that suits `SVORIM` leaves most thresholds "
             "equal."
         ),
     ] = 10.0
 
     own_thresholds_: Array = fitted(
-        "The thresholds of the objective, whatever the rule. Where the solution leaves "
-        "an interval for one, its middle.",
+        "Thresholds of the objective, for every rule. If an interval of thresholds is "
+        "optimal, its middle.",
         "(n_classes - 1,)",
     )
 
 
 @with_example(ORDERED_LABELED)
 class SVORIM(OrdinalMachine, OrdinalEstimator):
-    """Ordinal support vector machine with thresholds in order by the objective alone.
+    """Ordinal support vector machine whose thresholds are ordered without constraints.
 
-    As `SVOREX`, but all classes push every threshold, and nothing else keeps their order ::
+    As `SVOREX`, but every threshold has losses of all classes, which keeps them in order ::
 
         1/2 ||f||^2 + C sum_j [ sum_{y_i <= j} H(b_j - f(x_i)) + sum_{y_i > j} H(f(x_i) - b_j) ]
 

@@ -3,9 +3,9 @@
 A row is of class ``1 + #{j: f(x) > b_j}``. A ranking fixes neither the scale nor the origin of f:
 all rules but the paper's hinge give the same classes for ``a f + c``, a > 0.
 
-Each rule takes the values of one function, and places the thresholds of one or more cuts on it. A
-cut says of every row whether it is above. With cuts in ascending order the thresholds ascend too,
-weakly. Where no row is below a cut, its threshold is minus infinity; where none is above, infinity.
+Each rule takes the values of one function, and returns the thresholds of one or more cuts. A cut is
+a mask of the rows above it. For cuts in ascending order the thresholds ascend too, weakly. If no
+row is below a cut, its threshold is minus infinity; if none is above, infinity.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 Above = NDArray[np.bool_]
 
 _SLOPE_PENALTY = 1e-3
-"""Weight of the squared slope of the logistic rule: without one, separable rows have no optimum."""
+"""Weight of the squared slope in the logistic rule: without it, separable rows have no optimum."""
 
 
 def hinge(values: Array, above: Above) -> Array:
@@ -51,8 +51,8 @@ def hinge(values: Array, above: Above) -> Array:
 def absolute(values: Array, above: Above) -> Array:
     """Return the thresholds with the fewest rows on the wrong side of each cut.
 
-    The sum over the cuts is the absolute error of the classes. Of equals the lowest threshold is
-    taken, in the middle between two neighbouring values.
+    The sum over the cuts is the absolute error of the classes. A threshold is the middle between
+    two neighbouring values; of equally good ones, the lowest.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def logistic(values: Array, above: Above) -> Array:
 
     Minimises the mean of ``sum_j log(1 + exp(-z_j (s f - c_j)))``, ``z_j`` = +1 above cut j and -1
     below, over ``s >= 0`` and all c (Rennie & Srebro 2005); the thresholds are ``c / s``. f is
-    standardised before, so that they move with it.
+    standardised first, so that the rule does not depend on its scale.
 
     Parameters
     ----------
@@ -101,22 +101,23 @@ def logistic(values: Array, above: Above) -> Array:
     slope, *cuts = optimize.minimize(
         loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-8}
     ).x
-    if slope <= 1e-6:  # the values say nothing of the classes, or the opposite
+    if slope <= 1e-6:  # the values do not rank the classes, or rank them in reverse
         return thresholds
     thresholds[open_cuts] = mean + spread * np.maximum.accumulate(np.array(cuts)) / slope
     return thresholds
 
 
 def share(values: Array, shares: Array) -> Array:
-    """Return the thresholds that put given shares of some rows below each cut.
+    """Return the thresholds that put given shares of the rows below each cut.
+
+    A threshold is the middle between the highest value below it and the next one.
 
     Parameters
     ----------
     values : ndarray of shape (n,)
-        Of rows without labels.
+        Values of unlabelled rows.
     shares : ndarray of shape (n_cuts,)
-        Ascending, such as those of the labelled rows. Of so many rows as come nearest, the highest
-        and the next one above have the threshold in their middle.
+        Ascending, such as those of the labelled rows; rounded to the nearest number of rows.
     """
     ordered = np.concatenate([[-np.inf], np.sort(values), [np.inf]])
     n_below = np.rint(shares * len(values)).astype(int)

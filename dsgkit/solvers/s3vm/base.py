@@ -1,4 +1,4 @@
-"""Base of the S3VMs: a risk of margins, a trainer, and the rest written once."""
+"""Base of the semi-supervised SVMs: a margin risk and a trainer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
 from dsgkit.solvers.common import HingeWeight, Sigma
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import PointFunctions
-from dsgkit.solvers.minimise import Pools, RiskMinimiser, alike, training_of
+from dsgkit.solvers.minimise import Pools, RiskMinimiser, by_trainer, training_of
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.text.errors import DataError
 from dsgkit.trainers.training import (
@@ -41,8 +41,8 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
     All minimise ``1/2 ||f||^2 + C mean_labelled hinge(y f(x)) + C* mean_unlabelled u(f(x))`` over
     functions f of a kernel such as ``exp(-sigma ||x - x'||^2)``, each with its own loss u.
 
-    A subclass says which trainer finds the minimiser (`_trainer`); if need be, which risk (`_risk`)
-    and which steps (`_step`).
+    A subclass defines the trainer (`_trainer`) and, if it differs, the risk (`_risk`) and the step
+    rule (`_step`).
     """
 
     tasks = ("semi_supervised_svm",)
@@ -56,7 +56,7 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
 
     @abstractmethod
     def _trainer(self, n_labeled: int, n_unlabeled: int) -> MarginTrainer:
-        """Return the trainer, as the parameters, the sigma in use and numbers of rows make it."""
+        """Return the trainer for the parameters and these numbers of rows."""
 
     def _risk(self, n_labeled: int, n_unlabeled: int) -> Risk:
         """Return the risk that is minimised."""
@@ -85,7 +85,7 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         return [self._risk(len(given.X), len(given.X_unlabeled))] * len(pools)
 
     def _training(self, models: Sequence[Any], given: Given) -> Training:
-        """Return the training of some models on all rows."""
+        """Return the training problem of models on all rows."""
         return training_of(models, given)
 
     def _fit(self, X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> None:
@@ -98,36 +98,36 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any, X_unlabeled: Any = None
     ) -> Any:
-        """Train a model for each of many settings.
+        """Train a model for each of many settings; see the base class.
 
-        As in the base class. Settings that differ only in parameters that are declared per model
-        are trained together: in one pass over the features, or with one kernel matrix. A model that
-        diverged or has no solution has values of NaN.
+        Settings that differ only in `PER_MODEL` parameters are trained together: in one pass over
+        the features, or with one kernel matrix. A model that diverged or has no solution has values
+        of NaN.
         """
         if folds is not None:
             return super().fit_points(points, folds=folds, X=X, y=y, X_unlabeled=X_unlabeled)
         points = self._with_sigma(points, X, X_unlabeled)
-        models = self._of_points(points)
+        models = self._unfitted(points)
         checked = clone(self)
         given = _given(*checked._inputs(X, y, X_unlabeled))
         counts = len(given.X), len(given.X_unlabeled)
         parts = []
-        for trainer, members in alike(model._trainer(*counts) for model in models).items():
-            together = [models[number] for number in members]
-            costs = [model._cost_of(given, len(models)) for model in together]
-            together[0]._check_memory(max(costs, key=lambda cost: cost.memory))
-            parts.append((members, trainer.functions(together[0]._training(together, given))))
+        for trainer, members in by_trainer(model._trainer(*counts) for model in models).items():
+            group = [models[number] for number in members]
+            costs = [model._cost_of(given, len(models)) for model in group]
+            group[0]._check_memory(max(costs, key=lambda cost: cost.memory))
+            parts.append((members, trainer.functions(group[0]._training(group, given))))
         return PointFunctions(checked, parts)
 
     def _cost_of(self, given: Given, n_models: int) -> Cost:
-        """Return the cost of some models on these rows."""
+        """Return the cost of training models on these rows."""
         counts = {"n_labeled": len(given.X), "n_unlabeled": len(given.X_unlabeled)}
         return self.cost(given.X.shape[1], n_models=n_models, **counts)
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
-        """Return what the trainer takes for one or several models; see the base class."""
+        """Return the cost of training one or several models; see the base class."""
         counts = n_labeled, n_unlabeled
         sizes, risk = Sizes(n_inputs, *counts, n_sources=2), self._risk(*counts)
         return self._trainer(*counts).models_cost(sizes, n_models, risk, self._step())
@@ -138,14 +138,14 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         Parameters
         ----------
         X, y, X_unlabeled
-            What it was fitted to.
+            The training rows and labels.
 
         Returns
         -------
         dict
             ``objective``, and its parts ``risk`` and ``squared_norm``; and
-            ``symmetric_hinge_objective``, with the loss ``max(0, 1 - |f|)`` of unlabelled rows,
-            whatever the own loss is: that of different S3VMs can be compared.
+            ``symmetric_hinge_objective``, with the loss ``max(0, 1 - |f|)`` of unlabelled rows for
+            every S3VM, so that different ones can be compared.
         """
         X, positive, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
         labeled, squared_norm = self._values(X), self._function.squared_norm()
@@ -156,19 +156,19 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         return {**parts, "symmetric_hinge_objective": common}
 
     def _risk_at(self, risk: Risk, values: Sequence[Array]) -> float:
-        """Return the risk of the fitted function by its values."""
+        """Return the risk of the fitted function from its values."""
         return risk.value(values, np.array([len(f) for f in values[:2]]))
 
 
 def _given(X: Any, positive: NDArray[np.bool_], X_unlabeled: Any) -> Given:
-    """Return rows as trainers take them."""
+    """Return rows and labels in the form that trainers take."""
     return Given(X, np.where(positive, POSITIVE, NEGATIVE), X_unlabeled, n_sources=2)
 
 
 def step_of(C: float, step: float | str, first_move: float) -> Step:
-    """Return the steps of the parameters ``step`` and ``first_move``.
+    """Return the step rule for the parameters ``step`` and ``first_move``.
 
-    A decreasing one moves by about ``first_move`` margins at first, as the largest derivative is C;
-    the decay is that of the regulariser's weight, 1.
+    The first decreasing step moves by about ``first_move`` margins, as the largest derivative is C;
+    the steps decay with the weight of the regulariser, 1.
     """
     return Decreasing(1.0, C / first_move) if step == "decreasing" else Fixed(float(step))

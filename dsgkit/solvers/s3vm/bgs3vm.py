@@ -1,4 +1,4 @@
-"""BGS3VM: kernel stochastic gradient descent with budgets of support vectors."""
+"""BGS3VM: kernel stochastic gradient descent with a budget of support vectors."""
 
 from __future__ import annotations
 
@@ -36,19 +36,18 @@ class BGS3VM(S3VM):
     ``f <- (1 - e_t) f + e_t (C y_l [y_l f(x_l) < 1] k(x_l, .)
     + C* s(f(x_u)) [|f(x_u)| < 1] k(x_u, .))``,
 
-    where s is the sign. There are ``max(n_labeled, n_unlabeled)`` steps. If more labelled rows have
-    a coefficient than their budget, the smallest coefficient becomes 0, and so for the unlabelled
-    rows; of equal ones the oldest. (With decreasing steps all unlabelled rows that are drawn once
-    have coefficients of the same size, so there the oldest always goes.)
+    where s is the sign. There are ``max(n_labeled, n_unlabeled)`` steps. If more labelled rows than
+    their budget have a coefficient, the smallest coefficient is set to 0, of equal ones the oldest;
+    the same for the unlabelled rows. (With decreasing steps all unlabelled rows that are drawn once
+    have coefficients of the same size, so that the oldest is always dropped.)
 
-    O(n B d) time and O(B d) memory for n rows and budgets of B rows together. The kernel values
-    that a panel of coming steps may need are computed as one matrix product; this changes nothing
-    but rounding.
+    O(n B d) time and O(B d) memory for n rows and a total budget of B rows. The kernel values of
+    several coming steps are computed as one matrix product, which changes only rounding.
 
-    The budgets and the pass are those of Geng et al. [2]_; their objective, which is the one above,
-    stands here for that of Le et al. [1]_, which penalises edges of a graph. Neither names the step
-    size: it is that of `TSGS3VM`, which has the same objective. Neither have they an intercept or a
-    balance of the classes.
+    The budgets and the single pass are those of Geng et al. [2]_. The objective above is theirs
+    too; that of Le et al. [1]_ penalises edges of a graph. Neither paper gives the step size: it is
+    that of `TSGS3VM`, which has the same objective. Neither has an intercept or a balance of the
+    classes.
 
     References
     ----------
@@ -70,25 +69,21 @@ class BGS3VM(S3VM):
         Doc("The decreasing step ``e_t = 1 / (t + C / first_move)``, or a constant one."),
     ] = "decreasing"
     first_move: Annotated[
-        float, POSITIVE, Doc("How far the first decreasing step goes, in margins.")
+        float, POSITIVE, Doc("Length of the first decreasing step, in margins.")
     ] = 10.0
     sign_at_zero: Annotated[
         int,
         Range(0, 1),
         Doc(
-            "What s(0) is. 1 is the paper's: unlabelled rows that nothing is known of, "
-            "as at the start and where no support vector is near, are taken for "
-            "positive."
+            "Value of s(0). 1 is the paper's: unlabelled rows with f = 0, as at the start "
+            "and far from all support vectors, count as positive."
         ),
     ] = 0
     labeled_budget: Annotated[int, COUNT, Doc("Most labelled support vectors.")] = 100
     unlabeled_budget: Annotated[
         float,
         SHARE,
-        Doc(
-            "Most unlabelled support vectors, as a share of the unlabelled rows in "
-            "0..1, rounded up."
-        ),
+        Doc("Most unlabelled support vectors, as a share of the unlabelled rows, rounded up."),
     ] = 0.2
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1

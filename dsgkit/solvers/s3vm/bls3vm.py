@@ -38,16 +38,17 @@ class BLS3VM(S3VM):
     f over the unlabelled rows is held at the mean of the labels; without it there is neither this
     constraint nor an offset b, which is the objective of TSGS3VM.
 
-    The concave part, ``-H_s``, is replaced by its tangent at the current f, and the convex problem
-    that this leaves is solved for the next f: first the supervised one, then until no tangent
-    changes, or the objective falls no further for the tolerance ``tol``; each loop lowers it. A
-    convex problem is solved by sequential minimal optimisation in its dual, from the solution of
-    the one before, with one variable for the two copies (one of each label) of an unlabelled row.
+    The first f is the supervised solution. Each loop replaces the concave part, ``-H_s``, by its
+    tangent at the current f and solves the remaining convex problem for the next f, which lowers
+    the objective. It ends when no tangent changes, or when the objective no longer falls within the
+    accuracy ``tol``. A convex problem is solved by sequential minimal optimisation in its dual,
+    starting at the previous solution, with one variable for the two copies (one of each label) of
+    an unlabelled row.
 
-    A fit on n labelled and unlabelled rows takes O(n^2 n_inputs) for the kernel matrix and O(n) for
-    each of usually some n steps. It keeps the matrix in single precision, 4 n^2 bytes; with less
-    memory as many columns as it may, and computes others again when they are needed: the result is
-    the same.
+    A fit on n labelled and unlabelled rows takes O(n^2 n_inputs) for the kernel matrix and O(n) per
+    step, of which there are usually about n. The matrix is kept in single precision, 4 n^2 bytes;
+    with less memory, as many columns as fit are kept and others computed again: the result is the
+    same.
 
     References
     ----------
@@ -80,20 +81,18 @@ class BLS3VM(S3VM):
     ramp_s: Annotated[
         RampS,
         Doc(
-            "Where the ramp of the unlabelled loss ends, s: rows with ``|f| < -s`` are not pushed "
-            "to a side. At -1 the loss would be constant."
+            "End s of the ramp of the unlabelled loss: rows with ``|f| < -s`` have no gradient. "
+            "With -1 the loss would be constant."
         ),
     ] = 0.0
-    balance: Annotated[bool, Doc("Whether there are an offset and the constraint on the mean.")] = (
-        True
-    )
+    balance: Annotated[bool, Doc("Whether to use an offset and the constraint on the mean.")] = True
     max_iter: Annotated[int, COUNT, Doc("Convex problems after the supervised one, at most.")] = 20
     tol: Tolerance = 0.001
     max_memory: MaxMemory = None
     unlabeled_label: UnlabeledLabel = -1
 
     centers_: Array = fitted(
-        "The rows that the function is expanded on: those whose coefficient is not 0.",
+        "Support vectors: rows whose coefficient is not 0.",
         "(n_centers, n_inputs)",
     )
     coef_: Array = fitted("Their coefficients.", "(n_centers,)")
@@ -101,9 +100,9 @@ class BLS3VM(S3VM):
     n_iter_: int = fitted(
         "Convex problems after the supervised one, each of which lowered the objective."
     )
-    converged_: bool = fitted("Whether the procedure ended by itself, rather than by ``max_iter``.")
+    converged_: bool = fitted("False if the fit ended at ``max_iter``.")
     objectives_: Array = fitted(
-        "The objective of the supervised solution and after each convex problem, falling.",
+        "Decreasing objective: of the supervised solution, and after each convex problem.",
         "(n_iter_ + 1,)",
     )
 

@@ -28,18 +28,17 @@ from dsgkit.trainers.fixed_features import FixedFeatures
 class FRS3VM(StochasticS3VM, S3VM):
     """Semi-supervised SVM by stochastic gradient descent on one fixed set of random features.
 
-    The objective, the draws and the steps of `TSGS3VM`, with the kernel replaced
-    once and for all by ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]``
-    (the baseline of [1]_). It minimises
+    It has the objective, batches and steps of `TSGS3VM`, with the kernel replaced by fixed features
+    ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]`` (the baseline of
+    [1]_). It minimises
 
     ``1/2 ||v||^2 + C/n_l sum_labelled hinge(y v.phi(x)) + C*/n_u sum_unlabelled u(v.phi(x))``
 
     with both sums as means: the weight of a single row is ``C/n_l`` or ``C*/n_u``.
 
-    Features are made anew in every pass, a batch at a time: time is O(b m d T) for T iterations,
-    memory O(m (b + n_l)); only the features of the labelled rows are kept. What it cannot do is get
-    better with more rows than m features can tell apart: the error of the kernel falls like
-    ``1 / sqrt(m)``.
+    Features are computed again in every pass, batch by batch: time is O(b m d T) for T iterations,
+    memory O(m (b + n_l)), as only the features of the labelled rows are kept. The error of the
+    kernel falls like ``1 / sqrt(m)``, which limits the gain from more rows.
 
     References
     ----------
@@ -56,8 +55,8 @@ class FRS3VM(StochasticS3VM, S3VM):
         COUNT,
         Doc(
             "Random frequencies m (each is a cosine and a sine). None is the paper's "
-            "``ceil(sqrt(n))`` for n labelled and unlabelled rows, too few to tell some "
-            "hundred rows apart."
+            "``ceil(sqrt(n))`` for n labelled and unlabelled rows, too few for some "
+            "hundred rows."
         ),
     ] = 500
     frequencies: Frequencies = "independent"
@@ -65,15 +64,15 @@ class FRS3VM(StochasticS3VM, S3VM):
         int | Literal["one_pass"] | None,
         COUNT,
         Doc(
-            'Iterations T. None are those of ``n_passes``, and 500 at least; "one_pass" '
-            "are those of ``n_passes``, with a warning where these are less than 200."
+            "Iterations T. None makes ``n_passes`` passes, but at least 500 iterations; "
+            '"one_pass" makes just these passes, and warns about fewer than 200 iterations.'
         ),
     ] = 500
     n_passes: Annotated[
         int,
         COUNT,
         Doc(
-            "Passes over the unlabelled rows, the paper's 10; not used where "
+            "Passes over the unlabelled rows, 10 in the paper; not used if "
             "``n_iterations`` is a number."
         ),
     ] = 10

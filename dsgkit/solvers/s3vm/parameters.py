@@ -1,4 +1,4 @@
-"""Parameters that several S3VMs have, each stated once: type, range and description."""
+"""Parameters that several S3VMs share: type, range and description of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing_extensions import Doc
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Range
 
 LossName = Literal["shg", "sshg", "ramp", "da"]
-"""The losses of unlabelled rows, those of `dsgkit.objectives.s3vm`."""
+"""Losses of unlabelled rows (`dsgkit.objectives.s3vm`)."""
 
 UnlabeledLoss = Annotated[
     LossName,
@@ -30,8 +30,8 @@ StepSize = Annotated[
     Doc(
         "The decreasing step ``1 / (t + C / first_move)``, or a constant one: "
         "``1/eta`` of the paper, which tries 1, 0.1, 0.01 and 0.001. With 1 the "
-        "model is its last block alone. Which constant serves depends on C and on "
-        "the iterations; the decreasing step needs no such search."
+        "model is its last block alone. The best constant depends on C and on the "
+        "iterations; the decreasing step needs no search."
     ),
 ]
 
@@ -39,7 +39,7 @@ FirstMove = Annotated[
     float,
     POSITIVE,
     PER_MODEL,
-    Doc("How far the first decreasing step goes, in margins: 3 to 30 are of use."),
+    Doc("Length of the first decreasing step, in margins; useful values are 3 to 30."),
 ]
 
 Anneal = Annotated[
@@ -52,9 +52,9 @@ Balance = Annotated[
     bool,
     PER_MODEL,
     Doc(
-        "Whether the mean of the values over the unlabelled rows is held at that of "
-        "the labels. All losses are then taken at ``f + b``, where b makes it so in "
-        "every batch, and at the end the model gets the intercept that does so over "
-        "all unlabelled rows, or 32,768 of them."
+        "Whether to hold the mean value at the unlabelled rows at the mean of the "
+        "labels. All losses are then taken at ``f + b``, with an intercept b that "
+        "achieves this in every batch. The fitted model has the intercept that does "
+        "so over all unlabelled rows, or 32,768 of them."
     ),
 ]

@@ -1,4 +1,4 @@
-"""S3VMlight: a support vector machine that switches labels between unlabelled rows."""
+"""S3VMlight: a semi-supervised SVM by switching labels of the unlabelled rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dsgkit.trainers.label_switching import LabelSwitching
 
 
 class S3VMLight(S3VM):
-    """Semi-supervised support vector machine by switching labels, as SVMlight does it.
+    """Semi-supervised support vector machine by switching labels, the method of SVMlight.
 
     Minimises over functions f of a kernel, by default ``exp(-sigma ||x - x'||^2)``, intercepts b,
     and labels ``z_i = +-1`` of the unlabelled rows, of which ``round(p n_unlabeled)`` are positive,
@@ -33,25 +33,24 @@ class S3VMLight(S3VM):
     ``1/2 ||f||^2 + C/n_labeled sum_l max(0, 1 - y_l (f(x_l) + b))
     + C*/n_unlabeled sum_u w(z_u) max(0, 1 - z_u (f(x_u) + b))``,
 
-    where p is ``positive_share``, ``w(-1) = 1`` and ``w(+1) = (1-p)/p``. With p = 1/2, and where
+    where p is ``positive_share``, ``w(-1) = 1`` and ``w(+1) = (1-p)/p``. With p = 1/2, and if
     labels are the signs of the values, the last term is the mean symmetric hinge
     ``C* mean max(0, 1 - |f + b|)``: the objective of the other S3VMs with an intercept and a
     balance of the classes. ``svm_learn -c c`` is ``C = c n_labeled`` with
-    ``C_star = c n_unlabeled``; other ratios take its cost factors of single rows.
+    ``C_star = c n_unlabeled``; other ratios need its cost factors of single rows.
 
-    A machine trained on the labelled rows gives the top rows the positive label. The unlabelled
-    costs then grow from 1e-5 of their size by factors of 1.5. At each size, as long as a positive
-    row lies below a negative one, the two that are farthest apart the wrong way switch labels and
-    the machine is trained again. A switch lowers the objective at the present f, and training
-    lowers it again, so this ends; where rounding hides that the objective falls, it ends as well.
+    An SVM of the labelled rows gives the unlabelled rows with the largest values the positive
+    label. The unlabelled costs then grow from 1e-5 of their size by factors of 1.5. At each size,
+    while a positive row has a lower value than a negative one, the pair with the largest difference
+    switches labels and the SVM is trained again. A switch lowers the objective at the current f,
+    and so does training, so that this ends; it also ends if rounding hides the decrease.
 
-    At least 30 machines are trained by libsvm, and one more after every switch. For n labelled and
-    unlabelled rows a fit takes about O(n^2.3) time (measured up to n = 10,000). The machines share
-    one kernel matrix: 8 n^2 bytes, and up to 200 MiB of libsvm. libsvm cannot go on from an earlier
-    solution.
+    At least 30 SVMs are trained by libsvm, and one more after every switch. For n labelled and
+    unlabelled rows a fit takes about O(n^2.3) time (measured up to n = 10,000). The SVMs share one
+    kernel matrix of 8 n^2 bytes; libsvm takes up to 200 MiB more. libsvm has no warm start.
 
-    Where C is so small that no value comes near the margin, the intercept is that of the more
-    costly class, and so is the sign of every value; ``transduction_`` still has both labels.
+    If C is so small that no value comes near the margin, the intercept is that of the more costly
+    class, and so is the sign of every value; ``transduction_`` still has both labels.
 
     References
     ----------
@@ -83,19 +82,17 @@ class S3VMLight(S3VM):
         float | None,
         Range(0, 1, open_low=True, open_high=True),
         Doc(
-            "Share p of the unlabelled rows that get the positive label, between 0 and "
-            "1 (``svm_learn -p``); None is the share of positives among the labelled "
-            "rows."
+            "Share p of the unlabelled rows that get the positive label (``svm_learn "
+            "-p``); None is the share of positives among the labelled rows."
         ),
     ] = None
     pairs_per_switch: Annotated[
         int | None,
         COUNT,
         Doc(
-            "Pairs that switch labels before the machine is trained again: 1 is "
-            "SVMlight's way; with None, all that lie the wrong way, fewer machines are "
-            "trained. Either ends where no pair is left to switch, though not "
-            "necessarily with the same labels."
+            "Pairs that switch labels before the SVM is trained again: 1, as in SVMlight, "
+            "or None for all pairs in the wrong order, which trains fewer SVMs. Both end "
+            "when no pair is left to switch, but may end with different labels."
         ),
     ] = 1
     max_memory: MaxMemory = None
@@ -108,8 +105,8 @@ class S3VMLight(S3VM):
         "The labels given to the unlabelled rows: 1 for the larger one of ``y``, else -1.",
         "(n_unlabeled,)",
     )
-    objective_: float = fitted("The minimum that was found.")
-    n_iter_: int = fitted("Machines trained on all rows.")
+    objective_: float = fitted("Objective at the solution.")
+    n_iter_: int = fitted("SVMs trained on all rows.")
     n_switches_: int = fitted("Pairs whose labels were switched.")
 
     def _trainer(self, n_labeled: int, n_unlabeled: int) -> LabelSwitching:
@@ -117,5 +114,5 @@ class S3VMLight(S3VM):
         return LabelSwitching(self.kernel, self._sigma, self.positive_share, pairs)
 
     def _risk_at(self, risk: Risk, values: Sequence[Array]) -> float:
-        """Return the risk as it is minimised: with the labels that the rows were given."""
+        """Return the minimised risk, with the switched labels of the unlabelled rows."""
         return self.objective_ - self._function.squared_norm() / 2

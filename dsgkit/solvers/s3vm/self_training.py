@@ -1,4 +1,4 @@
-"""Self-training: an SVM that takes its own surest predictions for labels."""
+"""Self-training: an SVM that uses its most confident predictions as labels."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from dsgkit.trainers.kernel_machines import KernelMachine
 from dsgkit.trainers.libsvm import LibSVM, svm_cost
 
 FOLDS = 5
-"""Parts of the labelled rows that probabilities are fitted on, if every class has as many rows."""
+"""Folds that probabilities are fitted on; fewer if a class has fewer labelled rows."""
 
 _USUAL_ROUNDS = 5
-"""Rounds on all rows that costs count with: most rows get their label in the first few."""
+"""Assumed rounds for costs: most rows get their label in the first few."""
 
 
 class SelfTraining(FunctionKeeper, WithSigma, SemiSupervisedClassifier):
-    """Support vector machine that is trained again with its own surest predictions as labels.
+    """Support vector machine that is trained again with its most confident predictions as labels.
 
-    An SVM of the labelled rows, with probabilities by Platt's sigmoid on held-out parts, labels the
-    unlabelled rows of which it is surer than ``threshold``; it is trained again with those, until
-    it is sure of no other row. Rows that it labels weigh as much as labelled ones. This is
-    scikit-learn's `SelfTrainingClassifier` around a calibrated `SVC` whose C is ``C / n_l`` and
-    whose gamma is ``sigma``. The value of the function is the logarithm of the odds.
+    An SVM of the labelled rows, with probabilities by Platt's sigmoid on held-out folds, labels the
+    unlabelled rows whose probability exceeds ``threshold``, and is trained again with these, until
+    there is no further such row. These rows weigh as much as labelled ones. This is scikit-learn's
+    `SelfTrainingClassifier` around a calibrated `SVC` whose C is ``C / n_l`` and whose gamma is
+    ``sigma``. The value of the function is the logarithm of the odds.
 
     References
     ----------
@@ -70,9 +70,9 @@ class SelfTraining(FunctionKeeper, WithSigma, SemiSupervisedClassifier):
     threshold: Annotated[
         float,
         Range(0.5, 1, open_high=True),
-        Doc("Probability from which on a prediction is taken for a label, between 1/2 and 1."),
+        Doc("Probability above which a prediction is used as a label."),
     ] = 0.75
-    max_iter: Annotated[int, COUNT, Doc("Rounds, at most.")] = 10
+    max_iter: Annotated[int, COUNT, Doc("Most rounds.")] = 10
     tol: Tolerance = 0.001
     max_memory: MaxMemory = None
     unlabeled_label: UnlabeledLabel = -1
@@ -81,12 +81,12 @@ class SelfTraining(FunctionKeeper, WithSigma, SemiSupervisedClassifier):
     coef_: Array = fitted("Their coefficients.", "(n_support,)")
     intercept_: float = fitted("The offset.")
     n_iter_: int = fitted("Rounds.")
-    n_taken_: int = fitted("Unlabelled rows that were given a label.")
+    n_taken_: int = fitted("Unlabelled rows that got a label.")
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
-        """Return what a fit takes, if most rows get a label soon; see the base class."""
+        """Return the cost of a fit if most rows get a label early; see the base class."""
         n_machines = min(_USUAL_ROUNDS, self.max_iter) * (FOLDS + 1) * n_models
         return svm_cost(n_labeled + n_unlabeled, n_inputs, n_machines)
 
@@ -99,7 +99,7 @@ class SelfTraining(FunctionKeeper, WithSigma, SemiSupervisedClassifier):
         check_finite(X_unlabeled)
         smaller = min(int(positive.sum()), int((~positive).sum()))
         if smaller < 2:
-            raise FitError("probabilities need two labelled rows of either class")
+            raise FitError("probabilities need at least two labelled rows of each class")
         libsvm = LibSVM(self.kernel, self._sigma, self.tol)
         svm = libsvm.untrained(self.C / n_labeled)
         calibrated = CalibratedClassifierCV(svm, cv=min(FOLDS, smaller), ensemble=False)
@@ -114,7 +114,7 @@ class SelfTraining(FunctionKeeper, WithSigma, SemiSupervisedClassifier):
 
 
 def _with_sigmoid(libsvm: LibSVM, calibrated: Any, rows: Array) -> KernelMachine:
-    """Return a machine and its sigmoid ``1 / (1 + exp(a f + b))`` as one expansion at rows."""
+    """Return the log-odds of an SVM with the sigmoid ``1 / (1 + exp(a f + b))`` as an expansion."""
     (sigmoid,), svm = calibrated.calibrators, calibrated.estimator
     machine = libsvm.machine(svm, rows, -sigmoid.a_)
     return replace(machine, intercept=float(-sigmoid.a_ * svm.intercept_[0] - sigmoid.b_))

@@ -1,4 +1,4 @@
-"""Base of the S3VMs that go stochastic steps."""
+"""Base of the S3VMs that are trained by stochastic gradients."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from dsgkit.trainers.steps import Steps, StepsOfMargins
 from dsgkit.trainers.training import Given, Step, Training
 
 MIN_ITERATIONS = 500
-"""Iterations that are made where one pass has fewer: of 500 rows, it has 2."""
+"""Least iterations by default: one pass over 500 rows has only 2."""
 
 FEW_ITERATIONS = 200
-"""There is a warning where one pass, asked for as such, has fewer than this."""
+"""The value "one_pass" warns about fewer iterations than this."""
 
 
 class StochasticS3VM(BlockFunctionEstimator):
-    """Base of the S3VMs that follow stochastic gradients on random features.
+    """Base of the S3VMs that are trained by stochastic gradients on random features.
 
     A subclass names this base before `S3VM`.
     """
@@ -73,7 +73,7 @@ class StochasticS3VM(BlockFunctionEstimator):
         return step_of(self.C, self.step, self.first_move)
 
     def _steps_on(self, n_labeled: int, n_unlabeled: int) -> tuple[RandomFeatures, int, int, Steps]:
-        """Return features, batch size, iterations and steps, as trainers take them."""
+        """Return features, batch size, iterations and steps for trainers."""
         features = RandomFeatures(
             self.kernel,
             float(self._sigma),
@@ -91,7 +91,7 @@ class StochasticS3VM(BlockFunctionEstimator):
     def settled(  # type: ignore[override]  # of its counts by name
         self, *, n_labeled: int, n_unlabeled: int
     ) -> Self:
-        """Return a clone with the iterations and features of so many rows; see the base class."""
+        """Return a clone with the iterations and features for these rows; see the base class."""
         copy: Self = clone(self)
         return copy.set_params(
             n_iterations=self._iterations(n_unlabeled),
@@ -108,12 +108,12 @@ class StochasticS3VM(BlockFunctionEstimator):
             warnings.warn(text, DsgWarning, stacklevel=2)
 
     def _iterations(self, n_unlabeled: int) -> int:
-        """Return ``n_iterations``, or what its passes over the unlabelled rows amount to."""
+        """Return ``n_iterations``, or the iterations of ``n_passes`` passes."""
         passes = int(self.n_passes) * -(-n_unlabeled // int(self.batch_size))
         if self.n_iterations is None:
             return max(passes, MIN_ITERATIONS)
         return passes if self.n_iterations == "one_pass" else int(self.n_iterations)
 
     def _n_features(self, n_rows: int) -> int:
-        """Return ``n_features``, by default the root of the number of all training rows."""
+        """Return ``n_features``, by default the square root of the number of training rows."""
         return math.isqrt(n_rows - 1) + 1 if self.n_features is None else int(self.n_features)

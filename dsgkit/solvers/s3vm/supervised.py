@@ -1,4 +1,4 @@
-"""Reference SVMs for the semi-supervised ones: trained on labelled rows, or on all labels."""
+"""Supervised reference SVMs: trained on the labelled rows, or on all rows with all labels."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ from dsgkit.solvers.examples import ALL_LABELED, with_example
 from dsgkit.solvers.functions import FunctionKeeper
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
 from dsgkit.solvers.labeled import LabeledEstimator
-from dsgkit.solvers.parameters import COUNT, POSITIVE, Smoother, Unsaid
+from dsgkit.solvers.parameters import COUNT, POSITIVE, LegacyDefault, Smoother
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.trainers.libsvm import LibSVM, svm_cost
 
 
 @with_example(ALL_LABELED, "C=1000")
 class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
-    """Support vector machine of the labelled rows: the baseline of the semi-supervised ones.
+    """Support vector machine of the labelled rows, the baseline of the semi-supervised SVMs.
 
     Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of
     a kernel, by default ``exp(-sigma ||x - x'||^2)``: the objective of the semi-supervised SVMs
     without its unlabelled part. It is scikit-learn's `SVC`, whose C is ``C / n`` and whose gamma is
-    ``sigma``.
-    Where classes differ in size and errors are balanced, class weights can gain more than
-    unlabelled rows do.
+    ``sigma``. If classes differ in size and the measure is the balanced error, class weights can
+    gain more than unlabelled rows.
 
     References
     ----------
@@ -51,8 +50,8 @@ class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
     kernel: GaussianOrLinear = "gaussian"
     class_weight: Annotated[
         Literal["balanced"] | None,
-        Unsaid(None),
-        Doc('"balanced" weighs the losses of a class by the inverse of its share, as `SVC` does.'),
+        LegacyDefault(None),
+        Doc('"balanced" weights the losses of a class by the inverse of its share, as `SVC` does.'),
     ] = None
     tol: Tolerance = 0.001
     max_memory: MaxMemory = None
@@ -67,9 +66,9 @@ class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
         Parameters
         ----------
         X, y
-            As in `LabeledEstimator.fit`, whose errors are raised here, too.
+            As in `LabeledEstimator.fit`, with the same errors.
         X_unlabeled : object
-            Ignored: it is there for calls that serve the semi-supervised SVMs, too.
+            Ignored; accepted so that calls are the same as for the semi-supervised SVMs.
 
         Returns
         -------
@@ -84,7 +83,7 @@ class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
-        """Return what a fit on the labelled rows takes; see the base class."""
+        """Return the cost of a fit on the labelled rows; see the base class."""
         return svm_cost(n_labeled, n_inputs, n_models)
 
     def _fit(self, X: Any, t: Array) -> None:
@@ -94,10 +93,10 @@ class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
 
 
 class AllLabelsSVM(SupervisedSVM):
-    """Support vector machine that also sees the hidden labels: an upper bound.
+    """Support vector machine that also sees the hidden labels: an upper bound for the others.
 
-    It is the `SupervisedSVM` of the labelled and the unlabelled rows together with all their
-    labels, or of a random part of them: no method without the hidden labels can do this.
+    It is the `SupervisedSVM` of the labelled and unlabelled rows with all their labels, or of a
+    random part of these.
 
     Examples
     --------
@@ -114,13 +113,13 @@ class AllLabelsSVM(SupervisedSVM):
 
     _: KW_ONLY
     most_rows: Annotated[
-        int, COUNT, Doc("Of more rows so many are drawn: training takes between O(n^2) and O(n^3).")
+        int, COUNT, Doc("Most training rows, drawn at random: training takes O(n^2) to O(n^3).")
     ] = 20000
     random_state: RandomState = 0
 
-    n_rows_: int = fitted("How many rows it was trained on.")
+    n_rows_: int = fitted("Training rows.")
 
-    def fit(  # type: ignore[override]  # with the labels that others are not given
+    def fit(  # type: ignore[override]  # also takes the hidden labels
         self, X: Any, y: Any, X_unlabeled: Any, y_unlabeled: Any
     ) -> Self:
         """Fit the model.
@@ -128,7 +127,7 @@ class AllLabelsSVM(SupervisedSVM):
         Parameters
         ----------
         X, y
-            As in `SupervisedSVM.fit`, whose errors are raised here, too.
+            As in `SupervisedSVM.fit`, with the same errors.
         X_unlabeled : rows of shape (n_unlabeled, n_inputs)
             The rows whose labels are hidden from other methods.
         y_unlabeled : array-like of shape (n_unlabeled,)
@@ -149,7 +148,7 @@ class AllLabelsSVM(SupervisedSVM):
         drawn = np.concatenate([X[own], X_unlabeled[others]])
         check_finite(drawn)
         self.classes_ = two_classes(labels[rows])
-        with self._settled(drawn):
+        with self._sigma_for(drawn):
             self._fit(drawn, np.where(labels[rows] == self.classes_[1], 1.0, -1.0))
         return self
 
@@ -160,5 +159,5 @@ class AllLabelsSVM(SupervisedSVM):
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
-        """Return what a fit on the rows that are drawn takes; see the base class."""
+        """Return the cost of a fit on the drawn rows; see the base class."""
         return svm_cost(min(self.most_rows, n_labeled + n_unlabeled), n_inputs, n_models)

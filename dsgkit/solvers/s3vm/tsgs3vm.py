@@ -34,13 +34,13 @@ class TSGS3VM(StochasticS3VM, S3VM):
     ``C*/n_u``, which are the C and C* of programs such as UniverSVM and SVMlight.
 
     Each iteration draws one batch of positive, one of negative and one of unlabelled rows and a new
-    block of m random frequencies, and goes a step: all earlier blocks shrink by ``1 - step``
-    (Algorithm 1 of [1]_, whose step is constant; the labelled rows are drawn by class and count by
-    the share of their class, which has the same mean and less variance than drawing among all).
-    Blocks that have shrunk below the resolution of the sum are dropped, after about ``21 / step``
-    iterations of a constant step.
+    block of m random frequencies, and makes a step, in which all earlier blocks shrink by
+    ``1 - step`` (Algorithm 1 of [1]_, whose step is constant). Labelled rows are drawn by class and
+    weighted by the share of their class, which has the same mean as drawing among all, and less
+    variance. Blocks that have shrunk below the resolution of the sum are dropped, after about
+    ``21 / step`` iterations of a constant step.
 
-    Time is O(b m d T^2 / 2), or O(21 b m d T / step) where that is less; memory is O(m T) or
+    Time is O(b m d T^2 / 2), or O(21 b m d T / step) if that is less; memory is O(m T) or
     O(21 m / step), whatever the number of rows.
 
     See Also
@@ -74,10 +74,10 @@ class TSGS3VM(StochasticS3VM, S3VM):
         int | Literal["one_pass"] | None,
         COUNT,
         Doc(
-            "Iterations T; of a constant step, enough are some times ``1 / step``: the "
-            "start from 0 is then forgotten. None is one pass over the unlabelled rows, "
-            'and 500 at least; "one_pass" is the paper\'s one pass, with a warning '
-            "where that is less than 200."
+            "Iterations T; with a constant step, a few times ``1 / step`` suffice to forget "
+            "the start at 0. None makes one pass over the unlabelled rows, but at least 500 "
+            'iterations; "one_pass" makes just one pass, as in the paper, and warns about '
+            "fewer than 200 iterations."
         ),
     ] = 500
     max_memory: MaxMemory = None

@@ -36,21 +36,20 @@ class TSGS3VMP(SweepsEstimator, S3VM):
 
     ``R(f) = 1/2 ||f||^2 + C/n_l sum_labelled hinge(y f(x)) + C*/n_u sum_unlabelled hinge(|f(x)|)``
 
-    over functions of the same kind: blocks of random frequencies from a seed. Where a step of
-    `TSGS3VM` is a number, here it is the inverse of the Hessian of a quadratic that bounds the
-    batch's loss from above and touches it at the present values: an unlabelled row counts as
-    labelled by the sign of its value, and every row by how near it is to its margin
-    (`dsgkit.objectives.majorised_s3vm`). There is no step to choose, and a few blocks and sweeps
-    serve at large ``C`` too. The hinge is rounded within 1/4 of its kink. With all unlabelled rows
-    in a batch and C* fixed, no step raises the objective; with C* = 0, sweeps converge to the SVM
-    on the ``n_blocks n_features`` frequencies.
+    over the same functions: blocks of random frequencies from a seed. While a step of `TSGS3VM` is
+    a number, here it is the inverse of the Hessian of a quadratic that bounds the batch's loss from
+    above and touches it at the current values: an unlabelled row counts as labelled with the sign
+    of its value, and the weight of a row depends on its distance from its margin
+    (`dsgkit.objectives.majorised_s3vm`). There is no step size to choose, and a few blocks and
+    sweeps suffice even with a large ``C``. The hinge is rounded within 1/4 of its kink. With all
+    unlabelled rows in a batch and a fixed C*, no step raises the objective; with C* = 0, sweeps
+    converge to the SVM on the ``n_blocks n_features`` frequencies.
 
-    Time is O(S T (b m^2 + m^3)) for every model; memory O(m^2 + S T b), whatever the number of
-    rows.
+    Time is O(S T (b m^2 + m^3)) per model; memory O(m^2 + S T b), whatever the number of rows.
 
     See Also
     --------
-    TSGS3VM : The same objective, and others, by steps of the paper's kind.
+    TSGS3VM : The same objective, and others, by the steps of the paper.
 
     References
     ----------

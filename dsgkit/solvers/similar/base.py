@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import training_rows
-from dsgkit.solvers.base import BinaryClassifier, Estimator, Points, ToWrite
+from dsgkit.solvers.base import BinaryClassifier, Estimator, Points, RequiredMethods
 from dsgkit.solvers.common import Prior
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_finite
@@ -24,23 +24,23 @@ HeldOut = tuple[NDArray[np.integer], NDArray[np.integer]]
 
 
 class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
-    """Base of the estimators that learn from pairs of the same class, and unlabelled rows.
+    """Base of the estimators that learn from pairs of the same class and unlabelled rows.
 
-    A subclass implements ``_fit(S, X_unlabeled)``, S being the points of all pairs, which reads
-    ``prior_``; and ``_values(X)``.
+    A subclass implements ``_fit(S, X_unlabeled)``, where S has the points of all pairs, and
+    ``_values(X)``. ``_fit`` can read ``prior_``.
 
-    Scikit-learn's checks of estimators, which call ``fit(X, y)``, do not fit its signature.
+    scikit-learn's estimator checks call ``fit(X, y)``, so that they do not apply.
     """
 
     tasks = ("similar_unlabeled",)
-    _to_write: ClassVar[ToWrite] = (("_fit",), ("_values",))
+    _required_methods: ClassVar[RequiredMethods] = (("_fit",), ("_values",))
 
     prior: Prior = preset("estimate")
 
     classes_: NDArray[Any] = fitted("-1 and 1.", "(2,)")
-    prior_: float = fitted("The share of the class 1: the parameter ``prior``, or its estimate.")
+    prior_: float = fitted("Share of the class 1: the parameter ``prior``, or its estimate.")
     prior_interval_: tuple[float, float] | None = fitted(
-        "Of an estimate, its 95% confidence interval (`dsgkit.priors.similar_prior_interval`)."
+        "95% confidence interval of an estimated prior (`dsgkit.priors.similar_prior_interval`)."
     )
     n_features_in_: int = fitted("Columns of the training rows.")
 
@@ -65,24 +65,24 @@ class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
         DataError
             If a parameter is out of range, the prior is 1/2, or the rows cannot be used.
         MemoryLimitError
-            If the fit needs more memory than ``max_memory`` or than there is, before anything is
-            allocated.
+            If the fit needs more memory than ``max_memory`` or than is available; raised before
+            anything is allocated.
         FitError
             If there is no solution, or none that can be computed.
 
         Warns
         -----
         DsgWarning
-            If the prior is so close to 1/2 that noise decides, or its estimate is not to be trusted
-            (`dsgkit.priors.checked_similar_prior`).
+            If the prior is so close to 1/2 that noise dominates the risk, or its estimate is
+            unreliable (`dsgkit.priors.checked_similar_prior`).
         """
         S, X_unlabeled = self._training(X_similar, X_unlabeled)
-        with self._settled(S, X_unlabeled):
+        with self._sigma_for(S, X_unlabeled):
             self._fit(S, X_unlabeled)
         return self
 
     def _training(self, X_similar: Any, X_unlabeled: Any) -> tuple[Array, Any]:
-        """Return the points of all pairs and the unlabelled rows, checked; sets ``prior_``."""
+        """Return checked points of all pairs and unlabelled rows; sets ``prior_``."""
         self._check_params()
         pairs, X_unlabeled = self._inputs(X_similar, X_unlabeled)
         self._set_priors([self], pairs, X_unlabeled)
@@ -101,30 +101,30 @@ class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
         Parameters
         ----------
         points : sequence of dict
-            Settings, laid over this estimator's own parameters.
+            Settings, which override this estimator's parameters.
         folds : sequence of (int array, int array), optional
-            Positions of pairs and of unlabelled rows that are held out, fold by fold.
+            Positions of the pairs and of the unlabelled rows that each fold holds out.
         X_similar, X_unlabeled
-            What `fit` takes. A prior that is to be estimated is estimated once, from all of them.
+            As in `fit`. The prior is estimated once, from all of them.
 
         Returns
         -------
         PointModels, or tuple of two ndarrays
-            Without folds, models with a ``decision_function`` of a column per point. With folds,
-            held-out values: entry ``[g, i, j]`` of the first, of shape (n_points, n_similar, 2), is
-            the value at row j of pair i of the model with ``points[g]`` trained without the fold
-            that holds i; entry ``[g, i]`` of the second, of shape (n_points, n_unlabeled), that at
-            unlabelled row i. NaN where there is no solution, or no fold that holds i.
+            Without folds, models whose ``decision_function`` has one column per point. With folds,
+            out-of-fold values of shapes (n_points, n_similar, 2) and (n_points, n_unlabeled): entry
+            ``[g, i, j]`` of the first is the value at row j of pair i of the model with
+            ``points[g]`` that was trained without the fold of pair i; entry ``[g, i]`` of the
+            second is that at unlabelled row i. NaN without a solution, or for rows in no fold.
         """
         if folds is None:
             return super().fit_points(points, X_similar=X_similar, X_unlabeled=X_unlabeled)
         pairs, X_unlabeled = clone(self)._inputs(X_similar, X_unlabeled)
         points = self._with_sigma(points, points_of(pairs), X_unlabeled)
-        models = self._of_points(points)
-        held_out = _checked(folds, len(pairs), len(X_unlabeled))
+        models = self._unfitted(points)
+        held_out = _folds_of_points(folds, len(pairs), len(X_unlabeled))
         self._set_priors(models, pairs, X_unlabeled)
-        found = self._fold_values(models, points_of(pairs), X_unlabeled, held_out)
-        return found[0].reshape(len(points), *pairs.shape[:2]), found[1]
+        at_points, at_rows = self._fold_values(models, points_of(pairs), X_unlabeled, held_out)
+        return at_points.reshape(len(points), *pairs.shape[:2]), at_rows
 
     def _fit(self, S: Array, X_unlabeled: Any) -> None:
         """Compute the fitted attributes from the points of all pairs and unlabelled rows."""
@@ -133,9 +133,9 @@ class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
     def _fold_values(
         self, models: Sequence[Self], S: Array, X_unlabeled: Any, folds: Sequence[HeldOut]
     ) -> tuple[Array, Array]:
-        """Return held-out values of models with a prior, at points of pairs and unlabelled rows.
+        """Return out-of-fold values of models at points of pairs and at unlabelled rows.
 
-        Of shape (n_models, n_points) and (n_models, n_unlabeled); NaN where there is none.
+        Shapes (n_models, n_points) and (n_models, n_unlabeled); NaN without a solution.
         """
         at_points = np.full((len(models), len(S)), np.nan)
         at_rows = np.full((len(models), len(X_unlabeled)), np.nan)
@@ -156,7 +156,7 @@ class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
         return at_points, at_rows
 
     def _inputs(self, X_similar: Any, X_unlabeled: Any) -> tuple[Array, Any]:
-        """Return pairs, shape (n_similar, 2, n_inputs), and unlabelled rows, all checked.
+        """Return checked pairs, shape (n_similar, 2, n_inputs), and unlabelled rows.
 
         Sets ``classes_`` and ``n_features_in_``: `fit_points` calls it on a clone.
         """
@@ -170,7 +170,7 @@ class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
 
     @staticmethod
     def _set_priors(models: Sequence[Any], pairs: Array, X_unlabeled: Any) -> None:
-        """Set ``prior_`` of all models; the same prior is estimated, and warned of, once."""
+        """Set ``prior_`` of all models; estimates, and warns about, each prior once."""
         known = {
             prior: known_prior(prior, pairs, X_unlabeled)
             for prior in dict.fromkeys(model.prior for model in models)
@@ -179,8 +179,8 @@ class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
             model.prior_, model.prior_interval_ = known[model.prior]
 
     def _pairs(self, X_similar: Any) -> Array:
-        """Return pairs as an array, their columns compared with those of the unlabelled rows."""
-        if isinstance(X_similar, list | tuple) and len(X_similar) == 2 and _tables(X_similar):
+        """Return pairs as an array; their columns must be those of the unlabelled rows."""
+        if isinstance(X_similar, list | tuple) and len(X_similar) == 2 and _are_tables(X_similar):
             both = [as_rows(self, half, reset=False, name="X_similar")[:] for half in X_similar]
             if len(both[0]) != len(both[1]):
                 raise DataError(
@@ -190,7 +190,7 @@ class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
             return np.stack(both, axis=1)
         try:
             pairs = np.asarray(X_similar[:])
-        except (TypeError, ValueError, IndexError):  # no rows, or of several lengths
+        except (TypeError, ValueError, IndexError):  # not rows, or rows of different lengths
             pairs = np.empty(0)
         if pairs.ndim != 3 or pairs.shape[1] != 2 or not len(pairs):
             raise DataError(
@@ -213,31 +213,31 @@ class SimilarUnlabeledEstimator(BinaryClassifier, Estimator):
 
 
 def points_of(pairs: Array) -> Array:
-    """Return the points of pairs, shape (2 n, n_inputs), those of a pair one after the other."""
+    """Return the points of n pairs, shape (2 n, n_inputs): rows 2i and 2i + 1 are pair i."""
     return pairs.reshape(-1, pairs.shape[2])
 
 
-def _tables(halves: Sequence[Any]) -> bool:
-    """Return whether both are data frames or sparse matrices."""
+def _are_tables(halves: Sequence[Any]) -> bool:
+    """Return whether all are data frames or sparse matrices."""
     return all(sparse.issparse(half) or hasattr(half, "iloc") for half in halves)
 
 
-def _checked(folds: Any, n_similar: int, n_unlabeled: int) -> list[HeldOut]:
-    """Return folds of points of pairs, or raise `DataError` if these are not positions."""
+def _folds_of_points(folds: Any, n_similar: int, n_unlabeled: int) -> list[HeldOut]:
+    """Return folds of points for folds of pairs; raise `DataError` for invalid ones."""
     try:
         both = [(pairs, rows) for pairs, rows in folds]
     except (TypeError, ValueError):
         raise DataError(
-            "a fold must be two arrays: of held-out pairs, and of held-out unlabelled rows"
+            "a fold must be two arrays: positions of held-out pairs and of held-out unlabelled rows"
         ) from None
     for pairs, rows in both:
-        left = len(training_rows(pairs, n_similar)), len(training_rows(rows, n_unlabeled))
-        if not all(left):
+        n_left = len(training_rows(pairs, n_similar)), len(training_rows(rows, n_unlabeled))
+        if not all(n_left):
             raise DataError("a fold must leave a pair and an unlabelled row to train on")
     return [(_positions_of(pairs), np.asarray(rows, np.int64)) for pairs, rows in both]
 
 
 def _positions_of(pairs: Any) -> NDArray[np.int64]:
-    """Return the positions of the points of pairs, those of a pair one after the other."""
+    """Return the positions of the points of pairs; see `points_of`."""
     first = 2 * np.asarray(pairs, np.int64)
     return np.column_stack([first, first + 1]).ravel()

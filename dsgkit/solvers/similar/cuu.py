@@ -34,19 +34,20 @@ Observer = Callable[[int, float, Any], None]
 
 @with_example(SIMILAR_PAIRS, "lam=0.01, prior=0.8, n_centers=200")
 class CUU(SimilarRiskEstimator):
-    """Classifier by stochastic gradient on the similar-unlabelled risk, corrected below 0.
+    """Classifier by stochastic gradients on the similar-unlabelled risk, corrected below 0.
 
     Minimises ``lam/2 ||w||^2 + delta(r1) + delta(r2)`` over functions ``f(x) = sum_c w_c k(x, c)``,
     whose centres c are all training points, or some of them; r1 and r2 estimate the risk of each
-    class, which is never negative (`dsgkit.objectives.similar_unlabeled`). The method of Lu et
-    al. [1]_, stated for two unlabelled sets, as Shi et al. [2]_ compare with it: similar points
-    are one set, unlabelled rows the other.
+    class, which is never negative (`dsgkit.objectives.similar_unlabeled`). Lu et al. [1]_ state the
+    method for two unlabelled sets; as in the comparison of Shi et al. [2]_, similar points are one
+    set and unlabelled rows the other.
 
     An iteration draws ``batch_size`` similar points and as many unlabelled rows, each in passes of
-    a new random order, and needs their kernel with all centres. Of at most 256 MiB the kernel
-    matrix of all rows is computed once and kept in single precision, and an iteration costs
-    O(batch_size n_centers). Else an iteration computes it, O(batch_size n_centers n_inputs), and
-    only a part of a batch is held, for Gaussian and dot product kernels in single precision.
+    a new random order, and needs their kernel values with all centres. If the kernel matrix of all
+    rows takes at most 256 MiB, it is computed once and kept in single precision: an iteration costs
+    O(batch_size n_centers). Otherwise every iteration computes its part,
+    O(batch_size n_centers n_inputs), in blocks, for Gaussian and dot product kernels in single
+    precision.
 
     References
     ----------
@@ -73,16 +74,20 @@ class CUU(SimilarRiskEstimator):
     step: Annotated[
         Literal["measured", "paper"],
         Doc(
-            "``theta/(lam + s L)``, L being the largest eigenvalue of "
-            "``Phi_U'Phi_U/n_U`` on at most 800 rows and s 1/2, or 1/4 with the "
+            "``theta/(lam + s L)``, where L is the largest eigenvalue of "
+            "``Phi_U'Phi_U/n_U`` on at most 800 rows and s is 1/2, or 1/4 with the "
             "logistic loss; or ``theta/sqrt(n_iterations)``."
         ),
     ] = "measured"
     theta: Annotated[
         float, POSITIVE, PER_MODEL, Smoother("smaller"), Doc("Length of the steps.")
     ] = 1.0
-    momentum: Annotated[float, Range(0, 1, open_high=True), Doc("Of the heavy ball.")] = 0.0
-    batch_size: Annotated[int | None, COUNT, Doc("None takes all rows in every iteration.")] = 1000
+    momentum: Annotated[
+        float, Range(0, 1, open_high=True), Doc("Momentum of the heavy ball method.")
+    ] = 0.0
+    batch_size: Annotated[
+        int | None, COUNT, Doc("Rows of each of the two batches; None takes all.")
+    ] = 1000
     n_iterations: Annotated[int, COUNT, Doc("Iterations.")] = 100
     n_centers: Annotated[
         int | None, COUNT, Doc("Random training points as centres; None takes all.")
@@ -91,11 +96,11 @@ class CUU(SimilarRiskEstimator):
     random_state: RandomState = 0
 
     coef_: Array = fitted(
-        "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
+        "Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.",
         "(n_inputs + 1,) or (n_centers,)",
     )
     centers_: Array = fitted(
-        "Of a kernel; if they are all training points, the unlabelled rows come first.",
+        "Centres of a kernel; if they are all training points, the unlabelled rows come first.",
         "(n_centers, n_inputs)",
     )
     corrected_: float = fitted(
@@ -106,7 +111,7 @@ class CUU(SimilarRiskEstimator):
     def fit_observed(
         self, X_similar: Any, X_unlabeled: Any, *, at: Sequence[int], observe: Observer
     ) -> Self:
-        """Fit as `fit` does, and show the function on the way: see `TSGSU.fit_observed`."""
+        """Fit as `fit` does, and call ``observe`` at some iterations; see `TSGSU.fit_observed`."""
         checkpoints = Checkpoints(at, observe, int(self.n_iterations))  # its clock starts here
 
         def watch(t: int, function: Callable[[], Function]) -> None:
@@ -118,7 +123,7 @@ class CUU(SimilarRiskEstimator):
         return self
 
     def _with_function(self, function: Function) -> Self:
-        """Return a copy with another function."""
+        """Return a copy of this estimator with another function."""
         other = copy.copy(self)
         other._function = function
         return other

@@ -1,4 +1,4 @@
-"""The larger class for every row: the baseline that does not learn."""
+"""Baseline that predicts the larger class for every row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dsgkit.solvers.labeled import LabeledEstimator
 
 
 class MajorityClass(LabeledEstimator):
-    """The constant that is right on most labelled rows; of classes of one size, the positive one.
+    """Constant prediction of the larger class; of equally large ones, the positive class.
 
     Examples
     --------

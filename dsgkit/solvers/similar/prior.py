@@ -1,4 +1,4 @@
-"""The prior of similar-unlabelled risks, given or estimated, and warnings about it."""
+"""Class prior of similar-unlabelled risks, given or estimated, and a warning for noisy risks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dsgkit.priors import checked_similar_prior
 from dsgkit.text.errors import DataError, DsgWarning, FitError
 
 NOISY_RISK_STD = 0.1
-"""Standard deviation of the risk, from the labels that were drawn, above which a fit warns."""
+"""A fit warns if the sampling of labels gives the risk a larger standard deviation than this."""
 
 
 def check_prior(prior: float) -> None:
@@ -28,7 +28,7 @@ def check_prior(prior: float) -> None:
 def known_prior(
     prior: float | str, pairs: Array, X_unlabeled: Any
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return a prior, or its estimate and the interval; warns if the risk will be noise.
+    """Return the prior and, for an estimate, its interval; warns if noise dominates the risk.
 
     Raises
     ------
@@ -56,12 +56,12 @@ def known_prior(
 
 
 def label_noise(prior: float, n_similar: int, n_unlabeled: int) -> float:
-    """Return the standard deviation of the risk that the drawn, hidden labels cause.
+    """Return the standard deviation of the risk due to the sampling of the hidden labels.
 
     ``sqrt(4 pi_S^2 q (1 - q)/n_similar + pi (1 - pi)/n_unlabeled)/|2 pi - 1|``, where
     ``q = pi^2/pi_S`` is the share of positive pairs.
     """
     share = similar_share(prior)
     q = prior**2 / share
-    of_pairs = 4 * share**2 * q * (1 - q) / n_similar
-    return math.sqrt(of_pairs + prior * (1 - prior) / n_unlabeled) / abs(2 * prior - 1)
+    pair_variance = 4 * share**2 * q * (1 - q) / n_similar
+    return math.sqrt(pair_variance + prior * (1 - prior) / n_unlabeled) / abs(2 * prior - 1)

@@ -24,8 +24,8 @@ class RFFSUSL(SimilarRiskEstimator):
     """Minimiser of the similar-unlabelled risk with the squared loss over fixed random features.
 
     The objective of `SUSL`, with the Gaussian kernel replaced by ``2 n_features`` random features:
-    O(n n_features^2) time in one pass over the unlabelled rows, which are never held in memory
-    together, and O(n_features^2) memory.
+    O(n n_features^2) time in one pass over the unlabelled rows, which are read in blocks, and
+    O(n_features^2) memory.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Base of the estimators of a similar-unlabelled risk: a risk and a trainer."""
+"""Base of the estimators that minimise a similar-unlabelled risk."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from dsgkit.trainers.training import Fold, Function, Given, Sizes, Training
 
 
 class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
-    """Base of the estimators of a similar-unlabelled risk with the regulariser ``lam/2 ||f||^2``.
+    """Base of the minimisers of a similar-unlabelled risk plus ``lam/2 ||f||^2``.
 
-    A subclass says which trainer finds the minimiser (``_trainer``), and which risk is minimised
-    where it is not the one of the squared loss without correction (`_risk`).
+    A subclass defines the trainer (``_trainer``), and the risk (`_risk`) if it is not that of the
+    squared loss without correction.
     """
 
     version: ClassVar[int] = 1
@@ -44,9 +44,9 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
         self._train(self._given(S, X_unlabeled))
 
     def _fit_by(self, X_similar: Any, X_unlabeled: Any, by: Callable[[Training], Function]) -> None:
-        """Fit as `fit` does, by another method than a trainer's ``fit``."""
+        """Fit as `fit` does, with ``by`` in place of the trainer's ``fit``."""
         S, X_unlabeled = self._training(X_similar, X_unlabeled)
-        with self._settled(S, X_unlabeled):
+        with self._sigma_for(S, X_unlabeled):
             self._train(self._given(S, X_unlabeled), by)
 
     def _fold_values(
@@ -63,19 +63,19 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
         X_similar: Any,
         X_unlabeled: Any,
     ) -> Any:
-        """Train a model for each of many settings, those with equal trainers together.
+        """Train a model for each of many settings; see the base class.
 
-        As in the base class. Settings that differ only in parameters that are declared per model
-        are trained together: in one pass over random features, or from one factorisation. Without
-        folds, functions over blocks of features are trained in one pass, and all settings must
-        agree in the other parameters. A model without a solution has values of NaN.
+        Settings that differ only in `PER_MODEL` parameters are trained together: in one pass over
+        random features, or from one factorisation. Without folds, functions over blocks of features
+        are trained in one pass, and all settings must have the same other parameters. A model
+        without a solution has values of NaN.
         """
         if folds is None and isinstance(self._trainer(), BlockTrainer):
-            return self._together(points, X_similar, X_unlabeled)
+            return self._fit_in_one_pass(points, X_similar, X_unlabeled)
         return super().fit_points(points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled)
 
-    def _together(self, points: Points, X_similar: Any, X_unlabeled: Any) -> PointFunctions:
-        """Return functions over blocks of features, of settings that share a pass over these."""
+    def _fit_in_one_pass(self, points: Points, X_similar: Any, X_unlabeled: Any) -> PointFunctions:
+        """Return functions over blocks of features, one per setting, trained in one pass."""
         checked = clone(self)
         pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
         S = points_of(pairs)
@@ -88,14 +88,14 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
         return PointFunctions(checked, [(range(len(settings)), functions)])
 
     def _cost_of(self, given: Given, n_models: int) -> Cost:
-        """Return the cost of some models on these rows."""
+        """Return the cost of training models on these rows."""
         cost: Cost = self._trainer().cost(_sizes(given), n_models)
         return cost
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int
     ) -> Cost:
-        """Return what the trainer takes for a fit, or a grid on folds; see `Estimator.cost`."""
+        """Return the cost of a fit, or of a grid on folds; see `Estimator.cost`."""
         sizes = Sizes(n_inputs, 2 * n_similar, n_unlabeled, unlabeled_held_out=True)
         cost: Cost = self._trainer().cost(sizes, n_models)
         return cost
@@ -106,7 +106,7 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
         Parameters
         ----------
         X_similar, X_unlabeled
-            What it was fitted to.
+            The training pairs and rows.
 
         Returns
         -------

@@ -23,9 +23,9 @@ class SUDH(SimilarRiskEstimator):
     The loss is ``max(-t z, max(0, (1 - t z)/2))``, and the problem ``min lam/2 ||w||^2
     - pi_S/(2 pi - 1) mean_S z + (1 - pi)/(2 pi - 1) mean_U z + mean_U max(0, (1 + z)/2, z)``,
     where ``z = phi(x)'w``, S are the points of the similar pairs and U the unlabelled rows. It is
-    convex and bounded below for every prior; the program that the authors published [1]_ is not
-    bounded, because it takes a multiple of the loss for the last term. By an interior-point method:
-    about 25 iterations of O(n_unlabeled n_features^2).
+    convex and bounded below for every prior. The program that the authors published [1]_ is
+    unbounded, because its last term is a multiple of the loss. Solved by an interior-point method
+    in about 25 iterations of O(n_unlabeled n_features^2).
 
     References
     ----------
@@ -41,30 +41,30 @@ class SUDH(SimilarRiskEstimator):
         LinearOrKernel,
         Doc(
             '"linear" (with a bias, which is penalised too), or a kernel such as '
-            '"gaussian" or "dot_product(3)": its functions at ``n_centers`` '
-            "unlabelled rows, their regulariser being the norm of the kernel's space."
+            '"gaussian" or "dot_product(3)": expansions at ``n_centers`` '
+            "unlabelled rows, regularised by the norm of the kernel's space."
         ),
     ] = "gaussian"
     n_centers: Annotated[
         int | None,
         COUNT,
-        Doc("At most as many as rows are used; None takes every unlabelled row, as [1]_ does."),
+        Doc("Centres, at most one per unlabelled row; None takes all of these, as [1]_ does."),
     ] = 200
     prior: Prior = "estimate"
     max_memory: MaxMemory = None
     max_seconds: Annotated[
         float | None,
         POSITIVE,
-        Doc("Limit of the program's time; beyond, the fit ends in `TimeLimitError`."),
+        Doc("Time limit of the quadratic program; beyond it the fit raises `TimeLimitError`."),
     ] = None
     random_state: RandomState = 0
 
     coef_: Array = fitted(
-        "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
+        "Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.",
         "(n_inputs + 1,) or (n_centers,)",
     )
-    centers_: Array = fitted("Of a kernel.", "(n_centers, n_inputs)")
-    objective_: float = fitted("The minimum.")
+    centers_: Array = fitted("Centres of a kernel.", "(n_centers, n_inputs)")
+    objective_: float = fitted("Minimum of the objective.")
 
     def _risk(self) -> SimilarUnlabeled:
         return SimilarUnlabeled(self.prior_, loss="double_hinge")
@@ -79,5 +79,5 @@ class SUDH(SimilarRiskEstimator):
         )
 
     def diagnostics(self, X_similar: Any, X_unlabeled: Any) -> dict[str, float]:
-        """Return the objective at the fitted function, as the fit has found it."""
+        """Return the objective at the fitted function, ``objective_``."""
         return {"objective": self.objective_}

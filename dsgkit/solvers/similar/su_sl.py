@@ -22,9 +22,9 @@ class SUSL(SimilarRiskEstimator):
     Minimises ``mean_U [(f^2 + 1)/4 + f/(2 (2 pi - 1))] - pi_S/(2 pi - 1) mean_S f
     + lam/2 ||f||^2``, where S are the points of the similar pairs, U the unlabelled rows and
     ``pi_S = pi^2 + (1 - pi)^2``: an unbiased estimate of the risk with the loss
-    ``(y f - 1)^2/4``. Over the functions of a kernel, one Cholesky factorisation: O(n^3) time and
-    8 n^2 bytes for n unlabelled rows, and pairs at O(n) each. Over linear functions with a
-    bias, which is penalised too, one pass over the rows.
+    ``(y f - 1)^2/4``. Functions of a kernel take one Cholesky factorisation: O(n^3) time and
+    8 n^2 bytes for n unlabelled rows, and O(n) per pair. Linear functions with a bias, which is
+    penalised too, take one pass over the rows.
 
     References
     ----------
@@ -40,12 +40,12 @@ class SUSL(SimilarRiskEstimator):
     max_memory: MaxMemory = None
 
     centers_: Array = fitted(
-        "Unlabelled rows and points of pairs; of a kernel.",
+        "Unlabelled rows, then points of pairs; only with a kernel.",
         "(n_unlabeled + 2 * n_similar, n_inputs)",
     )
 
     coef_: Array = fitted(
-        "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
+        "Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.",
         "(n_inputs + 1,) or (n_unlabeled + 2 * n_similar,)",
     )
 

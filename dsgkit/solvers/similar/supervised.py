@@ -25,12 +25,12 @@ from dsgkit.trainers.training import Fold, Given, Sizes
 
 @with_example(ALL_LABELED)
 class SupervisedSL(RiskMinimiser, WithSigma, LabeledEstimator):
-    """Minimiser of the squared loss of labelled rows: an upper bound for what pairs can teach.
+    """Minimiser of the squared loss of labelled rows: an upper bound for learning from pairs.
 
     Minimises ``mean (y f - 1)^2/4 + lam/2 ||f||^2`` over the functions of a kernel, or over linear
-    functions with a bias, which is penalised too. `SUSL` minimises an unbiased estimate of the same
-    from similar pairs and unlabelled rows. It is kernel ridge regression on the labels -1 and 1:
-    `sklearn.kernel_ridge.KernelRidge` calls ``2 n lam`` alpha. O(n^3) time, and 8 n^2 bytes.
+    functions with a bias, which is penalised too. `SUSL` minimises an unbiased estimate of this
+    objective from similar pairs and unlabelled rows. It is kernel ridge regression on the labels -1
+    and 1, `sklearn.kernel_ridge.KernelRidge` with alpha = ``2 n lam``. O(n^3) time, 8 n^2 bytes.
     """
 
     tasks = ("similar_unlabeled",)
@@ -44,10 +44,10 @@ class SupervisedSL(RiskMinimiser, WithSigma, LabeledEstimator):
     max_memory: MaxMemory = None
 
     coef_: Array = fitted(
-        "Coefficients of the inputs and last the bias, or of the kernel at ``centers_``.",
+        "Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.",
         "(n_inputs + 1,) or (n,)",
     )
-    centers_: Array = fitted("The training rows; of a kernel.", "(n, n_inputs)")
+    centers_: Array = fitted("The training rows; only with a kernel.", "(n, n_inputs)")
 
     def fit_points(  # type: ignore[override]  # of its arrays by name
         self, points: Points, *, folds: Folds | None = None, X: Any, y: Any
@@ -60,7 +60,7 @@ class SupervisedSL(RiskMinimiser, WithSigma, LabeledEstimator):
         if folds is None:
             return super().fit_points(points, X=X, y=y)
         points = self._with_sigma(points, X)
-        models = self._of_points(points)
+        models = self._unfitted(points)
         X, t = clone(self)._inputs(X, y)
         return held_out_values(models, self._given(X, t), [Fold(rows) for rows in folds])[0]
 
@@ -83,14 +83,14 @@ class SupervisedSL(RiskMinimiser, WithSigma, LabeledEstimator):
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_similar: int, n_unlabeled: int
     ) -> Cost:
-        """Return what a fit takes, or a grid on folds, on as many rows as others have points.
+        """Return the cost of a fit or of a grid on folds; see `Estimator.cost`.
 
         Parameters
         ----------
         n_inputs, n_models : int
             As in `Estimator.cost`.
         n_similar, n_unlabeled : int
-            Pairs and rows of the methods that it is compared with: it is trained on
+            Pairs and rows of the methods that it is compared with; it is trained on
             ``min(2 n_similar, n_unlabeled)`` labelled rows.
         """
         sizes = Sizes(n_inputs, min(2 * n_similar, n_unlabeled), 0)

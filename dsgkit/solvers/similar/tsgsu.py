@@ -44,13 +44,13 @@ class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
     ``r1 = [pi_S mean_S l(f, +1) - (1 - pi) mean_U l(f, +1)] / (2 pi - 1)``
     ``r2 = [pi mean_U l(f, -1) - pi_S mean_S l(f, -1)] / (2 pi - 1)``
 
-    estimate what the two classes add to the risk, S being the points of all pairs and U the
+    estimate the contributions of the two classes to the risk; S are the points of all pairs, U the
     unlabelled rows. Neither is below 0 in expectation, but an estimate may be: there the correction
-    function delta turns or stops the descent (Eq. 8 of [1]_). Without it, the risk is that of
+    function delta reverses or stops the descent (Eq. 8 of [1]_). Without it, the risk is that of
     `SUSL`.
 
     Each iteration draws a batch of points of pairs, one of unlabelled rows and a new block of m
-    random frequencies; delta' is that of the batch's own r1 and r2 (Algorithm 1 of [1]_). Time is
+    random frequencies; delta' is evaluated at the batch's r1 and r2 (Algorithm 1 of [1]_). Time is
     O(b m d T^2 / 2), memory O(m T), whatever the number of rows.
 
     See Also
@@ -82,7 +82,7 @@ class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
     step: Annotated[
         Literal["measured", "paper"],
         Doc(
-            "``theta / (lam + L/2)``, L being the largest eigenvalue of the kernel "
+            "``theta / (lam + L/2)``, where L is the largest eigenvalue of the kernel "
             "matrix of (800) unlabelled rows over their number, or ``theta / sqrt(T)``. "
             "A step of ``1 / lam`` or more is refused."
         ),
@@ -91,10 +91,10 @@ class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
     tail: Annotated[
         Literal["average", "last", "decay"],
         Doc(
-            "The mean of the functions after the last half of the iterations, the last "
-            "function (the paper's), or the last one with steps that fall to 0 on a "
-            "line. The mean depends least on lam and sigma; where T is too small for "
-            "the bias, the last function is nearer to the minimum."
+            "The mean of the functions over the last half of the iterations, the last "
+            "function (the paper's), or the last one with steps that fall linearly to "
+            "0. The mean depends least on lam and sigma; if T is so small that the "
+            "bias dominates, the last function is nearer to the minimum."
         ),
     ] = "average"
     batch_size: Annotated[int, COUNT, Doc("Rows b of each of the two batches.")] = 1000
@@ -105,14 +105,14 @@ class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
     random_state: RandomState = 0
 
     corrected_: float = fitted(
-        "Share of the batches in which r1 or r2 was below 0: where a correction acts."
+        "Share of the batches in which r1 or r2 was below 0, so that a correction acts."
     )
     n_iter_: int = fitted("Iterations made.")
 
     def fit_observed(
         self, X_similar: Any, X_unlabeled: Any, *, at: Sequence[int], observe: Observer
     ) -> Self:
-        """Fit as `fit` does, and show the function on the way.
+        """Fit as `fit` does, and call ``observe`` with the function at some iterations.
 
         Parameters
         ----------
@@ -121,15 +121,15 @@ class TSGSU(BlockFunctionEstimator, SimilarRiskEstimator):
         at : sequence of int
             Iterations, ascending within 1..n_iterations.
         observe : callable
-            ``observe(t, seconds, function)`` is called after each of them, with what the fit has
-            taken so far, without what observing takes, and a function of its own that has
-            ``decision_function``: with ``tail="average"`` the mean of the functions after the last
-            half of the t iterations.
+            ``observe(t, seconds, function)`` is called after each of these iterations: with the
+            time of the fit so far, without that of observing, and a copy of the function, which
+            has ``decision_function``. With ``tail="average"`` this is the mean of the functions
+            over the last half of the t iterations.
 
         Raises
         ------
         ValueError
-            If ``at`` does not ascend within the iterations.
+            If ``at`` is not ascending or beyond the iterations.
         """
         stopwatch = Stopwatch()
 

@@ -33,16 +33,16 @@ from dsgkit.trainers.training import Function, Training
 class TSGSUP(SweepsEstimator, SimilarRiskEstimator):
     """Similar-unlabelled learning by block-preconditioned steps.
 
-    Minimises the objective of `TSGSU`, ``delta(r1) + delta(r2) + lam/2 ||f||^2``, over functions of
-    the same kind: blocks of random frequencies from a seed. Where a step of `TSGSU` is a number,
-    here it is the inverse of the block's Hessian of the risk without correction, on a batch of the
+    Minimises the objective of `TSGSU`, ``delta(r1) + delta(r2) + lam/2 ||f||^2``, over the same
+    functions: blocks of random frequencies from a seed. While a step of `TSGSU` is a number, here
+    it is the inverse of the block's Hessian of the risk without correction, on a batch of the
     points of all pairs and some unlabelled rows; the gradient is the corrected one. Without
     correction and with all unlabelled rows in a batch, sweeps converge to the minimiser over the
     ``n_blocks n_features`` frequencies (`RFFSUSL`).
 
     See Also
     --------
-    TSGSU : The same objective by steps of the paper's kind.
+    TSGSU : The same objective by the steps of the paper.
     SUSL : The minimiser without correction, in closed form.
     """
 
@@ -55,8 +55,8 @@ class TSGSUP(SweepsEstimator, SimilarRiskEstimator):
         Delta,
         Doc(
             "Correction function: the absolute value (the paper's), ``max(0, r)``, a "
-            "line of slope ``leak`` below 0, or no correction, the default: full steps "
-            "on corrected gradients can end far from the minimiser."
+            "line of slope ``leak`` below 0, or none, the default: full steps on "
+            "corrected gradients can end far from the minimiser."
         ),
     ] = "none"
     leak: Leak = -0.5
@@ -71,7 +71,7 @@ class TSGSUP(SweepsEstimator, SimilarRiskEstimator):
     random_state: RandomState = 0
 
     corrected_: float = fitted(
-        "Share of the batches in which r1 or r2 was below 0: where a correction acts."
+        "Share of the batches in which r1 or r2 was below 0, so that a correction acts."
     )
 
     def _risk(self) -> SimilarUnlabeled:

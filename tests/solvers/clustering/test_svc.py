@@ -106,7 +106,7 @@ def test_what_a_sphere_cannot_do_is_said(blobs):
         BenHurSVC(C=0.01).fit(blobs[0])
     with pytest.raises(DataError, match="75 rows are more than max_rows = 70"):
         BenHurSVC(max_rows=70).fit(blobs[0])
-    with pytest.raises(FitError, match="no row is inside of the sphere"):
+    with pytest.raises(FitError, match="no row is inside the sphere"):
         BenHurSVC(gamma=1.0).fit_domain(blobs[0]).fit_clusters(blobs[0] + 100)
     # every row is a cluster
     assert BenHurSVC(gamma=1e300).fit(blobs[0]).n_clusters_ == 75

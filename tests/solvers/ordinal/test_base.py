@@ -160,5 +160,5 @@ def test_thresholds_are_of_the_classes_that_the_function_was_fitted_to():
     rng = np.random.default_rng(0)
     X, y = rng.random((30, 2)), np.arange(30) % 3
     model = KernelRidgeOrdinal().fit_function(X, y)
-    with pytest.raises(DataError, match="labels that the function was fitted to"):
+    with pytest.raises(DataError, match="classes that the function was fitted on"):
         model.fit_thresholds(X, np.minimum(y, 1))

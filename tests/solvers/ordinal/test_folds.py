@@ -108,5 +108,5 @@ def test_held_out_rows_remain_among_the_centres():
 def test_a_risk_without_a_minimum_ends_in_one_line():
     model = MPNUAUC(lam=0.5, sigma=1.0, eta=0.0).fit_function(X, CODES, U)
     model.set_params(eta=-1.0, lam=1e-9, prior=0.02)
-    with pytest.raises(FitError, match="no solution without a fold"):
+    with pytest.raises(FitError, match="no solution when a fold"):
         model._out_of_fold(GIVEN, folds_of(len(CODES), 3), U)

@@ -67,7 +67,7 @@ def test_values_of_self_training_are_the_log_odds_of_scikit_learns():
 
 
 def test_probabilities_need_rows_of_either_class():
-    with pytest.raises(FitError, match="two labelled rows of either class"):
+    with pytest.raises(FitError, match="two labelled rows of each class"):
         SelfTraining().fit(X[:5], [1, -1, -1, -1, -1], U[:20])
     assert SelfTraining(C=1e4).fit(X[:5], [1, 1, -1, -1, -1], U[:20]).n_iter_ >= 1
 

@@ -90,7 +90,7 @@ def test_settings_on_folds_are_trained_in_one_pass(data, monkeypatch):
     training = {"X_similar": data[0], "X_unlabeled": data[1]}
     TSGSU(**STREAM, prior=0.85).fit_points(STEPS, folds=FOLDS, **training)
     assert trained == [8]
-    with pytest.raises(DataError, match=r"points of one pass must agree in .*sigma"):
+    with pytest.raises(DataError, match=r"points of one pass must have the same .*sigma"):
         TSGSU(**STREAM, prior=0.85).fit_points([{"sigma": 1.0}, {"sigma": 2.0}], **training)
 
 
