@@ -128,7 +128,7 @@ def run(tmp_path, monkeypatch, own_modules, in_process):
     return run
 
 
-MINE = "## A solver of your own"
+MINE = "## User-defined solvers"
 
 
 def test_a_solver_runs(toy, run):
@@ -161,11 +161,11 @@ def test_an_ordinal_solver_runs(toy, run):
     assert cells["accuracy"].min() > 0.6
 
 
-PIPELINES = block("python", PACKAGE, "pipeline is made by a function")
+PIPELINES = block("python", PACKAGE, "For a pipeline,")
 
 
 def test_a_pipeline_runs(toy, run):
-    solvers = yaml.safe_load(block("yaml", PACKAGE, "pipeline is made by a function"))["solvers"]
+    solvers = yaml.safe_load(block("yaml", PACKAGE, "For a pipeline,"))["solvers"]
     config = yaml.safe_load(toy.read_text()) | {"solvers": solvers}
     _, cells = run(config, my_models=PIPELINES)
     assert cells["auc"].min() > 0.8
@@ -177,7 +177,7 @@ def test_a_function_that_makes_a_regressor_runs(toy, run):
     assert cells["accuracy"].min() > 0.6
 
 
-TASK = "## A learning setting of your own"
+TASK = "## User-defined learning settings"
 
 
 @pytest.fixture
