@@ -1,4 +1,4 @@
-"""Arrays of a fit that pictures are drawn from, in a file next to its record."""
+"""Arrays of a fit that figures are drawn from, in a file next to its record."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from dsgkit.system.files import open_regular, write_atomically
 from dsgkit.text.errors import ResultsError
 
 ARTEFACTS = "artefacts"
-"""Their folder in a results folder."""
+"""Name of the artefacts' folder in a results folder."""
 
 
 def keep_artefact(folder: Path, record: Record) -> Record:
-    """Return a record as it is stored: its arrays, if it has any, are in a file that it names.
+    """Write a record's arrays, if any, to a file, and return the record with the file's name.
 
     The file is on disk before the record is.
 
@@ -39,7 +39,7 @@ def keep_artefact(folder: Path, record: Record) -> Record:
 
 
 def name_artefact(record: Record) -> Record:
-    """Return a record with the name of the file in the place of its arrays, if it has any."""
+    """Return a record with its arrays, if any, replaced by the name of their file."""
     return {**record, "artefact": _name(record)} if "artefact" in record else record
 
 
@@ -53,12 +53,12 @@ def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
     Returns
     -------
     arrays : dict
-        Empty without any, and where a results folder has been moved without its artefacts.
+        Empty if the record has none, or if its file is missing.
 
     Raises
     ------
     ResultsError
-        If the file is there and cannot be read.
+        If the file exists but cannot be read.
     """
     if "artefact" not in record:
         return {}
@@ -69,12 +69,12 @@ def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
         return {}
     except ValueError as error:
         raise ResultsError(
-            f"{path}: cannot be read ({error}); remove it, and it is left out of pictures"
+            f"{path}: cannot be read ({error}); remove it to draw the figures without it"
         ) from error
 
 
 def copy_artefact(source: Path, target: Path, record: Record) -> bool:
-    """Copy a record's artefact between results folders; return whether nothing of it is missing."""
+    """Copy a record's artefact, if any, between results folders; return False if it is missing."""
     if "artefact" not in record:
         return True
     name = _name(record)

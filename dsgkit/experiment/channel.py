@@ -1,8 +1,8 @@
 """Messages between a non-blocking parent process and a blocking worker.
 
-A message is pickled and follows its length. A worker may be stopped, or hang, in the middle of
-one; the main process then keeps what it has received. Messages are not trusted: solvers run
-where it comes from. Only plain values and arrays are made of it.
+A message is its length, then its pickle. A worker may stop or hang in the middle of a message; the
+main process then keeps what it has received. Solvers run in the worker, so its messages are not
+trusted: they are unpickled to plain values and arrays only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHUNK_BYTES = 2**20
 """Bytes received at a time: an endless sender cannot block the receiver."""
 
 _MAX_MESSAGE_BYTES = 2**28
-"""Bytes of a message from a worker; the arrays of a picture are far below."""
+"""Bytes of a message from a worker; the arrays of a figure are far smaller."""
 
 _ARRAY_PARTS = {
     ("numpy", "dtype"),
@@ -45,7 +45,7 @@ class MessageError(Exception):
 
 
 class _Plain(pickle.Unpickler):
-    """Unpickles no objects of classes: that would run their code in the main process."""
+    """Unpickles plain values and arrays only: other classes could run code of their own."""
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _ARRAY_PARTS:
@@ -54,26 +54,27 @@ class _Plain(pickle.Unpickler):
 
 
 def write_message(stream: BufferedRWPair, message: Any) -> None:
-    """Send a message, and wait until it is on its way."""
+    """Send a message; blocks until it is written."""
     stream.write(_framed(message))
     stream.flush()
 
 
 def read_message(stream: BufferedRWPair) -> Any:
-    """Wait for a message, and return it.
+    """Wait for a message and return it.
 
     Raises
     ------
     EOFError
-        If the other end is closed, be it in the middle of a message.
+        If the other end is closed, even in the middle of a message.
     """
-    return pickle.loads(_whole(stream, *_LENGTH.unpack(_whole(stream, _LENGTH.size))))
+    (length,) = _LENGTH.unpack(_read_exactly(stream, _LENGTH.size))
+    return pickle.loads(_read_exactly(stream, length))
 
 
-def _whole(stream: BufferedRWPair, size: int) -> bytes:
+def _read_exactly(stream: BufferedRWPair, size: int) -> bytes:
     try:
         content = stream.read(size)
-    except ConnectionError:  # it was killed with messages unread
+    except ConnectionError:  # the other process was killed with messages unread
         raise EOFError from None
     if len(content) < size:
         raise EOFError
@@ -86,12 +87,12 @@ def _framed(message: Any) -> bytes:
 
 
 class Channel:
-    """A non-blocking end of a connection.
+    """Non-blocking end of a connection.
 
     Parameters
     ----------
     end : socket.socket
-        Of a connection whose other end uses `write_message` and `read_message`.
+        The other end uses `write_message` and `read_message`.
     """
 
     def __init__(self, end: socket.socket) -> None:
@@ -101,12 +102,12 @@ class Channel:
         self._received = bytearray()
 
     def register(self, selector: selectors.BaseSelector) -> None:
-        """Have a selector tell when `exchange` has something to do."""
+        """Register this end for the events that `exchange` handles."""
         events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self._to_send else 0)
         selector.register(self._end, events)
 
     def send(self, message: Any) -> None:
-        """Send a message as far as there is room; `exchange` sends the rest.
+        """Send as much of a message as the buffer takes; `exchange` sends the rest.
 
         Raises
         ------
@@ -122,7 +123,7 @@ class Channel:
                 del self._to_send[: self._end.send(self._to_send)]
 
     def exchange(self) -> bool:
-        """Receive and send what goes at once; return whether anything has come.
+        """Send and receive without waiting; return whether anything was received.
 
         Raises
         ------
@@ -140,33 +141,33 @@ class Channel:
         return True
 
     def messages(self) -> Iterator[Any]:
-        """Yield the messages that have come as a whole.
+        """Yield the messages that have been received completely.
 
         Raises
         ------
         MessageError
-            If what has come is none.
+            If the bytes are not a message.
         """
         while len(self._received) >= _LENGTH.size:
             (length,) = _LENGTH.unpack_from(self._received)
             if length > _MAX_MESSAGE_BYTES:
-                raise MessageError(f"{length:,} bytes at once")
+                raise MessageError(f"a message of {length:,} bytes")
             end = _LENGTH.size + length
             if len(self._received) < end:
                 return
             content = bytes(self._received[_LENGTH.size : end])
             del self._received[:end]
-            yield _plain(content)
+            yield _unpickled(content)
 
     def close(self) -> None:
         """Close this end."""
         self._end.close()
 
 
-def _plain(content: bytes) -> Any:
+def _unpickled(content: bytes) -> Any:
     try:
         return _Plain(io.BytesIO(content)).load()
     except MessageError:
         raise
-    except Exception as error:  # pickled or not, these bytes are somebody else's
+    except Exception as error:  # untrusted bytes can raise anything
         raise MessageError(f"{type(error).__name__}: {error}") from error

@@ -1,7 +1,7 @@
 """Cells on the machines of a Dask cluster; their records come back to the main process.
 
-A Dask worker runs a cell in a process of its own (`workers`), so limits and crashes are handled
-there as on one machine. Of the workers on one machine, none computes while a fit is timed.
+A Dask worker runs a cell in a separate process (`workers`), so limits and crashes are handled as on
+one machine. While a worker times a fit, the other workers of its machine wait.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ANSWER_SECONDS = 15
 _LOOK_SECONDS = 5.0
 _TLS_FILES = ("ca_file", "client_cert", "client_key")
 _JOBS_PER_WORKER = 2
-"""One that runs, and one that waits so that the worker need not."""
+"""One that runs, and one in the queue so that the worker never waits."""
 
 
 class ClusterError(DsgError):
@@ -43,18 +43,17 @@ class ClusterError(DsgError):
 class Cluster:
     """Runs jobs on the workers of a Dask scheduler.
 
-    A job whose Dask worker dies is run by another one; Dask gives up on a job that four workers
-    have died with.
+    If a Dask worker dies, another one runs its job; Dask gives up on a job after four such deaths.
 
     Parameters
     ----------
     address : str
-        Of the scheduler, such as ``tcp://host:8786``.
+        Address of the scheduler, such as ``tcp://host:8786``.
 
     Raises
     ------
     ClusterError
-        If there is no scheduler, or its workers have no dsgkit of this version.
+        If there is no scheduler, or its workers do not have this version of dsgkit.
     """
 
     def __init__(self, address: str) -> None:
@@ -90,11 +89,11 @@ class Cluster:
         except Exception as error:
             raise ClusterError(
                 f"{self._address}: its workers cannot run dsgkit ({error}); install "
-                f"dsgkit {__version__} where they are"
+                f"dsgkit {__version__} on their machines"
             ) from error
         if not versions:
             raise ClusterError(
-                f"{self._address}: no worker is there; start some with: "
+                f"{self._address}: the scheduler has no workers; start some with: "
                 f"dask worker {self._address} --nthreads 1"
             )
         for worker, version in versions.items():
@@ -147,7 +146,7 @@ class Cluster:
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
-        """Raise `ClusterError` if the scheduler, which may go at any moment, does not answer."""
+        """Raise `ClusterError` if the scheduler does not answer: it may end at any moment."""
         try:
             yield
         except Exception as error:
@@ -168,11 +167,12 @@ class Cluster:
 
     def _lost(self) -> ClusterError:
         return ClusterError(
-            f"{self._address}: the scheduler is gone; finished cells are kept, run again to go on"
+            f"{self._address}: the scheduler is gone; finished cells are kept, "
+            "run again to continue"
         )
 
     def stop(self) -> None:
-        """Withdraw what is left, end what runs, and leave the cluster."""
+        """Cancel waiting jobs, end running ones, and disconnect."""
         with contextlib.suppress(Exception):  # whatever it is, the cluster may be gone
             if self._running:
                 self._client.cancel([future for _, future in self._running.values()], force=True)
@@ -194,7 +194,7 @@ def check_scheduler(address: str) -> None:
 
 
 def _check_address(address: str) -> None:
-    """Raise `ClusterError` for what no client can be made of, which Dask is a minute about."""
+    """Raise `ClusterError` for an invalid address, for which Dask would retry for a minute."""
     from distributed.security import Security
 
     protocol = address.partition("://")[0]
@@ -208,7 +208,7 @@ def _check_address(address: str) -> None:
 
 
 def _is_known(protocol: str) -> bool:
-    """Return whether Dask has a protocol, which another package may bring."""
+    """Return whether Dask knows a protocol; other packages can register some."""
     from distributed.comm.registry import get_backend
 
     try:
@@ -219,10 +219,13 @@ def _is_known(protocol: str) -> bool:
 
 
 def _why_no_tls(security: Any, *, needed: bool) -> str:
-    """Return why Dask's configuration makes no client; certificates may be wrong, or needed."""
+    """Return why Dask's TLS configuration cannot be used; empty if it can.
+
+    Its certificates may be unusable, or missing although ``needed``.
+    """
     try:
         context = security.get_connection_args("client")["ssl_context"]
-    except (OSError, ValueError) as error:  # which says not which of the files it is about
+    except (OSError, ValueError) as error:  # does not name the file
         files = [getattr(security, f"tls_{name}") for name in _TLS_FILES]
         there = ", ".join(in_a_line(str(file)) for file in files if file)
         return f"TLS cannot be set up from {there} ({type(error).__name__}: {error})"
@@ -236,10 +239,11 @@ def _silence() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-_own: LocalWorkers | None = None
-_one_at_a_time = threading.Lock()
-_at: str | None = None
-_stopped: set[str] = set()
+# State of a process that is a Dask worker.
+_workers: LocalWorkers | None = None
+_job_lock = threading.Lock()
+_current_run: str | None = None
+_stopped_runs: set[str] = set()
 
 
 def _version_here() -> str:
@@ -247,35 +251,35 @@ def _version_here() -> str:
 
 
 def run_here(job: Job, run: str) -> Record:
-    """Run a job in a process next to this Dask worker, one at a time.
+    """Run a job in a child process of this Dask worker, one job at a time.
 
     Parameters
     ----------
     job : Job
     run : str
-        Name of the run that it is of, for `stop_here`.
+        Identifier of its run, for `stop_here`.
     """
-    global _own, _at
-    with _one_at_a_time, _machine(alone=job.alone):
-        _at = run
+    global _workers, _current_run
+    with _job_lock, _machine(alone=job.alone):
+        _current_run = run
         try:
-            if run in _stopped:
+            if run in _stopped_runs:
                 return ended_record(job, "crashed", "withdrawn")
-            if _own is None:
+            if _workers is None:
                 _restore_environment()
-                _own = LocalWorkers(1)
-            _own.submit(job)
-            ((_, record),) = _own.wait()
+                _workers = LocalWorkers(1)
+            _workers.submit(job)
+            ((_, record),) = _workers.wait()
             return record
         finally:
-            _at = None
+            _current_run = None
 
 
 def _restore_environment() -> None:
-    """Take back what a nanny sets for Dask's own computations.
+    """Remove the environment variables that a Dask nanny sets for Dask's own computations.
 
-    One thread, and a malloc that gives every block back to the system: fits took four times as
-    long with it.
+    They ask for one thread, and for a malloc that returns every block to the system: fits took four
+    times as long with it.
     """
     import dask
 
@@ -285,15 +289,15 @@ def _restore_environment() -> None:
 
 
 def stop_here(run: str) -> None:
-    """End the job that this Dask worker is running, if there is one."""
-    _stopped.add(run)
-    if _at == run and _own is not None:
-        _own.abort()
+    """Stop a run on this Dask worker: end its running job, refuse its later ones."""
+    _stopped_runs.add(run)
+    if _current_run == run and _workers is not None:
+        _workers.abort()
 
 
 @contextlib.contextmanager
 def _machine(*, alone: bool) -> Iterator[None]:
-    """Have the machine for a timed fit alone, or share it with other searches."""
+    """Reserve the machine for a timed fit, or share it with other searches."""
     path = Path(tempfile.gettempdir()) / f"dsgkit-{os.getuid()}.lock"
     lock = ReadWriteLock(path, is_singleton=False)
     try:

@@ -1,4 +1,4 @@
-"""Results that other code computed than that of the plan, after an edit or an update."""
+"""Results that were computed by other code than the plan's, after an edit or an update."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class OtherCode(NamedTuple):
         return OtherCode(*parts)
 
     def described(self, name_of: Callable[[str], str], remedy: str = "") -> str:
-        """Return how many cells of which solvers these are, in one line; nothing for none.
+        """Return a line with the number of cells per solver; empty if there are none.
 
         Parameters
         ----------
         name_of : callable
             Takes the key of a solver.
         remedy : str
-            What to do about those from other code.
+            Advice about results of other code.
         """
         parts = []
         if self.changed:
@@ -44,22 +44,22 @@ class OtherCode(NamedTuple):
 
 
 def by_other_code(plan: Iterable[Cell | PlanEntry], records: Records) -> OtherCode:
-    """Return which cells of a plan that have a record were not computed by the plan's code."""
-    found = OtherCode({}, {})
+    """Return the cells of a plan whose records were not computed by the plan's code."""
+    other = OtherCode({}, {})
     for cell in plan:
         code = records.entry(cell.key, "code")
         if code is None or cell.code is None:
             if cell.key in records:
-                found.unknown[cell.key] = cell
+                other.unknown[cell.key] = cell
         elif code != cell.code:
-            found.changed[cell.key] = cell
-    return found
+            other.changed[cell.key] = cell
+    return other
 
 
 def to_renew(plan: Sequence[Cell], records: Records) -> set[str]:
-    """Return the keys of cells from other code, and of those whose parameters they chose."""
+    """Return the keys of cells from other code, and of cells that depend on them."""
     keys = set(by_other_code(plan, records).changed)
-    for cell in plan:  # searches come before what needs them
+    for cell in plan:  # searches come before the cells that need them
         if not keys.isdisjoint(cell.needs):
             keys.add(cell.key)
     return keys

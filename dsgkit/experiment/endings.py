@@ -1,4 +1,4 @@
-"""Cells without a result, in words: a line for each way in which some ended."""
+"""Summary of cells without a result: a line per cause."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_CAUSES = 20
 def describe_endings(
     ended: Sequence[Record], axis: Axis | None, *, tracebacks: bool = False
 ) -> str:
-    """Return which cells have no result and why, grouped by cause; nothing for none.
+    """Return which cells have no result and why, grouped by cause; empty if there are none.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def describe_endings(
 
 
 def describe_warnings(records: Iterable[Record], axis: Axis | None) -> str:
-    """Return what solvers warned of in cells that have a result, grouped; nothing for none."""
+    """Return the warnings of cells that have a result, grouped; empty if there are none."""
     warned = [
         record | {"message": text}
         for record in records
@@ -58,7 +58,7 @@ def describe_warnings(records: Iterable[Record], axis: Axis | None) -> str:
 def describe_too_large(
     too_large: Iterable[TooLarge | TooLargeEntry], axis: Axis | None
 ) -> list[str]:
-    """Return in a line each which sizes of a sweep the data do not have."""
+    """Return a line for each list of sizes that exceed the data."""
     if axis is None:
         return []
     return [
@@ -69,7 +69,7 @@ def describe_too_large(
 
 
 def cause(record: Record) -> tuple[str, str, tuple[str, ...]]:
-    """Return the same for records that differ only in the numbers of their messages."""
+    """Return a key that is equal for records that differ only in the numbers of their messages."""
     message = without_numbers(record.get("message") or "")
     lines = (record.get("traceback") or "").splitlines()
     frames = tuple(line for line in lines if line.lstrip().startswith("File "))
@@ -77,17 +77,17 @@ def cause(record: Record) -> tuple[str, str, tuple[str, ...]]:
 
 
 def by_cause(records: Iterable[Record]) -> list[list[Record]]:
-    """Return records by their causes, the most frequent first, then in the order of the plan."""
+    """Group records by cause, the most frequent first, ties in the order of the plan."""
     return sorted(grouped(records, cause).values(), key=len, reverse=True)
 
 
 def without_numbers(text: str) -> str:
-    """Return the same for texts that differ only in numbers."""
+    """Replace all numbers: texts that differ only in these become equal."""
     return re.sub(r"\d[\d.,]*", "#", text)
 
 
 def cells(count: int) -> str:
-    """Return a number of cells in words."""
+    """Return a number of cells as text, such as ``1 cell`` or ``2 cells``."""
     return f"{count:,} cell{'' if count == 1 else 's'}"
 
 
@@ -106,7 +106,7 @@ def _groups(ended: Iterable[Record], axis: Axis | None, tracebacks: bool) -> lis
 
 
 def reason(record: Record) -> str:
-    """Return why a cell has no result, in a line."""
+    """Return in one line why a cell has no result."""
     words = status_words(ending(record))
     first = (record.get("message") or words).partition("\n")[0]
     complete = record["status"] in ("failed", "ok") or first.startswith(words)

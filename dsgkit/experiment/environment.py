@@ -1,4 +1,4 @@
-"""Environment of a run, which results depend on: versions, processor, threads, commit."""
+"""Environment of a run: versions, processor, threads, commit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dsgkit.system.commit import commit_of
 
 ENVIRONMENT = "environment.json"
 ENVIRONMENTS = "environments"
-"""In a results folder: where it was run last, and the folder of all that records refer to."""
+"""In a results folder: the file of the last run's environment, and the folder of all of them."""
 
 _LIBRARIES = (
     "numpy",
@@ -35,7 +35,7 @@ def describe_environment(threads: int | None = None) -> dict[str, Any]:
     Parameters
     ----------
     threads : int, optional
-        Threads that a timed fit is given; by default as many as the process can run at once.
+        Threads of a timed fit; by default as many as the process can run at once.
     """
     import psutil
 
@@ -56,7 +56,7 @@ def describe_environment(threads: int | None = None) -> dict[str, Any]:
 
 
 class Environments:
-    """The environments of the cells of a results folder, each a file under a short name.
+    """The environments of a results folder, each in a file under a short name.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Environments:
         write_file(self._folder / ENVIRONMENT, _text(environment))
 
     def name(self, environment: dict[str, Any] | None) -> str | None:
-        """Return the name that records call an environment by; its file is then there."""
+        """Return an environment's name in records, having written its file."""
         if environment is None:
             return None
         text = _text(environment)
@@ -87,7 +87,7 @@ class Environments:
 
 
 def environment_name(content: bytes) -> str:
-    """Return the name of an environment by what its file holds."""
+    """Return the name of an environment: a hash of its file's content."""
     return hashlib.sha256(content).hexdigest()[:12]
 
 

@@ -35,12 +35,12 @@ WORKER_SECONDS = 2.5
 """Seconds of a worker process until it has imported its libraries and opened the data."""
 
 COMPILING_SECONDS = 0.2
-"""Seconds of a worker process for the first cell of a solver and kind: it loads compiled code, in a
-fit on a few rows. Compiling itself, once for every version of the code, takes 5 to 15 s for a
-family of solvers and is not counted."""
+"""Seconds of a worker process for the first cell of a solver and kind: a fit on a few rows loads
+compiled code. Compilation, once per version of the code, takes 5 to 15 s for a family of solvers
+and is not counted."""
 
 CELL_SECONDS = 0.005
-"""Seconds of every cell outside of its solver: rows are drawn, a record is written."""
+"""Seconds of a cell outside its solver, to draw rows and write a record."""
 
 _SMALLEST_SHOWN = 0.01
 """GiB."""
@@ -59,11 +59,15 @@ class Forecast:
     Attributes
     ----------
     cells : list of Cell
-        Those that are to run.
-    n_done, n_refused, n_not_begun, n_stopped : int
-        Cells that are finished already; that would need more memory than they may take, or follow a
-        search that would; that are not begun because a smaller fit meets the time limit; and of
-        ``cells``, those that the time limit ends.
+        Cells that will run.
+    n_done : int
+        Cells that are finished already.
+    n_refused : int
+        Cells that need more memory than allowed, or depend on a search that does.
+    n_not_begun : int
+        Cells that do not run because a smaller fit meets the time limit.
+    n_stopped : int
+        How many of ``cells`` meet the time limit.
     training, judging : float
         Seconds of processor time.
     """
@@ -78,7 +82,7 @@ class Forecast:
 
     @property
     def seconds(self) -> float:
-        """Seconds of processor time, including those of every cell outside of its solver."""
+        """Seconds of processor time, including the overhead of each cell."""
         return self.training + self.judging + CELL_SECONDS * len(self.cells)
 
 
@@ -97,7 +101,7 @@ class RunForecast:
     too_large : sequence of TooLarge
         Sizes of the sweep that exceed the data.
     missing : str
-        Which file of the data is not here and where to get it; then the plan is that of the
+        Which data file is missing and where to get it; empty if none is. The plan then uses the
         catalogue's numbers of rows.
     """
 
@@ -130,20 +134,20 @@ class RunForecast:
 
     @property
     def wall(self) -> tuple[float, float]:
-        """Seconds until the run ends, with fits that use all their threads, and only one."""
+        """Seconds until the run ends if fits use all their threads, and if they use only one."""
         before, fits = self._wall_parts
         return before + fits / self.threads, before + fits
 
     @property
     def disturbed_wall(self) -> float:
-        """Seconds until the run ends if other processes disturb all fits, which are timed again."""
+        """Seconds until the run ends if all fits are disturbed, so that they are timed again."""
         before, fits = self._wall_parts
         again = 0 if self.once or self.threads == 1 else MAX_REPEATS
         return before + fits * (1 + again)
 
     @property
     def _wall_parts(self) -> tuple[float, float]:
-        """Seconds until the searches end, and of the fits with one thread."""
+        """Seconds until the searches end, and seconds of the fits on one thread."""
         side_by_side = self.jobs * max(1, self.threads // self.jobs)
         before = self.starting / self.jobs + self.seconds("search") / side_by_side
         fits = self.seconds("fit") / (self.jobs if self.threads == 1 else 1)
@@ -204,22 +208,23 @@ class RunForecast:
 
 
 def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunForecast:
-    """Return what a run of an experiment into a results folder is about to take.
+    """Forecast the time and memory of a run of an experiment into a results folder.
 
-    A time is the operations that a solver counts, at its class's pace, over the speed of this
-    machine's matrix product; where cells of a solver are finished, it is in proportion to theirs.
+    The time of a cell is the operations that its solver counts, at the pace of its class, divided
+    by the speed of a matrix product on this machine. If cells of the solver are finished, it is
+    scaled by their measured time over their predicted time.
 
     Parameters
     ----------
     experiment : Experiment
     folder : Path
-        It need not be there, and is not written to.
+        Need not exist, and is not written to.
     options : Options
 
     Raises
     ------
     MissingDataError
-        Where data would have to be downloaded and the catalogue does not describe them.
+        If the data are missing and the catalogue does not describe them.
     """
     whole, missing = _plan_of(experiment)
     plan = options.chosen(whole.cells)
@@ -242,7 +247,7 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
 
 
 def _plan_of(experiment: Experiment) -> tuple[Plan, str]:
-    """Return the plan, and which data are missing, without which it is as the catalogue has it."""
+    """Return the plan, and which data are missing: then it is planned by the catalogue."""
     try:
         check_present(experiment.dataset)
     except MissingDataError as error:
@@ -251,14 +256,16 @@ def _plan_of(experiment: Experiment) -> tuple[Plan, str]:
             raise
         try:
             return whole_plan(experiment, dataset), str(error)
-        except DataError:  # of made-up labels
+        except DataError:  # due to the made-up labels
             raise error from None
     return whole_plan(experiment, load_dataset(experiment.dataset)), ""
 
 
 def describe_all(forecasts: Sequence[RunForecast]) -> str:
-    """Return what several runs, one after the other, take together."""
-    missing = dict.fromkeys(str(one.experiment.dataset.name) for one in forecasts if one.missing)
+    """Return a line with the total time of runs that follow each other."""
+    missing = dict.fromkeys(
+        str(forecast.experiment.dataset.name) for forecast in forecasts if forecast.missing
+    )
     where = f"; data missing: {', '.join(missing)} (`dsg data fetch NAME`)" if missing else ""
     return f"{len(forecasts)} experiments: {_totals(forecasts)}{where}"
 
@@ -266,10 +273,11 @@ def describe_all(forecasts: Sequence[RunForecast]) -> str:
 def _totals(forecasts: Sequence[RunForecast]) -> str:
     processor = duration(sum(forecast.processor for forecast in forecasts))
     shortest, longest = (
-        duration(sum(times)) for times in zip(*(one.wall for one in forecasts), strict=True)
+        duration(sum(times))
+        for times in zip(*(forecast.wall for forecast in forecasts), strict=True)
     )
     wall = shortest if shortest == longest else f"{shortest} to {longest}"
-    most = sum(one.disturbed_wall for one in forecasts)
+    most = sum(forecast.disturbed_wall for forecast in forecasts)
     disturbed = (
         f"; up to {duration(most)} if other processes disturb fits, which are then timed again"
         if duration(most) != longest
@@ -281,7 +289,7 @@ def _totals(forecasts: Sequence[RunForecast]) -> str:
 
 
 def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
-    """Return the records that a run into a folder would use: its own, and its neighbours'."""
+    """Return the records that a run would reuse: from its folder, and from those next to it."""
     stored, _ = read_records(folder / CELLS, axis)
     records = stored.among(keys)
     wanted = keys - set(records)
@@ -294,7 +302,7 @@ def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
 
 
 class _Model:
-    """Predicts seconds of processor time of cells under the limits of a run."""
+    """Predicts the processor time of cells, in seconds, under the limits of a run."""
 
     def __init__(
         self, experiment: Experiment, options: Options, threads: int, speed: float
@@ -309,24 +317,24 @@ class _Model:
         self._factors: dict[Group, float] = {}
 
     def calibrate(self, finished: Iterable[Cell], records: Records) -> None:
-        """Scale the times of a solver's cells by those of its cells that are finished."""
+        """Scale the predicted times of each solver to those measured in its finished cells."""
         measured: dict[Group, float] = defaultdict(float)
-        foreseen: dict[Group, float] = defaultdict(float)
+        predicted: dict[Group, float] = defaultdict(float)
         for cell in finished:
             if records.entry(cell.key, "status") == "ok":
                 group = cell.solver, cell.kind
                 measured[group] += trained(records[cell.key])
-                foreseen[group] += cell.work.training / self._speed
+                predicted[group] += cell.work.training / self._speed
         self._factors = {
-            group: seconds / foreseen[group] for group, seconds in measured.items() if seconds
+            group: seconds / predicted[group] for group, seconds in measured.items() if seconds
         }
 
     def forecasts(self, plan: Iterable[Cell], done: Container[str]) -> dict[Group, Forecast]:
-        """Return what is to come of the cells of every solver, in the order of the plan."""
-        found: dict[Group, Forecast] = defaultdict(Forecast)
+        """Return the forecasts by solver and kind, in the order of the plan."""
+        forecasts: dict[Group, Forecast] = defaultdict(Forecast)
         refused: set[str] = set()
         for cell in plan:
-            part = found[cell.solver, cell.kind]
+            part = forecasts[cell.solver, cell.kind]
             if cell.key in done:
                 part.n_done += 1
             elif self._outlasted.limit(cell, self._limits) is not None:
@@ -336,16 +344,16 @@ class _Model:
                 part.n_refused += 1
             else:
                 self._add(part, cell)
-        return found
+        return forecasts
 
     def _is_refused(self, cell: Cell) -> bool:
-        """Return whether a cell ends at once, as it would need more memory than it may take."""
+        """Return whether a cell needs more memory than allowed, so that it does not begin."""
         own = self._experiment.solvers[cell.solver].params.get("max_memory")
         most = memory_limit() / self._processes[cell.kind] if own is None else own * 2**30
         return cell.work.memory > min(most, self._limits.memory or math.inf)
 
     def _add(self, part: Forecast, cell: Cell) -> None:
-        """Count what a cell takes, up to the time limit."""
+        """Add a cell's time, capped by the time limit."""
         training = cell.work.training / self._speed
         training *= self._factors.get((cell.solver, cell.kind), 1.0)
         judging = (cell.work.scoring + cell.work.measuring) / self._speed
@@ -364,14 +372,14 @@ class _Model:
 
 
 def trained(record: Record) -> float:
-    """Return the seconds that a cell was searched or trained, once."""
-    apart = ("load", "compile", "predict", "evaluate", "repeat")
+    """Return the seconds of a cell's search, or of one training."""
+    not_training = ("load", "compile", "predict", "evaluate", "repeat")
     times = record.get("times") or {}
-    return sum(seconds for phase, seconds in times.items() if phase not in apart)
+    return sum(seconds for phase, seconds in times.items() if phase not in not_training)
 
 
 def _gains(experiment: Experiment) -> str:
-    """Return which solvers' gains are tabulated over which, and which have none; empty if none."""
+    """Return which solvers are compared with which, and which with none; empty without gains."""
     rivals: dict[str, list[str]] = defaultdict(list)
     for solver in experiment.solvers.values():
         if solver.against is not None:
@@ -386,7 +394,7 @@ def _gains(experiment: Experiment) -> str:
 
 
 def _aside(part: Forecast) -> str:
-    """Return which cells of one solver and kind do not run, or not to their end."""
+    """Return how many cells of a solver and kind do not run, or are stopped."""
     counts = {
         "finished already": part.n_done,
         "refused (memory)": part.n_refused,
@@ -397,7 +405,7 @@ def _aside(part: Forecast) -> str:
 
 
 def _extent(part: Forecast, kind: str, axis: Axis | None) -> list[str]:
-    """Return how many cells are to run, at which sizes, and what they take."""
+    """Return a row of the table: cells to run, their sizes, time and memory."""
     is_search = kind == "search"
     points = _points_by_search(part.cells) if is_search else Counter()
     number = len(points) if is_search else len(part.cells)
@@ -413,7 +421,7 @@ def _extent(part: Forecast, kind: str, axis: Axis | None) -> list[str]:
 
 
 def _points_by_search(shares: Iterable[Cell]) -> Counter[tuple[int, tuple[int, ...], int]]:
-    """Return how many points each search has: by trial, size and stage; its cells are shares."""
+    """Return the number of points of each search, by trial, size and stage, from its shares."""
     points: Counter[tuple[int, tuple[int, ...], int]] = Counter()
     for cell in shares:
         points[cell.trial, tuple(cell.at.values()), len(cell.stages)] += len(cell.points)

@@ -1,4 +1,4 @@
-"""The small files of a results folder, each read through its schema."""
+"""The small files of a results folder, each validated by a schema."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CONFIG = "config.yaml"
 DATASET = "dataset.json"
 TASK = "task.json"
 PLAN = "plan.json"
-"""Files of a results folder, next to the store's."""
+"""Files of a results folder, in addition to the store's."""
 
 MAX_FILE_BYTES = 2**20
 """Bytes of each of these files, and of a line of the plan."""
@@ -44,7 +44,7 @@ _OTHER_RELEASE = f"these results are from another release: {_RUN_AGAIN}"
 
 
 Environment = dict[Name, Value | Point]
-"""Versions, processor, threads: by name, the libraries' under one."""
+"""Versions, processor and threads by name; the versions of libraries are a mapping."""
 
 
 @with_config(ConfigDict(strict=True, allow_inf_nan=False))
@@ -70,9 +70,9 @@ class _TooLargeSchema(TypedDict):
 
 
 class PlanEntry(NamedTuple):
-    """A cell that is planned: about how many operations it takes, and the code of its solver.
+    """A planned cell, with its approximate operations and the hash of its solver's code.
 
-    Its result stands also at the sizes ``also_at`` on the swept axis.
+    Its result also holds at the sizes ``also_at`` on the swept axis.
     """
 
     key: str
@@ -86,14 +86,14 @@ class PlanEntry(NamedTuple):
 
 
 class LeftOutEntry(NamedTuple):
-    """Sizes that the config leaves a solver out at."""
+    """Sizes at which the config leaves a solver out."""
 
     solver: str
     at: dict[str, int]
 
 
 class TooLargeEntry(NamedTuple):
-    """Sizes of the sweep above the largest one that the data have, and whether that is swept."""
+    """Sizes of the sweep that exceed the data, the largest possible size, and if it is swept."""
 
     sizes: tuple[int, ...]
     most: int
@@ -101,7 +101,7 @@ class TooLargeEntry(NamedTuple):
 
 
 class StoredPlan(NamedTuple):
-    """The plan of a results folder: its cells, and the points of the sweep that have none."""
+    """The plan of a results folder: its cells, and the points of the sweep without cells."""
 
     cells: list[PlanEntry]
     left_out: list[LeftOutEntry]
@@ -128,7 +128,7 @@ def _schema(kind: Any) -> TypeAdapter[Any]:
 
 
 def _read(path: Path, kind: Any) -> Any:
-    """Return what a JSON file holds, found to be of its kind; None if there is no such file."""
+    """Return the validated content of a JSON file; None if there is no such file."""
     try:
         with open_packed(path) as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -149,29 +149,29 @@ def _read(path: Path, kind: Any) -> Any:
 
 
 def check_settings(folder: Path, experiment: Experiment) -> None:
-    """Raise `ResultsError` if a results folder has results of other settings."""
+    """Raise `ResultsError` if a folder has results of other settings."""
     if not (folder / CONFIG).is_file():
         return
     theirs = load_experiment(folder / CONFIG, stored=True).model_dump(mode="json")
     if key := first_difference(experiment.model_dump(mode="json"), theirs):
         raise ResultsError(
-            f"{folder}: has results of other settings ({key} differs); take another --name, or "
+            f"{folder}: has results of other settings ({key} differs); use another --name, or "
             "set them aside by --fresh"
         )
 
 
 def read_dataset(folder: Path) -> dict[str, Any]:
-    """Return what a results folder keeps of its dataset; nothing if it keeps nothing."""
+    """Return a results folder's facts about its dataset; empty if the file is missing."""
     return _read(folder / DATASET, DatasetFacts) or {}
 
 
 def read_environment(path: Path) -> dict[str, Any]:
-    """Return an environment; empty if its file is not there."""
+    """Return an environment; empty if the file is missing."""
     return _read(path, Environment) or {}
 
 
 def is_environment(content: bytes) -> bool:
-    """Return whether what a file holds is an environment."""
+    """Return whether the content of a file is an environment."""
     try:
         _schema(Environment).validate_json(content)
     except ValidationError:
@@ -180,16 +180,16 @@ def is_environment(content: bytes) -> bool:
 
 
 def read_task(folder: Path) -> Description:
-    """Return what a results folder keeps of its task.
+    """Return the description of a results folder's task.
 
     Raises
     ------
     ResultsError
-        If it is not there, or cannot be read, or its measures cannot be told apart.
+        If it is missing or unreadable, or two measures have the same name.
     """
     task: Description | None = _read(folder / TASK, Description)
     if task is None:
-        raise ResultsError(f"{folder / TASK}: not there; {_OTHER_RELEASE}")
+        raise ResultsError(f"{folder / TASK}: missing; {_OTHER_RELEASE}")
     axes = [task.axis.name] if task.axis else []
     if why_not := why_no_columns(task.measures, axes):
         raise ResultsError(f"{folder / TASK}: unexpected content ({why_not}); {_OTHER_RELEASE}")
@@ -197,7 +197,7 @@ def read_task(folder: Path) -> Description:
 
 
 def as_plan(records: Records) -> list[PlanEntry]:
-    """Return the entries of a plan that has just the cells of these records."""
+    """Return the entries of a plan that has exactly the cells of these records."""
     names = ("kind", "solver", "trial", "at")
     return [
         PlanEntry(key, **{name: records.entry(key, name) for name in names}, flops=0.0)
@@ -211,7 +211,7 @@ def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:
     Raises
     ------
     ResultsError
-        If it cannot be read, or its cells do not have the axis that is swept.
+        If it cannot be read, or its cells lack the swept axis.
     """
     path = folder / PLAN
     plan = StoredPlan([], [], [])
@@ -236,9 +236,9 @@ def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:
 
 
 def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry | TooLargeEntry]:
-    """Yield the entries of a plan: a list with a line for each, between lines of its brackets.
+    """Yield the entries of a plan: a JSON list with a line per entry and per bracket.
 
-    Parsed as a whole, it would take ten times the memory of its text at once.
+    Parsed as a whole, it would take ten times the memory of its text.
     """
     schema, shared = _schema(_EntrySchema), dict[Any, dict[str, int]]()
     left_out, too_large = _schema(_LeftOutSchema), _schema(_TooLargeSchema)

@@ -28,11 +28,11 @@ class Clock:
     Attributes
     ----------
     wall : dict
-        By the clock on the wall.
+        Wall time.
     processor : dict
         Processor time of all threads of the process.
     busiest : dict
-        Processor time of the thread that had most of it: wall time cannot be shorter.
+        Processor time of the busiest thread: wall time cannot be shorter.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Clock:
 
 
 def _thread_seconds() -> dict[int, float]:
-    """Return the processor seconds of each thread; of this one alone without Linux's /proc."""
+    """Return the processor seconds of each thread; without Linux's /proc, of this one only."""
     seconds = {threading.get_native_id(): time.thread_time()}
     with contextlib.suppress(OSError):
         for task in _TASKS.iterdir():
@@ -76,9 +76,9 @@ def _thread_seconds() -> dict[int, float]:
 
 
 def reset_peak_memory() -> None:
-    """Start a new measurement of this process's peak memory, where the system can.
+    """Start a new measurement of this process's peak memory, where the system supports it.
 
-    Memory that was freed but is still held is given back first: it would count as used.
+    Freed memory that the allocator holds is returned first: it would count as used.
     """
     gc.collect()
     with contextlib.suppress(AttributeError, OSError):
@@ -98,9 +98,9 @@ def peak_memory() -> int:
 
 @functools.cache
 def product_speed() -> float:
-    """Return the operations of a float32 matrix product in a second of processor time.
+    """Return the operations per second of processor time in a float32 matrix product.
 
-    It is the fastest of a few, measured once: other processes only ever slow it down.
+    The fastest of a few products, since other processes only slow it down; measured once.
     """
     a = np.ones((_PRODUCT_ROWS, _PRODUCT_ROWS), np.float32)
     seconds = []

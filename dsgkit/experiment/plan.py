@@ -52,24 +52,24 @@ class Cell:
     at : mapping
         Sizes used, by axis.
     stages : tuple of tuple of dict
-        The grid points of the search's stages up to this cell: for a search the last are those of
-        its share; a fit is made with what all stages chose.
+        The grid points of each search stage up to this cell. The last stage of a search holds the
+        points of its share; a fit uses the points that all stages chose.
     search_at : mapping
-        Sizes that hyper-parameters are chosen at; those of the cell itself for a search.
+        Sizes at which hyper-parameters are chosen; for a search, those of the cell itself.
     key : str
         Hash of all that determines the result.
     work : Work
-        About what it takes.
+        Estimated operations and memory.
     needs : tuple of str
         Keys of the searches that this cell's parameters are chosen from.
     by_coordinates : tuple of int
-        Which of the stages search a parameter of several numbers one number after the other, each
-        among the points.
+        Stages that search a parameter of several numbers one number at a time, each among the
+        points.
     code : str or None
-        Hash of the code that the planning process would compute it with. Not part of the key.
+        Hash of the code of the planning process. Not part of the key.
     also_at : tuple of int
-        Smaller sizes on the swept axis at which the result of a fit stands, too, because what is
-        learnt does not depend on them. Not part of the key.
+        Smaller sizes on the swept axis at which the result of a fit holds, too, because the model
+        does not depend on them. Not part of the key.
     """
 
     kind: Literal["search", "fit"]
@@ -87,7 +87,7 @@ class Cell:
 
     @property
     def points(self) -> Points:
-        """The points to score, or the last to choose from."""
+        """The points that a search scores, or that the last stage before a fit chooses from."""
         return self.stages[-1]
 
     @property
@@ -97,19 +97,19 @@ class Cell:
 
     @property
     def coordinate(self) -> str:
-        """The parameter whose numbers are searched one after the other; empty if none is."""
+        """The parameter whose numbers are searched one at a time; empty if there is none."""
         last = len(self.stages) - 1
         named = self.kind == "search" and last in self.by_coordinates
         return next(iter(self.points[0])) if named else ""
 
     @property
     def flops(self) -> float:
-        """Floating-point operations, about."""
+        """Approximate floating-point operations."""
         return self.work.training + self.work.scoring + self.work.measuring
 
 
 class LeftOut(NamedTuple):
-    """Sizes that a config leaves a solver out at (``at_most``)."""
+    """Sizes at which a config leaves a solver out (``at_most``)."""
 
     solver: str
     at: At
@@ -122,9 +122,9 @@ class TooLarge(NamedTuple):
     ----------
     sizes : tuple of int
     most : int
-        The largest size that there is.
+        The largest size that the data allow.
     taken : bool
-        Whether the sweep has that one, too.
+        Whether the sweep includes ``most``.
     """
 
     sizes: tuple[int, ...]
@@ -133,15 +133,15 @@ class TooLarge(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The cells of an experiment, and the points of its sweep that have none.
+    """The cells of an experiment, and the points of its sweep without cells.
 
     Attributes
     ----------
     cells : list of Cell
     left_out : list of LeftOut
-        By its config.
+        Points that the config leaves out.
     too_large : list of TooLarge
-        By its data; more than one only where trials differ in their number of rows.
+        Sizes that exceed the data; several entries only if trials differ in their number of rows.
     """
 
     cells: list[Cell]
@@ -150,7 +150,7 @@ class Plan(NamedTuple):
 
 
 def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
-    """Return what is known of a solver of an experiment."""
+    """Return the catalogue's entry of a solver of an experiment."""
     return solvers.get(experiment.solvers[solver].kind)
 
 
@@ -181,7 +181,7 @@ def whole_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     DataError
         If the dataset has too few rows for the protocol or for every sweep point.
     ConfigError
-        If a user-defined class cannot be planned with.
+        If a user-defined class fails while planning.
     """
     kinds = [experiment.protocol.kind, *(spec.kind for spec in experiment.solvers.values())]
     if own := dict.fromkeys(filter(is_own, kinds)):
@@ -192,25 +192,25 @@ def whole_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     cells = [cell for number, drafts in trials for cell in _cells(drafts.cells, number, codes)]
     left_out = {str(point): point for drafts in drafted for point in drafts.left_out}
     too_large = dict.fromkeys(drafts.too_large for drafts in drafted)
-    return Plan(cells, list(left_out.values()), [one for one in too_large if one is not None])
+    return Plan(cells, list(left_out.values()), [sizes for sizes in too_large if sizes])
 
 
 def described(experiment: Experiment) -> Description:
-    """Return what a results folder keeps of an experiment's task.
+    """Return the description of an experiment's task for its results folder.
 
     Raises
     ------
     ConfigError
-        If a user-defined task cannot say.
+        If a user-defined task fails to describe itself.
     """
     with users_code(_planning(experiment.protocol.kind)):
         return experiment.describe()
 
 
 def _drafted(experiment: Experiment, dataset: Dataset) -> list[_Drafts]:
-    """Return the drafts of every trial's cells: all of the plan that runs user code."""
+    """Return the drafts of every trial's cells: the part of planning that runs user code."""
     kind = experiment.protocol.kind
-    # trials of the package's own tasks differ in the rows that are drawn, never in how many
+    # trials of the package's own tasks differ in their rows, never in the number of rows
     differ = is_import_path(kind)
     trials = experiment.protocol.trials
     known: dict[tuple[tuple[str, int], ...], _Drafts] = {}
@@ -239,16 +239,16 @@ class _Identity(NamedTuple):
 
 
 class _Draft(NamedTuple):
-    """A cell of any trial of some sizes: all of it but the trial's number, and what follows.
+    """A cell without its trial number, for all trials of the same sizes.
 
     Attributes
     ----------
     cell : Cell
-        Without a key, and of no search.
+        Without ``key`` and ``needs``, which depend on the trial.
     identity : _Identity
-        What its key is the hash of.
+        For the key.
     needs : tuple of int
-        Positions of the searches that it is made with, among all drafts.
+        Positions of the searches that it depends on, among all drafts.
     """
 
     cell: Cell
@@ -257,7 +257,7 @@ class _Draft(NamedTuple):
 
 
 class _Drafts(NamedTuple):
-    """The drafts of a trial's cells, and the points of the sweep that have none."""
+    """The drafts of a trial's cells, and the points of the sweep without cells."""
 
     cells: list[_Draft]
     left_out: list[LeftOut]
@@ -290,16 +290,16 @@ def _cells(drafts: Sequence[_Draft], trial: int, codes: Mapping[str, str]) -> It
 
 
 def _planning(*kinds: str) -> str:
-    """Return what is done in words, for messages."""
+    """Return a description of planning these classes, for messages."""
     return f"planning {' and '.join(kinds)}"
 
 
 def sweep_points(experiment: Experiment, sizes: At) -> list[At]:
-    """Return the sizes of every sweep point that there is in a trial, ascending."""
+    """Return the sizes of every sweep point that a trial has, ascending."""
     axis = experiment.sweep.axis
     if axis is None:
         return [dict(sizes)]
-    most = sizes.get(axis, math.inf)  # as many are drawn as the sweep has, where there is no most
+    most = sizes.get(axis, math.inf)  # unbounded: the trial draws as many as the sweep needs
     points = {sizes[axis] if size == "all" else size for size in experiment.sweep.sizes}
     return [{**sizes, axis: size} for size in sorted(points) if size <= most]
 
@@ -315,26 +315,26 @@ def too_large(experiment: Experiment, sizes: At) -> TooLarge | None:
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> Points:
-    """Return every combination of a grid's values, in an order that the config does not set."""
+    """Return every combination of a grid's values, in an order independent of the config's."""
     names = sorted(grid)
     values = (sorted(grid[name], key=_number_or_text) for name in names)
     return tuple(dict(zip(names, point, strict=True)) for point in itertools.product(*values))
 
 
 def _number_or_text(value: Any) -> tuple[bool, Any]:
-    """Return a sorting key for values of either kind; None counts as text."""
+    """Return a sorting key for numbers and texts; None counts as text."""
     is_number = isinstance(value, int | float)
     return not is_number, value if is_number else str(value)
 
 
 def common_part(points: Sequence[Point]) -> Point:
-    """Return the parameters on which all points agree."""
+    """Return the parameters that have the same value in all points."""
     first = points[0]
     return {name: first[name] for name in first if all(p[name] == first[name] for p in points)}
 
 
 class _TrialPlan:
-    """The cells of one trial, or of all that have its sizes."""
+    """Plans the cells of a trial, which are those of all trials of its sizes."""
 
     def __init__(self, experiment: Experiment, dataset: Dataset, trial: Trial) -> None:
         self._experiment = experiment
@@ -354,7 +354,7 @@ class _TrialPlan:
             )
 
     def drafts(self) -> _Drafts:
-        """Return every solver's searches and fits; no search without a fit."""
+        """Return the searches and fits of every solver; solvers without fits have no searches."""
         left_out: list[LeftOut] = []
         for solver, spec in self._experiment.solvers.items():
             within = [at for at in self._sweep if _within({**self._drawn, **at}, spec)]
@@ -367,7 +367,7 @@ class _TrialPlan:
     def _solver(self, solver: str, spec: SolverSpec, fits_at: Sequence[At]) -> None:
         """Plan the searches and the fits of a solver at some sizes."""
         stages = tuple(map(grid_points, spec.grids)) or (({},),)
-        self._check_together(solver, spec, stages)
+        self._check_combination(solver, spec, stages)
         if self._depends_on_size(solver, spec, stages):
             self._sizes(solver, spec, stages, fits_at)
         else:
@@ -376,7 +376,7 @@ class _TrialPlan:
     def _sizes(
         self, solver: str, spec: SolverSpec, stages: tuple[Points, ...], fits_at: Sequence[At]
     ) -> None:
-        """Plan a fit at every size; what is searched at the same sizes is searched once."""
+        """Plan a fit at every size; fits whose searches have the same sizes share a search."""
         by_search = grouped(fits_at, lambda at: tuple(self._search_at(spec, at).values()))
         for group in by_search.values():
             self._group(solver, spec, stages, group)
@@ -401,44 +401,48 @@ class _TrialPlan:
         fits_at: Sequence[At],
         also_at: Sequence[At] = (),
     ) -> None:
-        """Plan a search and the fits that it serves; they may stand at further sizes."""
+        """Plan a search and the fits that use it; their results may hold at further sizes."""
         search_at = self._search_at(spec, fits_at[0])
         needs: tuple[int, ...] = ()
         for number, points in enumerate(stages):
             if len(points) > 1:
-                whole = bool(spec.search[number].coordinates)
+                by_coordinates = bool(spec.search[number].coordinates)
                 batched = solver_info(self._experiment, solver).batched
+                shares = [points] if by_coordinates else _shares(points, batched)
                 needs = tuple(
                     self._draft("search", solver, search_at, (*stages[:number], share), spec, needs)
-                    for share in ([points] if whole else _shares(points, batched))
+                    for share in shares
                 )
         axis = self._experiment.sweep.axis
         sizes = tuple(at[axis] for at in also_at) if axis else ()
         for at in fits_at:
             self._draft("fit", solver, at, stages, spec, needs, sizes)
 
-    def _check_together(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> None:
-        """Raise `ConfigError` where parameters, each of them allowed, do not go together."""
+    def _check_combination(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> None:
+        """Raise `ConfigError` if parameters are valid alone, but not in combination."""
         chosen = {name: value for points in stages for name, value in points[0].items()}
         check = getattr(self._estimator(solver, spec, chosen), "_check_params", None)
         try:
-            if check is not None:  # a user-defined one need not have it
+            if check is not None:  # user-defined classes may lack it
                 check()
         except DataError as error:
             raise ConfigError(f"solvers.{solver}: {error}") from None
 
     def _estimator(self, solver: str, spec: SolverSpec, chosen: Point) -> Any:
-        """Return an estimator with a config's parameters and chosen ones; words are no values."""
+        """Return an estimator with the config's and the chosen parameters.
+
+        Words, which stand for numbers of a trial, are left out.
+        """
         params, words = {**spec.params, **chosen}, self._experiment.task.words
-        known = {name: value for name, value in params.items() if value not in words}
-        return solver_info(self._experiment, solver).load()(**known)
+        numeric = {name: value for name, value in params.items() if value not in words}
+        return solver_info(self._experiment, solver).load()(**numeric)
 
     def _search_at(self, spec: SolverSpec, at: At) -> At:
-        """Return the sizes that what is fitted at some sizes is searched at."""
+        """Return the sizes of the search for a fit at some sizes."""
         sizes = self._trial.sizes
         wanted = {axis: spec.search_at.get(axis, "all") for axis in sizes}
-        found = {a: sizes[a] if n == "all" else min(n, sizes[a]) for a, n in wanted.items()}
-        return {axis: found.get(axis, size) for axis, size in at.items()}
+        possible = {a: sizes[a] if n == "all" else min(n, sizes[a]) for a, n in wanted.items()}
+        return {axis: possible.get(axis, size) for axis, size in at.items()}
 
     def _draft(
         self,
@@ -450,7 +454,7 @@ class _TrialPlan:
         needs: tuple[int, ...],
         also_at: tuple[int, ...] = (),
     ) -> int:
-        """Plan a cell, and return its position."""
+        """Plan a cell and return its position among the drafts."""
         by_coordinates = tuple(n for n, stage in enumerate(spec.search) if stage.coordinates)
         cell = Cell(
             kind,
@@ -471,8 +475,8 @@ class _TrialPlan:
         return len(self._drafts) - 1
 
     def _work(self, cell: Cell, spec: SolverSpec) -> Work:
-        """Return what a cell takes, by the solver's own predictions."""
-        # of a grid only what all points have in common matters for the cost
+        """Return the operations and memory of a cell, as its solver predicts them."""
+        # only parameters that all points of a grid share matter for the cost
         common = {name: v for points in cell.stages for name, v in common_part(points).items()}
         estimator = self._estimator(cell.solver, spec, common)
         if cell.kind == "fit":
@@ -486,9 +490,9 @@ class _TrialPlan:
 
 
 def _at_pace(work: Work, estimator: Any, times: int = 1) -> Work:
-    """Return what a cell takes at the pace of its estimator, and no more than that allows."""
+    """Return a cell's work at the pace of its estimator, capped by its ``max_seconds``."""
     pace = getattr(type(estimator), "pace", None)
-    if not isinstance(pace, Pace):  # one of no class of the package
+    if not isinstance(pace, Pace):  # not a class of the package
         pace = Pace() if isinstance(estimator, Costed) else UNSTATED
     n_models = times * work.n_models
     training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
@@ -499,7 +503,7 @@ def _at_pace(work: Work, estimator: Any, times: int = 1) -> Work:
 
 
 def _check_work(work: Work, solver: str) -> None:
-    """Raise `ConfigError` for an amount that no record of a plan could hold."""
+    """Raise `ConfigError` for amounts outside the bounds of a plan's records."""
     amounts = {"flops": work.training + work.scoring + work.measuring, "memory": work.memory}
     for name, value in amounts.items():
         if not 0 <= value <= LARGEST_NUMBER:
@@ -514,7 +518,7 @@ def _within(at: At, spec: SolverSpec) -> bool:
 
 
 def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
-    """Cut grid points into those that the solver trains in one pass."""
+    """Split grid points into shares that the solver trains in one pass."""
 
     def rest(point: Point) -> tuple[Any, ...]:
         return tuple(value for name, value in point.items() if name not in batched)
@@ -529,7 +533,7 @@ def cell_key(cell: Cell, experiment: Experiment, dataset: Dataset) -> str:
 
 
 def _identity(cell: Cell, experiment: Experiment, dataset: Dataset, defaults: Point) -> _Identity:
-    """Return what a cell's key is the hash of: JSON, cut in two where its trial's number stands."""
+    """Return the identity of a cell: JSON, cut where the trial number goes."""
     spec, protocol = experiment.solvers[cell.solver], experiment.drawn
     fields = type(protocol).model_fields
     unsaid = {n for n in protocol.unsaid if getattr(protocol, n) == fields[n].default}
@@ -558,15 +562,15 @@ def _identity(cell: Cell, experiment: Experiment, dataset: Dataset, defaults: Po
 
 
 def _defaults(spec: SolverSpec) -> Point:
-    """Return the parameters of a solver that is given none."""
+    """Return the default parameters of a solver."""
     return dict(solvers.get(spec.kind).load()().get_params())
 
 
 def _fixed_params(cell: Cell, spec: SolverSpec, defaults: Point) -> Point:
-    """Return what the first search does not set: the config's parameters over the defaults.
+    """Return the parameters that the first search does not set: the config's, else defaults.
 
-    Those of later stages are among them: while the first one is searched they have these values.
-    So are numbers that are searched one after the other, which start from there.
+    They include parameters of later stages, which have these values during the first search, and
+    numbers that are searched one at a time, which start from them.
     """
     info = solvers.get(spec.kind)
     declared = info.parameters

@@ -1,4 +1,4 @@
-"""Progress of a run with the time that is left: a line on a terminal, or one a minute elsewhere."""
+"""Progress of a run with the remaining time: a live line on a terminal, else one per minute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dsgkit.experiment.series import Series
 from dsgkit.experiment.status import duration
 
 SECONDS_BETWEEN_LINES = 60.0
-"""Where the output is no terminal."""
+"""Used if the output is not a terminal."""
 
 _TICK_SECONDS = 1.0
 _REFRESHES = 2
@@ -34,18 +34,18 @@ Clock = Callable[[], float]
 
 
 class RunProgress:
-    """How far a run is, and about how much time is left.
+    """Shows how far a run is, and about how much time is left.
 
     Parameters
     ----------
     left : sequence of Cell
-        Cells that are to run.
+        Cells that will run.
     ended : iterable of (Cell, Record)
-        Cells that have ended before; they tell how long the others take.
+        Cells that have ended before, from which the times of the others are predicted.
     fits, searches : int
         How many run at the same time.
     series : Series, optional
-        The experiments of which this is one.
+        The series of experiments that this one is part of.
     timeout : float or None
         Time limit of a cell, in seconds.
     shown : bool
@@ -67,7 +67,7 @@ class RunProgress:
         clock: Clock = time.monotonic,
     ) -> None:
         self._paces = Paces(ended, timeout)
-        # cells of one place are alike, and a plan has many
+        # cells of the same place take the same time, and a plan has many of them
         self._left = Counter(map(place, left))
         self._typical = {place(cell): cell for cell in left}
         self._side_by_side = {"search": searches, "fit": fits}
@@ -112,7 +112,7 @@ class RunProgress:
             self._live.stop()
 
     def advance(self, job: Job, fraction: float) -> None:
-        """Note how far a running cell is; one that is measured again counts once."""
+        """Note how far a running cell is; repeated measurements do not count."""
         with self._lock:
             if job.cell.key in self._ended:
                 self._timed_again = job
@@ -120,7 +120,7 @@ class RunProgress:
                 self._running[job.cell.key] = job, fraction
 
     def finish(self, job: Job, record: Record) -> None:
-        """Count a cell that has ended, and learn from how long it took."""
+        """Count a cell that has ended, and update the predicted times."""
         with self._lock:
             self._running.pop(job.cell.key, None)
             self._ended.add(job.cell.key)
@@ -128,7 +128,7 @@ class RunProgress:
             self._paces.note(job.cell, record)
 
     def disturb(self, job: Job) -> None:
-        """Note a fit that is to be timed again: other processes disturbed it."""
+        """Note a fit that was disturbed by other processes and will be timed again."""
         with self._lock:
             self._disturbed[job.cell.key] = job
 
@@ -139,7 +139,7 @@ class RunProgress:
             self._timed_again = None
 
     def seconds_left(self) -> float:
-        """Return about how many seconds the run still takes."""
+        """Return the estimated remaining seconds of the run."""
         with self._lock:
             left = [(self._typical[of], float(n)) for of, n in self._left.items() if n]
             left += [(job.cell, -fraction) for job, fraction in self._running.values()]
@@ -151,7 +151,7 @@ class RunProgress:
             return max(0.0, sum(seconds))
 
     def line(self, width: int | None) -> str:
-        """Return how far the run is, in a line of a width; of any length without one."""
+        """Return the progress as a line, cut to a width if there is one."""
         ended = f"{len(self._ended):,} of {cells(self._cells)}"
         seconds = self.seconds_left()
         left = ""
@@ -161,11 +161,12 @@ class RunProgress:
             line = f"{ended}, {duration(self._clock() - self._begin)} so far{left}"
         else:
             line = f"{self._series.line(seconds)}; {ended}{left}; {self._series.name}"
-        if running := self._what_runs():
+        if running := self._current():
             line += f": {running}"
         return line if width is None or len(line) <= width else f"{line[: width - 1]}…"
 
-    def _what_runs(self) -> str:
+    def _current(self) -> str:
+        """Return what is running; empty if nothing is."""
         with self._lock:
             if self._running:
                 latest, _ = next(reversed(self._running.values()))
@@ -177,15 +178,15 @@ class RunProgress:
             after = f", then {more:,} more" if more else ""
             return f"timing again what was disturbed: {self._timed_again.description}{after}"
 
-    def tell(self) -> None:
-        """Print a line with the time, unless the last one is less than a minute old."""
+    def print_line(self) -> None:
+        """Print the line with a timestamp, at most once per minute."""
         now = self._clock()
         if now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
             stamp = f"{datetime.now():%Y-%m-%d %H:%M} "
-            with suppress(OSError, ValueError):  # whoever read it may be gone
+            with suppress(OSError, ValueError):  # the reader of the pipe may be gone
                 print(stamp + self.line(None), file=sys.stderr, flush=True)
 
     def _tick(self) -> None:
         while not self._stop.wait(_TICK_SECONDS):
-            self.tell()
+            self.print_line()

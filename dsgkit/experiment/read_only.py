@@ -1,7 +1,7 @@
-"""Estimators to which every array is read-only, whatever task hands it over.
+"""Estimators that get read-only views of arrays from any task.
 
-All cells of a trial get the same arrays. A solver that wrote into them would change the data of
-the others; as it is, the write is an error of its own.
+All cells of a trial share their arrays. A solver that wrote into them would change the data of the
+others; with views, the write is an error in that solver.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from scipy import sparse
 
 from dsgkit.system.mapped import fixed
 from dsgkit.text.errors import DsgWarning, SolverError
-from dsgkit.users_code.origin import at, place_of
+from dsgkit.users_code.origin import bracketed, place_of
 
-_within = False
-"""Whether a solver is at work: what it passes to its own methods is its own."""
+_inside = False
+"""Whether a solver's method is running: arrays that it passes to its other methods are its own."""
 
 
 @functools.cache
 def guarded(estimator: type) -> type:
-    """Return a subclass whose public methods get read-only views of the arrays they are given.
+    """Return a subclass whose public methods get read-only views of their array arguments.
 
     Its ``fit`` raises `SolverError` unless it returns ``self``. A user-defined
-    ``decision_function`` warns where it returns values that are not finite: a search takes them
-    for a point without a solution, and would not say why. Copies and pickles of an instance
-    are of the class itself, which can be imported.
+    ``decision_function`` warns if it returns values that are not finite: a search treats them as a
+    point without a solution, and would not say why. Copies and pickles of an instance are of the
+    original class, which can be imported.
     """
     about = {name: getattr(estimator, name) for name in ("__module__", "__qualname__", "__doc__")}
     subclass = types.new_class(
@@ -42,7 +42,7 @@ def guarded(estimator: type) -> type:
 
     def reduced(self: Any, protocol: Any) -> Any:
         make, arguments, *state = cast(Any, estimator).__reduce_ex__(self, protocol)
-        importable = tuple(estimator if one is subclass else one for one in arguments)
+        importable = tuple(estimator if arg is subclass else arg for arg in arguments)
         return _made, (make, importable), *state
 
     setattr(subclass, "__reduce_ex__", reduced)  # noqa: B010  mypy takes it for a method of `type`
@@ -54,34 +54,34 @@ def guarded(estimator: type) -> type:
 
 
 def _made(make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Return a copy of another class than the original, which pickle's own way refuses."""
+    """Make a copy: pickle itself refuses a copy of another class than the original's."""
     return make(*arguments)
 
 
 def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of the subclass that calls the inherited one with read-only arrays."""
-    users = place_of(method) if name == "decision_function" else ""
+    users_function = place_of(method) if name == "decision_function" else ""
 
     @functools.wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        global _within
+        global _inside
         inherited = getattr(super(subclass, self), name)
-        if _within:
+        if _inside:
             result = inherited(*args, **kwargs)
         else:
-            _within = True
+            _inside = True
             try:
                 result = inherited(*read_only(args), **read_only(kwargs))
             finally:
-                _within = False
-        if users and (what := _not_finite(result)):
-            message = f"{type(self).__name__}.{name} returned {what}{at(users)}"
+                _inside = False
+        if users_function and (values := _not_finite(result)):
+            message = f"{type(self).__name__}.{name} returned {values}{bracketed(users_function)}"
             warnings.warn(message, DsgWarning, stacklevel=2)
         if name == "fit" and result is not self:
             kind = type(self).__name__
             raise SolverError(
                 f"{kind}.fit must return self, and returns {type(result).__name__}"
-                f"{at(place_of(method))}"
+                f"{bracketed(place_of(method))}"
             )
         return result
 
@@ -89,7 +89,7 @@ def _guarded(subclass: type, name: str, method: Callable[..., Any]) -> Callable[
 
 
 def _not_finite(values: Any) -> str:
-    """Return in words what of some values is not finite; empty if all are, or are no numbers."""
+    """Return ``NaN`` or ``infinite values`` if there are some; empty otherwise."""
     with suppress(TypeError, ValueError):
         numbers = np.asarray(values)
         if np.isnan(numbers).any():
@@ -100,9 +100,9 @@ def _not_finite(values: Any) -> str:
 
 
 def read_only(value: Any) -> Any:
-    """Return views of arrays that cannot be written to, also in sparse matrices, lists and dicts.
+    """Return read-only views of arrays, also inside sparse matrices, lists and dicts.
 
-    Anything else is returned as it is: lazy rows are read-only by themselves.
+    Anything else is returned unchanged: lazy rows are always read-only.
     """
     if isinstance(value, np.ndarray):
         return fixed(value)

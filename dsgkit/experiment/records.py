@@ -1,9 +1,8 @@
 """Schema of the records of cells, for writing and for reading them.
 
-A results folder may come from anywhere: nothing in a line is used before it is found to be of its
-type, and within its bounds. A line is a JSON object that ends in a checksum of all before it, so
-that a damaged one, or one that was edited, is no result any more. Names that are not in the schema
-are passed over: a later release may add some.
+A results folder may come from anywhere: every value is checked for its type and bounds before it is
+used. A line is a JSON object that ends in a checksum of the rest, so that damaged or edited lines
+are not results. Names outside the schema are ignored: a later release may add some.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from dsgkit.text.specs import LARGEST_NUMBER
 Record = dict[str, Any]
 
 MAX_LINE_BYTES = 2**25
-"""The longest line that is taken for a record: a search of 100,000 points has about 16 MiB."""
+"""Bytes of the longest record: a search of 100,000 points has about 16 MiB."""
 
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 _HASH = "[0-9a-f]"
@@ -46,7 +45,7 @@ _MAX_ENTRIES = 10_000
 _LARGEST_INTEGER = 2**64
 
 Key = Annotated[str, Field(pattern=f"^{_HASH}{{32}}$")]
-"""Key of a cell, as plans make them; it names a file as well."""
+"""Key of a cell; also part of a file name."""
 
 EnvironmentName = Annotated[str, Field(pattern=f"^{_HASH}{{12}}$")]
 Code = Annotated[str, Field(pattern=f"^{_HASH}{{16}}$")]
@@ -54,7 +53,7 @@ Code = Annotated[str, Field(pattern=f"^{_HASH}{{16}}$")]
 
 Name = Annotated[str, Field(max_length=10_000)]
 Label = Annotated[str, Field(max_length=10_000, pattern=rf"^[^{CONTROL}]*$")]
-"""A text that is drawn as well: without characters that fonts lack."""
+"""Text for figures: without control characters, which fonts lack."""
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
 Bytes = Annotated[float, Field(ge=0, le=2**62)]
@@ -79,9 +78,9 @@ def _value(value: Any) -> Any:
 
 
 First = FailFast()
-"""A list ends at what is wrong first: otherwise all is kept, and millions took minutes and 10 GiB.
+"""Stop at a list's first error: to collect millions of errors took minutes and 10 GiB.
 
-There is nothing of the kind for dictionaries: `_check_entries`."""
+pydantic has no such option for dictionaries: see `_check_entries`."""
 
 Value = Annotated[Any, AfterValidator(_value)]
 """Value of a parameter: a number, text, true, false or null, or lists of those."""
@@ -94,7 +93,7 @@ Seconds = Annotated[list[Amount], First]
 
 @with_config(_STRICT)
 class CellSchema(TypedDict, total=False):
-    """Which cell something is of."""
+    """Entries that identify a cell."""
 
     key: Required[Key]
     kind: Required[Literal["search", "fit"]]
@@ -105,22 +104,22 @@ class CellSchema(TypedDict, total=False):
 
 @with_config(_STRICT)
 class TimingSchema(TypedDict, total=False):
-    """How far the times of a fit are to be trusted.
+    """Reliability of a fit's times.
 
     ``times`` has the median over equal fits: of processor time on one thread, else of wall time.
     """
 
     range: dict[Name, Annotated[tuple[Amount, Amount], First]]
-    """The shortest and the longest of the same times, by phase."""
+    """The shortest and the longest time over equal fits, by phase."""
     threads: Required[Annotated[int, Field(ge=1, le=2**20)]]
     slowdown: Required[Amount]
-    """Wall time by processor time of the busiest thread, the median over equal fits."""
+    """Wall time over processor time of the busiest thread, the median over equal fits."""
     disturbed: Required[bool]
 
 
 @with_config(_STRICT)
 class MeasurementsSchema(TypedDict, total=False):
-    """Seconds of each phase in every measurement: of one fit, or the mean of several short ones."""
+    """Seconds of each phase in every measurement: of one fit, or averaged over short ones."""
 
     wall: dict[Name, Seconds]
     processor: dict[Name, Seconds]
@@ -128,12 +127,12 @@ class MeasurementsSchema(TypedDict, total=False):
     busiest: dict[Name, Seconds]
     """Processor time of the busiest thread."""
     load: Amount
-    """Mean number of processes that ran or waited in the minute before."""
+    """The system's load average over the minute before."""
 
 
 @with_config(_STRICT)
 class ReportedSchema(CellSchema, total=False):
-    """Entries of a record that runs and reports need; they pass over the rest."""
+    """Entries of a record that runs and reports need."""
 
     status: Required[Annotated[str, Field(pattern="^[a-z_]{1,40}$")]]
     label: Label
@@ -162,7 +161,7 @@ class ReportedSchema(CellSchema, total=False):
 
 @with_config(_STRICT)
 class RecordSchema(ReportedSchema, total=False):
-    """All that a record holds."""
+    """All entries of a record."""
 
     dsgkit: Name
     estimator: Point
@@ -179,42 +178,42 @@ _SEAL_BYTES = len(_SEAL) + 12 + len(b'"}\n')
 
 
 class UnreadableError(ValueError):
-    """A line that is no record; the text says why."""
+    """A line that is not a record; the text says why."""
 
 
 def sealed(record: Record) -> bytes:
-    """Return a record as a line that ends in a checksum of all before it.
+    """Return a record as a line that ends in a checksum.
 
-    Its entries are in the order of the schema: a copy of a line is the same line.
+    Its entries are in the order of the schema, so that copies of a record are equal lines.
 
     Raises
     ------
     UnreadableError
-        If it could not be read back: something in it is not what the schema says.
+        If the record violates the schema.
     """
     known = {name: record[name] for name in _NAMES if name in record}
     try:
         text = json.dumps(known, allow_nan=False, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise UnreadableError(str(error)) from error
-    body = text.encode(errors="replace")  # names of files may have halves of characters
+    body = text.encode(errors="replace")  # file names may have lone surrogates
     _validated(body, _RECORD_VALIDATOR)
     return body[:-1] + _SEAL + _checksum(body) + b'"}\n'
 
 
 def parse(line: bytes, *, whole: bool = False) -> Record:
-    """Return the record that a line holds.
+    """Return the record in a line.
 
     Parameters
     ----------
     line : bytes
     whole : bool
-        With what only people read, as a copy of it needs.
+        With all entries, as a copy needs them, not only those for runs and reports.
 
     Raises
     ------
     UnreadableError
-        If it holds none, or was changed.
+        If the line is not a record, or was changed.
     """
     start = len(line) - _SEAL_BYTES
     if start < 0 or line[start : start + len(_SEAL)] != _SEAL:
@@ -240,7 +239,7 @@ def _validated(body: bytes, schema: Any) -> Record:
 
 
 def _check_entries(body: bytes) -> None:
-    """Raise `UnreadableError` for a dictionary of more entries than any has."""
+    """Raise `UnreadableError` for a dictionary of too many entries."""
     record = _ANY_VALIDATOR.validate_json(body)
     for part in record.values() if isinstance(record, dict) else ():
         within = part.values() if isinstance(part, dict) else ()
@@ -250,14 +249,14 @@ def _check_entries(body: bytes) -> None:
 
 
 def _check_search(record: Record) -> None:
-    """Raise `UnreadableError` for scores that are not of every point on every fold."""
+    """Raise `UnreadableError` unless every point has a score on every fold."""
     points, scores = record.get("points", ()), record.get("fold_scores", ())
     if not points or len(points) != len(scores) or len(set(map(len, scores))) > 1:
         raise UnreadableError("not every point has a score on every fold")
 
 
 def why(error: ValidationError) -> str:
-    """Return the first problem of something read, and its place, in one short line."""
+    """Return the first problem, with its place, in one short line."""
     first = error.errors(include_url=False, include_input=False)[0]
     place, text = first["loc"], first["msg"]
     if first["type"] == "value_error":
@@ -273,9 +272,9 @@ def _checksum(body: bytes) -> bytes:
 
 
 def read_lines(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
-    """Yield the lines of a file, and whether each may be a record: it has an end, in its bounds.
+    """Yield the lines of a file, and whether each is complete and short enough for a record.
 
-    A longer one comes in pieces. One without an end may be one that is being written.
+    Longer lines come in pieces. A last line without an end may be still being written.
     """
     whole = True
     while line := file.readline(MAX_LINE_BYTES):
@@ -285,7 +284,7 @@ def read_lines(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
 
 
 class Bad(NamedTuple):
-    """Lines of a file that are no records: how many, and which is the first, with the reason."""
+    """Unreadable lines of a file: their number, and the first one with the reason."""
 
     number: int
     first: str
@@ -294,9 +293,8 @@ class Bad(NamedTuple):
 class Records(Mapping[str, Record]):
     """The last record of each key, in the order of first appearance.
 
-    Each is held as a tuple, in half the memory, and made a dictionary whenever it is looked up: a
-    change to that one is not kept. What many records have alike is there once, so it must not be
-    changed in place.
+    Records are stored as tuples, which take half the memory, and become a new dictionary at every
+    look-up. Values that many records share are stored once and must not be changed in place.
     """
 
     def __init__(self) -> None:
@@ -304,12 +302,12 @@ class Records(Mapping[str, Record]):
         self._shared: dict[Any, Any] = {}
 
     def keep(self, record: Record) -> None:
-        """Take a record over, in the place of an earlier one of its key."""
+        """Add a record, in place of an earlier one of its key; ``record`` itself is changed."""
         for name in _SHARED_ENTRIES:
             if name in record:
-                # `marshal`, as keys that tell 1 from 1.0 and take half the time of a text
-                same = marshal.dumps(record[name], 2)
-                record[name] = self._shared.setdefault(same, record[name])
+                # `marshal` distinguishes 1 from 1.0 and takes half the time of a text
+                content = marshal.dumps(record[name], 2)
+                record[name] = self._shared.setdefault(content, record[name])
         for name in _NUMBER_ENTRIES:
             if name in record:
                 record[name] = self._row(record[name])
@@ -324,11 +322,11 @@ class Records(Mapping[str, Record]):
         return _dictionary(value) if name in _NUMBER_ENTRIES else value
 
     def among(self, keys: Container[str]) -> Records:
-        """Return the records of some keys only."""
-        found = Records()
-        found._rows = {key: row for key, row in self._rows.items() if key in keys}
-        found._shared = self._shared
-        return found
+        """Return the records of some keys."""
+        selected = Records()
+        selected._rows = {key: row for key, row in self._rows.items() if key in keys}
+        selected._shared = self._shared
+        return selected
 
     def _row(self, record: Record) -> _Row:
         names = tuple(record)
@@ -354,13 +352,13 @@ class Records(Mapping[str, Record]):
 
 
 _Row = tuple[Any, ...]
-"""A dictionary: the places of its values by name, which others share, and its values."""
+"""A dictionary as a tuple: a mapping from names to positions, which rows share, then the values."""
 
 _SHARED_ENTRIES = ("at", "params", "points")
-"""Entries that many records have in common."""
+"""Entries with values that many records share."""
 
 _NUMBER_ENTRIES = ("scores", "times", "diagnostics")
-"""Entries that are dictionaries of other numbers in each record."""
+"""Entries that are dictionaries with different numbers in each record."""
 
 
 def _dictionary(row: _Row) -> dict[str, Any]:
@@ -369,22 +367,22 @@ def _dictionary(row: _Row) -> dict[str, Any]:
 
 
 def read_records(path: Path, axis: Axis | None = None) -> tuple[Records, Bad | None]:
-    """Return what reports need of every record.
+    """Return the records of a file, with the entries that reports need.
 
-    A run may be writing at the same time: a last line without an end is passed over. Where only
-    ``<path>.xz`` is there, as of results that are kept, that is read.
+    A run may be writing at the same time: a last line without an end is ignored. If only
+    ``<path>.xz`` exists, as for archived results, that is read.
 
     Parameters
     ----------
     path : Path
     axis : Axis, optional
-        What is swept: a record without a size on it is none.
+        The swept axis: records without a size on it are unreadable.
 
     Returns
     -------
     records : Records
     bad : Bad or None
-        Lines that are no records, if there are any; their cells run again with the next `Store`.
+        Unreadable lines, if any; their cells run again with the next `Store`.
 
     Raises
     ------

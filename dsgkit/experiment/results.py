@@ -53,17 +53,17 @@ SEARCH_COLUMNS = (
 
 
 class PlannedRecords(Sequence[Record]):
-    """The records of a plan's cells in its order, each made when it is looked at.
+    """The records of a plan's cells in its order, each built when it is accessed.
 
-    What a record is of is for the plan to say: the same cell may stand for two of its entries.
+    The plan, not the record, says which cell it is: several entries may share a record.
 
     Parameters
     ----------
     records : Records
     plan : sequence of Cell or PlanEntry
-        Those that have a record.
+        Cells that have a record.
     labels : dict
-        Of every solver.
+        Labels by solver.
     """
 
     def __init__(
@@ -72,15 +72,15 @@ class PlannedRecords(Sequence[Record]):
         self._records, self._plan, self._labels = records, plan, labels
 
     def entries(self, name: str) -> Iterator[Any]:
-        """Yield one entry of every record, without making the records; None if it has none."""
+        """Yield one entry of every record, or None, without building the records."""
         return (self._records.entry(planned.key, name) for planned in self._plan)
 
     def where(self, wanted: Callable[[Cell | PlanEntry], object]) -> PlannedRecords:
-        """Return the records of some entries of the plan only."""
+        """Return the records of those entries of the plan for which ``wanted`` is true."""
         return PlannedRecords(self._records, [e for e in self._plan if wanted(e)], self._labels)
 
     def having(self, name: str) -> PlannedRecords:
-        """Return the records only that have something under a name."""
+        """Return the records in which an entry is there and not empty."""
         return self.where(lambda planned: self._records.entry(planned.key, name))
 
     def _record(self, planned: Cell | PlanEntry) -> Record:
@@ -104,14 +104,14 @@ class PlannedRecords(Sequence[Record]):
 
 
 class PlannedFits(NamedTuple):
-    """How many fits a plan has.
+    """Number of fits in a plan.
 
     Attributes
     ----------
     numbers : dict
-        Of every solver.
+        By solver.
     at : dict
-        Of every solver at each size, 0 where the config leaves it out. A fit that stands at several
+        By solver and size, 0 where the config leaves the solver out. A fit that holds at several
         sizes counts at each.
     """
 
@@ -120,17 +120,17 @@ class PlannedFits(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many there are in all."""
+        """Total number of fits."""
         return sum(self.numbers.values())
 
     def of(self, solvers: Collection[str]) -> PlannedFits:
-        """Return those of some solvers only."""
+        """Return the numbers for some solvers."""
         numbers = {key: count for key, count in self.numbers.items() if key in solvers}
         return PlannedFits(numbers, {at: n for at, n in self.at.items() if at[0] in solvers})
 
 
 _BLOCK_RECORDS = 1000
-"""Records that there are at a time as dictionaries, while tables are made of them."""
+"""Records that are converted to table rows at a time, to bound the memory of dictionaries."""
 
 
 @dataclass(frozen=True)
@@ -140,37 +140,37 @@ class Results:
     Attributes
     ----------
     folder : Path
-        The folder that it was read from.
+        The results folder.
     experiment : Experiment
         The resolved configuration.
     task : Description
         What is swept and measured.
     data : dict
-        What is known of the dataset.
+        Facts about the dataset.
     environment : dict
         Versions, processor and threads of the last run; empty if none was stored.
     environments : dict
-        The same of all that the cells come from, under the names that records call them by.
+        The environments of all cells, by their names in records.
     cells : DataFrame
-        One row per fit, with the columns `FIT_COLUMNS` and one of every measure, by its name.
+        One row per fit, with the columns `FIT_COLUMNS` and a column per measure.
         ``size`` is that on the swept axis, 0 without one. A fit that does not depend on it is
-        ``level``, and has a row at every size at which it stands.
+        ``level``, and has a row at every size at which it holds.
     search : DataFrame
         One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
     records : PlannedRecords
         The records themselves, of fits and of searches.
     planned_by_solver : dict or None
-        How many cells the plan has of every solver; None without a stored plan.
+        Number of planned cells by solver; None without a stored plan.
     bad : Bad or None
-        Lines of the store that are no records, if there are any.
+        Unreadable lines of the store, if any.
     other_code : OtherCode
-        Cells that other code has computed than the last plan was made with.
+        Cells that were computed by other code than that of the last plan.
     fits : PlannedFits or None
         None without a stored plan.
     left_out : dict
         Specs of the config's solvers that are not shown, by their keys.
     order : tuple of str
-        The keys of all of the config's solvers in its order; empty where all are shown.
+        The keys of all solvers in the config's order; empty if all are shown.
     """
 
     folder: Path
@@ -191,17 +191,17 @@ class Results:
 
     @property
     def dataset(self) -> str:
-        """Name of the dataset; of the experiment, where a config names a file only."""
+        """Name of the dataset; if the config names only a file, that of the experiment."""
         return self.experiment.dataset.name or self.experiment.name
 
     @property
     def trials(self) -> int:
-        """How many trials the experiment has."""
+        """Number of trials."""
         return self.experiment.protocol.trials
 
     @property
     def planned(self) -> int | None:
-        """How many cells the plan has; None without a stored plan."""
+        """Number of planned cells; None without a stored plan."""
         return None if self.planned_by_solver is None else sum(self.planned_by_solver.values())
 
     @property
@@ -210,10 +210,10 @@ class Results:
         return list(dict.fromkeys([*self.experiment.solvers, *self.cells["solver"].unique()]))
 
     def at(self, n: int) -> Results:
-        """Return the same with the fits at one size only: the largest up to ``n``.
+        """Return the results with the fits at one size only: the largest up to ``n``.
 
-        Datasets of which some are smaller have different largest sizes. Without a swept axis
-        nothing is left out.
+        Datasets of different sizes have different largest ones. Without a swept axis all fits
+        remain.
 
         Raises
         ------
@@ -243,9 +243,9 @@ class Results:
         )
 
     def of(self, solvers: Collection[str]) -> Results:
-        """Return the same with some solvers only; keys of others than there are do not count.
+        """Return the results of some solvers; unknown keys are ignored.
 
-        One that is compared ``against`` a solver that is left out is compared with none.
+        A solver whose rival (``against``) is left out is compared with none.
         """
         known = self.experiment.solvers
         specs = {key: spec for key, spec in known.items() if key in solvers}
@@ -268,7 +268,7 @@ class Results:
         )
 
     def label(self, solver: str) -> str:
-        """Return the name of a solver that tables and figures print."""
+        """Return the name of a solver in tables and figures."""
         # The config's comes first: a new label there needs no new fits.
         if solver in self.experiment.solvers:
             return self.experiment.solvers[solver].label
@@ -279,15 +279,15 @@ class Results:
 def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
     """Read a results folder.
 
-    Only the cells of the last plan count (``plan.json``; every cell without one). Of records with
-    the same key the last one counts. A last line that was cut off is left out.
+    Only cells of the last plan (``plan.json``) count, or all cells without one. Of records with the
+    same key the last one counts. A truncated last line is ignored.
 
     Parameters
     ----------
     folder : path
         ``results/<experiment name>``.
     outcome : Outcome, optional
-        Of the run that has just written it: its plan and records are not read again.
+        Outcome of the run that has just written it: plan and records are not read again.
 
     Raises
     ------
@@ -330,8 +330,8 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
 def _planned_fits(
     plan: Iterable[Cell | PlanEntry], left_out: Iterable[LeftOut | LeftOutEntry], axis: Axis | None
 ) -> PlannedFits:
-    """Return how many fits are planned of every solver at each size."""
-    points = ((one.solver, one.at[axis.name] if axis else 0) for one in left_out)
+    """Return the number of planned fits by solver, and by solver and size."""
+    points = ((point.solver, point.at[axis.name] if axis else 0) for point in left_out)
     planned = Counter(dict.fromkeys(points, 0))
     fits = [cell for cell in plan if cell.kind == "fit"]
     for cell in fits:
@@ -343,7 +343,7 @@ def _planned_fits(
 def _labels(
     records: Records, entries: Iterable[Cell | PlanEntry], experiment: Experiment
 ) -> dict[str, str]:
-    """Return the config's labels by solver; a solver that is not in it keeps its own."""
+    """Return labels by solver: the config's, or for other solvers the recorded one."""
     labels = {key: spec.label for key, spec in experiment.solvers.items()}
     for entry in entries:
         if entry.solver not in labels:
@@ -353,7 +353,7 @@ def _labels(
 
 
 def _read_environments(folder: Path, records: PlannedRecords) -> dict[str, dict[str, Any]]:
-    """Return the environments that records refer to; one whose file is gone is empty."""
+    """Return the environments that records refer to; empty ones for missing files."""
     names = dict.fromkeys(records.entries("environment"))
     folder = folder / ENVIRONMENTS
     return {name: read_environment(folder / f"{name}.json") for name in names if name}
@@ -363,16 +363,16 @@ def frames(records: Iterable[Record], task: Description) -> dict[str, pd.DataFra
     """Return the two tables of `Results`."""
     cells, search = _fit_columns([], task), _search_columns([], task)
     left = iter(records)
-    while some := list(itertools.islice(left, _BLOCK_RECORDS)):
-        fits = [at_size for record in some for at_size in _at_every_size(record, task.axis)]
-        searches = [record for record in some if record["kind"] == "search"]
+    while block := list(itertools.islice(left, _BLOCK_RECORDS)):
+        fits = [at_size for record in block for at_size in _at_every_size(record, task.axis)]
+        searches = [record for record in block if record["kind"] == "search"]
         _extend(cells, _fit_columns(fits, task))
         _extend(search, _search_columns(searches, task))
     return {"cells": pd.DataFrame(cells), "search": pd.DataFrame(search)}
 
 
 def _at_every_size(record: Record, axis: Axis | None) -> Iterator[Record]:
-    """Yield a fit, once for each size at which it stands; nothing of a search."""
+    """Yield a fit once for each size at which it holds; nothing for a search."""
     if record["kind"] != "fit":
         return
     yield record
@@ -388,7 +388,7 @@ def _extend(columns: dict[str, list[Any]], further: dict[str, list[Any]]) -> Non
 
 
 def _common(records: list[Record], task: Description) -> dict[str, list[Any]]:
-    """Return the columns of records of both kinds."""
+    """Return the columns that fits and searches share."""
     axis = task.axis
     return {
         "solver": [record["solver"] for record in records],
@@ -420,12 +420,12 @@ def _fit_columns(records: list[Record], task: Description) -> dict[str, list[Any
 
 
 def _recorded(records: list[Record], measure: Measure) -> Iterator[float | None]:
-    """Yield the value of a measure of every fit."""
+    """Yield the value of a measure for every fit."""
     if measure.clock:
         return ((record.get("times") or {}).get(measure.clock) for record in records)
-    beside = measure.name if measure.name == MEMORY.name else ""
+    own_entry = measure.name if measure.name == MEMORY.name else ""
     return (
-        (record.get("scores") or {}).get(measure.name, record.get(beside)) for record in records
+        (record.get("scores") or {}).get(measure.name, record.get(own_entry)) for record in records
     )
 
 
@@ -441,5 +441,5 @@ def _search_columns(records: list[Record], task: Description) -> dict[str, list[
 
 
 def _number(value: float | None) -> float:
-    """Return a stored number, NaN for one that is missing."""
+    """Return a stored number, NaN if it is missing."""
     return math.nan if value is None else float(value)

@@ -1,4 +1,4 @@
-"""Results of other runs that answer the same questions."""
+"""Reuse of results that other runs have computed for the same cells."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from dsgkit.system.files import open_regular
 
 
 def copy_records(store: Store, keys: set[str]) -> int:
-    """Copy finished cells from the results folders next to a store's, and return how many.
+    """Copy finished cells from the results folders next to a store's, and return their number.
 
-    A cell's key is a hash of all that determines its result, so it does not matter which run made
-    it. The environment that it was made in comes along, and so do artefacts. What a run of the
-    folder itself had to write elsewhere comes first.
+    A cell's key is a hash of all that determines its result, so it does not matter which run
+    computed it. Environments and artefacts are copied along. Rescued records of the folder itself
+    come first.
 
     Parameters
     ----------
     store : Store
     keys : set of str
-        The cells that are wanted; those with a record in the store stay as they are.
+        Keys of the wanted cells; records in the store stay unchanged.
     """
     wanted = {key for key in keys if key not in store.records}
     copied = 0
@@ -50,7 +50,7 @@ def copy_records(store: Store, keys: set[str]) -> int:
 
 
 def sources(folder: Path) -> Iterator[Path]:
-    """Yield the files that may have records for a folder."""
+    """Yield the files that may contain records for a folder."""
     folder = folder.absolute()
     yield from sorted(folder.glob(f"{RESCUED}-*.jsonl"))
     for path in sorted(folder.parent.glob(f"*/{CELLS}")):
@@ -59,7 +59,7 @@ def sources(folder: Path) -> Iterator[Path]:
 
 
 def _copy_environment(source: Path, target: Path, name: str | None) -> None:
-    """Copy a record's environment, if it is there and is what its name says."""
+    """Copy a record's environment, if its file exists and matches the hash in its name."""
     if name is None or source == target:
         return
     path = source / ENVIRONMENTS / f"{name}.json"

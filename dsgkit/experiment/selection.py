@@ -21,7 +21,7 @@ class SearchError(FitError):
     """A cell that cannot be run because a share of its search has no result."""
 
     def __init__(self, record: Record) -> None:
-        # a search that an earlier one failed says so already
+        # if the search itself failed due to an earlier one, the prefix is already there
         super().__init__(
             SEARCHING_PREFIX + record.get("message", "").removeprefix(SEARCHING_PREFIX)
         )
@@ -33,20 +33,20 @@ class SearchError(FitError):
 def choose(
     cell: Cell, searches: Sequence[Record], *, better: str | None, smoother: Mapping[str, str]
 ) -> Point:
-    """Return the parameters that a cell is run with: the best of the searches that it needs.
+    """Return the parameters of a cell: the best point of the search that it needs.
 
     Parameters
     ----------
     cell : Cell
     searches : sequence of Record
-        Shares of a search; none for a first search, and for a fit if there is only one point.
+        Shares of the search; empty for a first search, and for a fit if there is only one point.
     better, smoother
         As in `best_point`.
 
     Raises
     ------
     FitError
-        With the status of a share that has no result, or if no point has a solution.
+        If a share has no result (with its status), or if no point has a solution.
     """
     if not searches:
         return {} if cell.kind == "search" else cell.points[0]
@@ -62,12 +62,12 @@ def choose(
         warned = next((text for record in searches for text in record.get("warnings", ())), "")
         why = f"; the search warned: {warned}" if warned else ""
         raise FitError(f"no point of the grid has a solution on every fold{why}")
-    # what even earlier stages chose is set in all shares alike
+    # all shares have the same parameters from earlier stages
     return {**(searches[0].get("params") or {}), **best[0]}
 
 
 def choosing_measure(experiment: Experiment) -> Measure:
-    """Return the measure that hyper-parameters are chosen by."""
+    """Return the measure by which hyper-parameters are chosen."""
     measures = experiment.task.measures
     return next(measure for measure in measures if measure.name == experiment.chooses)
 
@@ -81,9 +81,9 @@ def best_point(
 ) -> tuple[Point, float] | None:
     """Return the point with the best mean score over the folds, and that score.
 
-    A fold that has no score for any point says nothing, and does not count. A point without a score
-    on any other fold has no solution there, and cannot be chosen. Of equals the smoothest function
-    wins, then the first point.
+    Folds without a score for any point are ignored. A point that lacks a score on another fold has
+    no solution there, and cannot be chosen. Among equal scores the smoothest function wins, then
+    the first point.
 
     Parameters
     ----------
@@ -91,10 +91,10 @@ def best_point(
     scores : sequence of sequence of float or None
         Per point and fold.
     better : {"higher", "lower"}
-        Which scores are good.
+        Which scores are better.
     smoother : mapping
-        Parameters whose ``larger`` or ``smaller`` values make the function smoother, the one that
-        counts most first.
+        Parameters whose ``larger`` or ``smaller`` values make the function smoother, the most
+        important one first.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def best_point(
         if not counted or None in counted:
             continue
         score = float(np.mean([value for value in counted if value is not None]))
-        # differences below what folds of a few rows can resolve are rounding
+        # smaller differences are rounding errors
         rank = round(score if better == "higher" else -score, 9), *_smoothness(point, smoother)
         if best is None or rank > best[0]:
             best = rank, point, score
@@ -121,7 +121,7 @@ def _smoothness(point: Point, smoother: Mapping[str, str]) -> tuple[float, ...]:
 
 
 def _signed(value: Any, side: str) -> float:
-    """Return a number that is the larger the smoother; 0 for a word."""
+    """Return a number that grows with smoothness; 0 for a word."""
     if not isinstance(value, int | float):
         return 0.0
     return value if side == "larger" else -value

@@ -1,4 +1,4 @@
-"""Several experiments that run one after the other, and how long all of them take."""
+"""Progress of several experiments that run one after the other."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dsgkit.experiment.status import duration
 
 
 class Series:
-    """Which of several experiments runs, and about how much time is left for all.
+    """Tracks which experiment of a series runs, and about how much time is left for all.
 
-    The planned times of those to come are scaled by what those before them took of theirs.
+    The planned times of later experiments are scaled by actual over planned time so far.
 
     Parameters
     ----------
@@ -31,37 +31,37 @@ class Series:
 
     @property
     def name(self) -> str:
-        """Name of the experiment that runs."""
+        """Name of the running experiment."""
         return list(self._planned)[self._number]
 
     @property
     def is_first(self) -> bool:
-        """Whether the first experiment runs."""
+        """Whether the first experiment is running."""
         return self._number == 0
 
     def begin(self, name: str) -> None:
-        """Note which experiment runs now."""
+        """Note that an experiment starts."""
         self._number = list(self._planned).index(name)
 
     def drop(self, name: str) -> None:
-        """Note that an experiment could not run: it says nothing of how long others take."""
+        """Note that an experiment could not run, so that its planned time does not count."""
         self._planned[name] = 0.0
 
     def seconds_left(self, current: float) -> float:
-        """Return about how many seconds are left for all.
+        """Return about how many seconds are left for all experiments.
 
         Parameters
         ----------
         current : float
-            Seconds that are left for the experiment that runs.
+            Seconds that are left for the running experiment.
         """
         planned = list(self._planned.values())
-        begun = sum(planned[: self._number + 1])
-        takes = self._clock() - self._begin + current
-        return current + sum(planned[self._number + 1 :]) * (takes / begun if begun else 1.0)
+        begun, to_come = sum(planned[: self._number + 1]), sum(planned[self._number + 1 :])
+        actual = self._clock() - self._begin + current
+        return current + to_come * (actual / begun if begun else 1.0)
 
     def line(self, current: float) -> str:
-        """Return how far all of them are; ``current`` as in `seconds_left`."""
+        """Return the progress of the series as a line; ``current`` as in `seconds_left`."""
         so_far = duration(self._clock() - self._begin)
         left = duration(max(1.0, self.seconds_left(current)))
         which = f"config {self._number + 1} of {len(self._planned)}"

@@ -1,4 +1,4 @@
-"""How far a run is, read from its results folder while it goes on or afterwards."""
+"""Status of a run, read from its results folder during the run or afterwards."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ from dsgkit.text.errors import ResultsError, in_a_line
 
 @dataclass(frozen=True)
 class Status:
-    """The cells of the last plan of a results folder.
+    """Status of the cells of the last plan of a results folder.
 
     Attributes
     ----------
     axis : Axis or None
-        What is swept.
+        The swept axis.
     plan : dict
         Entries of the plan by key; without ``plan.json``, those of the records.
     records : Records
-        Of its cells that have ended.
+        Records of the plan's cells.
     bad : Bad or None
-        Lines of the store that are no records, if there are any.
+        Unreadable lines of the store, if any.
     writer : str or None
-        The process that is writing to the folder.
+        The process that is writing to the folder, if any.
     left_out : list of LeftOutEntry
         Points of the sweep that the config leaves out.
     too_large : list of TooLargeEntry
         Sizes of the sweep that exceed the data.
     has_plan : bool
-        Whether the folder has a plan; what it lacks is not known without one.
+        Whether the folder has a plan; without one, missing cells are unknown.
     """
 
     folder: Path
@@ -76,12 +76,12 @@ class Status:
 
     @property
     def seconds_left(self) -> float:
-        """About how long the cells that are left take, one after the other."""
+        """Estimated seconds of the remaining cells, one after the other."""
         return sum(self._seconds_by_entry.values())
 
     @property
     def is_guess(self) -> bool:
-        """Whether most of the time left is that of sizes at which no cell has ended."""
+        """Whether most of the remaining time is for sizes at which no cell has ended."""
         seen = {place(self.plan[key]) for key in self.records}
         unseen = {
             k: s for k, s in self._seconds_by_entry.items() if place(self.plan[k]) not in seen
@@ -90,18 +90,18 @@ class Status:
 
     @cached_property
     def _seconds_by_entry(self) -> dict[str, float]:
-        """About how long each cell that is left takes, by its key."""
+        """Estimated seconds of each remaining cell, by its key."""
         paces = Paces((self.plan[key], record) for key, record in self.records.items())
         return {entry.key: paces.seconds(entry) for entry in self.left}
 
 
 def read_status(folder: Path) -> Status:
-    """Read how far a run is.
+    """Read the status of a run.
 
     Raises
     ------
     ResultsError
-        If the folder is not one of results.
+        If the folder is not a results folder.
     """
     if not any(path.exists() for path in (folder / TASK, packed(folder / TASK))):
         raise ResultsError(
@@ -127,9 +127,9 @@ def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     lines += [f"  {line}" for line in describe_too_large(status.too_large, status.axis)]
     if ended := [records[key] for key in records if records.entry(key, "status") != "ok"]:
         lines.append(describe_endings(ended, status.axis, tracebacks=tracebacks))
-    telling = (records[key] for key in records if records.entry(key, "warnings"))
-    if warned := describe_warnings(telling, status.axis):
-        lines.append(warned)
+    warned = (records[key] for key in records if records.entry(key, "warnings"))
+    if warnings := describe_warnings(warned, status.axis):
+        lines.append(warnings)
     other_code = by_other_code(status.plan.values(), records)
     if other_code.changed:
         changes = other_code.described(in_a_line, "`dsg run --renew` computes them again")
@@ -155,7 +155,7 @@ def _state(status: Status) -> str:
 
 
 def _left(status: Status) -> str:
-    """Return what is left, in cells and in time."""
+    """Return the remaining cells and time."""
     guess = " (most of it a guess: no cell of these sizes has ended)" if status.is_guess else ""
     left = f"{cells(len(status.left))} left"
     return f"{left}, about {duration(status.seconds_left)} of work{guess}"
@@ -201,7 +201,7 @@ def _counts(ended: Counter[str], total: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in its largest fitting unit."""
+    """Return a time in the largest unit of which it has at least two."""
     for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

@@ -1,4 +1,4 @@
-"""The results store: one file of records, appended to by one process."""
+"""The results store: a file of records that one process appends to."""
 
 from __future__ import annotations
 
@@ -34,35 +34,35 @@ from dsgkit.text.errors import ResultsError, printable
 CELLS = "cells.jsonl"
 LOCK = ".lock"
 RESCUED = "rescued"
-"""In the names of files and folders with the records of a run whose own file was taken away."""
+"""Prefix of files and folders with the records of a run whose file was replaced or removed."""
 
 _CHUNK_BYTES = 2**20
 
 
 class RefusedError(ResultsError):
-    """A record that could not be read back, and was not written."""
+    """A record that violates the schema and was not written."""
 
 
 class Store:
-    """Records of cells under their keys, in a results folder.
+    """Records of cells by key, in a results folder.
 
     Every record is one line of ``cells.jsonl`` with a checksum, on disk before `append` returns.
-    When the store is opened, a last line that a crash cut off is removed, and lines that are no
-    records are moved to a file of their own: their cells have no result then.
+    When the store is opened, a last line that a crash cut off is removed, and other unreadable
+    lines are moved to a separate file: their cells have no result then.
 
     Parameters
     ----------
     folder : Path
         Made if missing.
     fresh : bool
-        Set earlier records aside (the file is renamed, not deleted) and start with none.
+        Set earlier records aside (the file is renamed, not deleted) and start empty.
 
     Attributes
     ----------
     records : Records
-        What runs and reports need of the records.
+        The records, with the entries that runs and reports need.
     set_aside : Path or None
-        The file that unreadable lines were moved to.
+        The file that unreadable lines were moved to, if any.
 
     Raises
     ------
@@ -90,7 +90,7 @@ class Store:
             ) from None
 
     def _open(self, fresh: bool) -> int:
-        """Return the descriptor of the repaired file."""
+        """Repair the file, read it, and return its descriptor."""
         archive = packed(self.path)
         if archive.exists() and not self.path.exists():
             raise ResultsError(
@@ -113,7 +113,7 @@ class Store:
         return descriptor
 
     def _scan(self) -> bool:
-        """Read the records, and return whether there is anything else."""
+        """Read the records, and return whether there are unreadable lines."""
         self.records, self._size = Records(), 0
         other = False
         for line, whole in _lines(self.path):
@@ -126,7 +126,7 @@ class Store:
         return other
 
     def _repair(self) -> None:
-        """Cut off a torn last line, and move other unreadable lines to a file next to this one."""
+        """Remove a truncated last line, and move other unreadable lines to a file next to it."""
         if next(_unreadable(self.path), None) is not None:
             self.set_aside = self.folder / f"unreadable-{time.time_ns()}.jsonl"
             write_atomically(self.set_aside, lambda file: file.writelines(_unreadable(self.path)))
@@ -138,8 +138,8 @@ class Store:
         Raises
         ------
         ResultsError
-            If it is no record (`RefusedError`), or cannot be written: the file is then as it was.
-            As of `check_in_place`, too: the record is then kept with the others.
+            If it is not a record (`RefusedError`) or cannot be written, with the file unchanged;
+            or as in `check_in_place`, with the record rescued like the others.
         """
         try:
             line = sealed(record)
@@ -155,7 +155,7 @@ class Store:
         self.check_in_place()
 
     def _write(self, line: bytes) -> None:
-        """Write a line, or nothing of it, at whatever moment a signal comes."""
+        """Write a line completely or not at all, whenever a signal arrives."""
         before = self._size
         try:
             self._size = before + len(line)
@@ -169,21 +169,20 @@ class Store:
             raise
 
     def check_in_place(self) -> None:
-        """Make sure that what is written goes to the file that others find.
+        """Check that the open file is still the one at the store's path.
 
         Raises
         ------
         ResultsError
-            If the file was replaced, as editors do, or changed, or removed. What this run has
-            written, as far as it is left, is then in a file of its own, from where the next run
-            takes it.
+            If the file was replaced (as editors do), changed or removed. The remaining records of
+            this run are then rescued in a separate file, which the next run reads.
         """
         if problem := self._displaced():
             self._rescued = True
             raise ResultsError(f"{self.path}: {problem} during the run; {self._rescue()}")
 
     def _displaced(self) -> str:
-        """Return in words what has happened to the file; nothing if it is as it was left."""
+        """Return what has happened to the file, for a message; empty if it is unchanged."""
         mine = os.fstat(self._file)
         try:
             there = self.path.lstat()
@@ -194,7 +193,7 @@ class Store:
         return "" if mine.st_size == self._size else "changed by something else"
 
     def _rescue(self) -> str:
-        """Write what the open file holds to another one, and say where that is."""
+        """Copy the content of the open file to another file, and return a message with its path."""
         name = f"{RESCUED}-{time.time_ns()}"
         path = self.folder / f"{name}.jsonl"
         if not self.folder.is_dir():
@@ -226,19 +225,19 @@ class Store:
         try:
             if not self._rescued:
                 self.check_in_place()
-        except ResultsError as found:
+        except ResultsError as displaced:
             if isinstance(error, ResultsError):  # report both
-                raise ResultsError(f"{error}; {found}") from None
+                raise ResultsError(f"{error}; {displaced}") from None
             raise
         finally:
             self.close()
 
 
 def _open_own(path: Path, flags: int) -> int:
-    """Return the descriptor of a file to write to: not of a link, which may lead anywhere."""
+    """Open a file for writing and return its descriptor; links, which may lead anywhere, fail."""
     if path.is_symlink():
         raise OSError(errno.ELOOP, f"{path.name} is a link; put the file itself in its place")
-    # without waiting, should it be a pipe
+    # O_NONBLOCK: does not wait if it is a pipe
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
@@ -247,13 +246,13 @@ def _open_own(path: Path, flags: int) -> int:
 
 
 def _acquire_lock(folder: Path) -> BinaryIO:
-    """Return the open lock file, with who holds it written inside.
+    """Lock a results folder and return the open lock file, which names this process.
 
-    By ``fcntl``, which `running` needs: it opens the file for reading, as the folder may be
-    read-only or somebody else's, and takes the lock shared, so that two who ask do not take each
-    other for a run. filelock's `FileLock` opens the file for writing, which fails there, and is
-    exclusive; its releases up to 3.24 truncate the file before they have the lock, so that a second
-    run would erase who holds it.
+    It uses ``fcntl`` because of `running`, which opens the file for reading (the folder may be
+    read-only, or another user's) and takes a shared lock, so that two callers do not mistake each
+    other for a run. filelock's `FileLock` is exclusive and opens the file for writing; its releases
+    up to 3.24 truncate the file before they have the lock, so that a second run would erase the
+    name of the holder.
     """
     lock = os.fdopen(_open_own(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_APPEND), "a+b")
     try:
@@ -277,7 +276,7 @@ def _holder(lock: BinaryIO) -> str:
 
 
 def running(folder: Path) -> str | None:
-    """Return which process is writing to a results folder; None if none is."""
+    """Return which process is writing to a results folder, if any."""
     try:
         with open_regular(folder / LOCK) as lock:
             try:
@@ -307,7 +306,7 @@ def _readable(path: Path) -> Iterator[bytes]:
 
 
 def _unreadable(path: Path) -> Iterator[bytes]:
-    """Yield the others, but a last one without an end, which a crash has cut off."""
+    """Yield the other lines, except a last one without an end, which a crash has cut off."""
     pending = b""
     for line, whole in _lines(path):
         if pending:
@@ -320,13 +319,13 @@ def _unreadable(path: Path) -> Iterator[bytes]:
 
 
 def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
-    """Yield the records of some keys only, without parsing the others; of each key the last first.
+    """Yield the records of some keys, for each key the last first, without parsing the others.
 
     Parameters
     ----------
     path : Path
     keys : set of str
-        A key that is removed meanwhile is not looked for any more.
+        The caller may remove keys meanwhile: they are then skipped.
     """
     places: dict[str, list[int]] = {}
     start = 0
@@ -342,12 +341,12 @@ def find_records(path: Path, keys: set[str]) -> Iterator[Record]:
                 record = (
                     _record_of(file.readline(MAX_LINE_BYTES), full=True) if key in keys else None
                 )
-                if record and record["key"] == key:  # a line may name another one further on
+                if record and record["key"] == key:  # a repeated "key" further on would win
                     yield record
 
 
 def _record_of(line: bytes, *, full: bool = False) -> Record | None:
-    """Return the record that a line holds, in full as a copy needs it; None if it holds none."""
+    """Return the record in a line, ``full`` for a copy; None if the line is not a record."""
     try:
         return parse(line, whole=full)
     except UnreadableError:
@@ -355,12 +354,12 @@ def _record_of(line: bytes, *, full: bool = False) -> Record | None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a small text file, all of it or nothing."""
+    """Write a small text file atomically."""
     write_whole(path, lambda file: file.write(text.encode()))
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Do as `write_atomically`; raise `ResultsError` if the file cannot be written."""
+    """Call `write_atomically`, and raise `ResultsError` if the file cannot be written."""
     try:
         write_atomically(path, write)
     except OSError as error:
@@ -368,7 +367,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def own_folder(folder: Path, name: str) -> Path:
-    """Return a folder in a results folder to write to; it is made if missing, and is no link."""
+    """Return a folder inside a results folder, made if missing; a link is an error."""
     path = folder / name
     try:
         make_own_folder(path)
@@ -378,13 +377,13 @@ def own_folder(folder: Path, name: str) -> Path:
 
 
 def check_writable(folder: Path, what: str = "results", option: str = "--out") -> None:
-    """Raise `ResultsError` if a folder could not be made or written; makes nothing.
+    """Raise `ResultsError` if a folder cannot be made or written to; nothing is created.
 
     Parameters
     ----------
     folder : Path
     what, option : str
-        What is to be written there, and the option that names another folder, for the error.
+        What will be written there, and the option for another folder, for the error.
     """
     problem, advice = f"{folder}: cannot write {what} there", f"use another {option}"
     try:

@@ -1,7 +1,7 @@
 """Repeated timing of one fit, and whether other processes disturbed it.
 
-Fits with the same parameters, rows and seed do the same work, so their times differ by the machine
-alone: the median over repeats is reported, and the range says how far to trust it.
+Fits with the same parameters, rows and seed do the same work, so only the machine makes their times
+differ: the median over repeats is reported, and their range shows how reliable it is.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 
 MIN_REPEATS = 3
 MIN_SECONDS = 1.0
-"""A fit is timed so often, and for so long in all."""
+"""A fit is timed at least this often, and at least this long in total."""
 
 LONG_FIT = 10.0
-"""A fit of more seconds is timed once: what disturbs for a moment has no weight in it."""
+"""Seconds above which a fit is timed once: short disturbances do not matter in it."""
 
 SHORTEST_MEASUREMENT = 0.05
-"""Shorter fits are timed several in a row: a measurement is then the mean of these. It outlasts the
-slices of a few milliseconds that a system gives to processes in turn."""
+"""Seconds of a measurement: shorter fits are repeated within it and averaged. It must exceed the
+scheduler's time slices of a few milliseconds."""
 
 DISTURBED_RATIO = 1.5
-"""A fit is disturbed if its wall time is more than so many times that of its busiest thread."""
+"""A fit is disturbed if its wall time exceeds its busiest thread's by more than this factor."""
 
 NOISE_SECONDS = 0.001
-"""Seconds of waiting in a measurement that are no disturbance: starting threads takes as long."""
+"""Seconds of waiting in a measurement that do not count: starting threads takes as long."""
 
 Record = dict[str, Any]
 Fit = Callable[[PhaseClock], object]
 
 
 def repeated(seconds: float) -> float:
-    """Return the seconds that all fits take together, of which one takes some seconds."""
+    """Return the total seconds of all repeats of a fit that takes ``seconds``."""
     if seconds > LONG_FIT:
         return seconds
     return max(MIN_REPEATS * seconds, MIN_SECONDS)
@@ -53,8 +53,7 @@ class Timing:
     Parameters
     ----------
     threads : int
-        Threads of each fit. Of a fit on one thread the time is the processor time, of others the
-        wall time.
+        Threads of each fit. On one thread, its time is the processor time, else the wall time.
     """
 
     def __init__(self, threads: int) -> None:
@@ -64,7 +63,7 @@ class Timing:
         self._seconds = 0.0
 
     def first(self, fit: Fit, cell: Clock) -> None:
-        """Time the fit that is judged; its phases are added to the clock of its cell, too."""
+        """Time the fit that is evaluated; its phases are also added to its cell's clock."""
         clock = Clock()
         begun = time.perf_counter()
         try:
@@ -74,10 +73,10 @@ class Timing:
         self._keep(clock, 1, time.perf_counter() - begun)
 
     def repeat(self, fit: Fit) -> None:
-        """Time equal fits, as many as it takes.
+        """Time equal fits until there are enough repeats and seconds.
 
-        What counts is the time with everything around the phases, so that a repeat of a short phase
-        after a long preparation does not take for ever.
+        The seconds include everything around the phases, so that repeating a short phase after a
+        long preparation does not take forever.
         """
         if self._seconds > LONG_FIT:
             return
@@ -115,7 +114,7 @@ class Timing:
         }
 
     def _each(self, seconds: Callable[[Clock], Mapping[str, float]]) -> dict[str, list[float]]:
-        """Return the seconds of each phase in every measurement, of one fit."""
+        """Return the seconds per fit of each phase in every measurement."""
         names = dict.fromkeys(name for clock, _ in self._measured for name in seconds(clock))
         return {
             name: [round(seconds(c).get(name, 0.0) / fits, 6) for c, fits in self._measured]
@@ -124,12 +123,12 @@ class Timing:
 
     @property
     def _totals(self) -> list[tuple[float, float]]:
-        """Wall time and that of the busiest thread, of all phases of every measurement."""
+        """Wall time and time of the busiest thread, summed over phases, of every measurement."""
         return [(sum(c.wall.values()), sum(c.busiest.values())) for c, _ in self._measured]
 
     @property
     def _slowdown(self) -> float:
-        """How many times as long as its busiest thread a fit takes; at most a million."""
+        """Wall time over the busiest thread's time; at most a million."""
         return median(min(wall / max(busy, 1e-9), 1e6) for wall, busy in self._totals)
 
     @property
@@ -138,23 +137,23 @@ class Timing:
 
 
 def is_disturbed(record: Mapping[str, Any]) -> bool:
-    """Return whether other processes are part of a fit's time.
+    """Return whether other processes have disturbed the times of a fit.
 
-    They hardly change processor time, which is the time of a fit on one thread.
+    Fits on one thread never count: their time is processor time, which hardly changes.
     """
     timing = record.get("timing") or {"disturbed": False}
     return bool(timing["disturbed"]) and timing["threads"] > 1
 
 
 def is_less_disturbed(record: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
-    """Return whether a fit that was measured again was less disturbed than before."""
+    """Return whether a repeated measurement of a fit was less disturbed than the one before."""
     if record["status"] != "ok" or "timing" not in record:
         return False
     return bool(record["timing"]["slowdown"] < than["timing"]["slowdown"])
 
 
 def timed_otherwise(plan: Iterable[Cell], records: Records, threads: int) -> set[str]:
-    """Return the keys of fits whose times are not of so many threads: rivals are timed alike."""
+    """Return the keys of fits that were timed on another number of threads."""
     fits = {cell.key for cell in plan if cell.kind == "fit"}
     timings = {key: records.entry(key, "timing") for key in fits if key in records}
     return {key for key, timing in timings.items() if (timing or {}).get("threads") != threads}

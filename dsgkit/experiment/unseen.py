@@ -1,4 +1,4 @@
-"""A stand-in for a dataset that is not on this machine: as many rows and columns, no content."""
+"""A placeholder for a dataset that is not on this machine, with its numbers of rows and columns."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from dsgkit.numerics.arrays import Single
 ASSUMED = "numbers of rows are the catalogue's, and shares of classes are assumed"
 
 _TWO_CLASSES = (1, 1, 1, -1, -1)
-"""Labels of every five rows. The classes differ in size: their shares must be known for pairs."""
+"""Labels of every five rows. The classes differ in size: for pairs, the prior must not be 1/2."""
 
 _CLASSES = 5
-"""Number of classes of a target that does not state it."""
+"""Assumed number of classes of a target that does not state it."""
 
 
 def stand_in(spec: DatasetSpec) -> Dataset | None:
-    """Return a dataset to plan with, as the catalogue describes it; None if it does not.
+    """Return a placeholder dataset for planning; None if the catalogue lacks its numbers of rows.
 
-    Its rows are 0 and take no memory. Keys of cells that are planned with it mean nothing.
+    Its rows are 0 and take no memory. Keys of cells that are planned with it are meaningless.
     """
     info = resolve(spec)
     if info.local or info.n_rows is None or info.n_features is None:
@@ -47,7 +47,7 @@ def stand_in(spec: DatasetSpec) -> Dataset | None:
         made="",
         content_hash="",
     )
-    # what the target would make of real labels
+    # computed from the labels by the target in a real dataset
     vars(dataset).update(y=labels, y_test=dataset.labels_test)
     return dataset
 
@@ -57,7 +57,7 @@ def _rows(n: int, d: int) -> Single:
 
 
 def _codes(info: DatasetInfo) -> Sequence[float]:
-    """Return what a target makes of labels, a short sequence to be repeated."""
+    """Return assumed values of a target, a short sequence to be repeated."""
     kind = info.target.kind
     if kind == "binary":
         return _TWO_CLASSES

@@ -22,7 +22,7 @@ from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, 
 from dsgkit.solvers.parameters import check_parameters
 from dsgkit.system.memory import memory_limit
 from dsgkit.text.errors import DataError, FitError, MemoryLimitError, SolverError
-from dsgkit.users_code.origin import at, place_of
+from dsgkit.users_code.origin import bracketed, place_of
 
 Points = Sequence[Mapping[str, Any]]
 Folds = Sequence[NDArray[np.integer]]
@@ -60,7 +60,7 @@ def _checked_values(model: Any, X: Any, n_rows: int) -> NDArray[Any]:
     if len(values.shape) == 0 or len(values) != n_rows:
         raise FitError(
             f"decision_function returned shape {values.shape} for {n_rows:,} rows"
-            f"{at(place_of(model.decision_function))}"
+            f"{bracketed(place_of(model.decision_function))}"
         )
     return values
 
@@ -75,7 +75,7 @@ def check_solution(estimator: Any) -> None:
         raise SolverError(
             f"{kind}._fit must set {estimator._solution}, or {kind}._solution must name the "
             "attribute that it sets"
-            f"{at(place_of(estimator._fit))}"
+            f"{bracketed(place_of(estimator._fit))}"
         )
 
 

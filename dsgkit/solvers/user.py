@@ -23,7 +23,7 @@ from dsgkit.solvers.methods import (
 from dsgkit.solvers.parameters import Parameter, parameters
 from dsgkit.text.errors import ConfigError
 from dsgkit.text.hints import spelled
-from dsgkit.users_code.origin import at, place_of
+from dsgkit.users_code.origin import bracketed, place_of
 from dsgkit.users_code.own import ask_own, modules_of, version_of
 from dsgkit.users_code.rehearsal import users_code
 
@@ -168,7 +168,7 @@ def _solver_of_function(function: Callable[..., Any]) -> tuple[type, Role]:
     if role is None:
         raise ConfigError(
             f"{function.__name__}() must return a scikit-learn classifier, regressor or clusterer, "
-            f"got {type(model).__name__}{at(place_of(function))}"
+            f"got {type(model).__name__}{bracketed(place_of(function))}"
         )
     _check_values(model, role, function)
     return wrapped(function, role, semi_supervised=is_semi_supervised(model)), role
@@ -185,7 +185,9 @@ def _solver_of_class(solver: type) -> tuple[type, Role | None]:
         hint = f"; {_DERIVE_FROM}" if {"get_params", "tasks"} & {*missing} else ""
         if missing[0].startswith("_"):
             hint = f", which its base class {declaring_base(solver).__name__} calls"
-        raise ConfigError(f"{solver.__name__} lacks {listed(missing)}{hint}{at(place_of(solver))}")
+        raise ConfigError(
+            f"{solver.__name__} lacks {listed(missing)}{hint}{bracketed(place_of(solver))}"
+        )
     check_hooks(solver)
     if role is None or not wraps:
         return solver, role
@@ -220,7 +222,7 @@ def _check_values(model: Any, role: Role, defined: Any) -> None:
     }[role]
     if needed and not any(callable(getattr(model, name, None)) for name in needed):
         name = getattr(model, "__name__", type(model).__name__)
-        raise ConfigError(f"{name} lacks {' or '.join(needed)}{at(place_of(defined))}")
+        raise ConfigError(f"{name} lacks {' or '.join(needed)}{bracketed(place_of(defined))}")
 
 
 def _check_defaults(solver: type) -> None:

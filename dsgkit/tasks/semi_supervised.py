@@ -29,7 +29,7 @@ from dsgkit.tasks.splits import (
 )
 from dsgkit.text.errors import FitError
 from dsgkit.text.specs import Count, Folds, Interval, problem
-from dsgkit.users_code.origin import at, place_of
+from dsgkit.users_code.origin import bracketed, place_of
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
 LABELED = Axis(name="labeled", title="Labelled rows", noun="labelled", drawn=True)
@@ -238,7 +238,7 @@ def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np
         If they are not.
     """
     values = np.asarray(model.decision_function(rows))
-    where = at(place_of(model.decision_function))
+    where = bracketed(place_of(model.decision_function))
     if values.shape not in shapes:
         raise FitError(
             f"decision_function returned shape {values.shape} for {len(rows):,} rows{where}"

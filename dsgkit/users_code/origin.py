@@ -32,7 +32,7 @@ def one_line(error: BaseException) -> str:
     name = type.__dict__["__name__"].__get__(type(error))  # a metaclass may have one of its own
     words = _joined((text_of(error) or "")[:_MAX_TEXT])
     message = f"{name}: {words}" if words else name
-    return message + at(users_place(error))
+    return message + bracketed(users_place(error))
 
 
 def _joined(text: str) -> str:
@@ -93,8 +93,8 @@ def place_of(defined: Any) -> str:
     return _unless_it_fails(lambda: _defined_at(defined)) or ""
 
 
-def at(place: str) -> str:
-    """Return a place as it stands at the end of a message."""
+def bracketed(place: str) -> str:
+    """Return `` (place)`` for the end of a message; empty without a place."""
     return f" ({place})" if place else ""
 
 

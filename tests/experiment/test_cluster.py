@@ -222,7 +222,7 @@ def test_a_scheduler_that_is_killed_ends_its_runs_in_one_line(experiment, tmp_pa
         with pytest.raises(ClusterError, match=gone):
             there.wait()
         _, err = run.communicate(timeout=PATIENCE)
-    told = f"Error: {address}: {gone}; finished cells are kept, run again to go on\n"
+    told = f"Error: {address}: {gone}; finished cells are kept, run again to continue\n"
     assert (run.returncode, err) == (1, told)
     (folder,) = (tmp_path / "results").iterdir()
     kept = len(stored(folder))

@@ -132,7 +132,7 @@ def test_without_a_terminal_there_is_a_line_a_minute_with_the_time(clock, monkey
     progress = RunProgress([cell(n) for n in range(5)], clock=clock)
     progress.advance(job(cell(0), 200 * "x"), 0.3)  # a file has no width
     for clock.now in range(181):
-        progress.tell()
+        progress.print_line()
     lines = err.getvalue().splitlines()
     assert len(lines) == 3
     stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d"
