@@ -10,6 +10,7 @@ from dsgkit.engine import ConstantStep, Problem, Source, sizes, train, training
 from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 from dsgkit.features import FourierFeatures, tiles
 from dsgkit.objectives.pnu_auc import PNUAUCObjective
+from dsgkit.system.progress import listening
 from tests.engine import reference
 from tests.engine.threads import threads
 
@@ -152,9 +153,12 @@ def test_several_passes_within_the_memory_budget_give_the_same_values(monkeypatc
         training._Training, "run", lambda self: runs.append(self.p.n_models) or run(self)
     )
     monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 5 * sizes.model_bytes(20, 8, len(X)) + 1)
-    split = model.fit_points(points, folds=folds, X=X, y=positive, X_unlabeled=XU)
+    heard = []
+    with listening(heard.append):
+        split = model.fit_points(points, folds=folds, X=X, y=positive, X_unlabeled=XU)
     np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
     assert runs == [5, 5, 2]
+    assert heard == sorted(heard) and heard[-1] == 1 and {5 / 12, 10 / 12} <= set(heard)
 
 
 @pytest.mark.parametrize("resident", [True, False])
