@@ -94,8 +94,8 @@ class WithSigma(Estimator):
         *tables : rows or None
             As `fit` takes them.
         """
-        own = {"sigma": self.sigma, "kernel": getattr(self, "kernel", "gaussian")}
-        settings = [{**own, **point} for point in points]
+        defaults = {"sigma": self.sigma, "kernel": getattr(self, "kernel", "gaussian")}
+        settings = [{**defaults, **point} for point in points]
         kernels = {s["kernel"] for s in settings if s["sigma"] == "scale"} - {"linear"}
         if not kernels:
             return points

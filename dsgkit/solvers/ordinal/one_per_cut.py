@@ -62,9 +62,11 @@ class OnePerCutEstimator(WithSigma):
         if own.get("prior", 0) is None:
             own["prior"] = shares_above.tolist()
         known = self._binary().get_params().keys() & own.keys() - {"unlabeled_label"}
-        of_cuts = {name: for_cuts(name, own[name], len(shares_above)) for name in sorted(known)}
-        by_cut = zip(*of_cuts.values(), strict=True)
-        return [self._binary(**dict(zip(of_cuts, values, strict=True))) for values in by_cut]
+        values_by_name = {
+            name: for_cuts(name, own[name], len(shares_above)) for name in sorted(known)
+        }
+        by_cut = zip(*values_by_name.values(), strict=True)
+        return [self._binary(**dict(zip(values_by_name, values, strict=True))) for values in by_cut]
 
     def _fit(self: Any, X: Any, codes: NDArray[Any], X_unlabeled: Any) -> None:
         above = above_cuts(codes, len(self.classes_))
@@ -96,18 +98,20 @@ class OnePerCutEstimator(WithSigma):
         models = [clone(self).set_params(**point)._binary_models(shares) for point in points]
         nearest = [_nearest_open(above[training_rows(fold, len(given.codes))]) for fold in folds]
         values = np.full((len(points), len(given.codes), above.shape[1]), np.nan)
-        for cut, of_cut in enumerate(zip(*models, strict=True)):
+        for cut, cut_models in enumerate(zip(*models, strict=True)):
             open_folds = [f for f, near in zip(folds, nearest, strict=True) if near[cut] == cut]
             training = {
                 "X": given.X,
                 "y": above[:, cut].astype(int),
                 "X_unlabeled": given.X_unlabeled,
             }
-            values[:, :, cut] = _grid_values(of_cut, open_folds, training)
+            values[:, :, cut] = _grid_values(cut_models, open_folds, training)
         for fold, near in zip(folds, nearest, strict=True):
-            of_fold = values[:, fold][:, :, near]
-            of_fold[np.isnan(of_fold).any(axis=(1, 2))] = np.nan  # a solution needs all cuts
-            values[:, fold] = of_fold
+            fold_values = values[:, fold][:, :, near]
+            fold_values[np.isnan(fold_values).any(axis=(1, 2))] = (
+                np.nan
+            )  # a solution needs all cuts
+            values[:, fold] = fold_values
         return values
 
     def _out_of_fold(self: Any, given: Given, folds: Folds, reference: Any) -> Array:
@@ -130,8 +134,8 @@ class OnePerCutEstimator(WithSigma):
             if not open_folds:
                 continue
             sides = np.where(above[:, cut], pairwise_risk.POSITIVE, pairwise_risk.NEGATIVE)
-            of_cut = given._replace(codes=sides, n_sources=2)
-            training = training_of([model], of_cut, [Fold(rows) for rows in open_folds])
+            cut_given = given._replace(codes=sides, n_sources=2)
+            training = training_of([model], cut_given, [Fold(rows) for rows in open_folds])
             forms, penalty = training.forms[0], training.penalties[0]
             weight = float(forms[0].diagonal[-1]) / len(given.X_unlabeled)
             if (penalty, weight) not in responses:

@@ -150,9 +150,9 @@ class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):
         X, positive, X_unlabeled = clone(self)._inputs(X, y, X_unlabeled)
         labeled, squared_norm = self._values(X), self._function.squared_norm()
         values = [labeled[positive], labeled[~positive], self._values(X_unlabeled)]
-        own, counts = self._risk(len(X), len(X_unlabeled)), np.array([len(f) for f in values[:2]])
-        common = MarginRisk(own.C, own.C_star).value(values, counts) + squared_norm / 2
-        parts = penalised(self._risk_at(own, values), 0.5, squared_norm)
+        risk, counts = self._risk(len(X), len(X_unlabeled)), np.array([len(f) for f in values[:2]])
+        common = MarginRisk(risk.C, risk.C_star).value(values, counts) + squared_norm / 2
+        parts = penalised(self._risk_at(risk, values), 0.5, squared_norm)
         return {**parts, "symmetric_hinge_objective": common}
 
     def _risk_at(self, risk: Risk, values: Sequence[Array]) -> float:
