@@ -131,7 +131,7 @@ def test_the_environments_are_those_that_the_records_name(folder):
 
 def test_a_folder_without_its_task_is_told_in_one_line(folder):
     (folder / "task.json").unlink()
-    told = r"task\.json: not there; .*run the experiment again[^\n]*$"
+    told = r"task\.json: missing; .*run the experiment again[^\n]*$"
     with pytest.raises(ResultsError, match=told):
         load_results(folder)
 
