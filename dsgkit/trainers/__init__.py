@@ -1,1 +1,1 @@
-"""Trainers: how the minimiser of an objective is found, whatever the objective is."""
+"""Trainers: algorithms that minimise objectives."""

@@ -1,4 +1,4 @@
-"""The balance of the classes: intercepts with which unlabelled rows have a given mean value."""
+"""Class balance: intercepts that give the unlabelled rows a prescribed mean value."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from dsgkit.random.draws import draw_in_passes
 from dsgkit.system.progress import part
 
 MAX_MEAN_ROWS = 2**15
-"""Rows that a mean is taken over, a random choice of more: it is then exact to 1/181 of the
-standard deviation of the values, and costs less than training."""
+"""Rows that a mean is taken over; of more rows, a random sample. The mean is then exact to 1/181 of
+the standard deviation of the values, and costs less than training."""
 
 _SOURCE = 2
-"""Number of the source of unlabelled rows: the choice is the beginning of its first pass."""
+"""Number of the source of unlabelled rows: the sample is the beginning of its first pass."""
 
 
 def with_intercepts_cost(cost: Cost, n_models: int, n_coefficients: int, n_unlabeled: int) -> Cost:
-    """Return the cost of training models of so many coefficients, and of their intercepts."""
+    """Return the cost of training models, plus that of their intercepts."""
     row = cost.flops_per_row + 2.0 * n_coefficients * (n_models - 1)
     return replace(cost, flops=cost.flops + min(n_unlabeled, MAX_MEAN_ROWS) * row)
 
@@ -39,11 +39,11 @@ def with_intercepts(
     models : sequence of DSGModel
         Together one function for each of G settings.
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-        Of more than `MAX_MEAN_ROWS`, so many count.
+        At most `MAX_MEAN_ROWS` of them are evaluated.
     means : ndarray of shape (G,)
         NaN for a function whose intercept stays 0.
     seed : int
-        Of the choice of rows.
+        Seed of the sample of rows.
     """
     n = len(X_unlabeled)
     rows = np.arange(n)
@@ -56,7 +56,7 @@ def with_intercepts(
         chosen = ~np.isnan(own)
         if chosen.any():
             share = part(number / len(models), (number + 1) / len(models))
-            with share, np.errstate(all="ignore"):  # of models that diverged
+            with share, np.errstate(all="ignore"):  # models may have diverged
                 offset = own - _mean_values(model, X_unlabeled, rows)
             model = replace(model, intercept=np.where(chosen, offset, 0).astype(np.float32))
         balanced.append(model)

@@ -1,4 +1,4 @@
-"""Basis functions that are evaluated at rows block by block, and the curvature that they have."""
+"""Basis functions evaluated at rows block by block, and their curvature."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.curvature import largest_of
-from dsgkit.trainers.linear import with_one
+from dsgkit.trainers.linear import with_constant
 from dsgkit.trainers.moments import moments
 
 BLOCK_ENTRIES = 2**21
@@ -25,7 +25,7 @@ class Basis(Protocol):
     """Basis functions phi, evaluated at rows block by block."""
 
     def blocks(self, rows: Any, W: Array) -> Iterator[tuple[Array, Correlate]]:
-        """Yield ``Phi W`` at blocks of rows, and what takes C to ``Phi' C`` there.
+        """Yield ``Phi W`` at blocks of rows, and the map from C to ``Phi' C`` there.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class Dense:
 
 
 class Kept:
-    """Basis functions whose values at all rows are kept in single precision: rows hold them."""
+    """Precomputed basis functions: ``rows`` are their values in single precision."""
 
     def blocks(self, rows: Single, W: Array) -> Iterator[tuple[Array, Correlate]]:
         """Yield as `Basis.blocks` does, for rows of `kept_values`."""
@@ -69,7 +69,7 @@ def _correlated(Phi: Single, C: Array) -> Single:
 
 
 def can_be_kept(kernel: str, centers: Array, sigma: float) -> bool:
-    """Return whether single precision holds the values of ``k(., c)``: powers may be too large."""
+    """Return whether the values of ``k(., c)`` fit single precision: powers may overflow it."""
     return kernel_named(kernel).degree is None or in_single(kernel, centers, sigma)
 
 
@@ -82,15 +82,15 @@ def kept_values(kernel: str, centers: Array, sigma: float, rows: Any) -> Single:
 
 
 def kernel_basis(kernel: str, centers: Array, sigma: float) -> Basis:
-    """Return the functions ``k(., c)`` of some centres: in single precision where that will do."""
+    """Return the functions ``k(., c)`` of some centres, in single precision where it suffices."""
     if in_single(kernel, centers, sigma):
         return Panels(kernel, centers, sigma)
     return Dense(lambda rows: kernel_named(kernel).gram(rows, centers, sigma))
 
 
 def linear_basis() -> Basis:
-    """Return the inputs and a one."""
-    return Dense(with_one)
+    """Return the inputs and a constant 1."""
+    return Dense(with_constant)
 
 
 def kernel_curvature(rows: Array, kernel: str, centers: Array, sigma: float) -> float:
@@ -113,10 +113,10 @@ def kernel_curvature(rows: Array, kernel: str, centers: Array, sigma: float) -> 
 
 
 def linear_curvature(rows: Array) -> float:
-    """Return the largest eigenvalue of ``Phi'Phi/n`` of the inputs and a one at some rows."""
-    return _largest(moments(with_one, rows).gram) / len(rows)
+    """Return the largest eigenvalue of ``Phi'Phi/n`` of the inputs and a constant 1 at rows."""
+    return _largest(moments(with_constant, rows).gram) / len(rows)
 
 
 def _largest(gram: Array) -> float:
-    """Return the largest eigenvalue of a symmetric matrix, of which the lower triangle is given."""
+    """Return the largest eigenvalue of a symmetric matrix, given its lower triangle."""
     return largest_of(np.tril(gram) + np.tril(gram, -1).T)

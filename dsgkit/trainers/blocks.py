@@ -1,4 +1,4 @@
-"""Functions over blocks of random features, by stochastic steps or by sweeps over the blocks."""
+"""Training on blocks of random features, by stochastic steps or by sweeps over the blocks."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ Train = Callable[[Problem], DSGModel]
 Result = Literal["model", "models", "values"]
 
 MIN_PASS_ITERATIONS, MAX_PASS_ITERATIONS = 200, 2000
-"""Bounds of the iterations of one pass: with lam >= 2^-3, 400 are within 0.1% of the minimiser,
-and one pass over millions of rows would be hours for nothing."""
+"""Bounds of the iterations of one pass: with lam >= 2^-3, 400 come within 0.1% of the minimiser,
+and one pass over millions of rows would waste hours."""
 
 _INTERCEPTS_SHARE = 0.1
 """Time that intercepts are assumed to add, relative to that of training."""
@@ -52,9 +52,9 @@ _INTERCEPTS_SHARE = 0.1
 
 @dataclass(frozen=True)
 class RandomFeatures:
-    """Blocks of random features of a kernel, by what they are made from."""
+    """Parameters of blocks of random features of a kernel."""
 
-    # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
+    # moments summed in single precision err by about 2^-24, so eigenvalues may be negative
     smallest_lam: ClassVar[float] = 2.0**-23
 
     kernel: str
@@ -70,17 +70,17 @@ class RandomFeatures:
         )
 
     def check(self, *tables: Any) -> None:
-        """Raise `DataError` for rows of which no accurate features can be made."""
+        """Raise `DataError` for rows whose features would be inaccurate."""
         for rows in tables:
             check_projections(rows, self.sigma, self.kernel)
 
     def map(self) -> FeatureMap:
-        """Return what takes rows to block 0."""
+        """Return the map from rows to block 0."""
         blocks = self.blocks()
         return lambda rows: blocks.transform(rows, 0)
 
     def width(self, n_inputs: int) -> int:
-        """Return the features of a block."""
+        """Return the number of features of a block."""
         return self.blocks().width
 
     def row_flops(self, n_inputs: int) -> float:
@@ -90,17 +90,16 @@ class RandomFeatures:
 
 @dataclass(frozen=True)
 class BlockFunction:
-    """One of the functions of a model, which has a bound of the squared norm or the norm itself.
+    """One function of a model, with its squared norm or a bound on it.
 
     Attributes
     ----------
     mean_of_kernels : bool
-        Whether the penalty was that of the mean of the blocks' kernels, so that the squared norm is
-        known. Else block t is a term ``<w_t, phi_t>`` in features whose products estimate the
-        kernel: its norm is estimated by ``||w_t||``, that of the sum is at most the sum of these.
-        The terms come from different batches, whose noise the function averages and the bound does
-        not: it does not converge to ``||f*||^2``, which it exceeded 1.2 to 20 times where that was
-        known.
+        If true, the penalty was the norm of the mean of the blocks' kernels, and the squared norm
+        is exact. Else block t is a term ``<w_t, phi_t>`` whose norm is estimated by ``||w_t||``;
+        the norm of the sum is at most the sum of these. The function averages the noise of the
+        batches that its terms come from, the bound does not: it does not converge to
+        ``||f*||^2``, and was 1.2 to 20 times as large where that was known.
     n_iter : int, optional
         Iterations made.
     """
@@ -119,7 +118,7 @@ class BlockFunction:
         return self.model.decision_function(X)[:, 0].astype(np.float64)
 
     def squared_norm(self) -> float:
-        """Return the squared norm, or a bound of it."""
+        """Return the squared norm, or an upper bound on it."""
         norms = block_norms(self.model)
         return float(len(norms) * norms @ norms if self.mean_of_kernels else norms.sum() ** 2)
 
@@ -142,7 +141,7 @@ class BlockFunctions:
         return np.concatenate([finite_models(model) for model in self.models])
 
     def values(self, X: Any) -> Single:
-        """Return the values of all at the rows of ``X``, a column for each."""
+        """Return the values of all functions at the rows of ``X``, a column each."""
         return np.hstack([model.decision_function(X) for model in self.models])
 
 
@@ -153,7 +152,7 @@ def finite_models(model: DSGModel) -> NDArray[np.bool_]:
 
 
 def block_norms(model: DSGModel) -> Array:
-    """Return the norm of every block's coefficients, of normalised features."""
+    """Return the norm of every block's coefficients with respect to normalised features."""
     blocks = model.coefficients[:, :, 0]
     squared = np.einsum("tk,tk->t", blocks, blocks, dtype=np.float64)
     norms: Array = np.sqrt(squared) / model.features.scale
@@ -173,15 +172,15 @@ class BlockTrainer(Trainer):
 
     @abstractmethod
     def train_in_passes(self, training: Training) -> list[DSGModel]:
-        """Return the models of a training, in as many passes as the memory asks for."""
+        """Return the models of a training, in as many passes as memory requires."""
 
     @abstractmethod
     def final_values(self, training: Training) -> Mapping[int, Single]:
-        """Return the values of all models at labelled rows (0), and at unlabelled (1) in pools."""
+        """Return the values of all models at labelled (0) and at pooled unlabelled rows (1)."""
 
     @abstractmethod
     def failure(self, training: Training) -> FitError:
-        """Return the error of a model without finite coefficients."""
+        """Return the error to raise for a model without finite coefficients."""
 
     @abstractmethod
     def function(self, model: DSGModel, training: Training) -> BlockFunction:
@@ -192,12 +191,12 @@ class BlockTrainer(Trainer):
         return self.function(self.finite(training, self.train), training)
 
     def finite(self, training: Training, run: Callable[[Training], DSGModel]) -> DSGModel:
-        """Return the models that ``run`` trains.
+        """Return the models that ``run`` trains, all with finite coefficients.
 
         Raises
         ------
         FitError
-            If one of them has no finite coefficients.
+            If a coefficient is not finite.
         """
         self.features.check(training.X)
         training.check_pools()
@@ -208,7 +207,7 @@ class BlockTrainer(Trainer):
         return model
 
     def models(self, training: Training) -> list[DSGModel]:
-        """Return the functions of all models; those of one without a solution are not finite."""
+        """Return all models; one without a solution has coefficients that are not finite."""
         self.features.check(training.X)
         models = self._held(training, lambda: self.train_in_passes(training))
         if not any(finite_models(model).any() for model in models):
@@ -220,7 +219,7 @@ class BlockTrainer(Trainer):
         return BlockFunctions(self.models(training))
 
     def _held(self, training: Training, train: Callable[[], list[DSGModel]]) -> list[DSGModel]:
-        """Return trained models, with intercepts where their mean values are held."""
+        """Train models, and add intercepts where the mean value is constrained."""
         means = training.held_means()
         if np.isnan(means).all():
             return train()
@@ -234,7 +233,7 @@ class BlockTrainer(Trainer):
         """Return out-of-fold values of every point, in one pass; see `Trainer`."""
         self.features.check(training.X)
         training.check_pools()
-        values = training.no_values()
+        values = training.nan_values()
         if np.isnan(training.held_means()).all():
             final = self.final_values(training)
         else:
@@ -271,12 +270,12 @@ class Streaming(BlockTrainer):
     Attributes
     ----------
     n_iterations : int or None
-        None is one pass over the unlabelled rows, within 200 and 2,000.
+        None is one pass over the unlabelled rows, but 200 to 2,000 iterations.
     in_passes : bool
-        Whether labelled rows, too, are gone through in passes, and those of all models may be
-        streamed; else they are drawn with replacement.
+        If true, labelled rows are drawn in passes too, and may be streamed; else they are drawn
+        with replacement.
     average : bool
-        Whether a function is the mean of those after the last half of the iterations.
+        If true, a function is the average of the iterates of the second half.
     """
 
     n_iterations: int | None = None
@@ -285,18 +284,18 @@ class Streaming(BlockTrainer):
     average: bool = False
 
     def n_steps(self, n_unlabeled: int) -> int:
-        """Return the iterations with so many unlabelled rows."""
+        """Return the number of iterations."""
         if self.n_iterations is not None:
             return self.n_iterations
         one_pass = -(-n_unlabeled // self.batch_size)
         return min(max(one_pass, MIN_PASS_ITERATIONS), MAX_PASS_ITERATIONS)
 
     def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return the number of iterations with so many unlabelled rows."""
+        """Return the number of iterations, by the name of its estimator parameter."""
         return {"n_iterations": self.n_steps(n_unlabeled)}
 
     def problem(self, training: Training) -> Problem:
-        """Return what the engine is given."""
+        """Return the problem that the engine solves."""
         t = training
         return Problem(
             tables=[t.X, t.X_unlabeled],
@@ -319,7 +318,7 @@ class Streaming(BlockTrainer):
             pools = None if t.unlabeled_pools is None and len(t.pools) == 1 else t.pools
             return [Source(0, pools, in_passes=True)]
         order = range(n_sources)[::-1] if t.risks[0][0].descending else range(n_sources)
-        # something has to be drawn of a source without rows, which has no weight
+        # a source without rows has no weight, but the engine draws from every source
         return [
             Source(
                 0,
@@ -343,20 +342,20 @@ class Streaming(BlockTrainer):
         Raises
         ------
         FitError
-            If it has no steps.
+            If no step size is defined for it.
         """
         return self.fit_by(training, train)
 
     def fit_by(self, training: Training, run: Train) -> BlockFunction:
-        """Train the one model of a training as `fit` does, by another training of the engine."""
+        """Train as `fit` does, by another training function of the engine."""
         model = self.finite(training, lambda given: run(self._possible(given)))
         return self.function(model, training)
 
     def _possible(self, training: Training) -> Problem:
-        """Return the problem of one model, if it has steps."""
+        """Return the problem of one model; raise `FitError` if its steps are NaN."""
         problem = self.problem(training)
         if np.isnan(problem.step(1)[0]).any():
-            raise FitError(self.steps.none(training))
+            raise FitError(self.steps.invalid_message(training))
         return problem
 
     def final_values(self, training: Training) -> Mapping[int, Single]:
@@ -364,8 +363,8 @@ class Streaming(BlockTrainer):
         return train_values(self.problem(training))
 
     def failure(self, training: Training) -> FitError:
-        """Return the error of a model that diverged."""
-        return DivergedError(self.steps.too_long(training))
+        """Return the error to raise for a model that diverged."""
+        return DivergedError(self.steps.diverged_message(training))
 
     def function(self, model: DSGModel, training: Training) -> BlockFunction:
         """Return the function of a model."""
@@ -387,20 +386,20 @@ class Streaming(BlockTrainer):
         return with_intercepts_cost(cost, n_models, n_coefficients, sizes.n_unlabeled)
 
     def _n_kept(self, n_unlabeled: int, remembered: int | None) -> int:
-        """Return the blocks of a trained function."""
+        """Return the number of blocks of a trained function."""
         n_steps = self.n_steps(n_unlabeled)
         return n_steps if remembered is None else min(n_steps, remembered)
 
     def _cost(
         self, sizes: Sizes, n_models: int, result: Result, remembered: int | None = None
     ) -> Cost:
-        of_folds = result == "values"
+        on_folds = result == "values"
         return training_cost(
             self.features.blocks(),
             sizes.n_inputs,
             [
-                TableSize(sizes.n_labeled, of_folds or not self.in_passes, sizes.n_sources),
-                TableSize(sizes.n_unlabeled, of_folds and sizes.unlabeled_held_out),
+                TableSize(sizes.n_labeled, on_folds or not self.in_passes, sizes.n_sources),
+                TableSize(sizes.n_unlabeled, on_folds and sizes.unlabeled_held_out),
             ],
             batch_size=self.batch_size,
             n_iterations=self.n_steps(sizes.n_unlabeled),
@@ -417,15 +416,16 @@ class Sweeps(BlockTrainer):
 
     Attributes
     ----------
-    n_blocks, n_sweeps : int
-        Blocks, and how many times all of them are gone through.
+    n_blocks : int
+    n_sweeps : int
+        Passes over all blocks.
     """
 
     n_blocks: int = field(kw_only=True)
     n_sweeps: int = field(kw_only=True)
 
     def problem(self, training: Training) -> BlockProblem:
-        """Return what the engine is given."""
+        """Return the problem that the engine solves."""
         t = training
         return BlockProblem(
             X=t.X,
@@ -459,7 +459,7 @@ class Sweeps(BlockTrainer):
         return train_blocks_values(self.problem(training))
 
     def failure(self, training: Training) -> FitError:
-        """Return the error of a model without a solution."""
+        """Return the error to raise for a model without a solution."""
         return FitError(training.risks[0][0].singular())
 
     def function(self, model: DSGModel, training: Training) -> BlockFunction:

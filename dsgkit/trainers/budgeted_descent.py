@@ -27,29 +27,29 @@ LABELED, UNLABELED = 0, 1
 """Numbers of the two data sources."""
 
 PANEL_BYTES = 2**26
-"""Kernel values that are held at a time, unless those of `MIN_PANEL_STEPS` steps take more ..."""
+"""Bytes of kernel values that a panel holds."""
 
 MIN_PANEL_STEPS, MAX_PANEL_STEPS = 16, 128
-"""... or those of as many steps as are worth it take less: products of more rows are no faster."""
+"""Bounds on the steps of a panel, whatever `PANEL_BYTES` is: larger products are no faster."""
 
 
 @dataclass(frozen=True)
 class BudgetedDescent(MachineTrainer):
-    """Steps on single rows, after which the smallest coefficient goes where there are too many.
+    """Steps on single rows; over budget, the smallest coefficient is removed.
 
-    Of the risk with the symmetric hinge. A step draws the next labelled and the next unlabelled
-    row; there are as many as rows of the larger kind. O(n B d) time and O(B d) memory for n rows
-    and budgets of B rows together. The kernel values that a panel of coming steps may need are
-    computed as one matrix product; this changes nothing but rounding.
+    Minimises the risk with the symmetric hinge. A step draws the next labelled and the next
+    unlabelled row; there are ``max(n_labeled, n_unlabeled)`` steps. O(n B d) time and O(B d) memory
+    for n rows and budgets of B rows together. The kernel values of a panel of steps are computed as
+    one matrix product; this changes nothing but rounding.
 
     Attributes
     ----------
     labeled_budget : int
-        Most labelled support vectors.
+        Largest number of labelled support vectors.
     unlabeled_budget : float
-        Most unlabelled ones, as a share of the unlabelled rows.
+        Largest number of unlabelled ones, as a share of the unlabelled rows.
     sign_at_zero : int
-        Label of an unlabelled row whose value is 0; with 0 it is passed over.
+        Label of an unlabelled row whose value is 0; 0 skips it.
     """
 
     labeled_budget: int
@@ -68,8 +68,8 @@ class BudgetedDescent(MachineTrainer):
         kernel, y = kernel_named(self.kernel), signs_of(t)
         labeled = _Source(t.X, LABELED, self.random_state)
         unlabeled = _Source(t.X_unlabeled, UNLABELED, self.random_state)
-        # one thread: the products are small, and which rows lie within the margin may hang on
-        # rounding, which is not to depend on the number of threads
+        # one thread: the products are small, and rounding, which decides which rows lie within the
+        # margin, must not depend on the number of threads
         with single_blas_thread():
             for panel in row_blocks(n_steps, _panel_steps(sum(rule.budgets))):
                 drawn = labeled.draw(panel)
@@ -85,11 +85,11 @@ class BudgetedDescent(MachineTrainer):
             np.concatenate([labeled.rows, unlabeled.rows]),
             np.concatenate(coef) * rule.scale(n_steps),
             intercept=0.0,
-            found={"n_support_": n_support, "n_iter_": n_steps},
+            extra_attributes={"n_support_": n_support, "n_iter_": n_steps},
         )
 
     def models_cost(self, sizes: Sizes, n_models: int, risk: MarginRisk, step: Step | None) -> Cost:
-        """Return what a panel and the support vectors take, all budgets used."""
+        """Return the cost of the panels and the support vectors, with all budgets used up."""
         n_rows_of = sizes.n_labeled, sizes.n_unlabeled
         budgets = self._budgets(risk, *n_rows_of)
         n_support, n_steps = sum(budgets), max(n_rows_of)
@@ -103,7 +103,7 @@ class BudgetedDescent(MachineTrainer):
         )
 
     def _budgets(self, risk: MarginRisk, n_labeled: int, n_unlabeled: int) -> tuple[int, int]:
-        """Return the most support vectors of each source; none of one that does not count."""
+        """Return the budget of each source; 0 for unlabelled rows without a weight."""
         share = self.unlabeled_budget if risk.C_star > 0 else 0.0
         return min(self.labeled_budget, n_labeled), math.ceil(share * n_unlabeled)
 
@@ -133,8 +133,8 @@ def _memory(n_rows_of: tuple[int, int], budgets: tuple[int, int], n_inputs: int)
 class _Rule(NamedTuple):
     """The steps, the weights of the two losses, the budgets and the sign of 0.
 
-    Coefficients are held as a scale times counts, in which a row's addition is 1 or -1. Decreasing
-    steps shrink the scale, and counts are whole numbers; constant ones let the counts decay.
+    A coefficient is a scale times a count, to which a step adds 1 or -1. Decreasing steps shrink
+    the scale, and counts are integers; constant steps let the counts decay.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class _Rule(NamedTuple):
     sign_at_zero: float
 
     def scale(self, step: int) -> float:
-        """Return what counts are multiplied by after some steps."""
+        """Return the factor of the counts after ``step`` steps."""
         return self.constant or 1 / max(1.0, step + self.t0)
 
 
@@ -161,7 +161,7 @@ def _panel_steps(n_support: int) -> int:
 
 
 class _Source:
-    """Rows of one kind, and those of them that are support vectors or about to be drawn.
+    """Rows of one kind, of which it holds the support vectors and those about to be drawn.
 
     Attributes
     ----------
@@ -169,8 +169,8 @@ class _Source:
         Numbers of these rows.
     rows : ndarray of float64, shape (n, n_inputs)
     counts : ndarray of float64, shape (n,)
-        The times that each was added, less those that it was subtracted, as `_Rule` has it: a
-        coefficient is this times a scale and the weight of the source.
+        Additions less subtractions of each row (see `_Rule`): a coefficient is this times a scale
+        and the weight of the source.
     born : ndarray of int64, shape (n,)
         The steps in which they became support vectors.
     """
@@ -197,7 +197,7 @@ class _Source:
         return order[np.searchsorted(self.ids, drawn, sorter=order)]
 
     def keep_support(self, counts: Array, born: NDArray[np.int64]) -> None:
-        """Set the coefficients, and forget the rows that are no support vectors."""
+        """Set the coefficients, and drop the rows that are not support vectors."""
         support = np.flatnonzero(counts)
         self.ids, self.rows = self.ids[support], self.rows[support]
         self.counts, self.born = counts[support], born[support]
@@ -213,7 +213,7 @@ def _run_panel(
     rule: _Rule,
     first: int,
 ) -> None:
-    """Take the steps from number ``first`` on whose rows the sources have read."""
+    """Take the steps of a panel, the first of which is number ``first``."""
     n = len(labeled.ids)
     (rows_l, line_l), (rows_u, line_u) = (np.unique(p, return_inverse=True) for p in places)
     drawn = np.concatenate([labeled.rows[rows_l], unlabeled.rows[rows_u]])
@@ -233,8 +233,8 @@ def _run_panel(
 def _descend(K, lines, columns, signs, counts, born, n_labeled, rule, first):  # type: ignore[no-untyped-def]
     """Take the steps of a panel: change ``counts`` and ``born`` of its candidates in place.
 
-    Row i of ``lines`` and of ``columns`` says where the two rows of step i are in ``K``, whose
-    entries are weighted kernel values; the first ``n_labeled`` columns are labelled rows.
+    Row i of ``lines`` and ``columns`` holds the positions in ``K`` of the two rows of step i. ``K``
+    holds weighted kernel values; its first ``n_labeled`` columns are labelled rows.
     """
     n, budgets = len(counts), rule.budgets
     used = np.array(
@@ -256,7 +256,7 @@ def _descend(K, lines, columns, signs, counts, born, n_labeled, rule, first):  #
 
 @fast
 def _decay(counts, factor, n_labeled, used):  # type: ignore[no-untyped-def]
-    """Multiply all coefficients; those that vanish leave room in their budget."""
+    """Multiply all coefficients by ``factor``; those that underflow free their budget."""
     for j in range(len(counts)):
         if counts[j] != 0:
             counts[j] *= factor
@@ -266,7 +266,7 @@ def _decay(counts, factor, n_labeled, used):  # type: ignore[no-untyped-def]
 
 @fast
 def _add(column, sign, step, counts, born, low, high, used, budget):  # type: ignore[no-untyped-def]
-    """Add to a coefficient among those from ``low`` to ``high``, which keep to their budget."""
+    """Add to a coefficient; over budget, set the smallest of ``counts[low:high]`` to 0."""
     if counts[column] == 0:
         born[column] = step
         used[0] += 1
@@ -280,7 +280,7 @@ def _add(column, sign, step, counts, born, low, high, used, budget):  # type: ig
 
 @fast
 def _smallest(counts, born, low, high):  # type: ignore[no-untyped-def]
-    """Return where the smallest nonzero coefficient is, of equal ones the oldest."""
+    """Return the position of the smallest nonzero coefficient; of equal ones, the oldest."""
     place = -1
     for j in range(low, high):
         size = abs(counts[j])

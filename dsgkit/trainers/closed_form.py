@@ -22,10 +22,10 @@ from dsgkit.trainers.responses import (
     cv_values,
     grid_flops,
 )
-from dsgkit.trainers.training import Folds, Function, Sizes, Trainer, Training, each_alone
+from dsgkit.trainers.training import Folds, Function, Sizes, Trainer, Training, fit_each_fold
 
 _DOUBLE_COST = 2.0
-"""An operation of double precision: costs count in single precision."""
+"""Cost of an operation of double precision; the unit is one of single precision."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Expansion:
     centers : ndarray of shape (n_centers, n_inputs)
     coef : ndarray of shape (n_centers,)
     norm_of_coef : bool
-        Whether the penalty was the norm of the coefficients, rather than that of the function.
-    found : dict
-        What else its training has found, by the names that estimators have for it.
+        Whether the penalty was the norm of the coefficients instead of that of the function.
+    extra_attributes : dict
+        Further fitted attributes of the estimator, by name.
     """
 
     kernel: str
@@ -47,12 +47,12 @@ class Expansion:
     centers: Array
     coef: Array
     norm_of_coef: bool = False
-    found: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    extra_attributes: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Centres and coefficients, and what else was found."""
-        return {"centers_": self.centers, "coef_": self.coef, **self.found}
+        """Fitted attributes of the estimator."""
+        return {"centers_": self.centers, "coef_": self.coef, **self.extra_attributes}
 
     def values(self, X: Any) -> Array:
         """Return its values at the rows of ``X``."""
@@ -66,9 +66,9 @@ class Expansion:
 
 @dataclass(frozen=True)
 class ClosedForm(Trainer):
-    """Base of the trainers by one linear system: in explicit features, or in kernel values.
+    """Base class of trainers that solve one linear system, in explicit features or kernel values.
 
-    Points whose trainers are equal share the features, and one factorisation.
+    Grid points with equal trainers share the features and one factorisation.
     """
 
     smallest_penalty: ClassVar[float] = 0.0
@@ -83,11 +83,11 @@ class ClosedForm(Trainer):
 
     @abstractmethod
     def response_at(self, X: Any, X_unlabeled: Any, penalty: float, weight: float) -> Array:
-        """Return the response at one penalty and weight, sooner than by `response`."""
+        """Return the response at one penalty and weight, faster than by `response`."""
 
     @property
     def all_folds(self) -> bool:
-        """Whether folds are solved sooner from one response than each by itself."""
+        """Whether solving all folds from one response is faster than one by one."""
         return True
 
     @abstractmethod
@@ -104,7 +104,7 @@ class ClosedForm(Trainer):
 
     @abstractmethod
     def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations of double precision that build the matrix."""
+        """Return the approximate number of double-precision operations that build the matrix."""
 
     def row_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
         """Return the operations of a fitted function at one row."""
@@ -120,9 +120,9 @@ class ClosedForm(Trainer):
     def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
         """Return out-of-fold values of every point, from one factorisation; see `Trainer`."""
         t = training
-        if t.unlabeled_pools is not None:  # the matrix of every fold is another
-            return each_alone(self, t, folds)
-        values, nothing = t.no_values()
+        if t.unlabeled_pools is not None:  # every fold has its own matrix
+            return fit_each_fold(self, t, folds)
+        values, nothing = t.nan_values()
         solvable = [g for g, p in enumerate(t.penalties) if p >= self.smallest_penalty]
         if not solvable:
             return values, nothing
@@ -137,19 +137,19 @@ class ClosedForm(Trainer):
         return values, nothing
 
     def centred_values(self, training: Training, folds: Folds, reference: Any) -> Array | None:
-        """Return out-of-fold values of one point less their mean on all unlabelled rows."""
+        """Return out-of-fold values of one point minus their mean on all unlabelled rows."""
         if not self.all_folds:
             return None
         t, risks = training, training.forms[0]
         weights = [risk.diagonal[-1] for risk in risks]
         if not np.allclose(weights, weights[0], rtol=1e-12, atol=0):
-            return None  # a fold lacks an outer class, and the cut that it drops had its own gamma
+            return None  # a fold lacks an outer class, and dropped a cut with a gamma of its own
         weight = float(weights[0]) / len(t.X_unlabeled)
         P = self.response_at(t.X, t.X_unlabeled, t.penalties[0], weight)
         return centered_values(P, t.codes, [fold.labeled for fold in folds], risks)
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
-        """Return what a fit takes, or a grid of models on folds."""
+        """Return the cost of a fit, or of a grid of models on folds."""
         rows = sizes.n_labeled, sizes.n_unlabeled, sizes.n_inputs
         n = self.size(sizes.n_labeled, sizes.n_unlabeled)
         solving = n**3 / 3 if n_models == 1 else grid_flops(n, sizes.n_labeled, n_models)

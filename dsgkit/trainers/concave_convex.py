@@ -1,9 +1,10 @@
 """The concave-convex procedure for the semi-supervised SVM on the ramp loss.
 
 See `dsgkit.solvers.s3vm.bls3vm.BLS3VM` for the objective. ``-H_s(r)`` is replaced by its tangent
-where ``r < s``. Of the two copies of an unlabelled row (one of each label) that leaves two hinges
-and a slope, whose dual variables have the same kernel column: they are one variable here, its gain
-of slope 1 up to a kink and -1 beyond. With the weight w of an unlabelled row its box is
+where ``r < s``. The two copies of an unlabelled row (one of each label) then contribute two hinges
+and a linear term, whose dual variables have the same kernel column: they are merged into one
+variable, whose gain has slope 1 up to a kink and -1 beyond. With the weight w of an unlabelled row,
+its box is
 
     f(x) < s         -2w .. -w .. 0     lower, kink, upper
     s <= f(x) <= -s   -w ..  0 .. w
@@ -39,17 +40,16 @@ WORKING_ARRAYS = 30
 """Numbers per row that a fit holds in addition to points and columns."""
 
 _STEP_FLOPS = 350.0
-"""Operations that a step counts as for each row: its time goes into memory, not arithmetic."""
+"""Operations per row that a step is counted as: it is bound by memory, not arithmetic."""
 
 _STEPS_PER_ROW = 1.5
 """Steps of all convex problems together; 0.5 to 1 for a small C, 10 for a large ``C_star``."""
 
 MAX_STEPS_PER_ROW = 300
-"""Steps for each row before a convex problem is given up.
+"""Steps per row after which a convex problem counts as failed.
 
-A few are usual. Where hardly any function with the margins has the mean that is asked for, dual
-variables go as far as their weights let them: on w8a 90 for each row at ``C_star = 10^3``, ten
-times as many at 10^4.
+A few are usual. Where hardly any function with the margins has the required mean, dual variables
+run to their bounds: on w8a 90 steps per row at ``C_star = 10^3``, ten times as many at 10^4.
 """
 
 
@@ -60,11 +60,11 @@ class ConcaveConvex(MachineTrainer):
     Attributes
     ----------
     balance : bool
-        Whether there are an offset and the constraint on the mean.
-    max_iter : int
-        As `minimise` takes them.
+        Whether the function has an offset and its mean is constrained.
+    tol, max_iter
+        Parameters of `minimise`.
     memory_limit : int
-        Bytes: as many kernel columns are kept as fit, which changes nothing but the time.
+        Bytes. As many kernel columns are kept as fit; this affects only the time.
     """
 
     balance: bool
@@ -77,7 +77,7 @@ class ConcaveConvex(MachineTrainer):
         t = training
         n_labeled, n_inputs = t.X.shape
         n = n_labeled + len(t.X_unlabeled)
-        room = self.memory_limit - _beside_columns(n, n_inputs, len(t.risks))
+        room = self.memory_limit - _memory_without_columns(n, n_inputs, len(t.risks))
         points = np.empty((n_inputs, n))
         points[:, :n_labeled] = t.X[:].T
         points[:, n_labeled:] = t.X_unlabeled[:].T
@@ -104,7 +104,7 @@ class ConcaveConvex(MachineTrainer):
         if self.balance:
             coef[n_labeled:] += solution.coef[n] / n_unlabeled
         used = coef != 0
-        found: dict[str, Any] = {
+        extra_attributes: dict[str, Any] = {
             "objectives_": solution.objectives,
             "converged_": solution.converged,
             "n_iter_": len(solution.objectives) - 1,
@@ -115,13 +115,13 @@ class ConcaveConvex(MachineTrainer):
             columns.points.T[used],
             coef[used],
             intercept=float(solution.offset),
-            found=found,
+            extra_attributes=extra_attributes,
         )
 
     def models_cost(self, sizes: Sizes, n_models: int, risk: MarginRisk, step: Step | None) -> Cost:
-        """Return what a fit takes, as far as it can be foreseen.
+        """Return the estimated cost of a fit.
 
-        Where the kernel matrix does not fit, the memory is the limit, as long as some columns do.
+        If the kernel matrix does not fit, but some columns do, the memory is the limit.
         """
         n, n_inputs = sizes.n_labeled + sizes.n_unlabeled, sizes.n_inputs
         fewest, all_columns = (
@@ -145,10 +145,10 @@ class RampObjective:
     labels : ndarray of shape (n_labeled,)
         -1 and 1.
     weight, weight_unlabeled : float
-        Of the losses of a labelled and of an unlabelled row.
+        Weights of the losses of a labelled and of an unlabelled row.
     mean : float
-        What the mean of f over the unlabelled rows is held at; meaningless unless the anchor of the
-        kernel columns is their mean.
+        Required mean of f over the unlabelled rows; meaningless unless the anchor of the kernel
+        columns is their mean.
     """
 
     labels: Array
@@ -167,7 +167,7 @@ class RampObjective:
         return float(self.weight * _hinge(1.0, margins).sum() + self.weight_unlabeled * unlabeled)
 
     def sides(self, values: Array) -> NDArray[np.int8]:
-        """Return where the tangents of an unlabelled row's losses are: 1, -1, or 0 for neither."""
+        """Return the side where an unlabelled row's loss is linearised: 1, -1, or 0 for neither."""
         r = values[len(self.labels) :]
         return (r > -self.ramp_s).astype(np.int8) - (r < self.ramp_s)
 
@@ -181,7 +181,7 @@ class RampSolution:
     coef : ndarray of shape (n_labeled + n_unlabeled + 1,)
         Coefficients of the rows and of the anchor.
     objectives : ndarray
-        After the supervised problem and after each one that lowered it.
+        The objective after the supervised problem and after each one that lowered it.
     converged : bool
         Whether it ended before ``max_iter``.
     """
@@ -197,18 +197,18 @@ def minimise(
 ) -> RampSolution:
     """Solve the supervised problem, then convex ones until no tangent changes.
 
-    It also ends when the objective does not fall, which it would if they were solved exactly.
+    It also stops when the objective does not fall, since the problems are solved to a tolerance.
 
     Parameters
     ----------
     objective : RampObjective
     columns : KernelColumns
-        Of the labelled rows, then the unlabelled ones; the anchor is the mean of the latter for the
-        constraint, the origin for a function without an offset.
+        Columns of the labelled rows, then of the unlabelled ones. The anchor is the mean of the
+        latter with the constraint, the origin for a function without an offset.
     tol : float
-        Violation of the optimality conditions at which a convex problem is solved.
+        Violation of the optimality conditions at which a convex problem counts as solved.
     max_iter : int
-        Convex problems after the supervised one, at most.
+        Largest number of convex problems after the supervised one.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def minimise(
 
 @dataclass(frozen=True)
 class _Iterate:
-    """The solution of a convex problem, its objective (of the whole problem) and its tangents."""
+    """Solution of a convex problem, with its tangents and the objective of the whole problem."""
 
     coef: Array
     offset: float
@@ -265,7 +265,7 @@ def _hinge(a: float, r: Array) -> Array:
 
 
 def _supervised(objective: RampObjective, n: int) -> Gains:
-    """Return the gains where unlabelled rows do not count."""
+    """Return the gains of the problem without unlabelled rows."""
     n_labeled = len(objective.labels)
     lower, upper = np.zeros(n + 1), np.zeros(n + 1)
     lower[:n_labeled] = np.minimum(0, objective.weight * objective.labels)
@@ -288,7 +288,7 @@ def _linearised(gains: Gains, objective: RampObjective, sides: NDArray[np.int8])
 
 
 def _inside(coef: Array, gains: Gains) -> Array:
-    """Return the nearest variables inside of the boxes; the anchor's keeps the sum."""
+    """Clip the variables to their boxes; the anchor's variable keeps the sum."""
     inside = np.clip(coef, gains.lower, gains.upper)
     inside[-1] += (coef - inside).sum()
     return inside
@@ -296,11 +296,11 @@ def _inside(coef: Array, gains: Gains) -> Array:
 
 def _memory(n: int, n_inputs: int, capacity: int, n_models: int = 1) -> int:
     """Return the bytes of a fit on ``n`` rows with some columns kept, or of predicting after it."""
-    fit = columns_memory(n, n_inputs, capacity) + _beside_columns(n, n_inputs, n_models)
+    fit = columns_memory(n, n_inputs, capacity) + _memory_without_columns(n, n_inputs, n_models)
     return max(fit, n_models * _model_memory(n, n_inputs) + expansion_memory(n, n_inputs))
 
 
-def _beside_columns(n: int, n_inputs: int, n_models: int = 1) -> int:
+def _memory_without_columns(n: int, n_inputs: int, n_models: int = 1) -> int:
     return 8 * n * WORKING_ARRAYS + n_models * _model_memory(n, n_inputs)
 
 

@@ -1,7 +1,7 @@
 """The curvature of a quadratic risk, measured on some of the rows.
 
-A step of functional gradient descent may be as long as the inverse of the largest eigenvalue of the
-risk's second derivative, which on real rows is a fifth to a fortieth of what holds for any rows.
+The step of functional gradient descent is bounded by the inverse of the largest eigenvalue of the
+risk's second derivative, which on real rows is a fifth to a fortieth of its worst-case bound.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from dsgkit.trainers.responses import label_weights
 from dsgkit.trainers.training import Training
 
 SAMPLE_ROWS = 1000
-"""Unlabelled rows that stand for all."""
+"""Size of the sample of unlabelled rows."""
 
 MAX_LABELED_ROWS = 2000
-"""Labelled rows up to which all are taken; of more, about so many, as evenly from all classes."""
+"""Labelled rows that are used at most, about as many of every class."""
 
 CURVATURE_MARGIN = 1.25
 """Factor on the measured curvature: other rows may have a larger one."""
 
 _POWER_STEPS = 30
-"""Steps of the power iteration, whose error is then far below the margin."""
+"""Steps of the power iteration; its error is then far below the margin."""
 
 UNLABELED_ROWS = 800
-"""Unlabelled rows that stand for all where the squares are those of unlabelled rows alone."""
+"""Size of the sample where only unlabelled rows enter the quadratic term."""
 
 FEW_ROWS = 32
-"""Rows up to which all eigenvalues are computed."""
+"""Up to this many rows, all eigenvalues are computed."""
 
 
 def measured_curvatures(
@@ -50,23 +50,23 @@ def measured_curvatures(
     risks: Sequence[Sequence[PairwiseRisk]],
     kernel: str = "gaussian",
 ) -> list[list[float]]:
-    """Return the largest eigenvalues of ``2 M K`` of risks, and a margin, by power iteration.
+    """Return the largest eigenvalues of ``2 M K`` of risks times a margin, by power iteration.
 
-    ``M K`` is symmetric in the inner product of the kernel, so that its Rayleigh quotients rise to
-    the largest eigenvalue. All risks are iterated together, in products of matrices.
+    ``M K`` is symmetric in the inner product of the kernel, so that its Rayleigh quotients increase
+    to the largest eigenvalue. All risks are iterated together, as matrix products.
 
     Parameters
     ----------
     X : rows of shape (n_labeled, n_inputs)
         About `MAX_LABELED_ROWS` of them are read at most, evenly spaced within every class.
     codes : ndarray of int, shape (n_labeled,)
-        Their classes, as `label_weights` takes them.
+        Their classes; see `label_weights`.
     X_unlabeled : rows
         At most `SAMPLE_ROWS` of them are read, evenly spaced.
     sigma : float
         Parameter of the kernel.
     pools : sequence of int arrays
-        Labelled rows that are trained on, fold by fold.
+        Training rows among the labelled ones, fold by fold.
     risks : sequence over pools of sequences of PairwiseRisk
     kernel : str
 
@@ -83,7 +83,7 @@ def measured_curvatures(
         for pool, of_pool in zip(pools, risks, strict=True)
         for risk in of_pool
     ]
-    start = np.sin(np.arange(len(rows)))  # of no direction in particular
+    start = np.sin(np.arange(len(rows)))  # an arbitrary direction
     V = np.column_stack([form.diagonal * start for form in forms])
     for _ in range(_POWER_STEPS):
         Z = K @ V
@@ -99,14 +99,14 @@ def measured_curvatures(
 def offsets(training: Training, kernel: str, sigma: float) -> Array:
     """Return ``t0`` of decreasing steps as a number, for every model, pool by pool.
 
-    Where a model's is "stable", its first step is the inverse of the measured curvature.
+    ``t0="stable"`` makes the first step the inverse of the measured curvature.
     """
     t = training
     if all(step.t0 != "stable" for step in t.steps):
         return np.tile([float(step.t0) for step in t.steps], len(t.pools))
     forms = {tuple(risks): of_pools for risks, of_pools in zip(t.risks, t.forms, strict=True)}
     places = list(forms)
-    found = measured_curvatures(
+    measured = measured_curvatures(
         t.X,
         t.codes,
         t.X_unlabeled,
@@ -120,7 +120,7 @@ def offsets(training: Training, kernel: str, sigma: float) -> Array:
             step.theta_lam / (2 * penalty) * curvatures[places.index(tuple(risks))]
             if step.t0 == "stable"
             else float(step.t0)
-            for curvatures in found
+            for curvatures in measured
             for step, penalty, risks in zip(t.steps, t.penalties, t.risks, strict=True)
         ]
     )
@@ -149,12 +149,12 @@ def largest_of(K: Array) -> float:
         return float(linalg.eigvalsh(K)[-1])
     if not K.any():
         return 0.0
-    start = np.cos(np.arange(len(K)))  # a given one, so that the bits are the same every time
+    start = np.cos(np.arange(len(K)))  # fixed, so that results are reproducible bit by bit
     return float(eigsh(K, k=1, which="LA", v0=start, tol=1e-7, return_eigenvectors=False)[0])
 
 
 def _labeled_sample(codes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return positions of labelled rows that stand for all: the memory is that of their kernel."""
+    """Return positions of a sample of labelled rows, which bounds the kernel matrix."""
     if len(codes) <= MAX_LABELED_ROWS:
         return np.arange(len(codes))
     present = np.unique(codes)
@@ -165,7 +165,7 @@ def _labeled_sample(codes: NDArray[np.integer]) -> NDArray[np.int64]:
 def _weights(
     codes: NDArray[np.integer], pool: NDArray[np.bool_], n_rows: int, n_classes: int
 ) -> Array:
-    """Return the W of a pool over the rows of the sample, the labelled ones first."""
+    """Return W of a pool over the rows of the sample, the labelled ones first."""
     W = np.zeros((n_rows, n_classes + 1))
     W[np.flatnonzero(pool), :-1] = label_weights(codes[pool], n_classes)
     W[len(codes) :, -1] = 1 / (n_rows - len(codes))

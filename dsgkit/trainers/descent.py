@@ -18,8 +18,8 @@ class Descent:
     """Gradient descent with heavy-ball momentum of G models on the corrected risk.
 
     Minimises ``lam/2 ||w||^2 + delta(r1) + delta(r2)`` (`dsgkit.objectives.similar_unlabeled`):
-    ``v <- momentum v + gradient``, ``w <- w - eta v``, v being 0 at first. delta' is that of the
-    batch's own r1 and r2.
+    ``v <- momentum v + gradient``, ``w <- w - eta v``, from ``v = 0``. delta' is taken at r1 and r2
+    of the batch.
 
     Attributes
     ----------
@@ -49,9 +49,9 @@ class Descent:
     def risk(
         self, basis: Basis, similar: Any, unlabeled: Any, W: Array
     ) -> tuple[Array, Array, Array]:
-        """Return r1 and r2 of a batch, shape (G,); and the gradient of their corrected sum.
+        """Return r1 and r2 of a batch, shape (G,), and the gradient of their corrected sum.
 
-        As delta' is known only after all rows, those of r1 and r2 are summed up side by side.
+        delta' is known only after all rows, so the gradients of r1 and r2 are summed separately.
         """
         (S_pos, S_neg), (dS_pos, dS_neg) = self._means(basis, similar, W)
         (U_pos, U_neg), (dU_pos, dU_neg) = self._means(basis, unlabeled, W)
@@ -64,7 +64,7 @@ class Descent:
         return self._slopes(r1) * r1 + self._slopes(r2) * r2
 
     def _means(self, basis: Basis, rows: Any, W: Array) -> tuple[Array, Array]:
-        """Return mean losses of rows taken for the class +1 and for -1, and their gradients."""
+        """Return mean losses of rows as class +1 and as class -1, and their gradients."""
         loss, n_models = LOSSES[self.loss], W.shape[1]
         total, gradient = np.zeros((2, n_models)), np.zeros((len(W), 2 * n_models))
         for values, correlate in basis.blocks(rows, W):
@@ -83,7 +83,7 @@ class Step(NamedTuple):
     Attributes
     ----------
     r1, r2 : ndarray of shape (G,)
-        Of the batch, before the step.
+        Parts of the batch's risk before the step.
     W : ndarray of shape (n_functions, G)
         Coefficients after the step.
     """

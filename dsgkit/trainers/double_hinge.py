@@ -17,7 +17,7 @@ from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.trainers.linear import FeatureMap, Inputs, LinearFunction
 from dsgkit.trainers.moments import mean_features
-from dsgkit.trainers.training import Folds, Sizes, Trainer, Training, each_alone
+from dsgkit.trainers.training import Folds, Sizes, Trainer, Training, fit_each_fold
 
 USUAL_ITERATIONS = 25
 """Usual iterations of the interior-point method."""
@@ -40,11 +40,11 @@ class KernelValues:
     smallest_lam: ClassVar[float] = 0.0
 
     def map(self) -> FeatureMap:
-        """Return what takes rows to their kernel values."""
+        """Return the map from rows to their kernel values."""
         return lambda rows: kernel_named(self.kernel).gram(rows, self.centers, self.sigma)
 
     def check(self, *tables: Any) -> None:
-        """Accept all rows: exact kernels are right for any."""
+        """Accept all rows: exact kernels are accurate at any."""
 
     def width(self, n_inputs: int) -> int:
         """Return the number of centres."""
@@ -63,7 +63,7 @@ class Minimum(LinearFunction):
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Coefficients, centres of a kernel, and the objective."""
+        """Fitted attributes: coefficients, centres of a kernel, objective."""
         known = {**super().attributes, "objective_": self.objective}
         if isinstance(self.features, KernelValues):
             known["centers_"] = self.features.centers
@@ -77,7 +77,7 @@ class DoubleHinge(Trainer):
     Attributes
     ----------
     kernel : str
-        "linear" is the inputs and a one.
+        "linear" uses the inputs and a constant 1.
     n_centers : int or None
         Unlabelled rows that serve as centres; None takes all.
     """
@@ -101,10 +101,10 @@ class DoubleHinge(Trainer):
 
     def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
         """Return out-of-fold values of every point, each trained by itself; see `Trainer`."""
-        return each_alone(self, training, folds)
+        return fit_each_fold(self, training, folds)
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
-        """Return what fits of so many models take, one after the other."""
+        """Return the cost of fits of ``n_models`` models, one after the other."""
         n, n_inputs = sizes.n_unlabeled, sizes.n_inputs
         linear, double = self.kernel == "linear", 2
         p = n_inputs + 1 if linear else self._n_centers(n)
@@ -144,21 +144,21 @@ def double_hinge_program(
 ) -> Array:
     """Return the w that minimises ``lam/2 ||w||^2 + slope'w + mean_i max(0, (1 + z_i)/2, z_i)``.
 
-    ``z = Phi w`` are variables of the program, so that its dense rows are there once; and bounds
-    xi of the maximum are.
+    The variables are w, ``z = Phi w`` (so that the dense Phi enters once) and upper bounds xi on
+    the maxima.
 
     Raises
     ------
     TimeLimitError, FitError
-        If there is no solution in time, or none that can be computed.
+        If the solver runs out of time, or fails.
     """
     n, p = Phi.shape
-    one, none = sparse.eye(n), sparse.csc_matrix((n, n))
+    identity, zero = sparse.eye(n), sparse.csc_matrix((n, n))
     quadratic = sparse.block_diag([lam * sparse.eye(p), sparse.csc_matrix((2 * n, 2 * n))])
     linear = np.concatenate([slope, np.zeros(n), np.full(n, 1 / n)])
-    equal = sparse.hstack([sparse.csc_matrix(Phi), -one, none])
+    equal = sparse.hstack([sparse.csc_matrix(Phi), -identity, zero])
     below = sparse.vstack(  # (1 + z)/2 <= xi, z <= xi, 0 <= xi
-        [sparse.hstack([factor * one, -one]) for factor in (0.5, 1.0, 0.0)]
+        [sparse.hstack([factor * identity, -identity]) for factor in (0.5, 1.0, 0.0)]
     )
     at_most = sparse.hstack([sparse.csc_matrix((3 * n, p)), below])
     bounds = np.repeat([-0.5, 0.0, 0.0], n)
@@ -168,13 +168,13 @@ def double_hinge_program(
         (equal, np.zeros(n)),
         (at_most, bounds),
         max_seconds=max_seconds,
-        dense=True,  # Phi is: by blocks it takes a thirteenth of the time at n = p = 1,000
+        dense=True,  # a thirteenth of the time at n = p = 1,000, as Phi is dense
     )
     return solution[:p]
 
 
 def _whitening(gram: Array) -> Array:
-    """Return W with ``W'gram W = I`` on the eigenvectors that are not rounding."""
+    """Return W with ``W'gram W = I``, without the eigenvectors lost in rounding."""
     spectrum, vectors = linalg.eigh(gram, check_finite=False)
     kept = spectrum > 1e-10 * spectrum[-1]
     whitening: Array = vectors[:, kept] / np.sqrt(spectrum[kept])

@@ -1,4 +1,4 @@
-"""Minimisers over explicit features, in closed form and one pass over the unlabelled rows."""
+"""Minimisers over explicit features, in closed form after one pass over the unlabelled rows."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ KERNEL_ROWS = 512
 
 @dataclass(frozen=True)
 class ExplicitFeatures(ClosedForm):
-    """Base of the closed forms whose features are made of each row by itself."""
+    """Base class of closed forms whose features map each row separately."""
 
     @abstractmethod
     def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
-        """Return all that the system takes of these rows."""
+        """Return the moments from which the system is built."""
 
     def response(self, X: Any, X_unlabeled: Any) -> PrimalResponse:
         """Return the response of the features of these rows."""
@@ -53,7 +53,7 @@ class ExplicitFeatures(ClosedForm):
 
 @dataclass(frozen=True)
 class FeatureFunction(LinearFunction):
-    """A function of random features: their block 0, which an estimator keeps, too."""
+    """A function of block 0 of random features."""
 
     features: RandomFeatures
 
@@ -67,13 +67,13 @@ class FeatureFunction(LinearFunction):
 class OnRandomFeatures(ExplicitFeatures):
     """The minimiser over fixed random features.
 
-    ``2 n_features`` features, of a dot product ``n_features``: O(n n_features^2) time in one pass
-    over the unlabelled rows, which are never held in memory together, and O(n_features^2) memory.
+    ``2 n_features`` features, of a dot-product kernel ``n_features``. O(n n_features^2) time in one
+    pass over the unlabelled rows, which are streamed, and O(n_features^2) memory.
     """
 
     features: RandomFeatures
 
-    # single precision sums moments of features to some 2^-24, which are eigenvalues below 0 too
+    # moments summed in single precision err by about 2^-24, so eigenvalues may be negative
     smallest_penalty: ClassVar[float] = 2.0**-22
 
     def solve(self, training: Training, risk: PairwiseRisk, penalty: float) -> Function:
@@ -83,7 +83,7 @@ class OnRandomFeatures(ExplicitFeatures):
         return FeatureFunction(self.features, coef)
 
     def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
-        """Return all that the system takes of these rows."""
+        """Return the moments from which the system is built."""
         self.features.check(X, X_unlabeled)
         return feature_moments(self.features.map(), X, X_unlabeled, BLOCK_ROWS)
 
@@ -104,8 +104,8 @@ class OnRandomFeatures(ExplicitFeatures):
         return max(fit, eigh_memory(n_columns) + 16 * n_labeled * n_columns)
 
     def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations that build the matrix."""
-        # the features and their products are single precision: half an operation in double
+        """Return the approximate number of operations that build the matrix."""
+        # features and their products are single precision, at half the cost of double
         features = self.features.blocks()
         per_row = features.width**2 / 2 + features.row_flops(n_inputs) / 2
         return (n_labeled + n_unlabeled) * per_row
@@ -118,12 +118,12 @@ class OnRandomFeatures(ExplicitFeatures):
 
 @dataclass(frozen=True)
 class OnLandmarks(ExplicitFeatures):
-    """The minimiser over the functions of a kernel on some rows, with the norm of the kernel.
+    """The minimiser over kernel expansions at landmarks (Nystrom), penalised by the kernel's norm.
 
     Attributes
     ----------
     n_landmarks : int
-        Unlabelled rows among the landmarks; all labelled rows are.
+        Unlabelled landmarks; all labelled rows are landmarks too.
     """
 
     kernel: str
@@ -139,7 +139,7 @@ class OnLandmarks(ExplicitFeatures):
         return Expansion(self.kernel, self.sigma, features.landmarks, features.expansion(w))
 
     def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
-        """Return all that the system takes of these rows."""
+        """Return the moments from which the system is built."""
         return _nystrom_moments(self._features(X, X_unlabeled), X, X_unlabeled)
 
     def size(self, n_labeled: int, n_unlabeled: int) -> int:
@@ -161,8 +161,8 @@ class OnLandmarks(ExplicitFeatures):
         return max(self.fit_memory(n_labeled, n_unlabeled, n_inputs), response)
 
     def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations that build the matrix."""
-        # of a row: its kernel values, their products, and those with the leading directions
+        """Return the approximate number of operations that build the matrix."""
+        # per row: kernel values, their products, and products with the leading directions
         n = self.size(n_labeled, n_unlabeled)
         per_landmark = 1.5 * n + 2 * n_inputs + FUNCTION_FLOPS
         return (n_labeled + n_unlabeled) * n * per_landmark + EIGH_FLOPS * n**3
@@ -183,7 +183,7 @@ def _nystrom_moments(features: NystromFeatures, X: Any, X_unlabeled: Any) -> Fea
 
 @dataclass(frozen=True)
 class OnCenters(ExplicitFeatures):
-    """The minimiser over expansions at some rows, with the norm of their coefficients.
+    """The minimiser over kernel expansions at some rows, penalised by the norm of coefficients.
 
     Attributes
     ----------
@@ -204,10 +204,9 @@ class OnCenters(ExplicitFeatures):
         return Expansion(self.kernel, self.sigma, centers, coef, norm_of_coef=True)
 
     def moments(self, X: Any, X_unlabeled: Any) -> FeatureMoments:
-        """Return all that the system takes of these rows.
+        """Return the moments from which the system is built.
 
-        Held-out rows remain among the centres: a centre has no label, and all folds then share
-        their features.
+        Held-out rows remain centres: a centre has no label, and so all folds share the features.
         """
         return self._moments_at(self._centers(X, X_unlabeled), X, X_unlabeled)
 
@@ -230,13 +229,13 @@ class OnCenters(ExplicitFeatures):
         return max(fit, eigh_memory(n_centers) + 8 * n_centers * (2 * n_labeled + 3 * n_inputs))
 
     def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations that build the matrix."""
+        """Return the approximate number of operations that build the matrix."""
         n_centers = self.size(n_labeled, n_unlabeled)
         per_center = n_centers + 2 * n_inputs + FUNCTION_FLOPS
         return (n_labeled + n_unlabeled) * n_centers * per_center
 
     def _centers(self, X: Any, X_unlabeled: Any) -> Array:
-        """Return all rows, or random ones of the labelled and unlabelled rows."""
+        """Return all rows, or a random sample of them."""
         if self.n_centers is None:
             parts = [X[:], X_unlabeled[:]]
         else:

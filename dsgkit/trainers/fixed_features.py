@@ -1,4 +1,4 @@
-"""Functions of one block of random features, by the stochastic steps of a streaming trainer."""
+"""Training on one block of random features, by the stochastic steps of a streaming trainer."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ Array = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class FixedFeatures(Streaming):
-    """Stochastic gradient descent on fixed random Fourier features: all steps have block 0.
+    """Stochastic gradient descent on fixed random Fourier features: all steps use block 0.
 
-    The draws and the steps are those of `Streaming`. Features are made anew in every pass, a batch
-    at a time: time is O(b m d T) for T iterations, memory O(m (b + n_labeled)); only the features
-    of the labelled rows are kept.
+    Draws and step sizes are those of `Streaming`. Features of unlabelled rows are recomputed batch
+    by batch, those of the labelled rows are kept: O(b m d T) time for T iterations, and
+    O(m (b + n_labeled)) memory.
     """
 
     def train(self, training: Training) -> DSGModel:
         """Return the models of a training, pool by pool."""
         problem = self.problem(training)
         with single_blas_thread(), np.errstate(all="ignore"):
-            coefficients = [_descend(*of_group) for of_group in _by_group(problem)]
+            coefficients = [_descend(part, group) for part, group in _by_group(problem)]
         joined = np.concatenate(coefficients, axis=1)
         return DSGModel(problem.features, joined[None], problem.n_inputs)
 
@@ -58,7 +58,7 @@ class FixedFeatures(Streaming):
     def _cost(
         self, sizes: Sizes, n_models: int, result: Result, remembered: int | None = None
     ) -> Cost:
-        """Return what the features of batches and labelled rows take."""
+        """Return the cost of the features of batches and labelled rows, and of the steps."""
         features = _fourier(self.features.blocks())
         m, b, T = features.n_frequencies, self.batch_size, self.n_steps(sizes.n_unlabeled)
         n_inputs, n_labeled = sizes.n_inputs, sizes.n_labeled
@@ -75,7 +75,7 @@ class FixedFeatures(Streaming):
 
 
 def _fourier(features: Any) -> Any:
-    """Return blocks of features that are cosines and sines: others cannot be made at once."""
+    """Return the features as Fourier features; others are not supported."""
     assert isinstance(features, CosinesAndSines)
     return features
 
@@ -89,9 +89,9 @@ def _by_group(problem: Problem) -> Iterator[tuple[Problem, int]]:
 
 
 def _descend(problem: Problem, group: int) -> Array:
-    """Make the iterations of a group's problem; return the coefficients of block 0.
+    """Return the coefficients of block 0 after all iterations of a group's problem.
 
-    They are those of features without their factor ``sqrt(1/m)``.
+    They belong to features without the factor ``sqrt(1/m)``.
     """
     p, features = problem, _fourier(problem.features)
     W = features.draw(0, p.n_inputs)
@@ -103,7 +103,7 @@ def _descend(problem: Problem, group: int) -> Array:
         *drawn, unlabeled = (_draws(p, s, group, first, count) for s in range(len(p.sources)))
         X = features.read(p.tables[1], unlabeled.ravel()).reshape(*unlabeled.shape, p.n_inputs)
         for k in range(count):
-            rows = [of_source[k] for of_source in drawn]
+            rows = [batches[k] for batches in drawn]
             t = first + k + 1
             objective = objective_at(p.objective, t)
             Phi_u = features.cos_sin(X[k], W)
@@ -117,10 +117,10 @@ def _descend(problem: Problem, group: int) -> Array:
 
 def _draws(problem: Problem, source: int, group: int, first: int, count: int) -> NDArray[np.int64]:
     """Return the rows of some iterations, as the engine draws them, shape (count, batch_size)."""
-    p, drawn = problem, problem.sources[source]
-    n_rows = p.tables[drawn.table].shape[0]
-    of_groups = drawn.draw(source, n_rows, p.features.seed, first, count, p.batch_size)
-    return of_groups[:, min(group, of_groups.shape[1] - 1)]
+    p, rows_source = problem, problem.sources[source]
+    n_rows = p.tables[rows_source.table].shape[0]
+    by_group = rows_source.draw(source, n_rows, p.features.seed, first, count, p.batch_size)
+    return by_group[:, min(group, by_group.shape[1] - 1)]
 
 
 def _gradient(
@@ -130,17 +130,17 @@ def _gradient(
     unlabeled: Array,
     coefficients: Array,
 ) -> Array:
-    """Return the derivative of a batch's loss by the coefficients.
+    """Return the gradient of a batch's loss with respect to the coefficients.
 
     Parameters
     ----------
     objective : Objective
     labeled : ndarray of shape (n_labeled, 2m)
-        Features of all labelled rows: few, and drawn again and again.
+        Features of all labelled rows, which are few and drawn repeatedly.
     rows : list of arrays of shape (batch_size,)
-        Those that are drawn of each source of labelled rows.
+        Rows drawn from each source of labelled rows.
     unlabeled : ndarray of shape (batch_size, 2m)
-        Features of the unlabelled rows that are drawn.
+        Features of the drawn unlabelled rows.
     coefficients : ndarray of shape (2m, G)
     """
     F = labeled @ coefficients

@@ -1,4 +1,4 @@
-"""Functions of a kernel at labelled rows, in features whose products are the kernel's values."""
+"""Kernel expansions at labelled rows, trained in features whose products are kernel values."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from dsgkit.trainers.kernel_machines import KernelMachine
 from dsgkit.trainers.training import Array, Codes, Given
 
 USUAL_FOLDS = 5
-"""Decompositions that a grid at one sigma is taken to need."""
+"""Eigendecompositions that a grid at one sigma is assumed to need."""
 
 
 class KernelFeatures:
     """Features of some rows whose products are exactly the kernel's values.
 
-    By the eigendecomposition ``K = V S V'`` they are ``V S^1/2``: columns at right angles with
-    squared norms S. Eigenvalues that rounding hides are left out.
+    By the eigendecomposition ``K = V S V'`` they are ``V S^1/2``: orthogonal columns with squared
+    norms S. Eigenvalues below rounding are dropped.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class KernelFeatures:
     """
 
     def __init__(self, gram: Array) -> None:
-        with single_blas_thread():  # at hundreds of rows a second one waits more than it works
+        with single_blas_thread():  # at hundreds of rows, a second thread does not pay
             spectrum, vectors = linalg.eigh(
                 gram.T, overwrite_a=True, check_finite=False, driver="evd"
             )
@@ -52,7 +52,7 @@ class KernelFeatures:
         self.rows = self._vectors * np.sqrt(self.spectrum)
 
     def coefficients(self, weights: Array) -> Array:
-        """Return those of the kernel at the rows, for weights of the features."""
+        """Return the coefficients of the kernel expansion for weights of the features."""
         return (self._vectors / np.sqrt(self.spectrum)) @ weights
 
 
@@ -64,7 +64,7 @@ class Solution(NamedTuple):
     weights : ndarray of shape (n_features,)
     intercept : float
     thresholds : ndarray of shape (n_classes - 1,), optional
-        Of a loss that has some.
+        Only of losses with thresholds.
     """
 
     weights: Array
@@ -73,7 +73,7 @@ class Solution(NamedTuple):
 
 
 class OrdinalLoss(Protocol):
-    """A mean loss of labelled rows, which is minimised in features of a kernel."""
+    """A mean loss of labelled rows that can be minimised in features of a kernel."""
 
     def solve(
         self, features: KernelFeatures, codes: Codes, n_classes: int, lams: Sequence[float]
@@ -82,13 +82,13 @@ class OrdinalLoss(Protocol):
         ...
 
     def flops(self, n_labeled: int, n_cuts: int) -> float:
-        """Return the operations of `solve` for one weight, of double precision."""
+        """Return the double-precision operations of `solve` for one weight."""
         ...
 
 
 @dataclass(frozen=True)
 class OnKernelFeatures:
-    """Minimiser of a loss over the functions of a kernel at the training rows.
+    """Minimiser of a loss over kernel expansions at the training rows.
 
     Models that differ only in the weight of the regulariser share one eigendecomposition.
 
@@ -109,9 +109,13 @@ class OnKernelFeatures:
         features = KernelFeatures(kernel_named(self.kernel).gram(centers, centers, self.sigma))
         (best,) = self.loss.solve(features, given.codes, given.n_sources, [weight])
         coef = features.coefficients(best.weights)
-        found = {"own_thresholds_": best.thresholds}
         return KernelMachine(
-            self.kernel, self.sigma, centers, coef, intercept=best.intercept, found=found
+            self.kernel,
+            self.sigma,
+            centers,
+            coef,
+            intercept=best.intercept,
+            extra_attributes={"own_thresholds_": best.thresholds},
         )
 
     def fold_values(
@@ -132,11 +136,11 @@ class OnKernelFeatures:
         train = training_rows(held_out, len(given.codes))
         features = KernelFeatures(gram[np.ix_(train, train)])
         cross = gram[np.ix_(held_out, train)]
-        found = self.loss.solve(features, given.codes[train], given.n_sources, weights)
-        return [cross @ features.coefficients(best.weights) + best.intercept for best in found]
+        solutions = self.loss.solve(features, given.codes[train], given.n_sources, weights)
+        return [cross @ features.coefficients(s.weights) + s.intercept for s in solutions]
 
     def cost(self, n_inputs: int, n_labeled: int, n_cuts: int, n_models: int) -> Cost:
-        """Return what a fit takes, or a grid on folds."""
+        """Return the cost of a fit, or of a grid on folds."""
         n, double = n_labeled, 2
         decomposing = EIGH_FLOPS * n**3 * min(n_models, USUAL_FOLDS)
         building = n**2 * (n_inputs + FUNCTION_FLOPS / 2)

@@ -1,4 +1,4 @@
-"""Kernel machines: expansions with an offset, and what their trainers have in common."""
+"""Kernel machines: kernel expansions with an offset, and the base class of their trainers."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from dsgkit.trainers.training import Sizes, Step, Training
 
 @dataclass(frozen=True)
 class KernelMachine(Expansion):
-    """A function ``sum_i a_i k(z_i, .) + b``, whose norm is that without b."""
+    """A function ``sum_i a_i k(z_i, .) + b``; b does not count in its norm."""
 
     intercept: float = field(kw_only=True)
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Centres, coefficients and intercept, and what else was found."""
+        """Fitted attributes of the estimator."""
         return {**super().attributes, "intercept_": self.intercept}
 
     def values(self, X: Any) -> Array:
@@ -42,7 +42,7 @@ class KernelMachine(Expansion):
 
 @dataclass(frozen=True)
 class KernelMachines:
-    """The machines of some settings; None where one has no solution."""
+    """Machines of some settings; None for a setting without a solution."""
 
     machines: Sequence[KernelMachine | None]
 
@@ -52,14 +52,14 @@ class KernelMachines:
         return np.array([machine is not None for machine in self.machines])
 
     def values(self, X: Any) -> Array:
-        """Return the values of all at the rows of ``X``, a column for each."""
-        none = np.full(len(X), np.nan)
-        return np.column_stack([none if m is None else m.values(X) for m in self.machines])
+        """Return the values of all machines at the rows of ``X``, a column each."""
+        missing = np.full(len(X), np.nan)
+        return np.column_stack([missing if m is None else m.values(X) for m in self.machines])
 
 
 @dataclass(frozen=True)
 class MachineTrainer:
-    """Base of the trainers of kernel machines, one after the other."""
+    """Base class of trainers of kernel machines, which train one machine after the other."""
 
     kernel: str
     sigma: float
@@ -72,10 +72,10 @@ class MachineTrainer:
 
     @abstractmethod
     def models_cost(self, sizes: Sizes, n_models: int, risk: MarginRisk, step: Step | None) -> Cost:
-        """Return what `fit` takes, or `functions` of so many models."""
+        """Return the cost of `fit`, or of `functions` with ``n_models`` models."""
 
     def prepared(self, training: Training) -> Any:
-        """Return what all machines of a training share; nothing by default."""
+        """Return data that all machines of a training share; None by default."""
         return None
 
     def fit(self, training: Training) -> KernelMachine:
@@ -84,7 +84,7 @@ class MachineTrainer:
         Raises
         ------
         FitError
-            If there is no solution, or none that can be computed.
+            If there is no solution, or it cannot be computed.
         """
         return self._solve(training, 0, self.prepared(training))
 

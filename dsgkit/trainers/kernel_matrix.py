@@ -1,4 +1,4 @@
-"""Exact minimisers over the functions of a kernel, in closed form."""
+"""Exact minimisers over all functions of a kernel, in closed form."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from dsgkit.trainers.training import Training
 
 @dataclass(frozen=True)
 class KernelMatrix(ClosedForm):
-    """The minimiser over all functions of a kernel, by its matrix on all rows.
+    """The minimiser over all functions of a kernel, from its matrix on all rows.
 
     One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
 
     Attributes
     ----------
     all_rows : bool
-        Whether unlabelled rows have a weight in the risk, so that the function is expanded on them.
+        Whether unlabelled rows have a weight in the risk, and so a coefficient in the expansion.
     """
 
     kernel: str
     sigma: float
-    all_rows: bool = field(default=True, compare=False)  # a grid has one factorisation for both
+    all_rows: bool = field(default=True, compare=False)  # both share the grid's factorisation
 
     def solve(self, training: Training, risk: PairwiseRisk, penalty: float) -> Expansion:
         """Return the minimiser of one risk on all rows."""
         t = training
         parts, weights = [t.X[:]], label_weights(t.codes, risk.n_classes)
-        if risk.diagonal[-1] > 0:  # 0 also where the only cuts with a weight for them were dropped
+        if risk.diagonal[-1] > 0:  # also 0 if all cuts that weight them were dropped
             parts.append(t.X_unlabeled[:])
         centers = np.concatenate(parts).astype(np.float64, copy=False)
         n_used = len(centers) - len(t.X)
@@ -60,7 +60,7 @@ class KernelMatrix(ClosedForm):
         return dual_response(*self._grams(X, X_unlabeled), penalty, weight)
 
     def size(self, n_labeled: int, n_unlabeled: int) -> int:
-        """Return the rows that have a weight."""
+        """Return the number of rows that have a weight."""
         return n_labeled + (n_unlabeled if self.all_rows else 0)
 
     def fit_memory(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> int:
@@ -73,7 +73,7 @@ class KernelMatrix(ClosedForm):
         return eigh_memory(n_unlabeled) + 8 * n_unlabeled * 4 * (n_labeled + n_inputs)
 
     def building_flops(self, n_labeled: int, n_unlabeled: int, n_inputs: int) -> float:
-        """Return about the operations that build the matrix."""
+        """Return the approximate number of operations that build the matrix."""
         return self.size(n_labeled, n_unlabeled) ** 2 * (n_inputs + FUNCTION_FLOPS / 2)
 
     def _grams(self, X: Any, X_unlabeled: Any) -> tuple[Array, Array, Array]:
@@ -88,10 +88,10 @@ class KernelMatrix(ClosedForm):
 
 
 def _minimise(gram: Array, W: Array, risk: PairwiseRisk, lam: float) -> Array:
-    """Solve ``(lam I + 2 M K) a = 2 v``; destroys the kernel matrix.
+    """Solve ``(lam I + 2 M K) a = 2 v``; overwrites the kernel matrix.
 
     ``A = lam I + 2 diag(D) K`` is similar to a symmetric matrix, which is factorised; the rest of M
-    has the rank of W and enters through ``s = W'K a``. Rows without a weight in D are solved first.
+    has the rank of W and enters through ``s = W'K a``. Rows with D = 0 are solved first.
     """
     D = W @ risk.diagonal
     linear = D == 0
@@ -105,10 +105,10 @@ def _minimise(gram: Array, W: Array, risk: PairwiseRisk, lam: float) -> Array:
     factor = cholesky(gram.T, risk)
     if not linear.any():
         Y = root[:, None] * linalg.cho_solve(factor, 2 * W / root[:, None], check_finite=False)
-        KY = (2 * W - lam * Y) / (2 * D[:, None])  # as A Y = 2 W, no kernel value is needed again
+        KY = (2 * W - lam * Y) / (2 * D[:, None])  # from A Y = 2 W, without kernel values
     else:
-        shown = root[:, None] * (kept.T @ solved)
-        right = np.divide(2 * W, root[:, None], out=np.zeros_like(W), where=D[:, None] > 0) - shown
+        known = root[:, None] * (kept.T @ solved)
+        right = np.divide(2 * W, root[:, None], out=np.zeros_like(W), where=D[:, None] > 0) - known
         Y = root[:, None] * linalg.cho_solve(factor, right, check_finite=False)
         Y[linear] = solved
         KY = np.divide(2 * W - lam * Y, 2 * D[:, None], out=np.zeros_like(W), where=D[:, None] > 0)

@@ -1,4 +1,4 @@
-"""Support vector machines on labels that are switched between the unlabelled rows."""
+"""Support vector machines trained on labels that are switched between unlabelled rows."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs
 from dsgkit.trainers.training import Sizes, Step, Training
 
 FIRST_SHARE = 1e-5
-"""Share of their costs with which the unlabelled rows begin ..."""
+"""Share of their final cost at which the unlabelled rows start."""
 
 SHARE_GROWTH = 1.5
-"""... and the factor by which it grows until it is 1: the program's own values."""
+"""Factor by which that share grows until it is 1. Both values are SVMlight's."""
 
 SWITCH_MARGIN = 1e-4
-"""By how much a positive row must lie below a negative one for the two to be switched."""
+"""A pair is switched if the positive row lies below the negative one by at least this."""
 
 GROWING_TOLERANCE, FINAL_TOLERANCE = 1e-2, 1e-4
-"""How far a machine may be from optimal: the program's value until the shares are 1, where it takes
-1e-3; there libsvm's values would still be 4e-3 off."""
+"""Tolerance of a machine: SVMlight's until the share is 1. There SVMlight takes 1e-3, with which
+libsvm's values would still be 4e-3 off."""
 
 LIBSVM_CACHE = 200 * 2**20
 """Bytes of libsvm's own cache of kernel columns (scikit-learn's default)."""
 
 USUAL_TRAININGS = 50
-"""Trainings that a fit is taken to need: 30 levels of costs, and after some of the switches."""
+"""Trainings that a fit is assumed to need: 30 levels of costs, and some after switches."""
 
 FLOPS_PER_PAIR = 1000.0
-"""Operations that libsvm's time for a training comes to, per pair of rows (measured)."""
+"""Operations per pair of rows that a training by libsvm is counted as (measured)."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class _Machine:
 
 @dataclass(frozen=True)
 class LabelSwitching(MachineTrainer):
-    """SVMlight's transductive machine: trained again and again, with two labels switched between.
+    """SVMlight's transductive SVM: retrained after switching labels of pairs of rows.
 
     Attributes
     ----------
     positive_share : float or None
-        Of the unlabelled rows; None is that of the labelled ones.
+        Share of positives among the unlabelled rows; None takes that of the labelled ones.
     most_pairs : int or None
-        Most pairs that are switched between two trainings.
+        Largest number of pairs switched between two trainings.
     """
 
     positive_share: float | None
@@ -77,7 +77,7 @@ class LabelSwitching(MachineTrainer):
     ) -> KernelMachine:
         """Return the machine of a risk."""
         y = signs_of(training)
-        # one thread: which rows are switched may hang on rounding, which is not to depend on the
+        # one thread: rounding, which decides which rows are switched, must not depend on the
         # number of threads
         with single_blas_thread():
             rows = np.concatenate([training.X[:], training.X_unlabeled[:]])
@@ -94,7 +94,7 @@ class LabelSwitching(MachineTrainer):
             machine = search.run()
             objective = machine.objective(search.labels, search.costs(1.0))
         support = np.flatnonzero(machine.coef)
-        found = {
+        extra_attributes = {
             "transduction_": search.labels[len(y) :],
             "objective_": objective,
             "n_iter_": search.n_trainings,
@@ -106,13 +106,13 @@ class LabelSwitching(MachineTrainer):
             rows[support],
             machine.coef[support],
             intercept=machine.intercept,
-            found=found,
+            extra_attributes=extra_attributes,
         )
 
     def models_cost(self, sizes: Sizes, n_models: int, risk: MarginRisk, step: Step | None) -> Cost:
-        """Return what the kernel matrix and the usual trainings take."""
+        """Return the cost of the kernel matrix and of `USUAL_TRAININGS` trainings."""
         n, n_inputs = sizes.n_labeled + sizes.n_unlabeled, sizes.n_inputs
-        gram = 2 * n_inputs + FUNCTION_FLOPS  # of which one half is computed, in double precision
+        gram = 2 * n_inputs + FUNCTION_FLOPS  # one half is computed, in double precision
         cache = min(LIBSVM_CACHE, 4 * n**2)
         matrix = 8 * n * (n + 4 * n_inputs + 30)
         return Cost(
@@ -123,7 +123,7 @@ class LabelSwitching(MachineTrainer):
 
 
 class LabelSearch:
-    """The search for labels of the unlabelled rows, which stand behind the labelled ones.
+    """Search for labels of the unlabelled rows, which follow the labelled ones.
 
     Parameters
     ----------
@@ -134,9 +134,9 @@ class LabelSearch:
     C, C_star : float
         Weights of the two mean losses.
     positive_share : float or None
-        Of the unlabelled rows; None is that of the labelled ones.
+        Share of positives among the unlabelled rows; None takes that of the labelled ones.
     most_pairs : int or None
-        Most pairs that are switched between two trainings.
+        Largest number of pairs switched between two trainings.
     """
 
     def __init__(
@@ -155,19 +155,19 @@ class LabelSearch:
         self._cost_unlabeled = C_star / (len(gram) - len(y))
         self._positive_share = float(np.mean(y > 0)) if positive_share is None else positive_share
         self._most_pairs = most_pairs
-        # no value is farther than C + C* from the intercept: below 1 the tolerances go with it
+        # values differ from the intercept by at most C + C*: below 1, tolerances shrink with it
         self._scale = min(1.0, C + C_star)
         self.n_trainings = self.n_switches = 0
         self.labels = np.concatenate([y, self._first_labels(y)])
 
     def costs(self, share: float) -> Array:
-        """Return the costs of all rows for a share of those of the unlabelled rows."""
+        """Return the costs of all rows, those of the unlabelled ones times ``share``."""
         p, labels = self._positive_share, self.labels[self._n_labeled :]
         unlabeled = np.where(labels > 0, (1 - p) / p, 1.0) * self._cost_unlabeled * share
         return np.concatenate([np.full(self._n_labeled, self._cost_labeled), unlabeled])
 
     def run(self) -> _Machine:
-        """Return the last machine; its labels are those of ``labels``."""
+        """Return the last machine, which is trained on ``labels``."""
         share = FIRST_SHARE if self._cost_unlabeled else 1.0
         while True:
             machine = self._switch_all(share)
@@ -177,7 +177,7 @@ class LabelSearch:
             share = min(1.0, share * SHARE_GROWTH)
 
     def _first_labels(self, y: Array) -> Array:
-        """Return labels whose positives are the top rows of a machine on the labelled rows."""
+        """Label the top rows of a machine trained on the labelled rows positive."""
         n = len(y)
         within = np.ascontiguousarray(self._gram[:n, :n])
         coef, intercept = _train(within, y, np.full(n, self._cost_labeled), self._tolerance(1))
@@ -188,7 +188,7 @@ class LabelSearch:
         return labels
 
     def _switch_all(self, share: float) -> _Machine:
-        """Train and switch labels until no pair is to be switched, or the objective stays."""
+        """Train and switch labels until no pair is left, or the objective stops falling."""
         lowest = math.inf
         while True:
             costs = self.costs(share)
@@ -204,10 +204,9 @@ class LabelSearch:
             self.n_switches += len(positive)
 
     def _wrong_pairs(self, values: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return positive and negative rows to switch: the lowest one with the highest, and so on.
+        """Return positive and negative rows to switch: the lowest with the highest, and so on.
 
-        As the values of the ones rise and those of the others fall, the pairs that lie the wrong
-        way are the first.
+        Values of the positive rows rise and those of the negative fall, so wrong pairs come first.
         """
         unlabeled = np.arange(self._n_labeled, len(values))
         labels, values = self.labels[unlabeled], values[unlabeled]
@@ -227,7 +226,7 @@ class LabelSearch:
 def _train(gram: Array, labels: Array, costs: Array, tolerance: float) -> tuple[Array, float]:
     """Return the coefficients of all rows, signs included, and the intercept."""
     svc = SVC(kernel="precomputed", tol=tolerance, cache_size=LIBSVM_CACHE / 2**20)
-    with config_context(assume_finite=True):  # a look at every kernel value is not free
+    with config_context(assume_finite=True):  # checking every kernel value takes time
         svc.fit(gram, labels, sample_weight=costs)
     coef = np.zeros(len(labels))
     coef[svc.support_] = svc.dual_coef_[0]

@@ -14,7 +14,7 @@ from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
 from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.trainers.closed_form import Expansion
-from dsgkit.trainers.linear import Inputs, LinearFunction, with_one
+from dsgkit.trainers.linear import Inputs, LinearFunction, with_constant
 from dsgkit.trainers.responses import SINGULAR_SYSTEM
 from dsgkit.trainers.training import Folds, Sizes, Trainer, Training
 
@@ -23,13 +23,13 @@ from dsgkit.trainers.training import Folds, Sizes, Trainer, Training
 class LeastSquares(Trainer):
     """The minimiser of `SquaredLoss` over the functions of a kernel, or linear ones with a bias.
 
-    Of two sources, positive and negative rows; unlabelled ones are not used. O(n^3) time and 8 n^2
-    bytes for a kernel.
+    It has two sources, positive and negative rows; unlabelled rows are not used. O(n^3) time and
+    8 n^2 bytes for a kernel.
 
     Attributes
     ----------
     kernel : str
-        "linear" is the inputs and a one.
+        "linear" uses the inputs and a constant 1.
     """
 
     kernel: str
@@ -48,7 +48,7 @@ class LeastSquares(Trainer):
         """Return out-of-fold values of every point, one factorisation a fold; see `Trainer`."""
         t = training
         t.check_pools()
-        at_labeled, nothing = t.no_values()
+        at_labeled, nothing = t.nan_values()
         lams = t.lam[: len(t.penalties)]
         for fold, pool in zip(folds, t.pools, strict=True):
             X = np.asarray(t.X[pool], np.float64)
@@ -57,7 +57,7 @@ class LeastSquares(Trainer):
         return at_labeled, nothing
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
-        """Return what a fit takes, or a grid of models on folds."""
+        """Return the cost of a fit, or of a grid of models on folds."""
         n_rows, n_inputs = sizes.n_labeled, sizes.n_inputs
         double, linear = 2, self.kernel == "linear"
         size = n_inputs + 1 if linear else n_rows
@@ -78,7 +78,7 @@ class LeastSquares(Trainer):
         )
 
     def _function(self, X: Array, coef: Array) -> Expansion | LinearFunction:
-        """Return the function of some coefficients, or of every column of an array of them."""
+        """Return the function of coefficients; a 2-D array has a function per column."""
         if self.kernel == "linear":
             return LinearFunction(Inputs(), coef)
         return Expansion(self.kernel, self.sigma, X, coef)
@@ -88,13 +88,13 @@ class LeastSquares(Trainer):
         matrix, right = self._system(X, codes)
         spectrum, vectors = eigh(matrix)
         penalties = 2 * len(X) * lams
-        of_right = vectors.T @ right
-        return vectors @ (of_right[:, None] / (spectrum[:, None] + penalties))
+        rotated = vectors.T @ right
+        return vectors @ (rotated[:, None] / (spectrum[:, None] + penalties))
 
     def _system(self, X: Array, codes: NDArray[np.integer]) -> tuple[Array, Array]:
         """Return A and b: the coefficients w solve ``(A + 2 n lam I) w = b``."""
         signs = np.where(codes == POSITIVE, 1.0, -1.0)
         if self.kernel == "linear":
-            Phi = with_one(X)
+            Phi = with_constant(X)
             return np.asfortranarray(Phi.T @ Phi), Phi.T @ signs
         return kernel_named(self.kernel).gram(X, X, self.sigma).T, signs

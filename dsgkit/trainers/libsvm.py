@@ -14,7 +14,7 @@ from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.trainers.kernel_machines import KernelMachine
 
 CACHE_MIB = 500
-"""MiB of kernel values that LIBSVM keeps at most."""
+"""Size of LIBSVM's cache of kernel values."""
 
 _STEPS_PER_ROW = 3.0
 """Steps of sequential minimal optimisation; 0.5 for a small C, 10 and more for a large one."""
@@ -27,7 +27,7 @@ _STEP_FLOPS = 100.0
 class LibSVM:
     """scikit-learn's `SVC` with our kernels.
 
-    Its linear kernel lacks our constant 1, which the offset makes up for: coefficients add up to 0.
+    Its linear kernel lacks our constant 1, which changes nothing: the coefficients sum to 0.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class LibSVM:
     tol: float
 
     def untrained(self, C: float, class_weight: Any = None) -> Any:
-        """Return an `SVC` whose C weighs the losses of single rows."""
+        """Return an `SVC` whose C weights the loss of each row."""
         from sklearn.svm import SVC
 
         kernel = {"kernel": "linear"} if self.kernel == "linear" else {"kernel": "rbf"}
@@ -48,23 +48,23 @@ class LibSVM:
         return SVC(C=C, **kernel, **gamma, **options)
 
     def rows(self, rows: Array) -> Array:
-        """Return rows whose kernel values LIBSVM computes rightly."""
+        """Return rows whose kernel values LIBSVM computes accurately."""
         return rows if self.kernel == "linear" else without_gaps(rows, self.sigma)
 
     def fit(self, X: Any, t: Array, C: float, class_weight: Any = None) -> KernelMachine:
-        """Train on rows with labels -1 and 1; ``C`` weighs the mean of the losses."""
+        """Train on rows with labels -1 and 1; ``C`` weights the mean loss."""
         rows = np.asarray(X[:], np.float64)
         svm = self.untrained(C / len(rows), class_weight).fit(self.rows(rows), t)
         return self.machine(svm, rows)
 
     def machine(self, svm: Any, rows: Array, factor: float = 1.0) -> KernelMachine:
-        """Return a trained machine, its function multiplied by a factor, as one of ours.
+        """Return a trained `SVC` as a `KernelMachine`, its function multiplied by a factor.
 
         Parameters
         ----------
         svm : SVC
         rows : ndarray
-            What it was trained on, before `rows`.
+            Its training rows, before `rows` changed them.
         factor : float
         """
         return KernelMachine(
@@ -77,7 +77,7 @@ class LibSVM:
 
 
 def svm_cost(n: int, n_inputs: int, n_models: int = 1) -> Cost:
-    """Return what support vector machines of ``n`` rows take."""
+    """Return the cost of ``n_models`` support vector machines on ``n`` rows."""
     steps = _STEPS_PER_ROW * _STEP_FLOPS
     rows = 8 * n * (3 * n_inputs + 20)
     return Cost(

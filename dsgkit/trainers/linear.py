@@ -1,4 +1,4 @@
-"""Functions ``phi(x)'w`` of features that are made of each row by itself, in blocks of rows."""
+"""Functions ``phi(x)'w`` of features that map each row separately, in blocks of rows."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ BLOCK_ROWS = 8192
 
 
 class Features(Protocol):
-    """Features by what they are made from: equal ones make equal features."""
+    """Parameters of features; equal parameters give equal features."""
 
     smallest_lam: ClassVar[float]
-    """Weight of a penalty ``lam/2 ||w||^2`` below which the features' rounding hides a minimum."""
+    """Smallest lam of a penalty ``lam/2 ||w||^2``: below, the system is singular to rounding."""
 
     def map(self) -> FeatureMap:
-        """Return what takes rows to their features, shape (n, n_features)."""
+        """Return the map from rows to their features, shape (n, n_features)."""
         ...
 
     def check(self, *tables: Any) -> None:
-        """Raise `DataError` for rows of which no accurate features can be made."""
+        """Raise `DataError` for rows whose features would be inaccurate."""
         ...
 
     def width(self, n_inputs: int) -> int:
@@ -44,16 +44,16 @@ class Features(Protocol):
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs and a one: the features of linear functions with a bias."""
+    """The inputs and a constant 1: the features of linear functions with a bias."""
 
     smallest_lam: ClassVar[float] = 0.0
 
     def map(self) -> FeatureMap:
-        """Return what takes rows to their features."""
-        return with_one
+        """Return the map from rows to their features."""
+        return with_constant
 
     def check(self, *tables: Any) -> None:
-        """Accept all rows: the map refuses what is not finite."""
+        """Accept all rows: the map itself rejects values that are not finite."""
 
     def width(self, n_inputs: int) -> int:
         """Return the number of features."""
@@ -64,8 +64,8 @@ class Inputs:
         return 0.0
 
 
-def with_one(rows: Any) -> Array:
-    """Return the inputs and a one, shape (n, n_inputs + 1)."""
+def with_constant(rows: Any) -> Array:
+    """Return the inputs and a column of 1, shape (n, n_inputs + 1)."""
     return np.column_stack([finite_rows(rows), np.ones(len(rows))])
 
 
@@ -84,7 +84,7 @@ class LinearFunction:
 
     @property
     def attributes(self) -> dict[str, Any]:
-        """Coefficients."""
+        """Fitted attributes of the estimator."""
         return {"coef_": self.coef}
 
     def values(self, X: Any) -> Array:
@@ -100,7 +100,7 @@ class LinearFunction:
 def evaluate(
     features: FeatureMap, X: Any, coefficients: Array, rows: NDArray[np.integer] | None = None
 ) -> Array:
-    """Return ``Phi w`` at rows, for one w or for every column of an array of them."""
+    """Return ``Phi w`` at rows, for one w or for the columns of a matrix."""
     n_rows = len(X) if rows is None else len(rows)
     values = np.empty((n_rows, *coefficients.shape[1:]))
     for block in row_blocks(n_rows, BLOCK_ROWS):

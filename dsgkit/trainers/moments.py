@@ -25,7 +25,7 @@ from dsgkit.trainers.responses import (
 
 @dataclass(frozen=True, eq=False)
 class FeatureMoments:
-    """All that a closed form needs to know of its rows.
+    """Statistics of the rows from which a closed form is computed.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Moments:
     n_rows: int
 
     def less(self, other: Moments | None) -> Moments:
-        """Return the moments without those of some of the rows, as a copy."""
+        """Return a copy of the moments without those of some of the rows."""
         if other is None:
             return Moments(self.gram.copy(order="F"), self.total, self.n_rows)
         return Moments(self.gram - other.gram, self.total - other.total, self.n_rows - other.n_rows)
@@ -77,12 +77,12 @@ def moments(
     Parameters
     ----------
     features : callable
-        Takes rows to their features, shape (n, n_features), float32 or float64; refuses those with
-        NaN or infinite values.
+        Maps rows to their features, shape (n, n_features), float32 or float64; raises for NaN and
+        infinite values.
     X : rows
         At least one.
     rows : int array, optional
-        Positions of those to take; by default all.
+        Positions of the rows to use; by default all.
     block_rows : int
     """
     n_rows = len(X) if rows is None else len(rows)
@@ -125,12 +125,12 @@ def _add_gram(gram: Array, Phi: NDArray[np.floating], scale: float = 1.0) -> Arr
 
 
 def solve(moments: FeatureMoments, codes: Codes, risk: PairwiseRisk, penalty: float) -> Array:
-    """Return the minimiser w of ``risk(Phi w) + penalty ||w||^2``; destroys ``moments.gram``.
+    """Return the minimiser w of ``risk(Phi w) + penalty ||w||^2``; overwrites ``moments.gram``.
 
     Raises
     ------
     IndefiniteError, FitError
-        If there is no minimiser, or none that can be computed.
+        If there is no minimiser, or it cannot be computed.
     """
     weights = label_weights(codes, risk.n_classes)
     means = np.column_stack([moments.labeled.T @ weights, moments.mean])
@@ -145,11 +145,11 @@ def solve(moments: FeatureMoments, codes: Codes, risk: PairwiseRisk, penalty: fl
 
 
 def moments_response(moments: FeatureMoments) -> PrimalResponse:
-    """Return what a grid of closed forms needs of its rows; destroys ``moments.gram``."""
+    """Return the response for a grid of closed forms; overwrites ``moments.gram``."""
     return PrimalResponse(np.vstack([moments.labeled, moments.mean]), moments.gram)
 
 
 def moments_response_at(moments: FeatureMoments, penalty: float, weight: float) -> Array:
-    """Return what the folds of one closed form need of its rows; destroys ``moments.gram``."""
+    """Return the response at one penalty and weight; overwrites ``moments.gram``."""
     features = np.vstack([moments.labeled, moments.mean])
     return primal_response(features, moments.gram, penalty, weight)

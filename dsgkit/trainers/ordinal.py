@@ -24,7 +24,7 @@ class OrdinalTrainer(Protocol):
         Raises
         ------
         FitError
-            If there is no solution, or none that can be computed.
+            If there is no solution, or it cannot be computed.
         """
         ...
 
@@ -38,5 +38,5 @@ class OrdinalTrainer(Protocol):
         ...
 
     def cost(self, n_inputs: int, n_labeled: int, n_cuts: int, n_models: int) -> Cost:
-        """Return what `fit` takes, or `fold_values` of so many models."""
+        """Return the cost of `fit`, or of `fold_values` with ``n_models`` models."""
         ...

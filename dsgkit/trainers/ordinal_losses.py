@@ -1,4 +1,4 @@
-"""Losses of ordered classes that are minimised in features of a kernel."""
+"""Losses of ordered classes, minimised in features of a kernel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dsgkit.trainers.kernel_features import KernelFeatures, Solution
 from dsgkit.trainers.training import Array, Codes
 
 USUAL_STEPS = 60
-"""About how many evaluations of the all-threshold loss a minimisation takes."""
+"""Typical number of evaluations of the all-threshold loss in a minimisation."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class AllThresholds:
         cuts = -special.logit(share[open_cuts])
         solutions: list[Any] = [None] * len(lams)
         sides = above[:, open_cuts]
-        with single_blas_thread():  # a second one gains nothing at so few rows
-            # the smoothest first: every solution is the start of the next one
+        with single_blas_thread():  # with few rows, a second thread gains nothing
+            # the largest lam first: every solution is the start of the next one
             for number in np.argsort(lams)[::-1]:
                 weights, cuts = _minimise(features, sides, lams[number], weights, cuts)
                 thresholds = np.where(share > 0.5, -np.inf, np.inf)
@@ -78,7 +78,7 @@ def _minimise(
     """Return the weights of the features and the thresholds that minimise the objective."""
     Phi, n = features.rows, len(above)
     sign = np.where(above, 1.0, -1.0)
-    # the loss curves by at most 1/4 a cut: about that, in orthogonal features, is the Hessian
+    # the loss has a curvature of at most 1/4 per cut: precondition by that, features are orthogonal
     scale = 1 / np.sqrt(features.spectrum / n * sign.shape[1] / 4 + lam)
 
     def loss(x: Array) -> tuple[float, Array]:

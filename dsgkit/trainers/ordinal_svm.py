@@ -26,8 +26,8 @@ from dsgkit.trainers.svor_smo import OrdinalProgram, program_memory
 from dsgkit.trainers.training import Array, Given
 
 _STEP_FLOPS = 500.0
-"""Operations of a step for each row and each cut that has it on a side, including its share of the
-moves of all free variables."""
+"""Operations of a step per row and cut that has the row on a side, including its share of the moves
+of all free variables."""
 
 _STEPS_PER_ROW = 5.0
 """Steps of a fit; 1 for a small C, 10 for a large one."""
@@ -37,20 +37,20 @@ _STEPS_PER_ROW = 5.0
 class OrdinalSVM:
     """Solver of the dual of an ordinal support vector machine.
 
-    Models that differ in the weight of the losses alone share a kernel matrix for each fold, and
-    each starts from the solution of the next smaller weight.
+    Models that differ only in the weight of the losses share the kernel matrix of each fold, and
+    each starts from the solution for the next smaller weight.
 
     Attributes
     ----------
     kernel : {"gaussian", "linear"}
     sigma : float
     explicit : bool
-        Whether the sides of a cut are the two classes next to it, rather than all.
+        If true, the sides of a cut are the two classes next to it, else all classes.
     ridge, tol : float
     max_iter : int
-        As `OrdinalProgram` takes them.
+        Parameters of `OrdinalProgram`.
     memory_limit : int
-        Bytes: as many kernel columns are kept as fit, which changes nothing but the time.
+        Bytes. As many kernel columns are kept as fit; this affects only the time.
     """
 
     kernel: str
@@ -96,22 +96,26 @@ class OrdinalSVM:
     def _solved(
         self, given: Given, columns: KernelColumns, program: OrdinalProgram, weight: float
     ) -> Expansion:
-        """Return the machine of a weight, from where the problem was left."""
+        """Return the machine for a weight, starting from the current variables."""
         program.solve(weight, self.tol, self.max_iter)
         beta = program.beta
         used = beta != 0
-        # a cut between the same present classes as another one has its threshold
+        # cuts between the same two present classes share a threshold
         present = np.unique(given.codes)
         n_below = np.searchsorted(present, np.arange(given.n_sources - 1), side="right")
         thresholds = np.concatenate([[-np.inf], program.thresholds(), [np.inf]])[n_below]
-        found = {"n_iter_": program.n_steps, "own_thresholds_": thresholds}
-        centers = columns.points.T[used]
-        return Expansion(self.kernel, self.sigma, centers, beta[used], found=found)
+        return Expansion(
+            self.kernel,
+            self.sigma,
+            columns.points.T[used],
+            beta[used],
+            extra_attributes={"n_iter_": program.n_steps, "own_thresholds_": thresholds},
+        )
 
     def cost(self, n_inputs: int, n_labeled: int, n_cuts: int, n_models: int) -> Cost:
-        """Return what a fit takes, as far as it can be foreseen.
+        """Return the estimated cost of a fit.
 
-        Where the kernel matrix does not fit, the memory is the limit, as long as some columns do.
+        If the kernel matrix does not fit, but some columns do, the memory is the limit.
         """
         n = n_labeled
         fewest, all_columns = (_memory(n, n_inputs, kept, n_cuts) for kept in (MIN_COLUMNS, n))

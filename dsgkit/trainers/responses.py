@@ -1,4 +1,4 @@
-"""Minimisers of pairwise quadratic risks over a whole grid.
+"""Minimisers of pairwise quadratic risks for all points of a grid.
 
 The risks are those of `dsgkit.objectives.pairwise_risk`: quadratic forms M, v of the values z. With
 features Phi (f = Phi w) and a penalty ``l ||w||^2`` the minimiser solves
@@ -27,16 +27,16 @@ Codes = NDArray[np.integer]
 SINGULAR_SYSTEM = "the system is singular to rounding; take a larger lam"
 
 CANCELLING_PENALTY = 2.0**-15
-"""Penalty of a kernel below which a difference of its responses has lost six digits."""
+"""Penalty below which cancellation costs a kernel's response six digits."""
 
 
 def cholesky(matrix: Array, risk: PairwiseRisk) -> tuple[Array, bool]:
-    """Return the Cholesky factor of a risk's matrix for `scipy.linalg.cho_solve`, in its memory.
+    """Return the Cholesky factor of a risk's matrix for `scipy.linalg.cho_solve`, in place.
 
     Parameters
     ----------
     matrix : ndarray
-        Lower triangle, Fortran-contiguous; destroyed.
+        Lower triangle, Fortran-contiguous; overwritten.
     risk : PairwiseRisk
 
     Raises
@@ -44,7 +44,7 @@ def cholesky(matrix: Array, risk: PairwiseRisk) -> tuple[Array, bool]:
     IndefiniteError
         If the risk has no minimum.
     FitError
-        If it has one that rounding hides.
+        If the matrix is singular to rounding.
     """
     try:
         return linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
@@ -69,7 +69,7 @@ def label_weights(codes: Codes, n_classes: int) -> Array:
     Raises
     ------
     DataError
-        If there are rows of one class only, of several, which make no pairs.
+        If there are several classes, but rows of one only, which form no pairs.
     """
     member = np.eye(n_classes)[codes]
     counts = member.sum(axis=0)
@@ -99,7 +99,7 @@ class DualResponse:
     cross : ndarray of shape (n_labeled + 1, n_unlabeled)
         ``E Phi_u'``.
     gram_unlabeled : ndarray of shape (n_unlabeled, n_unlabeled)
-        ``Phi_u Phi_u'``, symmetric and C-contiguous; destroyed.
+        ``Phi_u Phi_u'``, symmetric and C-contiguous; overwritten.
     """
 
     def __init__(self, gram: Array, cross: Array, gram_unlabeled: Array) -> None:
@@ -113,7 +113,7 @@ class DualResponse:
         shrink = weight / (penalty + weight * self._spectrum)
         P = (self._gram - (self._cross * shrink) @ self._cross.T) / penalty
         if penalty < CANCELLING_PENALTY:
-            # the mean lies in the span of the unlabelled features, where no difference is needed
+            # the mean is in the span of the unlabelled features: its response needs no difference
             P[-1] = P[:, -1] = self._cross @ (self._mean / (penalty + weight * self._spectrum))
         return P
 
@@ -126,7 +126,7 @@ class PrimalResponse:
     features : ndarray of shape (n_labeled + 1, n_features)
         E.
     gram_unlabeled : ndarray of shape (n_features, n_features)
-        ``Phi_u'Phi_u``, its lower triangle, Fortran-contiguous; destroyed.
+        Lower triangle of ``Phi_u'Phi_u``, Fortran-contiguous; overwritten.
     """
 
     def __init__(self, features: Array, gram_unlabeled: Array) -> None:
@@ -141,7 +141,7 @@ class PrimalResponse:
 def dual_response(
     gram: Array, cross: Array, gram_unlabeled: Array, penalty: float, weight: float
 ) -> Array:
-    """Return what `DualResponse.at` does, by one Cholesky factorisation.
+    """Return `DualResponse.at` from one Cholesky factorisation.
 
     Raises
     ------
@@ -157,17 +157,17 @@ def dual_response(
 
 
 def primal_response(features: Array, gram_unlabeled: Array, penalty: float, weight: float) -> Array:
-    """Return what `PrimalResponse.at` does; otherwise like `dual_response`."""
+    """Return `PrimalResponse.at` from one Cholesky factorisation; see `dual_response`."""
     system = gram_unlabeled
     system *= weight
     return features @ solve_penalised(system, penalty, features.T, singular=SINGULAR_SYSTEM)
 
 
 def grid_flops(n: int, n_labeled: int, n_models: int) -> float:
-    """Return about the operations of a grid of models, beyond those of building the matrix.
+    """Return the approximate operations of a grid of models, without building the matrix.
 
-    After an eigendecomposition each model solves a system of the labelled rows, and shares P with
-    the other folds.
+    After an eigendecomposition, each model solves a system of the size of the labelled rows; folds
+    share P.
     """
     return EIGH_FLOPS * n**3 + 2 * n_labeled * n**2 + n_models * n_labeled**2 * (n_labeled + n / 2)
 
@@ -182,8 +182,8 @@ def cv_values(
 ) -> Array:
     """Return out-of-fold values of the labelled rows for every grid point.
 
-    The features act only through P, so that each model costs one system of the size of the
-    labelled rows.
+    The features act only through P, so each model costs one system of the size of the labelled
+    rows.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def cv_values(
     folds : sequence of int arrays
     risks : sequence over points of sequences over folds of PairwiseRisk
     penalties : sequence of float
-        The l of every point.
+        l of every point.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def cv_values(
     """
     response_at = functools.lru_cache(maxsize=1)(response.at)
     values = np.full((len(penalties), len(codes)), np.nan)
-    # the systems are small: a second BLAS thread gains little, and waits for others' work
+    # the systems are small: a second BLAS thread gains little
     with single_blas_thread():
         for row, fold_risks, penalty in zip(values, risks, penalties, strict=True):
             for held_out, risk in zip(folds, fold_risks, strict=True):
@@ -215,7 +215,7 @@ def cv_values(
 def centered_values(
     P: Array, codes: Codes, folds: Sequence[NDArray[np.integer]], risks: Sequence[PairwiseRisk]
 ) -> Array:
-    """Return out-of-fold values of one model, each fold's less their mean on the unlabelled rows.
+    """Return out-of-fold values of one model, minus each fold's mean on the unlabelled rows.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def centered_values(
     codes : ndarray of int, shape (n_labeled,)
     folds : sequence of int arrays
     risks : sequence of PairwiseRisk
-        Of the folds; all with one weight of the unlabelled rows.
+        Risk of each fold; all have the same weight of the unlabelled rows.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def _held_out_values(
 def _fold_solution(
     P: Array, codes: Codes, held_out: NDArray[np.integer], risk: PairwiseRisk
 ) -> tuple[NDArray[np.integer], Array | None]:
-    """Return the rows of P that a model without a fold is trained on, and its solution there.
+    """Return the rows of P that a model is trained on if a fold is held out, and its solution.
 
     With ``N = l I + c Phi_u'Phi_u`` and T the features of the training rows and of the unlabelled
     mean, the matrix of the problem is ``N + T'J T``; then f = P z with ``(I + J P) z = W q``.
@@ -259,7 +259,7 @@ def _fold_solution(
     weights = linalg.block_diag(label_weights(codes[train], risk.n_classes), np.ones((1, 1)))
     rows = np.append(train, len(codes))
     P_train = P[np.ix_(rows, rows)]
-    # the stored results of two classes are those of the general way
+    # two classes always take the general way, with which stored results were computed
     weighted = bool((risk.diagonal[:-1] > 0).all())
     solve = _solve_convex if weighted and risk.convex and risk.n_classes > 2 else _solve_any
     return rows, solve(P_train, weights, risk)
@@ -284,7 +284,7 @@ def _solve_convex(P: Array, weights: Array, risk: PairwiseRisk) -> Array:
     A = P[:-1, :-1] * root[:, None]
     A *= root
     np.einsum("ii->i", A)[:] += 1
-    # of B Y = W only the last column of W reaches the last row, which is then known
+    # the last row of Y is that of W, so it moves to the right-hand side
     right = weights[:-1].copy()
     right[:, -1] = -(root**2) * P[:-1, -1]
     factor = linalg.cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)

@@ -7,14 +7,14 @@ The problem, over one variable per row and one for the anchor (`dsgkit.kernels.c
 where the gain g_i is concave, with one slope below a kink and another above it. This is the dual of
 a kernel machine whose loss has one or two kinks in the value of the function:
 
-- the support vector machine: gains ``y_i a_i`` and an anchor held at 0;
-- one without an offset: the anchor is the origin and free, which lifts the constraint of the sum;
+- the support vector machine: gains ``y_i a_i`` and an anchor fixed at 0;
+- one without an offset: the anchor is the origin and free, which removes the constraint;
 - one whose values have a given mean r over some rows: the anchor is their mean, free, with gain
   ``r a``.
 
-A step moves a pair of variables against each other: up goes the one whose gain exceeds the value
-``F_i = (K a)_i`` most; down the one that then promises most by the curvature of the pair (the
-second-order selection of Fan, Chen & Lin 2005, as in LIBSVM). F is kept up to date, so that a step
+A step moves a pair of variables in opposite directions. The one that rises has the largest slope of
+the gain minus ``F_i = (K a)_i``; the one that falls gives the largest decrease by the curvature of
+the pair (the second-order selection of Fan, Chen & Lin 2005, as in LIBSVM). F is updated, so a step
 costs two columns and three passes over n numbers.
 """
 
@@ -30,20 +30,20 @@ from dsgkit.system.jit import fast
 from dsgkit.text.errors import FitError
 
 MAX_CALL_STEPS = 2000
-"""Steps between two returns to Python, which can be interrupted there."""
+"""Steps between two returns to Python, where it can be interrupted."""
 
 _MIN_CURVATURE = 1e-12
-"""The least curvature of a pair that is divided by: equal rows have none."""
+"""Lower bound on the curvature of a pair, which is 0 for equal rows."""
 
 
 @dataclass(frozen=True)
 class Gains:
-    """The boxes of the variables and what they gain; arrays of shape (n + 1,), the anchor last.
+    """Boxes and gains of the variables; arrays of shape (n + 1,), the anchor last.
 
     Attributes
     ----------
     lower, kink, upper : ndarray
-        In this order; the anchor's may be infinite. Without a kink it equals ``upper``.
+        ``lower <= kink <= upper``; the anchor's may be infinite. Without a kink it is ``upper``.
     below, above : ndarray
         The slope of the gain below and above the kink, ``below >= above``.
     """
@@ -56,7 +56,7 @@ class Gains:
 
 
 class QuadraticProgram:
-    """The problem with the current variables; what is changed in between is solved from there.
+    """The problem with its current variables, from which `solve` starts.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class QuadraticProgram:
     Attributes
     ----------
     coef : ndarray of shape (n + 1,)
-        The variables, the anchor's last; at first 0.
+        The variables, the anchor's last; initially 0.
     values : ndarray of shape (n + 1,)
         ``K coef``, at the rows and at the anchor.
     n_steps : int
@@ -79,7 +79,7 @@ class QuadraticProgram:
         self.n_steps = 0
 
     def move(self, coef: Array) -> None:
-        """Replace the variables; costs a column for each that differs."""
+        """Set the variables; takes a kernel column for each that changes."""
         _add(self._columns, coef - self.coef, self.values)
         self.coef[:] = coef
 
@@ -88,20 +88,20 @@ class QuadraticProgram:
         return float(self.coef @ self.values)
 
     def solve(self, gains: Gains, tol: float, most_steps: int) -> None:
-        """Minimise from the current variables, which must be inside of their boxes.
+        """Minimise from the current variables, which must be inside their boxes.
 
         Parameters
         ----------
         gains : Gains
         tol : float
-            The largest violation of the optimality conditions: no pair of variables gains more than
-            this, to first order, by moving one unit against each other.
+            Largest violation of the optimality conditions: no pair of variables gains more than
+            this, to first order, by moving one unit in opposite directions.
         most_steps : int
 
         Raises
         ------
         FitError
-            If that many steps were not enough.
+            If it takes more than ``most_steps`` steps.
         """
         pieces = (gains.lower, gains.kink, gains.upper, gains.below, gains.above)
         left = most_steps
@@ -128,7 +128,7 @@ def _add(columns, change, values):  # type: ignore[no-untyped-def]
 
 @fast
 def _slope_up(pieces, i, a):  # type: ignore[no-untyped-def]
-    """Return what variable ``i`` gains per unit up from ``a``; minus infinity at its bound."""
+    """Return the slope of gain ``i`` to the right of ``a``; minus infinity at the upper bound."""
     _, kink, upper, below, above = pieces
     if a >= upper[i]:
         return -np.inf
@@ -137,7 +137,7 @@ def _slope_up(pieces, i, a):  # type: ignore[no-untyped-def]
 
 @fast
 def _slope_down(pieces, i, a):  # type: ignore[no-untyped-def]
-    """Return what variable ``i`` loses per unit down from ``a``; infinity at its bound."""
+    """Return the slope of gain ``i`` to the left of ``a``; infinity at the lower bound."""
     lower, kink, _, below, above = pieces
     if a <= lower[i]:
         return np.inf
@@ -146,21 +146,21 @@ def _slope_down(pieces, i, a):  # type: ignore[no-untyped-def]
 
 @fast
 def _next_up(pieces, i, a):  # type: ignore[no-untyped-def]
-    """Return where the slope of variable ``i`` changes next above ``a``."""
+    """Return the next kink or bound of variable ``i`` above ``a``."""
     _, kink, upper, _, _ = pieces
     return kink[i] if a < kink[i] else upper[i]
 
 
 @fast
 def _next_down(pieces, i, a):  # type: ignore[no-untyped-def]
-    """Return where the slope of variable ``i`` changes next below ``a``."""
+    """Return the next kink or bound of variable ``i`` below ``a``."""
     lower, kink, _, _, _ = pieces
     return kink[i] if a > kink[i] else lower[i]
 
 
 @fast
 def _steps(columns, pieces, coef, values, tol, most):  # type: ignore[no-untyped-def]
-    """Take up to ``most`` steps; return how many, and whether the problem is solved."""
+    """Take up to ``most`` steps; return their number, and whether the problem is solved."""
     n = len(coef)
     up, down = np.empty(n), np.empty(n)
     for k in range(n):
@@ -190,7 +190,7 @@ def _steps(columns, pieces, coef, values, tol, most):  # type: ignore[no-untyped
 
 @fast
 def _first(up, down, values):  # type: ignore[no-untyped-def]
-    """Return the variable that gains most by going up, and the least that one loses going down."""
+    """Return the variable that gains most by rising, and the least loss of a falling one."""
     i, best, least = 0, -np.inf, np.inf
     for k in range(len(values)):
         gain = up[k] - values[k]
@@ -202,7 +202,7 @@ def _first(up, down, values):  # type: ignore[no-untyped-def]
 
 @fast
 def _second(diagonal, rising, down, values, i, best):  # type: ignore[no-untyped-def]
-    """Return the variable whose going down, with ``i`` going up, promises the largest decrease."""
+    """Return the variable to fall while ``i`` rises: the one with the largest decrease."""
     j, largest = i, -1.0
     for k in range(len(values)):
         gain = best - (down[k] - values[k])

@@ -1,4 +1,4 @@
-"""Steps of models that are trained together in iterations."""
+"""Step sizes of models that are trained together."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from dsgkit.trainers.training import Decreasing, Fixed, Training
 
 
 class Steps(Protocol):
-    """How long steps are; the numbers of each model are those of the training."""
+    """A schedule of step sizes; its parameters for each model are in ``training.steps``."""
 
     def rule(self, training: Training, kernel: str, sigma: float, n_iterations: int) -> StepRule:
-        """Return the steps of all models, pool by pool; NaN where a model has none."""
+        """Return the steps of all models, pool by pool; NaN for a model without a valid step."""
         ...
 
-    def none(self, training: Training) -> str:
-        """Say why the one model of a training has no steps."""
+    def invalid_message(self, training: Training) -> str:
+        """Return the error message of a model without a valid step."""
         return "a step is not a number"
 
-    def too_long(self, training: Training) -> str:
-        """Say that the one model of a training diverged, and what to change."""
+    def diverged_message(self, training: Training) -> str:
+        """Return the error message of a model that diverged, with what to change."""
         ...
 
 
@@ -41,8 +41,8 @@ class DecreasingSteps(Steps):
         theta_lam = np.tile([float(step.theta_lam) for step in t.steps], len(t.pools))
         return DecreasingStep(theta_lam, t.lam, offsets(t, kernel, sigma))
 
-    def too_long(self, training: Training) -> str:
-        """Say that the one model of a training diverged, and what to change."""
+    def diverged_message(self, training: Training) -> str:
+        """Return the error message of a model that diverged, with what to change."""
         return (
             f"diverged with lam={training.lam[0]:g}: the first steps are too long; set t0='stable'"
         )
@@ -53,7 +53,7 @@ DECREASING = DecreasingSteps()
 
 @dataclass(frozen=True)
 class StepsOfMargins(Steps):
-    """Steps of risks of margins: each model's is `Decreasing`, with numbers, or `Fixed`."""
+    """Steps of margin risks: each model has `Decreasing` steps with a numeric t0, or `Fixed`."""
 
     def rule(self, training: Training, kernel: str, sigma: float, n_iterations: int) -> StepRule:
         """Return the steps of all models, pool by pool."""
@@ -66,25 +66,25 @@ class StepsOfMargins(Steps):
             DecreasingStep(theta_lam, lam, t0), ConstantStep(np.array(eta), lam), ~fixed
         )
 
-    def too_long(self, training: Training) -> str:
-        """Say that the one model of a training diverged, and what to change."""
+    def diverged_message(self, training: Training) -> str:
+        """Return the error message of a model that diverged, with what to change."""
         risk: Any = training.risks[0][0]
         return f"diverged with C={risk.C:g}, beyond single precision: lower C"
 
 
 @dataclass(frozen=True)
 class ConstantSteps(Steps):
-    """Steps ``theta / (lam + L)`` of risks whose squares are those of unlabelled rows; `Constant`.
+    """Steps ``theta / (lam + L)`` of risks that are quadratic in unlabelled rows only; `Constant`.
 
-    L is their curvature, measured on some of these rows. A step of ``1 / lam`` or more leaves
-    nothing of earlier ones, and is none.
+    L is the curvature, measured on a sample of these rows. A step of ``1 / lam`` or more would
+    erase all earlier ones, and is invalid.
 
     Attributes
     ----------
     measured : bool
-        Or the step is ``theta / sqrt(T)``.
+        If false, the step is ``theta / sqrt(T)``.
     fading : bool
-        Whether steps fall to 0 on a line.
+        Whether steps decrease linearly to 0.
     """
 
     measured: bool = True
@@ -101,15 +101,15 @@ class ConstantSteps(Steps):
         allowed = np.where(eta * lam < 1, eta, np.nan)
         return LinearStep(allowed, lam, n_iterations) if self.fading else ConstantStep(allowed, lam)
 
-    def none(self, training: Training) -> str:
-        """Say why the one model of a training has no steps."""
+    def invalid_message(self, training: Training) -> str:
+        """Return the error message of a model without a valid step."""
         return (
             f"theta={training.steps[0].theta:g} makes a step of 1/lam or more with "
             f"lam={training.lam[0]:g}, which is no descent: lower theta"
         )
 
-    def too_long(self, training: Training) -> str:
-        """Say that the one model of a training diverged, and what to change."""
+    def diverged_message(self, training: Training) -> str:
+        """Return the error message of a model that diverged, with what to change."""
         return (
             f"diverged with theta={training.steps[0].theta:g}: the steps are too long; lower "
             "theta, or set step='measured'"
@@ -126,8 +126,8 @@ def _curvatures(training: Training, kernel: str, sigma: float) -> Array:
     largest = [largest_eigenvalue(rows, sigma, kernel) for rows in samples]
     return np.array(
         [
-            2 * of_pools[pool].diagonal[-1] * value
+            2 * by_pool[pool].diagonal[-1] * value
             for pool, value in enumerate(largest)
-            for of_pools in t.forms
+            for by_pool in t.forms
         ]
     )

@@ -12,12 +12,12 @@ thresholds come out ordered. In the dual there is a variable for each cut and ro
 where the slacks m_j >= 0 are the multipliers of ``b_j <= b_{j+1}``, and are 0 for implicit
 thresholds (Chu & Keerthi 2007, whose alphas are ``s_ji a_ji``).
 
-A step moves two variables against each other, ``a_ji`` up and ``a_ho`` down. Both are of one cut,
-or with explicit thresholds of any two: with h < j it adds to the slacks between these cuts, with
-h > j it takes from them, and needs all of them above 0. Up goes the variable of the most
-violating pair; down the one that then promises most by the curvature of the pair (the second-order
-selection of Fan, Chen & Lin 2005, as in LIBSVM). After every so many of these steps all free
-variables are moved at once (`dsgkit.trainers.svor_subspace`).
+A step raises a variable ``a_ji`` and lowers ``a_ho`` by the same amount. Both belong to one cut, or
+with explicit thresholds to any two: if h < j, the slacks between these cuts grow; if h > j, they
+shrink, and all of them must be above 0. The variable of the most violating pair rises; the one
+with the largest increase by the curvature of the pair falls (the second-order selection of Fan,
+Chen & Lin 2005, as in LIBSVM). Every `MAX_ROUND_STEPS` steps, all free variables are moved at once
+(`dsgkit.trainers.svor_subspace`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from dsgkit.trainers.svor_subspace import MAX_FREE_VARIABLES, maximise_free, sub
 Array = NDArray[np.float64]
 
 MAX_ROUND_STEPS = 2000
-"""Steps between two moves of all free variables, for many rows; for fewer, one for each."""
+"""Steps between two moves of all free variables; with fewer rows, the number of rows."""
 
 _MIN_CURVATURE = 1e-12
-"""The least curvature of a pair that is divided by: equal rows have none."""
+"""Lower bound on the curvature of a pair, which is 0 for equal rows."""
 
 
 def program_memory(n: int, n_cuts: int) -> int:
@@ -46,14 +46,14 @@ def program_memory(n: int, n_cuts: int) -> int:
 
 
 class OrdinalProgram:
-    """The dual problem with the current variables, from which `solve` goes on.
+    """The dual problem with its current variables, from which `solve` starts.
 
     Parameters
     ----------
     columns : KernelColumns
-        Of the rows, sorted by class.
+        Columns of the rows, sorted by class.
     codes : int array of shape (n,)
-        The classes 0..k-1 of the rows, ascending, all of which occur.
+        Classes 0..k-1 of the rows, ascending; all of them occur.
     explicit : bool
         Whether thresholds are explicit.
     ridge : float
@@ -62,9 +62,9 @@ class OrdinalProgram:
     Attributes
     ----------
     variables : ndarray of shape (k - 1, n)
-        Of each cut and row, a_ji; at first 0, and always for rows of neither side.
+        a_ji of each cut and row; initially 0, and always for rows on neither side.
     slacks : ndarray of shape (k - 1,)
-        Between each cut and the next one; the last is 0.
+        Slack between each cut and the next one; the last is 0.
     values : ndarray of shape (n,)
         ``(K + ridge I) beta``, the function at the rows.
     n_steps : int
@@ -102,14 +102,14 @@ class OrdinalProgram:
         C : float
             Weight of the sum of the losses.
         tol : float
-            The largest violation of the optimality conditions: no pair of variables gains more than
-            this, to first order, by moving one unit against each other.
+            Largest violation of the optimality conditions: no pair of variables gains more than
+            this, to first order, by moving one unit in opposite directions.
         most_steps : int
 
         Raises
         ------
         FitError
-            If that many steps were not enough.
+            If it takes more than ``most_steps`` steps.
         DivergedError
             If values overflow.
         """
@@ -131,8 +131,8 @@ class OrdinalProgram:
     def thresholds(self) -> Array:
         """Return the thresholds at the current variables, shape (k - 1,).
 
-        Each is the middle of the interval that the optimality conditions leave for it; those with
-        explicit thresholds that have a slack between them are one.
+        Each is the middle of the interval that the optimality conditions allow. Explicit thresholds
+        with a positive slack between them are equal.
         """
         bounds = np.array(_bounds(self._sides, self._C, self.variables, self.values))
         if self._explicit:
@@ -144,7 +144,7 @@ class OrdinalProgram:
         return bounds.mean(axis=0)
 
     def _scale(self, C: float) -> None:
-        """Take the variables to the same place in another box, those at a bound to its bound."""
+        """Scale the variables from the current box to that of C; those at a bound stay at it."""
         at_bound = abs(self.variables) == self._C
         for array in (self.variables, self.slacks, self.values):
             array *= C / self._C
@@ -152,20 +152,20 @@ class OrdinalProgram:
         self._C = C
 
     def _move_free(self) -> None:
-        """Maximise over all variables that are within their bounds."""
+        """Maximise over all variables strictly within their bounds."""
         cuts, rows = np.nonzero((self.variables != 0) & (abs(self.variables) < self._C))
         if not 1 < len(rows) <= MAX_FREE_VARIABLES:
             return
         before = self.variables[cuts, rows]
         signs = np.where(rows < self._sides[1][cuts], -1.0, 1.0)
-        at, high = before.copy(), np.where(signs > 0, self._C, 0.0)
+        after, high = before.copy(), np.where(signs > 0, self._C, 0.0)
         K = _submatrix(self._columns, rows)
         K += self._ridge * (rows[:, None] == rows)
         gradient = signs - self.values[rows]
         with single_blas_thread():
-            maximise_free(K, gradient, cuts, high - self._C, high, at, self.slacks)
-        self.variables[cuts, rows] = at
-        _add(self._columns, self._ridge, rows, at - before, self.values)
+            maximise_free(K, gradient, cuts, high - self._C, high, after, self.slacks)
+        self.variables[cuts, rows] = after
+        _add(self._columns, self._ridge, rows, after - before, self.values)
 
 
 @fast
@@ -181,7 +181,7 @@ def _submatrix(columns, rows):  # type: ignore[no-untyped-def]
 
 @fast
 def _add(columns, ridge, rows, change, values):  # type: ignore[no-untyped-def]
-    """Add what a change of the variables of some rows changes the values by."""
+    """Update the values after a change of the variables of some rows."""
     for i in range(len(rows)):
         if change[i] != 0.0:
             part = column(columns, rows[i])
@@ -192,7 +192,7 @@ def _add(columns, ridge, rows, change, values):  # type: ignore[no-untyped-def]
 
 @fast
 def _slope_up(a, negative, C):  # type: ignore[no-untyped-def]
-    """Return what a variable gains per unit up from ``a``; minus infinity at its bound."""
+    """Return the slope of the gain to the right of ``a``; minus infinity at the upper bound."""
     if negative:
         return -1.0 if a < 0.0 else -np.inf
     return 1.0 if a < C else -np.inf
@@ -200,7 +200,7 @@ def _slope_up(a, negative, C):  # type: ignore[no-untyped-def]
 
 @fast
 def _slope_down(a, negative, C):  # type: ignore[no-untyped-def]
-    """Return what a variable loses per unit down from ``a``; infinity at its bound."""
+    """Return the slope of the gain to the left of ``a``; infinity at the lower bound."""
     if negative:
         return -1.0 if a > -C else np.inf
     return 1.0 if a > 0.0 else np.inf
@@ -208,7 +208,7 @@ def _slope_down(a, negative, C):  # type: ignore[no-untyped-def]
 
 @fast
 def _bounds(sides, C, variables, values):  # type: ignore[no-untyped-def]
-    """Return the least and the largest threshold that each cut's variables allow."""
+    """Return the smallest and the largest threshold that each cut's variables allow."""
     first, split, stop = sides
     low, high = np.full(len(first), -np.inf), np.full(len(first), np.inf)
     for j in range(len(first)):
@@ -221,11 +221,11 @@ def _bounds(sides, C, variables, values):  # type: ignore[no-untyped-def]
 
 @fast
 def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-untyped-def]
-    """Take up to ``most`` steps; return how many, and whether the problem is solved."""
+    """Take up to ``most`` steps; return their number, and whether the problem is solved."""
     columns, sides, C, ridge, explicit = problem
     first, split, stop = sides
     n_cuts, n = variables.shape
-    up, down = np.empty((n_cuts, n)), np.empty((n_cuts, n))  # read on the sides alone
+    up, down = np.empty((n_cuts, n)), np.empty((n_cuts, n))  # used only on the sides
     for j in range(n_cuts):
         for i in range(first[j], stop[j]):
             up[j, i] = _slope_up(variables[j, i], i < split[j], C)
@@ -270,7 +270,7 @@ def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-un
 
 @fast
 def _extremes(sides, up, down, values, most_gained, least_lost, rows):  # type: ignore[no-untyped-def]
-    """Write of each cut the most that a variable gains by going up, and which; the least lost."""
+    """Write for each cut the largest gain of a rising variable, its row, and the least loss."""
     first, _, stop = sides
     for j in range(len(first)):
         row, best, least = first[j], -np.inf, np.inf
@@ -285,11 +285,11 @@ def _extremes(sides, up, down, values, most_gained, least_lost, rows):  # type: 
 
 @fast
 def _most_violated(explicit, slacks, most_gained, least_lost, tol):  # type: ignore[no-untyped-def]
-    """Return the cut of the variable to go up, and from and to which one the other may be.
+    """Return the cut of the variable to rise, and the range of cuts of the one to fall.
 
-    The cut is -1 where no pair gains the tolerance.
+    The cut is -1 if no pair gains more than the tolerance.
     """
-    found, found_start, found_end, largest = -1, 0, 0, tol
+    best_cut, best_start, best_end, largest = -1, 0, 0, tol
     for j in range(len(most_gained)):
         start, end = (0, j + 1) if explicit else (j, j + 1)
         while explicit and slacks[end - 1] > 0.0:  # the last is 0
@@ -299,19 +299,19 @@ def _most_violated(explicit, slacks, most_gained, least_lost, tol):  # type: ign
             least = min(least, least_lost[h])
         violation = most_gained[j] - least
         if violation >= largest:
-            found, found_start, found_end, largest = j, start, end, violation
-    return found, found_start, found_end
+            best_cut, best_start, best_end, largest = j, start, end, violation
+    return best_cut, best_start, best_end
 
 
 @fast
 def _curvature(rising, diagonal, ridge, i, r):  # type: ignore[no-untyped-def]
-    """Return that of a move of one row's variable up and another's down."""
+    """Return the curvature along a move of one row's variable up and another's down."""
     return diagonal[i] + diagonal[r] + 2.0 * ridge - 2.0 * rising[r]
 
 
 @fast
 def _second(rising, diagonal, ridge, sides, down, values, i, best, least_lost, start, end):  # type: ignore[no-untyped-def]
-    """Return cut and row of the variable whose going down promises the largest increase."""
+    """Return cut and row of the variable to fall: the one with the largest increase."""
     first, _, stop = sides
     cut, row, largest = start, i, -1.0
     for h in range(start, end):

@@ -1,16 +1,16 @@
 """Exact steps for ordinal support vector machines: all free variables of the dual at once.
 
-Pairs of variables converge slowly where the weight of the losses is large and the kernel matrix
-ill-conditioned. Which variables are at a bound they find soon, though; and over the others, the
-free ones, the dual is a concave quadratic that Newton's direction maximises in one step. With a
-move of all free variables after every so many pairs, most pairs are saved (Moré & Toraldo 1991
-alternate projected gradients with such moves), and the optimality that pairs end with is the same.
+Steps on pairs of variables converge slowly if the weight of the losses is large and the kernel
+matrix ill-conditioned. They soon identify the variables at a bound, though; over the others, the
+free ones, the dual is a concave quadratic, which a Newton step maximises. Regular moves of all free
+variables save most of the pairs (Moré & Toraldo 1991 alternate projected gradients with such
+moves), and the optimality at the end is the same.
 
 See `dsgkit.trainers.svor_smo` for the dual. A Newton direction keeps the sum of the
 variables over the cuts up to each one whose slack is 0. It is followed up to the first bound or
-slack that it meets, which then joins the constraints, and so on until a full step fits. Each
-constraint ``c'd = 0`` takes a rank-one change of the matrix W that gives directions from gradients,
-``W - (W c)(W c)' / (c'W c)``; so that only the inverse at the beginning takes cubic time.
+slack that it meets, which then joins the constraints, and so on until a full step fits. A
+constraint ``c'd = 0`` is a rank-one update of the matrix W that maps gradients to directions,
+``W - (W c)(W c)' / (c'W c)``; so only the inverse at the beginning takes cubic time.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from dsgkit.system.jit import fast
 Array = NDArray[np.float64]
 
 MAX_FREE_VARIABLES = 1500
-"""Free variables up to which their matrices are formed: beyond, pairs alone go on."""
+"""Largest number of free variables that are moved at once; beyond, only pairs are."""
 
 _JITTER = 1e-6
 """Added to the diagonal before inversion: float32 columns have eigenvalues down to about minus
-this. It only bends the direction; the step along it is exact."""
+this. It only affects the direction; the step along it is exact."""
 
 _JITTER_GROWTH = 100.0
-"""How much is added next, relative to the last, where the matrix was not positive definite."""
+"""Factor on the jitter after a failed factorisation."""
 
 
 def subspace_memory(n: int) -> int:
@@ -40,10 +40,10 @@ def subspace_memory(n: int) -> int:
 
 
 def maximise_free(
-    K: Array, gradient: Array, cuts: NDArray[np.int64], low: Array, high: Array, at: Array,
+    K: Array, gradient: Array, cuts: NDArray[np.int64], low: Array, high: Array, x: Array,
     slacks: Array,
 ) -> None:  # fmt: skip
-    """Maximise ``gradient'd - 1/2 d'K d`` over moves d of the free variables, or come near.
+    """Maximise ``gradient'd - 1/2 d'K d`` approximately over moves d of the free variables.
 
     Parameters
     ----------
@@ -52,33 +52,33 @@ def maximise_free(
     gradient : ndarray of shape (n_free,)
         Overwritten.
     cuts : int array of shape (n_free,)
-        Of each variable.
+        Cut of each variable.
     low, high : ndarrays of shape (n_free,)
         Bounds.
-    at : ndarray of shape (n_free,)
-        The variables, strictly within the bounds; replaced by better ones.
+    x : ndarray of shape (n_free,)
+        The variables, strictly within the bounds; updated in place.
     slacks : ndarray of shape (k - 1,)
-        Replaced by those that go with the variables.
+        Updated in place.
     """
     inverse = _inverse(K)
-    _ascend(K, inverse, gradient, cuts, low, high, at, slacks)
+    _ascend(K, inverse, gradient, cuts, low, high, x, slacks)
 
 
 def _inverse(K: Array) -> Array:
-    """Return the inverse of a kernel matrix, with what it takes on the diagonal."""
+    """Return the inverse of a kernel matrix plus the jitter that makes it positive definite."""
     jitter, failed = _JITTER, 1
     while failed:
         factor, failed = lapack.dpotrf(K + jitter * np.eye(len(K)), lower=True, overwrite_a=True)
         jitter *= _JITTER_GROWTH
     half, _ = lapack.dpotri(factor, lower=True, overwrite_c=True)
-    # of the symmetric matrix only this half is written; potrf has cleared the other
+    # dpotri writes only the lower triangle; dpotrf has cleared the upper one
     return np.ascontiguousarray(half + np.tril(half, -1).T)
 
 
 @fast
-def _ascend(K, W, gradient, cuts, low, high, at, slacks):  # type: ignore[no-untyped-def]
+def _ascend(K, W, gradient, cuts, low, high, x, slacks):  # type: ignore[no-untyped-def]
     """Follow Newton directions from bound to bound until a full step fits."""
-    n, n_cuts = len(at), len(slacks)
+    n, n_cuts = len(x), len(slacks)
     active = np.ones(n, np.bool_)
     for cut in range(n_cuts):
         if slacks[cut] <= 0.0:
@@ -94,7 +94,7 @@ def _ascend(K, W, gradient, cuts, low, high, at, slacks):  # type: ignore[no-unt
         size, bound = slope / curvature if curvature > 0.0 else np.inf, -1
         for i in range(n):
             if active[i] and direction[i] != 0.0:
-                room = (high[i] if direction[i] > 0.0 else low[i]) - at[i]
+                room = (high[i] if direction[i] > 0.0 else low[i]) - x[i]
                 if room / direction[i] < size:
                     size, bound = room / direction[i], i
         slack_change = _slack_change(direction, cuts, slacks)
@@ -104,14 +104,14 @@ def _ascend(K, W, gradient, cuts, low, high, at, slacks):  # type: ignore[no-unt
         if size == np.inf:
             return
         for i in range(n):
-            at[i] = min(max(at[i] + size * direction[i], low[i]), high[i])
+            x[i] = min(max(x[i] + size * direction[i], low[i]), high[i])
             gradient[i] -= size * change[i]
         for cut in range(n_cuts):
             slacks[cut] = max(slacks[cut] + size * slack_change[cut], 0.0)
         if bound < 0:
             return
         if bound < n:
-            at[bound] = high[bound] if direction[bound] > 0.0 else low[bound]
+            x[bound] = high[bound] if direction[bound] > 0.0 else low[bound]
             active[bound] = False
             _remove(W, bound)
         else:
@@ -121,7 +121,7 @@ def _ascend(K, W, gradient, cuts, low, high, at, slacks):  # type: ignore[no-unt
 
 @fast
 def _product(matrix, vector):  # type: ignore[no-untyped-def]
-    """Return the product of a symmetric matrix and a vector, row by row, which is vectorised."""
+    """Return the product of a symmetric matrix and a vector, by rows, so that it is vectorised."""
     out = np.zeros(len(vector))
     for i in range(len(vector)):
         if vector[i] != 0.0:
@@ -141,7 +141,7 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 @fast
 def _keep_sum(W, cuts, last):  # type: ignore[no-untyped-def]
-    """Have W give directions that keep the sum of the variables of the cuts up to one."""
+    """Restrict W to directions that keep the sum of the variables of cuts up to ``last``."""
     normal = np.empty(len(cuts))
     for i in range(len(cuts)):
         normal[i] = 1.0 if cuts[i] <= last else 0.0
@@ -151,7 +151,7 @@ def _keep_sum(W, cuts, last):  # type: ignore[no-untyped-def]
 
 @fast
 def _remove(W, i):  # type: ignore[no-untyped-def]
-    """Have W give directions that leave variable ``i`` alone."""
+    """Restrict W to directions that keep variable ``i``."""
     _subtract(W, W[i].copy(), W[i, i])
     for k in range(len(W)):
         W[i, k] = W[k, i] = 0.0
@@ -159,7 +159,7 @@ def _remove(W, i):  # type: ignore[no-untyped-def]
 
 @fast
 def _subtract(W, image, squared):  # type: ignore[no-untyped-def]
-    """Subtract a matrix of rank one, unless there is nothing of it in W."""
+    """Subtract ``image image' / squared`` from W, unless ``squared`` is 0."""
     if squared > 0.0:
         for i in range(len(image)):
             if image[i] != 0.0:
@@ -170,7 +170,7 @@ def _subtract(W, image, squared):  # type: ignore[no-untyped-def]
 
 @fast
 def _keep_sums(direction, cuts, active, slacks):  # type: ignore[no-untyped-def]
-    """Take off what rounding has left of the sums between slacks of 0."""
+    """Remove the rounding errors of the sums between slacks of 0."""
     n_cuts = len(slacks)
     group = np.zeros(n_cuts, np.int64)
     for cut in range(1, n_cuts):
@@ -187,7 +187,7 @@ def _keep_sums(direction, cuts, active, slacks):  # type: ignore[no-untyped-def]
 
 @fast
 def _slack_change(direction, cuts, slacks):  # type: ignore[no-untyped-def]
-    """Return what the slacks above 0 change by per unit of the direction."""
+    """Return the change of the positive slacks per unit of the direction."""
     change = np.zeros(len(slacks))
     for i in range(len(direction)):
         change[cuts[i]] -= direction[i]

@@ -1,4 +1,4 @@
-"""Inputs of training: rows, the rows of each model, risks and penalties of all models."""
+"""Inputs of training: rows, folds, risks and penalties; and the protocols of trainers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Rows = NDArray[np.int64]
 
 
 class Fold(NamedTuple):
-    """Positions of the rows that models are trained without.
+    """Positions of held-out rows.
 
     Attributes
     ----------
     unlabeled : int array, optional
-        None where no fold holds out unlabelled rows.
+        None if no fold holds out unlabelled rows.
     """
 
     labeled: NDArray[np.integer]
@@ -39,16 +39,16 @@ Folds = Sequence[Fold]
 
 
 class Sizes(NamedTuple):
-    """Sizes that the cost of a training depends on, next to the number of models.
+    """Sizes that the cost of a training depends on, besides the number of models.
 
     Attributes
     ----------
     n_labeled, n_unlabeled : int
-        Rows.
+        Numbers of rows.
     n_sources : int
-        Sources of labelled rows.
+        Number of sources of labelled rows.
     unlabeled_held_out : bool
-        Whether folds hold out unlabelled rows, too.
+        Whether folds hold out unlabelled rows too.
     """
 
     n_inputs: int
@@ -59,16 +59,16 @@ class Sizes(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Checked rows as trainers take them.
+    """Validated training data.
 
     Attributes
     ----------
     X : rows of shape (n_labeled, n_inputs)
     codes : ndarray of int, shape (n_labeled,)
-        The source of each.
+        Source of each row.
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
     n_sources : int
-        Sources of labelled rows.
+        Number of sources of labelled rows.
     """
 
     X: Any
@@ -83,7 +83,7 @@ class Function(Protocol):
     Attributes
     ----------
     attributes : dict
-        What it consists of, by the names that estimators have for it.
+        Fitted attributes of the estimator, by name.
     """
 
     @property
@@ -94,7 +94,7 @@ class Function(Protocol):
         ...
 
     def squared_norm(self) -> float:
-        """Return its squared norm, as the penalty counts it."""
+        """Return its squared norm, as in the penalty."""
         ...
 
 
@@ -104,25 +104,25 @@ class Functions(Protocol):
     Attributes
     ----------
     finite : ndarray of bool, shape (G,)
-        Which of them have a solution.
+        Whether each has a solution.
     """
 
     @property
     def finite(self) -> NDArray[np.bool_]: ...  # noqa: D102
 
     def values(self, X: Any) -> NDArray[np.floating]:
-        """Return the values of all at the rows of ``X``, a column for each."""
+        """Return the values of all functions at the rows of ``X``, a column each."""
         ...
 
 
 @dataclass(frozen=True)
 class Decreasing:
-    """The step ``theta / (t + t0)`` of one model, by ``theta lam``.
+    """The step ``theta / (t + t0)`` of one model, given as ``theta lam``.
 
     Attributes
     ----------
     t0 : float or "stable"
-        "stable" makes the first step as long as the measured curvature of the risk allows.
+        "stable" makes the first step the inverse of the measured curvature of the risk.
     """
 
     theta_lam: float
@@ -154,21 +154,21 @@ class Training:
     ----------
     X : rows of shape (n_labeled, n_inputs)
     codes : ndarray of int, shape (n_labeled,)
-        The source of each of these rows: its class, counted from 0.
+        Source of each of these rows: its class, counted from 0.
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
         The last source.
     pools : sequence of int arrays
-        The rows of ``X`` that each group of models is trained on: one for each fold, or all rows.
+        Rows of ``X`` that each group of models is trained on: a pool for each fold, or all rows.
     unlabeled_pools : sequence of int arrays, optional
-        Those of ``X_unlabeled``; None: all rows, in every pool.
+        The same for ``X_unlabeled``; None is all rows, in every pool.
     n_sources : int
         Number of sources of labelled rows.
     risks : sequence over points of sequences over pools of Risk
-        Of the model of each point and pool.
+        Risk of the model of each point and pool.
     penalties : sequence of float
         Factor of the squared norm, for each point.
     steps : sequence of Step
-        For each point, where the trainer goes steps.
+        Step sizes for each point, if the trainer is iterative.
     """
 
     X: Any
@@ -190,10 +190,10 @@ class Training:
 
     @cached_property
     def forms(self) -> list[list[PairwiseRisk]]:
-        """The quadratic form of the model of each point and pool; equal risks share theirs."""
+        """Quadratic form of the model of each point and pool, computed once for equal risks."""
         form_of = functools.cache(lambda risk, pool: risk.form(self.counts[pool]))
         return [
-            [form_of(risk, pool) for pool, risk in enumerate(of_pools)] for of_pools in self.risks
+            [form_of(risk, pool) for pool, risk in enumerate(by_pool)] for by_pool in self.risks
         ]
 
     @property
@@ -209,24 +209,24 @@ class Training:
     @property
     def all_risks(self) -> list[Risk]:
         """The risk of each model, pool by pool."""
-        return [of[pool] for pool in range(len(self.pools)) for of in self.risks]
+        return [by_pool[pool] for pool in range(len(self.pools)) for by_pool in self.risks]
 
     @cached_property
     def on_batches(self) -> Any:
-        """The objective of all models, pool by pool, on all rows of a batch."""
+        """Objective of all models, pool by pool, on batches of single rows."""
         risks = self.all_risks
         if (majorised := type(risks[0]).majorised(risks)) is not None:
             return majorised
-        forms = [of[pool] for pool in range(len(self.pools)) for of in self.forms]
+        forms = [by_pool[pool] for pool in range(len(self.pools)) for by_pool in self.forms]
         return type(risks[0]).on_batches(risks, forms)
 
     def held_means(self) -> Array:
-        """Return the mean over unlabelled rows at which each model is held, NaN for none."""
+        """Return the mean value over unlabelled rows required of each model; NaN for none."""
         counts = np.repeat(self.counts, len(self.penalties), axis=0)
         return np.array([r.held_mean(n) for r, n in zip(self.all_risks, counts, strict=True)])
 
     def on_tuples(self) -> Objective:
-        """Return the objective of all models, pool by pool, on batches of tuples if it has one."""
+        """Return the objective of all models, pool by pool, on tuples if defined, else rows."""
         risks = self.all_risks
         counts = np.repeat(self.counts, len(self.penalties), axis=0)
         objective: Objective = type(risks[0]).on_tuples(risks, counts) or self.on_batches
@@ -237,12 +237,12 @@ class Training:
         return pool[self.codes[pool] == source]
 
     def labeled(self, source: int, pool: int) -> Any:
-        """Return the labelled rows of a source in a pool, by its number."""
+        """Return the labelled rows of a source in the pool of this number."""
         rows = self.rows_of(source, self.pools[pool])
         return self.X if len(rows) == len(self.codes) else self.X[rows]
 
     def unlabeled(self, pool: int) -> Any:
-        """Return the unlabelled rows of a pool, by its number."""
+        """Return the unlabelled rows of the pool of this number."""
         if self.unlabeled_pools is None:
             return self.X_unlabeled
         return self.X_unlabeled[self.unlabeled_pools[pool]]
@@ -264,13 +264,13 @@ class Training:
 
     @property
     def tables(self) -> list[Any]:
-        """The rows that folds hold some of out: labelled ones, and unlabelled ones in pools."""
+        """Tables from which folds hold out rows: labelled rows, and unlabelled ones in pools."""
         return [self.X] if self.unlabeled_pools is None else [self.X, self.X_unlabeled]
 
-    def no_values(self) -> tuple[Array, Array]:
+    def nan_values(self) -> tuple[Array, Array]:
         """Return arrays of NaN for the out-of-fold values of every point.
 
-        Of shape (n_points, n_labeled) and (n_points, n_unlabeled), with 0 for the latter where no
+        Their shapes are (n_points, n_labeled) and (n_points, n_unlabeled), or (n_points, 0) if no
         unlabelled rows are held out.
         """
         n_unlabeled = 0 if self.unlabeled_pools is None else len(self.X_unlabeled)
@@ -279,10 +279,10 @@ class Training:
         return at_labeled, np.full((n_points, n_unlabeled), np.nan)
 
     def check_pools(self) -> None:
-        """Raise `DataError` unless every pool has rows of as many sources as make a pair."""
+        """Raise `DataError` unless every pool has rows of two sources, if there are two."""
         least = min(2, self.n_sources)
-        for of_pool in self.counts:
-            if np.count_nonzero(of_pool) < least:
+        for pool_counts in self.counts:
+            if np.count_nonzero(pool_counts) < least:
                 both = "both classes" if self.n_sources == 2 else "two classes or more"
                 raise DataError(f"every fold must leave labelled rows of {both} to train on")
 
@@ -299,46 +299,43 @@ class Trainer(Protocol):
         Raises
         ------
         FitError
-            If there is no solution, or none that can be computed.
+            If there is no solution, or it cannot be computed.
         """
         ...
 
     def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
-        """Return out-of-fold values of every point, as `Training.no_values` shapes them.
+        """Return out-of-fold values of every point, in the shapes of `Training.nan_values`.
 
-        The pools are the rows outside of the folds. A model without a solution has NaN, and rows
-        that no fold holds out have.
+        The pools are the rows outside the folds. Values are NaN for models without a solution and
+        for rows that no fold holds out.
         """
         ...
 
     def centred_values(self, training: Training, folds: Folds, reference: Any) -> Array | None:
-        """Return out-of-fold values of one point, each fold's less their mean on unlabelled rows.
+        """Return out-of-fold values of one point, minus each fold's mean on unlabelled rows.
 
-        None, the default, if that is no sooner than a fit for each fold.
+        None, the default, if that is no faster than a fit for each fold.
 
         Parameters
         ----------
         training, folds
             As in `fold_values`.
         reference : rows
-            Some unlabelled rows that may stand for all.
+            A sample of unlabelled rows.
         """
         return None
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
-        """Return what `fit` takes, or `fold_values` of so many models."""
+        """Return the cost of `fit`, or of `fold_values` with ``n_models`` models."""
         ...
 
     def iterations(self, n_unlabeled: int) -> dict[str, int]:
-        """Return the parameters that depend on the number of rows as they are for so many.
-
-        None do, by default.
-        """
+        """Return the parameters that depend on the number of rows; none by default."""
         return {}
 
 
 class MarginTrainer(Protocol):
-    """Finds the minimiser of a penalised risk of margins.
+    """Finds the minimiser of a penalised margin risk.
 
     Trainers that are equal can train their models together.
     """
@@ -352,14 +349,14 @@ class MarginTrainer(Protocol):
         ...
 
     def models_cost(self, sizes: Sizes, n_models: int, risk: Any, step: Step | None) -> Cost:
-        """Return what `fit` takes, or `functions` of so many models."""
+        """Return the cost of `fit`, or of `functions` with ``n_models`` models."""
         ...
 
 
-def each_alone(trainer: Trainer, training: Training, folds: Folds) -> tuple[Array, Array]:
-    """Return what `Trainer.fold_values` does, from a fit for every point and fold."""
+def fit_each_fold(trainer: Trainer, training: Training, folds: Folds) -> tuple[Array, Array]:
+    """Return `Trainer.fold_values` from a separate fit for every point and fold."""
     t = training
-    at_labeled, at_unlabeled = t.no_values()
+    at_labeled, at_unlabeled = t.nan_values()
     for number, fold in enumerate(folds):
         for point in range(len(t.penalties)):
             try:

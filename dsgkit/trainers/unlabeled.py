@@ -1,7 +1,7 @@
-"""Closed forms of risks whose squares are those of unlabelled rows; see `unlabeled_systems`.
+"""Closed forms of risks that are quadratic in unlabelled rows only; see `unlabeled_systems`.
 
-Folds may hold out unlabelled rows too. All that is taken of labelled rows are means, so that they
-cost O(n) each and are never held together.
+Folds may hold out unlabelled rows too. Labelled rows enter only by means, so they cost O(n) and are
+streamed.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from dsgkit.trainers.unlabeled_systems import (
 )
 
 _DOUBLE = 2
-"""An operation of double precision: costs count in single precision."""
+"""Cost of an operation of double precision; the unit is one of single precision."""
 
 
 @dataclass(frozen=True)
 class ByMeans(Trainer):
-    """Base of both trainers."""
+    """Base class of both trainers."""
 
     @abstractmethod
     def solve(self, training: Training, risk: PairwiseRisk) -> Function:
@@ -56,8 +56,8 @@ class ByMeans(Trainer):
 class UnlabeledFeatures(ByMeans):
     """The minimiser over explicit features, in a pass over the unlabelled rows.
 
-    O(n p^2) time for p features, and O(p^2) memory. The folds of a grid take a second pass: the
-    moments of training rows are those of all rows less those of the held-out ones.
+    O(n p^2) time for p features, and O(p^2) memory. A grid on folds takes a second pass: the
+    moments of training rows are those of all rows minus those of the held-out ones.
     """
 
     features: Features
@@ -76,16 +76,16 @@ class UnlabeledFeatures(ByMeans):
         """Return out-of-fold values of every point, one factorisation a fold; see `Trainer`."""
         t, features = training, self.features.map()
         self.features.check(t.X, t.X_unlabeled)
-        at_labeled, at_unlabeled = t.no_values()
+        at_labeled, at_unlabeled = t.nan_values()
         hidden = [2 * penalty < self.features.smallest_lam for penalty in t.penalties]
         everything = moments(features, t.X_unlabeled)
         for number, fold in enumerate(folds):
             held_out = fold.unlabeled
-            some = held_out is not None and len(held_out) > 0
-            apart = moments(features, t.X_unlabeled, held_out) if some else None
+            any_held_out = held_out is not None and len(held_out) > 0
+            excluded = moments(features, t.X_unlabeled, held_out) if any_held_out else None
             means = _means(features, t, number)
-            forms = [of_pools[number] for of_pools in t.forms]
-            W = solve_primal_grid(everything.less(apart), means, forms, t.penalties)
+            forms = [by_pool[number] for by_pool in t.forms]
+            W = solve_primal_grid(everything.less(excluded), means, forms, t.penalties)
             W[:, hidden] = np.nan
             at_labeled[:, fold.labeled] = evaluate(features, t.X, W, fold.labeled).T
             if held_out is not None:
@@ -93,7 +93,7 @@ class UnlabeledFeatures(ByMeans):
         return at_labeled, at_unlabeled
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
-        """Return what a fit takes, or a grid of models on folds."""
+        """Return the cost of a fit, or of a grid of models on folds."""
         p, n_inputs = self.features.width(sizes.n_inputs), sizes.n_inputs
         passes = 1 if n_models == 1 else 2
         flops = self.features.row_flops(n_inputs)
@@ -115,7 +115,7 @@ def _means(features: FeatureMap, training: Training, pool: int) -> list[Array]:
 
 @dataclass(frozen=True)
 class UnlabeledKernel(ByMeans):
-    """The minimiser over all functions of a kernel, by its matrix on the unlabelled rows.
+    """The minimiser over all functions of a kernel, from its matrix on the unlabelled rows.
 
     O(n^3) time and 8 n^2 bytes for n unlabelled rows, for every fold of a grid.
     """
@@ -137,22 +137,22 @@ class UnlabeledKernel(ByMeans):
     def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
         """Return out-of-fold values of every point, one factorisation a fold; see `Trainer`."""
         t = training
-        at_labeled, at_unlabeled = t.no_values()
+        at_labeled, at_unlabeled = t.nan_values()
         for number, fold in enumerate(folds):
             n_unlabeled = len(t.X_unlabeled)
             held_out = np.empty(0, np.int64) if fold.unlabeled is None else fold.unlabeled
             U = t.X_unlabeled[training_rows(held_out, n_unlabeled)].astype(np.float64)
             sources = _sources(t, number)
-            forms = [of_pools[number] for of_pools in t.forms]
+            forms = [by_pool[number] for by_pool in t.forms]
             means = [self._mean(U, S) for S in sources]
             a, b = solve_dual_grid(self._gram(U), means, forms, t.penalties)
-            at_labeled[:, fold.labeled] = self._at(t.X[fold.labeled], U, a, sources, b)
+            at_labeled[:, fold.labeled] = self._values(t.X[fold.labeled], U, a, sources, b)
             if fold.unlabeled is not None:
-                at_unlabeled[:, held_out] = self._at(t.X_unlabeled[held_out], U, a, sources, b)
+                at_unlabeled[:, held_out] = self._values(t.X_unlabeled[held_out], U, a, sources, b)
         return at_labeled, at_unlabeled
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:
-        """Return what a fit takes, or a grid of models on folds."""
+        """Return the cost of a fit, or of a grid of models on folds."""
         n, n_labeled, n_inputs = sizes.n_unlabeled, sizes.n_labeled, sizes.n_inputs
         centers = n + n_labeled
         building = n * (n + 2 * n_labeled) * (n_inputs + FUNCTION_FLOPS / 2)
@@ -173,7 +173,7 @@ class UnlabeledKernel(ByMeans):
         share = np.full(len(S), 1 / len(S))
         return Expansion(self.kernel, self.sigma, S, share).values(X)
 
-    def _at(self, X: Any, U: Array, a: Array, sources: list[Array], b: Array) -> Array:
+    def _values(self, X: Any, U: Array, a: Array, sources: list[Array], b: Array) -> Array:
         """Return the values of all settings at rows, shape (n_settings, n)."""
         values = Expansion(self.kernel, self.sigma, U, a).values(X)
         for S, weights in zip(sources, b, strict=True):

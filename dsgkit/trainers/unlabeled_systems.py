@@ -1,8 +1,8 @@
-"""Linear systems of quadratic risks that labelled rows enter by the means of their values alone.
+"""Linear systems of quadratic risks in which labelled rows enter only by their mean values.
 
-Such a risk is ``d mean_U f^2 - 2 q_u mean_U f - 2 sum_k q_k mean_k f`` and a constant, U being the
+Such a risk is ``d mean_U f^2 - 2 q_u mean_U f - 2 sum_k q_k mean_k f`` plus a constant, U being the
 unlabelled rows and k the sources of labelled ones: a `PairwiseRisk` without other squares and
-without products of means. Its matrix is that of the unlabelled rows, and the same for all q.
+without products of means. Its matrix depends on the unlabelled rows alone, and not on q.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dsgkit.trainers.responses import SINGULAR_SYSTEM
 
 
 def check_means(risk: PairwiseRisk) -> None:
-    """Raise `ValueError` for a risk of another kind."""
+    """Raise `ValueError` unless labelled rows enter the risk only by their means."""
     if risk.diagonal[:-1].any() or risk.cross.any() or risk.diagonal[-1] <= 0:
         raise ValueError("the risk has squares or products of the values at labelled rows")
 
@@ -33,7 +33,7 @@ def solve_primal(
     Parameters
     ----------
     unlabeled : Moments
-        Of the unlabelled rows; ``unlabeled.gram`` is destroyed.
+        Moments of the unlabelled rows; ``unlabeled.gram`` is overwritten.
     means : sequence of ndarray of shape (n_features,)
         Mean features of each source of labelled rows.
     risk : PairwiseRisk
@@ -56,9 +56,9 @@ def solve_primal_grid(
     risks: Sequence[PairwiseRisk],
     penalties: Sequence[float],
 ) -> Array:
-    """Return the minimisers of many settings from one eigendecomposition, a column for each.
+    """Return the minimisers of many settings from one eigendecomposition, a column each.
 
-    Destroys ``unlabeled.gram``.
+    Overwrites ``unlabeled.gram``.
     """
     spectrum, vectors = eigh(unlabeled.gram)
     right = np.column_stack([_primal_right(unlabeled, means, risk) for risk in risks])
@@ -69,15 +69,15 @@ def solve_primal_grid(
 
 
 def _primal_right(unlabeled: Moments, means: Sequence[Array], risk: PairwiseRisk) -> Array:
-    *of_labeled, of_unlabeled = (2 * risk.linear).tolist()
-    right: Any = sum(q * mean for q, mean in zip(of_labeled, means, strict=True))
-    return np.asarray(right + of_unlabeled * unlabeled.total / unlabeled.n_rows)
+    *q_labeled, q_unlabeled = (2 * risk.linear).tolist()
+    right: Any = sum(q * mean for q, mean in zip(q_labeled, means, strict=True))
+    return np.asarray(right + q_unlabeled * unlabeled.total / unlabeled.n_rows)
 
 
 def solve_dual(
     gram: Array, means: Sequence[Array], risk: PairwiseRisk, penalty: float
 ) -> tuple[Array, Array]:
-    """Return the f that minimises the risk plus ``penalty ||f||^2`` in the space of a kernel.
+    """Return the minimiser f of the risk plus ``penalty ||f||^2`` in the space of a kernel.
 
     ``f(x) = sum_i a_i k(u_i, x) + sum_k b_k mean_k k(s, x)``: all rows s of a source have the same
     coefficient.
@@ -85,7 +85,7 @@ def solve_dual(
     Parameters
     ----------
     gram : ndarray of shape (n_unlabeled, n_unlabeled)
-        Kernel of the unlabelled rows; destroyed.
+        Kernel of the unlabelled rows; overwritten.
     means : sequence of ndarray of shape (n_unlabeled,)
         ``mean_k k(s, u)`` at the unlabelled rows u, for each source of labelled rows.
     risk : PairwiseRisk
@@ -111,7 +111,7 @@ def solve_dual(
 def solve_dual_grid(
     gram: Array, means: Sequence[Array], risks: Sequence[PairwiseRisk], penalties: Sequence[float]
 ) -> tuple[Array, Array]:
-    """Return what `solve_dual` does for many settings, from one eigendecomposition.
+    """Return `solve_dual` of many settings, from one eigendecomposition.
 
     Returns
     -------
