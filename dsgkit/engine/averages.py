@@ -1,7 +1,7 @@
-"""The mean of the functions after the last half of the iterations: its coefficients and values.
+"""Iterate averaging: the mean of the functions over the second half of the iterations.
 
-With a constant step the last function moves about the minimum; the mean of the last ones is nearer
-to it. Of t iterations, the last ``t - t // 2`` count.
+With a constant step the iterates move around the minimum; their mean is nearer to it. Of t
+iterations, the last ``t - t // 2`` are averaged.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dsgkit.system.jit import fast
 
 
 def averaged(t: int) -> int:
-    """Return over how many functions the mean after t iterations is."""
+    """Return the number of functions averaged after t iterations."""
     return t - t // 2
 
 
 def block_weights(step: StepRule, t: int) -> Array:
-    """Return how much of each block, as it was added, is left in the mean after t iterations.
+    """Return the weight of each block, as it was added, in the mean after t iterations.
 
-    A block counts in the functions since its own iteration, each time shrunk by the decays between:
-    the weights follow from the step rule alone, shape (t, G).
+    A block is part of all functions since its own iteration, shrunk by the decays in between: the
+    weights follow from the step rule alone, shape (t, G).
     """
     weights = np.empty((t, len(step.lam)))
     weight = np.zeros(len(step.lam))
@@ -46,9 +46,9 @@ class AddedBlocks:
         self._blocks.append(coefficients * scale.astype(np.float32))
 
     def mean(self, step: StepRule) -> tuple[int, Single]:
-        """Return the mean of the functions: the number of its first block, and coefficients.
+        """Return the mean function: the number of its first block, and coefficients.
 
-        Blocks that make up next to nothing of it are left out, as `Coefficients.needed` does.
+        Blocks with a negligible weight are dropped, as by `Coefficients.needed`.
         """
         weights = block_weights(step, len(self._blocks)).astype(np.float32)
         blocks = np.stack(self._blocks)

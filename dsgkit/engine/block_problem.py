@@ -1,4 +1,4 @@
-"""Inputs of block-preconditioned training, and the rows that it draws."""
+"""Inputs of block-preconditioned training, and its draws of rows."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Rows = NDArray[np.int64]
 
 
 class QuadraticObjective(Objective, Protocol):
-    """A loss whose curvature is that of a quadratic form in the rows of its sources.
+    """A loss whose second derivative is a quadratic form in the rows of its sources.
 
-    With Phi_k the features at the n_k rows that a batch holds of source k, and p_k their mean, the
-    second derivative of the batch's loss by the coefficients of the features is
+    Let Phi_k be the features at the n_k rows of source k in a batch, and p_k their mean. The second
+    derivative of the batch's loss with respect to the coefficients of the features is
 
         2 [ sum_k d_k Phi_k'Phi_k / n_k  +  sum_kl S_kl p_k p_l' ].
 
@@ -47,17 +47,17 @@ class QuadraticObjective(Objective, Protocol):
 class MajorisedObjective(Objective, Protocol):
     """A loss that is bounded from above by a quadratic of each row's value.
 
-    The bound touches the loss at the present values; ``coefficients`` are its derivatives there. A
+    The bound touches the loss at the current values; ``coefficients`` are its derivatives there. A
     step that does not raise the bound does not raise the loss.
     """
 
     def weights(self, values: list[Single]) -> list[Single]:
-        """Return the second derivative of the bound by the value of each row, >= 0.
+        """Return the second derivative of the bound with respect to each row's value, >= 0.
 
         Parameters
         ----------
         values : list of ndarray of shape (n_k, G)
-            As ``coefficients`` takes them.
+            As for ``coefficients``.
 
         Returns
         -------
@@ -68,14 +68,14 @@ class MajorisedObjective(Objective, Protocol):
 
 @dataclass(frozen=True)
 class RowGroup:
-    """The rows that a group of models (those of a CV fold) is trained on.
+    """Training rows of a group of models (those of a CV fold).
 
     Attributes
     ----------
     labeled : sequence of int arrays
         Rows of each source of labelled rows: every batch holds all of them.
     unlabeled : int array, optional
-        Rows that the unlabelled ones of a batch are drawn from; None: all.
+        Rows from which the unlabelled ones of a batch are drawn; None is all.
     """
 
     labeled: Sequence[Rows]
@@ -84,27 +84,27 @@ class RowGroup:
 
 @dataclass(frozen=True)
 class BlockProblem:
-    """All that determines a run of block-preconditioned training.
+    """Complete description of a run of block-preconditioned training.
 
     Attributes
     ----------
     X, X_unlabeled : rows of shape (n, n_inputs)
         Arrays, memory maps or objects with ``shape`` and indexing.
     groups : sequence of RowGroup
-        Either all of them name unlabelled rows or none does.
+        Either all of them list unlabelled rows, or none does.
     group : ndarray of int, shape (G,)
         The group of each model, in ascending order.
     objective : QuadraticObjective or MajorisedObjective
-        A source of labelled rows may have none in a batch. Its method ``at``, if it has one, is
-        asked for the objective of each step, the first being 1.
+        A source of labelled rows may be empty in a batch. If it has a method ``at``, that returns
+        the objective of each step, counted from 1.
     lam : ndarray of shape (G,)
         Weight of the penalty ``lam/2 ||f||^2`` of each model.
     features : FeatureBlocks
         Its seed also determines the draws.
     n_blocks, n_sweeps : int
-        Blocks T, and how many times S all of them are gone through.
+        Number of blocks T, and of sweeps S over them.
     batch_size : int
-        Unlabelled rows b of a batch; with as many rows or more a batch is all of them, in order.
+        Unlabelled rows b of a batch. If there are no more than b, a batch is all of them, in order.
     """
 
     X: Any
@@ -119,7 +119,7 @@ class BlockProblem:
     batch_size: int
 
     def __post_init__(self) -> None:
-        """Refuse groups that do not ascend."""
+        """Raise `ValueError` unless groups ascend."""
         if (np.diff(self.group) < 0).any() or self.group[-1] >= len(self.groups):
             raise ValueError(f"groups must ascend within 0..{len(self.groups) - 1}")
 
@@ -135,7 +135,7 @@ class BlockProblem:
 
     @property
     def quadratic(self) -> QuadraticObjective:
-        """The objective, where it is one whose curvature does not depend on the values."""
+        """The objective, as one whose curvature does not depend on the values."""
         return cast(QuadraticObjective, self.objective)
 
     @property
@@ -154,7 +154,7 @@ class BlockProblem:
         return slice(int(first), int(last))
 
     def bytes_per_model(self) -> int:
-        """Return the bytes that training takes for each model."""
+        """Return the bytes of training per model."""
         n_labeled, n_unlabeled = self.X.shape[0], self.X_unlabeled.shape[0]
         n_batch = min(self.batch_size, n_unlabeled)
         n_drawn = self.n_sweeps * self.n_blocks * n_batch
@@ -164,7 +164,7 @@ class BlockProblem:
         )
 
     def take(self, models: slice) -> BlockProblem:
-        """Return the problem of some of the models, and of the groups that these are of."""
+        """Return the problem of some of the models, with their groups only."""
         present, group = np.unique(self.group[models], return_inverse=True)
         return replace(
             self,
@@ -177,19 +177,19 @@ class BlockProblem:
 
 @dataclass(frozen=True)
 class Draws:
-    """The unlabelled rows of all batches, and which rows have to be kept for them.
+    """Unlabelled rows of all batches, and the rows to keep for them.
 
     Attributes
     ----------
     kept : ndarray of int
-        Rows of the unlabelled table that are drawn at all, those first that are done with first;
-        all of them in their own order if every group draws from rows of its own.
+        Rows of the unlabelled table that are ever drawn, in the order of their last use. If groups
+        draw from pools of their own, all rows in their own order.
     done : ndarray of int, shape (n_steps,)
-        How many of the first of these are not drawn any more after each step.
-    pools : list of ndarray of int, shape (n_steps, b), or (1, n) where a batch holds all rows
-        Of each group, or of all, places in ``kept``.
+        Number of leading rows of ``kept`` that are not drawn after each step.
+    pools : list of ndarray of int, shape (n_steps, b), or (1, n) if a batch holds all rows
+        Positions in ``kept``, for each group or for all groups together.
     full : list of bool
-        Of each pool, whether a batch holds all its rows.
+        Whether a batch of each pool holds all its rows.
     """
 
     kept: Rows
@@ -198,13 +198,13 @@ class Draws:
     full: list[bool]
 
     def batch(self, pool: int, step: int) -> Rows:
-        """Return the places of the rows of a batch."""
-        places = self.pools[pool]
-        return places[0] if self.full[pool] else places[step]
+        """Return the positions in ``kept`` of the rows of a batch."""
+        positions = self.pools[pool]
+        return positions[0] if self.full[pool] else positions[step]
 
 
 def draw(problem: BlockProblem) -> Draws:
-    """Return the draws of a run: a function of the seed, of sizes and of pools alone."""
+    """Return the draws of a run, which depend only on the seed, the sizes and the pools."""
     p, n_rows = problem, problem.X_unlabeled.shape[0]
     n_steps = p.n_sweeps * p.n_blocks
     if p.pooled:
@@ -232,7 +232,7 @@ def draw(problem: BlockProblem) -> Draws:
 
 
 def _positions(problem: BlockProblem, n_rows: int) -> Rows:
-    """Return which of so many rows each batch holds; one batch if it holds all."""
+    """Return the rows of each batch, out of ``n_rows``; a single batch if it holds all."""
     p = problem
     if p.batch_size >= n_rows:
         return np.arange(n_rows)[None]

@@ -1,4 +1,4 @@
-"""Models shown along a training, at no cost to its time."""
+"""Checkpoints: models passed to an observer during training, with the clock stopped."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from dsgkit.system.progress import listening
 from dsgkit.system.stopwatch import Stopwatch
 
 Observer = Callable[[int, float, DSGModel], None]
-"""Takes the number of iterations made, the seconds they took, and the models after them."""
+"""Called with the number of iterations, their seconds, and the models after them."""
 
 
 class Checkpoints:
-    """When a training shows its models, and to which observer; its clock starts when it is made.
+    """Schedule of checkpoints and their observer; the clock starts at construction.
 
     Parameters
     ----------
     at : sequence of int
         Numbers of iterations, ascending within 1..n_iterations.
     observe : callable or None
-        An `Observer`; needed if there are checkpoints.
+        An `Observer`; required if there are checkpoints.
     n_iterations : int
 
     Raises
     ------
     ValueError
-        If ``at`` does not ascend within the iterations, or if nothing observes them.
+        If ``at`` does not ascend within the iterations, or an observer is missing.
     """
 
     def __init__(self, at: Sequence[int], observe: Observer | None, n_iterations: int) -> None:
@@ -41,9 +41,9 @@ class Checkpoints:
         self._stopwatch = Stopwatch()
 
     def after(self, t: int, model: Callable[[], DSGModel]) -> None:
-        """Show the models after iteration t, if that is a checkpoint; the clock stands meanwhile.
+        """Call the observer if iteration t is a checkpoint, with the clock stopped.
 
-        Progress that the observer reports is not passed on: it is not training's.
+        Progress that the observer reports is dropped, as it is not that of training.
         """
         if t not in self._at or self._observe is None:
             return

@@ -1,4 +1,4 @@
-"""The coefficients of the blocks that a run has made, and which of them it has forgotten."""
+"""Coefficients of the blocks of a run, without those that have decayed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 from dsgkit.numerics.arrays import Array, Single
 
 PART_BLOCKS = 32
-"""Blocks that are allocated, and given back, together."""
+"""Blocks that are allocated and freed together."""
 
 
 def magnitude(coefficients: Single) -> Array:
@@ -21,7 +21,7 @@ def magnitude(coefficients: Single) -> Array:
 
 
 def first_needed(magnitudes: Array) -> int:
-    """Return how many of the oldest blocks stay within `MAX_FORGOTTEN_SHARE` in every model.
+    """Return how many of the oldest blocks are within `MAX_FORGOTTEN_SHARE` in every model.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ def first_needed(magnitudes: Array) -> int:
 class Coefficients:
     """Coefficients of one block per iteration for G models, up to one scale per model.
 
-    Where steps do not decrease, the weight of early blocks decays geometrically: blocks that
-    make up next to nothing of the function are dropped (`forget`).
+    If steps do not decrease, the weights of early blocks decay geometrically: negligible ones are
+    dropped (`forget`).
 
     Parameters
     ----------
     width, n_models : int
-        Features of a block, and G.
+        Number of features of a block, and G.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Coefficients:
         self.last = 0
         self._shape = (PART_BLOCKS, width, n_models)
         self._parts: list[Single] = []
-        self._dropped = 0  # blocks of parts that are gone
+        self._dropped = 0  # blocks of freed parts
         self._magnitudes = np.empty((0, n_models))
 
     def append(self, coefficients: Single) -> None:
@@ -72,14 +72,14 @@ class Coefficients:
         self.last += 1
 
     def kept(self) -> Iterator[tuple[int, Single]]:
-        """Give runs of kept blocks: the first's number and a view of shape (n, width, G)."""
+        """Yield runs of kept blocks: the first's number and a view of shape (n, width, G)."""
         for k, part in enumerate(self._parts):
             start = self._dropped + k * PART_BLOCKS
             first, last = max(self.first, start), min(self.last, start + PART_BLOCKS)
             yield first, part[first - start : last - start]
 
     def multiply(self, models: NDArray[np.int64], factor: Single) -> None:
-        """Multiply all blocks of some models by a factor each; 0 erases even what overflowed."""
+        """Multiply all blocks of some models by a factor each; 0 also erases infinite ones."""
         for _, part in self.kept():
             part[..., models] = np.where(factor == 0, 0, part[..., models] * factor)
         past = self._magnitudes[: self.last]
@@ -88,9 +88,9 @@ class Coefficients:
     def first_needed(self) -> int:
         """Return the number of the oldest block that cannot be dropped.
 
-        All before it together stay within `MAX_FORGOTTEN_SHARE`. The share of a model's sum of
-        absolute coefficients that they make up can only shrink later: decay acts on all blocks
-        alike, and new blocks add to the sum.
+        All blocks before it are together within `MAX_FORGOTTEN_SHARE`. Their share of a model's sum
+        of absolute coefficients can only shrink: decay acts on all blocks alike, and new blocks add
+        to the sum.
         """
         return max(self.first, first_needed(self._magnitudes[: self.last]))
 
@@ -102,7 +102,7 @@ class Coefficients:
             self._dropped += PART_BLOCKS
 
     def needed(self) -> tuple[int, Single]:
-        """Return the number of the first block that is needed, and a copy from it on."""
+        """Return the number of the oldest block that is needed, and a copy from it on."""
         first = self.first_needed()
         parts = [part[max(0, first - start) :] for start, part in self.kept()]
         return first, np.concatenate(parts)

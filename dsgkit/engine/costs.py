@@ -1,4 +1,4 @@
-"""Time and memory of a run of the engine, from its sizes alone."""
+"""Estimated time and memory of a run of the engine, from its sizes alone."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.numerics.costs import Cost
 
 _USUAL_FOLDS = 5
-"""Groups of models that are taken to be trained for their values."""
+"""Number of groups of models that is assumed if a run returns values."""
 
 
 @dataclass(frozen=True)
 class TableSize:
-    """Sizes that costs depend on: rows of a table, and batches drawn from it per iteration.
+    """Number of rows of a table, and of batches drawn from it per iteration.
 
-    If they are drawn from pools of rows, the table is always resident.
+    If batches are drawn from pools of rows, the table is always resident.
     """
 
     n_rows: int
@@ -38,35 +38,35 @@ def training_cost(
     result: Literal["model", "models", "values"] = "model",
     average: bool = False,
 ) -> Cost:
-    """Return about what a run takes in time and memory.
+    """Return the estimated time and memory of a run.
 
     Parameters
     ----------
     features : FeatureBlocks
-        Those of the run; no feature is drawn.
+        Features of the run; none is drawn.
     n_inputs : int
     tables : sequence of TableSize
     batch_size, n_iterations, n_models : int
     remembered : int, optional
-        After how many iterations the steps of one model have forgotten a block, as
-        `sizes.remembered` says of a constant step; None: never. Several models are taken to keep
-        all blocks in training: the smallest of their steps decides.
+        Number of iterations after which one model has forgotten a block, see `sizes.remembered`;
+        None is never. Several models are assumed to keep all blocks in training, since the smallest
+        step decides.
     result : {"model", "models", "values"}
-        What is trained for, by `train`, `train_in_passes` or `train_values`.
+        Result of `train`, `train_in_passes` or `train_values`.
     average : bool
         As in `Problem`.
 
     Returns
     -------
     Cost
-        Operations of all models, bytes of coefficients, values and resident rows (these twice; no
-        block forgotten), and operations of evaluating one model at one row.
+        Operations of all models; bytes of coefficients, values and (twice) resident rows, with no
+        block forgotten; and operations of one model at one row.
     """
     T = n_iterations
     n_left = T if remembered is None else min(T, remembered)
     resident, streamed = _shares(tables, n_inputs, batch_size, T)
     per_row = features.row_flops(n_inputs)
-    evaluations = T * resident + streamed * _met(T, n_left if n_models == 1 else T)
+    evaluations = T * resident + streamed * _block_evaluations(T, n_left if n_models == 1 else T)
     values = result == "values"
     n_blocks = sizes.blocks_held(T, kept=not values, streamed=streamed > 0, average=average)
     rows = 8 * n_inputs * (resident + sizes.MAX_BLOCK_ROWS)
@@ -97,41 +97,42 @@ def block_training_cost(
     majorised: bool = False,
     result: Literal["model", "models", "values"] = "model",
 ) -> Cost:
-    """Return about what a run of block-preconditioned training takes in time and memory.
+    """Return the estimated time and memory of a run of block-preconditioned training.
 
     Parameters
     ----------
     features : FeatureBlocks
     n_inputs : int
     n_labeled, n_unlabeled : int
-        Rows of the tables.
+        Numbers of rows.
     n_sources : int
-        Sources of labelled rows.
+        Number of sources of labelled rows.
     batch_size, n_blocks, n_sweeps, n_models : int
     pooled : bool
         Whether groups of models have unlabelled rows of their own.
     majorised : bool
-        Whether the objective is a `MajorisedObjective`: every model then has products of features
-        of its own.
+        Whether the objective is a `MajorisedObjective`, where products of features are computed for
+        each model.
     result : {"model", "models", "values"}
-        What is trained for, by `train_blocks`, `train_blocks_in_passes` or `train_blocks_values`.
+        Result of `train_blocks`, `train_blocks_in_passes` or `train_blocks_values`.
 
     Returns
     -------
     Cost
-        No two models are taken to share a Hessian, and values are those of `_USUAL_FOLDS` folds.
+        Assuming that no two models share a Hessian, and that values are those of `_USUAL_FOLDS`
+        folds.
     """
     width, n_steps, double = features.width, n_blocks * n_sweeps, 2
     n_batch = n_labeled + min(batch_size, n_unlabeled)
     n_drawn = n_steps * batch_size
     n_kept = n_labeled + (n_unlabeled if pooled else min(n_unlabeled, n_drawn))
-    # rows of which each is drawn once are needed for half of the time
+    # rows that are drawn once are needed for half of the steps on average
     n_needed = n_kept / 2 if n_drawn <= n_unlabeled and not pooled else n_kept
     per_row = features.row_flops(n_inputs)
     at_once = sizes.hessians_at_once(width)
-    n_makings = -(-n_models // at_once) if majorised else 1
+    n_passes = -(-n_models // at_once) if majorised else 1
     n_products = n_models if majorised else 1
-    making = n_batch * (n_makings * per_row + n_products * width**2)
+    forming = n_batch * (n_passes * per_row + n_products * width**2)
     solving = double * n_models * (width**3 / 3 + 2 * width * (n_batch + width))
     updating = n_needed * (per_row + 2 * width * n_models)
     per_model = sizes.block_model_bytes(n_blocks, width, n_kept, n_batch)
@@ -141,7 +142,7 @@ def block_training_cost(
     matrices = 8 * width**2 * ((min(n_models, at_once) if majorised else n_grams) + 3)
     held = 12 * width * min(n_batch, sizes.feature_rows(width)) + 8 * n_inputs * n_kept
     return Cost(
-        flops=n_steps * (making + solving + updating),
+        flops=n_steps * (forming + solving + updating),
         memory=matrices + held + per_model * in_pass + finished,
         flops_per_row=n_blocks * (per_row + 2.0 * width),
         shared_per_row=n_blocks * per_row,
@@ -162,9 +163,9 @@ def _shares(
     return resident, streamed
 
 
-def _met(n_iterations: int, n_kept: int) -> float:
-    """Return on how many blocks all rows are evaluated that are drawn one per iteration.
+def _block_evaluations(n_iterations: int, n_kept: int) -> float:
+    """Return the total number of block evaluations of one streamed row per iteration.
 
-    The row of iteration t meets the t blocks before it, and no more than are kept.
+    The row of iteration t is evaluated on the t blocks before it, as far as they are kept.
     """
     return n_kept * (n_iterations - n_kept / 2)

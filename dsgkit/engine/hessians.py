@@ -1,4 +1,4 @@
-"""Second derivatives by the coefficients of one block of features, and the steps that they make."""
+"""Hessians with respect to the coefficients of one block of features, and Newton steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Moments:
     Attributes
     ----------
     gram : ndarray of shape (width, width) or None
-        Lower triangle of ``Phi'Phi``, Fortran-contiguous; None where nobody asks for it.
+        Lower triangle of ``Phi'Phi``, Fortran-contiguous; None if it is not needed.
     total : ndarray of shape (width,)
         Sum of the features.
     """
@@ -32,12 +32,12 @@ class Moments:
     n_rows: int
 
     @classmethod
-    def none(cls, width: int, *, gram: bool) -> Moments:
-        """Return those of no row."""
+    def empty(cls, width: int, *, gram: bool) -> Moments:
+        """Return the moments of no rows."""
         return cls(np.zeros((width, width), order="F") if gram else None, np.zeros(width), 0)
 
     def plus(self, Phi: Single) -> Moments:
-        """Return the moments with further rows, in the same memory."""
+        """Return the moments with further rows; ``gram`` is updated in place."""
         if self.gram is not None:
             self.gram[:] += blas.ssyrk(1.0, Phi.T, lower=1)
         total = self.total + Phi.sum(axis=0, dtype=np.float64)
@@ -51,14 +51,14 @@ class Moments:
 
 @dataclass(frozen=True, eq=False)
 class BlockFeatures:
-    """Features and moments of a block, which its Hessians are computed from.
+    """Features and moments of a block, from which its Hessians are computed.
 
     Attributes
     ----------
     moments : sequence over groups of sequences over sources of Moments
-        Of the block's features at the rows of a batch.
+        Moments of the block's features at the rows of a batch.
     labeled : ndarray of float32, shape (n_labeled, width), or None
-        The features of all labelled rows, where they are asked for.
+        Features of all labelled rows, if they are needed.
     """
 
     moments: Sequence[Sequence[Moments]]
@@ -67,7 +67,7 @@ class BlockFeatures:
 
 @dataclass(frozen=True, eq=False)
 class _Form:
-    """A quadratic form of a group, and the models that it is the curvature of, by their mu."""
+    """A quadratic form of a group, and the models whose curvature it is, by their mu."""
 
     group: int
     diagonal: Array
@@ -82,14 +82,14 @@ class BlockHessians:
     ----------
     problem : BlockProblem
     mu : ndarray of shape (G,)
-        What is added to the diagonal.
+        Added to the diagonal.
 
     Attributes
     ----------
     needs_gram : ndarray of bool, shape (n_sources,)
-        The sources whose products of features are asked for.
+        Whether ``Phi'Phi`` of each source is needed.
     needs_rows : bool
-        Whether the features of labelled rows are.
+        Whether the features of labelled rows are needed.
     """
 
     needs_rows = False
@@ -107,7 +107,7 @@ class BlockHessians:
 
     @property
     def flops(self) -> float:
-        """About the operations of a step, of products of matrices."""
+        """Approximate operations of a step, in matrix products."""
         return sum(len(form.models) for form in self._forms) * self._width**3 / 3
 
     def solve(self, features: BlockFeatures, gradient: Array) -> Array:
@@ -123,17 +123,17 @@ class BlockHessians:
             hessian = _without_penalty(form, features.moments[form.group])
             for mu, models in form.models.items():
                 matrix = hessian.copy(order="F")
-                solution[:, models] = solved(matrix, mu, gradient[:, models])
+                solution[:, models] = solve(matrix, mu, gradient[:, models])
         return solution
 
 
-def solved(matrix: Array, mu: float, right: Array) -> Array:
-    """Return ``(H + mu I)^-1`` times the right sides, NaN where that is singular to rounding.
+def solve(matrix: Array, mu: float, right: Array) -> Array:
+    """Return ``(H + mu I)^-1 right``, or NaN if the matrix is singular to rounding.
 
     Parameters
     ----------
     matrix : ndarray of shape (width, width)
-        The lower triangle of H, Fortran-contiguous; overwritten.
+        Lower triangle of H, Fortran-contiguous; overwritten.
     mu : float
     right : ndarray of shape (width, n)
     """
@@ -150,12 +150,12 @@ def _without_penalty(form: _Form, sources: Sequence[Moments]) -> Array:
     width = len(sources[0].total)
     hessian = np.zeros((width, width), order="F")
     means = np.zeros((width, len(sources)), order="F")
-    for k, (weight, of_source) in enumerate(zip(form.diagonal, sources, strict=True)):
-        if not of_source.n_rows:
+    for k, (weight, moments) in enumerate(zip(form.diagonal, sources, strict=True)):
+        if not moments.n_rows:
             continue
-        means[:, k] = of_source.total / of_source.n_rows
-        if weight and of_source.gram is not None:
-            hessian += (2 * weight / of_source.n_rows) * of_source.gram
+        means[:, k] = moments.total / moments.n_rows
+        if weight and moments.gram is not None:
+            hessian += (2 * weight / moments.n_rows) * moments.gram
     if not form.cross.any():
         return hessian
     out: Array = blas.dsyr2k(

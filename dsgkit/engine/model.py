@@ -1,4 +1,4 @@
-"""The trained models: seeds and coefficients, prediction in blocks, files."""
+"""Trained models: seeds and coefficients, prediction in blocks, files."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ FORMAT_VERSION = 3
 """Version of the model file."""
 
 _MAX_INTEGER = 2**53
-"""Largest whole number: rows and blocks are counted in float64, too."""
+"""Largest integer in a file: rows and blocks are counted in float64 too."""
 
 _VERSION_WITHOUT_INTERCEPT = 2
-"""The version before, which is read as well."""
+"""Previous version of the model file, which can be read too."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class DSGModel:
     Attributes
     ----------
     features : FeatureBlocks
-        Kernel and seed from which every block is made again.
+        Kernel and seed, from which every block is recomputed.
     coefficients : ndarray of float32, shape (n_blocks, width, G)
-        The normaliser of the features is part of them; see `dsgkit.features.blocks`.
+        They include the normaliser of the features; see `dsgkit.features.blocks`.
     n_inputs : int
-        Columns of the rows the models were trained on.
+        Number of columns of the training rows.
     first_block : int
-        Number of the first block; training has forgotten those before it.
+        Number of the first block; training dropped those before it.
     intercept : float or ndarray of shape (G,)
     """
 
@@ -59,7 +59,7 @@ class DSGModel:
     def decision_function(self, X: Any) -> Single:
         """Evaluate the functions, a block of rows at a time, and report progress.
 
-        Beyond the result it takes the memory of one block of rows, also for a memory map.
+        Besides the result, memory is that of one block of rows, also for a memory map.
 
         Parameters
         ----------
@@ -73,8 +73,8 @@ class DSGModel:
         Raises
         ------
         DataError
-            If rows have other columns than in training, or if the features of one would be wrong,
-            as it holds NaN or is too long.
+            If the number of columns differs from that in training, or if the features of a row
+            would be wrong: it holds NaN, or its norm is too large.
         """
         if len(X.shape) != 2 or X.shape[1] != self.n_inputs:
             raise DataError(
@@ -118,8 +118,7 @@ def load_model(path: str | Path) -> DSGModel:
     Raises
     ------
     DataError
-        If the file is not a model file, not as it was written, or of a version that this release
-        does not know.
+        If the file is not a model file, is damaged, or has a version that this release cannot read.
     """
     place = in_a_line(str(path), LONGEST_SHOWN_PATH)
     try:
@@ -158,28 +157,28 @@ def _check_versions(entries: Mapping[str, NDArray[Any]]) -> None:
 
 
 def _coefficients(entries: Mapping[str, NDArray[Any]]) -> Single:
-    found = entries["coefficients"]
-    if found.dtype != np.float32 or found.ndim != 3 or 0 in found.shape[1:]:
-        raise ValueError(f"coefficients are {found.dtype} of shape {found.shape}")
-    if not np.isfinite(found).all():
+    values = entries["coefficients"]
+    if values.dtype != np.float32 or values.ndim != 3 or 0 in values.shape[1:]:
+        raise ValueError(f"coefficients are {values.dtype} of shape {values.shape}")
+    if not np.isfinite(values).all():
         raise ValueError("coefficients are not finite")
-    return found
+    return values
 
 
 def _intercept(entries: Mapping[str, NDArray[Any]], n_models: int) -> Any:
     if int(entries["format_version"]) == _VERSION_WITHOUT_INTERCEPT:
         return 0.0
-    found = entries["intercept"]
-    if found.dtype.kind != "f" or found.shape not in ((), (n_models,)):
-        raise ValueError(f"the intercept is {found.dtype} of shape {found.shape}")
-    if not (np.abs(found) <= np.finfo(np.float32).max).all():
+    value = entries["intercept"]
+    if value.dtype.kind != "f" or value.shape not in ((), (n_models,)):
+        raise ValueError(f"the intercept is {value.dtype} of shape {value.shape}")
+    if not (np.abs(value) <= np.finfo(np.float32).max).all():
         raise ValueError("the intercept is not finite in single precision")
-    return found
+    return value
 
 
 def _whole(entries: Mapping[str, NDArray[Any]], name: str, least: int) -> int:
-    """Return an entry that is one whole number."""
-    found = entries[name]
-    if found.shape or found.dtype.kind not in "iu" or not least <= found <= _MAX_INTEGER:
-        raise ValueError(f"{name} is {shown_entry(found)}")
-    return int(found)
+    """Return an entry that is one integer."""
+    value = entries[name]
+    if value.shape or value.dtype.kind not in "iu" or not least <= value <= _MAX_INTEGER:
+        raise ValueError(f"{name} is {shown_entry(value)}")
+    return int(value)

@@ -2,28 +2,28 @@
 
 The model is that of `dsgkit.engine.training`, ``f = sum_t <alpha_t, phi_t>`` with blocks of random
 features from the seed. The T blocks together, scaled by ``1/sqrt(T)``, are features of the kernel:
-so the penalty ``lam/2 ||f||^2`` is ``mu/2 sum_t ||alpha_t||^2`` with ``mu = lam T``. All blocks are
-gone through S times; at block t of sweep s, on a batch of all labelled and b unlabelled rows,
+so the penalty ``lam/2 ||f||^2`` is ``mu/2 sum_t ||alpha_t||^2`` with ``mu = lam T``. There are S
+sweeps over all blocks; at block t of sweep s, on a batch of all labelled and b unlabelled rows,
 
     alpha_t <- alpha_t - rho_s H^-1 (Phi_t'c + mu alpha_t),
 
-c being the derivative of the batch's loss by its values and H the second derivative by alpha_t,
-``mu`` on its diagonal included. ``rho_s`` is 1, or 1/s where a batch does not hold all rows.
+where c is the derivative of the batch's loss with respect to its values, and H the second
+derivative with respect to alpha_t, including ``mu`` on its diagonal. ``rho_s`` is 1 if a batch
+holds all rows, else 1/s.
 
 - One sweep is the scheme of Dai et al. (NIPS 2014) in their own program, with the risk's own
   Hessian. With batches of all rows, repeated sweeps are block coordinate descent (Tu et al., arXiv
   1602.05310) and converge to the minimiser over these T blocks.
-- Time is linear in T: the values of the rows that batches will hold are kept up to date, and of the
-  unlabelled rows that is at most ``S T b``, whatever their number.
-- Models that are trained together share features and products of features; those with one Hessian
-  and one ``mu`` share a factorisation too.
+- Time is linear in T: only the values of rows of coming batches are updated, which are at most
+  ``S T b`` unlabelled rows, whatever their number.
+- Models that are trained together share features and products of features; those with equal Hessian
+  and ``mu`` share a factorisation too.
 - A loss that is not quadratic is majorised: c and H are the derivatives of a quadratic that bounds
-  it from above and touches it at the present values. H is then every model's own.
+  it from above and touches it at the current values. Every model then has its own H.
 - Features, values and their sums are single precision; Hessians, solutions and gradients double.
-  With batches of all rows only what rounds the gradient or the values moves the limit, some 1e-6 of
-  the values: an inexact Hessian makes the way longer.
-- BLAS has one thread: factorisations of some hundred columns gain little from more, and wait for
-  whatever else runs.
+  With batches of all rows, rounding of gradients and values moves the limit by some 1e-6 of the
+  values; an inexact Hessian only slows convergence.
+- BLAS has one thread: factorisations of some hundred columns gain little from more.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ def train_blocks_in_passes(problem: BlockProblem) -> list[DSGModel]:
 
 
 def train_blocks_values(problem: BlockProblem) -> dict[int, Single]:
-    """Train the models for their values at rows of the tables, as the search of a grid does.
+    """Train the models and return their values at rows of the tables, as for a grid search.
 
     Returns
     -------
     dict of int to ndarray of float32, shape (n_k, G)
-        Values at the labelled rows by the key 0 and, if every group has unlabelled rows of its own,
-        at all unlabelled rows by the key 1.
+        Key 0: values at the labelled rows. Key 1, if groups have unlabelled rows of their own:
+        values at all unlabelled rows.
     """
     passes = list(_passes(problem, _values_of))
     return {k: np.hstack([values[k] for values in passes]) for k in passes[0]}
@@ -90,7 +90,7 @@ def _values_of(problem: BlockProblem) -> dict[int, Single]:
 
 
 def _passes(problem: BlockProblem, run: Callable[[BlockProblem], Result]) -> Iterator[Result]:
-    """Yield what ``run`` makes of each share of the models, shares as `MAX_MODEL_BYTES` allows."""
+    """Yield the result of ``run`` on as many models at a time as `MAX_MODEL_BYTES` allows."""
     n_models = problem.n_models
     length = models_at_once(problem.bytes_per_model())
     for start in range(0, n_models, length):
@@ -102,8 +102,8 @@ def _passes(problem: BlockProblem, run: Callable[[BlockProblem], Result]) -> Ite
 class _Sweeps:
     """State of one run: coefficients, and values at the rows that are kept.
 
-    Kept rows are the unlabelled ones in the order of `Draws.kept`, then all labelled ones: so that
-    the rows which are still needed are always one range at the end.
+    Kept rows are the unlabelled ones in the order of `Draws.kept`, then all labelled ones, so that
+    the rows that are still needed are always one range at the end.
     """
 
     def __init__(self, problem: BlockProblem) -> None:
@@ -123,7 +123,7 @@ class _Sweeps:
         self.pool_of = [group if p.pooled else 0 for group in range(len(p.groups))]
 
     def run(self) -> _Sweeps:
-        """Make all sweeps."""
+        """Run all sweeps."""
         p = self.p
         for step in range(p.n_sweeps * p.n_blocks):
             self._step(step)
@@ -143,7 +143,7 @@ class _Sweeps:
         return values
 
     def _step(self, step: int) -> None:
-        """Change one block and the values of the rows that are still needed."""
+        """Update one block and the values of the rows that are still needed."""
         sweep, t = divmod(step, self.p.n_blocks)
         batches = [self.draws.batch(pool, step) for pool in range(len(self.draws.pools))]
         objectives = [objective_at(objective, step + 1) for objective in self.objectives]
@@ -172,11 +172,11 @@ class _Sweeps:
         objectives: Sequence[Objective],
         hessians: BlockHessians | RowHessians,
     ) -> tuple[Array, BlockFeatures]:
-        """Return the gradient of the loss by a block, and what its Hessians are made of."""
-        labeled, unlabeled = self._of_rows(batches, [o.coefficients for o in objectives])
+        """Return the gradient of the loss for a block, and the data of its Hessians."""
+        labeled, unlabeled = self._evaluate(batches, [o.coefficients for o in objectives])
         gradient = np.zeros((self.p.features.width, self.p.n_models))
         sources = []
-        *grams, of_unlabeled = map(bool, hessians.needs_gram)
+        *grams, gram_unlabeled = map(bool, hessians.needs_gram)
         for gram, (rows, held_out) in zip(grams, self.sources, strict=True):
             whole = self._moments(t, gram, rows + self.n_unlabeled, labeled[rows], gradient)
             sources.append(
@@ -187,26 +187,26 @@ class _Sweeps:
                     for out in held_out
                 ]
             )
-        of_pool = []
+        pool_moments = []
         for pool, batch in enumerate(batches):
             models = self.members[pool] if self.p.pooled else slice(None)
-            of_pool.append(
-                self._moments(t, of_unlabeled, batch, unlabeled[pool], gradient[:, models])
+            pool_moments.append(
+                self._moments(t, gram_unlabeled, batch, unlabeled[pool], gradient[:, models])
             )
-        sources.append([of_pool[pool] for pool in self.pool_of])
+        sources.append([pool_moments[pool] for pool in self.pool_of])
         moments = list(zip(*sources, strict=True))
         if not hessians.needs_rows:
             return gradient, BlockFeatures(moments)
-        of_labeled = self.p.features.transform(self.X[self.n_unlabeled :], t)
-        return gradient, BlockFeatures(moments, of_labeled)
+        Phi_labeled = self.p.features.transform(self.X[self.n_unlabeled :], t)
+        return gradient, BlockFeatures(moments, Phi_labeled)
 
     def _weighted(
         self, t: int, batches: list[Rows], objectives: Sequence[Any]
     ) -> list[WeightedRows]:
-        """Return what every pool's rows weigh, the labelled ones first."""
-        coefficients = self._of_rows(batches, [o.coefficients for o in objectives])
-        weights = self._of_rows(batches, [o.weights for o in objectives])
-        of_labeled = np.arange(self.n_unlabeled, len(self.X))
+        """Return the weighted rows of every pool, the labelled ones first."""
+        coefficients = self._evaluate(batches, [o.coefficients for o in objectives])
+        weights = self._evaluate(batches, [o.weights for o in objectives])
+        labeled_rows = np.arange(self.n_unlabeled, len(self.X))
         parts = []
         for pool, batch in enumerate(batches):
             models = self.members[pool] if self.p.pooled else slice(0, self.p.n_models)
@@ -214,7 +214,7 @@ class _Sweeps:
                 np.vstack([labeled[:, models], unlabeled[pool]])
                 for labeled, unlabeled in (coefficients, weights)
             )
-            rows = np.concatenate([of_labeled, batch])
+            rows = np.concatenate([labeled_rows, batch])
             parts.append(WeightedRows(models, functools.partial(self._features, t, rows), c, w))
         return parts
 
@@ -222,32 +222,32 @@ class _Sweeps:
         """Return a block's features at some of the kept rows."""
         return self.p.features.transform(self.X[rows[chunk]], t)
 
-    def _of_rows(
+    def _evaluate(
         self, batches: list[Rows], functions: Sequence[Callable[[list[Any]], list[Any]]]
     ) -> tuple[Single, list[Single]]:
-        """Return what each group's function says of its models at labelled rows and at batches.
+        """Evaluate each group's function of its models' values at labelled rows and batches.
 
-        It takes and returns an array for every source. A labelled row that a model is not trained
-        on has 0.
+        It takes and returns an array for every source. Labelled rows outside a model's training
+        rows have 0.
         """
         n_labeled = len(self.X) - self.n_unlabeled
         labeled = np.zeros((n_labeled, self.p.n_models), np.float32)
         unlabeled: list[Single] = []
         for number, group in enumerate(self.p.groups):
             models, batch = self.members[number], batches[self.pool_of[number]]
-            rows = [*(of_source + self.n_unlabeled for of_source in group.labeled), batch]
-            values = [self.F[of_source, models] for of_source in rows]
-            *c, of_batch = functions[number](values)
-            for of_source, c_of_source in zip(group.labeled, c, strict=True):
-                labeled[of_source, models] = c_of_source
-            unlabeled.append(of_batch)
+            by_source = [*(rows + self.n_unlabeled for rows in group.labeled), batch]
+            values = [self.F[rows, models] for rows in by_source]
+            *c_labeled, c_batch = functions[number](values)
+            for rows, c in zip(group.labeled, c_labeled, strict=True):
+                labeled[rows, models] = c
+            unlabeled.append(c_batch)
         return labeled, unlabeled if self.p.pooled else [np.hstack(unlabeled)]
 
     def _moments(
         self, t: int, gram: bool, rows: Rows, c: Single | None = None, gradient: Array | None = None
     ) -> Moments:
         """Return the moments of a block's features at rows, and add ``Phi'c`` to a gradient."""
-        moments = Moments.none(self.p.features.width, gram=gram)
+        moments = Moments.empty(self.p.features.width, gram=gram)
         length = feature_rows(self.p.features.width)
         for start in range(0, len(rows), length):
             chunk = slice(start, start + length)
@@ -259,17 +259,17 @@ class _Sweeps:
 
 
 def _hessians(problem: BlockProblem, mu: Array) -> BlockHessians | RowHessians | WeightedHessians:
-    """Return the kind of Hessians that serves, of two the one that takes fewer operations."""
+    """Return the Hessians of the problem; of two suitable kinds, the cheaper one."""
     if problem.majorised:
         return WeightedHessians(problem, mu)
-    each = BlockHessians(problem, mu)
-    return RowHessians(problem, mu) if RowHessians.flops(problem, mu) < each.flops else each
+    by_block = BlockHessians(problem, mu)
+    return RowHessians(problem, mu) if RowHessians.flops(problem, mu) < by_block.flops else by_block
 
 
 def _sources(problem: BlockProblem) -> list[tuple[Rows, list[Rows]]]:
-    """Return the rows of each labelled source, and which of them each group lacks."""
+    """Return the rows of each labelled source, and those that each group lacks."""
     sources = []
-    for of_groups in zip(*(group.labeled for group in problem.groups), strict=True):
-        rows = np.unique(np.concatenate(of_groups))
-        sources.append((rows, [np.setdiff1d(rows, own) for own in of_groups]))
+    for by_group in zip(*(group.labeled for group in problem.groups), strict=True):
+        rows = np.unique(np.concatenate(by_group))
+        sources.append((rows, [np.setdiff1d(rows, own) for own in by_group]))
     return sources

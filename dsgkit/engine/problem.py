@@ -18,7 +18,7 @@ from dsgkit.random.draws import draw_in_passes, draw_with_replacement
 
 @dataclass(frozen=True)
 class Source:
-    """Where one batch per iteration is drawn from: which of the tables, and how.
+    """Draws one batch per iteration from one of the tables.
 
     ``pools`` are row numbers for each *group* of models (a CV fold); None is all rows and one
     group. ``in_passes`` visits rows once per pass in random order; otherwise they are drawn with
@@ -52,7 +52,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Problem:
-    """All that determines a run of the engine.
+    """Complete description of a run of the engine.
 
     Attributes
     ----------
@@ -65,8 +65,8 @@ class Problem:
     group : ndarray of int, shape (G,)
         The group of each model, in ascending order.
     average : bool
-        Whether a model is the mean of the functions after the last half of the iterations, see
-        `dsgkit.engine.averages`, rather than the last function.
+        Whether a model is the mean of the functions over the second half of the iterations (see
+        `dsgkit.engine.averages`) instead of the last function.
     """
 
     tables: Sequence[Any]
@@ -80,7 +80,7 @@ class Problem:
     average: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what compiled code would not survive."""
+        """Raise `ValueError` for input that would crash compiled code."""
         for source in self.sources:
             pools = [self.tables[source.table]] if source.pools is None else source.pools
             if not all(pool.shape[0] for pool in pools):
@@ -100,7 +100,7 @@ class Problem:
 
     @property
     def n_groups(self) -> int:
-        """Number of groups that pools are drawn for."""
+        """Largest number of groups of a source."""
         return max(source.n_groups for source in self.sources)
 
     def drawn_from(self, table: int) -> list[Source]:
@@ -108,9 +108,9 @@ class Problem:
         return [source for source in self.sources if source.table == table]
 
     def resident(self, table: int) -> bool:
-        """Return whether a table's values are kept up to date, counted by `sizes.kept_resident`.
+        """Return whether a table's values are kept up to date; see `sizes.kept_resident`.
 
-        Draws that differ between groups can only come from a resident table.
+        A table from which groups draw different rows is always resident.
         """
         drawn = self.drawn_from(table)
         if any(s.pools is not None for s in drawn):
@@ -120,12 +120,12 @@ class Problem:
         return sizes.kept_resident(n_rows, n_inputs, n_drawn, self.n_iterations)
 
     def bytes_per_model(self, *, keep_blocks: bool) -> int:
-        """Return the bytes that training takes for each model.
+        """Return the bytes of training per model.
 
         Parameters
         ----------
         keep_blocks : bool
-            Whether blocks are kept, rather than made for the values of resident rows alone.
+            If false, only the values of resident rows are kept.
         """
         kept = [self.resident(k) for k in range(len(self.tables))]
         n_resident = sum(t.shape[0] for t, r in zip(self.tables, kept, strict=True) if r)

@@ -1,12 +1,12 @@
-"""Hessians of many models from one eigendecomposition, where labelled rows are few.
+"""Hessians of many models from one eigendecomposition, if labelled rows are few.
 
-What models of one batch of unlabelled rows have in common is ``Phi_u'Phi_u``: in its eigenbasis
+Models with the same batch of unlabelled rows share ``Phi_u'Phi_u``: in its eigenbasis
 ``N = mu I + 2 d_u Phi_u'Phi_u / n_u`` is diagonal, whatever mu and d_u. The rest of a Hessian is
 ``R'J R`` with the features R of the labelled rows and, last, the mean of the unlabelled ones; so
 
     (N + R'J R)^-1 g = N^-1 [ g - R'J (I + P J)^-1 R N^-1 g ],   P = R N^-1 R'.
 
-P serves all folds, and what is left for each model is a system of the size of its labelled rows.
+All folds share P, and each model needs only a system of the size of its labelled rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh
 
 _FURTHER_PRODUCTS = 300
-"""Further cost of each model's system, as products of a row and a matrix of its size."""
+"""Overhead of each model's system, in matrix-vector products of its size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +35,11 @@ class _Group:
     ----------
     rows : ndarray of int, shape (r,)
     source : ndarray of int, shape (r,)
-        The source of each.
+        Source of each row.
     means : ndarray of shape (r, n_sources)
-        The W whose columns take the means of the sources.
+        W; its columns compute the means of the sources.
     weight : ndarray of shape (r,)
-        What each row counts in its source; 0 for the mean of the unlabelled ones, whose own term is
+        Weight of each row in its source; 0 for the mean of the unlabelled ones, whose own term is
         in N.
     """
 
@@ -50,10 +50,10 @@ class _Group:
 
 
 class RowHessians:
-    """The Hessians of a run, by the rows that they differ in.
+    """The Hessians of a run, as low-rank changes of a matrix that models share.
 
-    Parameters and attributes are those of `BlockHessians`: it asks for the products of features of
-    the unlabelled rows, and for the features of labelled ones.
+    Parameters and attributes are those of `BlockHessians`. It needs ``Phi'Phi`` of the unlabelled
+    rows and the features of labelled ones.
     """
 
     needs_rows = True
@@ -69,12 +69,12 @@ class RowHessians:
         self._pools: dict[int, dict[tuple[float, float], list[int]]] = {}
         for model in range(p.n_models):
             key = float(mu[model]), float(self._diagonal[model, -1])
-            of_pool = self._pools.setdefault(int(pool[model]), {})
-            of_pool.setdefault(key, []).append(model)
+            shared = self._pools.setdefault(int(pool[model]), {})
+            shared.setdefault(key, []).append(model)
 
     @staticmethod
     def flops(problem: BlockProblem, mu: Array) -> float:
-        """Return about the operations of a step, of products of matrices."""
+        """Return the approximate operations of a step, in matrix products."""
         width, n_rows = problem.features.width, problem.X.shape[0] + 1
         pool = problem.group if problem.pooled else np.zeros(problem.n_models)
         weights = problem.quadratic.diagonal[:, -1]
@@ -136,7 +136,7 @@ class RowHessians:
         """Return ``J (I + P J)^-1 z`` at the rows of a model's group.
 
         ``J = diag(d) + W S W'``. Without the second term the system has the symmetric form
-        ``I + sqrt(d) P sqrt(d)``; that term has the rank of W, and enters through ``s = W'x``.
+        ``I + sqrt(d) P sqrt(d)``; the second term has the rank of W and enters through ``s = W'x``.
         """
         group = self._groups[self._group_of[model]]
         P, z = P[np.ix_(group.rows, group.rows)], z[group.rows]
@@ -148,20 +148,20 @@ class RowHessians:
         np.einsum("ii->i", A)[:] += 1
         right = np.empty((len(z), 1 + len(S)))
         right[:, 0], right[:, 1:] = z, P @ W
-        # without the checks of `linalg.cho_factor`: they take as long as these small systems
+        # LAPACK, as the checks of `linalg.cho_factor` take as long as these small systems
         factor, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
         if failed:
             return np.full(len(z), np.nan)
         solved, _ = lapack.dpotrs(factor, root[:, None] * right, lower=1)
         right -= P @ (root[:, None] * solved)
-        of_means = W.T @ right
-        s = np.linalg.solve(np.eye(len(S)) + of_means[:, 1:] @ S, of_means[:, 0])
+        projected = W.T @ right
+        s = np.linalg.solve(np.eye(len(S)) + projected[:, 1:] @ S, projected[:, 0])
         x = right[:, 0] - right[:, 1:] @ (S @ s)
         return np.asarray(d * x + W @ (S @ s))
 
 
 def _group(labeled: Sequence[Rows], n_labeled: int) -> _Group:
-    """Return what a group needs of the labelled rows of its sources and of the unlabelled mean."""
+    """Return the rows of R for a group: its labelled rows by source, and the unlabelled mean."""
     rows = np.concatenate([*labeled, [n_labeled]]).astype(np.int64)
     source = np.repeat(np.arange(len(labeled) + 1), [*map(len, labeled), 1])
     means = np.zeros((len(rows), len(labeled) + 1))
@@ -170,7 +170,7 @@ def _group(labeled: Sequence[Rows], n_labeled: int) -> _Group:
 
 
 def _eigenbasis(unlabeled: Moments) -> tuple[Array, Array | None]:
-    """Return eigenvalues of ``Phi_u'Phi_u / n_u`` and its eigenvectors; without it, 0 and None."""
+    """Return eigenvalues and eigenvectors of ``Phi_u'Phi_u / n_u``; without it, 0 and None."""
     if unlabeled.gram is None:
         return np.zeros(len(unlabeled.total)), None
     return eigh(np.asfortranarray(unlabeled.gram / unlabeled.n_rows))

@@ -1,6 +1,6 @@
-"""How much the engine holds and does at once: every budget and the rules that follow from it.
+"""Memory budgets of the engine, and the block sizes that follow from them.
 
-How features are made within the caches is theirs to say: see `dsgkit.features`.
+For the tiles that fit features into the caches, see `dsgkit.features`.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import math
 MAX_BLOCK_ROWS = 8192
 """Rows that are evaluated together on all blocks.
 
-A block of features is drawn once for all of them. Drawing one of frequencies takes about as long as
-using it for 60 rows: with 8192, some 1% of the work.
+A block of features is drawn once for all of them. Drawing its frequencies takes about as long as
+using them for 60 rows: with 8192 rows, some 1% of the work.
 """
 
 MAX_ROW_BYTES = 2**26
 """Bytes of rows and values above which fewer rows are evaluated together."""
 
 MAX_TABLE_BYTES = 2**30
-"""Bytes of rows above which a table is streamed, whatever it costs in time."""
+"""Bytes of rows above which a table is always streamed."""
 
 MAX_MODEL_BYTES = 2**30
 """Bytes of coefficients and values above which models are trained in several passes."""
 
 MAX_FEATURE_BYTES = 2**26
-"""Bytes of features that block-preconditioned training holds at once, and of Hessians that are
-formed of them together where those of models differ."""
+"""Bytes of features that block-preconditioned training holds at once; also of Hessians that are
+formed together if those of models differ."""
 
 MAX_FORGOTTEN_SHARE = 2.0**-30
 """Share of a model's sum of absolute coefficients that forgotten blocks may make up.
 
-No value ``f(x)`` misses more than this times that sum. The rounding of the features to float32
-moves it by up to 2^-22 of the same sum.
+It bounds the error of a value ``f(x)``, relative to that sum. Rounding the features to float32
+changes a value by up to 2^-22 of the same sum.
 """
 
 
@@ -43,8 +43,8 @@ def rows_at_once(n_inputs: int, n_models: int) -> int:
 def kept_resident(n_rows: int, n_inputs: int, n_drawn: int, n_iterations: int) -> bool:
     """Return whether it is cheaper to keep a table's values than to evaluate its draws.
 
-    Keeping ``n`` rows takes ``n T`` row evaluations, evaluating ``b`` draws when they are drawn
-    ``b T^2 / 2``. A table of more than `MAX_TABLE_BYTES` is never kept for that.
+    Keeping ``n`` rows takes ``n T`` row evaluations; evaluating ``b`` rows when they are drawn
+    takes ``b T^2 / 2``. A table of more than `MAX_TABLE_BYTES` is never kept.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def blocks_held(n_iterations: int, *, kept: bool, streamed: bool, average: bool)
     ----------
     n_iterations : int
     kept : bool
-        Whether the model is the coefficients, rather than values of resident rows.
+        Whether the result is coefficients instead of values of resident rows.
     streamed : bool
-        Whether there are streamed rows, which meet all earlier blocks.
+        Whether there are streamed rows, which are evaluated on all earlier blocks.
     average : bool
-        Whether the model is a mean of functions, whose coefficients are others than those of the
-        last function.
+        Whether the model is a mean of functions, with coefficients in addition to those of the last
+        function.
     """
     return n_iterations * (kept + streamed if average else kept or streamed)
 
@@ -82,10 +82,10 @@ def model_bytes(n_blocks: int, width: int, n_resident: int, n_averaged: int = 0)
     n_blocks : int
         Blocks whose coefficients are held.
     width : int
-        Features of a block.
+        Number of features of a block.
     n_resident : int
-        Rows whose values are kept up to date. These and the values of a panel are there twice
-        while the next panel takes them over.
+        Rows whose values are kept up to date. These and the values of a panel are held twice while
+        they are copied to the next panel.
     n_averaged : int
         Rows whose values are averaged.
     """
@@ -94,7 +94,7 @@ def model_bytes(n_blocks: int, width: int, n_resident: int, n_averaged: int = 0)
 
 
 def feature_rows(width: int) -> int:
-    """Return of how many rows features are held at once, in both precisions."""
+    """Return the number of rows whose features are held at once, in both precisions."""
     return max(1, MAX_FEATURE_BYTES // (12 * width))
 
 
@@ -109,7 +109,7 @@ def block_model_bytes(n_blocks: int, width: int, n_kept: int, n_batch: int) -> i
     Parameters
     ----------
     n_blocks, width : int
-        Blocks, whose coefficients are held in double precision, and their features.
+        Number of blocks, whose coefficients are held in double precision, and of their features.
     n_kept : int
         Rows whose values are kept up to date.
     n_batch : int
@@ -124,9 +124,9 @@ def models_at_once(bytes_per_model: int) -> int:
 
 
 def remembered(step: float) -> int:
-    """Return after about how many iterations a constant step has forgotten a block.
+    """Return the approximate number of iterations after which a constant step forgets a block.
 
-    Where all blocks have begun alike, those that are left make up all but `MAX_FORGOTTEN_SHARE` of
-    the sum.
+    If all blocks start with equal size, the younger ones then make up all but `MAX_FORGOTTEN_SHARE`
+    of the sum.
     """
     return 1 if step == 1 else max(1, math.ceil(math.log(MAX_FORGOTTEN_SHARE) / math.log1p(-step)))

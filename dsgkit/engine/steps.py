@@ -1,4 +1,4 @@
-"""Step-size rules: the step of iteration t, and what it leaves of all earlier blocks."""
+"""Step-size rules: the step of iteration t, and the decay of all earlier blocks."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dsgkit.numerics.arrays import Array
 class StepRule(Protocol):
     """The steps of G models that are trained together.
 
-    Every rule has the weight of its models' regulariser ``lam/2 ||f||^2``, so that it serves any
-    objective.
+    Every rule holds the weight of its models' regulariser ``lam/2 ||f||^2``, so that it works with
+    any objective.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class DecreasingStep:
     ----------
     theta_lam : ndarray of shape (G,)
         ``theta * lam``. The decay ``1 - theta_lam / (t + t0)`` is computed from it directly, so
-        that it is exactly 0 where theory says so.
+        that it is exactly 0 where it is 0 in theory.
     lam : ndarray of shape (G,)
         Regularisation.
     t0 : ndarray of shape (G,)
@@ -71,7 +71,7 @@ class ConstantStep:
     Attributes
     ----------
     eta : ndarray of shape (G,)
-        Above 0; where ``eta * lam`` is 1 a step leaves nothing of earlier blocks.
+        Above 0; with ``eta * lam = 1`` a step erases all earlier blocks.
     lam : ndarray of shape (G,)
         Regularisation; 1 for TSGS3VM.
     """
@@ -90,7 +90,7 @@ class ConstantStep:
 
 @dataclass(frozen=True)
 class LinearStep:
-    """Steps that fall on a line, towards 0 after the last: ``eta (1 - (t - 1)/T)``.
+    """Steps that decrease linearly to 0 after the last: ``eta (1 - (t - 1)/T)``.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class EitherStep:
     Attributes
     ----------
     first, second : StepRule
-        Where a model follows the other one, what a rule says of it does not matter.
+        Both have all models; values for a model that follows the other rule are ignored.
     follows_first : ndarray of bool, shape (G,)
     """
 

@@ -1,4 +1,4 @@
-"""Hessians of models that weigh the rows of a batch by their own values."""
+"""Hessians of models that weight the rows of a batch by their own values."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from scipy.linalg import blas
 
 from dsgkit.engine import sizes
 from dsgkit.engine.block_problem import BlockProblem
-from dsgkit.engine.hessians import solved
+from dsgkit.engine.hessians import solve
 from dsgkit.numerics.arrays import Array, Single
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedRows:
-    """Rows of a batch, and what each counts in the bound of a model's loss.
+    """Rows of a batch, with derivatives of the bound on each model's loss.
 
     Attributes
     ----------
     models : slice
         The models of the batch.
     features : callable
-        Takes a slice of the rows, returns the block's features at them in float32.
+        Maps a slice of the rows to the block's features there, in float32.
     coefficients, weights : ndarray of float32, shape (n_rows, n_models)
-        First and second derivatives by the values; a row of weight 0 has the coefficient 0.
+        First and second derivatives with respect to the values; a row with weight 0 has coefficient
+        0.
     """
 
     models: slice
@@ -35,15 +36,15 @@ class WeightedRows:
 
 
 class WeightedHessians:
-    """The Hessians ``Phi' diag(w) Phi + mu I`` of a run, every model with weights w of its own.
+    """The Hessians ``Phi' diag(w) Phi + mu I`` of a run, with weights w for every model.
 
-    Features are made once for as many models as `sizes.hessians_at_once` lets share them.
+    Features are computed once for `sizes.hessians_at_once` models.
 
     Parameters
     ----------
     problem : BlockProblem
     mu : ndarray of shape (G,)
-        What is added to the diagonal.
+        Added to the diagonal.
     """
 
     def __init__(self, problem: BlockProblem, mu: Array) -> None:
@@ -55,9 +56,9 @@ class WeightedHessians:
         Parameters
         ----------
         parts : sequence of WeightedRows
-            Together of all models.
+            Together they cover all models.
         penalty : ndarray of shape (width, G)
-            Gradient of the penalty, which that of the loss is added to.
+            Gradient of the penalty.
         """
         solution = np.empty_like(penalty)
         length = sizes.hessians_at_once(self._width)
@@ -65,13 +66,13 @@ class WeightedHessians:
             for first in range(part.models.start, part.models.stop, length):
                 models = range(first, min(first + length, part.models.stop))
                 hessians, gradient = self._derivatives(part, models)
-                for hessian, of_loss, model in zip(hessians, gradient.T, models, strict=True):
-                    right = penalty[:, model] + of_loss
-                    solution[:, model] = solved(hessian.T, float(self._mu[model]), right)
+                for hessian, slope, model in zip(hessians, gradient.T, models, strict=True):
+                    right = penalty[:, model] + slope
+                    solution[:, model] = solve(hessian.T, float(self._mu[model]), right)
         return solution
 
     def _derivatives(self, part: WeightedRows, models: range) -> tuple[Array, Array]:
-        """Return the upper triangles of the models' Hessians, and gradients, of the loss."""
+        """Return Hessians (upper triangles) and gradients of the models' losses."""
         hessians = np.zeros((len(models), self._width, self._width))
         gradient = np.zeros((self._width, len(models)))
         columns = slice(models.start - part.models.start, models.stop - part.models.start)
@@ -81,7 +82,7 @@ class WeightedHessians:
             Phi = part.features(chunk)
             gradient += Phi.astype(np.float64).T @ part.coefficients[chunk, columns]
             for hessian, weights in zip(hessians, part.weights[chunk, columns].T, strict=True):
-                rows = np.flatnonzero(weights)  # NaN among them: a lost model is to stay lost
+                rows = np.flatnonzero(weights)  # includes NaN: a diverged model stays diverged
                 if len(rows):
                     scaled = Phi[rows]
                     scaled *= np.sqrt(weights[rows])[:, None]
