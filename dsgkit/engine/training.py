@@ -1,7 +1,7 @@
 """Doubly stochastic functional gradient descent for G models in one pass.
 
-What iteration t costs is random features, and these depend on the rows and on the seed alone: so
-models that share the draws are trained together, and each feature serves all of them.
+The cost of an iteration is that of random features, which depend only on the rows and the seed: so
+models that share the draws are trained together and share every feature.
 
 - Function values are kept *unscaled*: ``f_g = scale_g * F_g``. The decay ``(1 - eta_t lam)`` of
   all earlier blocks is then one multiplication of ``scale_g`` per iteration. Where the decay is
@@ -10,9 +10,10 @@ models that share the draws are trained together, and each feature serves all of
   a *streamed* table are drawn about once: the rows of the next panel of iterations are known in
   advance and are evaluated on all earlier blocks together, so that each block of features is drawn
   once per panel; inside the panel every new block is added to the rows still to come.
-- Blocks that have decayed to next to nothing of the function are dropped (`Coefficients.forget`).
-- The mean of the last functions costs next to nothing: its coefficients are those of the blocks as
-  they were added, times weights that follow from the steps; values are summed as they come.
+- Blocks that have decayed to a negligible share of the function are dropped
+  (`Coefficients.forget`).
+- The mean of the last functions is almost free: its coefficients are those of the blocks as they
+  were added, times weights that follow from the steps; values are summed on the way.
 
 Algorithm 1 of Shi et al. (IJCAI 2019) and its relatives are this loop with their own sources,
 objective and step rule.
@@ -45,7 +46,7 @@ _SMALLEST_SCALE, _LARGEST_SCALE = 1e-12, 1e12
 
 
 def train(problem: Problem, *, at: Sequence[int] = (), observe: Observer | None = None) -> DSGModel:
-    """Train all models of a problem in one pass. One training at a time in a process.
+    """Train all models of a problem in one pass; only one training at a time per process.
 
     Parameters
     ----------
@@ -53,9 +54,9 @@ def train(problem: Problem, *, at: Sequence[int] = (), observe: Observer | None 
     at : sequence of int
         Iterations, counted from 1 and ascending, after which ``observe`` is called.
     observe : callable, optional
-        ``observe(t, seconds, model)`` is given the number of iterations made, the seconds that
-        training has taken for them, and a model of its own. What it takes itself, and what making
-        the model takes, is not in the seconds. Training goes on as if it had not been called.
+        ``observe(t, seconds, model)`` receives the number of iterations, the seconds of training,
+        and a copy of the model. The seconds exclude the observer itself and making the copy. It
+        does not affect training.
 
     Returns
     -------
@@ -65,9 +66,9 @@ def train(problem: Problem, *, at: Sequence[int] = (), observe: Observer | None 
     Raises
     ------
     ValueError
-        If ``at`` does not ascend within the iterations, or if nothing observes them.
+        If ``at`` does not ascend within the iterations, or an observer is missing.
     DataError
-        If the features of a row that is read would be wrong.
+        If the features of a row would be wrong.
     """
     checkpoints = Checkpoints(at, observe, problem.n_iterations)
     with single_blas_thread(), np.errstate(all="ignore"):
@@ -90,10 +91,10 @@ def train_in_passes(problem: Problem) -> list[DSGModel]:
 
 
 def train_values(problem: Problem) -> dict[int, Single]:
-    """Train the models for their values at resident rows alone, as the search of a grid does.
+    """Train the models and return only their values at resident rows, as for a grid search.
 
-    Models whose coefficients would not fit `sizes.MAX_MODEL_BYTES` together are trained in several
-    passes; coefficients are only kept where streamed rows need them.
+    Models whose coefficients together exceed `sizes.MAX_MODEL_BYTES` are trained in several passes;
+    coefficients are kept only if streamed rows need them.
 
     Returns
     -------
@@ -112,7 +113,7 @@ def _values_of(problem: Problem) -> dict[int, Single]:
 def _in_passes(
     problem: Problem, run: Callable[[Problem], Result], *, keep_blocks: bool
 ) -> list[Result]:
-    """Return what ``run`` makes of each share of the models, shares as `MAX_MODEL_BYTES` allows."""
+    """Return the results of ``run`` on as many models at a time as `MAX_MODEL_BYTES` allows."""
     n_models = problem.n_models
     length = models_at_once(problem.bytes_per_model(keep_blocks=keep_blocks))
     results = []
@@ -137,8 +138,8 @@ def _gather(F, rows, bounds, scale, out):  # type: ignore[no-untyped-def]
 def _collect(rows, bounds, c, place, used, C):  # type: ignore[no-untyped-def]
     """Sum each group's coefficients by row: ``C[place[rows[k, i]], g] += c[i, g]``.
 
-    ``place`` numbers the rows in the order they are met, and is -1 where one was not; ``used``
-    lists them, and begins with their count.
+    ``place`` numbers the rows in order of occurrence, -1 for rows that do not occur; ``used`` lists
+    them after their count.
     """
     for k in range(len(rows)):
         for i in range(rows.shape[1]):
@@ -169,16 +170,16 @@ class _Resident:
         return out
 
     def move_to(self, X: Single, F: Single) -> None:
-        """Go on in other arrays: ``X`` holds the rows, the values are copied to ``F``."""
+        """Continue in other arrays: ``X`` holds the rows, the values are copied to ``F``."""
         F[: len(X)] = self.F
         self.X, self.F = X, F[: len(X)]
 
     def collect(self, rows: NDArray[np.int64], bounds: NDArray[np.int64], c: Single) -> None:
-        """Take in the coefficients of a batch."""
+        """Add the coefficients of a batch."""
         _collect(rows, bounds, c, self._place, self._used, self._C)
 
     def collected(self) -> tuple[Single, Single]:
-        """Return the rows and their coefficients taken in since the last call."""
+        """Return the rows and coefficients collected since the last call, and reset them."""
         count = self._used[0]
         used = self._used[1 : 1 + count]
         self._place[used] = -1
@@ -187,10 +188,10 @@ class _Resident:
 
 
 class _Panel:
-    """The draws of a run of iterations, and the rows that its blocks are added to.
+    """The draws of a panel of iterations, and the rows to which its blocks are added.
 
     These are the streamed rows of all its iterations, in order, and after them the resident rows:
-    so that what a new block is added to is one range of rows.
+    a new block is thus added to one range of rows.
     """
 
     def __init__(
@@ -266,17 +267,17 @@ class _Training:
         )
 
     def _most_drawn(self, table: int) -> int:
-        """Return a bound on the different rows that an iteration draws from a table."""
+        """Return a bound on the number of distinct rows that an iteration draws from a table."""
         return self.p.batch_size * sum(s.n_groups for s in self.p.drawn_from(table))
 
     def _model_bounds(self, source: Source) -> NDArray[np.int64]:
-        """Return where each group's models begin; one group of draws serves all models."""
+        """Return the first model of each group; a single group of draws serves all models."""
         if source.n_groups == 1:
             return np.array([0, self.p.n_models])
         return np.searchsorted(self.p.group, np.arange(source.n_groups + 1))
 
     def run(self) -> _Training:
-        """Make all iterations."""
+        """Run all iterations."""
         p = self.p
         rows = rows_at_once(p.n_inputs, p.n_models)
         length = max(1, rows // (p.batch_size * max(1, len(self.streamed))))
@@ -285,7 +286,7 @@ class _Training:
         return self
 
     def model(self) -> DSGModel:
-        """Return the models as they are after the iterations so far."""
+        """Return the models after the iterations so far."""
         if self.added is not None:
             first, coefficients = self.added.mean(self.p.step)
             return DSGModel(self.p.features, coefficients, self.p.n_inputs, first)
@@ -314,7 +315,7 @@ class _Training:
                 self.checkpoints.after(t + 1, self.model)
 
     def _work(self, t: int) -> float:
-        """Return what t iterations cost, in any unit: streamed rows meet every earlier block."""
+        """Return the relative cost of t iterations: streamed rows need every earlier block."""
         return t + t * t if self.streamed else t
 
     def _iterate(self, t: int, place: int, panel: _Panel) -> None:
@@ -353,7 +354,7 @@ class _Training:
     ) -> tuple[Single, Single]:
         """Return the functional gradient of the batch: x and C of ``sum_i C[i] k(x_i, .)``.
 
-        A resident row that was drawn several times is one row; C has shape (n, G).
+        Repeated draws of a resident row are merged; C has shape (n, G).
         """
         parts = []
         if self.streamed:
@@ -366,10 +367,10 @@ class _Training:
         return X, C
 
     def _decay(self, decay: Array, F: Single) -> None:
-        """Shrink everything so far by one factor per model.
+        """Multiply all previous blocks by one factor per model.
 
-        The factor goes into the running scale. Where the scale becomes 0, or leaves the range
-        that float32 coefficients can follow, it is multiplied out and starts again at 1.
+        The factor goes into the scale. A scale that becomes 0, or leaves the range of float32
+        coefficients, is multiplied out and reset to 1.
         """
         self.scale *= decay
         size = np.abs(self.scale)

@@ -1,4 +1,4 @@
-"""Functional gradients: what turns function values at drawn rows into coefficients."""
+"""Objectives: they map function values at drawn rows to the coefficients of a gradient."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ class Objective(Protocol):
 
 
 def objective_at(objective: Objective, t: int) -> Objective:
-    """Return the objective of the 1-based iteration t: that of its method ``at``, if it has one."""
+    """Return the objective of the 1-based iteration t, from its method ``at`` if it has one."""
     at: Callable[[int], Objective] | None = getattr(objective, "at", None)
     return objective if at is None else at(t)

@@ -1,4 +1,4 @@
-"""The S3VM's losses, bounded from above by quadratics at the present values.
+"""The S3VM's losses, bounded from above by quadratics at the current values.
 
 The objective is that of `dsgkit.objectives.s3vm` with the symmetric hinge ``u(f) = hinge(|f|)``.
 
@@ -6,13 +6,13 @@ The objective is that of `dsgkit.objectives.s3vm` with the symmetric hinge ``u(f
 
       hinge(z) = (u + |u|)/2 <= u/2 + u^2/(4a) + a/4,
 
-  equal at ``|u| = a`` (Groenen, Nalbantov & Bioch, 2008). ``a`` is ``|u|`` at the present value,
-  and not below `KINK_ROUNDING`: where values stay at their margin, the weights would grow without
-  end and hold them there. What is minimised is thus the hinge rounded next to its kink,
-  ``rounded``; it is above the hinge by ``KINK_ROUNDING/4`` at the most.
-- *Unlabelled rows.* ``hinge(|f|) <= hinge(s f)`` for s = -1 or 1, equal where s is the sign of f: a
-  row is taken as labelled by its present sign (the tangent of the concave part). At f = 0 there is
-  no sign; there the bound is ``1 + f^2/4``, with the derivative 0.
+  with equality at ``|u| = a`` (Groenen, Nalbantov & Bioch, 2008). ``a`` is ``|u|`` at the current
+  value, but at least `KINK_ROUNDING`: else the weights of values at their margin would grow without
+  bound and hold them there. This minimises `rounded`, the hinge with its kink rounded off, which is
+  above the hinge by at most ``KINK_ROUNDING/4``.
+- *Unlabelled rows.* ``hinge(|f|) <= hinge(s f)`` for s = -1 or 1, with equality where s is the sign
+  of f: a row is treated as labelled by its current sign (the tangent of the concave part). At
+  f = 0, which has no sign, the bound is ``1 + f^2/4``, with derivative 0.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from dsgkit.numerics.arrays import Single
 from dsgkit.objectives.s3vm import Values, annealed, hinge
 
 KINK_ROUNDING = 0.25
-"""How far from its kink the hinge is rounded."""
+"""Distance from its kink within which the hinge is rounded."""
 
 
 def rounded(z: Any) -> Any:
-    """Return the hinge of margins z, a parabola where ``|1 - z| < KINK_ROUNDING``."""
+    """Return the hinge of margins z, with a parabola where ``|1 - z| < KINK_ROUNDING``."""
     u = 1 - z
     return np.where(
         np.abs(u) < KINK_ROUNDING, (u + KINK_ROUNDING) ** 2 / (4 * KINK_ROUNDING), hinge(z)
@@ -59,31 +59,31 @@ class MajorisedS3VMObjective:
     C, C_star : array-like of shape (G,)
         Weights of the mean labelled and of the mean unlabelled loss.
     full_from : array-like of shape (G,)
-        Step from which C* is full: before it, in step t, the weight is ``C* (t / full_from)^3``;
-        with 0 it is full from the start.
+        Step from which the weight is C*; in an earlier step t it is ``C* (t / full_from)^3``. 0
+        disables annealing.
     """
 
     def __init__(self, C: Values, C_star: Values, full_from: Values) -> None:
-        with np.errstate(over="ignore"):  # too large a weight is infinite: its model has no value
+        with np.errstate(over="ignore"):  # a weight that overflows makes its model diverge
             self.C = np.asarray(C, np.float32)
             self.C_star = np.asarray(C_star, np.float32)
         self.full_from = np.asarray(full_from)
 
     def at(self, t: int) -> MajorisedS3VMObjective:
-        """Return the objective of the 1-based step t, which never changes any more."""
+        """Return the objective of the 1-based step t, without annealing."""
         objective = copy(self)
         objective.C_star = annealed(self.C_star, self.full_from, t)
         objective.full_from = np.zeros(len(self.C))
         return objective
 
     def coefficients(self, values: list[Single]) -> list[Single]:
-        """Return the derivative of the batch's loss by the value of each row."""
+        """Return the derivative of the batch's loss with respect to each row's value."""
         f_p, f_n, f_u = values
         C, C_star = self._per_row(values)
         return [C * _slope(f_p), -C * _slope(-f_n), C_star * np.sign(f_u) * _slope(np.abs(f_u))]
 
     def weights(self, values: list[Single]) -> list[Single]:
-        """Return the second derivative of the batch's bound by the value of each row."""
+        """Return the second derivative of the batch's bound with respect to each row's value."""
         f_p, f_n, f_u = values
         C, C_star = self._per_row(values)
         return [C * _curvature(f_p), C * _curvature(-f_n), C_star * _curvature(np.abs(f_u))]
@@ -101,6 +101,6 @@ class MajorisedS3VMObjective:
         return MajorisedS3VMObjective(self.C[models], self.C_star[models], self.full_from[models])
 
     def _per_row(self, values: list[Any]) -> tuple[Any, Any]:
-        """Return what a labelled row and an unlabelled one weigh in their means."""
+        """Return the weight of a labelled and of an unlabelled row."""
         f_p, f_n, f_u = values
         return self.C / np.float32(len(f_p) + len(f_n)), self.C_star / np.float32(len(f_u))

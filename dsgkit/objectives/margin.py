@@ -1,4 +1,4 @@
-"""Risks of the semi-supervised support vector machines: what is minimised, model by model.
+"""Risks of the semi-supervised support vector machines.
 
 Sources are the positive and the negative rows, and the unlabelled ones. The losses are those of
 `dsgkit.objectives.s3vm` and, rounded, of `dsgkit.objectives.majorised_s3vm`.
@@ -25,13 +25,13 @@ class MarginRisk(Risk):
     Attributes
     ----------
     full_from : float
-        Iteration or step from which C* is full; before it, C* grows. 0 is full from the start.
+        Iteration or step from which the weight is C*; before, it grows to it. 0 disables this.
     loss : str
-        The u, by its name in `dsgkit.objectives.s3vm.UNLABELED_LOSSES`.
+        Name of u in `dsgkit.objectives.s3vm.UNLABELED_LOSSES`.
     ramp_s : float
         Parameter s of the ramp.
     balance : bool
-        Whether the mean of the values over the unlabelled rows is held at that of the labels.
+        Whether the mean value over the unlabelled rows is constrained to the mean label.
     """
 
     C: float
@@ -42,9 +42,9 @@ class MarginRisk(Risk):
     balance: bool = field(default=False, kw_only=True)
 
     def value(self, values: Sequence[Values], counts: Counts) -> float:
-        """Return the risk of a function, by its values at the rows of each source."""
+        """Return the risk of a function from its values at the rows of each source."""
         objective = self.on_tuples([self], counts[None])
-        objective.balance = np.zeros(1, bool)  # the values are those of a function that has it
+        objective.balance = np.zeros(1, bool)  # the values include the offset
         return float(objective.batch_loss([f[:, None] for f in values])[0])
 
     @classmethod
@@ -63,13 +63,13 @@ class MarginRisk(Risk):
         )
 
     def held_mean(self, counts: Counts) -> float:
-        """Return the mean of the labels, if it is held."""
+        """Return the mean of the labels if balanced, else NaN."""
         return 2 * float(counts[0] / counts.sum()) - 1 if self.balance else math.nan
 
 
 @dataclass(frozen=True)
 class RoundedMarginRisk(Risk):
-    """``C mean_labelled hinge(y f) + C* mean_unlabelled hinge(|f|)``, the hinge rounded.
+    """``C mean_labelled hinge(y f) + C* mean_unlabelled hinge(|f|)``, with the rounded hinge.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class RoundedMarginRisk(Risk):
     full_from: float = 0.0
 
     def value(self, values: Sequence[Values], counts: Counts) -> float:
-        """Return the risk of a function, by its values at the rows of each source."""
+        """Return the risk of a function from its values at the rows of each source."""
         (loss,) = self.majorised([self]).batch_loss([f[:, None] for f in values])
         return float(loss)
 
@@ -93,5 +93,5 @@ class RoundedMarginRisk(Risk):
         return MajorisedS3VMObjective(*np.array(columns, np.float64).T)
 
     def singular(self) -> str:
-        """Return the message for sweeps with a block that has no solution."""
+        """Return the error message for a block without a solution."""
         return f"with C={self.C:g} a block is singular to rounding: lower C"

@@ -32,7 +32,7 @@ def open_cuts(counts: NDArray[np.integer]) -> NDArray[np.bool_]:
 
 @exact  # without contraction: with two classes, the bits of the binary objective
 def _coefficients(f, share, weight, gamma):  # type: ignore[no-untyped-def]
-    """Put what `OrdinalAUCObjective.coefficients` returns in the place of the stacked values."""
+    """Replace the stacked values by the result of `OrdinalAUCObjective.coefficients`."""
     k, n_models = f.shape[0] - 1, f.shape[2]
     one, two, b = np.float32(1.0), np.float32(2.0), np.float32(f.shape[1])
     labeled, rest = two * gamma, two * (one - gamma) / b
@@ -74,15 +74,15 @@ def _add(weight, values, out):  # type: ignore[no-untyped-def]
 
 
 class OrdinalAUCObjective:
-    """The ordinal AUC risk for models that differ in gamma and in the rows they are trained on.
+    """The ordinal AUC risk for models that differ in gamma and in their training rows.
 
     Sources: the k classes from the highest to the lowest, then unlabelled rows. The i-th rows of
-    the k + 1 batches make one tuple: in every cut each row of it is paired with those of the other
-    side and with the unlabelled one, a row of a class counting by the class's share of its side.
-    That is what is expected of drawing both classes of a pair by their shares.
+    the k + 1 batches form one tuple: in every cut, each row is paired with those of the other side
+    and with the unlabelled one, weighted by the share of its class in its side. This is the
+    expectation of drawing both classes of a pair by their shares.
 
-    A cut without rows on one side is left out, and the mean is over the others. A class without
-    rows has no share in anything: any row may stand in for it.
+    A cut without rows on one side is dropped, and the mean is over the others. A class without rows
+    has weight 0: its batch may hold any row.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ class OrdinalAUCObjective:
         self._gamma = _by_cut(self.gamma)
 
     def coefficients(self, values: list[Single]) -> list[Single]:
-        """Return the derivative of the batch's mean loss by the value of each drawn row."""
+        """Return the derivative of the batch's mean loss with respect to each drawn row's value."""
         stacked = np.stack(values)
         _coefficients(stacked, self._share, self._weight, self._gamma)
         return list(stacked)
@@ -119,7 +119,7 @@ def _by_cut(table: NDArray[np.floating]) -> Single:
 def _shares(counts: NDArray[np.integer]) -> Single:
     """Return each source's share of its side of each cut, shape (k - 1, k, G)."""
     k = counts.shape[1]
-    n = counts[:, ::-1].T.astype(np.float64)  # sources are from the highest class on
+    n = counts[:, ::-1].T.astype(np.float64)  # sources begin with the highest class
     share = np.zeros((k - 1, k, len(counts)))
     for j in range(k - 1):
         for side in (slice(0, k - 1 - j), slice(k - 1 - j, k)):

@@ -21,14 +21,14 @@ def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) 
     Parameters
     ----------
     gamma : float or tuple of float
-        Of all cuts, or of every cut.
+        One gamma for all cuts, or one for each.
     counts : ndarray of int, shape (n_classes,)
-        Training rows of the classes in ascending order; at least two have some.
+        Training rows of the classes in ascending order; at least two are nonzero.
 
     Raises
     ------
     DataError
-        If there are not as many gammas as cuts.
+        If the number of gammas is not that of the cuts.
     """
     n_classes = len(counts)
     below = np.tri(n_classes - 1, n_classes) * counts
@@ -36,7 +36,7 @@ def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) 
     kept = below.any(axis=1) & above.any(axis=1)
     if not kept.any():
         raise DataError("labels must hold two classes outside of every fold")
-    # the sum over the cuts of `pair_risk`s, of which a row holds the shares of the classes
+    # the sum over the cuts of `pair_risk`s; a row of P and N holds the shares of the classes
     P, N = (np.pad(_shares(side[kept]), ((0, 0), (0, 1))) for side in (above, below))
     g = np.array(for_cuts("gamma", gamma, n_classes - 1))[kept, None]
     u = np.eye(n_classes + 1)[-1]
@@ -64,12 +64,12 @@ def above_cuts(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.bool_]:
 
 
 def for_cuts(name: str, value: Any, n_cuts: int) -> tuple[Any, ...]:
-    """Return the value of a parameter for every cut: its own, or the one of all.
+    """Return the value of a parameter for every cut; a single number is used for all.
 
     Raises
     ------
     DataError
-        If it is another number of values than there are cuts.
+        If the number of values is not that of the cuts.
     """
     if not isinstance(value, list | tuple | np.ndarray):
         return (value,) * n_cuts

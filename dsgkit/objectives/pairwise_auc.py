@@ -1,4 +1,4 @@
-"""Semi-supervised AUC risks of any number of classes, with every pair of a batch."""
+"""Semi-supervised AUC risks for any number of classes, over all pairs of a batch."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from dsgkit.objectives.pairwise_risk import PairwiseRisk
 
 
 class PairwiseAUCObjective:
-    """Pairwise quadratic risks of the rows of a batch, paired all with all.
+    """Pairwise quadratic risks over all pairs of rows of a batch.
 
-    Sources: the classes of the risks in order, then unlabelled rows. Batches may be of different
-    sizes; a class without rows must have no weight in the risks.
+    Sources: the classes of the risks in order, then unlabelled rows. Batches may differ in size; a
+    class without rows must have no weight in the risks.
 
     Parameters
     ----------
     risks : sequence of PairwiseRisk, length G
-        One for each model, all of the same number of classes.
+        One per model, all with the same number of classes.
     """
 
     def __init__(self, risks: Sequence[PairwiseRisk]) -> None:
@@ -29,13 +29,13 @@ class PairwiseAUCObjective:
         self._linear = np.array([risk.linear for risk in risks])
 
     def coefficients(self, values: list[Single]) -> list[Single]:
-        """Return the derivative of the batch's risk by the value of each row, ``2 (M z - v)``."""
+        """Return the derivative of the risk with respect to each row's value, ``2 (M z - v)``."""
         counts = [max(1, len(f)) for f in values]
         means = [f.sum(axis=0, dtype=np.float64) / n for f, n in zip(values, counts, strict=True)]
-        of_class = np.einsum("gkl,lg->kg", self.cross, np.array(means)) - self._linear.T
+        constants = np.einsum("gkl,lg->kg", self.cross, np.array(means)) - self._linear.T
         return [
             (2 / n * (d * f + constant)).astype(np.float32)
-            for f, n, d, constant in zip(values, counts, self.diagonal.T, of_class, strict=True)
+            for f, n, d, constant in zip(values, counts, self.diagonal.T, constants, strict=True)
         ]
 
     def take(self, models: slice) -> PairwiseAUCObjective:

@@ -20,7 +20,7 @@ import numpy as np
 from dsgkit.numerics.arrays import Array
 
 POSITIVE, NEGATIVE = range(2)
-"""The codes of two classes."""
+"""Codes of two classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +30,11 @@ class PairwiseRisk:
     Attributes
     ----------
     diagonal : ndarray of shape (n_classes + 1,)
-        The d of ``diag(W d)``; as everywhere, the unlabelled rows come last.
+        d of ``diag(W d)``; the unlabelled rows come last.
     cross : ndarray of shape (n_classes + 1, n_classes + 1)
-        The symmetric S of ``W S W'``.
+        S of ``W S W'``, symmetric.
     linear : ndarray of shape (n_classes + 1,)
-        The q of ``v = W q``.
+        q of ``v = W q``.
     constant : float
         The risk of f = 0.
     """
@@ -66,8 +66,8 @@ class PairwiseRisk:
         Parameters
         ----------
         values : sequence of ndarray of float64
-            Its values at the rows of each class and at the unlabelled rows. Those without a weight
-            in the risk may be empty.
+            Its values at the rows of each class and at the unlabelled rows; empty is allowed for
+            rows without a weight in the risk.
         """
         n = [max(1, len(z)) for z in values]
         means = np.array([z.sum() for z in values]) / n
@@ -82,10 +82,10 @@ class PairwiseRisk:
 
     @property
     def convex(self) -> bool:
-        """Whether M is sure to be positive semi-definite, whatever the rows.
+        """Whether M is positive semi-definite for any rows.
 
         ``z'M z`` is the variances within the classes weighted by d, plus squared differences of
-        class means; so it is enough that d has no negative entry.
+        class means; so d >= 0 is sufficient.
         """
         return bool((self.diagonal >= 0).all())
 
@@ -96,7 +96,7 @@ def pair_risk(a: Array, b: Array) -> PairwiseRisk:
     Parameters
     ----------
     a, b : ndarray of shape (n_classes + 1,)
-        The shares of the classes in either set: a row of the identity for a single class.
+        Shares of the classes in each set; a row of the identity for a single class.
     """
     return PairwiseRisk(a + b, -np.outer(a, b) - np.outer(b, a), a - b, 1.0)
 
@@ -112,8 +112,8 @@ def pnu_risk(eta: float, prior: float) -> PairwiseRisk:
     """Return ``(1 - eta) R_PN + eta R_PU``, or ``(1 + eta) R_PN - eta R_NU`` for ``eta < 0``.
 
     R_PU and R_NU are unbiased for the supervised risk if ``prior`` is the share of positives among
-    the unlabelled rows; the risks of positives against positives that this takes away are what can
-    make the form indefinite.
+    the unlabelled rows. This subtracts the risk of positives against positives (or negatives
+    against negatives), which can make the form indefinite.
     """
     p, n, u = np.eye(3)
     if eta >= 0:

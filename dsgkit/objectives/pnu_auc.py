@@ -32,7 +32,7 @@ class PNUAUCObjective:
     """The semi-supervised AUC risk for models that differ in gamma.
 
     Sources: positive, negative and unlabelled rows, in this order; the i-th rows of the three
-    batches make one triplet.
+    batches form one triplet.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class PNUAUCObjective:
         self.gamma = np.asarray(gamma, np.float32)
 
     def coefficients(self, values: list[Single]) -> list[Single]:
-        """Return the derivative of the batch's mean loss by the value of each drawn row."""
+        """Return the derivative of the batch's mean loss with respect to each drawn row's value."""
         out = [np.empty_like(v) for v in values]
         _coefficients(*values, self.gamma, *out)
         return out

@@ -1,4 +1,4 @@
-"""Risks that are quadratic forms in the values of some sources of rows: what is minimised."""
+"""Base class of risks, and risks that are quadratic forms in the values of some sources."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Counts = NDArray[np.integer]
 
 
 class Risk:
-    """A risk of the values at labelled rows of some sources, such as classes, and unlabelled rows.
+    """A risk of values at labelled rows of some sources, such as classes, and at unlabelled rows.
 
     It has a quadratic form, or objectives of the engine: `on_tuples` for stochastic steps,
-    `majorised` for sweeps. Equal risks have equal forms. One that says no more than its form is
-    trained on batches whose rows are paired all with all.
+    `majorised` for sweeps. Equal risks have equal forms. By default, training uses the form, over
+    all pairs of rows of a batch.
 
     Attributes
     ----------
     descending : bool
-        Whether batches are drawn from the last source to the first, and the unlabelled rows last.
+        If true, batches are drawn from the last source to the first, then from unlabelled rows.
     """
 
     descending: ClassVar[bool] = False
 
     def form(self, counts: Counts) -> PairwiseRisk:
-        """Return the quadratic form, given how many labelled rows each source has.
+        """Return the quadratic form, given the number of labelled rows of each source.
 
         Raises
         ------
@@ -53,8 +53,8 @@ class Risk:
         Parameters
         ----------
         values : sequence of ndarray of float64
-            Its values at the rows of each source and at the unlabelled rows; of rows without a
-            weight in the form they may be left out.
+            Its values at the rows of each source and at the unlabelled rows; empty is allowed for
+            rows without a weight in the form.
         counts : ndarray of int, shape (n_sources,)
         """
         return self.form(counts).value(values)
@@ -67,7 +67,7 @@ class Risk:
         ----------
         risks : sequence of Risk, length G
         forms : sequence of PairwiseRisk
-            Theirs.
+            Quadratic forms of the risks.
         """
         return PairwiseAUCObjective(forms)
 
@@ -75,7 +75,7 @@ class Risk:
     def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> Objective | None:
         """Return the objective of models that are trained on batches of tuples of rows.
 
-        None if the risk has no other way than that of its form.
+        None, the default, if the risk is defined by its form alone.
 
         Parameters
         ----------
@@ -93,11 +93,11 @@ class Risk:
         return None
 
     def held_mean(self, counts: Counts) -> float:
-        """Return the mean over the unlabelled rows at which the function is held; NaN for none."""
+        """Return the required mean value over the unlabelled rows; NaN if there is none."""
         return math.nan
 
     def singular(self) -> str:
-        """Return the message for sweeps with a block that has no solution."""
+        """Return the error message for a block without a solution."""
         return "the regulariser is so small that a block is singular to rounding; enlarge lam"
 
 
@@ -151,7 +151,8 @@ class OrdinalAUC(Risk):
     Attributes
     ----------
     gamma : float or tuple of float
-        Of all cuts, or of every cut between the ascending classes, which are the sources.
+        One gamma for all cuts, or one for each cut between the ascending classes, which are the
+        sources.
     """
 
     gamma: float | tuple[float, ...]
@@ -160,7 +161,7 @@ class OrdinalAUC(Risk):
 
     @classmethod
     def of(cls, gamma: Any) -> Self:
-        """Return the risk of a gamma, or of a sequence of them."""
+        """Return the risk with this gamma, or with a sequence of them."""
         return cls(tuple(gamma) if isinstance(gamma, Sequence | np.ndarray) else gamma)
 
     def form(self, counts: Counts) -> PairwiseRisk:

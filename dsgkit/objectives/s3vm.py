@@ -1,20 +1,20 @@
-"""Semi-supervised SVM: the hinge of labelled rows, and a loss that keeps unlabelled rows apart.
+"""Semi-supervised SVM: hinge loss of labelled rows, and a loss of unlabelled rows near 0.
 
 ``R(f) = 1/2 ||f||^2 + C/n_l sum_labelled hinge(y f(x)) + C*/n_u sum_unlabelled u(f(x))`` with
 ``hinge(z) = max(0, 1 - z)`` (Geng et al., IJCAI 2019, Eq. 1). The loss ``u`` is even, and large
 where ``f`` is near 0: decision boundaries that pass between the unlabelled rows cost least.
 
-Two things can keep all unlabelled rows from ending on one side. *Annealing* lets C* grow from 0, so
-that the labelled rows have their say first (as Joachims does, ICML 1999). The *balance* takes all
-losses at ``f + b`` with the offset ``b = mean y - mean_u f``: the mean of the values over the
-unlabelled rows is that of the labels (Collobert et al., JMLR 2006). In a batch the mean is that of
-its own unlabelled rows, so that every coefficient of theirs depends on the values of all.
+Two measures can keep unlabelled rows from all ending on one side. *Annealing* lets C* grow from 0,
+so that labelled rows dominate at first (as in Joachims, ICML 1999). The *balance* takes all losses
+at ``f + b`` with the offset ``b = mean y - mean_u f``: the mean value over the unlabelled rows is
+that of the labels (Collobert et al., JMLR 2006). In a batch, the mean is over its own unlabelled
+rows, so that each of their coefficients depends on all their values.
 
-Where a loss has a kink, ``H_a'(r)`` of ``H_a(r) = max(0, a - r)`` is 0 at ``r = a``, and
-``sign(0) = 0``: the mean of drawing -1 or +1. Every unlabelled row starts at ``f = 0``. With
-``sign(0) = +1`` all of them are pushed to the positive side before the labelled rows have their
-say, and iterations can end in a minimum that is far worse: on the moons of the tests 33, where
-the concave-convex procedure and ``sign(0) = 0`` find 15.
+At kinks, the derivative of ``H_a(r) = max(0, a - r)`` is 0 at ``r = a``, and ``sign(0) = 0``: the
+mean of drawing -1 or +1. Every unlabelled row starts at ``f = 0``. With ``sign(0) = +1``, all of
+them are pushed to the positive side before the labelled rows take effect, and iterations can end in
+a far worse minimum: on the moons of the tests 33, where the concave-convex procedure and
+``sign(0) = 0`` find 15.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class UnlabeledLoss:
     Attributes
     ----------
     value, derivative : callable
-        Take r and the parameter s of the ramp, which the other losses ignore.
+        Functions of r and the parameter s of the ramp, which the other losses ignore.
     """
 
     name: str
@@ -94,13 +94,13 @@ UNLABELED_LOSSES = {
         ),
     )
 }
-"""The losses of unlabelled rows, by name (Table 2 of the paper, for both signs of r)."""
+"""Losses of unlabelled rows, by name (Table 2 of the paper, for both signs of r)."""
 
 
 def annealed(C_star: Single, full_from: Values, t: int) -> Single:
     """Return each model's weight of the unlabelled rows in the 1-based iteration t.
 
-    Before iteration ``full_from`` it is ``C* (t / full_from)^3``.
+    It is ``C* (t / full_from)^3`` before iteration ``full_from``, then C*.
     """
     growing = t < full_from
     if not growing.any():
@@ -113,7 +113,7 @@ class S3VMObjective:
     """The loss part of ``R`` for models that differ in C, C* and the loss of unlabelled rows.
 
     Sources: positive, negative and unlabelled rows, in this order. Labelled rows are drawn by
-    class, and count by the share of their class: what is expected is the mean over all of them.
+    class, and weighted by the share of their class: the expectation is the mean over all of them.
 
     Parameters
     ----------
@@ -126,10 +126,9 @@ class S3VMObjective:
     ramp_s : array-like of shape (G,)
         Parameter s of the ramp.
     full_from : array-like of shape (G,), optional
-        Iteration from which C* is full: before it, in iteration t, the weight is
-        ``C* (t / full_from)^3``. 0, the default of all models, is full from the start.
+        Iteration from which the weight is C*, see `annealed`. 0, the default, disables annealing.
     balance : array-like of bool, shape (G,), optional
-        Whether the losses are taken at ``f + b``; by default of no model.
+        Whether the losses are taken at ``f + b``; by default false.
     """
 
     def __init__(
@@ -142,7 +141,7 @@ class S3VMObjective:
         full_from: Values | None = None,
         balance: NDArray[np.bool_] | None = None,
     ) -> None:
-        with np.errstate(over="ignore"):  # too large a weight is infinite: its model diverges
+        with np.errstate(over="ignore"):  # a weight that overflows makes its model diverge
             self.C = np.asarray(C, np.float32)
             self.C_star = np.asarray(C_star, np.float32)
         self.positive_share = np.broadcast_to(positive_share, self.C.shape).astype(np.float64)
@@ -155,24 +154,23 @@ class S3VMObjective:
         self._columns = {name: np.flatnonzero(names == name) for name in set(self.loss)}
 
     def at(self, t: int) -> S3VMObjective:
-        """Return the objective of the 1-based iteration t, which never changes any more."""
+        """Return the objective of the 1-based iteration t."""
         objective = copy(self)
         objective.C_star = annealed(self.C_star, self.full_from, t)
         return objective
 
     def coefficients(self, values: list[Single]) -> list[Single]:
-        """Return the derivative of the batch's mean loss by the value of each drawn row.
+        """Return the derivative of the batch's mean loss with respect to each drawn row's value.
 
-        Where a value has left the range of float32 it is NaN, not the 0 of a row beyond its margin:
-        a model that overflowed is to stay without values, even when the block is forgotten in which
-        it did.
+        It is NaN where a value is not finite, not the 0 of a row beyond its margin: a model that
+        overflowed must stay invalid, even after the block in which it did has been dropped.
         """
         f_p, f_n, f_u = self._balanced(values)
         share = self.positive_share.astype(np.float32)
         c_p = np.where(f_p < 1, -self.C * (share / len(f_p)), 0)
         c_n = np.where(f_n > -1, self.C * ((1 - share) / len(f_n)), 0)
         c_u = self._unlabeled("derivative", f_u) * (self.C_star / len(f_u))
-        if self.balance.any():  # every unlabelled value moves the offset, and with it all losses
+        if self.balance.any():  # every unlabelled value changes the offset, and so all losses
             total = sum(c.sum(axis=0) for c in (c_p, c_n, c_u))
             c_u = c_u - np.where(self.balance, total / len(f_u), 0)
         return [
@@ -200,7 +198,7 @@ class S3VMObjective:
         )
 
     def _balanced(self, values: list[Any]) -> list[Any]:
-        """Return the values at which losses are taken: with the offset of models that have one."""
+        """Add the offset b to the values of balanced models."""
         if not self.balance.any():
             return values
         mean = (2 * self.positive_share - 1).astype(values[2].dtype)
@@ -208,10 +206,10 @@ class S3VMObjective:
         offset = np.where(self.balance, offset, 0).astype(values[2].dtype)
         return [f + offset for f in values]
 
-    def _unlabeled(self, what: str, f_u: Values) -> Any:
+    def _unlabeled(self, method: str, f_u: Values) -> Any:
         """Return each model's loss of unlabelled rows, or its derivative, by column."""
         out = np.empty_like(f_u)
         for name, columns in self._columns.items():
-            function = getattr(UNLABELED_LOSSES[name], what)
+            function = getattr(UNLABELED_LOSSES[name], method)
             out[:, columns] = function(f_u[:, columns], self.ramp_s[columns])
         return out

@@ -1,4 +1,4 @@
-"""Risks of similar pairs and unlabelled rows: what is minimised."""
+"""Risks of similar pairs and unlabelled rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, simil
 class SimilarUnlabeled(Risk):
     """``delta(r1) + delta(r2)``, see `dsgkit.objectives.similar_unlabeled`.
 
-    The one source of labelled rows is that of the points of pairs.
+    The points of pairs are the only source of labelled rows.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class SimilarUnlabeled(Risk):
     leak : float
         Slope of the leaky ReLU below 0.
     loss : str
-        A name in `LOSSES`; or "double_hinge", of which there is no form.
+        A name in `LOSSES`, or "double_hinge", which has no form.
     """
 
     prior: float
@@ -63,7 +63,7 @@ class SimilarUnlabeled(Risk):
 
     @classmethod
     def objective(cls, risks: Sequence[Self]) -> SimilarUnlabeledObjective:
-        """Return the objective of some models, of one loss."""
+        """Return the objective of models with the same loss."""
         prior, leak = np.array([(risk.prior, risk.leak) for risk in risks], np.float64).T
         delta = [risk.delta for risk in risks]
         return SimilarUnlabeledObjective(prior, delta, leak, risks[0].loss)

@@ -1,14 +1,13 @@
-"""Similar-unlabelled risk: two parts that are corrected where a batch estimates them below 0.
+"""Similar-unlabelled risk: two parts that are corrected if a batch estimates them below 0.
 
 With ``pi`` the prior of the class +1 and ``pi_S = pi^2 + (1 - pi)^2``,
 
 - ``r1 = [pi_S mean_S l(f, +1) - (1 - pi) mean_U l(f, +1)] / (2 pi - 1)``,
 - ``r2 = [pi mean_U l(f, -1) - pi_S mean_S l(f, -1)] / (2 pi - 1)``
 
-estimate ``pi E_+ l(f, +1)`` and ``(1 - pi) E_- l(f, -1)``, which are never negative; what is
-minimised is ``delta(r1) + delta(r2)`` with a *correction function* delta (Shi et al., Machine
-Learning 2021, Eq. 8; Lu et al., AISTATS 2020). S are the points of all similar pairs, U the
-unlabelled rows.
+estimate ``pi E_+ l(f, +1)`` and ``(1 - pi) E_- l(f, -1)``, which are never negative. Training
+minimises ``delta(r1) + delta(r2)`` with a *correction function* delta (Shi et al., Machine Learning
+2021, Eq. 8; Lu et al., AISTATS 2020). S are the points of all similar pairs, U the unlabelled rows.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ Values = NDArray[np.floating]
 
 
 MIN_PRIOR_GAP = 1e-6
-"""How close to 1/2 a prior may be: similar pairs and unlabelled rows have one distribution there,
-and every term of the risk is divided by ``2 prior - 1``."""
+"""Smallest distance of a prior from 1/2. At 1/2, similar pairs and unlabelled rows have the same
+distribution, and every term of the risk is divided by ``2 prior - 1 = 0``."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class MarginLoss:
     Attributes
     ----------
     value, slope : callable
-        Take z and t; the slope is the derivative by z.
+        Functions of z and t; the slope is the derivative with respect to z.
     """
 
     name: str
@@ -61,20 +60,20 @@ LOSSES = {
         ),
     )
 }
-"""The losses by name."""
+"""Losses by name."""
 
 
 @dataclass(frozen=True)
 class Correction:
     """A correction function: ``delta(r) = r`` for ``r >= 0``.
 
-    At ``r = 0`` its slope is 1, that of the uncorrected risk.
+    At ``r = 0`` its slope is 1, as that of the uncorrected risk.
 
     Attributes
     ----------
     below : callable
-        ``leak`` to the slope of delta below 0; ``leak`` is the parameter of the leaky ReLU, which
-        the others ignore.
+        Maps ``leak`` to the slope of delta below 0; ``leak`` is the parameter of the leaky ReLU,
+        which the others ignore.
     """
 
     name: str
@@ -91,7 +90,7 @@ class Correction:
 
 
 def corrected_slope(r: Any, below: Any) -> Any:
-    """Return ``delta'(r)`` of a correction whose slope below 0 is given."""
+    """Return ``delta'(r)`` of a correction with slope ``below`` for r < 0."""
     return np.where(np.less(r, 0), below, 1.0)
 
 
@@ -104,25 +103,25 @@ CORRECTIONS = {
         Correction("none", "r", lambda leak: 1.0),
     )
 }
-"""The correction functions by name; "none" leaves the risk as it is, and unbiased."""
+"""Correction functions by name; "none" leaves the risk unchanged, and unbiased."""
 
 
 def slopes_below(delta: Sequence[str], leak: Sequence[float] | Values) -> Array:
-    """Return the slopes below 0 of correction functions, and of the leaky ReLU the given ones."""
+    """Return the slopes below 0 of correction functions; ``leak`` is that of the leaky ReLU."""
     return np.array(
         [CORRECTIONS[name].below(slope) for name, slope in zip(delta, leak, strict=True)]
     )
 
 
 def similar_share(prior: Any) -> Any:
-    """Return the probability that two random unlabelled rows are of the same class."""
+    """Return the probability that two random unlabelled rows have the same class."""
     return prior**2 + (1 - prior) ** 2
 
 
 def weights(prior: Any) -> tuple[Any, Any, Any]:
-    """Return what the means over S, U with the class +1 and U with -1 count in r1 and r2.
+    """Return the weights in r1 and r2 of the means over S, over U as +1, and over U as -1.
 
-    ``(pi_S, 1 - pi, pi) / (2 pi - 1)``, of one prior or of an array of them.
+    ``(pi_S, 1 - pi, pi) / (2 pi - 1)``, for one prior or an array of them.
     """
     scale = 2 * prior - 1
     return similar_share(prior) / scale, (1 - prior) / scale, prior / scale
@@ -136,8 +135,7 @@ def parts(
     Parameters
     ----------
     mean_S_pos, mean_U_pos, mean_U_neg, mean_S_neg : float or ndarray of shape (G,)
-        Mean loss of the points of pairs (S) or of the unlabelled rows (U), taken for the class +1
-        or -1.
+        Mean loss of the points of pairs (S) or of the unlabelled rows (U), as class +1 or -1.
     prior : float or ndarray of shape (G,)
     """
     w_s, w_pos, w_neg = weights(prior)
@@ -147,8 +145,8 @@ def parts(
 class SimilarUnlabeledObjective:
     """The corrected risk for models that differ in prior and correction.
 
-    Sources: points of similar pairs, and unlabelled rows, in this order. delta' is that of the
-    batch's own r1 and r2.
+    Sources: points of similar pairs, and unlabelled rows, in this order. delta' is taken at r1 and
+    r2 of the batch.
 
     Parameters
     ----------
@@ -161,13 +159,13 @@ class SimilarUnlabeledObjective:
     loss : str
         A name in `LOSSES`.
     negative : ndarray of int, shape (G,), optional
-        Where to count; see Attributes.
+        Counters to use; see Attributes.
 
     Attributes
     ----------
     negative : ndarray of int, shape (G,)
-        Of the batches that `coefficients` was asked for, those in which r1 or r2 was below 0. What
-        `take` returns counts in the same memory.
+        Number of calls of `coefficients` with r1 or r2 below 0. The result of `take` counts in the
+        same memory.
     """
 
     def __init__(
@@ -187,7 +185,7 @@ class SimilarUnlabeledObjective:
         self._below = slopes_below(self.delta, self.leak)
 
     def coefficients(self, values: list[Single]) -> list[Single]:
-        """Return the derivative of the batch's corrected risk by the value of each drawn row."""
+        """Return the derivative of the batch's corrected risk with respect to each row's value."""
         at_similar, at_unlabeled = (v.astype(np.float64) for v in values)
         r1, r2 = self._parts(at_similar, at_unlabeled)
         self.negative += (r1 < 0) | (r2 < 0)
@@ -203,14 +201,14 @@ class SimilarUnlabeledObjective:
     def diagonal(self) -> Array:
         """Weights of the squares of values in the uncorrected squared risk, shape (G, 2).
 
-        Whatever the prior, it is ``mean_U f^2/4`` and terms that are linear in f. A correction
-        turns or stops this curvature with the gradient; it is not part of this.
+        For any prior, it is ``mean_U f^2/4`` plus terms that are linear in f. Corrections, which
+        reverse or stop the gradient and this curvature, are ignored.
         """
         return np.tile([0.0, 0.25], (len(self.prior), 1))
 
     @property
     def cross(self) -> Array:
-        """Weights of products of means in it: 0, shape (G, 2, 2)."""
+        """Weights of products of means in that risk: 0, shape (G, 2, 2)."""
         return np.zeros((len(self.prior), 2, 2))
 
     def batch_loss(self, values: list[Values]) -> Array:
@@ -233,14 +231,14 @@ class SimilarUnlabeledObjective:
 
     def _parts(self, at_similar: Values, at_unlabeled: Values) -> tuple[Array, Array]:
         loss = self._loss.value
-        of = ((at_similar, 1), (at_unlabeled, 1), (at_unlabeled, -1), (at_similar, -1))
-        S_pos, U_pos, U_neg, S_neg = (loss(f, t).mean(axis=0) for f, t in of)
+        terms = ((at_similar, 1), (at_unlabeled, 1), (at_unlabeled, -1), (at_similar, -1))
+        S_pos, U_pos, U_neg, S_neg = (loss(f, t).mean(axis=0) for f, t in terms)
         return parts(S_pos, U_pos, U_neg, S_neg, self.prior)
 
     @staticmethod
     def _slopes(
         f: Array, positive: Array, negative: Array, slope: Callable[[Any, int], Any]
     ) -> Single:
-        """Return derivatives by values whose losses for the classes +1 and -1 count so much."""
-        found: Array = positive * slope(f, 1) + negative * slope(f, -1)
-        return found.astype(np.float32)
+        """Return the derivatives of weighted losses for the classes +1 and -1."""
+        derivatives: Array = positive * slope(f, 1) + negative * slope(f, -1)
+        return derivatives.astype(np.float32)
