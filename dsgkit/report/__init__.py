@@ -22,7 +22,7 @@ from dsgkit.text.errors import ResultsError
 __all__ = ["draw_figures", "refresh_report", "text_table", "write_report", "write_tables"]
 
 STAMP = ".report.json"
-"""In a results folder: what its report was made from, and the files that were made."""
+"""File in a results folder with a hash of the report's inputs, and the files written."""
 
 _CHUNK_BYTES = 2**20
 
@@ -43,16 +43,16 @@ def draw_figures(
     folder : Path
         The files go to ``figures/`` in it.
     only : sequence of str
-        Names of the figures to draw, or of an output such as ``ranks`` that several belong to; all
-        that the experiments' ``outputs`` ask for if empty.
+        Names of figures, or of an output with several figures, such as ``ranks``; by default, all
+        that the experiments' ``outputs`` ask for.
     formats : sequence of {"pdf", "png", "svg"}
     width : {"column", "page"} or None
-        Of a two-column paper; None for a column with a single panel, else a page.
+        Width in a two-column paper; None for a column with a single panel, else a page.
 
     Raises
     ------
     ResultsError
-        If no fit has finished or there is no such figure, or the folder cannot be written.
+        If no fit has finished, a figure is unknown, or the folder cannot be written.
     """
     check_recorded(results)
     shown = summarise(results)
@@ -90,7 +90,7 @@ def refresh_report(results: Results, folder: Path) -> None:
 
 
 def _is_current(results: Results, folder: Path) -> bool:
-    """Return whether a report was made from what the folder holds now, and is still there."""
+    """Return whether the report matches the folder's results, and all its files exist."""
     try:
         stamp = json.loads((folder / STAMP).read_text())
         made = all((folder / name).is_file() for name in stamp["files"])
@@ -100,7 +100,7 @@ def _is_current(results: Results, folder: Path) -> bool:
 
 
 def _state(results: Results, folder: Path) -> str:
-    """Return a hash of all that a report is made from; of the records, when they last changed."""
+    """Return a hash of a report's inputs; records enter by their file's size and time."""
     cells = (folder / CELLS).stat()
     digest = hashlib.sha256(f"{__version__} {cells.st_size} {cells.st_mtime_ns}".encode())
     digest.update(results.task.model_dump_json().encode())

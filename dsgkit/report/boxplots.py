@@ -1,4 +1,4 @@
-"""Scores of single trials: a dot for each, with a box where there are enough, else a bar."""
+"""Box plots of scores over trials: a dot per trial; with few trials, a bar at the median."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ BOX_WIDTH = 0.6
 MIN_SLOTS = 3
 STATUS_FONT = SMALL_FONT
 MIN_BOXED_TRIALS = 5
-"""Trials: the quartiles of fewer say less than dots do."""
+"""With fewer trials a bar at the median replaces the box."""
 
 MAX_NAME_LETTERS = 60
-"""Letters of a name next to its box: with a longer one, a legend has the names."""
+"""Longest name that is printed at its box; with a longer one, names are in a legend."""
 
 LINE_LETTERS = 20
-"""Letters of a line of a name next to its box."""
+"""Longest line of a name next to its box."""
 
 TEXT_LINE, BETWEEN_NAMES = 0.115, 0.07
-"""Inches of height, of a line of a name and between two names."""
+"""Heights in inches: a line of a name, and the gap between two names."""
 
 MAX_TICKS = 4
-"""At an axis of values that names have taken room from."""
+"""Ticks on the axis of values when names stand at its left."""
 
 STATUS_WIDTH = 0.25
 LETTER_WIDTH = 0.062
@@ -73,9 +73,9 @@ class Flag:
 def boxplot(shown: Sequence[Summary], measure: Measure, width: Width | None = None) -> Figure:
     """Draw a score of each solver at its largest finished size, one panel per dataset.
 
-    Every trial is also a dot, without a box if there are few. Below each box stands its size, where
-    one is swept, or below all of them the one that all have. In a single panel names stand below
-    the boxes or, where these are narrow, at the left of boxes that lie; else in a legend.
+    Every trial is a dot. On a swept axis, each box's size is printed below it, or once if all boxes
+    have the same. In a single panel names are printed below the boxes, or at the left of horizontal
+    boxes if they are too long; in several panels, in a legend.
     """
     solvers = all_solvers(shown)
     styles = styles_of(shown)
@@ -101,7 +101,7 @@ def boxplot(shown: Sequence[Summary], measure: Measure, width: Width | None = No
                 ticks = panel.set_yticks if lying else panel.set_xticks
                 ticks(range(len(names)), names, linespacing=1.0)
             else:
-                _say_sizes(panel, of, swept=one.axis is not None)
+                _label_sizes(panel, of, swept=one.axis is not None)
         sizes = _size_words(entries[0], axis) if named else axis
         if lying:
             panels.label_axes(axes, f"{label} at {sizes}" if sizes else label, "")
@@ -111,7 +111,7 @@ def boxplot(shown: Sequence[Summary], measure: Measure, width: Width | None = No
 
 
 def _note(groups: Iterable[Sequence[Entry]]) -> str:
-    """Return what dots, bars and boxes are, in a figure that stands without its caption."""
+    """Return the legend's note on dots, bars and boxes."""
     counts = {len(entry.values) for group in groups for entry in group if entry.values}
     parts = ["Dots: trials"]
     if any(n < MIN_BOXED_TRIALS for n in counts):
@@ -134,10 +134,10 @@ def boxplot_at(
     ----------
     shown : sequence of Summary
     sizes : sequence of sequences of Size
-        Those of every dataset; at each there is a group of boxes.
+        The sizes of each dataset; each size has a group of boxes.
     measure : Measure
     flag : Flag, optional
-        The dots of trials that it counts are hollow.
+        Flagged trials have hollow dots.
     arrangement : Arrangement, optional
     """
     styles = styles_of(shown)
@@ -164,7 +164,7 @@ def boxplot_at(
 
 
 def flagged(summary: Summary, flag: Flag | None) -> dict[tuple[str, Size], tuple[bool, ...]]:
-    """Return of every finished trial of an entry whether a tally counts it; empty without any."""
+    """Return whether each finished trial of each entry is flagged; empty without the measure."""
     if flag is None or flag.measure not in summary.results.task.measures:
         return {}
     entries = summary.entries(flag.measure)
@@ -172,7 +172,7 @@ def flagged(summary: Summary, flag: Flag | None) -> dict[tuple[str, Size], tuple
 
 
 def _handles(styles: Mapping[str, SolverStyle], groups: Iterable[Sequence[Entry]]) -> list[Artist]:
-    """Return the entries of a legend: boxes, or markers of solvers that have dots alone."""
+    """Return legend entries: a box, or a marker for solvers that have dots only."""
     trials: dict[str, int] = {}
     for entry in (entry for group in groups for entry in group):
         trials[entry.solver] = max(trials.get(entry.solver, 0), len(entry.values))
@@ -185,12 +185,12 @@ def _handles(styles: Mapping[str, SolverStyle], groups: Iterable[Sequence[Entry]
 
 
 def _first(groups: Sequence[Sequence[Entry]], number: int) -> float:
-    """Return the place of the first box of a group."""
+    """Return the position of the first box of a group."""
     return number * (len(groups[0]) + BETWEEN_GROUPS)
 
 
 def caption(shown: Sequence[Summary], measure: Measure) -> str:
-    """Return what dots, boxes and bars show."""
+    """Return the figure's caption."""
     axes = lowered(all_axes(shown))
     at = f", at each solver's largest finished number of {axes}" if axes else ""
     largest = [list(one.largest(measure).values()) for one in shown]
@@ -219,7 +219,7 @@ def _draw_panel(
     *,
     lying: bool = False,
 ) -> None:
-    """Draw the boxes of one dataset, group by group; with ``lying``, values go to the right."""
+    """Draw the boxes of one dataset by groups; horizontal ones with ``lying``."""
     entries = [entry for group in groups for entry in group]
     side = 0.6 + max(0, MIN_SLOTS - len(entries)) / 2
     last = _first(groups, len(groups) - 1) + len(groups[0]) - 1
@@ -253,7 +253,7 @@ def _draw_panel(
 
 
 def _set_value_axis(axes: Axes, measure: Measure | None, *, lying: bool) -> None:
-    """Have the axis of values show at least what a measure asks for; no ticks without a value."""
+    """Widen the value axis to the measure's least range; no ticks without a measure."""
     axis = axes.xaxis if lying else axes.yaxis
     if measure is None:
         axis.set_ticks([])
@@ -267,13 +267,13 @@ def _set_value_axis(axes: Axes, measure: Measure | None, *, lying: bool) -> None
 
 
 def _common_size(entries: Sequence[Entry], *, swept: bool) -> Size | None:
-    """Return the size that most of the boxes have."""
+    """Return the most frequent size of the boxes."""
     sizes = Counter(entry.size for entry in entries if _is_sized(entry, swept))
     return sizes.most_common(1)[0][0] if sizes else None
 
 
 def _names_below(entries: Sequence[Entry], *, swept: bool) -> list[str]:
-    """Return what stands below the boxes: names, sizes unless common, trials if not all."""
+    """Return labels of boxes: name, size if not the common one, trials if not all."""
     common = _common_size(entries, swept=swept)
     return [
         "\n".join(
@@ -293,7 +293,7 @@ def _names_below(entries: Sequence[Entry], *, swept: bool) -> list[str]:
 
 
 def _size_words(entries: Sequence[Entry], axis: str) -> str:
-    """Return what the axis below named boxes says of the size."""
+    """Return the label of the axis below named boxes: their common size."""
     common = _common_size(entries, swept=bool(axis))
     if common is None:
         return axis
@@ -302,20 +302,20 @@ def _size_words(entries: Sequence[Entry], axis: str) -> str:
 
 
 def _are_wide(texts: Sequence[str]) -> bool:
-    """Return whether names do not fit below boxes side by side."""
+    """Return whether names are too long to be printed below their boxes."""
     longest = max(len(line) for text in texts for line in text.split("\n"))
     slot = (panels.COLUMN_WIDTH - Y_AXIS_WIDTH) / max(len(texts), MIN_SLOTS)
     return longest * LETTER_WIDTH > slot
 
 
 def _folded(name: str) -> str:
-    """Return a name, with what stands below it, in lines that fit next to a box."""
+    """Return a label wrapped to the lines next to a box."""
     lines = (wrap(line, LINE_LETTERS, break_long_words=False) for line in name.split("\n"))
     return "\n".join(part for line in lines for part in line)
 
 
-def _say_sizes(axes: Axes, entries: Sequence[Entry], *, swept: bool) -> None:
-    """Write below the boxes at which size each is, or all are."""
+def _label_sizes(axes: Axes, entries: Sequence[Entry], *, swept: bool) -> None:
+    """Print each box's size below it, or once if all boxes have the same."""
     texts = [short_count(e.size.n) if _is_sized(e, swept) else "" for e in entries]
     if len(set(filter(None, texts))) == 1:
         axes.set_xticks([(len(entries) - 1) / 2], [max(texts)])
@@ -328,11 +328,10 @@ def _say_sizes(axes: Axes, entries: Sequence[Entry], *, swept: bool) -> None:
 
 
 def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
-    """Return the solvers so much worse than the others that these would look alike next to them.
+    """Return solvers whose scores are so poor that showing them would squeeze the others' boxes.
 
-    They are fewer than half, at least three others finished, and the gap between is wider than the
-    range of all trials of the others, and than what the axis shows at least. An example is a
-    constant model.
+    An example is a constant model. They are fewer than half of the solvers, at least three others
+    finished, and the gap to the others exceeds both their range and the axis's least range.
     """
     sign = -1.0 if measure.better == "lower" else 1.0
     finished = [one for one in entries if one.values]
@@ -340,19 +339,19 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
         (min(sign * v for v in one.values), max(sign * v for v in one.values)) for one in finished
     ]
     order = sorted(range(len(finished)), key=lambda place: ranges[place][1])
-    found: list[str] = []
+    outliers: list[str] = []
     for count in range(1, (len(order) + 1) // 2):
         worse, rest = order[:count], order[count:]
         low = min(ranges[place][0] for place in rest)
         spread = max(ranges[place][1] for place in rest) - low
         gap = low - max(ranges[place][1] for place in worse)
         if len(rest) >= MIN_SLOTS and gap > max(spread, measure.least_range) and spread > 0:
-            found = [finished[place].solver for place in worse]
-    return found
+            outliers = [finished[place].solver for place in worse]
+    return outliers
 
 
 def _draw_far_off(axes: Axes, place: float, measure: Measure, entry: Entry, *, lying: bool) -> None:
-    """Draw an arrow to where a box would be, with its median."""
+    """Draw an arrow towards a box beyond the axis, with its median."""
     low = measure.better == "higher"
     value = percents(measure, median(entry.values))
     # Turned by a right angle, an arrow to the left points down.
@@ -389,9 +388,9 @@ def _draw_box(
     *,
     lying: bool = False,
 ) -> None:
-    """Draw one box with a dot for each trial, a hollow one for each that is flagged.
+    """Draw one box, or a bar at the median of few trials, and a dot per trial.
 
-    Few trials have a bar at their median instead of a box.
+    Dots of flagged trials are hollow.
     """
     hollow = flags if len(flags) == len(values) else [False] * len(values)
     if len(values) < MIN_BOXED_TRIALS:
@@ -401,7 +400,7 @@ def _draw_box(
         _draw_dots(axes, place, values, hollow, _marker(style), lying=lying)
         return
     line = {"color": style.color, "linewidth": 0.9}
-    # A box without a height has no face: its one value has the colour then.
+    # A box of equal values has no area: its median line gets the colour.
     color = style.color if isclose(min(values), max(values), rel_tol=1e-6) else "black"
     axes.boxplot(
         [list(values)],
@@ -423,7 +422,7 @@ def _draw_box(
 def _turned(
     places: Sequence[float], values: Sequence[float], *, lying: bool
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """Return coordinates x and y of values at places."""
+    """Return x and y coordinates; values are on the x axis with ``lying``."""
     return (values, places) if lying else (places, values)
 
 
@@ -444,7 +443,7 @@ def _draw_dots(
 
 
 def _marker(style: SolverStyle) -> dict[str, Any]:
-    """Return the look of a dot that stands without a box."""
+    """Return the look of a dot without a box."""
     look = {"color": style.color, "marker": style.marker, "markersize": 4, "linestyle": "none"}
     return {**look, "markeredgecolor": "white", "markeredgewidth": 0.4, "zorder": 3}
 
@@ -457,7 +456,7 @@ def _face(style: SolverStyle) -> dict[str, Any]:
 
 
 def _draw_status(axes: Axes, place: float, entry: Entry, *, narrow: bool) -> None:
-    """Say in a box's place why there is none, in one line where it is narrow."""
+    """Print a solver's status in place of its box, on one line in a narrow slot."""
     needs = "" if entry.needed is None else f"needs {memory_text(entry.needed)}"
     words = needs or entry.status if narrow else "\n".join(filter(None, [entry.status, needs]))
     look: dict[str, Any] = {"rotation": 90, "ha": "center", "va": "center", "fontsize": STATUS_FONT}
@@ -465,7 +464,7 @@ def _draw_status(axes: Axes, place: float, entry: Entry, *, narrow: bool) -> Non
 
 
 def _draw_status_beside(axes: Axes, place: float, entry: Entry) -> None:
-    """Say in one line, in a lying box's place, why there is none."""
+    """Print a solver's status in place of its horizontal box."""
     needs = "" if entry.needed is None else f"needs {memory_text(entry.needed)}"
     words = ", ".join(filter(None, [entry.status, needs]))
     look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": STATUS_FONT}

@@ -1,4 +1,4 @@
-"""The table of chosen hyper-parameters, and what they scored on held-out folds."""
+"""The table of chosen hyper-parameters and of their scores on held-out folds."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from dsgkit.report.summary import Summary, lowered
 from dsgkit.tasks.measures import PARAMS_TABLE, Measure
 
 SHORTEST_WITH_INSIDE = 3
-"""Values of a grid that has some between its ends."""
+"""Least length of a grid with values between its ends."""
 
 _COLUMNS = ("dataset", "solver", "parameter", "value", "count", "grid", "at_edge")
 
 
 def params_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
-    """Yield the table of chosen hyper-parameters, which is of one of the results."""
+    """Yield the table of chosen hyper-parameters of one results folder."""
     yield TableOutput(
         name=PARAMS_TABLE,
         output=EVERY_REPORT,
@@ -39,13 +39,13 @@ def params_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
 def params_table(summary: Summary) -> Table:
     """Return the table of chosen hyper-parameters, the most frequent value first.
 
-    Only parameters with several values to choose from are shown: the others are in the stored
-    config. A choice at the edge of its grid suggests a wider one, so those are counted.
+    Only parameters with several values in their grid are shown. Choices at the edge of a grid are
+    counted, because they suggest a wider grid.
     """
-    found = [group for group in _choices(summary) if group]
-    frame = pd.DataFrame(itertools.chain(*found), columns=list(_COLUMNS))
+    groups = [group for group in _choices(summary) if group]
+    frame = pd.DataFrame(itertools.chain(*groups), columns=list(_COLUMNS))
     rows = []
-    for group in found:
+    for group in groups:
         chosen = ", ".join(f"{row['value']} ({row['count']})" for row in group)
         total = sum(row["count"] for row in group)
         at_edge = sum(row["count"] for row in group if row["at_edge"])
@@ -69,7 +69,7 @@ def params_table(summary: Summary) -> Table:
 
 
 def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
-    """Return what the choices scored on held-out folds, a row for every solver with a search."""
+    """Return the held-out scores of the choices, a row per solver with a search."""
     results, rows = summary.results, []
     for key in results.experiment.solvers:
         if scores := list(_held_out(results, key)):
@@ -85,14 +85,14 @@ def _held_out_layout(summary: Summary, measure: Measure) -> Layout:
 
 
 def _held_out(results: Results, solver: str) -> Iterator[tuple[float, float]]:
-    """Yield, trial by trial, the mean of what the choice scored on every fold and its error."""
+    """Yield, for each trial, the choice's mean score over folds and its standard error."""
     for _, chosen, point, values in _scored(results, solver):
         if point.items() <= chosen.items() and len(values) > 1:
             yield float(np.mean(values)), float(np.std(values, ddof=1)) / math.sqrt(len(values))
 
 
 def _tied(results: Results, solver: str, name: str) -> Iterator[Any]:
-    """Yield searches in which another value of a parameter scored what the chosen one did."""
+    """Yield searches in which another value of a parameter scored as well as the chosen one."""
     best: dict[Any, tuple[float, int]] = {}
     others = defaultdict(list)
     for search, chosen, point, values in _scored(results, solver):
@@ -102,7 +102,7 @@ def _tied(results: Results, solver: str, name: str) -> Iterator[Any]:
             elif point[name] != chosen[name]:
                 others[search].append((float(np.mean(values)), len(values)))
     for search, (score, folds) in best.items():
-        # the precision that choosing has
+        # the tolerance of the search
         if any(n == folds and abs(other - score) < 1e-9 for other, n in others[search]):
             yield search
 
@@ -110,7 +110,7 @@ def _tied(results: Results, solver: str, name: str) -> Iterator[Any]:
 def _scored(
     results: Results, solver: str
 ) -> Iterator[tuple[Any, dict[str, Any], dict[str, Any], list[float]]]:
-    """Yield each search's choice and points, with the scores of the folds that have one."""
+    """Yield the choice of each search, and each grid point with its fold scores."""
     chosen = {
         search: params
         for search, params in _by_search(results, solver, results.cells, "params")
@@ -126,7 +126,7 @@ def _scored(
 def _by_search(
     results: Results, solver: str, frame: pd.DataFrame, *columns: str
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield for every row the trial and size that identify its search, and some columns."""
+    """Yield for each row its search, as (trial, size), and some columns."""
     rows = frame[frame["solver"] == solver]
     axis = results.task.axis
     sizes = rows["size"] if axis and axis.drawn else itertools.repeat(0)
@@ -139,7 +139,7 @@ class EdgeChoice:
     """How many searches of a solver chose an end of the grid of a parameter.
 
     The ``side`` is ``lower`` or ``upper``. Searches in which another value of the parameter scored
-    as well are not counted: a wider grid has nothing to offer there.
+    as well are not counted: a wider grid would not help there.
     """
 
     solver: str
@@ -151,9 +151,9 @@ class EdgeChoice:
 
 
 def edge_choices(summary: Summary) -> Iterator[EdgeChoice]:
-    """Yield what was chosen at the ends of grids, as far as these can be widened.
+    """Yield choices at the ends of grids that can be widened.
 
-    A grid of two values has no inside, and nothing is said of it.
+    Grids of two values are left out: they have no inner value.
     """
     for key, name, searched in _searched(summary):
         grid = searched[-1]
@@ -182,7 +182,7 @@ def _choices(summary: Summary) -> Iterator[list[dict[str, Any]]]:
                 "value": value_text(value),
                 "count": count,
                 "grid": "; then ".join(map(grid_text, searched)),
-                # of the last grid, which the value was chosen from in the end
+                # of the last stage, which makes the final choice
                 "at_edge": any(n in edges for n in _parts(value)),
             }
             for value, count in _counted(summary.results, key, name)
@@ -190,7 +190,7 @@ def _choices(summary: Summary) -> Iterator[list[dict[str, Any]]]:
 
 
 def _searched(summary: Summary) -> Iterator[tuple[str, str, list[Any]]]:
-    """Yield a solver's key, a parameter that there are several values of, and its stages' grids."""
+    """Yield a solver's key, a parameter with several values, and its grid in each stage."""
     for key, spec in summary.results.experiment.solvers.items():
         grids: dict[str, list[Any]] = {}
         for stage in spec.search:
@@ -202,7 +202,7 @@ def _searched(summary: Summary) -> Iterator[tuple[str, str, list[Any]]]:
 
 
 def _parts(value: Any) -> Sequence[Any]:
-    """Return the numbers of a value, of which a parameter may have several."""
+    """Return the numbers of a value, which may be a tuple."""
     return value if isinstance(value, tuple) else [value]
 
 
@@ -213,7 +213,7 @@ def _counted(results: Results, solver: str, name: str) -> list[tuple[Any, int]]:
 
 
 def _chosen(results: Results, solver: str, name: str) -> set[tuple[Any, Any]]:
-    """Return the searches of a parameter with the value that each chose."""
+    """Return (search, chosen value) pairs of a parameter."""
     return {
         (search, _hashable(params[name]))
         for search, params in _by_search(results, solver, results.cells, "params")
@@ -222,5 +222,5 @@ def _chosen(results: Results, solver: str, name: str) -> set[tuple[Any, Any]]:
 
 
 def _hashable(value: Any) -> Any:
-    """Return a value of a record with tuples in place of lists, which may hold lists."""
+    """Return a value of a record with tuples in place of (nested) lists."""
     return tuple(map(_hashable, value)) if isinstance(value, list) else value

@@ -1,7 +1,7 @@
-"""Pictures of clusterings in the plane, of any fit that keeps the arrays for one.
+"""Pictures of clusterings in the plane, for fits that store the arrays below.
 
-A picture needs ``rows`` of shape (r, 2) and their ``labels``, -1 where a row is in no cluster. It
-also shows, where a fit has them: the true ``classes`` of the rows; ``equilibria`` of shape (e, 2)
+A picture needs ``rows`` of shape (r, 2) and their ``labels``, -1 for rows in no cluster. Optional
+are the true ``classes`` of the rows; ``equilibria`` of shape (e, 2)
 with ``equilibrium_labels``; and ``domain``, the values of a function f at the points of ``grid_x``
 and ``grid_y``, one line per y, and ``inside``, the share of rows where f >= 0.
 """
@@ -29,16 +29,16 @@ from dsgkit.text.labels import as_drawn
 REQUIRED_ARRAYS = {"rows", "labels"}
 COLUMNS = 5
 MAX_PANEL_LINES = 6
-"""Lines of panels in one figure of several datasets: about a page."""
+"""Most lines of panels in a figure of several datasets: about a page."""
 
 CLASSES_TITLE = "True classes"
-"""The title of a panel in the place of a solver's."""
+"""Title of the panel with the true classes."""
 
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
-"""Between words that stay on one line."""
+"""Keeps two words on one line."""
 
 MAX_COORDINATE = 1e30
-"""Largest coordinate that is drawn: squares of differences stay finite in single precision."""
+"""Bound on coordinates: squared differences stay finite in single precision."""
 
 _ARRAY_SHAPES: dict[str, tuple[str, tuple[str | int, ...]]] = {
     "rows": ("fiu", ("row", 2)),
@@ -51,7 +51,7 @@ _ARRAY_SHAPES: dict[str, tuple[str, tuple[str | int, ...]]] = {
     "domain": ("fiu", ("y", "x")),
     "inside": ("fiu", ()),
 }
-"""Kinds of numbers and names of the sides of each array; sides of one name have one length."""
+"""Dtype kinds and axes of each array; axes of the same name have the same length."""
 
 _MIN_LENGTHS = {"row": 1, "x": 2, "y": 2}
 _COMPANIONS = {"equilibria": ("equilibrium_labels",), "domain": ("grid_x", "grid_y")}
@@ -59,7 +59,7 @@ _COMPANIONS = {"equilibria": ("equilibrium_labels",), "domain": ("grid_x", "grid
 
 @dataclass(frozen=True)
 class Picture:
-    """The contents of one panel: of a solver, by its name, at a size, with the fit's record."""
+    """The contents of one panel: a solver's clustering at a size, and the record of the fit."""
 
     solver: str
     record: Mapping[str, Any]
@@ -68,28 +68,28 @@ class Picture:
 
     @property
     def clusters(self) -> list[int]:
-        """The labels of the clusters that the rows are in."""
+        """The clusters' labels."""
         return [int(label) for label in np.unique(self.arrays["labels"]) if label >= 0]
 
     @property
     def has_empty_domain(self) -> bool:
-        """Whether f is known, and below 0 at all rows and on the whole grid."""
+        """Whether f is known and negative at all rows and grid points."""
         masks = [self.arrays["domain"] >= 0] if "domain" in self.arrays else []
         masks += [self.arrays["inside"] > 0] if "inside" in self.arrays else []
         return bool(masks) and not any(one.any() for one in masks)
 
     @property
     def text(self) -> str:
-        """How many clusters there are, whether a domain is empty, and the chosen parameters."""
+        """The number of clusters, an empty domain, and the chosen parameters."""
         count, outside = len(self.clusters), int((self.arrays["labels"] < 0).sum())
-        found = counted(count, "cluster")
-        found += f", {counted(outside, 'row')} in none" if outside else ""
-        found += ", empty domain" if self.has_empty_domain else ""
+        clusters = counted(count, "cluster")
+        clusters += f", {counted(outside, 'row')} in none" if outside else ""
+        clusters += ", empty domain" if self.has_empty_domain else ""
         chosen = (
             f"{as_drawn(k)}{NO_BREAK_SPACE}{as_drawn(value_text(v))}"
             for k, v in (self.record.get("params") or {}).items()
         )
-        return "\n".join(filter(None, [found, ", ".join(chosen)]))
+        return "\n".join(filter(None, [clusters, ", ".join(chosen)]))
 
 
 class Truth(Picture):
@@ -97,42 +97,42 @@ class Truth(Picture):
 
     @property
     def text(self) -> str:
-        """How many classes there are."""
+        """The number of classes."""
         return counted(len(self.clusters), "class", "classes")
 
 
-def truth_of(found: Mapping[str, Picture]) -> dict[str, Picture]:
-    """Return the true classes of the rows in the first picture that has them, if any has."""
-    for one in found.values():
-        if "classes" in one.arrays:
-            arrays = {"rows": one.arrays["rows"], "labels": one.arrays["classes"]}
-            return {CLASSES_TITLE: Truth(CLASSES_TITLE, {}, one.size, arrays)}
+def truth_of(pictures: Mapping[str, Picture]) -> dict[str, Picture]:
+    """Return the true classes in the first picture that has them; empty if none has."""
+    for picture in pictures.values():
+        if "classes" in picture.arrays:
+            arrays = {"rows": picture.arrays["rows"], "labels": picture.arrays["classes"]}
+            return {CLASSES_TITLE: Truth(CLASSES_TITLE, {}, picture.size, arrays)}
     return {}
 
 
 def has_artefacts(summary: Summary) -> bool:
-    """Return whether any fit has kept arrays, without a look at them."""
+    """Return whether any fit has stored arrays, without loading them."""
     return any("artefact" in record for record in _finished(summary))
 
 
 def pictures_of(summary: Summary) -> dict[str, Picture]:
-    """Return the picture of each solver that has one: of its first trial at its largest size."""
-    found: dict[str, Picture] = {}
+    """Return each solver's picture: that of the first trial at the largest size with one."""
+    pictures: dict[str, Picture] = {}
     for record in sorted(_finished(summary), key=lambda one: (-_size(summary, one), one["trial"])):
         solver = summary.name_of(record)
-        if solver not in found and "artefact" in record:
+        if solver not in pictures and "artefact" in record:
             arrays = load_artefact(summary.results.folder, record)
             if arrays.keys() >= REQUIRED_ARRAYS:
                 size = Size(_size(summary, record), bool(record.get("full")))
                 if why := why_no_picture(arrays):
                     path = summary.results.folder / record["artefact"]
                     raise ResultsError(f"{path}: {why}; remove it, and it is left out of pictures")
-                found[solver] = Picture(solver, record, size, arrays)
-    return {solver: found[solver] for solver in summary.solvers if solver in found}
+                pictures[solver] = Picture(solver, record, size, arrays)
+    return {solver: pictures[solver] for solver in summary.solvers if solver in pictures}
 
 
 def why_no_picture(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Return why arrays are not of the types and shapes of a picture; empty if they are."""
+    """Return why arrays lack the types and shapes of a picture; empty if they have them."""
     lengths: dict[str, int] = {}
     for name, (kinds, sides) in _ARRAY_SHAPES.items():
         if name not in arrays:
@@ -160,8 +160,8 @@ def _size(summary: Summary, record: Mapping[str, Any]) -> int:
 
 
 def picture_figures(shown: Sequence[Summary], width: Width | None = None) -> Iterator[FigureOutput]:
-    """Yield one figure, or one for each of the results if all together are higher than a page."""
-    # without a look at the arrays that fits have kept
+    """Yield one figure, or one per results folder if a single one would exceed a page."""
+    # without loading the arrays
     kept = [one for one in shown if has_artefacts(one)]
     lines = -(-(len(all_solvers(kept)) + 1) // COLUMNS)  # and the true classes
     together = len(kept) == 1 or len(kept) * lines <= MAX_PANEL_LINES
@@ -177,5 +177,5 @@ def picture_figures(shown: Sequence[Summary], width: Width | None = None) -> Ite
                 has=lambda one: bool(pictures_of(one)),
                 draw=partial(late("pictures", "pictures"), places, width),
                 own_caption=partial(late("pictures", "caption"), places),
-                apart=len(places) < min(2, len(shown)),
+                single=len(places) < min(2, len(shown)),
             )

@@ -1,6 +1,6 @@
-"""Differences of means: intervals, tests, and their correction for testing many.
+"""Differences of means: intervals, tests, and Holm's correction for multiple tests.
 
-scipy's tests are imported when there is something to test: they take a second and 60 MiB.
+scipy.stats is imported on first use: that takes a second and 60 MiB.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference of means with its interval and tests; None for what the trials cannot tell.
+    """The mean of B minus that of A, with a t interval and tests; None if trials are too few.
 
-    It is the mean of B minus that of A, with an interval by the t distribution. ``p_t`` is that of
-    the paired t-test, or Welch's; ``p_rank`` that of Wilcoxon's signed-rank test, or of Mann and
-    Whitney's. ``identical`` says whether every pair is equal to the bit.
+    ``p_t`` is from the paired t-test, or Welch's; ``p_rank`` from Wilcoxon's signed-rank test, or
+    Mann and Whitney's. ``identical`` says whether every pair is equal to the bit.
     """
 
     difference: float
@@ -44,7 +43,7 @@ class Contrast:
 def paired_contrast(a: Array, b: Array) -> Contrast:
     """Return the contrast of pairs ``a[i], b[i]``.
 
-    Pairs that are equal count for the t-test, and are left out by Wilcoxon's.
+    Equal pairs count in the t-test, and are left out of Wilcoxon's.
     """
     from scipy import stats
 
@@ -61,7 +60,7 @@ def paired_contrast(a: Array, b: Array) -> Contrast:
 
 
 def unpaired_contrast(a: Array, b: Array) -> Contrast:
-    """Return the contrast of independent groups, which may differ in size and variance."""
+    """Return the contrast of independent groups; sizes and variances may differ."""
     from scipy import stats
 
     difference = float(b.mean() - a.mean())
@@ -85,10 +84,10 @@ def _squared_error(values: Array) -> float:
 def _with_t(
     difference: float, squared_error: float, freedom: float, p_rank: float | None
 ) -> Contrast:
-    """Return a contrast with a t-test of it.
+    """Return a contrast with its t-test.
 
-    scipy's own t-tests warn where the values of a group are nearly equal, which is no fault here:
-    callers make no test where nothing varies.
+    Computed here because scipy's t-tests warn if the values of a group are nearly equal. Callers
+    make no test if nothing varies.
     """
     from scipy import stats
 
@@ -101,12 +100,12 @@ def _with_t(
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return Holm's adjusted p-values.
 
-    Below a level they are rejected with at most that probability of any false rejection.
+    Rejecting those below a level bounds the probability of any false rejection by that level.
 
     Parameters
     ----------
     p_values : sequence of float or None
-        None where there was no test; such count for nothing.
+        None for no test; it does not count.
 
     References
     ----------

@@ -13,15 +13,15 @@ from dsgkit.report.numbers import SHORTEST_TIME
 def crossings(a: Mapping[int, float], b: Mapping[int, float]) -> list[float]:
     """Return the sizes at which two lines through times by size cross, ascending.
 
-    Between sizes that both have, the lines are straight on log-log axes. Lines that only touch do
-    not cross.
+    Between common sizes the lines are straight on log-log axes. Lines that only touch do not
+    cross.
     """
     sizes = sorted(a.keys() & b.keys())
     times = np.array([[a[n] for n in sizes], [b[n] for n in sizes]])
     first, second = np.log(np.maximum(times, SHORTEST_TIME))
-    apart = [(np.log(n), gap) for n, gap in zip(sizes, first - second, strict=True) if gap != 0]
-    found = []
-    for (left, before), (right, after) in itertools.pairwise(apart):
+    gaps = [(np.log(n), gap) for n, gap in zip(sizes, first - second, strict=True) if gap != 0]
+    result = []
+    for (left, before), (right, after) in itertools.pairwise(gaps):
         if before * after < 0:
-            found.append(float(np.exp(left + (right - left) * before / (before - after))))
-    return found
+            result.append(float(np.exp(left + (right - left) * before / (before - after))))
+    return result

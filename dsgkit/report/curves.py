@@ -1,4 +1,4 @@
-"""Any measure against what is swept, such as training time."""
+"""Curves of a measure, such as training time, against the swept axis."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ END_MARKS: dict[str, dict[str, Any]] = {
     LEFT_OUT_WORDS: {"marker": "|", "markersize": 9, "markeredgewidth": 1.3},
     TO_COME: {"marker": ">", "markersize": 6, "markerfacecolor": "white"},
 }
-"""At the end of a line where nothing went wrong."""
+"""Marks at the end of a line that ends without a failure."""
 
 CROSS_MARKER: dict[str, Any] = {"marker": "x", "markersize": 5.5}
 MAX_FINE_DECADES = 1.5
 MAX_NAMES = 30
 MAX_PANEL_NAMES = 14
-"""Lines of names next to a panel: it is higher for more than these."""
+"""Most lines of names next to a panel of standard height."""
 
 NAME_LINE_HEIGHT = 0.115
 """Inches."""
 
 NAME_LETTERS = 20
-"""Letters of a line of a name next to a panel."""
+"""Longest line of a name next to a panel."""
 
 MAX_BANDS = 3
 RING_MARKER: dict[str, Any] = {
@@ -74,10 +74,10 @@ def curve(shown: Sequence[Summary], measure: Measure, width: Width | None = None
 def curve_in(shown: Sequence[Summary], measure: Measure, arrangement: panels.Arrangement) -> Figure:
     """Draw a measure of each solver against the size, one panel per dataset; seconds on log axes.
 
-    Lines join medians over trials; the band of some goes from the lowest to the highest trial. A
-    line that ends before the last size ends in a mark, a cross with the reason where it could not
-    go on. A fit that stands at several sizes is a level line without markers. In a single panel
-    with room for them, names stand at the ends of lines, else in a legend.
+    Lines join medians over trials; some have a band from the lowest to the highest trial. A line
+    that ends before the last size ends in a mark, after a failure in a cross with its reason. A
+    solver that does not depend on the size has a level line without markers. Names are printed at
+    the ends of lines in a single panel with enough room, else in a legend.
     """
     solvers = all_solvers(shown)
     styles = styles_of(shown)
@@ -107,7 +107,7 @@ def curve_in(shown: Sequence[Summary], measure: Measure, arrangement: panels.Arr
             name_beside(panel, _named_beside(of) if named else [], END_FONT)
             for panel, of in zip(axes, ends, strict=True)
         ]
-        # Texts keep clear of what is drawn, so that must have its final place.
+        # Texts avoid the drawn lines, so the layout must be final.
         figure.draw_without_rendering()
         for panel, texts in zip(axes, names, strict=True):
             spread(panel, texts)
@@ -117,7 +117,7 @@ def curve_in(shown: Sequence[Summary], measure: Measure, arrangement: panels.Arr
 
 
 def _lines_of_names(solvers: Iterable[str], panels_of_figure: Sequence[object]) -> int:
-    """Return how many lines the names next to a panel take; 0 if there is no room for them."""
+    """Return the number of lines of names next to a panel; 0 if they do not fit."""
     lines = [line for name in solvers for line in _folded(name)]
     fit = len(lines) <= MAX_NAMES and max(map(len, lines)) <= NAME_LETTERS
     return len(lines) if len(panels_of_figure) == 1 and fit else 0
@@ -135,9 +135,9 @@ def with_bands(
 ) -> list[str]:
     """Return the solvers that have a band: the config's first, and its best rivals.
 
-    They are the best by the mean of their ranks over the results, in `banded_by`; those that are
-    given data that no user has are not rivals. ``among`` are those that have a line, all by
-    default, and ``centre`` returns what is drawn of the values of trials.
+    Rivals are ranked by the measure `banded_by`, averaged over the results; solvers with data that
+    no user has are not rivals. ``among`` names the solvers with a line, by default all; ``centre``
+    averages trials.
     """
     lines = set(all_solvers(shown) if among is None else among)
     solvers = [name for name in all_solvers(shown) if name in lines]
@@ -163,14 +163,14 @@ def with_bands(
 
 
 def banded_by(shown: Sequence[Summary], measure: Measure) -> Measure | None:
-    """Return what the best rivals are the best in: a measure or, of a time, the first score."""
+    """Return the measure that ranks rivals: the measure itself or, for a time, the first score."""
     if measure.better and not measure.unit:
         return measure
     return next(iter(gain_measures(shown)), None)
 
 
 def _note(shown: Sequence[Summary], measure: Measure) -> str:
-    """Return what points and bands are, in a figure that stands without its caption."""
+    """Return the legend's note on points and bands."""
     counts = {one.results.trials for one in shown}
     ends = "fastest to slowest" if measure.unit == "seconds" else "lowest to highest"
     if counts != {1}:
@@ -181,7 +181,7 @@ def _note(shown: Sequence[Summary], measure: Measure) -> str:
 
 
 def caption(shown: Sequence[Summary], measure: Measure) -> str:
-    """Return what the curves show."""
+    """Return the figure's caption."""
     ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
     entries = [entry for one in shown for entry in one.entries(measure).values()]
     parts = [
@@ -200,7 +200,7 @@ def band_words(
     among: Iterable[str] | None = None,
     centre: Callable[[Sequence[float]], float] = median,
 ) -> str:
-    """Return which solvers have a band, in a sentence after a blank; nothing if all have."""
+    """Return `` of`` and the solvers that have a band; empty if all have one."""
     lines = set(all_solvers(shown) if among is None else among)
     if len(lines) <= MAX_BANDS:
         return ""
@@ -213,7 +213,7 @@ def band_words(
 
 
 def _end_statuses(shown: Sequence[Summary], measure: Measure) -> set[str]:
-    """Return why lines end before the last size."""
+    """Return the statuses at which lines end before the last size."""
     every = ((one, one.entries(measure)) for one in shown)
     return {
         end.status
@@ -224,7 +224,7 @@ def _end_statuses(shown: Sequence[Summary], measure: Measure) -> set[str]:
 
 
 def _mark_handles(shown: Sequence[Summary], measure: Measure) -> list[Artist]:
-    """Return entries of a legend for the marks that there are."""
+    """Return the legend entries of the marks in use."""
     ends = _end_statuses(shown, measure)
     looks = [(END_MARKS[end], end) for end in END_MARKS if end in ends]
     looks += [(CROSS_MARKER, "could not go on")] if ends - {*END_MARKS} else []
@@ -235,7 +235,7 @@ def _mark_handles(shown: Sequence[Summary], measure: Measure) -> list[Artist]:
 
 
 def _explained(shown: Sequence[Summary], measure: Measure) -> str:
-    """Return what the marks at ends, and lines without markers, stand for."""
+    """Return the caption's sentences on marks at ends and on lines without markers."""
     every = [one.entries(measure) for one in shown]
     ends = _end_statuses(shown, measure)
     failed = ends - {*END_MARKS}
@@ -252,7 +252,7 @@ def _explained(shown: Sequence[Summary], measure: Measure) -> str:
 
 @dataclass(frozen=True)
 class _End:
-    """The last point of a line: its solver, and why it is not at the last size, if it is not."""
+    """The last point of a solver's line, with the reason if it ends early."""
 
     solver: str
     x: float
@@ -285,7 +285,7 @@ def _draw_panel(
     styles: Mapping[str, SolverStyle],
     banded: Sequence[str],
 ) -> list[_End]:
-    """Draw one dataset and return where its lines end."""
+    """Draw one dataset and return the ends of its lines."""
     summed = summary.entries(measure)
     absent, drawn = list(filter(None, [summary.to_come])), {}
     whys: dict[str, str] = {}
@@ -333,7 +333,7 @@ def _heights(measure: Measure, entry: Entry) -> list[float]:
 
 
 def _curve_end(entries: Sequence[Entry]) -> Entry | None:
-    """Return the first entry past a solver's last finished size that says why it has no value."""
+    """Return the first entry past a solver's last finished size with a status."""
     last = max((place for place, entry in enumerate(entries) if entry.values), default=-1)
     return next((entry for entry in entries[last + 1 :] if entry.status != NOT_RUN), None)
 
@@ -345,7 +345,7 @@ Line = dict[int, list[float]]
 def _draw_line(
     axes: Axes, line: Line, style: SolverStyle, label: str, *, level: bool, band: bool
 ) -> None:
-    """Draw the medians and the range of one solver; without markers if it was not fitted there."""
+    """Draw the medians and the range of one solver; a level line has no markers."""
     if band:
         low, high = ([pick(values) for values in line.values()] for pick in (min, max))
         axes.fill_between(list(line), low, high, color=style.color, alpha=0.2, linewidth=0)
@@ -364,7 +364,7 @@ def _mark_disturbed(axes: Axes, line: Line, entries: Sequence[Entry]) -> None:
 
 
 def reason(failed: Entry, gap: str) -> str:
-    """Return in a few words why a fit did not finish."""
+    """Return a short reason why a fit did not finish."""
     if failed.needed is not None:
         return f"needs{gap}{memory_text(failed.needed, decimal_below=10)}"
     return END_WORDS.get(failed.status, failed.status)
@@ -378,7 +378,7 @@ def line_handle(style: SolverStyle, label: str) -> Line2D:
 
 
 def _drawn_heights(line: Line, *, band: bool) -> list[float]:
-    """Return the values at which a solver's line and, if it has one, its band are drawn."""
+    """Return the y values of a solver's line and, if any, its band."""
     return [
         value
         for values in line.values()
@@ -389,7 +389,7 @@ def _drawn_heights(line: Line, *, band: bool) -> list[float]:
 def _set_axes(
     axes: Axes, measure: Measure, sizes: Sequence[int], values: Sequence[float], headroom: float
 ) -> None:
-    """Set scales, limits (with some more room above) and ticks."""
+    """Set scales, limits (with headroom) and ticks."""
     if not sizes:
         axes.set_axis_off()
         return
@@ -405,13 +405,13 @@ def _set_axes(
 
 
 def padded(low: float, high: float, headroom: float = 0.0) -> tuple[float, float]:
-    """Return limits with room for the texts at the ends of lines."""
+    """Return limits of a log axis with room for the texts at the ends of lines."""
     ratio = max(high / low, 10.0)
     return low / ratio**PANEL_MARGIN, high * ratio ** (PANEL_MARGIN + headroom)
 
 
 def set_log_ticks(axis: Axis, ratio: float, text: Callable[[float], str]) -> None:
-    """Mark decades, and the steps 2 and 5 too where there are few decades."""
+    """Put ticks at decades, and with few decades also at their multiples by 2 and 5."""
     few = math.log10(ratio) < MAX_FINE_DECADES
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
@@ -421,7 +421,7 @@ def set_log_ticks(axis: Axis, ratio: float, text: Callable[[float], str]) -> Non
 
 
 def seconds_tick(value: float) -> str:
-    """Return a tick of the time axis."""
+    """Return a tick label of the time axis."""
     if 1e-3 <= value < 1e5:
         return f"{value:g}"
     return f"$10^{{{math.log10(value):.0f}}}$"

@@ -1,7 +1,7 @@
-"""Paired differences between two sides, solver by solver and size by size, tested for chance.
+"""Differences between two sides for each solver and size, with significance tests.
 
-The sides are two results folders, or two solvers of one. A family of effects is tested together:
-its p-values are corrected by Holm's method.
+The sides are two results folders, or two solvers of one folder. The p-values of a family of effects
+are adjusted by Holm's method.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class Effect:
     solver : str
         Its name.
     values_a, values_b : ndarray
-        One per trial that finished; for paired trials, in both, in the same order.
+        One value per finished trial; paired trials finished on both sides and share an order.
     a, b : float
-        Their means; of times, their medians.
+        Their means; medians for times.
     contrast : Contrast
-        Of the values; of times, of their logarithms.
+        Of the values; of their logarithms for times.
     holm_t, holm_rank : float or None
         The p-values of the contrast, adjusted for all effects of the family.
     family : int
-        How many of these have a t-test.
+        Number of effects in the family with a t-test.
     """
 
     solver: str
@@ -68,7 +68,7 @@ class Effect:
 
     @property
     def ratio(self) -> float:
-        """The average time of B in relation to that of A."""
+        """The median time of B divided by that of A."""
         return self.b / self.a
 
     @property
@@ -83,7 +83,7 @@ class Effect:
 
     @property
     def p_cells(self) -> list[Cell]:
-        """The p-values of the t-test and of the test by ranks, each with its adjusted one."""
+        """The p-values of the t-test and the test by ranks, each with its adjusted value."""
         p_values = (self.contrast.p_t, self.holm_t, self.contrast.p_rank, self.holm_rank)
         return [Cell(p_text(p), value=p) for p in p_values]
 
@@ -96,7 +96,7 @@ class Effect:
         return difference_text(*self._shown(measure))
 
     def change_words(self, measure: Measure) -> tuple[str, str]:
-        """Return the size of the difference, and in words its interval; empty without one."""
+        """Return the absolute difference and its interval as texts; the latter may be empty."""
         difference, interval, digits = self._shown(measure)
         if difference < 0:
             difference, interval = -difference, interval and (-interval[1], -interval[0])
@@ -106,15 +106,15 @@ class Effect:
         return f"{first[1:]}{points}", words
 
     def _shown(self, measure: Measure) -> tuple[float, tuple[float, float] | None, int]:
-        """Return the difference and its interval as they are shown, and with how many digits."""
+        """Return the difference, its interval and their number of digits, in display units."""
         interval = self.contrast.interval
         limits = interval and (percents(measure, interval[0]), percents(measure, interval[1]))
-        # differences are smaller than what they are of
+        # one digit more than the scores: differences are smaller
         return percents(measure, self.contrast.difference), limits, measure.digits + 1
 
     @property
     def tidy_interval(self) -> dict[str, float]:
-        """The ends of the interval as columns, NaN without one."""
+        """The ends of the interval as columns; NaN without an interval."""
         low, high = self.contrast.interval or (math.nan, math.nan)
         return {"interval_low": low, "interval_high": high}
 
@@ -123,56 +123,56 @@ AnyEffect = TypeVar("AnyEffect", bound=Effect)
 
 
 def is_ratio(measure: Measure) -> bool:
-    """Return whether B is compared with A by a ratio, as times are, not by a difference."""
+    """Return whether sides are compared by their ratio (times), not their difference."""
     return measure.unit == "seconds"
 
 
 def match(
     sides: Sequence[pd.DataFrame], cell: Sequence[str], how: Literal["inner", "outer"]
 ) -> pd.DataFrame:
-    """Return one row per fit, the columns of the sides with ``_a`` and ``_b`` at their end.
+    """Return one row per fit, with columns suffixed by ``_a`` and ``_b``.
 
     Parameters
     ----------
     sides : sequence of two DataFrames
-        Fits of A and of B; of several of one cell, the last counts.
+        Fits of A and of B; of several fits of one cell, the last counts.
     cell : sequence of str
         Columns that identify a fit on both sides, among them ``size`` and ``trial``.
     how : {"inner", "outer"}
-        Whether only the fits of both are returned.
+        "inner" returns only the fits on both sides.
     """
     a, b = (one.drop_duplicates(cell, keep="last") for one in sides)
-    found = a.merge(b, on=list(cell), how=how, suffixes=("_a", "_b"))
-    found = found.sort_values("size", kind="stable")
-    # two fits that do not depend on the size are one pair, whatever the size
-    level = found["level_a"].eq(True) & found["level_b"].eq(True)
+    matched = a.merge(b, on=list(cell), how=how, suffixes=("_a", "_b"))
+    matched = matched.sort_values("size", kind="stable")
+    # fits that do not depend on the size make one pair, recorded at every size
+    level = matched["level_a"].eq(True) & matched["level_b"].eq(True)
     without_size = [name for name in cell if name != "size"]
-    return found[~(level & found.duplicated(without_size, keep="last"))]
+    return matched[~(level & matched.duplicated(without_size, keep="last"))]
 
 
 def pairs(summary: Summary, measure: Measure, a: str, b: str) -> pd.DataFrame:
-    """Return the trials in which two solvers of one of the results, by their keys, have a value."""
+    """Return the trials of one results folder in which solvers ``a`` and ``b`` have a value."""
     cells = summary.results.cells
     finished = cells[(cells["status"] == "ok") & cells[measure.name].notna()]
     sides = [finished[finished["solver"] == key] for key in (a, b)]
-    found = match(sides, ["size", "trial"], "inner")
+    matched = match(sides, ["size", "trial"], "inner")
     full = {size.n: size.full for size in summary.sizes}
-    return found.assign(name=summary.names[b], full=found["size"].map(full).astype(bool))
+    return matched.assign(name=summary.names[b], full=matched["size"].map(full).astype(bool))
 
 
 def effects(matched: pd.DataFrame, measure: Measure, *, paired: bool = True) -> list[Effect]:
     """Return the effect at every solver and size that has values on both sides.
 
-    The fits are `pairs`, or those of `match` with the ``name`` of the solver; they are paired where
-    equal trials are the same splits.
+    ``matched`` comes from `pairs`, or from `match` with a column ``name`` of solvers. ``paired``
+    says that trials of the same number are the same splits.
     """
     groups = matched.groupby(["name", "size"], sort=False)
-    found = (_effect(fits, measure, paired) for _, fits in groups)
-    return [effect for effect in found if effect is not None]
+    every = (_effect(fits, measure, paired) for _, fits in groups)
+    return [effect for effect in every if effect is not None]
 
 
 def adjusted(members: Iterable[AnyEffect]) -> list[AnyEffect]:
-    """Return the effects of a family with p-values that are adjusted for all of them."""
+    """Return the effects of a family with Holm-adjusted p-values."""
     members = list(members)
     by_t = holm([effect.contrast.p_t for effect in members])
     by_rank = holm([effect.contrast.p_rank for effect in members])
@@ -184,7 +184,7 @@ def adjusted(members: Iterable[AnyEffect]) -> list[AnyEffect]:
 
 
 def _effect(fits: pd.DataFrame, measure: Measure, paired: bool) -> Effect | None:
-    """Return the effect in the fits of one solver at one size; None if a side has no value."""
+    """Return the effect of one solver at one size; None if a side has no value."""
     a, b = _values(fits, measure, paired)
     if not (len(a) and len(b)):
         return None
@@ -203,7 +203,7 @@ def _effect(fits: pd.DataFrame, measure: Measure, paired: bool) -> Effect | None
 
 
 def _values(fits: pd.DataFrame, measure: Measure, paired: bool) -> tuple[Array, Array]:
-    """Return the values of the finished trials of each side; of pairs if they are paired."""
+    """Return each side's values of finished trials; if paired, of those finished on both."""
     columns = [f"{measure.name}_{side}" for side in "ab"]
     finished = [
         (fits[f"status_{side}"] == "ok") & fits[column].notna()

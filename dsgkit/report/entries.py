@@ -1,4 +1,4 @@
-"""Entries of tables: what is shown of the trials of a solver, and which of several is the best."""
+"""Cells of tables: the average of a solver's trials, and which solver is the best."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from dsgkit.report.summary import (
 from dsgkit.tasks.measures import Measure
 
 DAGGER = "†"
-"""The mark of entries of which a trial has a remark."""
+"""Marks entries with a remark on a trial."""
 
 DOUBLE_DAGGER = "‡"
-"""The mark of times that other processes are part of."""
+"""Marks times disturbed by other processes."""
 
 LEVEL_MARK = "§"
-"""The mark of entries of a fit that stands at several sizes."""
+"""Marks entries of a solver that does not depend on the swept size."""
 
 UNITS = {
     "": "",
@@ -52,12 +52,12 @@ _BEST_TIME = (
 
 
 def best_means(measure: Measure) -> str:
-    """Return what marks entries of a measure out."""
+    """Return the meaning of a marked entry of a measure."""
     return _BEST_TIME if measure.unit == "seconds" else BEST
 
 
 def footnotes(parts: Sequence[tuple[Summary, Iterable[Entry]]], *, titled: bool) -> list[str]:
-    """Return the footnotes of a table of entries of some results, which a note names if titled."""
+    """Return the footnotes of a table; with ``titled``, notes name their results."""
     notes = []
     for one, entries in parts:
         title = one.heading if titled else ""
@@ -68,9 +68,9 @@ def footnotes(parts: Sequence[tuple[Summary, Iterable[Entry]]], *, titled: bool)
 
 
 def _partial_notes(entries: Iterable[Entry], title: str, *, swept: bool) -> list[str]:
-    """Return the footnote on entries of which only some trials finished; none without them.
+    """Return the footnote on entries with unfinished trials, if any.
 
-    It says how the others ended; those that are still to come are many.
+    It says how these trials ended, except those still to come.
     """
     partial = [entry for entry in entries if entry.partial]
     others = [
@@ -89,9 +89,9 @@ def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
     """Return the footnotes on remarks and disturbed times, each with its solvers and trials."""
     trials: dict[tuple[str, str], dict[tuple[str, int], list[int]]] = {}
     for entry in entries:
-        found = [((DAGGER, remark), n) for remark, n in entry.remarks.items()]
-        found += [((DOUBLE_DAGGER, _DISTURBED), entry.disturbed)] if entry.disturbed else []
-        for note, n in found:
+        own_notes = [((DAGGER, remark), n) for remark, n in entry.remarks.items()]
+        own_notes += [((DOUBLE_DAGGER, _DISTURBED), entry.disturbed)] if entry.disturbed else []
+        for note, n in own_notes:
             trials.setdefault(note, {}).setdefault((entry.solver, entry.planned), []).append(n)
     about = f"{title}: " if title else ""
     notes = []
@@ -111,14 +111,14 @@ _DISTURBED = (
 
 
 def level_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]:
-    """Return the footnote on fits that stand at several sizes; none without any."""
+    """Return the footnote on solvers that do not depend on the swept size, if any."""
     axes = lowered(all_axes(shown))
     level = any(entry.level and entry.values for entry in entries)
     return [f"{LEVEL_MARK} One fit per trial: it does not use {axes}."] if level else []
 
 
 def _ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[str]:
-    """Return footnotes on what the config leaves out, and on what is still to come."""
+    """Return footnotes on sizes that the config leaves out, and on fits still to come."""
     statuses = {entry.status for entry in entries}
     notes = [f"{LEFT_OUT_WORDS}: by the config (at_most)."] if LEFT_OUT_WORDS in statuses else []
     if left := [one for one in shown if one.to_come]:
@@ -130,7 +130,7 @@ def _ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[st
 
 
 def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
-    """Return what is shown of how many trials, a range where their number differs."""
+    """Return the shown statistic, such as ``mean ± standard deviation over 5 trials``."""
     counts = {one.results.trials for one in shown}
     trials = "" if counts == {1} else f"{from_to(counts)} trials"
     if measure.unit == "seconds":
@@ -140,12 +140,12 @@ def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
         return "one trial"
     if measure.tally:
         return f"in how many of {trials}"
-    what = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
-    return f"{what} over {trials}"
+    name = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
+    return f"{name} over {trials}"
 
 
 def time_words(measure: Measure, shown: Sequence[Summary]) -> str:
-    """Return which time was measured, for captions; empty for fits on all cores."""
+    """Return the kind of time for captions; empty for fits on all cores."""
     threads = set().union(*(one.threads(measure) for one in shown))
     if threads == {1}:
         return "processor time on one thread, "
@@ -160,10 +160,10 @@ def entry_cells(
     none: str = NO_VALUE,
     contest: bool = True,
 ) -> list[Cell]:
-    """Return the cells of entries that compete with each other; ``none`` for one that is None.
+    """Return the cells of competing entries; the text ``none`` for an entry that is None.
 
-    With ``note_size`` each also says its size; times at different sizes are not compared. Nor is
-    what lacks fits that are still to come, nor anything without ``contest``.
+    ``note_size`` adds each entry's size. The best is not marked without ``contest``, for times at
+    different sizes, or while fits are still to come.
     """
     contest = contest and not (note_size and measure.unit == "seconds")
     contest = contest and not any(entry and entry.to_come for entry in entries)
@@ -176,7 +176,7 @@ def entry_cells(
 
 
 def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
-    """Return the entries whose printed mean is the best; none where all have it, or only one."""
+    """Return the entries with the best printed mean; none if all entries print the same."""
     finished = [entry for entry in entries if entry and entry.values and entry.competes]
     if measure.unit == "seconds":
         return _best_time(measure, finished)
@@ -190,7 +190,7 @@ def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
 
 
 def _best_time(measure: Measure, entries: Sequence[Entry]) -> list[Entry]:
-    """Return the entry with the best time if that is beyond doubt, see `_BEST_TIME`."""
+    """Return the entry with the best time if it is clearly the best, see `_BEST_TIME`."""
     if len(entries) < 2:
         return []
     sign = -1 if measure.better == "higher" else 1
@@ -209,7 +209,7 @@ def _printed_spread(entry: Entry) -> list[float]:
 
 
 def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
-    """Return an entry's cell: its mean or median, or in words why there is none."""
+    """Return an entry's cell: its mean or median, or its status."""
     if not entry.values:
         text = NO_VALUE if entry.status == NOT_RUN else entry.status
         return Cell(text, "" if entry.needed is None else f"(needs {memory_text(entry.needed)})")
@@ -225,8 +225,8 @@ def _cell(measure: Measure, entry: Entry, best: bool, note_size: bool) -> Cell:
         largest = max(entry.values)
         return Cell(memory_text(largest), note, best, largest, mark=mark)
     if measure.tally:
-        counted = sum(value > 0 for value in entry.values)
-        return Cell(f"{counted}/{len(entry.values)}", note, best, entry.mean, mark=mark)
+        count = sum(value > 0 for value in entry.values)
+        return Cell(f"{count}/{len(entry.values)}", note, best, entry.mean, mark=mark)
     if measure.unit == "seconds":
         low, high = entry.spread
         text = with_range(entry.centre, low, high, _digits(measure, entry))

@@ -1,4 +1,4 @@
-"""Every fit of some results as a row of one table, for other tools."""
+"""Export of results: a table with a row per fit, for other tools."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dsgkit.experiment.results import Results
 
 FIRST_COLUMNS = ("config", "dataset", "task", "solver", "label", "axis", "size", "trial")
 LAST_COLUMNS = ("cell_seconds", "status", "message", "remark", "key")
-"""Between them are the parameters, then the measures."""
+"""Parameters and measures come between `FIRST_COLUMNS` and these."""
 
 PARAMETER_PREFIX = "param_"
-"""Prefix of the names of parameter columns."""
+"""Prefix of parameter columns."""
 
 
 def load_results(*folders: Path | str) -> pd.DataFrame:
-    """Return every fit of some results folders, also of runs that go on, as rows of one table.
+    """Return every fit of some results folders, including running ones, as rows of one table.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ def load_results(*folders: Path | str) -> pd.DataFrame:
 
         - ``config``, ``dataset`` (its name, or that of its file), ``task``, ``solver`` (its key in
           the config), ``label``;
-        - ``axis``, what is swept, and ``size`` on it (0 without a sweep); ``trial``, from 0;
-        - ``param_<name>``, parameters that the config fixes or that were chosen, by name;
-        - one for each measure of the tasks, such as ``fit_seconds`` and ``peak_memory``;
-        - ``cell_seconds``, in which all that is not training is, too;
+        - ``axis``, the swept axis, and ``size`` on it (0 without a sweep); ``trial``, from 0;
+        - ``param_<name>``, fixed and chosen parameters;
+        - a column per measure of the tasks, such as ``fit_seconds`` and ``peak_memory``;
+        - ``cell_seconds``, the time of the whole cell, not only of training;
         - ``status`` (``ok``, or why there is no result), ``message``, ``remark``, and ``key``.
 
-        A fit that stands at several sizes, as it does not depend on them, has one row, at the
-        largest. What a fit does not have is missing.
+        A fit that does not depend on the size has one row, at the largest size. Values that a fit
+        does not have are missing.
 
     Raises
     ------
     ResultsError
-        If a folder is not one of results, or cannot be read.
+        If a folder is not a results folder, or cannot be read.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def load_results(*folders: Path | str) -> pd.DataFrame:
 
 
 def fits(results: Sequence[Results]) -> pd.DataFrame:
-    """Return the table of `load_results` of results that are read already."""
+    """Return the table of `load_results` for loaded results."""
     parts = [_fits(one) for one in results]
     every = dict.fromkeys(name for part in parts for name in part)
     parameters = sorted(name for name in every if name.startswith(PARAMETER_PREFIX))
@@ -77,10 +77,10 @@ def _measures(results: Results) -> list[str]:
 
 
 def _fits(results: Results) -> dict[str, list[Any]]:
-    """Return the columns of one of the results."""
+    """Return the columns of one results folder."""
     experiment, axis = results.experiment, results.task.axis
     data = experiment.dataset
-    # the row of a fit itself comes before those at further sizes at which it stands
+    # the row of the fit itself comes before its copies at further sizes
     cells = results.cells.drop_duplicates(["solver", "trial", "key"])
     records = results.records.where(lambda entry: entry.kind == "fit")
     times = [sum((phases or {}).values()) for phases in records.entries("times")]

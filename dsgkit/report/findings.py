@@ -1,4 +1,4 @@
-"""Findings: what results say, in words, for people who have not read a table yet."""
+"""Findings: the main results as sentences."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from dsgkit.text.groups import grouped
 from dsgkit.text.terminal import paragraph
 
 MAX_FINDING_LINES = 20
-"""Lines of a terminal for the findings of one experiment."""
+"""Most lines of one experiment's findings in a terminal."""
 
 MAX_MEASURES = 3
 MIN_RIVALS = 2
 MAX_LISTED_SOLVERS = 4
-"""Solvers in a list."""
+"""Most solvers named in a list."""
 
 MAX_CAUSES = 4
 LONGEST_REASON = 120
 """Characters."""
 
 MIN_EDGE_SHARE = 0.5
-"""Share of a solver's searches that chose the end of a grid: fewer are no reason to widen it."""
+"""A grid should be widened if at least this share of searches chose an end of it."""
 
 Kind = Literal[
     "progress", "best", "caution", "gain", "oracle", "time", "crossing", "ending", "edge", "test"
@@ -52,7 +52,7 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence on results, and the output that has its numbers, unless records alone do."""
+    """A sentence on results, and the output with its numbers, if there is one."""
 
     kind: Kind
     sentence: str
@@ -60,10 +60,10 @@ class Finding:
 
 
 def findings(summary: Summary) -> list[Finding]:
-    """Return what one of the results says, the most important first.
+    """Return the findings of one results folder, the most important first.
 
-    While fits are to come none is called the best. Solvers that are given what no user has compete
-    with none.
+    While fits are to come, no solver is called the best. Solvers with data that no user has are not
+    compared.
     """
     endings = list(_endings(summary))
     if not summary.finished:
@@ -81,27 +81,27 @@ def findings(summary: Summary) -> list[Finding]:
 
 
 def findings_text(results: Results, width: int, *, without: Sequence[Kind] = ()) -> str:
-    """Return the findings on one results folder for a terminal of so many columns.
+    """Return the findings on one results folder for a terminal with ``width`` columns.
 
-    Those that a screen has no room for are counted.
+    Findings past `MAX_FINDING_LINES` are only counted.
     """
     (summary,) = summarise([results])
-    found = [one.sentence for one in findings(summary) if one.kind not in without]
+    sentences = [one.sentence for one in findings(summary) if one.kind not in without]
     lines = [f"Findings on {summary.heading}:"]
-    for number, sentence in enumerate(found):
+    for number, sentence in enumerate(sentences):
         wrapped = paragraph(sentence, width, "  ", first="- ").splitlines()
         if len(lines) + len(wrapped) >= MAX_FINDING_LINES:
-            lines.append(f"- and {len(found) - number} more, on the page of `dsg report`")
+            lines.append(f"- and {len(sentences) - number} more, on the page of `dsg report`")
             break
         lines += wrapped
-    return "\n".join(lines) if found else ""
+    return "\n".join(lines) if sentences else ""
 
 
 @dataclass(frozen=True)
 class _Lead:
-    """The first of the solvers that compete in a measure, at the largest size with a contest.
+    """The best of the solvers that compete in a measure, at the largest size with two of them.
 
-    The effect is its lead over the second, above 0; None where they have no trial in common.
+    The effect is its lead over the second, above 0; None if they have no trial in common.
     """
 
     measure: Measure
@@ -111,9 +111,9 @@ class _Lead:
 
 
 def _compared(summary: Summary) -> Iterator[Finding]:
-    """Yield which solver leads, and what solvers gain over others.
+    """Yield the leading solver by each measure, and gains of solvers over others.
 
-    Gains have the p-values of the table of gains, so that a page says one thing of each.
+    Gains have the p-values of the table of gains.
     """
     measures = _measures(summary)
     leads = [lead for measure in measures if (lead := _lead(summary, measure))]
@@ -135,35 +135,35 @@ def _compared(summary: Summary) -> Iterator[Finding]:
 
 
 def _measures(summary: Summary) -> list[Measure]:
-    """Return the scores that the config asks for, the first measure of each output."""
+    """Return the first measure of each score output that the config asks for, else of any."""
     asked = summary.results.experiment.outputs
-    found: dict[str, Measure] = {}
+    first: dict[str, Measure] = {}
     for measure in gain_measures([summary]):
         if not (measure.tally or measure.for_published) and summary.has(measure):
-            found.setdefault(measure.output, measure)
-    places = {output: place_asked(output, asked) for output in found}
-    wanted = sorted((o for o in found if places[o] < len(asked)), key=places.__getitem__)
-    return [found[output] for output in wanted or found][:MAX_MEASURES]
+            first.setdefault(measure.output, measure)
+    places = {output: place_asked(output, asked) for output in first}
+    wanted = sorted((o for o in first if places[o] < len(asked)), key=places.__getitem__)
+    return [first[output] for output in wanted or first][:MAX_MEASURES]
 
 
 def _ranked(summary: Summary, measure: Measure, size: Size) -> list[Entry]:
-    """Return the entries of a size that compete in a measure, the best first.
+    """Return the entries at a size that compete in a measure, the best first.
 
-    Those of which some trials have no value compete only where there are not two others.
+    Entries that lack trials compete only if fewer than two entries are complete.
     """
     entries = summary.entries(measure)
-    there = [
+    competing = [
         entry
         for key, name in summary.names.items()
         if (entry := entries[name, size]).values and not summary.oracle_data(key)
     ]
-    whole = [entry for entry in there if not entry.partial]
-    there = whole if len(whole) > 1 else there
-    return sorted(there, key=lambda entry: entry.mean, reverse=measure.better == "higher")
+    complete = [entry for entry in competing if not entry.partial]
+    competing = complete if len(complete) > 1 else competing
+    return sorted(competing, key=lambda entry: entry.mean, reverse=measure.better == "higher")
 
 
 def _lead(summary: Summary, measure: Measure) -> _Lead | None:
-    """Return who leads at the largest size with two competitors; None without such a size."""
+    """Return the lead at the largest size with two competitors; None without such a size."""
     for size in reversed(summary.sizes):
         first, second, *_ = [*_ranked(summary, measure, size), None, None]
         if first and second:
@@ -175,17 +175,17 @@ def _effect(summary: Summary, measure: Measure, first: Entry, second: Entry) -> 
     keys = {name: key for key, name in summary.names.items()}
     sides = keys[second.solver], keys[first.solver]
     sides = sides if measure.better == "higher" else sides[::-1]
-    found = effects(pairs(summary, measure, *sides), measure)
-    return next((effect for effect in found if effect.size.n == first.size.n), None)
+    by_size = effects(pairs(summary, measure, *sides), measure)
+    return next((effect for effect in by_size if effect.size.n == first.size.n), None)
 
 
 def _lead_text(summary: Summary, lead: _Lead, effect: Effect | None) -> str:
-    """Return who leads by how much, and whether that is beyond chance."""
+    """Return a sentence on the leading solver, its lead and its significance."""
     measure, first, second = lead.measure, lead.first, lead.second
     at, score, name = _at(summary, first.size), _score(measure, first), in_sentence(first.solver)
     extreme = "highest" if measure.better == "higher" else "lowest"
-    what = "mean" if len(first.values) > 1 else "value"
-    has = f"{name} has the {extreme} {what}{at}, {score}"
+    average = "mean" if len(first.values) > 1 else "value"
+    has = f"{name} has the {extreme} {average}{at}, {score}"
     if effect is None:
         return f"{has}."
     if effect.contrast.identical:
@@ -210,7 +210,7 @@ def _lead_text(summary: Summary, lead: _Lead, effect: Effect | None) -> str:
 
 
 def _heading(summary: Summary, measure: Measure) -> str:
-    """Return a measure, where it is taken, and whether hidden labels have chosen."""
+    """Return a measure, its rows, and a remark if hidden labels chose hyper-parameters."""
     where = f" on the {measure.where}" if measure.where else ""
     oracle = summary.results.task.oracle
     remark = f" ({oracle}: none is called the best)" if oracle else ""
@@ -235,7 +235,7 @@ def _p(effect: Effect) -> str:
 
 
 def _elsewhere(summary: Summary, lead: _Lead) -> str:
-    """Return who leads at other sizes than the largest one, where that is another solver."""
+    """Return a sentence on other solvers that lead at smaller sizes."""
     others: dict[str, list[int]] = {}
     for size in summary.sizes:
         ranked = _ranked(summary, lead.measure, size)
@@ -252,14 +252,14 @@ def _elsewhere(summary: Summary, lead: _Lead) -> str:
 
 
 def _gains(summary: Summary, measure: Measure) -> list[Gain]:
-    """Return the gains of a short table, without solvers that are given what no user has."""
+    """Return the gains of a short table, without solvers with data that no user has."""
     oracles = {name for key, name in summary.names.items() if summary.oracle_data(key)}
     short = gains([summary], measure, largest=True)
     return [gain for gain in short if oracles.isdisjoint((gain.solver, gain.against))]
 
 
 def _gain_findings(summary: Summary, gains: Sequence[Gain]) -> Iterator[Finding]:
-    """Yield a finding for every solver that others are compared with."""
+    """Yield a finding for each solver with which others are compared."""
     measure = _measures(summary)[0] if gains else None
     for against, of_one in grouped(gains, lambda gain: gain.against).items():
         if measure and any(gain.holm_t is not None for gain in of_one):
@@ -267,7 +267,7 @@ def _gain_findings(summary: Summary, gains: Sequence[Gain]) -> Iterator[Finding]
 
 
 def _gain_text(summary: Summary, measure: Measure, against: str, gains: Sequence[Gain]) -> str:
-    """Return who gains and who loses, by how much, and who does neither."""
+    """Return a sentence on the solvers that are better, worse or not different, with gains."""
     beyond = [gain for gain in gains if gain.holm_t is not None and gain.holm_t < LEVEL]
     solvers = list(dict.fromkeys(gain.solver for gain in gains))
     word, other = measure.heading, in_sentence(against)
@@ -293,7 +293,7 @@ def _gain_text(summary: Summary, measure: Measure, against: str, gains: Sequence
 
 
 def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> list[str]:
-    """Return solvers with their gains, each at its largest size and where else it has one."""
+    """Return solvers with their gains at their largest sizes, and their other sizes."""
     largest = summary.sizes[-1].n
     texts = []
     for solver, of in grouped(gains, lambda gain: gain.solver).items():
@@ -305,13 +305,13 @@ def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> list[
 
 
 def _few(texts: Sequence[str]) -> str:
-    """Return some texts as a list, and how many more there are."""
+    """Return the first texts as a list, and the number of further ones."""
     more = len(texts) - MAX_LISTED_SOLVERS
     return listed([*texts[:MAX_LISTED_SOLVERS], f"{more} more"] if more > 0 else texts)
 
 
 def _test_text(leads: Sequence[Effect], gained: Sequence[Gain]) -> str:
-    """Return what chance means, and what p-values are adjusted for."""
+    """Return a sentence on the tests and the adjustment of p-values."""
     texts = []
     if leads and leads[0].family:
         texts.append(f"for {counted(leads[0].family, 'test')} of leads")
@@ -326,7 +326,7 @@ def _test_text(leads: Sequence[Effect], gained: Sequence[Gain]) -> str:
 
 
 def _oracles(summary: Summary) -> Iterator[Finding]:
-    """Yield the solvers that are given what no user has, and their scores."""
+    """Yield the solvers with data that no user has, and their scores."""
     measures = _measures(summary)
     groups: dict[str, list[str]] = {}
     for key, name in summary.names.items():
@@ -340,7 +340,7 @@ def _oracles(summary: Summary) -> Iterator[Finding]:
 
 
 def _times(summary: Summary) -> Iterator[Finding]:
-    """Yield who trains fastest at the largest common size, and where time lines cross."""
+    """Yield the fastest solver at the largest common size, and where time lines cross."""
     lines = _lines(summary)
     if len(lines) < MIN_RIVALS:
         return
@@ -354,7 +354,7 @@ def _times(summary: Summary) -> Iterator[Finding]:
 
 
 def _lines(summary: Summary) -> dict[str, dict[int, float]]:
-    """Return the times by size of solvers that compete."""
+    """Return the times by size of competing solvers."""
     oracles = {name for key, name in summary.names.items() if summary.oracle_data(key)}
     lines: dict[str, dict[int, float]] = {}
     for (name, size), entry in summary.entries(TIME).items():
@@ -366,19 +366,19 @@ def _lines(summary: Summary) -> dict[str, dict[int, float]]:
 def _fastest(
     summary: Summary, lines: Mapping[str, Mapping[int, float]], level: Container[str], n: int
 ) -> str:
-    """Return which solver is the fastest at a size, also in relation to the config's first.
+    """Return a sentence on the fastest solver at a size, compared with the config's first.
 
-    Where that is one which does not use what is swept (``level``), the fastest of the others comes
-    first: these are the ones that a sweep is about.
+    If the fastest does not use the swept rows (``level``), the fastest of those that do comes
+    first.
     """
-    at = {name: max(line[n], SHORTEST_TIME) for name, line in lines.items()}
-    users = {name: seconds for name, seconds in at.items() if name not in level}
-    fastest = min(at, key=at.__getitem__)
+    times = {name: max(line[n], SHORTEST_TIME) for name, line in lines.items()}
+    users = {name: seconds for name, seconds in times.items() if name not in level}
+    fastest = min(times, key=times.__getitem__)
     whole = fastest in users or len(users) < MIN_RIVALS
-    text = _fastest_of(at if whole else users)
+    text = _fastest_of(times if whole else users)
     text = f"{_group(summary, '' if whole else lowered(_axis_title(summary)))}, {text}"
     if not whole:
-        seconds = seconds_text(at[fastest])
+        seconds = seconds_text(times[fastest])
         text += f"; {_group(summary, '')}, {in_sentence(fastest)} is the fastest ({seconds})"
     entries = summary.entries(TIME).items()
     if any(entry.disturbed for (_, size), entry in entries if size.n == n):
@@ -391,39 +391,41 @@ def _axis_title(summary: Summary) -> str:
 
 
 def _group(summary: Summary, use: str) -> str:
-    """Return which methods times are compared of: those that use something, or all that compete."""
+    """Return the group of compared methods, such as ``of all methods``."""
     given = dict.fromkeys(filter(None, map(summary.oracle_data, summary.names)))
     parts = [*([f"use {use}"] if use else []), *(f"are not given {one}" for one in given)]
     return f"of the methods that {' and '.join(parts)}" if parts else "of all methods"
 
 
-def _fastest_of(at: Mapping[str, float]) -> str:
-    """Return which of some times is the shortest, in relation to the second and the first."""
-    first, second, *_ = sorted(at, key=at.__getitem__)
-    main = next(iter(at))
+def _fastest_of(times: Mapping[str, float]) -> str:
+    """Return the shortest time, compared with the second and with the first solver's."""
+    first, second, *_ = sorted(times, key=times.__getitem__)
+    main = next(iter(times))
     text = (
-        f"{in_sentence(first)} is the fastest ({seconds_text(at[first])}), "
-        f"{ratio_text(at[second] / at[first])} times as fast as {in_sentence(second)}"
+        f"{in_sentence(first)} is the fastest ({seconds_text(times[first])}), "
+        f"{ratio_text(times[second] / times[first])} times as fast as {in_sentence(second)}"
     )
     if main not in (first, second):
-        text += f" and {ratio_text(at[main] / at[first])} times as fast as {in_sentence(main)}"
+        text += (
+            f" and {ratio_text(times[main] / times[first])} times as fast as {in_sentence(main)}"
+        )
     return text
 
 
 def _crossed(summary: Summary, lines: Mapping[str, Mapping[int, float]]) -> str:
-    """Return where the first solver's time line crosses those of the others."""
+    """Return a sentence on where the first solver's time line crosses the others'."""
     main, *rivals = lines
     axis = lowered(_axis_title(summary))
     groups: dict[tuple[str, str], list[str]] = {}
     for rival in rivals:
         common = lines[main].keys() & lines[rival].keys()
-        found = crossings(lines[main], lines[rival]) if len(common) > 1 else None
-        if found is None or len(found) > 1:
+        sizes = crossings(lines[main], lines[rival]) if len(common) > 1 else None
+        if sizes is None or len(sizes) > 1:
             continue
         n = max(common)
         faster = "faster" if lines[main][n] < lines[rival][n] else "more slowly"
         always = f"at every number of {axis}"
-        where = f"from about {_rounded(found[0])} {axis} on" if found else always
+        where = f"from about {_rounded(sizes[0])} {axis} on" if sizes else always
         groups.setdefault((faster, where), []).append(in_sentence(rival))
     texts = [f"{how} than {listed(of)} {where}" for (how, where), of in groups.items()]
     return f"{in_sentence(main)} trains {'; '.join(texts)}." if texts else ""
@@ -434,7 +436,7 @@ def _rounded(n: float) -> str:
 
 
 def _endings(summary: Summary) -> Iterator[Finding]:
-    """Yield a finding for each cause by which cells have no result, the most frequent first."""
+    """Yield a finding for each cause of missing results, the most frequent first."""
     by_size = by_cause(one for one in summary.results.records if one["status"] != "ok")
     for records in by_size[:MAX_CAUSES]:
         names = ", ".join(dict.fromkeys(in_sentence(summary.name_of(r)) for r in records))
@@ -446,7 +448,7 @@ def _endings(summary: Summary) -> Iterator[Finding]:
 
 
 def _edges(summary: Summary) -> Iterator[Finding]:
-    """Yield which grids should be wider, as most searches chose an end of theirs."""
+    """Yield the grids to widen: most searches chose an end of them."""
     often = (one for one in edge_choices(summary) if one.count >= MIN_EDGE_SHARE * one.searches)
     edges = grouped(often, lambda one: (one.parameter, one.value, one.side))
     searches = "searches" if summary.axis and summary.axis.drawn else "trials"

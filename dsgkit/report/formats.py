@@ -1,4 +1,4 @@
-"""A table apart from its format, the formats that it is shown in, and the files of a report."""
+"""Tables, their output formats, and the files of a report."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ LATEX_ESCAPES = {
 }
 
 _FORMULA = ("=", "+", "-", "@")
-"""First characters of texts that a spreadsheet takes for formulas."""
+"""First characters of texts that spreadsheets read as formulas."""
 
 _MARKUP = re.compile(r"[\\|*]|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
 """Characters to escape in Markdown; ``<`` and ``&`` only where a tag or entity begins."""
 
 
 def in_one_line(text: str) -> str:
-    """Return a text as tables show it: what would end a line, or steer a terminal, is escaped."""
+    """Return a text with line breaks and control characters escaped."""
     if text.isprintable():
         return text
     return "".join(
@@ -59,7 +59,7 @@ def in_one_line(text: str) -> str:
 
 
 BEST = "best"
-"""The usual reason to mark an entry among those of its group."""
+"""Usual meaning of a marked entry."""
 
 
 @dataclass(frozen=True)
@@ -69,15 +69,15 @@ class Cell:
     Attributes
     ----------
     note : str
-        A remark to it.
+        A remark.
     best : bool
         Whether it is the best of its group.
     value : float or None
-        The number that the text shows, by which entries are put in order.
+        The number in the text, for sorting.
     link : str
-        Where a page leads from here.
+        Target of a link on a page.
     mark : str
-        A sign behind the text that a footnote explains.
+        A sign after the text, explained by a footnote.
     """
 
     text: str
@@ -99,7 +99,7 @@ class Layout:
     Attributes
     ----------
     caption : str
-        One sentence that says what the numbers are.
+        One sentence.
     header : sequence of str
         Names of the columns.
     rows : sequence of sequences of Cell
@@ -107,14 +107,13 @@ class Layout:
     footnotes : sequence of str
         Printed below.
     best_means : str
-        What marks entries out; formats that print them in bold say so where it is not the best.
+        Meaning of a marked entry; formats with bold print it unless it is `BEST`.
     corner : str
-        The first name in a terminal, which shows the table with rows and columns exchanged if it
-        has room for them; empty for a table that it always shows as it stands.
+        The first column's name if a terminal transposes the table; empty for a table that is never
+        transposed.
     head, detail, about : str
-        The caption's parts in short, for a terminal: what the numbers are; how they come from
-        trials, and where they are taken; and what holds in all fits. Empty where it shows the
-        caption.
+        Short parts of the caption for a terminal: the measure; its statistic and rows; and the
+        setting of all fits. If empty, a terminal shows the caption.
     """
 
     caption: str
@@ -135,7 +134,7 @@ class Layout:
 
     @property
     def title(self) -> str:
-        """The caption without what holds in all fits."""
+        """The caption without the setting of all fits."""
         title = ": ".join(filter(None, [self.head, self.detail]))
         return f"{title[0].upper()}{title[1:]}." if title else self.caption
 
@@ -157,12 +156,12 @@ class Layout:
         return [any(row[place].value is not None for row in self.rows) for place in places]
 
     def with_columns(self, wanted: Sequence[bool]) -> Layout:
-        """Return the table with some of its columns."""
+        """Return the table with the wanted columns only."""
         rows = [list(compress(row, wanted)) for row in self.rows]
         return replace(self, header=list(compress(self.header, wanted)), rows=rows)
 
     def transposed(self, corner: str) -> Layout:
-        """Return the table with rows and columns exchanged, under another first name."""
+        """Return the transposed table; ``corner`` names its first column."""
         lines = [[Cell(name) for name in self.header], *self.rows]
         turned = [list(line) for line in zip(*lines, strict=True)]
         header = [corner, *(cell.text for cell in turned[0][1:])]
@@ -171,12 +170,12 @@ class Layout:
 
 @dataclass(frozen=True)
 class Table:
-    """One table file: what people read, and the same as tidy data.
+    """One table file: printed tables, and the same as tidy data.
 
     Attributes
     ----------
     name : str
-        Path of its files below the folder of tables, without a suffix.
+        Path of its files in the folder of tables, without a suffix.
     layouts : list of Layout
         Printed one below the other.
     frame : DataFrame
@@ -246,7 +245,7 @@ def write_table(table: Table, folder: Path) -> list[Path]:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Return a data frame as CSV in which spreadsheets find no formula."""
+    """Return a data frame as CSV, with texts escaped that spreadsheets read as formulas."""
     words = frame.select_dtypes(exclude="number").map(_as_no_formula)
     return frame.assign(**words).to_csv(index=False)
 
@@ -257,7 +256,7 @@ def write_text(path: Path, text: str) -> Path:
 
 
 def write_file(path: Path, write: Callable[[BinaryIO], object]) -> Path:
-    """Write a file whole, or raise and leave what was there; return its path.
+    """Write a file atomically and return its path; on an error the old file stays.
 
     Parameters
     ----------
@@ -282,9 +281,9 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> Path:
 
 
 def _refuse_links(path: Path) -> None:
-    """Raise `OSError` if a folder that reports make in a results folder is a link to elsewhere.
+    """Raise `OSError` if ``tables`` or ``figures`` in a results folder is a symbolic link.
 
-    Of any other folder it is for the user to say what it is.
+    Other folders may be links.
     """
     above = path.parents[:2]
     made = (f.name in FOLDERS and (f.parent / CONFIG).exists() for f in above)
@@ -294,24 +293,24 @@ def _refuse_links(path: Path) -> None:
 
 
 def escape_latex(text: str) -> str:
-    """Return text that LaTeX prints as it stands."""
+    """Return text with LaTeX's special characters escaped."""
     return "".join(LATEX_ESCAPES.get(letter, letter) for letter in text)
 
 
 def _latex_entry(cell: Cell) -> str:
-    """Return an entry; its remark goes below it, so that columns stay narrow."""
+    """Return an entry; its note goes below it to keep columns narrow."""
     text, note = escape_latex(cell.text + cell.mark), escape_latex(cell.note)
     text = rf"\textbf{{{text}}}" if cell.best else text
     return rf"\shortstack[r]{{{text}\\{{\scriptsize {note}}}}}" if note else text
 
 
 def _escape_markdown(text: str) -> str:
-    """Return text that Markdown prints as it stands, also inside a table."""
-    return _MARKUP.sub(lambda found: f"\\{found[0]}", text)
+    """Return text with Markdown's special characters escaped, also inside a table."""
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", text)
 
 
 def _as_no_formula(value: Any) -> Any:
-    """Put an apostrophe before a text that spreadsheets would run; text that is a number stays."""
+    """Put an apostrophe before text that spreadsheets read as a formula, except a number."""
     if not isinstance(value, str):
         return value
     text = in_one_line(value)
@@ -333,7 +332,7 @@ def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Pad the first entry at its right, the others at their left."""
+    """Align the first entry to the left, the others to the right."""
     first = line[0].ljust(widths[0])
     rest = zip(line[1:], widths[1:], strict=True)
     return [first, *(text.rjust(width) for text, width in rest)]

@@ -27,18 +27,18 @@ from dsgkit.tasks.measures import GAINS, Measure
 
 @dataclass(frozen=True)
 class Gain(Effect):
-    """How much better a solver is (B) than the one that it is compared with (A), at one size.
+    """The gain of a solver (B) over the one that it is compared with (A), at one size.
 
-    The values are such that the difference is above 0 where the solver is better.
+    The difference is above 0 if the solver is better.
 
     Attributes
     ----------
     summary : Summary
-        The results that both are of.
+        The results of both solvers.
     against : str
-        The name of the other one.
+        Name of the solver compared with.
     to_come : bool
-        Whether either has trials at this size that are not yet run.
+        Whether either solver has trials at this size that are not yet run.
     """
 
     summary: Summary = field(kw_only=True)
@@ -57,38 +57,35 @@ class Gain(Effect):
 
     @property
     def significant(self) -> bool:
-        """Whether the solver is better, and the t-test rejects that this is chance (Holm).
-
-        It is not said of some of the trials while others are to come.
-        """
+        """Whether the solver is significantly better (t-test, Holm) and no trial is to come."""
         return super().significant and self.contrast.difference > 0 and not self.to_come
 
 
 def gains(shown: Sequence[Summary], measure: Measure, *, largest: bool = False) -> list[Gain]:
     """Return the gains in a measure of every solver that is compared with another one, by size.
 
-    With ``largest`` only the largest size at which both solvers finished a trial is returned; on an
-    axis of what is drawn, where small sizes are what one looks for, all are. P-values are adjusted
-    for all sizes in any case: a gain has the same ones wherever it is shown.
+    ``largest`` keeps only the largest size at which both solvers finished a trial, except on an
+    axis of drawn rows (such as labelled ones), where small sizes matter. P-values are always
+    adjusted for all sizes, so a gain has the same ones everywhere.
     """
-    found = adjusted(gain for one in shown for gain in gains_by_size(one, measure))
+    family = adjusted(gain for one in shown for gain in gains_by_size(one, measure))
     if not largest:
-        return found
-    last = {(id(gain.summary), gain.solver): gain for gain in found}
+        return family
+    last = {(id(gain.summary), gain.solver): gain for gain in family}
     return [
         gain
-        for gain in found
+        for gain in family
         if _by_size([gain.summary]) or gain is last[id(gain.summary), gain.solver]
     ]
 
 
 def _by_size(shown: Sequence[Summary]) -> bool:
-    """Return whether even a short table has a row for each size: all are drawn and searched."""
+    """Return whether short tables have a row per size: rows are drawn and searched at each."""
     return all(one.axis is not None and one.axis.drawn for one in shown)
 
 
 def gains_by_size(summary: Summary, measure: Measure) -> Iterator[Gain]:
-    """Yield the gains of one of the results at every size, p-values not adjusted."""
+    """Yield the gains of one results folder at every size, with unadjusted p-values."""
     entries = summary.entries(measure) if summary.shows(measure) else {}
     for solver, against, matched in _matched(summary, measure):
         pair = summary.names[solver], summary.names[against]
@@ -99,9 +96,9 @@ def gains_by_size(summary: Summary, measure: Measure) -> Iterator[Gain]:
 
 
 def _matched(summary: Summary, measure: Measure) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Yield the keys of a solver and the one that it is compared with, and their pairs of trials.
+    """Yield the keys of a solver and of the one compared with, and their paired trials.
 
-    The difference of a pair is above 0 where the solver is better.
+    The difference of a pair is above 0 if the solver is better.
     """
     for key, spec in summary.results.experiment.solvers.items():
         if spec.against is not None and summary.shows(measure):
@@ -110,7 +107,7 @@ def _matched(summary: Summary, measure: Measure) -> Iterator[tuple[str, str, pd.
 
 
 def gain_measures(shown: Sequence[Summary]) -> list[Measure]:
-    """Return the measures that there can be a gain in: with a better side, and not a time."""
+    """Return the measures with gains: those with a better side, except times."""
     return [measure for measure in all_measures(shown) if measure.better and not measure.unit]
 
 
@@ -130,33 +127,33 @@ def gain_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
 
 
 def _has_gain(summary: Summary) -> bool:
-    found = (matched for m in gain_measures([summary]) for *_, matched in _matched(summary, m))
-    return any(map(len, found))
+    every = (matched for m in gain_measures([summary]) for *_, matched in _matched(summary, m))
+    return any(map(len, every))
 
 
 def gain_table(shown: Sequence[Summary], *, largest: bool = False) -> Table | None:
     """Return the table of gains; None without any.
 
-    A short one is only of the largest sizes, and of the measures that configs ask tables of.
+    With ``largest`` it has the largest sizes only, and measures whose tables configs ask for.
     """
     measures = gain_measures(shown)
     if largest:
         asked = all_outputs(shown)
         measures = [m for m in measures if f"{m.output}_table" in asked] or measures
-    found = {m: gains(shown, m, largest=largest) for m in measures}
-    found = {measure: of for measure, of in found.items() if of}
-    if not found:
+    by_measure = {m: gains(shown, m, largest=largest) for m in measures}
+    by_measure = {measure: members for measure, members in by_measure.items() if members}
+    if not by_measure:
         return None
-    rows = [_row(measure, gain) for measure, of in found.items() for gain in of]
-    layouts = [_layout(shown, measure, of, largest) for measure, of in found.items()]
+    rows = [_row(measure, gain) for measure, members in by_measure.items() for gain in members]
+    layouts = [_layout(shown, m, members, largest) for m, members in by_measure.items()]
     return Table(GAINS, layouts, pd.DataFrame(rows))
 
 
 def _layout(
-    shown: Sequence[Summary], measure: Measure, found: Sequence[Gain], largest: bool
+    shown: Sequence[Summary], measure: Measure, members: Sequence[Gain], largest: bool
 ) -> Layout:
-    """Return a row for every gain in one measure."""
-    axes, over = all_axes(shown), dict.fromkeys(gain.against for gain in found)
+    """Return the printed table of one measure, a row per gain."""
+    axes, over = all_axes(shown), dict.fromkeys(gain.against for gain in members)
     size = axes.split(" ")[-1].capitalize()
     titles = [one.heading for one in shown]
     head, detail = _head(measure, list(over)), _detail(shown, largest)
@@ -164,8 +161,8 @@ def _layout(
     return Layout(
         f"{head}: {detail}{about and f'; {about}'}.",
         ["Dataset", "Solver", "Over", size, "Gain [95%]", "p (t)", "Holm", "Better in"],
-        [_cells(measure, gain) for gain in found],
-        _notes(shown, measure, found),
+        [_cells(measure, gain) for gain in members],
+        _notes(shown, measure, members),
         best_means=f"better at the {LEVEL:.0%} level (t, Holm)",
         head=head,
         detail=detail,
@@ -191,7 +188,7 @@ def _detail(shown: Sequence[Summary], largest: bool) -> str:
 
 
 def _cells(measure: Measure, gain: Gain) -> list[Cell]:
-    """Return the entries of a row, also those that may be left out."""
+    """Return a row with all columns, some of which the table may leave out."""
     return [
         Cell(gain.summary.heading),
         Cell(gain.solver),
@@ -203,15 +200,15 @@ def _cells(measure: Measure, gain: Gain) -> list[Cell]:
     ]
 
 
-def _notes(shown: Sequence[Summary], measure: Measure, found: Sequence[Gain]) -> list[str]:
-    """Return what a reader has to know of the columns."""
+def _notes(shown: Sequence[Summary], measure: Measure, members: Sequence[Gain]) -> list[str]:
+    """Return footnotes on the columns."""
     better = "Better in: in how many of the trials that both finished the solver is better."
-    if not any(gain.holm_t is not None for gain in found):
+    if not any(gain.holm_t is not None for gain in members):
         return [better]
     axes = lowered(all_axes(shown))
     over = [f"at every number of {axes}"] if axes else []
     over += ["in every dataset"] if len(shown) > 1 else []
-    family = f"all {counted(found[0].family, 'test')} of gains in {measure.word}"
+    family = f"all {counted(members[0].family, 'test')} of gains in {measure.word}"
     adjusted_for = " ".join([family, " and ".join(over)]).rstrip()
     return [f"{better} t: paired t-test. Holm: p adjusted for {adjusted_for}.", SPLITS_CAVEAT]
 

@@ -1,4 +1,4 @@
-"""How numbers and settings are written in tables, figures and sentences."""
+"""Formatting of numbers and settings in tables, figures and sentences."""
 
 from __future__ import annotations
 
@@ -14,58 +14,58 @@ from dsgkit.text.hints import spelled
 MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 NO_VALUE = "–"
 SHORTEST_TIME = 1e-6
-"""Records round to it, so a time may be 0 there, which has no logarithm and is no divisor."""
+"""Seconds. Records round to it, so a time of 0 is raised to it for logarithms and ratios."""
 
 _SHORT = 3
-"""Characters of the end of a grid that is as easily read as a power."""
+"""Longest end of a grid that is printed as a decimal, not as a power."""
 
 _FEW_DIGITS = 6
-"""Characters of a power of two that stays a decimal number, as 0.0625."""
+"""Longest power of two that is printed as a decimal, such as 0.0625."""
 
 
 SHORTENED_FROM = 10_000
-"""Counts below this are short enough with all their digits."""
+"""Counts from here on are shortened, such as 59.5k."""
 
 
 def letter_of(place: int) -> str:
-    """Return the letter of a place: a to z, then aa."""
+    """Return the letter of a panel: a to z, then aa."""
     turn, letter = divmod(place, len(ascii_lowercase))
     return ascii_lowercase[letter] * (turn + 1)
 
 
 def with_std(mean: float, std: float | None, digits: int) -> str:
-    """Return ``mean ± std`` with so many digits after the point; the mean alone without a std."""
+    """Return ``mean ± std`` with ``digits`` decimals; the mean alone without a std."""
     text = f"{mean:z,.{digits}f}"
     return text if std is None else f"{text} ± {std:,.{digits}f}"
 
 
 def with_range(middle: float, low: float, high: float, digits: int) -> str:
-    """Return ``middle [low..high]`` with so many digits; the middle alone if all print alike."""
+    """Return ``middle [low..high]`` with ``digits`` decimals; the middle if all print alike."""
     texts = [f"{value:,.{digits}f}" for value in (middle, low, high)]
     return texts[0] if len(set(texts)) == 1 else f"{texts[0]} [{texts[1]}..{texts[2]}]"
 
 
 def time_digits(seconds: float) -> int:
-    """Return the digits after the point that show three significant ones, at most 4."""
+    """Return the decimals for three significant digits, at most 4."""
     if seconds <= 0:
         return 2
     return min(4, max(0, 2 - math.floor(math.log10(seconds))))
 
 
 def percents(measure: Measure, value: float) -> float:
-    """Return a value as it is shown: in percent, where the measure is."""
+    """Return a value in percent if its measure is shown in percent."""
     return 100 * value if measure.percent else value
 
 
 def memory_text(n_bytes: float, *, decimal_below: float = 100) -> str:
-    """Return a size in the largest unit of which there is at least one, a large number whole."""
+    """Return a size in its largest unit; with a decimal below ``decimal_below``."""
     unit, size = next((u for u in MEMORY_UNITS if n_bytes >= u[1]), MEMORY_UNITS[-1])
     value = n_bytes / size
     return f"{value:.1f} {unit}" if value < decimal_below else f"{value:,.0f} {unit}"
 
 
 def short_count(n: int) -> str:
-    """Return a count in at most five characters or so: ``500``, ``3,975``, ``59.5k``, ``5M``."""
+    """Return a short count: ``500``, ``3,975``, ``59.5k``, ``5M``."""
     if n < SHORTENED_FROM:
         return f"{n:,}"
     unit, size = ("M", 10**6) if n >= 10**6 else ("k", 10**3)
@@ -73,36 +73,36 @@ def short_count(n: int) -> str:
 
 
 def score_text(measure: Measure, value: float) -> str:
-    """Return a score with the digits of its measure, in percent where it is one."""
+    """Return a score with its measure's digits, possibly in percent."""
     shown = f"{percents(measure, value):z,.{measure.digits}f}"
     return f"{shown}%" if measure.percent else shown
 
 
 def seconds_text(seconds: float) -> str:
-    """Return a time with its unit, to two digits: ``0.4 ms``, ``35 s``."""
+    """Return a time with two digits and its unit: ``0.4 ms``, ``35 s``."""
     if seconds < 0.1:
         return f"{1000 * seconds:.2g} ms"
     return f"{seconds:.2g} s" if seconds < 100 else f"{seconds:,.0f} s"
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
-    """Return a number with its noun, whose plural may be irregular."""
+    """Return a number with its noun in singular or plural."""
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
 
 
 def in_sentence(name: str) -> str:
-    """Return a name as it stands in a sentence: in quotes if it has a comma."""
+    """Return a name for a sentence: in quotes if it has a comma."""
     return f'"{name}"' if "," in name else name
 
 
 def listed(texts: Sequence[str]) -> str:
-    """Return texts as a sentence lists them: ``a, b and c``."""
+    """Return texts as a list in a sentence: ``a, b and c``."""
     *most, last = texts
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def ranges(numbers: Iterable[int], dash: str = "–") -> str:
-    """Return whole numbers in short: ``1–3, 5``."""
+    """Return integers as ranges: ``1–3, 5``."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][-1] + 1:
@@ -113,7 +113,7 @@ def ranges(numbers: Iterable[int], dash: str = "–") -> str:
 
 
 def from_to(counts: Iterable[int]) -> str:
-    """Return the least and the largest of some counts: ``5-10``, or ``5`` if all are equal."""
+    """Return the range of some counts: ``5-10``, or ``5`` if all are equal."""
     every = sorted(counts)
     return "-".join(map(str, dict.fromkeys([every[0], every[-1]])))
 
@@ -126,7 +126,7 @@ def p_text(p: float | None) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """Return a ratio with two digits after the point, of a small or large one two or more."""
+    """Return a ratio with two decimals; a small or large one with two significant digits."""
     if ratio < 0.1:
         return f"{ratio:#.2g}"
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
@@ -141,17 +141,16 @@ def difference_text(difference: float, interval: tuple[float, float] | None, dig
 def difference_parts(
     difference: float, interval: tuple[float, float] | None, digits: int
 ) -> list[str]:
-    """Return a difference and the ends of its interval, all small ones in powers of ten."""
+    """Return a difference and its interval's ends; small ones as powers of ten."""
     numbers = [difference, *(interval or ())]
     form = f"z.{digits}f" if max(map(abs, numbers)) >= 5 * 10.0**-digits else ".1e"
     return [f"{difference:+{form}}", *(f"{limit:{form}}" for limit in interval or ())]
 
 
 def value_text(value: object) -> str:
-    """Return a hyper-parameter's value as a config spells it, text without quotes.
+    """Return a hyper-parameter's value in a config's notation, text without quotes.
 
-    A power of two with many digits is one, ``2^-14``, and so is a power of ten with an exponent,
-    ``10^-5``.
+    Long powers of two are ``2^-14``, powers of ten with an exponent ``10^-5``.
     """
     if isinstance(value, float):
         return _float_text(value)
@@ -163,7 +162,7 @@ def value_text(value: object) -> str:
 def leaves(
     nested: Mapping[str, Any], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the entries of nested mappings, each with the keys that lead to it."""
+    """Yield the leaves of nested mappings, each with its path of keys."""
     for name, value in nested.items():
         if isinstance(value, Mapping):
             yield from leaves(value, (*above, name))
@@ -172,17 +171,16 @@ def leaves(
 
 
 def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the smallest and the largest of numbers; nothing for other values."""
+    """Return the smallest and largest number; empty if some value is not a number."""
     if not all(isinstance(value, int | float) for value in values):
         return ()
     return min(values), max(values)
 
 
 def grid_text(values: Sequence[Any]) -> str:
-    """Return the values of a grid in short: numbers as their range and how many there are.
+    """Return a grid in short: its range and number of values.
 
-    The ends of powers of two or of ten are powers, unless both are as short without:
-    ``2^-18..2^2 (11)``, ``0.1..10 (3)``.
+    Long powers of two or ten are printed as powers: ``2^-18..2^2 (11)``, ``0.1..10 (3)``.
     """
     edges = grid_edges(values)
     if not edges or len(values) == 1:

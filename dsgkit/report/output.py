@@ -1,4 +1,4 @@
-"""Outputs as values: a table or figure that can be made of some results, and when to make it."""
+"""Outputs of a report: tables and figures with the conditions under which they are made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 EVERY_REPORT = ""
-"""Asks for what no config has to ask for."""
+"""Output name of tables that every report has, without being asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,11 +30,11 @@ class Output:
     name : str
         Name of its files.
     output : str
-        The name in a config's ``outputs`` that asks for it; `EVERY_REPORT` if none has to.
+        Its name in a config's ``outputs``, or `EVERY_REPORT`.
     shown : list of Summary
-        The results that have a place in it.
+        The results to show.
     has : callable
-        Whether one of these has something to show.
+        Whether one of the results has values for it.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Output:
 
     @property
     def has_values(self) -> bool:
-        """Whether there is anything to show."""
+        """Whether any of the results has values."""
         return any(map(self.has, self.shown))
 
 
@@ -55,11 +55,11 @@ class TableOutput(Output):
     Attributes
     ----------
     make : callable
-        Returns it; None if it is only of each of several results.
+        Returns the table; None for several results if each of them has its own.
     brief : callable or None
-        Returns what of it a terminal shows unasked; None for a table that is shown by name only.
+        Returns the part that a terminal shows by default; None for a table shown by name only.
     in_overview : {"", "brief", "all"}
-        Whether the table of several results has what is brief, or all, of the tables of each.
+        How much of each results folder's table the table of several folders contains.
     """
 
     make: Callable[[], Table | None]
@@ -69,18 +69,18 @@ class TableOutput(Output):
 
 @dataclass(frozen=True)
 class MeasureTable:
-    """A way to show measures in a table; those of one file are one below the other.
+    """A kind of table of measures; the measures of one file are one below the other.
 
     Attributes
     ----------
     way : str
-        The last part of names, after the measures' file.
+        Suffix of the tables' names, after the measures' file.
     make : callable
         Takes the results, a name and the measures.
     has : callable
-        Whether one of the results has something to show of a measure.
+        Whether one of the results has values of a measure.
     printed : bool
-        Whether a terminal shows it unasked.
+        Whether a terminal shows it by default.
     """
 
     way: str
@@ -89,7 +89,7 @@ class MeasureTable:
     printed: bool = False
 
     def __call__(self, shown: Sequence[Summary]) -> Iterator[TableOutput]:
-        """Yield the table of each file of measures, of one of the results or of several."""
+        """Yield a table for each file of measures."""
         tabled = (
             measure
             for measure in _measures(shown)
@@ -113,12 +113,12 @@ class MeasureTable:
 
 
 def _measures(shown: Sequence[Summary]) -> list[Measure]:
-    """Return the measures of all tasks, also those that nothing is known of."""
+    """Return the measures of all tasks, with or without values."""
     return list(dict.fromkeys(m for one in shown for m in one.results.task.measures))
 
 
 def _with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
-    """Return the measures that solvers compete in; where they do in none, the tallies, or all."""
+    """Return the measures with a better side; without any, the tallies, or all."""
     competing = [measure for measure in measures if measure.better]
     return competing or [measure for measure in measures if measure.tally] or measures
 
@@ -132,18 +132,18 @@ class FigureOutput(Output):
     draw : callable
         Draws it.
     own_caption : callable
-        Returns its own part of the caption.
-    apart : bool
-        Whether it shows one of several results, like a figure of that one's own report.
+        Returns the caption without the setting and progress.
+    single : bool
+        Whether it shows only one of several results, like a figure of that folder's report.
     """
 
     draw: Callable[[], Figure]
     own_caption: Callable[[], str]
-    apart: bool = False
+    single: bool = False
 
     @property
     def caption(self) -> str:
-        """Its contents and the setting of all fits, in words for readers of a page."""
+        """The caption on a page: contents, setting of all fits, progress."""
         setting = settings(self.shown)
         unfinished = "; ".join(f"{one.heading}: {one.to_come}" for one in self.shown if one.to_come)
         return (
@@ -155,18 +155,18 @@ class FigureOutput(Output):
 
 @dataclass(frozen=True)
 class MeasureFigure:
-    """A way to draw a measure.
+    """A kind of figure of a measure.
 
     Attributes
     ----------
     way : str
-        The last part of names, after the measure's.
+        Suffix of the figures' names, after the measure's.
     draw, own_caption : callable
-        Draw a measure of some results at a width, and return the figure's own part of the caption.
+        Draw a measure of some results at a width; return the caption without setting and progress.
     has : callable
-        Whether one of the results has something to show of a measure.
+        Whether one of the results has values of a measure.
     swept : bool
-        Whether only results of which a size is varied have a place in it.
+        Whether it shows only results with a swept axis.
     """
 
     way: str
@@ -178,7 +178,7 @@ class MeasureFigure:
     def __call__(
         self, shown: Sequence[Summary], width: Width | None = None
     ) -> Iterator[FigureOutput]:
-        """Yield the figure of each measure that can be drawn so."""
+        """Yield the figure of each measure that has this kind of figure."""
         swept = any(one.axis for one in shown)
         drawn = [
             measure
@@ -204,7 +204,7 @@ class MeasureFigure:
 
 
 def late(module: str, function: str) -> Callable[..., Any]:
-    """Return a function of a module of this package that is imported at the first call.
+    """Return a function of `dsgkit.report` whose module is imported at the first call.
 
     Modules that draw import matplotlib, which takes longer than most tables.
     """

@@ -1,4 +1,4 @@
-"""The catalogue of tables and figures, and the choice of those that are wanted."""
+"""The catalogue of tables and figures, and the selection of wanted ones."""
 
 from __future__ import annotations
 
@@ -52,26 +52,26 @@ FIGURES: tuple[Callable[[Sequence[Summary], Width | None], Iterator[FigureOutput
     picture_figures,
     rank_figures,
 )
-"""Generators of tables and figures of some results. A further kind is a further value here."""
+"""Generators of tables and figures; new kinds are added here."""
 
 
 def all_tables(shown: Sequence[Summary]) -> list[TableOutput]:
-    """Return every table that there can be of one of the results, or of several side by side."""
+    """Return every possible table of one or several results folders."""
     return [one for kind in TABLES for one in kind(shown)]
 
 
 def all_figures(shown: Sequence[Summary], width: Width | None = None) -> list[FigureOutput]:
-    """Return every figure that there can be of some results."""
+    """Return every possible figure of one or several results folders."""
     return [one for kind in FIGURES for one in kind(shown, width)]
 
 
 def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[TableOutput]:
-    """Return the tables that are named, else those that configs ask for and that have values.
+    """Return the named tables; by default those that configs ask for and that have values.
 
     Raises
     ------
     ResultsError
-        If there is no table of a name, or no value to show in it.
+        If a named table is unknown or has no value.
     """
     return _wanted(all_tables(shown), "table", shown, only)
 
@@ -79,9 +79,9 @@ def wanted_tables(shown: Sequence[Summary], only: Sequence[str] = ()) -> list[Ta
 def wanted_figures(
     shown: Sequence[Summary], only: Sequence[str] = (), width: Width | None = None
 ) -> list[FigureOutput]:
-    """Return the figures that are named, likewise.
+    """Return the named figures, as `wanted_tables` does.
 
-    The name of an output that several figures belong to names all of them.
+    The name of an output stands for all its figures.
     """
     if len(shown) == 1 and any(name.partition("_")[0] == RANKS for name in only):
         raise ResultsError(f"{RANKS} need at least two results folders; name more")
@@ -90,7 +90,7 @@ def wanted_figures(
 
 def asked_for(known: Sequence[Made], shown: Sequence[Summary]) -> list[Made]:
     """Return the outputs that any of the experiments asks for, in their order."""
-    # gains come after all tables that they are of, also those that other results ask for
+    # gains come after the tables of all measures
     names = [*sorted(all_outputs(shown), key=GAINS.__eq__), EVERY_REPORT]
     return [one for name in names for one in known if one.output == name]
 

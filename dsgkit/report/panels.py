@@ -1,4 +1,4 @@
-"""Figures of one panel per dataset, in the arrangement of the papers."""
+"""Figures with one panel per dataset, arranged as in the papers."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ END_FONT = SMALL_FONT
 PANEL_MARGIN = 0.09
 NOTE_ROOM = 0.09
 TICK_ROOM = 0.3
-"""Inches from one size at an axis to the next."""
+"""Least distance of two tick labels, in inches."""
 
 TITLE_LETTERS_PER_INCH = 16
 NOTE_LETTERS_PER_INCH = 19
 SMALL_LETTERS = 1.1
-"""How many more letters there are in a line of a small font than in a title."""
+"""Letters per line in a small font, relative to a title."""
 
 BETWEEN_PIECES = re.compile(r"(?<=[^/:]/)|(?<=[ +#])")
 SVG_PATH = re.compile(r'(?<= d=")[^"]*')
@@ -59,21 +59,21 @@ LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How panels stand in a figure.
+    """Arrangement of panels in a figure.
 
     Attributes
     ----------
     columns : int
-        At most so many side by side.
+        Most panels side by side.
     width : float or None
         Inches; None for a column with one panel, else a page.
     alone : bool
-        Whether it stands without a page's caption: panels have letters, and the legend explains
-        marks.
+        Whether the figure is used without a page's caption: panels have letters, and the legend
+        explains marks.
     empty : mapping of int to (str, str)
-        Panels without data by their places: a title, and why there is none.
+        Titles of panels without data, and the reasons, by position.
     letters : sequence of str or None
-        Of every panel, empty for one without; None for the letters of their places.
+        A letter per panel, possibly empty; by default a, b, .. by position.
     """
 
     columns: int = COLUMNS
@@ -83,7 +83,7 @@ class Arrangement:
     letters: Sequence[str] | None = None
 
     def places(self, n_panels: int) -> list[int]:
-        """Return the places of panels with data, between those without."""
+        """Return the positions of panels with data."""
         every = range(n_panels + len(self.empty))
         return [place for place in every if place not in self.empty]
 
@@ -98,7 +98,7 @@ REPORT_ARRANGEMENT = Arrangement()
 
 
 def arranged(width: Width | None) -> Arrangement:
-    """Return the arrangement of a report's figure at a width, by default that of its panels."""
+    """Return the arrangement of a report's figure at a width."""
     columns = MAX_COLUMN_PANELS if width == "column" else COLUMNS
     return Arrangement(columns=columns, width=INCHES[width] if width else None)
 
@@ -111,12 +111,11 @@ def new_figure(
     extra_height: float = 0.0,
     note: str = "",
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure and its panels, with one legend for all of them below, if it has entries.
+    """Return a figure and its panels, with a common legend below them.
 
-    A ``note`` at the head of the legend says what points, bands or boxes are.
-
-    It is one column wide for one panel, else as wide as a page, with panels of a height in inches,
-    unless the arrangement says otherwise. ``extra_height``, in inches, is for names around a panel.
+    ``note`` is the legend's title, and explains points, bands or boxes. By default the width is a
+    column for one panel, else a page. ``panel_height`` and ``extra_height``, which makes room for
+    names around a panel, are in inches.
     """
     places = arrangement.places(len(titles))
     n_panels = len(titles) + len(arrangement.empty)
@@ -144,7 +143,7 @@ def new_figure(
     for place, (title, why) in arrangement.empty.items():
         text = _in_lines(arrangement.title(place, title), letters)
         axes[place].set_title(text, linespacing=1.0)
-        _say_why_empty(axes[place], why, letters)
+        _write_reason(axes[place], why, letters)
     if labels or note:
         figure.legend(
             handles=list(handles),
@@ -158,7 +157,7 @@ def new_figure(
 
 
 def _legend_columns(labels: Sequence[str], width: float) -> int:
-    """Return in how many columns the entries of a legend fit into a width, one below the other.
+    """Return the number of columns with which a legend fits into a width.
 
     Rows are as even as possible: 2 + 2 rather than 3 + 1.
     """
@@ -170,8 +169,8 @@ def _legend_columns(labels: Sequence[str], width: float) -> int:
     return 1
 
 
-def _say_why_empty(axes: Axes, why: str, letters: int) -> None:
-    """Write into a panel why it has no data, within a frame."""
+def _write_reason(axes: Axes, why: str, letters: int) -> None:
+    """Write the reason for missing data into a framed panel."""
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():
@@ -184,7 +183,7 @@ def _say_why_empty(axes: Axes, why: str, letters: int) -> None:
 
 
 def _broken(line: str, letters: int) -> Iterator[str]:
-    """Yield a line in parts of so many letters, broken at blanks or behind signs of an address."""
+    """Yield a line in parts of at most ``letters``, broken at blanks or after signs of a URL."""
     part = ""
     for piece in BETWEEN_PIECES.split(line):
         if part and len(part + piece) > letters:
@@ -195,16 +194,16 @@ def _broken(line: str, letters: int) -> Iterator[str]:
 
 
 def _in_lines(title: str, letters: int) -> str:
-    """Return a title in lines of so many letters; of a longer one, what is in parentheses apart."""
-    found = []
+    """Return a title wrapped at ``letters``, with parentheses of long lines on their own line."""
+    lines = []
     for line in title.split("\n"):
         first, *rest = [line] if len(line) <= letters else line.split(" (")
-        found += [first, *(f"({part}" for part in rest)]
-    return "\n".join(fill(line, letters, break_long_words=False) for line in found)
+        lines += [first, *(f"({part}" for part in rest)]
+    return "\n".join(fill(line, letters, break_long_words=False) for line in lines)
 
 
 def measure_label(measure: Measure) -> str:
-    """Return the words at the axis of a measure; of a further part of the rows, those too."""
+    """Return a measure's axis label, which names the rows of an optional measure."""
     if not (measure.optional and measure.where):
         return measure.axis_label
     titled = {"title": f"{measure.title}, {measure.where}"}
@@ -212,21 +211,21 @@ def measure_label(measure: Measure) -> str:
 
 
 def show_values(axes: Axes, values: Sequence[float], headroom: float) -> None:
-    """Have a linear axis show some values, with a margin and some more room above."""
+    """Set a linear y axis to some values, with a margin and headroom."""
     room = max(values) - min(values) or abs(max(values)) or 1.0
     axes.set_ylim(min(values) - PANEL_MARGIN * room, max(values) + (PANEL_MARGIN + headroom) * room)
     set_few_ticks(axes.yaxis)
 
 
 def set_few_ticks(axis: Axis, most: int = 6) -> None:
-    """Have a few round numbers at an axis of values."""
+    """Put at most ``most`` intervals between ticks at round numbers."""
     axis.set_major_locator(MaxNLocator(nbins=most, steps=[1, 2, 2.5, 5, 10]))
 
 
 def size_ticks(axes: Axes, sizes: Iterable[int]) -> None:
-    """Have a log axis name the last of some sizes, and of the others those that there is room for.
+    """Label the largest size on a log axis, and smaller ones as space allows.
 
-    The limits of the axis are set.
+    The axis must have its final limits.
     """
     low, high = map(log, axes.get_xlim())
     width = axes.get_window_extent().width / axes.figure.dpi
@@ -239,13 +238,13 @@ def size_ticks(axes: Axes, sizes: Iterable[int]) -> None:
 
 
 def write_above(axes: Axes, lines: Sequence[str]) -> None:
-    """Write lines into the upper left corner; each takes `NOTE_ROOM`."""
+    """Write lines into the upper left corner; each has the height `NOTE_ROOM`."""
     look: dict[str, Any] = {"va": "top", "fontsize": END_FONT, "linespacing": 1.0}
     axes.text(0.03, 0.98, "\n".join(lines), transform=axes.transAxes, **look)
 
 
 def label_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:
-    """Name the axes once for each row and each column of panels with data."""
+    """Label the axes once per row and per column of panels with data."""
     rows: dict[int, Axes] = {}
     columns: dict[int, Axes] = {}
     for panel in axes:
@@ -264,18 +263,18 @@ NO_DATE: dict[str, dict[str, None]] = {
     "png": {},
     "svg": {"Creator": None, "Date": None},
 }
-"""The formats of figures, with what is left out of their files: it changes every time."""
+"""Metadata to leave out of each file format, so that files are reproducible."""
 
 
 def save(figure: Figure, stem: Path, formats: Sequence[str] = DEFAULT_FORMATS) -> list[Path]:
-    """Write a figure in some formats; the same figure gives the same bytes."""
+    """Write a figure in some formats and return the paths; equal figures give equal bytes."""
     return [_save(figure, stem.with_name(f"{stem.name}.{suffix}")) for suffix in formats]
 
 
 def svg(figure: Figure) -> str:
-    """Return a figure as SVG, its letters as curves; the same figure gives the same text.
+    """Return a figure as SVG with text as paths; equal figures give equal text.
 
-    Paths are exact to a hundredth of a point: hatches are most of a file, and half as long so.
+    Paths are rounded to a hundredth of a point, which halves hatches, most of a file.
     """
     buffer = BytesIO()
     with mpl.rc_context(RC):

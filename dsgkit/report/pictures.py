@@ -1,4 +1,4 @@
-"""How pictures of clusterings are drawn, a panel for each solver and dataset."""
+"""Drawing of clusterings, a panel per solver and dataset."""
 
 from __future__ import annotations
 
@@ -35,50 +35,50 @@ from dsgkit.report.summary import Summary, all_axes, all_solvers, lowered
 
 COLORS = tuple(look.color for look in LOOKS[:8])
 SHAPES = {"o": 1.0, "^": 1.2, "s": 0.8, "v": 1.2}
-"""Each with the area at which it looks as large as the others."""
+"""Markers, and the relative areas at which they look equally large."""
 
 INSIDE, BOUNDARY, NOWHERE = "#FBE7C6", "0.25", "0.55"
 MAX_PANEL_INCHES, MAX_SIDE_INCHES = 1.75, 2.3
 TEXT_LINE = 0.11
 LINE_GAP = 0.04
-"""Half of the height between lines of panels, in inches."""
+"""Half the gap between lines of panels, in inches."""
 
 SMALL_TITLE_FONT, TITLE_FONT = 6.5, 9.0
 NARROW_PANEL = 1.3
-"""Inches of a panel; a narrower one has a title in small letters."""
+"""Panels up to this width in inches have small titles."""
 
 LABEL_WIDTH, LEGEND_HEIGHT = 0.25, 0.42
 LETTER_WIDTH = 0.042
 MANY_ROWS = 10_000
-"""From so many on, in all panels, rows are pixels in vector formats too."""
+"""Figures with more rows rasterize them in vector formats."""
 
 MANY_EQUILIBRIA = 30
 
 MAX_ASPECT = 3.0
-"""Longest ratio of two sides of a dataset that is drawn true to scale."""
+"""Largest aspect ratio of a dataset that is drawn true to scale."""
 
 
 def caption(shown: Sequence[Summary]) -> str:
-    """Return what the pictures show, and of which fits."""
-    found = [picture for one in shown for picture in pictures_of(one).values()]
-    trials, axes = {one.record["trial"] + 1 for one in found}, lowered(all_axes(shown))
+    """Return the figure's caption."""
+    drawn = [picture for one in shown for picture in pictures_of(one).values()]
+    trials, axes = {one.record["trial"] + 1 for one in drawn}, lowered(all_axes(shown))
     which = f"trial {min(trials)}" if len(trials) == 1 else "each solver's first finished trial"
     at = f", at the largest finished number of {axes}" if axes else ""
     parts = [f"Clusters of rows in {which}{at}."]
     parts.append(
         "Rows are in their two columns or, of more columns, in the first two principal components."
     )
-    if any(len(picture.clusters) > len(COLORS) for picture in found):
+    if any(len(picture.clusters) > len(COLORS) for picture in drawn):
         parts.append("A colour in another shape is another cluster.")
-    if any("classes" in picture.arrays for picture in found):
+    if any("classes" in picture.arrays for picture in drawn):
         parts.append(
             f'The panel "{CLASSES_TITLE}" has the rows by the classes that they belong to.'
         )
-    if any("domain" in picture.arrays for picture in found):
+    if any("domain" in picture.arrays for picture in drawn):
         parts.append("The shaded region is the domain, where f is at least 0; a line bounds it.")
-    if any("equilibria" in picture.arrays for picture in found):
+    if any("equilibria" in picture.arrays for picture in drawn):
         parts.append("A diamond is an equilibrium, in the colour of its cluster.")
-    if any((picture.arrays["labels"] < 0).any() for picture in found):
+    if any((picture.arrays["labels"] < 0).any() for picture in drawn):
         parts.append("A grey cross is a row in no cluster.")
     return " ".join(parts)
 
@@ -86,9 +86,8 @@ def caption(shown: Sequence[Summary]) -> str:
 def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
     """Draw the clusters of each solver (columns) in each dataset (rows of panels).
 
-    The first column has the true classes, where any are known.
-
-    Solvers that do not fit side by side take several rows of panels for each dataset.
+    The first column has the true classes, if known. Many solvers take several rows of panels per
+    dataset.
     """
     found = [{**truth_of(of), **of} for of in map(pictures_of, shown)]
     solvers = [
@@ -123,7 +122,7 @@ def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
                 if solver in of:
                     _draw_panel(panel, of[solver].arrays, place)
                 else:
-                    _say_why(panel, one, solver)
+                    _write_reason(panel, one, solver)
         _rasterize_many(axes.ravel())
         handles = _legend([picture for of in found for picture in of.values()])
         if handles:
@@ -143,7 +142,7 @@ def pictures_in_rows(
     columns : int
         Panels in a row.
     width : float
-        Of the figure, in inches.
+        Width of the figure in inches.
     """
     columns = min(columns, len(panels))
     side = min(MAX_SIDE_INCHES, (width - LABEL_WIDTH) / columns)
@@ -178,7 +177,7 @@ def pictures_in_rows(
             if picture:
                 _draw_panel(panel, picture.arrays, place)
             else:
-                _say_why(panel, one, solver)
+                _write_reason(panel, one, solver)
         _rasterize_many(axes.flat)
         handles = _legend([found[id(o)][s] for o, s, _ in panels if s in found[id(o)]])
         if handles:
@@ -193,9 +192,9 @@ def _most_lines(texts: Sequence[str]) -> int:
 def _new_figure(
     heights: Sequence[float], columns: int, width: float, below: Sequence[int]
 ) -> tuple[Figure, Any]:
-    """Return a figure and its panels, of a width and, line by line, of heights in inches.
+    """Return a figure and its panels; ``width`` and ``heights``, one per row, are in inches.
 
-    Below each line there is room for as many lines of text.
+    Below row i there is room for ``below[i]`` lines of text.
     """
     text = TEXT_LINE * sum(below) + (0.1 + 2 * LINE_GAP) * len(heights)
     size = LABEL_WIDTH + columns * width, sum(heights) + text + LEGEND_HEIGHT
@@ -207,21 +206,21 @@ def _new_figure(
 
 
 def _folded(text: str, side: float, size: float = SMALL_TITLE_FONT) -> str:
-    """Return a text in lines that are not wider than a panel."""
+    """Return a text wrapped to the width of a panel."""
     letters = max(8, int(side / (LETTER_WIDTH * size / SMALL_TITLE_FONT)))
     lines = (textwrap.wrap(line, letters, break_on_hyphens=False) for line in text.split("\n"))
     return "\n".join(part for line in lines for part in line).replace(NO_BREAK_SPACE, " ")
 
 
 class Place(NamedTuple):
-    """The part of the plane that the panels of a dataset show.
+    """The part of the plane shown in a dataset's panels.
 
     Attributes
     ----------
     x, y : tuple of float
         Limits.
     aspect : float
-        Height of a panel in relation to its width.
+        Height of a panel divided by its width.
     """
 
     x: tuple[float, float]
@@ -230,12 +229,12 @@ class Place(NamedTuple):
 
     @property
     def scale(self) -> Array:
-        """Data units that have the length 1 on paper, in both directions."""
+        """Data units per unit length on paper, in x and y."""
         return np.array([self.x[1] - self.x[0], (self.y[1] - self.y[0]) / self.aspect])
 
     @classmethod
     def of(cls, drawn: Sequence[Mapping[str, NDArray[Any]]]) -> Place:
-        """Return where all rows are, and the domains, true to scale if no side is far longer."""
+        """Return the place of all rows and domains, true to scale up to `MAX_ASPECT`."""
         rows = np.concatenate([arrays["rows"] for arrays in drawn] or [np.zeros((1, 2))])
         low, high = rows.min(axis=0).astype(float), rows.max(axis=0).astype(float)
         for arrays in drawn:
@@ -255,7 +254,7 @@ class Place(NamedTuple):
 
 
 def _frame(axes: Axes, place: Place) -> None:
-    """Show a place without numbers: axes are columns of any data, or principal components."""
+    """Set the limits to a place, and remove ticks: the axes have no common unit."""
     axes.set_xlim(*place.x)
     axes.set_ylim(*place.y)
     axes.set_box_aspect(place.aspect)
@@ -266,7 +265,7 @@ def _frame(axes: Axes, place: Place) -> None:
 
 
 def _draw_panel(axes: Axes, arrays: Mapping[str, NDArray[Any]], place: Place) -> None:
-    """Draw the domain, the rows upon it, and the equilibria on top."""
+    """Draw the domain, then rows, then equilibria."""
     rows, labels = arrays["rows"], arrays["labels"]
     looks = cluster_looks(rows, labels, place)
     if "domain" in arrays:
@@ -285,7 +284,7 @@ def _draw_panel(axes: Axes, arrays: Mapping[str, NDArray[Any]], place: Place) ->
 
 
 def _draw_domain(axes: Axes, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Shade where f >= 0 and draw its boundary, as far as there is one."""
+    """Shade the domain f >= 0 and draw its boundary, if any."""
     f = arrays["domain"]
     grid = arrays["grid_x"], arrays["grid_y"], f
     highest = float(f.max())
@@ -296,13 +295,13 @@ def _draw_domain(axes: Axes, arrays: Mapping[str, NDArray[Any]]) -> None:
 
 
 Look = tuple[str, str]
-"""Colour and shape."""
+"""Colour and marker."""
 
 
 def _draw_equilibria(
     axes: Axes, arrays: Mapping[str, NDArray[Any]], looks: Mapping[int, Look]
 ) -> None:
-    """Draw equilibria in the colours of their clusters; one without rows is white."""
+    """Draw equilibria in the colours of their clusters; those without rows are white."""
     points, labels = arrays["equilibria"], arrays["equilibrium_labels"]
     colors = [looks[int(label)][0] if int(label) in looks else "white" for label in labels]
     size, edge = (11, 0.7) if len(points) <= MANY_EQUILIBRIA else (5, 0.4)
@@ -313,20 +312,19 @@ def _draw_equilibria(
 
 
 def cluster_looks(rows: NDArray[Any], labels: NDArray[Any], place: Place) -> dict[int, Look]:
-    """Return a look for every cluster, as different from those near to it as can be.
+    """Return a colour and marker for each cluster, as different from its neighbours as possible.
 
-    Clusters are coloured from left to right, by their centres: each takes a colour that none has
-    yet, else the one whose nearest bearer is farthest. Of a colour, the next shape is taken every
-    time; only when all looks are taken, they are taken again. Two clusterings that agree are so
-    coloured alike, whatever their labels.
+    Clusters are processed from left to right by their centres. Each takes an unused colour, else
+    the colour whose nearest cluster is farthest; a repeated colour takes the next marker. Looks
+    repeat only when all are used. Equal clusterings get equal looks, whatever their labels.
 
     Parameters
     ----------
     rows : ndarray of shape (r, 2)
     labels : ndarray of int, shape (r,)
-        Negative ones are not clusters.
+        Negative labels are not clusters.
     place : Place
-        Distances are those on paper.
+        Distances are measured on paper.
     """
     clusters = [int(label) for label in np.unique(labels) if label >= 0]
     centres = {k: rows[labels == k].mean(axis=0, dtype=np.float64) / place.scale for k in clusters}
@@ -347,8 +345,8 @@ def _distance(point: Array, others: Sequence[Array]) -> float:
     return min((float(np.linalg.norm(point - other)) for other in others), default=math.inf)
 
 
-def _say_why(axes: Axes, summary: Summary, solver: str) -> None:
-    """Write into a panel why it is empty."""
+def _write_reason(axes: Axes, summary: Summary, solver: str) -> None:
+    """Write the reason into an empty panel."""
     ends = [one for one in summary.results.records if one["kind"] == "fit"]
     statuses = [ending(one) for one in ends if summary.name_of(one) == solver]
     failed = next((status for status in statuses if status != "ok"), None)
@@ -364,24 +362,24 @@ def _say_why(axes: Axes, summary: Summary, solver: str) -> None:
 
 
 def _rasterize_many(panels: Iterable[Axes]) -> None:
-    """Have many rows drawn as pixels, so that files stay small; few stay sharp."""
+    """Rasterize rows if there are more than `MANY_ROWS`, to keep files small."""
     drawn = [c for axes in panels for c in axes.collections if isinstance(c, PathCollection)]
     if sum(len(np.asarray(one.get_offsets())) for one in drawn) > MANY_ROWS:
         for collection in drawn:
             collection.set_rasterized(True)
 
 
-def _legend(found: Sequence[Picture]) -> list[Artist]:
-    """Return what is to be explained of what is drawn."""
+def _legend(drawn: Sequence[Picture]) -> list[Artist]:
+    """Return the legend entries of the drawn elements."""
     handles: list[Artist] = []
-    if any("domain" in one.arrays and (one.arrays["domain"] > 0).any() for one in found):
+    if any("domain" in one.arrays and (one.arrays["domain"] > 0).any() for one in drawn):
         handles.append(
             Patch(facecolor=INSIDE, edgecolor=BOUNDARY, linewidth=0.6, label="inside, $f \\geq 0$")
         )
-    if any("equilibria" in one.arrays for one in found):
+    if any("equilibria" in one.arrays for one in drawn):
         mark: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": "k"}
         handles.append(Line2D([], [], marker="D", linestyle="none", label="equilibrium", **mark))
-    if any((one.arrays["labels"] < 0).any() for one in found):
+    if any((one.arrays["labels"] < 0).any() for one in drawn):
         handles.append(
             Line2D([], [], marker="x", linestyle="none", color=NOWHERE, label="row in no cluster")
         )

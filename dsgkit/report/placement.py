@@ -1,4 +1,4 @@
-"""Texts next to points of a plot: names at the ends of lines, notes where they cover least."""
+"""Placement of texts next to points of a plot, such as names at the ends of lines."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OUTSIDE_PENALTY = 1000.0
 TEXT_PENALTY = 100.0
 
 NAMES_LEFT = 1.04
-"""Where names at the right of axes begin, in widths of the axes."""
+"""Left edge of names at the right of axes, in axes coordinates."""
 
 NAME_GAP = 1.5
-"""Pixels between two names."""
+"""Gap between two names, in pixels."""
 
 Candidate = tuple[float, float, Any, Any]
 
-# Offsets in units of POINT_GAP with alignments, the preferred ones first.
+# Offsets in units of POINT_GAP, and alignments, by preference.
 CANDIDATES: tuple[Candidate, ...] = tuple(
     (dx * reach, dy * reach, ha, va)
     for reach in (1.0, 2.0, 3.5)
@@ -50,7 +50,7 @@ CANDIDATES: tuple[Candidate, ...] = tuple(
 
 @dataclass(frozen=True)
 class Label:
-    """A text that belongs to a point in data coordinates."""
+    """A text at a point in data coordinates."""
 
     x: float
     y: float
@@ -59,7 +59,7 @@ class Label:
 
 
 def place(axes: Axes, labels: Sequence[Label], fontsize: float) -> None:
-    """Add texts to axes whose layout is final, clear of lines and of each other if possible."""
+    """Add texts to axes with a final layout, avoiding lines and each other if possible."""
     ink = _drawn_points(axes)
     taken = [text.get_window_extent() for text in axes.texts if text.get_text()]
     for label in labels:
@@ -80,7 +80,7 @@ def place(axes: Axes, labels: Sequence[Label], fontsize: float) -> None:
 
 
 def name_beside(axes: Axes, labels: Sequence[Label], fontsize: float) -> list[Annotation]:
-    """Add texts at the right of axes, each with a line to its point; the layout gives them room."""
+    """Add texts at the right of axes, each with a leader line to its point."""
     leader = {"arrowstyle": "-", "linewidth": 0.5, "shrinkA": 1.0, "shrinkB": MARKER / 2}
     return [
         axes.annotate(
@@ -100,7 +100,7 @@ def name_beside(axes: Axes, labels: Sequence[Label], fontsize: float) -> list[An
 
 
 def spread(axes: Axes, texts: Sequence[Annotation]) -> None:
-    """Move names next to axes whose layout is final to the heights of their points, or near."""
+    """Move names next to axes with a final layout to the heights of their points."""
     if not texts:
         return
     frame = axes.get_window_extent()
@@ -112,10 +112,10 @@ def spread(axes: Axes, texts: Sequence[Annotation]) -> None:
 
 
 def spread_out(wanted: Array, heights: Array, low: float, high: float) -> Array:
-    """Return the middles of intervals that do not overlap, nearest to the wanted ones.
+    """Return centres of non-overlapping intervals that are nearest to the wanted ones.
 
-    The sum of squared shifts is the least for the order of the wanted ones; all intervals are then
-    shifted into the range if they do not fit.
+    The order is kept and the sum of squared shifts minimised; then all intervals are shifted
+    together into [low, high].
     """
     order = np.argsort(wanted, kind="stable")
     sorted_heights = heights[order]
@@ -130,7 +130,7 @@ def spread_out(wanted: Array, heights: Array, low: float, high: float) -> Array:
 
 
 def _box(text: Annotation, candidate: Candidate) -> Bbox:
-    """Move a text to a candidate's place and return the pixels it covers there."""
+    """Move a text to a candidate position and return its bounding box in pixels."""
     dx, dy, ha, va = candidate
     text.set_position((dx * POINT_GAP, dy * POINT_GAP))
     text.set_horizontalalignment(ha)
@@ -141,7 +141,7 @@ def _box(text: Annotation, candidate: Candidate) -> Bbox:
 
 
 def _cost(axes: Axes, box: Bbox, ink: Array, taken: Sequence[Bbox]) -> float:
-    """Return how much a place covers."""
+    """Return the cost of a box: covered points, texts, and space outside the axes."""
     frame = axes.get_window_extent()
     inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
     covered = np.all((ink >= box.min) & (ink <= box.max), axis=1).sum()
@@ -153,7 +153,7 @@ def _cost(axes: Axes, box: Bbox, ink: Array, taken: Sequence[Bbox]) -> float:
 
 
 def _drawn_points(axes: Axes) -> Array:
-    """Return points every few pixels along all lines and markers, in pixels."""
+    """Return points every few pixels along all lines and markers, in pixel coordinates."""
     half = MARKER * axes.figure.dpi / 72 / 2
     square = half * np.array([[x, y] for x in (-1, 0, 1) for y in (-1, 0, 1)])
     pieces = [np.empty((0, 2))]

@@ -1,4 +1,4 @@
-"""The table of published figures next to measured ones: which agree, and how solvers rank."""
+"""The table of published and measured figures, their agreement, and ranks of solvers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dsgkit.text.groups import grouped
 
 
 def published_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
-    """Yield the table of published figures, if there are any of these datasets."""
+    """Yield the table of published figures, if these datasets have any."""
     if any(one.results.task.published for one in shown):
         yield TableOutput(
             name=PUBLISHED_TABLE,
@@ -32,7 +32,7 @@ def published_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
 
 
 def published_table(shown: Sequence[Summary]) -> Table | None:
-    """Return the table of all figures that were published, a row each; None if none were."""
+    """Return the table with a row per published figure; None without any."""
     compared = [each for one in shown for each in reproductions(one)]
     if not compared:
         return None
@@ -45,7 +45,7 @@ def published_table(shown: Sequence[Summary]) -> Table | None:
 
 
 def _layout(measure: Measure, compared: Sequence[Reproduction]) -> Layout:
-    """Return what was published and measured of one measure."""
+    """Return the published and measured figures of one measure."""
     shown = _summaries(compared)
     tasks = [one.results.task for one in shown]
     sources = dict.fromkeys(task.published.source for task in tasks if task.published)
@@ -56,7 +56,7 @@ def _layout(measure: Measure, compared: Sequence[Reproduction]) -> Layout:
     )
     rows = [_cells(each) for each in compared]
     header = ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"]
-    # Times have no difference, and most figures no remark.
+    # Leave out empty columns: times have no difference, and most figures no remark.
     filled = [
         place < 4 or any(row[place].text not in ("", NO_VALUE) for row in rows)
         for place in range(6)
@@ -87,7 +87,7 @@ def _cells(each: Reproduction) -> list[Cell]:
 
 
 def _summaries(compared: Sequence[Reproduction]) -> list[Summary]:
-    """Return the results that figures are of, each once."""
+    """Return the distinct results of some figures."""
     return list({id(each.summary): each.summary for each in compared}.values())
 
 
@@ -100,14 +100,14 @@ def _difference(each: Reproduction) -> Cell:
 
 
 def _agreement(compared: Sequence[Reproduction]) -> Layout:
-    """Return how many published figures agree with what was measured."""
+    """Return the numbers of published figures that agree with measured ones."""
     counted = [each for each in compared if each.agrees is not None]
     measures = list(dict.fromkeys(each.measure for each in counted))
     by_solver = grouped(counted, lambda each: each.entry.solver)
     rows = []
     for name, members in {**by_solver, "All": counted}.items():
         agree = [[bool(p.agrees) for p in members if p.measure == measure] for measure in measures]
-        rows.append([Cell(name), *(Cell(f"{sum(found)} of {len(found)}") for found in agree)])
+        rows.append([Cell(name), *(Cell(f"{sum(each)} of {len(each)}") for each in agree)])
     setting = settings(_summaries(counted))
     aside = sum(bool(p.figure.flag) for p in compared if p.measure in measures)
     return Layout(
@@ -120,20 +120,20 @@ def _agreement(compared: Sequence[Reproduction]) -> Layout:
 
 
 def _tolerances(compared: Sequence[Reproduction]) -> str:
-    """Return within what figures agree, up to rounding, as text."""
+    """Return the tolerances of the figures as text."""
     tolerances = sorted({each.figure.tolerance for each in compared if each.figure.tolerance})
     return " or ".join(f"{tolerance:g}" for tolerance in tolerances)
 
 
 def _ranks(compared: Sequence[Reproduction]) -> Layout:
-    """Return mean ranks over the datasets on which all solvers have both figures."""
-    found = published_rankings(compared)
-    if not found:
+    """Return mean ranks over the datasets with both figures for all solvers."""
+    rankings = published_rankings(compared)
+    if not rankings:
         return Layout("", [], [])
-    known = next(iter(found.values())).measured.ranks
+    known = next(iter(rankings.values())).measured.ranks
     solvers = [name for name in all_solvers(each.summary for each in compared) if name in known]
     columns = [[Cell(name) for name in (*solvers, "Friedman's p", "Critical difference")]]
-    for published, measured in found.values():
+    for published, measured in rankings.values():
         both = [(published.ranks[name], measured.ranks[name]) for name in solvers]
         columns.append(
             [
@@ -143,7 +143,7 @@ def _ranks(compared: Sequence[Reproduction]) -> Layout:
             ]
         )
     setting = settings(_summaries(compared))
-    counts = [f"{measure.title} ({both.measured.n_datasets})" for measure, both in found.items()]
+    counts = [f"{measure.title} ({both.measured.n_datasets})" for measure, both in rankings.items()]
     return Layout(
         "Mean ranks of the solvers, published / measured, 1 the best, over the datasets (how many) "
         "on which all have both; figures with a remark count too. Friedman's test is that of all "

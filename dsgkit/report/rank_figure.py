@@ -1,4 +1,4 @@
-"""Critical-difference diagrams: mean ranks on a line, and which of them may differ by chance."""
+"""Critical-difference diagrams: mean ranks on a line, with bars over those not told apart."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from dsgkit.report.style import DPI, INCHES, RC, SMALL_FONT, SolverStyle, Width,
 
 FONT, SMALL_TITLE_FONT, TITLE_FONT = SMALL_FONT, SMALL_FONT, 8
 LETTER_WIDTH = 0.05
-"""Width of a letter of a name, in inches, about."""
+"""Approximate width of a letter of a name, in inches."""
 
 LINE_HEIGHT = 0.14
-"""Height of a line of names, in inches; the unit of what is drawn below the axis."""
+"""Height of a line of names, in inches; the y unit below the axis."""
 
 BAR_HEIGHT = 0.45
 TOP_LINES = 2.3
 MIN_AXIS_WIDTH = 1.0
 MIN_TICK_STEP = 0.18
-"""Between numbers at the axis, in inches: where ranks are nearer, every second has one."""
+"""Least distance of numbers at the axis, in inches; below it every second rank has one."""
 
 
 def caption(rankings: Sequence[Ranking], solvers: Iterable[str] = ()) -> str:
-    """Return what the diagrams show, and which solvers of a report they leave out."""
+    """Return the figure's caption, with the solvers of a report that the diagrams leave out."""
     over = from_to(one.n_datasets for one in rankings)
     parts = [
         f"Mean ranks over {over} datasets, the best at the left. Methods under one bar differ by "
@@ -62,17 +62,17 @@ def rank_figure(
     ----------
     rankings : sequence of Ranking
     columns : int
-        Diagrams side by side, such as 2 for published next to measured ones.
+        Diagrams side by side, such as 2 for published and measured ranks.
     kinds : mapping of str to str, optional
-        Kinds of all solvers of a report by their names: so they look as in its other figures.
+        Kinds of all solvers of a report by their names, for the same look as in other figures.
     wanted : {"column", "page"} or None
-        The width; None for a column with one diagram in a line, else a page.
+        The width; by default a column if ``columns`` is 1, else a page.
     """
     names = dict.fromkeys((name for one in rankings for name in one.ranks), "")
     kinds = kinds or {}
     styles = solver_styles({**kinds, **{name: "" for name in names if name not in kinds}})
     lines = [rankings[first : first + columns] for first in range(0, len(rankings), columns)]
-    # below the axis of a diagram stand its bars, then two columns of names
+    # below the axis: bars, then two columns of names
     depths = [[_names_from(one) + (len(one.ranks) + 1) // 2 for one in line] for line in lines]
     heights = [LINE_HEIGHT * (TOP_LINES + max(line)) for line in depths]
     width = INCHES[wanted or ("column" if columns == 1 else "page")]
@@ -97,7 +97,7 @@ def _names_from(one: Ranking) -> float:
 
 
 def _draw(axes: Axes, one: Ranking, styles: Mapping[str, SolverStyle], width: float) -> None:
-    """Draw one diagram in axes whose height is set."""
+    """Draw one diagram in axes with final y limits."""
     most = len(one.ranks)
     plural = "s" if one.n_datasets != 1 else ""
     axes.set_title(f"{one.title} ({one.n_datasets} dataset{plural})", fontsize=TITLE_FONT, pad=2)
@@ -124,7 +124,7 @@ def _draw(axes: Axes, one: Ranking, styles: Mapping[str, SolverStyle], width: fl
 
 
 def _draw_scale(axes: Axes, one: Ranking, pad: float) -> None:
-    """Draw the length of the critical difference above the axis, or say that it is longer."""
+    """Draw the critical difference above the axis; only its value if it is longer."""
     y, start, difference = 1.75, 1.0 - pad, one.critical_difference
     text = f"CD = {difference:.2f}"
     if difference < len(one.ranks) - 1 + pad:
@@ -145,7 +145,7 @@ def _draw_scale(axes: Axes, one: Ranking, pad: float) -> None:
 
 
 def _draw_name(axes: Axes, one: Ranking, place: int, text: str, pad: float) -> None:
-    """Write a name at its side, the better half at the left, with a line that leads to its rank."""
+    """Write a name with a line to its rank; the better half is at the left."""
     half = (len(one.ranks) + 1) // 2
     left = place < half
     line = place if left else len(one.ranks) - 1 - place

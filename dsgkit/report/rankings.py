@@ -1,4 +1,4 @@
-"""Rankings of solvers over several results: published next to measured, and measured."""
+"""Rankings of solvers over several results, by published and by measured figures."""
 
 from __future__ import annotations
 
@@ -26,58 +26,55 @@ from dsgkit.report.summary import (
 from dsgkit.tasks.measures import RANKS, Measure
 
 MIN_RANKED = 2
-"""Datasets, and solvers, that there is a ranking of."""
+"""Least number of datasets, and of solvers, for a ranking."""
 
 
-class Beside(NamedTuple):
-    """Two rankings of the same solvers over the same datasets."""
+class RankingPair(NamedTuple):
+    """Rankings of the same solvers over the same datasets."""
 
     published: Ranking
     measured: Ranking
 
 
-def published_rankings(compared: Sequence[Reproduction]) -> dict[Measure, Beside]:
-    """Return the rankings by each measure with a better side, of the solvers with both figures."""
+def published_rankings(compared: Sequence[Reproduction]) -> dict[Measure, RankingPair]:
+    """Return rankings of the solvers with both figures, by each measure with a better side."""
     with_both = {each.entry.solver for each in compared if each.entry.values}
     solvers = [name for name in all_solvers(each.summary for each in compared) if name in with_both]
     once = _once([each.summary for each in compared])
-    found = {}
+    rankings = {}
     for measure in dict.fromkeys(each.measure for each in compared if each.measure.better):
         of_measure = [each for each in compared if each.measure == measure and each.summary in once]
         measured = _complete(of_measure, solvers, _measured)
         published = _complete(of_measure, solvers, lambda each: each.figure.value)
         both = measured.index.intersection(published.index)
         if len(both) >= MIN_RANKED and len(solvers) >= MIN_RANKED:
-            found[measure] = Beside(
+            rankings[measure] = RankingPair(
                 _ranking(measure, "published", published.loc[both]),
                 _ranking(measure, "measured", measured.loc[both]),
             )
-    return found
+    return rankings
 
 
 def measured_rankings(shown: Sequence[Summary]) -> list[Ranking]:
-    """Return the rankings of the solvers that all results have, by what their tables are about.
+    """Return rankings of the common solvers, by the measures of the tables that configs ask for.
 
-    That is every measure with a better side, but for seconds and those that only some fits have.
+    These measures have a better side; times and optional measures are left out.
     """
     if len(shown) < MIN_RANKED:
         return []
     once, asked = _once(shown), all_outputs(shown)
-    found = []
+    rankings = []
     for measure in all_measures(shown):
         known = measure.better and not (measure.unit or measure.optional)
         if known and f"{measure.output}_table" in asked:
             values = _values([one for one in once if one.shows(measure)], measure)
             if min(values.shape) >= MIN_RANKED:
-                found.append(_ranking(measure, "measured", values))
-    return found
+                rankings.append(_ranking(measure, "measured", values))
+    return rankings
 
 
 def _once(shown: Sequence[Summary]) -> list[Summary]:
-    """Return the first results of every dataset: two on one would count it twice.
-
-    Those with fits that are still to come do not count.
-    """
+    """Return the first finished results of each dataset, so that none counts twice."""
     finished = [one for one in shown if not one.to_come]
     return list({one.results.dataset: one for one in reversed(finished)}.values())[::-1]
 
@@ -91,7 +88,7 @@ def _ranking(measure: Measure, whose: str, values: pd.DataFrame) -> Ranking:
 def _complete(
     compared: Sequence[Reproduction], solvers: Sequence[str], value: Callable[[Reproduction], float]
 ) -> pd.DataFrame:
-    """Return values by datasets and solvers, of the datasets that have all."""
+    """Return values by dataset (rows) and solver, without incomplete datasets."""
     rows: dict[str, dict[str, float]] = {}
     for each in compared:
         rows.setdefault(each.summary.title, {})[each.entry.solver] = value(each)
@@ -99,9 +96,9 @@ def _complete(
 
 
 def _measured(each: Reproduction) -> float:
-    """Return the measured value, as exact as the published one: what it would print is equal.
+    """Return the measured value, rounded like the published one, so that ties are comparable.
 
-    Other machines are faster, so that seconds keep their digits; those of fewer rows do not count.
+    Seconds are not rounded, because machines differ; NaN if they are not at the largest size.
     """
     if not each.measure.unit:
         return round(each.entry.mean, each.figure.decimals)
@@ -109,7 +106,7 @@ def _measured(each: Reproduction) -> float:
 
 
 def _values(shown: Sequence[Summary], measure: Measure) -> pd.DataFrame:
-    """Return what tables print, by datasets and the solvers that all results have."""
+    """Return the printed values by dataset (rows) and common solver."""
     largest = {one.title: one.largest(measure) for one in shown}
     solvers = [name for name in all_solvers(shown) if all(name in of for of in largest.values())]
     values = pd.DataFrame(
@@ -123,16 +120,16 @@ def _printed(measure: Measure, entry: Entry) -> float:
 
 
 def rank_figures(shown: Sequence[Summary], width: Width | None = None) -> Iterator[FigureOutput]:
-    """Yield the figures of ranks over several results, as far as these have any."""
+    """Yield the figures of ranks over several results, if any."""
     compared = [each for one in shown for each in reproductions(one)]
-    if beside := published_rankings(compared):
+    if pairs := published_rankings(compared):
         sources = dict.fromkeys(
             one.results.task.published.source for one in shown if one.results.task.published
         )
         caption = f"Solvers as published by {'; '.join(sources)} (left) and as measured (right)."
-        if any(each.figure.flag for each in compared if each.measure in beside):
+        if any(each.figure.flag for each in compared if each.measure in pairs):
             caption += " Published figures count also where their table has a remark."
-        rankings = [one for both in beside.values() for one in both]
+        rankings = [one for pair in pairs.values() for one in pair]
         yield _rank_figure(f"{RANKS}_published", shown, rankings, caption, width)
     if measured := measured_rankings(shown):
         axes = lowered(all_axes(shown))

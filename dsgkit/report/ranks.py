@@ -1,4 +1,4 @@
-"""Mean ranks of methods over datasets, and which of them the datasets tell apart."""
+"""Mean ranks of methods over datasets, with Friedman's and Nemenyi's tests."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Ranking:
-    """How methods rank over datasets by one measure.
+    """Mean ranks of methods over datasets by one measure.
 
     Attributes
     ----------
     title : str
-        What the ranks are by, and whose values.
+        Names the measure and the source of the values.
     ranks : mapping of str to float
         Mean rank of each method, the best (1 is the lowest possible) first.
     n_datasets : int
-        Those with a value of every method; others do not count.
+        Number of datasets with a value of every method; others are left out.
     p : float or None
-        Of Friedman's test that all methods are alike; None where it cannot be made.
+        P-value of Friedman's test that all methods are alike; None if there is no test.
     """
 
     title: str
@@ -40,21 +40,21 @@ class Ranking:
 
     @property
     def critical_difference(self) -> float:
-        """The least difference of two mean ranks that Nemenyi's test rejects to be chance."""
+        """Nemenyi's critical difference of two mean ranks."""
         return critical_difference(len(self.ranks), self.n_datasets)
 
     @property
     def groups(self) -> list[list[str]]:
-        """Methods that cannot be told apart: the largest groups of two or more, best first."""
+        """Maximal groups of two or more methods that Nemenyi's test does not tell apart."""
         names, ranks = list(self.ranks), list(self.ranks.values())
-        found: list[list[str]] = []
+        groups: list[list[str]] = []
         last = 0
         for first, rank in enumerate(ranks):
             end = sum(other <= rank + self.critical_difference for other in ranks)
             if end > max(last, first + 1):
-                found.append(names[first:end])
+                groups.append(names[first:end])
                 last = end
-        return found
+        return groups
 
 
 def ranking(title: str, values: pd.DataFrame, better: Literal["higher", "lower"]) -> Ranking:
@@ -64,14 +64,14 @@ def ranking(title: str, values: pd.DataFrame, better: Literal["higher", "lower"]
     ----------
     title : str
     values : DataFrame
-        A row per dataset and a column per method. A dataset without a value of some method is left
-        out: ranks among fewer methods would be lower.
+        A row per dataset and a column per method. Incomplete datasets are left out: ranks among
+        fewer methods would be lower.
     better : {"higher", "lower"}
 
     Raises
     ------
     ResultsError
-        If there are not two methods, or no dataset has a value of every method.
+        With fewer than two methods, or without a complete dataset.
     """
     complete = values.dropna()
     if values.shape[1] < 2 or not len(complete):
@@ -86,7 +86,7 @@ def ranking(title: str, values: pd.DataFrame, better: Literal["higher", "lower"]
 
 
 def _friedman(ranks: pd.DataFrame) -> float | None:
-    """Return the p-value of Friedman's test; None for two methods, one dataset, or all equal."""
+    """Return the p-value of Friedman's test; None for two methods, one dataset, or only ties."""
     n_datasets, n_methods = ranks.shape
     if n_methods < 3 or n_datasets < 2 or not np.ptp(ranks.to_numpy(), axis=1).any():
         return None
@@ -108,10 +108,10 @@ def critical_difference(n_methods: int, n_datasets: int) -> float:
 
 @cache
 def _range_quantile(n: int) -> float:
-    """Return what the range of so many normal numbers exceeds with the probability `LEVEL`.
+    """Return the upper `LEVEL` quantile of the range of ``n`` standard normal numbers.
 
-    With the smallest of them at z, the others are within q above it. SciPy's studentized range,
-    of any degrees of freedom, takes seconds for the same number.
+    Integrates over the smallest number z, with the others in [z, z + q]. SciPy's studentized range
+    gives the same number in seconds.
     """
     from scipy import stats
     from scipy.optimize import brentq

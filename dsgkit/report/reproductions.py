@@ -1,4 +1,4 @@
-"""Published figures that were measured, too."""
+"""Published figures with their measured counterparts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dsgkit.tasks.measures import Measure
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A published figure and the entry that was measured at the largest finished size."""
+    """A published figure and the measured entry at the largest finished size."""
 
     summary: Summary
     measure: Measure
@@ -21,14 +21,14 @@ class Reproduction:
 
     @property
     def difference(self) -> float | None:
-        """Measured less published, in the measure's own unit; seconds depend on the machine."""
+        """Measured minus published value; None for seconds, which depend on the machine."""
         if not self.entry.values or self.measure.unit:
             return None
         return self.entry.mean - self.figure.value
 
     @property
     def agrees(self) -> bool | None:
-        """Whether both are within the tolerance, up to rounding; None where that says nothing."""
+        """Whether both agree within the tolerance, up to rounding; None if not comparable."""
         difference, tolerance = self.difference, self.figure.tolerance
         if self.figure.flag or difference is None or tolerance is None:
             return None
@@ -36,7 +36,7 @@ class Reproduction:
 
 
 def reproductions(summary: Summary) -> Iterator[Reproduction]:
-    """Yield the published figures of some results that were measured, too."""
+    """Yield the published figures that these results have measured."""
     published = summary.results.task.published
     measures = {measure.name: measure for measure in all_measures([summary])}
     for figure in published.figures if published else ():

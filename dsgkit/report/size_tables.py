@@ -1,4 +1,4 @@
-"""Tables of a measure: solvers by sizes, and datasets by solvers at the largest."""
+"""Tables of a measure: solvers by sizes, or datasets by solvers at their largest size."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dsgkit.tasks.measures import Measure
 
 
 def size_table(shown: Sequence[Summary], name: str, measures: Sequence[Measure]) -> Table:
-    """Return the table of solvers by sizes, or of datasets by solvers at the largest finished."""
+    """Return the table of solvers by sizes or, for several results, of datasets by solvers."""
     several = len(shown) > 1
     by_one = [(one, [m for m in measures if one.shows(m)]) for one in shown]
     layouts = [
@@ -38,7 +38,7 @@ def size_table(shown: Sequence[Summary], name: str, measures: Sequence[Measure])
 
 
 def _by_size(summary: Summary, measure: Measure) -> Layout:
-    """Return the table of solvers by sizes; of one column where nothing is swept."""
+    """Return the table of solvers by sizes; with one column without a sweep."""
     entries, axis = summary.entries(measure), summary.axis
     solvers = list(summary.solvers)
     columns = [
@@ -64,13 +64,13 @@ def _by_size(summary: Summary, measure: Measure) -> Layout:
 
 
 def _head(measure: Measure) -> str:
-    """Return what the numbers of a measure are, in short."""
+    """Return a short title of the numbers."""
     title = measure.title if measure.unit == "bytes" else measure.axis_label
     return f"{title}{f' on the {measure.where}' if measure.where else ''}"
 
 
 def _sizes_text(summary: Summary) -> str:
-    """Return the only size of results, or what they are shown by; empty where nothing is swept."""
+    """Return the only size, or the axis of several; empty without a sweep."""
     if summary.axis is None:
         return ""
     axis = lowered(summary.axis.title)
@@ -82,8 +82,8 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
     solvers = list(all_solvers(shown))
     rows = []
     parts = [(one, one.largest(measure)) for one in shown]
-    for one, found in parts:
-        entries, swept = [found.get(solver) for solver in solvers], one.axis is not None
+    for one, largest in parts:
+        entries, swept = [largest.get(solver) for solver in solvers], one.axis is not None
         cells = entry_cells(measure, entries, note_size=swept, contest=not one.to_come)
         rows.append([Cell(one.heading), *cells])
     setting, axes = settings(shown), lowered(all_axes(shown))
@@ -94,7 +94,7 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
         f"{', '.join(filter(None, caption))}.",
         ["Dataset", *solvers],
         rows,
-        footnotes([(one, found.values()) for one, found in parts], titled=True),
+        footnotes([(one, largest.values()) for one, largest in parts], titled=True),
         best_means(measure),
         corner="Solver",
         head=_head(measure),
@@ -104,7 +104,7 @@ def _by_dataset(shown: Sequence[Summary], measure: Measure) -> Layout:
 
 
 def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -> pd.DataFrame:
-    """Return entries of the first measure as tidy data, with a column for every further one."""
+    """Return entries of the first measure as tidy data, with a column per further measure."""
     frame = pd.DataFrame(
         [
             _row(summary, entry, measures[1:])
@@ -114,7 +114,7 @@ def _tidy(parts: Sequence[tuple[Summary, Sequence[Measure], Iterable[Entry]]]) -
     )
     axes = {summary.axis.name for summary, _, _ in parts if summary.axis}
     frame = frame.drop(columns=[name for name in ("remarks", "level") if not frame[name].any()])
-    # Whole numbers, also where some are missing.
+    # Integers, with missing values.
     whole = [name for name in frame if name.endswith("_bytes") or name in axes]
     return frame.astype(dict.fromkeys(whole, "Int64"))
 
@@ -132,11 +132,11 @@ def _row(summary: Summary, entry: Entry, further: Sequence[Measure]) -> dict[str
         "level": entry.level,
     }
     for measure in further:
-        beside = summary.entries(measure)[entry.solver, entry.size]
+        other = summary.entries(measure)[entry.solver, entry.size]
         if measure.unit == "bytes":
-            row[f"{measure.name}_bytes"] = max(beside.values, default=None)
+            row[f"{measure.name}_bytes"] = max(other.values, default=None)
         else:
-            row[measure.name] = beside.centre
+            row[measure.name] = other.centre
     return row
 
 

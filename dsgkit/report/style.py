@@ -1,7 +1,7 @@
-"""How figures look: a colour, marker, line and hatch for every solver, and sizes for print.
+"""Style of figures: a colour, marker, line and hatch per solver, and sizes for print.
 
-The colours are those of Okabe and Ito (2008), which colour-blind readers tell apart; markers,
-lines and hatches do the same in greyscale.
+The colours are those of Okabe and Ito (2008), which colour-blind readers can tell apart. Markers,
+lines and hatches tell solvers apart in greyscale.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COLUMN_WIDTH = 3.25
 PAGE_WIDTH = 6.75
 DPI = 200
 DEFAULT_FORMATS = ("pdf", "png")
-"""Formats of figures, unless others are asked for."""
+"""Default formats of figures."""
 
 Width = Literal["column", "page"]
 """Width of a figure: a column or the text of a two-column paper (ICML, IJCAI, AAAI)."""
@@ -31,11 +31,11 @@ Width = Literal["column", "page"]
 INCHES: dict[Width, float] = {"column": COLUMN_WIDTH, "page": PAGE_WIDTH}
 
 MAX_COLUMN_PANELS = 2
-"""Panels side by side at most, in the column of a page."""
+"""Most panels side by side in a column."""
 
 
 TEXT_SHADE = 0.75
-"""Shade of a colour in texts: thin letters in light colours are hard to read."""
+"""Factor that darkens colours of texts: light thin letters are hard to read."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class SolverStyle:
 
     @property
     def text_color(self) -> tuple[float, ...]:
-        """The colour of its name."""
+        """The colour of the solver's name."""
         parts = bytes.fromhex(self.color[1:])
         return tuple(TEXT_SHADE * part / 255 for part in parts)
 
@@ -75,20 +75,20 @@ LOOKS = (
 
 @cache
 def places() -> Mapping[str, int]:
-    """Return the places in `LOOKS` of solvers, by their names or else their kinds."""
+    """Return the indices into `LOOKS` of known solvers, by name or kind."""
     text = Path(__file__).with_name("looks.yaml").read_text(encoding="utf-8")
     return MappingProxyType(yaml.safe_load(text))
 
 
 N_COMMON = 7
-"""Looks that the methods of every paper have: variants of these take one of the rest, if free."""
+"""The first looks are for the papers' methods; variants of them prefer later looks."""
 
 FAINT_LOOK = LOOKS[8]
-"""Hard to see: only references of the catalogue have it, and others when all else is taken."""
+"""A look that is hard to see: for reference methods, and when all others are taken."""
 
 FONT = 8
 SMALL_FONT = 7
-"""Points; nothing in a figure is smaller."""
+"""Smallest font in a figure, in points."""
 
 TICKS = {
     "labelsize": SMALL_FONT,
@@ -127,15 +127,15 @@ RC = {
 
 
 def styles_of(shown: Iterable[Summary]) -> dict[str, SolverStyle]:
-    """Return the look of every solver of some results, those that are not drawn included.
+    """Return the look of every solver of some results.
 
-    A solver keeps its look where only some of them are drawn.
+    Solvers that are not drawn are included, so that a solver has the same look in every figure.
     """
     return solver_styles(kinds_of(shown))
 
 
 def kinds_of(shown: Iterable[Summary]) -> dict[str, str]:
-    """Return the kind of every solver by its name, in the configs' order, those left out too."""
+    """Return the kind of every solver by its name in the configs' order, with left out ones."""
     kinds: dict[str, str] = {}
     for one in shown:
         results = one.results
@@ -148,11 +148,11 @@ def kinds_of(shown: Iterable[Summary]) -> dict[str, str]:
 
 
 def solver_styles(kinds: Mapping[str, str]) -> dict[str, SolverStyle]:
-    """Return the look of each solver: that of its name or kind, else one that is free.
+    """Return a distinct look for each solver: that of its name or kind, else a free one.
 
-    No two share a look. Where several solvers would, the one that is called like its kind keeps it,
-    else the first by name. Of the others, the first ones get the looks that are seen best; variants
-    of a known kind leave those of the papers' methods to other kinds.
+    If several solvers claim a look, the one named like its kind gets it, else the first by name.
+    The remaining solvers get free looks in the order of visibility; variants of a known kind prefer
+    looks that no paper's method has.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _letters(name: str) -> str:
 
 
 def _mixed() -> Iterator[SolverStyle]:
-    """Return further looks, each with the colour of one and the rest of another."""
+    """Yield further looks: the colour of one look and the rest of another."""
     for shift in range(1, len(LOOKS)):
         for place, look in enumerate(LOOKS):
             yield replace(look, color=LOOKS[place - shift].color)

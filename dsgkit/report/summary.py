@@ -1,4 +1,4 @@
-"""Summaries of results for reports: names, sizes, and trials that are summed up once."""
+"""Summaries of results for reports: names, sizes, and statistics over trials."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from dsgkit.tasks.measures import Measure
 from dsgkit.text.errors import ResultsError
 
 NOT_RUN = "not run"
-"""Without a record, or a value, and without a word on why."""
+"""Status of a trial without a record or a value, and without a known reason."""
 
 TO_COME = "not yet run"
-"""Planned, and without a record."""
+"""Status of a planned trial without a record."""
 
 LEFT_OUT_WORDS = status_words(LEFT_OUT)
 
 
 class Size(NamedTuple):
-    """How much of what is swept a fit had, and whether that is all of it; 0 without a sweep."""
+    """A size on the swept axis, and whether it is all rows; 0 without a sweep."""
 
     n: int
     full: bool
 
     @property
     def text(self) -> str:
-        """The number, saying so if it is all there are."""
+        """The number; ``all (n)`` if it is all rows."""
         return f"all ({self.n:,})" if self.full else f"{self.n:,}"
 
 
@@ -50,24 +50,25 @@ class Entry:
     values : tuple of float
         One per finished trial.
     planned : int
-        Trials that the experiment has.
+        Number of planned trials.
     others : Counter
         Statuses, in words, of the trials that did not finish.
     needed : int or None
-        Bytes that a refused trial would have needed.
+        Memory in bytes that a refused trial would have needed.
     remarks : Counter
-        What finished trials say of themselves, in words.
+        Remarks of finished trials.
     level : bool
-        Whether these are the trials of another size, too: the fit does not depend on it.
+        Whether the fit does not depend on the size, and is recorded at several.
     spread : tuple of float
-        The lowest and the highest value: over trials, and of times of one trial over its repeats.
-        Empty without a value.
+        Lowest and highest value over trials; for times of a single trial, over its repeats. Empty
+        without a value.
     disturbed : int
-        Trials whose time has that of other processes in it; 0 of what is no time.
+        Number of trials whose time other processes disturbed; 0 if the measure is not a time.
     timed : bool
-        Whether the values are times: chance makes them longer only, so that their median counts.
+        Whether the values are times, which are averaged by the median.
     competes : bool
-        Whether it can be called the best: not if it was given, or chosen by, data that no user has.
+        Whether it can be called the best. False if training or selection used data that no user
+        has.
     """
 
     solver: str
@@ -85,59 +86,59 @@ class Entry:
 
     @property
     def centre(self) -> float:
-        """The value that tables show: the median of times, else the mean; NaN without one."""
+        """The median of times, else the mean; NaN without values."""
         return statistics.median(self.values) if self.timed and self.values else self.mean
 
     @cached_property
     def mean(self) -> float:
-        """Mean of the finished trials, NaN without one."""
+        """Mean of the finished trials; NaN without any."""
         return statistics.fmean(self.values) if self.values else math.nan
 
     @cached_property
     def std(self) -> float | None:
-        """Sample standard deviation; None below two finished trials."""
+        """Sample standard deviation; None for fewer than two finished trials."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
     @property
     def status(self) -> str:
-        """``ok`` with a finished trial, else what most of the trials ended with, in words."""
+        """``ok`` with a finished trial, else the most frequent status in words."""
         return "ok" if self.values else self.others.most_common(1)[0][0]
 
     @property
     def to_come(self) -> int:
-        """How many trials are planned and not yet run."""
+        """Number of planned trials that are not yet run."""
         return self.others[TO_COME]
 
     @property
     def partial(self) -> str:
-        """``7/10`` where only some of the trials finished, else nothing."""
+        """``7/10`` if only some of the trials finished, else empty."""
         done = len(self.values)
         return f"{done}/{self.planned}" if 0 < done < self.planned else ""
 
 
 class Summary:
-    """One of the results that a report is on.
+    """A results folder in a report.
 
     Parameters
     ----------
     results : Results
     title : str
-        What it is called among the others.
+        Its name in the report, different from the others'.
     names : dict of str to str
-        What every solver is called, by its key. Others have no place.
+        Names of the shown solvers by their keys.
 
     Attributes
     ----------
     solvers : dict of str to str
-        The kind of every solver by its name; empty where the config does not have it.
+        Each solver's kind by its name; empty if the config lacks the solver.
     sizes : list of Size
-        Those that are planned, or were recorded, ascending.
+        The planned and recorded sizes, ascending.
     """
 
     def __init__(self, results: Results, title: str, names: dict[str, str]) -> None:
         self.results, self.title, self.names = results, title, names
         self.solvers = {name: kind_of(results, key) for key, name in names.items()}
-        # Only finished fits say that they had all; the others at that size had it too.
+        # Only finished fits record `full`; it holds for all fits at that size.
         full = results.cells.groupby("size")["full"].any()
         planned = {size for _, size in results.fits.at} if results.fits else set()
         self.sizes = [
@@ -152,7 +153,7 @@ class Summary:
 
     @property
     def heading(self) -> str:
-        """The dataset's own title where it is called by the dataset's name, else the title."""
+        """The dataset's full title if ``title`` is the dataset's name, else ``title``."""
         full = self.results.data.get("title") if self.title == self.results.dataset else ""
         return full or self.title
 
@@ -163,7 +164,7 @@ class Summary:
 
     @cached_property
     def to_come(self) -> str:
-        """In words, how many of the planned fits have run; nothing when all have."""
+        """Progress, such as ``3 of 10 fits have run``; empty when all have."""
         if self.results.fits is None:
             return ""
         planned = self.results.fits.number
@@ -171,24 +172,24 @@ class Summary:
         return f"{done:,} of {planned:,} fits have run" if done < planned else ""
 
     def oracle_data(self, key: str) -> str:
-        """Return in words what a solver, by its key, is given that no user has; else nothing."""
+        """Return the data that a solver gets although no user has them; empty for none."""
         facts = self.results.task.solvers.get(key)
         return facts.told if facts else ""
 
     def name_of(self, record: Mapping[str, Any]) -> str:
-        """Return what the solver of a record is called."""
+        """Return the name of a record's solver."""
         return self.names.get(record["solver"]) or record.get("label") or record["solver"]
 
     def has(self, measure: Measure) -> bool:
-        """Return whether any fit finished with a value."""
+        """Return whether any finished fit has a value."""
         return bool(self._sizes_with(measure))
 
     def has_curve(self, measure: Measure) -> bool:
-        """Return whether fits finished with a value at two or more sizes: a line needs them."""
+        """Return whether finished fits have values at two or more sizes, as a line needs."""
         return len(self._sizes_with(measure)) > 1
 
     def _sizes_with(self, measure: Measure) -> set[int]:
-        """Return the sizes at which a fit finished with a value."""
+        """Return the sizes at which a finished fit has a value."""
         if measure not in self.results.task.measures:
             return set()
         cells = self.results.cells
@@ -196,13 +197,13 @@ class Summary:
         return set(cells.loc[finished & cells["solver"].isin(self.names), "size"])
 
     def shows(self, measure: Measure) -> bool:
-        """Return whether tables and figures show it, if only to say why there is no value."""
+        """Return whether tables and figures show a measure, with or without values."""
         known = measure in self.results.task.measures
         wanted = self.results.task.published is not None or not measure.for_published
         return known and wanted and (not measure.optional or self.has(measure))
 
     def entries(self, measure: Measure) -> dict[tuple[str, Size], Entry]:
-        """Return the entries of every solver, at each size, ascending."""
+        """Return the entry of each solver and size, sizes ascending."""
         if measure.name not in self._entries:
             empty = self.results.cells.iloc[:0]
             self._entries[measure.name] = {
@@ -214,23 +215,23 @@ class Summary:
 
     @cached_property
     def _fits(self) -> dict[Any, Any]:
-        """The rows of every solver, by its key, at each size."""
+        """The fits by (solver key, size)."""
         return dict(iter(self.results.cells.groupby(["solver", "size"])))
 
     def _entry(self, key: str, size: Size, rows: Any, measure: Measure) -> Entry:
-        """Return the entry of the fits in ``rows``, which are those of a solver's key."""
+        """Return the entry of a solver's fits ``rows``."""
         finished = rows[(rows["status"] == "ok") & rows[measure.name].notna()]
         others = Counter(
             status_words(status) for status in rows["status"].tolist() if status != "ok"
         )
         planned = max(self.results.trials, len(rows))
         if self.results.fits is not None:
-            at = self.results.fits.at.get((key, size.n), 0)
-            if at > len(rows):
-                others[TO_COME] = at - len(rows)
-            elif not at:
+            at_size = self.results.fits.at.get((key, size.n), 0)
+            if at_size > len(rows):
+                others[TO_COME] = at_size - len(rows)
+            elif not at_size:
                 others[LEFT_OUT_WORDS] = planned
-        # A finished fit without this value, and a trial without a record, have nothing to show.
+        # Finished fits without this value, and trials without a record.
         if missing := planned - len(finished) - others.total():
             others[NOT_RUN] = missing
         needed = rows["needed"].max()
@@ -256,7 +257,7 @@ class Summary:
         )
 
     def threads(self, measure: Measure) -> set[int]:
-        """Return on how many threads fits were timed, as far as is known; none of a score."""
+        """Return the known numbers of threads of timed fits; empty for a score."""
         if not measure.clock:
             return set()
         known = self.results.cells["timing"].tolist()
@@ -265,23 +266,23 @@ class Summary:
     def largest(self, measure: Measure) -> dict[str, Entry]:
         """Return each solver's entry at the largest size with a finished trial.
 
-        A solver that finished nowhere has its entry at the smallest size, with the reason.
+        Without a finished trial it is the entry at the smallest size, with its status.
         """
-        found: dict[str, Entry] = {}
+        largest: dict[str, Entry] = {}
         for (solver, _), entry in self.entries(measure).items():
-            if solver not in found or entry.values:
-                found[solver] = entry
-        return found
+            if solver not in largest or entry.values:
+                largest[solver] = entry
+        return largest
 
 
 def summarise(results: Sequence[Results]) -> list[Summary]:
-    """Return the summaries of the results that one report is on."""
+    """Return the summaries of the results in one report."""
     names = solver_names(results)
     return [Summary(*one) for one in zip(results, titles(results), names, strict=True)]
 
 
 def titles(results: Sequence[Results]) -> list[str]:
-    """Return a different name for each: the dataset's, or the experiment's if two share one."""
+    """Return distinct names: the dataset's, or the experiment's if two share a dataset."""
     datasets = Counter(one.dataset for one in results)
     return different(
         one.dataset if datasets[one.dataset] == 1 else one.experiment.name for one in results
@@ -289,20 +290,20 @@ def titles(results: Sequence[Results]) -> list[str]:
 
 
 def different(names: Iterable[str]) -> list[str]:
-    """Return names of which the second of a kind ends in ``-2``, and so on."""
+    """Return distinct names: a repeated name gets the suffix ``-2``, then ``-3``, .."""
     seen: Counter[str] = Counter()
-    found = []
+    result = []
     for name in names:
         seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
-    return found
+        result.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+    return result
 
 
 def solver_names(results: Sequence[Results]) -> list[dict[str, str]]:
-    """Return what the solvers of each results folder are called, by their keys in it.
+    """Return the names of each results folder's solvers, by their keys in it.
 
-    A solver is identified by its label: two folders may use one key for different solvers, and
-    different keys for the same. Solvers of different kinds that share a label are called by both.
+    The label identifies a solver: folders may use one key for different solvers, or different keys
+    for the same. If solvers of different kinds share a label, names are ``label (kind)``.
     """
     kinds: dict[str, set[str]] = {}
     for one in results:
@@ -320,7 +321,7 @@ def solver_names(results: Sequence[Results]) -> list[dict[str, str]]:
 
 
 def kind_of(results: Results, key: str) -> str:
-    """Return the kind of a solver, empty where the config does not have it."""
+    """Return the kind of a solver; empty if the config lacks it."""
     spec = results.experiment.solvers.get(key)
     return spec.kind if spec else ""
 
@@ -334,7 +335,7 @@ def all_solvers(shown: Iterable[Summary]) -> dict[str, str]:
 
 
 def all_measures(shown: Iterable[Summary]) -> list[Measure]:
-    """Return every measure that any of the results shows."""
+    """Return the measures that any of the results shows."""
     measures = (
         measure for one in shown for measure in one.results.task.measures if one.shows(measure)
     )
@@ -347,19 +348,19 @@ def all_outputs(shown: Iterable[Summary]) -> list[str]:
 
 
 def all_axes(shown: Iterable[Summary]) -> str:
-    """Return what is swept, as at an axis; nothing where nothing is."""
+    """Return the title of the swept axis, or axes; empty without a sweep."""
     return " or ".join(dict.fromkeys(one.axis.title for one in shown if one.axis is not None))
 
 
 _PARTS = re.compile(r", (?![^\[]*\])")
-"""Between the parts of a setting, not of an interval in it."""
+"""Separator of the parts of a setting; commas inside of an interval do not match."""
 
 
 def settings(shown: Sequence[Summary]) -> str:
-    """Return what holds in every fit, for captions; empty where no task says anything.
+    """Return the setting of all fits for captions; may be empty.
 
-    What differs is said with its datasets, before the last parts that all have: ``z-scores (iris),
-    unscaled features (jain), an oracle choice``.
+    Parts that differ are followed by their datasets, and precede the common last parts:
+    ``z-scores (iris), unscaled features (jain), an oracle choice``.
     """
     datasets: dict[str, list[str]] = {}
     for one in shown:
@@ -382,12 +383,12 @@ def settings(shown: Sequence[Summary]) -> str:
 
 
 def lowered(title: str) -> str:
-    """Return a title as it stands in a sentence."""
+    """Return a title with a lower-case first letter, for a sentence."""
     return title[:1].lower() + title[1:]
 
 
 def check_recorded(results: Sequence[Results]) -> None:
-    """Raise `ResultsError` for results without a single recorded fit."""
+    """Raise `ResultsError` without results, or for results without a recorded fit."""
     if not results:
         raise ResultsError("no results were named; name at least one results folder")
     for one in results:

@@ -20,11 +20,11 @@ from dsgkit.text.terminal import DEFAULT_WIDTH
 def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
 
-    For one results folder these are those that its config's ``outputs`` ask for, each with one on
-    official test rows where there are any, ``gain_table`` where a solver is compared with another
-    one, always ``params_table``, and ``published_table`` where a paper's figures are known. For
-    several, what any of them asks for: these names then compare the datasets, each solver at its
-    largest finished size, and a folder per dataset holds its own.
+    For one results folder these are the tables in its config's ``outputs``, also by official test
+    rows if there are any; ``gain_table`` if a solver is compared with another; ``params_table``;
+    and ``published_table`` if a paper's figures are known. For several folders, they are the tables
+    that any of them asks for: these compare the datasets, each solver at its largest finished size,
+    and a subfolder per dataset has its own tables.
 
     Parameters
     ----------
@@ -32,19 +32,19 @@ def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] =
     folder : Path
         The files go to ``tables/`` in it.
     only : sequence of str
-        Names of the tables to write, whatever the configs ask for; all of those if empty.
+        Names of the tables to write instead.
 
     Raises
     ------
     ResultsError
-        If there is nothing recorded or no such table, or the folder cannot be written.
+        If nothing is recorded, a table is unknown, or the folder cannot be written.
     """
     check_recorded(results)
     return write_summaries(summarise(results), folder, only)
 
 
 def write_summaries(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Write tables of what is summed up already, see `write_tables`."""
+    """Write the tables of summaries, see `write_tables`."""
     several = len(shown) > 1
     names = [table.name for table in wanted_tables(shown, only)]
     tables = [table.make() for table in _named(shown, names)]
@@ -57,7 +57,7 @@ def write_summaries(shown: Sequence[Summary], folder: Path, only: Sequence[str] 
 
 
 def _named(shown: Sequence[Summary], names: Sequence[str]) -> list[TableOutput]:
-    """Return the tables of these names, as far as they have something to show."""
+    """Return the tables of these names that have values."""
     known = {table.name: table for table in all_tables(shown)}
     return [known[name] for name in names if name in known and known[name].has_values]
 
@@ -67,9 +67,8 @@ def text_table(
 ) -> str:
     """Return tables that the configs' ``outputs`` ask for as text for a terminal.
 
-    These are those of what fits came to, each with its measures that have a better side, or all
-    where none has, and gains at the largest sizes; what explains published figures is left to
-    files.
+    Tables of scores show only measures with a better side, if there are any; gains are at the
+    largest sizes. Measures that only explain published figures are left to files.
 
     Parameters
     ----------
@@ -82,24 +81,24 @@ def text_table(
     Raises
     ------
     ResultsError
-        If there is nothing recorded, or no such table.
+        If nothing is recorded, or a table is unknown.
     """
     check_recorded(results)
     shown = summarise(results)
     names = [table.name for table in wanted_tables(shown, only)] if only else _printed(shown)
-    tables, said = _named(shown, names), ["all"] if only else ["all", "brief"]
+    tables, included = _named(shown, names), ["all"] if only else ["all", "brief"]
     for one in shown if len(shown) > 1 else ():
         own = _named([one], names)
-        tables += [table for table in own if table.in_overview not in said]
+        tables += [table for table in own if table.in_overview not in included]
     made = (table.make() if only else table.brief and table.brief() for table in tables)
     layouts = [layout for table in made if table for layout in table.layouts]
     return plain_tables(layouts, width)
 
 
 def _printed(shown: Sequence[Summary]) -> list[str]:
-    """Return the names of the tables that a terminal gets unasked."""
+    """Return the names of the tables that a terminal shows by default."""
     known = [table for table in all_tables(shown) if table.brief]
     asked = asked_for(known, shown)
-    # Whoever asks for figures alone sees all numbers here.
-    found = asked if any(table.output != GAINS for table in asked) else known
-    return [table.name for table in found]
+    # if the config asks for figures only, show all tables
+    tables = asked if any(table.output != GAINS for table in asked) else known
+    return [table.name for table in tables]

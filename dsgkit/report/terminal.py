@@ -10,24 +10,24 @@ from dsgkit.report.formats import Cell, Layout
 from dsgkit.text.terminal import BREAK, Column, count_parts, paragraph, table
 
 _COLUMNS_AT_ONE_SIZE = 2
-"""Names, and one measure."""
+"""Columns of a table with one measure at one size: names and values."""
 
 
 def plain(layout: Layout, width: int) -> str:
-    """Return a table, the best entries marked by ``*``, with all that it says."""
+    """Return a table with its full caption and notes; the best entries are marked by ``*``."""
     return _text(layout, width, layout.caption, _notes(layout))
 
 
 def fits_whole(layout: Layout, width: int) -> bool:
-    """Return whether a terminal shows all columns of a table side by side."""
+    """Return whether a table fits into ``width`` columns without a break."""
     return count_parts(_columns(layout), width) == 1
 
 
 def plain_tables(layouts: Sequence[Layout], width: int) -> str:
-    """Return tables one below the other; what several say in a row is said once.
+    """Return tables one below the other, without repeating common settings and notes.
 
-    That is, before the first of them, what holds in all fits, and below the last one, its notes.
-    Tables of a single size are one table with a column for each measure.
+    Consecutive tables with the same setting print it above the first, and equal notes below the
+    last. Tables of a single size are joined into one, with a column per measure.
     """
     tables = list(_side_by_side(layouts))
     texts, about = [], ""
@@ -35,14 +35,14 @@ def plain_tables(layouts: Sequence[Layout], width: int) -> str:
         if one.about and one.about != about:
             about = one.about
             texts.append(f"{paragraph(about, width)}\n")
-        said_below = _notes(tables[place + 1]) if place + 1 < len(tables) else []
-        notes = [note for note in _notes(one) if note not in said_below]
+        notes_below = _notes(tables[place + 1]) if place + 1 < len(tables) else []
+        notes = [note for note in _notes(one) if note not in notes_below]
         texts.append(_text(_turned(one, width), width, one.title, notes))
     return "\n".join(texts)
 
 
 def _turned(layout: Layout, width: int) -> Layout:
-    """Return a table with its rows as columns, unless it has none such or would be cut more."""
+    """Return a table transposed, unless it has no ``corner`` or would be broken more often."""
     if not layout.corner:
         return layout
     turned = layout.transposed(layout.corner)
@@ -51,23 +51,23 @@ def _turned(layout: Layout, width: int) -> Layout:
 
 
 def _side_by_side(layouts: Sequence[Layout]) -> Iterator[Layout]:
-    """Yield tables, those of one measure at one size joined if they have the same rows."""
+    """Yield tables; consecutive ones at a single size with the same rows are joined."""
 
     def alike(layout: Layout) -> object:
         names = tuple(row[0].text for row in layout.rows)
-        return (layout.about, layout.detail, names) if _is_of_one_size(layout) else id(layout)
+        return (layout.about, layout.detail, names) if _has_one_size(layout) else id(layout)
 
     for _, group in groupby(layouts, alike):
         first, *others = group
-        yield _joined(first, others) if _is_of_one_size(first) else first
+        yield _joined(first, others) if _has_one_size(first) else first
 
 
-def _is_of_one_size(layout: Layout) -> bool:
+def _has_one_size(layout: Layout) -> bool:
     return bool(layout.head) and len(layout.header) == _COLUMNS_AT_ONE_SIZE
 
 
 def _joined(first: Layout, others: Sequence[Layout]) -> Layout:
-    """Return tables of one size as one, with a column for each measure."""
+    """Return tables at one size joined, with a column per measure."""
     members = [first, *others]
     columns = [[row[1] for row in one.rows] for one in members]
     names = [row[0] for row in first.rows]
@@ -92,7 +92,7 @@ def _text(layout: Layout, width: int, title: str, notes: Sequence[str]) -> str:
 
 
 def _columns(layout: Layout) -> list[Column]:
-    """Return the columns; a name that several rows begin with is shown once."""
+    """Return the columns; repeated names in the first column are blank."""
     cells = [[row[place] for row in layout.rows] for place in range(len(layout.header))]
     above = [None, *cells[0]]
     cells[0] = [
@@ -102,9 +102,9 @@ def _columns(layout: Layout) -> list[Column]:
 
 
 def _entries(cells: Sequence[Cell]) -> tuple[list[str], list[bool]]:
-    """Return the texts of a column, and which are numbers: these are aligned without their notes.
+    """Return the texts of a column, and which of them are numbers.
 
-    Blanks at the end stand for the notes and marks that other numbers have.
+    Numbers are padded on the right to the longest note and marks, so that they align.
     """
     numbers = [cell.value is not None for cell in cells]
     notes = [

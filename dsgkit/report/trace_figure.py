@@ -1,4 +1,4 @@
-"""A measure against training time."""
+"""Figures of a measure against training time."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ from dsgkit.tasks.measures import TIME, Measure
 PANEL_HEIGHT = 2.1
 MARKER_SPACING = 0.2
 FAR_TEXT_WIDTH, FAR_LINE_HEIGHT = 0.32, 0.07
-"""Width and line height of the text at a mark for values beyond an axis, as shares of a panel."""
+"""Width and line height of the text at a mark for values off the axis, in axes units."""
 
 MAX_LEAD = 10.0
-"""A point this much earlier than every line stands at this distance: it would squeeze the lines."""
+"""A point earlier than this factor before all lines is drawn there: it would squeeze them."""
 
 
 def trace(shown: Sequence[Summary], measure: Measure, width: Width | None = None) -> Figure:
     """Draw a measure along the training of each solver, one panel per dataset and size.
 
-    Of several results only the largest size with values along training is drawn.
+    For several results, only the largest size with values along training is drawn.
     """
-    found = [race for one in shown for race in races(one, measure)]
-    drawn = found if len(shown) == 1 else largest_races(found)
+    every = [race for one in shown for race in races(one, measure)]
+    drawn = every if len(shown) == 1 else largest_races(every)
     arrangement = panels.arranged(width)
     return draw_races(drawn, measure, all_solvers(shown), arrangement=arrangement)
 
@@ -60,9 +60,9 @@ def draw_races(
 ) -> Figure:
     """Draw races, one panel for each.
 
-    Lines join means over trials at equal iterations, some in a band of one standard deviation to
-    each side. A method without iterations is a point with bars likewise. What is far below the
-    others all the time is a mark at the edge.
+    Lines join means over trials at equal iterations; some have a band of one standard deviation to
+    each side. A method without iterations is a point with such bars. A solver that is far off the
+    others throughout is a mark at the edge.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def draw_races(
     solvers : mapping of str to str
         The kind of every solver by its name.
     flag : Flag, optional
-        A ring is around the end of a line where it counts a trial.
+        A line with a flagged trial has a ring around its end.
     arrangement : Arrangement, optional
     """
     styles = styles_of([race.summary for race in drawn])
@@ -101,7 +101,7 @@ def _moving(drawn: Iterable[Race]) -> set[str]:
 
 
 def caption(shown: Sequence[Summary], measure: Measure) -> str:
-    """Return what the lines and points show."""
+    """Return the figure's caption."""
     axes = lowered(all_axes(shown))
     moving = _moving(race for one in shown for race in races(one, measure))
     if not axes:
@@ -122,7 +122,7 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
 
 
 def _note(drawn: Sequence[Race]) -> str:
-    """Return what lines, bands and bars are, in a figure that stands without its caption."""
+    """Return the legend's note on lines, bands and bars."""
     counts = {race.summary.results.trials for race in drawn}
     if counts == {1} or not drawn:
         return "Lines and points: one trial each."
@@ -133,14 +133,14 @@ def _note(drawn: Sequence[Race]) -> str:
 
 
 def _title(race: Race, *, narrow: bool) -> str:
-    """Return a dataset's name, with the size where one is swept."""
+    """Return a dataset's name, with the size on a swept axis."""
     axis, gap = race.summary.axis, "\n" if narrow else ", "
     size = f"{gap}{short_count(race.size.n)} {axis.noun}" if axis else ""
     return race.summary.heading + size
 
 
 class Mean:
-    """A checkpoint of several trials, as it is drawn: means and standard deviations."""
+    """Means and standard deviations of several trials at a checkpoint."""
 
     def __init__(self, measure: Measure, trials: Sequence[Checkpoint]) -> None:
         times = [max(one.seconds, SHORTEST_TIME) for one in trials]
@@ -150,7 +150,7 @@ class Mean:
         self.earliest = min(times)
 
     def put_at(self, seconds: float) -> None:
-        """Have it drawn at another time, which its bar would not belong to."""
+        """Move it to another time, without a bar in time."""
         self.seconds, self.seconds_std, self.earliest = seconds, 0.0, seconds
 
 
@@ -166,17 +166,17 @@ def _draw_panel(
     flags: Mapping[tuple[str, Size], tuple[bool, ...]],
     banded: Sequence[str],
 ) -> None:
-    """Draw one dataset, and name the solvers that have nothing to draw with the reason."""
-    found = {
+    """Draw one dataset, and list the solvers without values with their reasons."""
+    by_solver = {
         training.entry.solver: [Mean(measure, trials) for trials in training.checkpoints()]
         for training in race.trainings
     }
-    limit = _far_limit(race, measure, found)
+    limit = _far_limit(race, measure, by_solver)
     drawn: list[Mean] = []
     absent, points, far = [], {}, {}
     for index, training in enumerate(race.trainings):
         solver = training.entry.solver
-        means = found[solver]
+        means = by_solver[solver]
         if means and all(_beyond(measure, mean.value, limit) for mean in means):
             far[solver] = means[-1]
         elif means and training.iterative:
@@ -191,30 +191,30 @@ def _draw_panel(
     first = min((mean.seconds for mean in drawn if mean not in points.values()), default=0.0)
     for solver, mean in points.items():
         if mean.seconds < first / MAX_LEAD:
-            _say_earlier(axes, mean, styles[solver])
+            _write_time(axes, mean, styles[solver])
             mean.put_at(first / MAX_LEAD)
         _draw_point(axes, mean, styles[solver], solver)
     times = [mean.seconds for mean in (*drawn, *far.values())]
     values = [m.value for m in drawn if not _beyond(measure, m.value, limit)]
-    ends = [means[-1] for solver, means in found.items() if means and solver not in far]
+    ends = [means[-1] for solver, means in by_solver.items() if means and solver not in far]
     values += [m.value + side * m.value_std for m in ends for side in (-1, 1)]
     _set_axes(axes, times, values, headroom=NOTE_ROOM * len(absent))
     flagged_far = [solver for solver in far if any(flags.get((solver, race.size), ()))]
     _draw_far(axes, measure, far, styles, flagged_far)
-    for solver, means in found.items():
+    for solver, means in by_solver.items():
         if any(flags.get((solver, race.size), ())) and solver not in far:
             axes.plot([means[-1].seconds], [means[-1].value], **RING_MARKER)
     panels.write_above(axes, absent)
 
 
-def _far_limit(race: Race, measure: Measure, found: Mapping[str, Sequence[Mean]]) -> float:
-    """Return the value beyond which a panel shows nothing: it is of those that are near the best.
+def _far_limit(race: Race, measure: Measure, by_solver: Mapping[str, Sequence[Mean]]) -> float:
+    """Return the limit of the value axis, by the solvers that are not far off.
 
-    Below the worst final value of these, there is as much room again as they differ by, among each
-    other or over trials.
+    It leaves a margin beyond their worst final value, equal to the spread of their final values or
+    to the largest standard deviation over trials.
     """
     beyond = far_off(measure, [training.entry for training in race.trainings])
-    ends = [means[-1] for solver, means in found.items() if means and solver not in beyond]
+    ends = [means[-1] for solver, means in by_solver.items() if means and solver not in beyond]
     finals = [mean.value for mean in ends]
     least = max([percents(measure, measure.least_range), *(mean.value_std for mean in ends)])
     spread = max(max(finals, default=0.0) - min(finals, default=0.0), least)
@@ -234,7 +234,7 @@ def _draw_far(
     styles: Mapping[str, SolverStyle],
     ringed: Sequence[str],
 ) -> None:
-    """Draw what is beyond the axis as a mark at its edge, with its final value."""
+    """Draw solvers beyond the axis as marks at its edge, with their final values."""
     up = measure.better == "lower"
     to_axes = axes.transAxes.inverted()
     last, level = -math.inf, 0
@@ -268,8 +268,8 @@ def _draw_far(
         )
 
 
-def _say_earlier(axes: Axes, mean: Mean, style: SolverStyle) -> None:
-    """Write the true time over a point that is drawn at a later one."""
+def _write_time(axes: Axes, mean: Mean, style: SolverStyle) -> None:
+    """Write the true time over a point that is drawn at a later time."""
     axes.annotate(
         rf"$\leftarrow$ {seconds_text(mean.seconds)}",
         (0.01, mean.value),
@@ -291,7 +291,7 @@ def _draw_line(
     *,
     band: bool,
 ) -> None:
-    """Draw the course of one solver; markers are as sparse as not to hide the lines."""
+    """Draw the line of one solver, with sparse markers."""
     x = [one.seconds for one in means]
     if band:
         low = [one.value - one.value_std for one in means]
@@ -304,7 +304,7 @@ def _draw_line(
 
 
 def _draw_point(axes: Axes, mean: Mean, style: SolverStyle, label: str) -> None:
-    """Draw a method without iterations; the bar of its time keeps to what there was."""
+    """Draw a method without iterations; its time bar does not pass the earliest trial."""
     left = min(mean.seconds_std, mean.seconds - mean.earliest)
     axes.errorbar(
         [mean.seconds],
@@ -324,7 +324,7 @@ def _draw_point(axes: Axes, mean: Mean, style: SolverStyle, label: str) -> None:
 
 
 def _set_axes(axes: Axes, times: Sequence[float], values: Sequence[float], headroom: float) -> None:
-    """Set scales, limits (with some more room above) and ticks."""
+    """Set scales, limits (with headroom) and ticks."""
     if not times:
         axes.set_axis_off()
         return

@@ -18,15 +18,15 @@ from dsgkit.tasks.measures import TIME, Measure
 
 MAX_TIMES = 12
 TIME_SERIES = ((1, 2, 5), (1, 3), (1,))
-"""The first digits of the times that values are shown at, the finest first."""
+"""Leading digits of the times in a table's header, the finest series first."""
 
 
 def trace_table(shown: Sequence[Summary], name: str, measures: Sequence[Measure]) -> Table:
     """Return the table of solvers by training time: for each size, or each dataset's largest."""
     several, layouts, rows = len(shown) > 1, [], []
     for measure in measures:
-        found = [race for one in shown if one.shows(measure) for race in races(one, measure)]
-        groups = [largest_races(found)] if several else [[race] for race in found]
+        every = [race for one in shown if one.shows(measure) for race in races(one, measure)]
+        groups = [largest_races(every)] if several else [[race] for race in every]
         for group in groups:
             times = round_times(group)
             layouts.append((_several_races if several else _one_race)(group, measure, times))
@@ -35,9 +35,9 @@ def trace_table(shown: Sequence[Summary], name: str, measures: Sequence[Measure]
 
 
 def round_times(found: Sequence[Race]) -> list[float]:
-    """Return a few round times, from where training in iterations has begun to where it has ended.
+    """Return a few round times that cover the iterative methods' training.
 
-    One more follows if another method ends later.
+    One more time follows if another method ends later.
     """
     along = sorted(
         max(time, SHORTEST_TIME) for race in found for time in race.times(iterative=True)
@@ -95,7 +95,7 @@ def _heading(seconds: float) -> str:
 
 
 def _rows(race: Race, measure: Measure, times: Sequence[float]) -> list[list[Cell]]:
-    """Return a row per solver: blank where it has no value yet, why it has none said once."""
+    """Return a row per solver: blank before its first value; a status only in the first column."""
     columns = []
     for place, time in enumerate(times):
         entries = [_after(training, time) for training in race.trainings]
@@ -111,7 +111,7 @@ def _rows(race: Race, measure: Measure, times: Sequence[float]) -> list[list[Cel
 
 
 def _after(training: Training, seconds: float) -> Entry | None:
-    """Return the entry of a solver after so many seconds; None before its first value."""
+    """Return a solver's entry after ``seconds`` of training; None before its first value."""
     values = training.values_after(seconds)
     if training.entry.values and not values:
         return None
@@ -119,7 +119,7 @@ def _after(training: Training, seconds: float) -> Entry | None:
 
 
 def _notes(found: Sequence[Race], times: Sequence[float]) -> list[str]:
-    """Return what is to be said of entries, and of those to which not all trials contribute."""
+    """Return the footnotes of a table, with one on entries of only some trials."""
     notes = [
         note
         for race in found
@@ -137,7 +137,7 @@ def _notes(found: Sequence[Race], times: Sequence[float]) -> list[str]:
 
 
 def _tidy(race: Race, measure: Measure, times: Sequence[float]) -> list[dict[str, Any]]:
-    """Return a row per solver and time, also where there is no value yet."""
+    """Return a row per solver and time, with or without a value."""
     axis = race.summary.axis
     rows = []
     for training in race.trainings:

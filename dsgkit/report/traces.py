@@ -14,9 +14,9 @@ from dsgkit.text.specs import LARGEST_NUMBER
 
 
 class Checkpoint(NamedTuple):
-    """The value that a trial had reached after so much training.
+    """A trial's value after some training.
 
-    The iteration is 0 for a method without any, whose only value is that at the end.
+    A method without iterations has one checkpoint, at its end, with iteration 0.
     """
 
     iteration: int
@@ -30,7 +30,7 @@ Course = tuple[Checkpoint, ...]
 
 @dataclass(frozen=True)
 class Training:
-    """How the trials of one solver came to the values of an entry: a course per finished trial."""
+    """The training of one solver: an entry, and a course per finished trial."""
 
     entry: Entry
     courses: Sequence[Course]
@@ -41,9 +41,9 @@ class Training:
         return any(course[0].iteration for course in self.courses)
 
     def checkpoints(self) -> list[list[Checkpoint]]:
-        """Return what the trials have at every iteration, ascending.
+        """Return the trials' checkpoints at every iteration, ascending.
 
-        Trials without values along training are left out where others have some.
+        Trials without values along training are left out if others have some.
         """
         every = (one for course in self.courses for one in course)
         by_iteration = grouped(every, lambda one: one.iteration)
@@ -52,14 +52,14 @@ class Training:
         return [by_iteration[iteration] for iteration in sorted(by_iteration)]
 
     def values_after(self, seconds: float) -> tuple[float, ...]:
-        """Return each trial's last value by then, of those that have one."""
+        """Return each trial's last value within ``seconds``, if it has one."""
         reached = ([one.value for one in of if one.seconds <= seconds] for of in self.courses)
         return tuple(values[-1] for values in reached if values)
 
 
 @dataclass(frozen=True)
 class Race:
-    """All solvers of one of the results at one size.
+    """All solvers of one results folder at one size.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Race:
     trainings: Sequence[Training]
 
     def times(self, *, iterative: bool = False) -> list[float]:
-        """Return the seconds of all checkpoints of all trials, of methods in iterations only."""
+        """Return the seconds of all checkpoints, optionally of iterative methods only."""
         trainings = (one for one in self.trainings if one.iterative or not iterative)
         courses = [course for training in trainings for course in training.courses]
         return [one.seconds for course in courses for one in course]
@@ -86,9 +86,9 @@ def is_traced(summary: Summary, measure: Measure) -> bool:
 
 
 def races(summary: Summary, measure: Measure) -> list[Race]:
-    """Return the solvers at each size at which one has values along training, ascending.
+    """Return a race for each size with values along training, ascending.
 
-    Without such a size it is the largest alone.
+    Without such a size, return the race at the largest size.
     """
     courses: dict[tuple[str, int], list[Course]] = {}
     for record in _fits(summary):
@@ -97,7 +97,7 @@ def races(summary: Summary, measure: Measure) -> list[Race]:
             for size in (n, *record.get("also_at", ())):
                 courses.setdefault((summary.name_of(record), size), []).append(course)
     entries = summary.entries(measure)
-    found = [
+    every = [
         Race(
             summary,
             size,
@@ -108,12 +108,12 @@ def races(summary: Summary, measure: Measure) -> list[Race]:
         )
         for size in summary.sizes
     ]
-    return [race for race in found if any(one.iterative for one in race.trainings)] or found[-1:]
+    return [race for race in every if any(one.iterative for one in race.trainings)] or every[-1:]
 
 
-def largest_races(found: Iterable[Race]) -> list[Race]:
-    """Return the race at the largest size of each of the results."""
-    return list({id(race.summary): race for race in found}.values())
+def largest_races(every: Iterable[Race]) -> list[Race]:
+    """Return each results folder's race at its largest size."""
+    return list({id(race.summary): race for race in every}.values())
 
 
 def _fits(summary: Summary) -> Iterable[Record]:
@@ -123,7 +123,7 @@ def _fits(summary: Summary) -> Iterable[Record]:
 
 
 def _course(record: Record, measure: Measure) -> Course:
-    """Return a trial's values along training; the final one alone if there are no others."""
+    """Return a trial's values along training, or else only its final value."""
     if steps := _steps(record, measure):
         return steps
     seconds = (record.get("times") or {}).get(TIME.clock)
@@ -134,21 +134,21 @@ def _course(record: Record, measure: Measure) -> Course:
 
 
 def _steps(record: Record, measure: Measure) -> Course:
-    """Return the checkpoints with a value; one that was not finite is stored in words."""
+    """Return the checkpoints with a finite value; others are stored as text."""
     ratio = _time_ratio(record)
-    found = []
+    steps = []
     for step in record.get("trace") or []:
         iteration, seconds, value = (step.get(k) for k in ("iteration", "seconds", measure.name))
         if _is_number(iteration) and _is_number(seconds) and _is_number(value):
-            found.append(Checkpoint(int(iteration), ratio * seconds, value))
-    return tuple(found)
+            steps.append(Checkpoint(int(iteration), ratio * seconds, value))
+    return tuple(steps)
 
 
 def _time_ratio(record: Record) -> float:
-    """Return the ratio of a fit's time in tables to that of its trace.
+    """Return the ratio of a fit's time in tables to that in its trace.
 
-    A trace has the wall time of the first measurement; tables have the median of all, of processor
-    time for fits on one thread.
+    A trace has the wall time of the first measurement; tables have the median of all measurements,
+    in processor time for fits on one thread.
     """
     measured = ((record.get("measurements") or {}).get("wall") or {}).get(TIME.clock) or [0.0]
     time = (record.get("times") or {}).get(TIME.clock)

@@ -1,4 +1,4 @@
-"""Trials that have ended, while a run goes on: scores that no other trial backs yet."""
+"""Scores of finished trials, printed during a run."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _INDENT = "  "
 
 
 def size_text(experiment: Experiment, size: int, fits: Fits, width: int = DEFAULT_WIDTH) -> str:
-    """Return the table of a size of the first trial: each solver's score and training time.
+    """Return the first trial's table at one size: each solver's score and training time.
 
     Parameters
     ----------
     experiment : Experiment
     size : int
-        On the swept axis; not read without one.
+        Size on the swept axis; ignored without one.
     fits : sequence of (Cell, record)
-        Those of the size.
+        The fits at the size.
     width : int
         Columns of the terminal.
     """
@@ -54,9 +54,9 @@ def size_text(experiment: Experiment, size: int, fits: Fits, width: int = DEFAUL
 
 
 def trial_text(experiment: Experiment, trial: int, fits: Fits, width: int = DEFAULT_WIDTH) -> str:
-    """Return what a trial that has ended came to: each solver's score at its largest size.
+    """Return a finished trial's line: each solver's score at its largest size.
 
-    It names none the best: that takes all trials.
+    The best is not marked: that takes all trials.
     """
     measure, axis = _measure(experiment, fits), experiment.axis
     largest: dict[str, tuple[int, str]] = {}
@@ -74,7 +74,7 @@ def trial_text(experiment: Experiment, trial: int, fits: Fits, width: int = DEFA
 
 
 def _measure(experiment: Experiment, fits: Fits) -> Measure | None:
-    """Return the first score that the config asks for, of those that a fit has."""
+    """Return the first score in the config's outputs that some fit has."""
     known = {
         name
         for _, record in fits

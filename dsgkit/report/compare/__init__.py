@@ -1,4 +1,4 @@
-"""Two results folders put side by side: what differs, and what of it is beyond chance."""
+"""Comparison of two results folders: differences, and which of them are significant."""
 
 from __future__ import annotations
 

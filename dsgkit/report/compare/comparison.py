@@ -1,4 +1,4 @@
-"""Two results folders put side by side: which cells they share, and what these differ by."""
+"""Comparison of two results folders: their common fits, and how these differ."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FIT_COLUMNS = ["name", "size", "trial"]
 
 
 class Mismatch(NamedTuple):
-    """Trials and sizes of one solver that have one status in A and another one in B, in words."""
+    """Trials and sizes of one solver whose statuses, in words, differ between A and B."""
 
     solver: str
     sizes: tuple[Size, ...]
@@ -60,19 +60,20 @@ class Comparison:
     Attributes
     ----------
     solvers : dict of str to str
-        The kind of every solver by its name.
+        Each solver's kind by its name.
     axis : Axis or None
-        What is swept.
+        The swept axis.
     unpaired : list of str
-        Why equal trials are different splits; empty if trials are paired.
+        Why trials of the same number are different splits; empty if trials are paired.
     common, identical : int
-        Fits that both have, and those of them with the same status, scores and hyper-parameters.
+        Fits in both folders, and those of them with the same status, scores and
+        hyper-parameters.
     effects : list of (Measure, list of Effect)
-        Only measures that both have.
+        For the common measures.
     choices : list of Choice
-        Of hyper-parameters.
+        Chosen hyper-parameters.
     mismatches : list of Mismatch
-        Statuses that differ, fits that one side has not.
+        Statuses that differ, and fits missing on one side.
     changed : list of Difference
         Settings of the config that common fits depend on.
     timing_problems : list of str
@@ -96,12 +97,12 @@ class Comparison:
 
     @property
     def paired(self) -> bool:
-        """Whether equal trials are the same splits."""
+        """Whether trials of the same number are the same splits."""
         return not self.unpaired
 
 
 def compare(a: Results, b: Results) -> Comparison:
-    """Put two results folders side by side.
+    """Compare two results folders.
 
     Raises
     ------
@@ -112,11 +113,11 @@ def compare(a: Results, b: Results) -> Comparison:
     shown = [Summary(*one) for one in zip((a, b), titles([a, b]), _common_names(a, b), strict=True)]
     matched = _match(shown)
     unpaired = _split_differences(a, b)
-    # the same, on the same rows
+    # a measure's caption also names its rows
     theirs = {(measure.name, measure.caption) for measure in b.task.measures}
     common = [m for m in a.task.measures if (m.name, m.caption) in theirs]
     judged = [measure for measure in common if measure.better]
-    found = [(m, adjusted(effects(matched, m, paired=not unpaired))) for m in judged]
+    families = [(m, adjusted(effects(matched, m, paired=not unpaired))) for m in judged]
     return Comparison(
         a=a,
         b=b,
@@ -125,7 +126,7 @@ def compare(a: Results, b: Results) -> Comparison:
         unpaired=unpaired,
         common=int(matched["common"].sum()),
         identical=int(_identical(matched, common).sum()),
-        effects=[(measure, members) for measure, members in found if members],
+        effects=[(measure, members) for measure, members in families if members],
         choices=choices(*shown),
         mismatches=_mismatches(matched),
         config=config_differences(a, b),
@@ -136,9 +137,9 @@ def compare(a: Results, b: Results) -> Comparison:
 
 
 def _common_names(a: Results, b: Results) -> list[dict[str, str]]:
-    """Return what the solvers of A and of B are called, by their keys.
+    """Return the names of A's and of B's solvers, by their keys.
 
-    A solver of one kind and key whose label only is not the same is called by both labels.
+    A solver with the same kind and key but another label in B gets the name ``a → b``.
     """
     names_a, names_b = solver_names([a, b])
     for key in names_a.keys() & names_b.keys():
@@ -151,8 +152,8 @@ def _common_names(a: Results, b: Results) -> list[dict[str, str]]:
 def _match(shown: list[Summary]) -> pd.DataFrame:
     """Return one row per fit of either folder.
 
-    Its columns are `FIT_COLUMNS`, ``full``, those of the fits with ``_a`` and ``_b`` at their end,
-    and ``common``: whether both folders have a record. A status is in words.
+    The columns are `FIT_COLUMNS`, ``full``, the fits' columns with suffixes ``_a`` and ``_b``, and
+    ``common``: whether both folders have a record. Statuses are in words.
     """
     a, b = (one.results for one in shown)
     sides = [
@@ -181,19 +182,19 @@ def _match(shown: list[Summary]) -> pd.DataFrame:
 
 
 def _aligned(a: pd.DataFrame, b: pd.DataFrame) -> list[pd.DataFrame]:
-    """Return the fits of A and of B with sizes by which they match.
+    """Return the fits of A and of B, with B's sizes changed so that corresponding fits match.
 
-    Fits of all rows match, however many these are, unless B has other fits of as many rows. So do
-    those of a solver that does not depend on what is swept. Both get the size that they have in A.
+    Fits on all rows correspond, even if their numbers of rows differ, unless B has other fits of
+    A's size. So do fits of a solver that does not depend on the swept axis. Both get A's size.
     """
     of_all = _last_size(a[a["full"]])
     if not set(of_all) & set(b.loc[~b["full"] & ~b["level"], "size"]):
-        b = b.assign(size=_renamed(b, b["full"], of_all))
+        b = b.assign(size=_with_sizes(b, b["full"], of_all))
     for name in set(a["name"]) & set(b["name"]):
         sides = [one[one["name"] == name] for one in (a, b)]
-        if any(one["level"].any() for one in sides) and all(map(_is_of_one, sides)):
+        if any(one["level"].any() for one in sides) and all(map(_has_one_size, sides)):
             a, b = (_one_per_trial(one, name) for one in (a, b))
-            b = b.assign(size=_renamed(b, b["name"] == name, _last_size(a[a["name"] == name])))
+            b = b.assign(size=_with_sizes(b, b["name"] == name, _last_size(a[a["name"] == name])))
     return [a, b]
 
 
@@ -202,28 +203,28 @@ def _last_size(fits: pd.DataFrame) -> pd.Series:
     return fits.groupby("trial")["size"].max()
 
 
-def _renamed(fits: pd.DataFrame, which: pd.Series, sizes: pd.Series) -> pd.Series:
-    """Return the sizes of fits, some replaced: by their trial's, or by that of all trials."""
+def _with_sizes(fits: pd.DataFrame, which: pd.Series, sizes: pd.Series) -> pd.Series:
+    """Return the fits' sizes, those in ``which`` replaced by their trial's (or the common) size."""
     known = fits["trial"].map(sizes)
     if sizes.nunique() == 1:
         known = known.fillna(sizes.iloc[0])
     return fits["size"].mask(which, known.fillna(fits["size"])).astype(int)
 
 
-def _is_of_one(fits: pd.DataFrame) -> bool:
-    """Tell whether there is one fit of a solver for each trial, at whatever sizes it stands."""
+def _has_one_size(fits: pd.DataFrame) -> bool:
+    """Return whether a solver has one fit per trial, possibly recorded at several sizes."""
     return bool(fits["level"].all()) or fits["size"].nunique() == 1
 
 
 def _one_per_trial(fits: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return fits with one solver's at the largest size alone."""
+    """Return fits, of the named solver only those at the largest size."""
     own = fits["name"] == name
     largest = fits["trial"].map(_last_size(fits[own]))
     return fits[~own | (fits["size"] == largest)]
 
 
 def _extent(summary: Summary) -> str:
-    """Return the solvers, sizes and trials of the fits of a folder in words."""
+    """Describe the solvers, sizes and trials of a folder's fits."""
     cells, axis = summary.results.cells, summary.results.task.axis
     solvers = ", ".join(dict.fromkeys(cells["solver"].map(summary.names)))
     full = set(cells.loc[cells["full"], "size"])
@@ -234,7 +235,7 @@ def _extent(summary: Summary) -> str:
 
 
 def _lacking(summary: Summary, name: str, size: int) -> str:
-    """Return in a word why a solver has no record at a size."""
+    """Return the status of a solver without a record at a size."""
     planned = summary.results.fits.at if summary.results.fits else {}
     at_size = {solver: count for (solver, n), count in planned.items() if n == size}
     keys = [key for key, known in summary.names.items() if known == name]
@@ -243,7 +244,7 @@ def _lacking(summary: Summary, name: str, size: int) -> str:
 
 
 def _identical(matched: pd.DataFrame, measures: list[Measure]) -> pd.Series:
-    """Return which common fits have the same status, scores and hyper-parameters, to the bit."""
+    """Return a mask of the common fits with equal status, scores and hyper-parameters."""
     same = matched["common"] & (matched["status_a"] == matched["status_b"])
     scores = [measure.name for measure in measures if not measure.unit]
     for name in (*scores, "params"):
@@ -253,7 +254,7 @@ def _identical(matched: pd.DataFrame, measures: list[Measure]) -> pd.Series:
 
 
 def _mismatches(matched: pd.DataFrame) -> list[Mismatch]:
-    """Return the fits whose statuses differ, those of the same trials put together."""
+    """Return the fits whose statuses differ, sizes with the same trials in one entry."""
     differing = matched[matched["status_a"] != matched["status_b"]]
     sizes: dict[tuple[str, tuple[int, ...], str, str], list[Size]] = {}
     columns = ["name", "status_a", "status_b"]
@@ -269,9 +270,9 @@ def _mismatches(matched: pd.DataFrame) -> list[Mismatch]:
 
 
 def _split_differences(a: Results, b: Results) -> list[str]:
-    """Return in words why the trials of two folders are different splits; nothing if they are not.
+    """Return the reasons why the trials of two folders are different splits; empty if they are not.
 
-    Splits follow from the rows, the protocol and the seed alone.
+    Splits depend on the rows, the protocol and the seed only.
     """
     others = {*a.task.not_of_splits, *b.task.not_of_splits}
     settings = [_settings(one, others) for one in (a, b)]
@@ -282,23 +283,23 @@ def _split_differences(a: Results, b: Results) -> list[str]:
 
 
 def _data_differences(a: Results, b: Results) -> list[str]:
-    """Compare the content of the data by its hash, where both folders have stored it."""
+    """Return how the data differ, by the content hashes stored in the folders."""
     hashes = [one.data.get("content_hash") for one in (a, b)]
     if all(hashes) and hashes[0] != hashes[1]:
         if a.dataset == b.dataset:
             return [f"the rows of {a.dataset} differ"]
         return [f"the data are {a.dataset} in A and {b.dataset} in B"]
-    # A key is a hash of the data too: a common one settles what is not stored.
+    # A cell key also hashes the data: a common key proves equal data without stored hashes.
     if all(hashes) or set(a.cells["key"]) & set(b.cells["key"]):
         return []
-    return ["what data they are of is not stored in both (run them again: finished cells are kept)"]
+    return ["the hash of the data is not stored in both (run them again: finished cells are kept)"]
 
 
 def _settings(results: Results, others: Set[str]) -> dict[str, Any]:
-    """Return the settings that the rows of a trial follow from: all but the protocol's others."""
+    """Return the settings that determine a trial's rows: seed and protocol without ``others``."""
     dumped = results.experiment.model_dump(mode="json")
     written = dumped["protocol"].items()
-    # results from before a setting are as if it was not set
+    # older results lack newer settings: treat them as not set
     protocol = {k: v for k, v in written if k not in others and v is not None}
     axis = results.task.axis
     if axis and axis.drawn:

@@ -1,4 +1,4 @@
-"""Differences of two results folders other than numbers: choices, configs and environments."""
+"""Differences of two results folders in choices, configs and environments."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ TIMING = {
     "processor": "the processor",
     "threads": "the number of threads",
 }
-"""Entries of an environment without which times cannot be compared."""
+"""Entries of an environment that must agree for times to be comparable."""
 
 _SHOWN_VALUES = 8
 
-_OF_WHICH_FITS = ("seed", "sweep.", "protocol.trials")
-"""Keys of settings that decide which fits there are, and of which random splits."""
+_SELECTS_FITS = ("seed", "sweep.", "protocol.trials")
+"""Keys of settings that select the fits and their random splits."""
 
 
 class Difference(NamedTuple):
-    """A setting that is not the same, under its dotted key, in words."""
+    """A setting that differs: its dotted key and both values as text."""
 
     key: str
     a: str
@@ -34,9 +34,9 @@ class Difference(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Values that a solver used for a parameter that was searched on at least one side.
+    """A solver's values of a parameter that was searched on at least one side.
 
-    ``a`` and ``b`` are the value of each trial in A and in B, in words.
+    ``a`` and ``b`` map trials to values, as text, in A and in B.
     """
 
     solver: str
@@ -46,48 +46,48 @@ class Choice(NamedTuple):
 
     @property
     def common(self) -> list[int]:
-        """Trials that both have."""
+        """The trials in both."""
         return sorted(self.a.keys() & self.b.keys())
 
     @property
     def differing(self) -> list[int]:
-        """Trials that both have and whose values are not the same."""
+        """The common trials whose values differ."""
         return [trial for trial in self.common if self.a[trial] != self.b[trial]]
 
     @property
     def changes(self) -> list[tuple[tuple[str, str], int]]:
-        """The changes with their number of trials, the most frequent first."""
+        """Pairs of values with their number of trials, the most frequent first."""
         pairs = ((self.a[trial], self.b[trial]) for trial in self.differing)
         return Counter(pairs).most_common()
 
 
 def choices(a: Summary, b: Summary) -> list[Choice]:
-    """Return the choices of every solver that has some in both folders."""
-    found = []
+    """Return the choices of every solver that has choices in both folders."""
+    result = []
     for solver in a.solvers:
         chosen = [_chosen(one, solver) for one in (a, b)]
         if all(chosen):
             points = (point for side in chosen for point in side.values())
             for name in dict.fromkeys(name for point in points for name in point):
                 sides = (_values(*side, solver, name) for side in zip((a, b), chosen, strict=True))
-                found.append(Choice(solver, name, *sides))
-    return found
+                result.append(Choice(solver, name, *sides))
+    return result
 
 
 def _chosen(summary: Summary, solver: str) -> dict[int, dict[str, Any]]:
-    """Return the grid point of each trial, which serves every size; empty without a grid."""
+    """Return the grid point chosen in each trial; empty without a grid."""
     cells = summary.results.cells
     fits = cells[(cells["solver"].map(summary.names) == solver) & (cells["status"] == "ok")]
-    found: dict[int, dict[str, Any]] = {}
+    points: dict[int, dict[str, Any]] = {}
     for trial, point in zip(fits["trial"], fits["params"], strict=True):
-        found.setdefault(int(trial), {}).update(point)
-    return found
+        points.setdefault(int(trial), {}).update(point)
+    return points
 
 
 def _values(
     summary: Summary, chosen: dict[int, dict[str, Any]], solver: str, parameter: str
 ) -> dict[int, str]:
-    """Return a parameter in words: as chosen, or as fixed by the config, or the default."""
+    """Return a parameter's value in each trial as text: chosen, fixed by the config, or default."""
     specs = summary.results.experiment.solvers
     (fixed,) = (
         specs[key].params if key in specs else {}
@@ -99,31 +99,30 @@ def _values(
 
 
 def config_differences(a: Results, b: Results) -> list[Difference]:
-    """Return the settings that differ; the order of a grid and that of solvers do not count."""
+    """Return the settings that differ; the orders of grids and of solvers are ignored."""
     configs = [one.experiment.model_dump(mode="json") for one in (a, b)]
     return list(_differences(configs[0], configs[1], ()))
 
 
 def changed_settings(a: Results, b: Results) -> list[Difference]:
-    """Return the settings that make common fits those of two experiments.
+    """Return the settings that make the common fits different experiments.
 
-    How many trials there are and which sizes are swept decides which fits are common, not what
-    they are; so do solvers of one side. Another seed is a repetition on other splits, whose results
-    should agree but for chance. What the data are called does not matter where their content is the
-    same.
+    Ignored are the number of trials, the swept sizes and solvers of one side, which only select the
+    common fits; the seed, because results on other splits should agree up to chance; and the name
+    of a dataset if the content is the same.
     """
     configs = [of_results(one.experiment.model_dump(mode="json")) for one in (a, b)]
     hashes = {one.data.get("content_hash") for one in (a, b)}
-    found = [
+    changed = [
         one
         for one in _differences(configs[0], configs[1], ())
-        if not one.key.startswith(_OF_WHICH_FITS)
+        if not one.key.startswith(_SELECTS_FITS)
     ]
     if len(hashes) == 1 and None not in hashes:
-        found = [one for one in found if not one.key.startswith("dataset.")]
+        changed = [one for one in changed if not one.key.startswith("dataset.")]
     keys = {key for config in configs for key in config["solvers"]}
-    apart = [f"solvers.{key}." for key in keys if kind_of(a, key) != kind_of(b, key)]
-    return [one for one in found if not f"{one.key}.".startswith(tuple(apart))]
+    unrelated = tuple(f"solvers.{key}." for key in keys if kind_of(a, key) != kind_of(b, key))
+    return [one for one in changed if not f"{one.key}.".startswith(unrelated)]
 
 
 def _differences(a: Any, b: Any, key: tuple[str, ...]) -> Iterator[Difference]:
@@ -145,14 +144,14 @@ def _differences(a: Any, b: Any, key: tuple[str, ...]) -> Iterator[Difference]:
 
 
 def _stages(part: Any) -> Any:
-    """Return a list of mappings as a mapping, by their numbers."""
+    """Return a list of mappings as a mapping from their numbers, which start at 1."""
     if isinstance(part, list) and all(isinstance(stage, dict) for stage in part):
         return {str(number): stage for number, stage in enumerate(part, start=1)}
     return part
 
 
 def _setting_text(value: Any) -> str:
-    """Return a setting as it is printed; of a whole solver, its name."""
+    """Return a setting as text; a whole solver by its name."""
     if isinstance(value, dict):
         return str(value.get("label", ", ".join(value)))
     if isinstance(value, list):
@@ -161,7 +160,7 @@ def _setting_text(value: Any) -> str:
 
 
 def _grid_text(values: Sequence[Any]) -> str:
-    """Return the values of a grid, in the middle of a long one ``..``, and how many there are."""
+    """Return the values of a grid; a long one as ``1, 2, .., 90 (90 values)``."""
     texts = [value_text(value) for value in (sorted(values) if grid_edges(values) else values)]
     if len(texts) <= _SHOWN_VALUES:
         return ", ".join(texts)
@@ -169,7 +168,7 @@ def _grid_text(values: Sequence[Any]) -> str:
 
 
 def _grid_change(a: Sequence[Any], b: Sequence[Any]) -> str:
-    """Say which values come and go, where the grids are too long to be printed whole."""
+    """Return the added and removed values of grids that are too long to print whole."""
     if max(len(a), len(b)) <= _SHOWN_VALUES:
         return ""
     parts = {"new": set(b) - set(a), "gone": set(a) - set(b)}
@@ -177,7 +176,7 @@ def _grid_change(a: Sequence[Any], b: Sequence[Any]) -> str:
 
 
 def environment_differences(a: Results, b: Results) -> list[Difference]:
-    """Return what differs between the versions, machines and commits that results come from."""
+    """Return the differences in versions, machines and commits."""
     sides = [_environments(one) for one in (a, b)]
     return [
         Difference(key, *(_joined(side.get(key, [])) for side in sides))
@@ -187,7 +186,7 @@ def environment_differences(a: Results, b: Results) -> list[Difference]:
 
 
 def timing_problems(a: Results, b: Results) -> list[str]:
-    """Return in words why the times of two folders cannot be compared; nothing if they can."""
+    """Return the reasons why times of two folders cannot be compared; empty if they can."""
     sides = [_environments(one) for one in (a, b)]
     if not all(side.keys() >= TIMING.keys() for side in sides):
         return ["processor and threads are not stored in both"]
@@ -200,14 +199,14 @@ def timing_problems(a: Results, b: Results) -> list[str]:
 
 
 def _environments(results: Results) -> dict[str, list[str]]:
-    """Return every value that an entry has in the environments of a folder, flattened."""
-    found: dict[str, list[str]] = {}
+    """Return the values of each entry, by dotted key, in a folder's environments."""
+    values: dict[str, list[str]] = {}
     stored = [one for one in results.environments.values() if one] or [results.environment]
     for keys, value in (leaf for environment in stored for leaf in leaves(environment)):
-        texts = found.setdefault(".".join(keys), [])
+        texts = values.setdefault(".".join(keys), [])
         if (text := _setting_text(value)) not in texts:
             texts.append(text)
-    return found
+    return values
 
 
 def _joined(texts: Sequence[str]) -> str:

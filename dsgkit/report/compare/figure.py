@@ -20,7 +20,7 @@ from dsgkit.report.style import RC, SolverStyle, solver_styles
 from dsgkit.tasks.measures import Measure
 
 SPREAD_SHARE = 0.8
-"""Share of the room between two sizes that the solvers take."""
+"""Share of the gap between two sizes over which the solvers' markers spread."""
 
 DOTS: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 3.5}
 DOTS |= {"markeredgewidth": 0, "alpha": 0.6, "zorder": 2}
@@ -31,8 +31,8 @@ SIGNIFICANT = f"p < {LEVEL:g} (Holm)"
 def comparison_figure(comparison: Comparison) -> Figure:
     """Draw B against A: one panel for each score, one for the training time.
 
-    Differences of scores have their 95% intervals. Ratios of median times have a dot for every pair
-    of trials. A marker is filled where the t-test rejects that there is no difference.
+    Differences of scores have 95% intervals. Ratios of median times have a dot per pair of trials.
+    A filled marker is a significant difference.
     """
     styles = solver_styles(comparison.solvers)
     drawn = {effect.solver for _, effects in comparison.effects for effect in effects}
@@ -57,7 +57,7 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 
 def _open(style: SolverStyle) -> dict[str, Any]:
-    """Return the colours of a marker that is not filled."""
+    """Return the colours of an open marker."""
     return {"color": style.color, "markerfacecolor": "white"}
 
 
@@ -73,9 +73,9 @@ def _draw_panel(
     solvers = list(styles)
     axes.axhline(1.0 if is_ratio(measure) else 0.0, color="0.35", linewidth=0.8, zorder=1)
     for effect in effects:
-        # The solvers share the room around the middle of a size.
-        aside = SPREAD_SHARE * ((solvers.index(effect.solver) + 0.5) / len(solvers) - 0.5)
-        x = sizes.index(effect.size.n) + aside
+        # The solvers spread around the position of a size.
+        offset = SPREAD_SHARE * ((solvers.index(effect.solver) + 0.5) / len(solvers) - 0.5)
+        x = sizes.index(effect.size.n) + offset
         if is_ratio(measure):
             _draw_ratio(axes, x, effect, styles[effect.solver], comparison.paired)
         else:
@@ -93,7 +93,7 @@ def _draw_panel(
 def _draw_difference(
     axes: Axes, x: float, measure: Measure, effect: Effect, style: SolverStyle
 ) -> None:
-    """Draw a difference of means with its interval, where there is one."""
+    """Draw a difference of means with its interval, if any."""
     interval = effect.contrast.interval
     if interval is not None:
         limits = [percents(measure, limit) for limit in interval]
@@ -102,7 +102,7 @@ def _draw_difference(
 
 
 def _draw_ratio(axes: Axes, x: float, effect: Effect, style: SolverStyle, paired: bool) -> None:
-    """Draw a ratio of medians, and the ratio of every pair of trials."""
+    """Draw a ratio of medians, and the ratio of each pair of trials."""
     if paired:
         axes.plot([x] * len(effect.ratios), effect.ratios, color=style.color, **DOTS)
     _draw_marker(axes, x, effect.ratio, effect, style)
@@ -116,7 +116,7 @@ def _draw_marker(axes: Axes, x: float, y: float, effect: Effect, style: SolverSt
 
 
 def _set_ratio_axis(axes: Axes) -> None:
-    """Set a log scale, which has halves and doubles as far from 1, from a half to 2 at least."""
+    """Set a log scale that covers at least 1/2 to 2."""
     low, high = axes.dataLim.intervaly
     low, high = min(0.9 * low, 0.5), max(1.1 * high, 2.0)
     axes.set_yscale("log")

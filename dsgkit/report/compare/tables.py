@@ -28,13 +28,13 @@ from dsgkit.tasks.measures import Measure
 PAIRED_TESTS = ("t: paired t-test", "W: Wilcoxon's signed-rank test")
 UNPAIRED_TESTS = ("t: Welch's t-test", "U: Mann-Whitney test")
 RANK_COLUMNS = 2
-"""The last columns of a table of effects, which a narrow terminal has no room for."""
+"""Last columns of a table of effects, dropped in a narrow terminal."""
 
 SHOWN_CHANGES = 4
 
 
 def all_tables(comparison: Comparison) -> list[Table]:
-    """Return every table that has a row."""
+    """Return every non-empty table."""
     names = different(f"compare_{measure.file}" for measure, _ in comparison.effects)
     tables = [
         Table(
@@ -59,7 +59,7 @@ def all_tables(comparison: Comparison) -> list[Table]:
 def effects_layout(
     comparison: Comparison, measure: Measure, effects: Sequence[Effect], *, ranks: bool = True
 ) -> Layout:
-    """Return what a measure differs by at every solver and size, with the test by ranks or not."""
+    """Return a measure's difference for each solver and size; ``ranks`` adds the test by ranks."""
     average, change = ("median", "B / A") if is_ratio(measure) else ("mean", "B - A [95%]")
     rank, n = ("W", "n pairs of trials") if comparison.paired else ("U", "n trials (A+B)")
     sizes = [axis.title.split()[-1].capitalize()] if (axis := comparison.axis) else []
@@ -76,7 +76,7 @@ def effects_layout(
 
 
 def _effect_cells(comparison: Comparison, measure: Measure, effect: Effect) -> list[Cell]:
-    """Return one row as people read it."""
+    """Return the printed row of an effect."""
     trials = (
         [len(effect.values_a)]
         if comparison.paired
@@ -126,7 +126,7 @@ def _effect_row(comparison: Comparison, measure: Measure, effect: Effect) -> dic
 def _test_notes(
     comparison: Comparison, measure: Measure, effects: Sequence[Effect], ranks: bool
 ) -> list[str]:
-    """Return what a reader has to know of the tests."""
+    """Return footnotes on the tests."""
     tested = [effect for effect in effects if effect.contrast.p_t is not None]
     if not tested:
         return []
@@ -153,7 +153,7 @@ def _least_rank_p(comparison: Comparison, effect: Effect) -> float:
 def choices_table(comparison: Comparison) -> Table:
     """Return the table of chosen hyper-parameters that differ.
 
-    Trials that are different splits are not compared one by one: their choices are counted.
+    For unpaired trials it counts the choices on each side.
     """
     arrange = _changes_layout if comparison.paired else _counts_layout
     rows = [
@@ -166,7 +166,7 @@ def choices_table(comparison: Comparison) -> Table:
 
 
 def _changes_layout(choices: Sequence[Choice]) -> Layout:
-    """Return how many trials changed from which value to which."""
+    """Return the changes of values from A to B with their numbers of trials."""
     rows = [
         (one.solver, one.parameter, f"{len(one.differing)}/{len(one.common)}", _changes_text(one))
         for one in choices
@@ -189,7 +189,7 @@ def _changes_text(choice: Choice) -> str:
 
 
 def _counts_layout(choices: Sequence[Choice]) -> Layout:
-    """Return how many trials of each side chose which value."""
+    """Return the chosen values of each side with their numbers of trials."""
     rows = [(one.solver, one.parameter, _count_text(one.a), _count_text(one.b)) for one in choices]
     return Layout(
         "Chosen hyper-parameters and how many trials chose each.",
@@ -204,7 +204,7 @@ def _count_text(values: Mapping[int, str]) -> str:
 
 
 def status_table(comparison: Comparison) -> Table:
-    """Return the table of fits whose statuses differ, or which one side has not."""
+    """Return the table of fits whose statuses differ, or that one side lacks."""
     axis, members = comparison.axis, comparison.mismatches
     layout = Layout(
         "Fits that ended differently, or that only one of A and B has.",

@@ -1,4 +1,4 @@
-"""A comparison as text for a terminal: whether B reproduces A, then what that rests on."""
+"""A comparison as text for a terminal: whether B reproduces A, then the evidence."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ from dsgkit.text.terminal import paragraph
 AT_LEVEL = f"at the {LEVEL:.0%} level after Holm's correction"
 INDENT = "  "
 MAX_NAMED = 3
-"""Differences that the answer names at most, the largest first."""
+"""Most differences named in the answer, the largest first."""
 
 LONGEST_VALUES = 40
-"""Characters of two values of a setting that the answer shows."""
+"""Longest text of two values of a setting in the answer."""
 
 NO_FIT = (NOT_RUN, LEFT_OUT_WORDS)
 DIFFERENT_ENDING = "ended differently"
 
 
 def comparison_text(comparison: Comparison, width: int) -> str:
-    """Return a comparison for people: the answer in a sentence, then what it rests on.
+    """Return a comparison as text: the answer in a sentence, then the evidence.
 
-    Lines have at most ``width`` columns; tables leave out the tests by ranks where they would not
-    fit.
+    Lines have at most ``width`` columns; tables that are too wide leave out the tests by ranks.
     """
     parts = [
         paragraph(answer(comparison), width),
@@ -54,7 +53,7 @@ def comparison_text(comparison: Comparison, width: int) -> str:
 
 
 def answer(comparison: Comparison) -> str:
-    """Return whether B reproduces A, or agrees with it but for chance, or is another experiment."""
+    """Return whether B reproduces A, agrees up to chance, or is another experiment."""
     common, a, b = counted(comparison.common, "fit"), comparison.a, comparison.b
     if a.dataset != b.dataset and not _same_rows(a, b):
         return f"B does not repeat A: the data of B are {b.dataset}, those of A {a.dataset}."
@@ -63,13 +62,13 @@ def answer(comparison: Comparison) -> str:
         parts = [_judged(comparison, "B reproduces A", same)]
     else:
         parts = _agreement(comparison)
-    apart: Counter[str] = Counter()
+    unmatched: Counter[str] = Counter()
     for one in comparison.mismatches:
         where = (
             "in A only" if one.b in NO_FIT else "in B only" if one.a in NO_FIT else DIFFERENT_ENDING
         )
-        apart[where] += len(one.sizes) * len(one.trials)
-    parts += [f"{counted(n, 'fit')} {where}" for where, n in sorted(apart.items())]
+        unmatched[where] += len(one.sizes) * len(one.trials)
+    parts += [f"{counted(n, 'fit')} {where}" for where, n in sorted(unmatched.items())]
     text = f"{'; '.join(parts)}."
     if comparison.changed:
         return f"{_two_experiments(comparison.changed)}. {text[0].upper()}{text[1:]}"
@@ -77,7 +76,7 @@ def answer(comparison: Comparison) -> str:
 
 
 def _two_experiments(changed: Sequence[Difference]) -> str:
-    """Return in which settings two experiments differ."""
+    """Return the sentence that A and B are two experiments, with the settings that differ."""
     named = ", ".join(_short(one) for one in changed[:MAX_NAMED])
     more = f" and {len(changed) - MAX_NAMED:,} more" if len(changed) > MAX_NAMED else ""
     return f"A and B differ in {named}{more}: this compares two experiments, not a reproduction"
@@ -90,18 +89,18 @@ def _short(difference: Difference) -> str:
 
 
 def _judged(comparison: Comparison, judgement: str, why: str) -> str:
-    """Return a judgement with its reason; of two experiments the latter alone."""
+    """Return a judgement with its reason; for two experiments, the reason only."""
     return why if comparison.changed else f"{judgement}: {why}"
 
 
 def _same_rows(a: Results, b: Results) -> bool:
-    """Return whether both are known to have the same data; only their configs' names may differ."""
+    """Return whether both are known to have the same data, possibly under other names."""
     content = a.data.get("content_hash")
     return content is not None and content == b.data.get("content_hash")
 
 
 def _agreement(comparison: Comparison) -> list[str]:
-    """Return what the tests say of the scores of fits that are not all identical."""
+    """Return the tests' conclusion on scores that are not all identical."""
     scores = [(m, one) for m, of in comparison.effects if not is_ratio(m) for one in of]
     scores.sort(key=_printed_size, reverse=True)
     changes = [one for one in scores if one[1].significant]
@@ -132,7 +131,7 @@ def _printed_size(score: tuple[Measure, Effect]) -> float:
 
 
 def _difference(comparison: Comparison, measure: Measure, effect: Effect) -> str:
-    """Return a difference with the solver and size that it is of."""
+    """Return a difference with its solver and size."""
     number = percents(measure, effect.contrast.difference)
     at = f" at {effect.size.n:,}" if comparison.axis else ""
     text = difference_text(number, None, measure.digits + 1)
@@ -146,7 +145,7 @@ def _side(name: str, results: Results, width: int) -> str:
 
 
 def _remarks(comparison: Comparison) -> list[str]:
-    """Return what has to be known before the numbers are read."""
+    """Return remarks on pairing, common results and times."""
     if comparison.paired:
         remarks = ["Trials are paired: the same splits in A and in B."]
     else:
@@ -163,7 +162,7 @@ def _remarks(comparison: Comparison) -> list[str]:
 
 
 def _rows_of_all(comparison: Comparison) -> list[str]:
-    """Return how many rows `all` are, where that differs."""
+    """Return a remark if `all` is another number of rows in A than in B."""
     sides = (comparison.a.cells, comparison.b.cells)
     a, b = (sorted(set(cells.loc[cells["full"], "size"])) for cells in sides)
     if comparison.axis is None or a == b or not (len(a) == len(b) == 1):
@@ -175,7 +174,7 @@ def _rows_of_all(comparison: Comparison) -> list[str]:
 
 
 def _effect_tables(comparison: Comparison, width: int) -> list[str]:
-    """Return the tables of effects, without the tests by ranks where they would be too wide."""
+    """Return the tables of effects; those that are too wide lack the tests by ranks."""
     texts = []
     for measure, effects in comparison.effects:
         layout = effects_layout(comparison, measure, effects)
@@ -190,14 +189,14 @@ def _table(table: Table, width: int) -> str:
 
 
 def _choices(comparison: Comparison, width: int) -> str:
-    """Return the hyper-parameters that differ, or that none does."""
+    """Return the hyper-parameters that differ, or a sentence that none does."""
     if comparison.paired and not any(choice.differing for choice in comparison.choices):
         return "Chosen hyper-parameters: the same in every trial."
     return _table(choices_table(comparison), width)
 
 
 def _differences(name: str, members: Sequence[Difference], width: int) -> str:
-    """Return settings that differ, a line each: they are too long for a table."""
+    """Return settings that differ, one per line: they are too long for a table."""
     if not members:
         return f"What differs in the {name}: nothing."
     lines = [f"{one.key}: {one.a} → {one.b}" for one in members]
@@ -206,7 +205,7 @@ def _differences(name: str, members: Sequence[Difference], width: int) -> str:
 
 
 def verdict(comparison: Comparison) -> str:
-    """Return what comes out measure by measure; scores are left out where all are identical."""
+    """Return the result for each measure; scores only if some differ."""
     same = comparison.identical == comparison.common
     parts = []
     for measure, effects in comparison.effects:
@@ -221,34 +220,34 @@ def verdict(comparison: Comparison) -> str:
 
 
 def _score(effects: Sequence[Effect], comparison: Comparison) -> str:
-    """Return what the t-tests say of differences."""
+    """Return the t-tests' conclusion on the differences of one score."""
     alike = sum(effect.contrast.identical for effect in effects)
     if alike == len(effects):
         return f"identical in {counted(alike, 'comparison')}"
-    beside = f"; {alike} more identical" if alike else ""
+    others = f"; {alike} more identical" if alike else ""
     tested = sum(effect.holm_t is not None for effect in effects)
     if not tested:
         number = counted(len(effects) - alike, "comparison")
-        return f"not tested, for want of trials ({number}{beside})"
+        return f"not tested, for want of trials ({number}{others})"
     number = counted(tested, "comparison")
-    tests = f"{'paired' if comparison.paired else 'Welch'} t-tests{beside}"
+    tests = f"{'paired' if comparison.paired else 'Welch'} t-tests{others}"
     changes = [effect for effect in effects if effect.significant]
     signs = {
         "higher": [effect for effect in changes if effect.contrast.difference > 0],
         "lower": [effect for effect in changes if effect.contrast.difference < 0],
     }
-    found = " and ".join(
+    changed = " and ".join(
         f"{word} in {len(members)} ({_names(members)})"
         for word, members in signs.items()
         if members
     )
-    if not found:
+    if not changed:
         return f"no difference {AT_LEVEL} ({number}, {tests})"
-    return f"B is {found} of {number} {AT_LEVEL} ({tests})"
+    return f"B is {changed} of {number} {AT_LEVEL} ({tests})"
 
 
 def _time(effects: Sequence[Effect], comparison: Comparison) -> str:
-    """Return the typical ratio, how much of it is beyond chance, and whether it means anything."""
+    """Return the median ratio of times, the significant ones, and whether they are comparable."""
     if all(effect.contrast.identical for effect in effects):
         return "identical"
     ratio = ratio_text(median(effect.ratio for effect in effects))
@@ -262,5 +261,5 @@ def _time(effects: Sequence[Effect], comparison: Comparison) -> str:
 
 
 def _names(effects: Sequence[Effect]) -> str:
-    """Return the solvers that effects are of."""
+    """Return the names of the effects' solvers."""
     return ", ".join(dict.fromkeys(effect.solver for effect in effects))

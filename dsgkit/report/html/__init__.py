@@ -1,4 +1,4 @@
-"""One self-contained HTML page on stored results."""
+"""The report of stored results as one self-contained HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environments that results were made in, and where the time went."""
+"""The environments of results, and the time by phase."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dsgkit.report.summary import Summary
 
 UNKNOWN_MACHINE = "not recorded"
 MIN_SECONDS = 60
-"""Seconds of all cells together below which the phases are not shown."""
+"""Least total seconds for which phases are shown."""
 
 PHASES = ("load", "compile", "search", "fit", "predict", "evaluate")
 
 
 class Row(NamedTuple):
-    """A property of environments: its value in each, and whether they are not all the same."""
+    """A property of environments: its value in each, and whether these differ."""
 
     name: str
     texts: list[str]
@@ -27,19 +27,19 @@ class Row(NamedTuple):
 
 
 class Environments(NamedTuple):
-    """A table of environments, under the names that records refer to them by."""
+    """A table of environments, with their names in records."""
 
     names: list[str]
     rows: list[Row]
 
 
 def describe_environments(shown: Sequence[Summary]) -> Environments:
-    """Return all environments that records of the results refer to, side by side."""
+    """Return the environments named in the results' records."""
     used: dict[tuple[str, str], tuple[dict[str, str], Counter[str]]] = {}
     for one in shown:
         for record in one.results.records:
             name = record.get("environment")
-            # what is not said of a record is most likely true of the last run
+            # records without an environment most likely come from the last run
             described = one.results.environments[name] if name else one.results.environment
             key = (name or UNKNOWN_MACHINE, json.dumps(described, sort_keys=True))
             _, cells = used.setdefault(key, (_in_words(described), Counter()))
@@ -56,13 +56,13 @@ def describe_environments(shown: Sequence[Summary]) -> Environments:
 
 
 def describe_code(shown: Sequence[Summary]) -> list[str]:
-    """Return a sentence on each of the results that other code has computed than its last run."""
-    found = [(one.heading, one.results.other_code.described(one.results.label)) for one in shown]
-    return [f"{title}: {text}." for title, text in found if text]
+    """Return a sentence for each results folder with cells of other code than its last run."""
+    texts = [(one.heading, one.results.other_code.described(one.results.label)) for one in shown]
+    return [f"{title}: {text}." for title, text in texts if text]
 
 
 def _in_words(described: Mapping[str, Any]) -> dict[str, str]:
-    """Return the properties, those of nested mappings by their own names."""
+    """Return the properties as text, those of nested mappings under their last key."""
     return {
         keys[-1].replace("_", " "): "unknown" if value is None else str(value)
         for keys, value in leaves(described)
@@ -70,14 +70,14 @@ def _in_words(described: Mapping[str, Any]) -> dict[str, str]:
 
 
 class Bar(NamedTuple):
-    """The phases of a solver as parts of a line: name, seconds in words, percent of the longest."""
+    """A solver's bar; a part is a phase, its seconds as text, and percent of the longest bar."""
 
     label: str
     parts: list[tuple[str, str, float]]
 
 
 class Clocks(NamedTuple):
-    """Seconds per solver and phase: a table, the sums of its columns, and the same drawn."""
+    """Seconds per solver and phase: a table, its column sums, and bars."""
 
     table: Layout
     total: list[Cell]
@@ -85,12 +85,12 @@ class Clocks(NamedTuple):
 
 
 def clocks(summary: Summary) -> Clocks | None:
-    """Sum up the clocks of all cells by solver and phase; None of less than a minute in all."""
+    """Sum the seconds of all cells by solver and phase; None below `MIN_SECONDS` in total."""
     seconds = _sums(summary)
     if sum(spent.total() for spent in seconds.values()) < MIN_SECONDS:
         return None
-    found = dict.fromkeys(phase for spent in seconds.values() for phase in spent)
-    phases = [phase for phase in dict.fromkeys([*PHASES, *found]) if phase in found]
+    known = dict.fromkeys(phase for spent in seconds.values() for phase in spent)
+    phases = [phase for phase in dict.fromkeys([*PHASES, *known]) if phase in known]
     longest = max(spent.total() for spent in seconds.values())
     table = Layout(
         "Seconds spent in cells, summed over hyper-parameter searches and fits, cells without "
@@ -107,7 +107,7 @@ def clocks(summary: Summary) -> Clocks | None:
 
 
 def _sums(summary: Summary) -> dict[str, Counter[str]]:
-    """Return the seconds per phase of each solver; a cell that stands for two counts once."""
+    """Return the seconds per phase of each solver; a cell recorded twice counts once."""
     seconds: dict[str, Counter[str]] = {name: Counter() for name in summary.solvers}
     cells = {
         record["key"]: (summary.name_of(record), record.get("times") or {})
@@ -125,5 +125,5 @@ def _cells(spent: Counter[str], phases: Sequence[str]) -> list[Cell]:
 
 
 def _text(seconds: float) -> str:
-    """Return seconds with one digit after the point, so that columns align."""
+    """Return seconds with one decimal."""
     return "<0.1" if 0 < seconds < 0.05 else f"{seconds:,.1f}"

@@ -1,4 +1,4 @@
-"""How the cells of an experiment ended: counts, and those without a value by their cause."""
+"""Outcomes of an experiment's cells: counts, and causes of missing values."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from dsgkit.text.groups import grouped
 
 @dataclass(frozen=True)
 class Counts:
-    """How many cells there are, and how they ended.
+    """Numbers of cells by outcome.
 
     Attributes
     ----------
     planned : int
-        Cells of the plan; those recorded where no plan is stored.
+        Planned cells; recorded cells if no plan is stored.
     statuses : Counter
         Recorded cells by their status.
     missing : int
-        Experiments that were not run at all.
+        Number of experiments that were not run.
     """
 
     planned: int
@@ -37,7 +37,7 @@ class Counts:
 
     @property
     def numbers(self) -> dict[str, int]:
-        """Cells by how they ended; a limit met is a result, and so is the lack of a solution."""
+        """Numbers of cells by outcome; "Limits met" includes problems without a solution."""
         finished, recorded = self.statuses["ok"], self.statuses.total()
         failed = sum(self.statuses[status] for status in FAILURES)
         return {
@@ -50,7 +50,7 @@ class Counts:
 
     @property
     def sentence(self) -> str:
-        """All of it in words."""
+        """The counts as a sentence."""
         missing = f" {counted(self.missing, 'experiment')} not run." if self.missing else ""
         finished, left = self.numbers["Finished"], self.numbers["Not run"]
         if not self.planned:
@@ -66,14 +66,14 @@ class Counts:
 
 
 def count_cells(results: Results) -> Counts:
-    """Return how many cells were planned, and how they ended."""
+    """Return the numbers of planned cells and of outcomes."""
     statuses = Counter(map(ending, results.records))
     planned = len(results.records) if results.planned is None else results.planned
     return Counts(planned, statuses)
 
 
 def total_counts(counts: Iterable[Counts], missing: int) -> Counts:
-    """Return the sum of the counts of several experiments, of which some were not run."""
+    """Return the sum of the counts of several experiments; ``missing`` were not run."""
     counts = list(counts)
     statuses = sum((one.statuses for one in counts), Counter[str]())
     return Counts(sum(one.planned for one in counts), statuses, missing)
@@ -82,8 +82,8 @@ def total_counts(counts: Iterable[Counts], missing: int) -> Counts:
 class Cause(NamedTuple):
     """Cells that ended without a value for the same reason.
 
-    The message and the traceback are those of the first cell; it ``varies`` where the numbers in
-    it are others in others. ``cells`` says which they are, ``solvers`` of what.
+    The message and the traceback are those of the first cell; ``varies`` says that the numbers in
+    the message differ among cells. ``cells`` lists the cells, ``solvers`` their solvers.
     """
 
     status: str
@@ -96,12 +96,12 @@ class Cause(NamedTuple):
 
 
 def failures(summary: Summary) -> list[Cause]:
-    """Return the causes of the cells that went wrong, the most frequent first."""
+    """Return the causes of failed cells, the most frequent first."""
     return _causes(summary, lambda status: status in FAILURES)
 
 
 def limits(summary: Summary) -> list[Cause]:
-    """Return the causes of the cells that met a limit or have no solution, likewise."""
+    """Return the causes of cells that met a limit or have no solution, likewise."""
     return _causes(summary, lambda status: status not in ("ok", *FAILURES))
 
 
@@ -115,7 +115,7 @@ def _cause(summary: Summary, records: Sequence[Record]) -> Cause:
     names = dict.fromkeys(summary.name_of(record) for record in records)
     messages = _messages(records)
     words, traceback = status_words(ending(first)), first.get("traceback") or ""
-    cells = _which(summary, records, with_messages=len(messages) > 1)
+    cells = _cells_table(summary, records, with_messages=len(messages) > 1)
     return Cause(
         words, messages[0], len(messages) > 1, len(records), ", ".join(names), cells, traceback
     )
@@ -125,7 +125,7 @@ def _messages(records: Sequence[Record]) -> list[str]:
     return list(dict.fromkeys(record.get("message") or "" for record in records))
 
 
-def _which(summary: Summary, records: Sequence[Record], *, with_messages: bool) -> Layout:
+def _cells_table(summary: Summary, records: Sequence[Record], *, with_messages: bool) -> Layout:
     """Return the table of the cells of a cause."""
     axis = summary.axis
 

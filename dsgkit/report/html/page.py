@@ -1,4 +1,4 @@
-"""The page: what is on it, and writing it."""
+"""Contents of the page, and writing it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dsgkit.text.groups import grouped
 
 TEMPLATES = "templates"
 Missing = Sequence[tuple[str, str]]
-"""Names of experiments without a results folder, each with the reason."""
+"""Experiments without a results folder: (name, reason) pairs."""
 
 
 def write_page(results: Sequence[Results], path: Path, missing: Missing = ()) -> Path:
@@ -34,11 +34,11 @@ def write_page(results: Sequence[Results], path: Path, missing: Missing = ()) ->
     Parameters
     ----------
     results : sequence of Results
-        Several get an overview before their sections.
+        Several folders get an overview before their sections.
     path : Path
-        The file. The commands on the page that redraw figures of several folders write next to it.
+        The file. Commands on the page that redraw figures of several folders write next to it.
     missing : sequence of (str, str)
-        Names of experiments that have no results, with the reason.
+        Experiments without results: names and reasons.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def write_page(results: Sequence[Results], path: Path, missing: Missing = ()) ->
 
 
 def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -> str:
-    """Return the page, see `write_page`; the same results give the same text.
+    """Return the page, see `write_page`; equal results give equal text.
 
     Commands on the page redraw figures of several results folders in ``folder``.
     """
@@ -70,7 +70,7 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
         codes=describe_code(shown),
         style=_asset(environment, "page.css"),
         script=script,
-        # what the content security policy allows the script by
+        # the content security policy allows this script only
         script_hash=f"sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}",
         version=__version__,
     )
@@ -78,7 +78,7 @@ def page_text(results: Sequence[Results], folder: Path, missing: Missing = ()) -
 
 @cache
 def _environment() -> Environment:
-    """Return what compiles the templates, and keeps them for the next page."""
+    """Return the template environment; it caches compiled templates."""
     return Environment(
         loader=PackageLoader(__package__, TEMPLATES),
         autoescape=True,
@@ -91,13 +91,13 @@ def _environment() -> Environment:
 def _overview(
     shown: Sequence[Summary], sections: Sequence[Context], folder: Path, missing: Missing
 ) -> Context:
-    """Return what compares several results folders; those without a fit are in its contents."""
+    """Return the overview of several results folders; those without a fit only have a row."""
     fitted = [one for one in shown if len(one.results.cells)]
     kinds = grouped(fitted, lambda one: one.results.task.kind)
     return {
         "contents": _contents(sections, missing),
         "fitted": bool(fitted),
-        # the only one of its kind has all of it in its own section
+        # the only results of a task have all in their own section
         "kinds": [_of_a_kind(kind, of, folder) for kind, of in kinds.items() if len(of) > 1],
     }
 
@@ -117,7 +117,7 @@ def _title(names: Sequence[str]) -> str:
 
 
 def _contents(sections: Sequence[Context], missing: Missing) -> Layout:
-    """Return a row per experiment, which links to its section: what was run, and how far."""
+    """Return the table of contents: a row per experiment, with a link and cell counts."""
     names = list(total_counts([], 0).numbers)
     rows = []
     for one in sections:
@@ -136,6 +136,6 @@ def _contents(sections: Sequence[Context], missing: Missing) -> Layout:
 
 
 def _asset(environment: Environment, name: str) -> Markup:
-    """Return a file of the package that stands in the page as it is."""
+    """Return a style sheet or script to include verbatim."""
     assert environment.loader is not None
     return Markup(environment.loader.get_source(environment, name)[0])

@@ -32,11 +32,11 @@ SVG_DATA = "data:image/svg+xml,"
 
 
 Context = dict[str, Any]
-"""Values for a template, by the names that it uses."""
+"""Variables of a template."""
 
 
 def make_section(summary: Summary, number: int) -> Context:
-    """Return the section of a results folder, which is the ``number``-th on the page."""
+    """Return the section of a results folder, the ``number``-th on the page."""
     results = summary.results
     figures = sorted(pictures([summary]), key=lambda one: one["is_wide"])
     return {
@@ -50,7 +50,7 @@ def make_section(summary: Summary, number: int) -> Context:
         "solvers": _solvers(summary),
         "tables": _tables(summary),
         "pictures": figures,
-        # two stand side by side: one without another stands next to the findings
+        # figures stand in pairs: an odd one stands next to the findings
         "has_odd_picture": sum(not one["is_wide"] for one in figures) % 2 == 1,
         "has_fit": summary.finished,
         "failures": failures(summary),
@@ -62,22 +62,22 @@ def make_section(summary: Summary, number: int) -> Context:
 
 
 def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Context]:
-    """Draw the figures that the experiments ask for, as far as there is something to show.
+    """Draw the figures that the experiments ask for and that have values.
 
-    Of several results, pictures of one alone are left out, which are in its own section. Commands
-    redraw the figures in a folder, by default that of the results.
+    For several results, figures of a single folder are left out: they are in its section. The
+    printed commands redraw figures in ``folder``, by default that of the results.
     """
     command = ["dsg", "plot", *(str(one.results.folder) for one in shown)]
     command += [] if folder is None else ["--out", str(folder)]
     return [
         picture_of(one, [*command, "--only", one.name])
         for one in wanted_figures(shown)
-        if not one.apart
+        if not one.single
     ]
 
 
 def picture_of(drawing: FigureOutput, command: Sequence[str]) -> Context:
-    """Return what a page shows of a figure, with the command that draws it again."""
+    """Return a figure for a page, with the command that redraws it."""
     figure = drawing.draw()
     width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
     of = f"Datasets: {'; '.join(one.heading for one in drawing.shown)}. "
@@ -94,9 +94,9 @@ def picture_of(drawing: FigureOutput, command: Sequence[str]) -> Context:
 
 
 def _address(drawing: str) -> str:
-    """Return an SVG file as a data address, safe for an attribute in single quotes.
+    """Return an SVG file as a data URL, safe for an attribute in single quotes.
 
-    With percent codes it is three quarters as long as in base64.
+    Percent encoding takes three quarters of the length of base64.
     """
     plain = ' "/:=,.;()[]-_+!*@?$'
     return f"{SVG_DATA}{quote(_LINE_END.sub(' ', drawing), safe=plain)}"
@@ -106,7 +106,7 @@ _LINE_END = re.compile(r"\s*\n\s*")
 
 
 class Tables(NamedTuple):
-    """The tables of a section: those that are shown, and those to be opened."""
+    """The tables of a section: shown, and folded."""
 
     shown: list[Layout]
     folded: list[Layout]
@@ -115,14 +115,14 @@ class Tables(NamedTuple):
 def _tables(summary: Summary) -> Tables:
     """Return the tables that `write_tables` writes; none before the first fit.
 
-    Shown is what a terminal shows unasked, such as gains at the largest size.
+    Tables that a terminal shows by default are shown; the others are folded.
     """
-    found = Tables([], [])
+    tables = Tables([], [])
     for output in wanted_tables([summary]) if len(summary.results.cells) else []:
         brief = _layouts(output.brief) if output.brief else []
-        found.shown.extend(brief)
-        found.folded.extend(layout for layout in _layouts(output.make) if layout not in brief)
-    return found
+        tables.shown.extend(brief)
+        tables.folded.extend(layout for layout in _layouts(output.make) if layout not in brief)
+    return tables
 
 
 def _layouts(make: Callable[[], Table | None]) -> list[Layout]:
@@ -131,7 +131,7 @@ def _layouts(make: Callable[[], Table | None]) -> list[Layout]:
 
 
 def _facts(summary: Summary) -> list[tuple[str, str, str]]:
-    """Return what was run: headings, texts, and the names in a config."""
+    """Return facts about a run: (heading, text, name in a config)."""
     results = summary.results
     experiment, task = results.experiment, results.task
     setting = [text for text in (task.setting, task.oracle) if text not in task.protocol]
@@ -150,12 +150,12 @@ def _facts(summary: Summary) -> list[tuple[str, str, str]]:
 
 
 def _without_kind(task: Description) -> str:
-    """Return the words of a protocol; the name of the task has a place of its own."""
+    """Return a protocol's description without the name of the task."""
     return task.protocol.removeprefix(task.kind).removeprefix(" with ").strip(", ")
 
 
 def _dataset(summary: Summary) -> str:
-    """Return what is known of the dataset: its title or its file, and its shape."""
+    """Return the dataset's title or file, and its shape if known."""
     results = summary.results
     data = results.data
     known = [data.get("title") or results.experiment.dataset.path or results.dataset]
@@ -166,10 +166,10 @@ def _dataset(summary: Summary) -> str:
 
 
 def _started(results: Results) -> str:
-    """Return when the first and the last cell were started, as far as records say."""
+    """Return the recorded start times of the first and the last cell."""
     times = []
     for record in results.records:
-        with suppress(ValueError):  # a time that no calendar has
+        with suppress(ValueError):  # an invalid time
             times += [datetime.fromisoformat(text)] if (text := record.get("started")) else []
     ends = [f"{time:%Y-%m-%d %H:%M %Z}" for time in (min(times), max(times))] if times else []
     return " to ".join(dict.fromkeys(ends))
@@ -187,7 +187,7 @@ def _solvers(summary: Summary) -> Layout:
 
 
 def _solver(name: str, spec: Any, swept: bool) -> list[Cell]:
-    """Return the row of a solver; stages of its search stand one after the other."""
+    """Return the row of a solver, with the stages of its search in order."""
     grids = [stage.choices for stage in spec.search]
     searched = {name for grid in grids for name in grid}
     fixed = {name: value for name, value in spec.params.items() if name not in searched}
