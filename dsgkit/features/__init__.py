@@ -1,4 +1,4 @@
-"""Random features: what the engine needs of them, their kinds and the compiled tile kernels."""
+"""Random features: their interface to the engine, their kinds and the compiled tile kernels."""
 
 from dsgkit.features.blocks import BlockSums, FeatureBlocks
 from dsgkit.features.catalogue import load_features, random_features

@@ -14,9 +14,9 @@ class BlockSums(Protocol):
     """Sums of random features over blocks, and over rows.
 
     Block t of a kernel's features is ``phi_t(x) = sqrt(1/m) psi_t(x)`` with
-    ``E <phi_t(x), phi_t(x')> = k(x, x')``; the factor is whatever the kind of features needs.
-    Coefficients are those of ``psi_t``: they hold two such factors, the one of the features that
-    they were correlated with and the one of the features that they are going to meet.
+    ``E <phi_t(x), phi_t(x')> = k(x, x')``; the factor depends on the kind of features.
+    Coefficients belong to ``psi_t``: they include the factor twice, of the features from which they
+    were computed and of those with which they are multiplied.
     """
 
     def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
@@ -26,14 +26,14 @@ class BlockSums(Protocol):
         ----------
         X : ndarray of float32, shape (n, n_inputs)
         first : int
-            Number of the first of the blocks.
+            Number of the first block.
         coefficients : ndarray of float32, shape (n_blocks, width, G)
         values : ndarray of float32, shape (n, G)
         """
         ...
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
-        """Return the coefficients of ``factor * sum_i C[i] k(x_i, .)`` by the features of a block.
+        """Return the coefficients of ``factor * sum_i C[i] k(x_i, .)`` in the features of a block.
 
         Parameters
         ----------
@@ -51,14 +51,14 @@ class BlockSums(Protocol):
 
 
 class FeatureBlocks(BlockSums, Protocol):
-    """Blocks of random features that a kernel, its parameters and a seed stand for.
+    """Blocks of random features, defined by a kernel, its parameters and a seed.
 
     Attributes
     ----------
     seed : int
         Seed of the stream; blocks are numbered from 0.
     width : int
-        Features of a block.
+        Number of features of a block.
     """
 
     @property
@@ -73,20 +73,20 @@ class FeatureBlocks(BlockSums, Protocol):
         ...
 
     def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
-        """Copy rows of a table, as the other methods take them.
+        """Copy rows of a table in the format of the other methods.
 
         Raises
         ------
         DataError
-            If the features of a row would be wrong: it holds NaN, or is too long.
+            If the features of a row would be wrong: it holds NaN, or its norm is too large.
         """
         ...
 
     def in_order(self, n_inputs: int, n_blocks: int) -> BlockSums:
-        """Return the sums for a run through blocks ``0 .. n_blocks``, one at a time and in order.
+        """Return the sums for access to blocks ``0 .. n_blocks`` one at a time and in order.
 
-        What several blocks can share, such as drawing their random numbers, it does for many at a
-        time. A kind of features without such work returns itself.
+        Work that several blocks can share, such as drawing random numbers, is done for many blocks
+        at a time. Features without such work return themselves.
         """
         ...
 
@@ -101,11 +101,11 @@ class FeatureBlocks(BlockSums, Protocol):
         ...
 
     def row_flops(self, n_inputs: int) -> float:
-        """Return the operations of making a block's features at one row, as `Cost` counts them."""
+        """Return the operations of a block's features at one row, as counted in `Cost`."""
         ...
 
     def entries(self) -> dict[str, Any]:
-        """Return what a model file says of the features, as `load_features` reads it.
+        """Return the entries of a model file from which `load_features` restores the features.
 
         The entry ``kernel`` is the kernel's name; the width is that of the coefficients.
         """

@@ -1,4 +1,4 @@
-"""The kind of random features of each kernel: to make them, and to read them from a model file."""
+"""Random features of each kernel: their construction, and reading them from a model file."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from dsgkit.system.arrays import shown_entry
 from dsgkit.text.errors import DataError, shown
 
 LARGEST_LENGTH = 2.0**100
-"""Bound of `Kernel.farthest`, as its inverse is: within, single precision holds rows of that length
-and frequencies that belong to them."""
+"""Upper bound of `Kernel.farthest`, whose lower bound is the inverse: rows of that norm and their
+frequencies then fit single precision."""
 
 _LONGEST_NAME = 1000
-"""Bytes of a kernel's name, four of each character."""
+"""Largest size of a kernel's name in bytes, four per character."""
 
 INDEPENDENT, STRUCTURED = "independent", "structured"
-"""How random frequencies of a block depend on each other."""
+"""Kinds of random frequencies."""
 
 Reader = Callable[[Mapping[str, Any], int], FeatureBlocks]
 
 
 def _of_a_kernel(reader: Reader) -> Reader:
-    """Return a reader that refuses entries which no features of these kernels have."""
+    """Wrap a reader with checks of the entries."""
 
     def read(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
         _check_numbers(kernel_named(str(entries["kernel"])), entries)
@@ -47,7 +47,7 @@ _READERS: dict[str, Reader] = {
     for name, family in FAMILIES.items()
     if family.example.has_random_features
 }
-"""By the name of a family of kernels."""
+"""Readers by the name of a family of kernels."""
 
 
 def _read_structured(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
@@ -72,19 +72,19 @@ def random_features(
     Parameters
     ----------
     kernel : str
-        As `kernel_named` takes it.
+        See `kernel_named`.
     sigma : float
     n_features : int
-        Random frequencies of a block, each a cosine and a sine; for a dot product the size of its
-        sketch.
+        Random frequencies of a block, each with a cosine and a sine; for a dot product the size of
+        the sketch.
     seed : int
     frequencies : {"independent", "structured"}
-        Structured ones (`dsgkit.features.structured`) are those of the Gaussian kernel.
+        Structured ones (`dsgkit.features.structured`) exist for the Gaussian kernel only.
 
     Raises
     ------
     DataError
-        If there is no such kernel, or none with such random features, or if sigma is out of range.
+        If the kernel does not exist or has no such random features, or if sigma is out of range.
     """
     known = kernel_named(kernel)
     if not known.has_random_features:
@@ -97,7 +97,7 @@ def random_features(
     if frequencies == STRUCTURED:
         if known.name != KERNEL:
             raise DataError(
-                f"structured frequencies are those of the {KERNEL} kernel, not {kernel}"
+                f"structured frequencies exist for the {KERNEL} kernel only, not for {kernel}"
             )
         return StructuredFeatures(sigma, n_features, seed)
     if known.spectrum is None:
@@ -106,28 +106,28 @@ def random_features(
 
 
 def load_features(entries: Mapping[str, Any], width: int) -> FeatureBlocks:
-    """Return the features that `FeatureBlocks.entries` describe.
+    """Return the features with these `FeatureBlocks.entries`.
 
     Parameters
     ----------
     entries : mapping
-        Whatever they hold is refused or can be used.
+        They are validated; any content is safe.
     width : int
-        Features of a block.
+        Number of features of a block.
 
     Raises
     ------
     DataError
-        If this release has no features for the kernel that is named.
+        If this release has no features for the kernel.
     KeyError, ValueError
-        If an entry is missing, or is none that could have been written.
+        If an entry is missing or invalid.
     """
-    found = np.asarray(entries["kernel"])
-    if found.shape or found.dtype.kind != "U" or found.dtype.itemsize > _LONGEST_NAME:
-        raise ValueError(f"the kernel is {shown_entry(found)}")
-    family = str(found).partition("(")[0]
+    name = np.asarray(entries["kernel"])
+    if name.shape or name.dtype.kind != "U" or name.dtype.itemsize > _LONGEST_NAME:
+        raise ValueError(f"the kernel is {shown_entry(name)}")
+    family = str(name).partition("(")[0]
     if family not in _READERS:
-        raise DataError(f"unknown kernel {shown(str(found))}; known: {', '.join(_READERS)}")
+        raise DataError(f"unknown kernel {shown(str(name))}; known: {', '.join(_READERS)}")
     return _READERS[family](entries, width)
 
 
@@ -140,5 +140,5 @@ def _check_numbers(kernel: Kernel, entries: Mapping[str, Any]) -> None:
 
 
 def _in_range(kernel: Kernel, sigma: float) -> bool:
-    """Return whether single precision holds a kernel's frequencies and rows of that scale."""
+    """Return whether a kernel's frequencies and rows of that scale fit single precision."""
     return 0 < sigma < np.inf and 1 / LARGEST_LENGTH <= kernel.farthest(sigma) <= LARGEST_LENGTH

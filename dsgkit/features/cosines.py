@@ -1,4 +1,4 @@
-"""Base of features that are a cosine and a sine for each frequency."""
+"""Base class of features that are a cosine and a sine for each frequency."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dsgkit.system.threads import single_blas_thread
 
 
 class CosinesAndSines:
-    """``psi(x)`` are the bare cosines and sines, ``phi(x) = sqrt(1/m) psi(x)``.
+    """Features ``phi(x) = sqrt(1/m) psi(x)``, where ``psi(x)`` are plain cosines and sines.
 
-    A subclass has ``n_frequencies``, the m of a block, ``draw(block, n_inputs)``, what a block
-    depends on, and ``cos_sin(X, drawn)``, its ``psi`` at rows, of shape (n, 2m).
+    A subclass has ``n_frequencies``, the m of a block; ``draw(block, n_inputs)``, which returns the
+    random numbers of a block; and ``cos_sin(X, drawn)``, its ``psi`` at rows, of shape (n, 2m).
     """
 
     n_frequencies: int
@@ -24,7 +24,7 @@ class CosinesAndSines:
 
     @property
     def width(self) -> int:
-        """Features of a block: a cosine and a sine for each frequency."""
+        """Number of features of a block: a cosine and a sine for each frequency."""
         return 2 * self.n_frequencies
 
     @property
@@ -47,8 +47,8 @@ def frequencies_of(width: int) -> int:
     Raises
     ------
     ValueError
-        If it is odd.
+        If ``width`` is odd.
     """
     if width % 2:
-        raise ValueError(f"{width} features are no pairs of a cosine and a sine")
+        raise ValueError(f"{width} features: must be even, a cosine and a sine per frequency")
     return width // 2

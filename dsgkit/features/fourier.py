@@ -1,7 +1,7 @@
 """Random Fourier features of shift-invariant kernels, block by block from the stream.
 
-``k(x, x') = E[cos(w.(x - x'))]`` over the law of w that belongs to the kernel (Bochner; Rahimi &
-Recht 2007), so ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]`` has
+``k(x, x') = E[cos(w.(x - x'))]`` over the spectral distribution of w (Bochner; Rahimi & Recht
+2007), so ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]`` has
 ``E <phi(x), phi(x')> = k(x, x')``.
 """
 
@@ -25,9 +25,9 @@ from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import normal_blocks
 
 BLOCK_BYTES = 2**22
-"""Bytes of frequencies and coefficients that rows meet in one call.
+"""Bytes of frequencies and coefficients per call.
 
-Many blocks to a call, but few enough that all tiles of rows find them in the last-level cache.
+Many blocks, but few enough that they stay in the last-level cache for all tiles of rows.
 """
 
 
@@ -54,15 +54,12 @@ class _BlockDraws:
 
 @dataclass(frozen=True)
 class FourierFeatures(CosinesAndSines):
-    """The blocks of random Fourier features that a kernel, its parameter and a seed stand for.
-
-    The `FeatureBlocks` of kernels with a law of frequencies: ``psi(x)`` are the bare cosines and
-    sines.
+    """`FeatureBlocks` of random Fourier features, for kernels with a `Spectrum`.
 
     Parameters
     ----------
     kernel : str
-        As `kernel_named` takes it; the kernel has a `Spectrum`.
+        See `kernel_named`.
     sigma : float
         Parameter of the kernel, as in ``exp(-sigma ||x - x'||^2)``.
     n_frequencies : int
@@ -78,7 +75,7 @@ class FourierFeatures(CosinesAndSines):
 
     @classmethod
     def from_entries(cls, entries: Mapping[str, Any], width: int) -> FourierFeatures:
-        """Return the features whose `entries` these are, with ``width`` features to a block."""
+        """Return the features with these `entries` and ``width`` features per block."""
         return cls(
             kernel=str(entries["kernel"]),
             sigma=float(entries["sigma"]),
@@ -87,7 +84,7 @@ class FourierFeatures(CosinesAndSines):
         )
 
     def entries(self) -> dict[str, Any]:
-        """Return what a model file says of the features."""
+        """Return the entries of a model file."""
         return {"kernel": self.kernel, "sigma": self.sigma, "seed": np.uint64(self.seed)}
 
     @property
@@ -115,21 +112,21 @@ class FourierFeatures(CosinesAndSines):
         return self._spectrum.frequencies(draws, n_inputs, self.sigma)
 
     def half_turns(self, first: int, count: int, n_inputs: int) -> Single:
-        """Return ``frequencies / pi``, as the compiled kernels take them."""
+        """Return ``frequencies / pi``, the unit of the compiled kernels."""
         W = self.frequencies(first, count, n_inputs)
         W *= np.float32(1 / np.pi)
         return W
 
     def draw(self, block: int, n_inputs: int) -> Single:
-        """Return the frequencies of a block, as `cos_sin` takes them."""
+        """Return the frequencies of a block in half turns, as for `cos_sin`."""
         return self.half_turns(block, 1, n_inputs)[0]
 
     def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
-        """Copy rows of a table; refuse those whose features would be wrong."""
+        """Copy rows of a table; raise for those whose features would be wrong."""
         return read_within(table, index, self.kernel, self.sigma)
 
     def in_order(self, n_inputs: int, n_blocks: int) -> _InOrder:
-        """Return the sums for a run through the blocks; they are drawn many at a time."""
+        """Return the sums for access in order; blocks are drawn many at a time."""
         return _InOrder(self, n_inputs, n_blocks)
 
     def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
@@ -142,11 +139,11 @@ class FourierFeatures(CosinesAndSines):
             add_blocks(X, W, part, values, wide=self._wide)
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
-        """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
+        """Return the coefficients of an expansion in a block's features; see `BlockSums`."""
         return self._correlate(X, self.draw(block, X.shape[1]), C, factor)
 
     def cos_sin(self, X: Single, W: Single) -> Single:
-        """Return the bare cosines and sines ``psi`` of a block's `half_turns`, shape (n, width)."""
+        """Return the cosines and sines ``psi`` of a block's `half_turns`, shape (n, width)."""
         return cos_sin(X, W, wide=self._wide)
 
     def _correlate(self, X: Single, W: Single, C: Single, factor: Array) -> Single:
@@ -156,7 +153,7 @@ class FourierFeatures(CosinesAndSines):
 
 
 class _InOrder:
-    """The sums of Fourier features whose frequencies are drawn for many coming blocks at a time."""
+    """Sums of Fourier features in order; frequencies are drawn for many blocks in advance."""
 
     def __init__(self, features: FourierFeatures, n_inputs: int, n_blocks: int) -> None:
         self._features = features

@@ -1,11 +1,11 @@
 """Random features of dot product kernels: TensorSketch, block by block from the stream.
 
-A count sketch adds the entries of x, each with a random sign, into D random places. The p-fold
-circular convolution of p independent ones is a count sketch of all products of p entries, which has
+A count sketch adds the entries of x, each with a random sign, into D random places. The circular
+convolution of p independent ones is a count sketch of all products of p entries, which has
 ``E <psi(x), psi(x')> = <x, x'>^p`` [1]_; its variance is at most ``(2 + 3^p) / D`` times
-``||x||^(2p) ||x'||^(2p)`` [2]_. The convolution is a product in the frequency domain. There the
-features stay: the discrete Fourier transform is a rotation (times a constant), and changes neither
-products of features nor functions.
+``||x||^(2p) ||x'||^(2p)`` [2]_. The convolution is a product in the frequency domain, where the
+features are left: the discrete Fourier transform is a rotation (times a constant), and preserves
+products of features.
 
 References
 ----------
@@ -36,10 +36,11 @@ from dsgkit.system.mapped import read_rows
 from dsgkit.system.threads import single_blas_thread
 
 TILE_BYTES = 2**21
-"""Bytes of the spectra of a tile of rows: they stay in cache between the factors."""
+"""Bytes of the spectra of a tile of rows, so that they stay in cache between the factors."""
 
 DIRECT_INPUTS = 100
-"""Columns up to which spectra are sums of those of the inputs: a matrix product beats the FFT."""
+"""Up to this many columns, spectra are computed by a matrix product, which is faster than an FFT.
+"""
 
 
 @exact_parallel
@@ -53,10 +54,10 @@ def _count_sketch(X, scale, places, signs, out):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True)
 class SketchFeatures:
-    """The blocks of TensorSketch that a dot product kernel, its parameter and a seed stand for.
+    """`FeatureBlocks` of TensorSketch, for the kernels ``(sigma <x, x'>)^p``.
 
-    The `FeatureBlocks` of the kernels ``(sigma <x, x'>)^p``. Features are made and summed in
-    float64: at sigma 1 and p 5 the kernel of raw images is in the billions.
+    Features are computed and summed in float64: with sigma 1 and p 5, kernel values of raw images
+    are in the billions.
 
     Parameters
     ----------
@@ -76,26 +77,26 @@ class SketchFeatures:
 
     @classmethod
     def from_entries(cls, entries: Mapping[str, Any], width: int) -> SketchFeatures:
-        """Return the features whose `entries` these are, with ``width`` features to a block."""
+        """Return the features with these `entries` and ``width`` features per block."""
         return cls(str(entries["kernel"]), float(entries["sigma"]), width, int(entries["seed"]))
 
     def entries(self) -> dict[str, Any]:
-        """Return what a model file says of the features."""
+        """Return the entries of a model file."""
         return {"kernel": self.kernel, "sigma": self.sigma, "seed": np.uint64(self.seed)}
 
     @property
     def width(self) -> int:
-        """Features of a block: the size of its sketch."""
+        """Number of features of a block: the size of its sketch."""
         return self.n_features
 
     @property
     def scale(self) -> float:
-        """The factor of ``phi = scale psi``: the features have their weights already."""
+        """The factor of ``phi = scale psi``: 1, as psi includes its weights."""
         return 1.0
 
     @property
     def degree(self) -> int:
-        """The p of the kernel."""
+        """Degree p of the kernel."""
         degree = kernel_named(self.kernel).degree
         assert degree is not None
         return degree
@@ -105,7 +106,7 @@ class SketchFeatures:
         D, double = self.n_features, 2  # costs count in single precision
         if n_inputs <= DIRECT_INPUTS:
             spectrum = 2.0 * n_inputs * D
-        else:  # an FFT takes its operations some four times as slowly as a product of matrices
+        else:  # an operation of an FFT takes some four times as long as one of a matrix product
             spectrum = 2.0 * n_inputs + 4 * 2.5 * D * math.log2(D + 1)
         return double * self.degree * (spectrum + 3.0 * D)
 
@@ -126,7 +127,7 @@ class SketchFeatures:
         return places.astype(np.int64), signs
 
     def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
-        """Copy rows of a table; refuse those whose features would be wrong."""
+        """Copy rows of a table; raise for those whose features would be wrong."""
         return read_within(table, index, self.kernel, self.sigma)
 
     def in_order(self, n_inputs: int, n_blocks: int) -> SketchFeatures:
@@ -143,7 +144,7 @@ class SketchFeatures:
                 values[rows] += (spectra @ A).astype(np.float32)
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
-        """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
+        """Return the coefficients of an expansion in a block's features; see `BlockSums`."""
         kept, weights = _layout(self.n_features)
         total = np.zeros((self.n_features // 2 * 2 + 2, C.shape[1]))
         for rows, spectra in self._tiles(X, block):
@@ -163,7 +164,7 @@ class SketchFeatures:
     def _tiles(self, X: Single, block: int) -> Iterator[tuple[slice, Array]]:
         """Yield runs of rows and their sketches' half spectra.
 
-        Of each frequency the real and the imaginary part stand side by side.
+        The real and imaginary parts of a frequency are adjacent columns.
         """
         first, *others = self._factors(block, X.shape[1])
         for rows in row_blocks(len(X), max(1, TILE_BYTES // (16 * self.n_features))):
@@ -175,7 +176,7 @@ class SketchFeatures:
     def _factors(
         self, block: int, n_inputs: int
     ) -> Sequence[Callable[[Single], NDArray[np.complex128]]]:
-        """Return what makes the half spectra of each of a block's count sketches from rows."""
+        """Return for each count sketch of a block the map from rows to half spectra."""
         hashes = zip(*self.hashes(block, n_inputs), strict=True)
         sketches = [partial(self._spectra, places=p, signs=s) for p, s in hashes]
         if n_inputs > DIRECT_INPUTS:
@@ -192,19 +193,19 @@ class SketchFeatures:
         return fft.rfft(sketches, axis=1, workers=get_num_threads())
 
 
-def _combined(of_inputs: Array, X: Single) -> NDArray[np.complex128]:
+def _combined(input_spectra: Array, X: Single) -> NDArray[np.complex128]:
     """Return the half spectra of rows from those of the inputs, as a product of real matrices."""
-    return (X.astype(np.float64) @ of_inputs).view(np.complex128)
+    return (X.astype(np.float64) @ input_spectra).view(np.complex128)
 
 
 def _layout(size: int) -> tuple[NDArray[np.int64], Array]:
     """Return which columns of half spectra are features, and their weights.
 
-    A frequency and its mirror image hold the same, so that both count twice. The first has none,
-    and the last of an even number of entries; their imaginary parts are 0 and left out.
+    A half spectrum omits the mirror images of its frequencies, so these count twice. The first has
+    none, nor has the last if ``size`` is even; their imaginary parts are 0 and dropped.
     """
     weights = np.full(size // 2 * 2 + 2, np.sqrt(2 / size))
-    alone = [0] if size % 2 else [0, size]
-    weights[alone] = np.sqrt(1 / size)
-    kept = np.setdiff1d(np.arange(len(weights)), np.add(alone, 1))
+    unpaired = [0] if size % 2 else [0, size]
+    weights[unpaired] = np.sqrt(1 / size)
+    kept = np.setdiff1d(np.arange(len(weights)), np.add(unpaired, 1))
     return kept, weights[kept]

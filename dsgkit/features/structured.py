@@ -6,12 +6,13 @@ of random signs, and lengths L of Gaussian vectors (Yu, Suresh, Choromanski, Hol
 for each frequency, where independent frequencies take d products. Frequencies of one matrix are
 orthogonal, which halves the error of the kernel's estimate.
 
-H has the size q, a power of two from 32 on: at least the number of columns, or of frequencies if
-that is less. Columns beyond q are further vectors, whose products are added up; frequencies beyond
-q have further matrices. So blocks of at least as many frequencies as there are columns gain most.
+H has the size q, a power of two of at least 32, and at least the number of columns, or of
+frequencies if that is less. Columns beyond q form further vectors, whose products are summed;
+frequencies beyond q use further matrices. So blocks with at least as many frequencies as columns
+gain most.
 
-64 rows are transformed at a time, and stand as columns meanwhile: one instruction then adds entries
-of many of them.
+64 rows are transformed at a time, stored as columns: one instruction then adds entries of many
+rows.
 """
 
 from __future__ import annotations
@@ -37,22 +38,22 @@ from dsgkit.system.threads import threads_for
 KERNEL = "gaussian"
 
 NAME = f"structured({KERNEL})"
-"""Name of the kernel in model files: a release without these features does not know it."""
+"""Name of the kernel in model files: releases without these features reject it."""
 
 BLOCK_ROWS = 64
 """Rows that are transformed together."""
 
 TRANSPOSE_TILE = 16
-"""Columns that rows and columns change places for at a time: the entries stay in a core's cache."""
+"""Columns that are transposed at a time, so that the entries stay in a core's cache."""
 
 MIN_SIZE = 32
-"""Smaller matrices have too few signs: with 8 columns the kernel's estimate is off by 0.04."""
+"""Smallest size of H. Smaller ones have too few signs: with 8 columns the error is 0.04."""
 
 PASS_BLOCKS = 16
-"""Blocks that rows meet while they stand as columns."""
+"""Blocks that are added per transposition of rows."""
 
 SHARE_ROWS = 256
-"""Rows whose coefficients a thread sums: whatever the number of threads, the sums are the same."""
+"""Rows per partial sum, so that sums do not depend on the number of threads."""
 
 N_FACTORS = 3
 """Products of signs and a Hadamard matrix."""
@@ -66,7 +67,7 @@ class Drawn(NamedTuple):
     signs : ndarray of float32, shape (n_matrices, n_parts, 3, q)
         1 or -1.
     lengths : ndarray of float32, shape (n_matrices, n_parts, q)
-        Of the frequencies, in half turns, less the factor ``q^(3/2)`` of the matrices.
+        Lengths of the frequencies in half turns, without the factor ``q^(3/2)`` of the matrices.
     """
 
     signs: Single
@@ -118,8 +119,8 @@ def _eights(T, w):  # type: ignore[no-untyped-def]
 def _hadamard(T, signs):  # type: ignore[no-untyped-def]
     """Multiply the columns of ``T`` by signs and a Hadamard matrix, in place.
 
-    ``T`` has q rows, a power of two from 8 on. Stages take eight runs of entries as they lie in
-    memory: three stages of pairs would read and write them three times.
+    ``T`` has q rows, a power of two of at least 8. A stage combines eight runs of adjacent entries;
+    three stages of pairs would read and write memory three times.
     """
     _signed_eights(T, signs)
     F, w = T.reshape(T.size), 8 * BLOCK_ROWS
@@ -274,7 +275,7 @@ def matrix_size(n_inputs: int, n_frequencies: int) -> int:
 class StructuredFeatures(CosinesAndSines):
     """Blocks of random Fourier features of the Gaussian kernel with structured frequencies.
 
-    The `FeatureBlocks` of ``frequencies: structured``: ``psi(x)`` are the bare cosines and sines.
+    The `FeatureBlocks` of ``frequencies: structured``.
 
     Parameters
     ----------
@@ -292,11 +293,11 @@ class StructuredFeatures(CosinesAndSines):
 
     @classmethod
     def from_entries(cls, entries: Mapping[str, Any], width: int) -> StructuredFeatures:
-        """Return the features whose `entries` these are, with ``width`` features to a block."""
+        """Return the features with these `entries` and ``width`` features per block."""
         return cls(float(entries["sigma"]), frequencies_of(width), int(entries["seed"]))
 
     def entries(self) -> dict[str, Any]:
-        """Return what a model file says of the features."""
+        """Return the entries of a model file."""
         return {"kernel": NAME, "sigma": self.sigma, "seed": np.uint64(self.seed)}
 
     def row_flops(self, n_inputs: int) -> float:
@@ -333,11 +334,11 @@ class StructuredFeatures(CosinesAndSines):
         return W
 
     def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
-        """Copy rows of a table; refuse those whose features would be wrong."""
+        """Copy rows of a table; raise for those whose features would be wrong."""
         return read_within(table, index, KERNEL, self.sigma)
 
     def in_order(self, n_inputs: int, n_blocks: int) -> StructuredFeatures:
-        """Return these features: drawing them is next to no work."""
+        """Return itself: drawing is cheap."""
         return self
 
     def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
@@ -359,7 +360,7 @@ class StructuredFeatures(CosinesAndSines):
                 _accumulate_one(X, signs, lengths, amplitude, phase, values[:, 0], *scratch)
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
-        """Return the coefficients of an expansion at rows by a block; see `BlockSums`."""
+        """Return the coefficients of an expansion in a block's features; see `BlockSums`."""
         m, n_models = self.n_frequencies, C.shape[1]
         drawn = self.draw(block, X.shape[1])
         shares = np.zeros((-(-len(X) // SHARE_ROWS), 2 * m, n_models), np.float32)
@@ -372,7 +373,7 @@ class StructuredFeatures(CosinesAndSines):
         return out
 
     def cos_sin(self, X: Single, drawn: Drawn) -> Single:
-        """Return the bare cosines and sines ``psi`` of a block that was drawn, shape (n, width)."""
+        """Return the cosines and sines ``psi`` of a drawn block, shape (n, width)."""
         out = np.empty((len(X), self.width), np.float32)
         with threads_for(len(X) * self.row_flops(X.shape[1]) / 2, TERMS_PER_THREAD):
             scratch = self._scratch(X.shape[1])
@@ -380,7 +381,7 @@ class StructuredFeatures(CosinesAndSines):
         return out
 
     def _scratch(self, n_inputs: int) -> tuple[Single, ...]:
-        """Return buffers per thread of some rows: as columns, transformed, and projected."""
+        """Return per-thread buffers for rows as columns, their transform and projections."""
         q = matrix_size(n_inputs, self.n_frequencies)
         return tuple(_each_thread(size, BLOCK_ROWS) for size in (n_inputs, q, self.n_frequencies))
 

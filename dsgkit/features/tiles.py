@@ -1,24 +1,23 @@
 """Compiled kernels for cosine and sine features of a tile of rows.
 
 A tile is some rows by one block of frequencies, small enough that its projections stay in a core's
-cache between being computed and being used. The projection is a BLAS call on one thread; tiles run
-in parallel. What is computed does not depend on the number of threads.
+cache until they are used. The projection is a BLAS call on one thread; tiles run in parallel.
+Results do not depend on the number of threads.
 
-Frequencies come in *half turns*, ``u = w.x / pi``: taking off whole half turns is then exact in
+Frequencies are in *half turns*, ``u = w.x / pi``: subtracting whole half turns is then exact in
 float32, whatever the size of u, and leaves one sign for cosine and sine.
 
 Errors: `sincos` and `cosine` are within 2.5e-7 of the exact values at their float32 argument. The
 argument is a float32 sum of products, within ``(n_inputs + 2) 2^-24 pi sum_k |W_k x_k|`` radians
-of the exact one. Where one model's features are made with their phase (`add_blocks`), phase and
-difference are rounded too: up to ``2^-24 pi (|u| + 8)`` radians more. What underflows is off by up
-to 2^-149, the smallest float32, for each of its products.
+of the exact one. If the features of a single model use a phase (`add_blocks`), phase and difference
+are rounded too: up to ``2^-24 pi (|u| + 8)`` radians more. Underflow adds up to 2^-149, the
+smallest float32, per product.
 
-Nothing here looks at the size of projections: rows for which features would be wrong are refused
-where they are read (`dsgkit.kernels.lengths`).
+The size of projections is not checked here: rows whose features would be wrong are rejected when
+they are read (`dsgkit.kernels.lengths`).
 
-Projections on frequencies of a heavy-tailed law may be beyond the 2^22 half turns that `sincos`
-takes. With ``wide`` whole turns are taken off first, which is exact too: what is left of a float32
-beyond 2^24 is 0.
+Projections on heavy-tailed frequencies may exceed the 2^22 half turns that `sincos` supports. With
+``wide``, whole turns are subtracted first, which is exact too: a float32 beyond 2^24 becomes 0.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ from dsgkit.system.memory import cache_size
 from dsgkit.system.threads import threads_for
 
 MAX_TILE_ROWS = 256
-"""Rows of the largest tile: enough to spread the cost of packing a matrix for BLAS."""
+"""Rows of the largest tile: enough to amortise packing a matrix for BLAS."""
 
 MIN_TILE_ROWS = 16
 
 MAX_UNPACKED_TERMS = 10**6
-"""Products of so few terms OpenBLAS computes without packing them first, 1.2 times faster."""
+"""Size of a matrix product up to which OpenBLAS does not pack, which is 1.2 times faster."""
 
 THREAD_FREQUENCIES = 64
-"""Frequencies that `correlate` hands to a thread at a time."""
+"""Frequencies per task of `correlate`."""
 
 TERMS_PER_THREAD = 3 * 2**20
-"""Multiply-adds for which a thread is worth waking: they take it some 0.05 to 0.1 ms."""
+"""Smallest number of multiply-adds worth a thread: some 0.05 to 0.1 ms."""
 
 _SINCOS_TERMS = 9
 """Multiply-adds that take as long as a cosine and a sine."""
@@ -57,12 +56,11 @@ _S3, _S4 = np.float32(-0.5980451703071594), np.float32(0.0772201269865036)
 
 
 def tile_rows(n_inputs: int, n_frequencies: int, n_models: int) -> int:
-    """Return how many rows a tile has: a multiple of 8 in 16..256.
+    """Return the number of rows of a tile, a multiple of 8 in 16..256.
 
     As many as BLAS multiplies without packing (`MAX_UNPACKED_TERMS`, for the projection and for the
-    product with the coefficients of several models); where packing cannot be avoided,
-    `MAX_TILE_ROWS`, so that it is 1/256 of the work. In any case no more than let the projections
-    fit a core's second-level cache.
+    product with the coefficients of several models). If packing is unavoidable, `MAX_TILE_ROWS`, so
+    that it is 1/256 of the work. The projections always fit a core's second-level cache.
     """
     columns = max(n_inputs, 2 * n_models if n_models > 1 else 1)
     rows = MAX_UNPACKED_TERMS // (n_frequencies * columns)
@@ -81,7 +79,7 @@ def _signed(x, sign):  # type: ignore[no-untyped-def]
 def sincos(u):  # type: ignore[no-untyped-def]
     """Return (cos(pi u), sin(pi u)) in float32, branch-free; within 2.5e-7 for |u| < 2^22."""
     shifted = u + _ROUNDING_SHIFT
-    r = u - (shifted - _ROUNDING_SHIFT)  # less whole half turns; these leave a sign
+    r = u - (shifted - _ROUNDING_SHIFT)  # subtract whole half turns, which leave a sign
     sign = np.int32(np.float32(shifted).view(np.int32) << np.int32(31))
     z = r * r
     c = (((_C4 * z + _C3) * z + _C2) * z + _C1) * z + np.float32(1.0)
@@ -91,7 +89,7 @@ def sincos(u):  # type: ignore[no-untyped-def]
 
 @fast
 def cosine(u):  # type: ignore[no-untyped-def]
-    """Return cos(pi u) as `sincos` does; the compiler leaves the sine out."""
+    """Return cos(pi u) as `sincos` does; the compiler drops the sine."""
     return sincos(u)[0]
 
 
@@ -99,7 +97,7 @@ def cosine(u):  # type: ignore[no-untyped-def]
 def tile_features(Z, out):  # type: ignore[no-untyped-def]
     """Write [cos pi Z, sin pi Z] of a tile of projections (rows, m) into ``out`` (rows, 2m).
 
-    The halves of a row are two arrays: with ``out[i, m + j]`` the loop is not vectorised.
+    The halves of a row are separate views: with ``out[i, m + j]`` the loop is not vectorised.
     """
     m = Z.shape[1]
     for i in range(Z.shape[0]):
@@ -110,7 +108,7 @@ def tile_features(Z, out):  # type: ignore[no-untyped-def]
 
 @fast
 def _fold(Z):  # type: ignore[no-untyped-def]
-    """Take whole turns off a tile of projections: exact, and within one half turn after it."""
+    """Subtract whole turns from a tile of projections, exactly; one half turn remains at most."""
     for i in range(Z.shape[0]):
         z = Z[i]
         for j in range(Z.shape[1]):
@@ -212,7 +210,7 @@ def _scratch(*shape: int) -> Single:
 
 
 def _terms(rows: int, n_inputs: int, n_frequencies: int, n_models: int) -> float:
-    """Return about the multiply-adds of the features of some rows and their use by the models."""
+    """Return the approximate multiply-adds of features of rows and their use by the models."""
     return float(rows) * n_frequencies * (n_inputs + _SINCOS_TERMS + 2 * n_models)
 
 
@@ -239,7 +237,7 @@ def cos_sin(X: Single, W: Single, *, wide: bool = False) -> Single:
 
 
 def correlate(X: Single, W: Single, C: Single, *, wide: bool = False) -> Single:
-    """Return ``[cos pi XW, sin pi XW].T @ C``, each thread a share of the frequencies.
+    """Return ``[cos pi XW, sin pi XW].T @ C``, in parallel over the frequencies.
 
     Parameters
     ----------
@@ -268,7 +266,7 @@ def add_blocks(
 ) -> None:
     """Add ``sum_t [cos pi X W_t, sin pi X W_t] @ coefficients_t`` to ``values``, tile by tile.
 
-    For one model a cosine and a sine of the same frequency are one cosine with a phase:
+    For one model, the cosine and sine of a frequency are merged into one cosine with a phase:
     ``a cos u + b sin u = hypot(a, b) cos(u - atan2(b, a))``.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Kernels: exact values, expansions and columns, and the laws of their random features."""
+"""Kernels: exact values, expansions and columns, and distributions of random frequencies."""
 
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.catalogue import FAMILIES, kernel_named

@@ -10,36 +10,36 @@ from dsgkit.numerics.arrays import Array, Single
 
 
 class Draws(Protocol):
-    """The random numbers that the frequencies of some blocks, m to a block, are made of.
+    """Random numbers for the frequencies of some blocks, m per block.
 
-    A new array at every call, but of the same numbers.
+    Every call returns a new array with the same numbers.
     """
 
     def normals(self, n_rows: int) -> Single:
         """Return independent standard normals, shape (n_blocks, n_rows, m).
 
-        More rows begin with those of fewer. Rows 2k and 2k + 1 are the two coordinates of points
-        of a plane.
+        The first rows do not depend on ``n_rows``. Rows 2k and 2k + 1 are the two coordinates of
+        points in a plane.
         """
         ...
 
     def gammas(self, shape: float) -> Array:
-        """Return independent numbers of a gamma law, shape (n_blocks, m)."""
+        """Return independent gamma-distributed numbers, shape (n_blocks, m)."""
         ...
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The law of w in ``k(x, x') = E[cos(w.(x - x'))]`` (Bochner).
+    """Distribution of w in ``k(x, x') = E[cos(w.(x - x'))]`` (Bochner).
 
     Attributes
     ----------
     frequencies : callable
-        ``(draws, n_inputs, sigma)`` to frequencies in radians, a new array of float32 of shape
+        Maps ``(draws, n_inputs, sigma)`` to frequencies in radians, a new array of float32 of shape
         (n_blocks, n_inputs, m).
     heavy_tailed : bool
-        Whether projections may be of any size; else those of rows that the kernel takes are below
-        2^22 half turns.
+        Whether projections may be of any size; else those of accepted rows are below 2^22 half
+        turns.
     """
 
     frequencies: Callable[[Draws, int, float], Single]
@@ -53,24 +53,25 @@ class Kernel:
     Attributes
     ----------
     name : str
-        With its own parameters, such as ``matern(1.5)``.
+        Name including parameters, such as ``matern(1.5)``.
     gram : callable
-        ``(A, B, sigma)`` to the exact values of all pairs of rows, float64 of shape (n_a, n_b).
+        Maps ``(A, B, sigma)`` to the exact values of all pairs of rows, float64 of shape
+        (n_a, n_b).
     expansion : callable
-        ``(X, centers, coefficients, sigma)`` to ``sum_j coefficients[j] k(centers[j], x)`` at the
-        rows x of X, float64 of shape (n,) or (n, n_functions).
+        Maps ``(X, centers, coefficients, sigma)`` to ``sum_j coefficients[j] k(centers[j], x)`` at
+        the rows x of X, float64 of shape (n,) or (n, n_functions).
     memory : callable
-        ``(n_centers, n_inputs)`` to the bytes that ``expansion`` allocates, beyond its result.
+        Maps ``(n_centers, n_inputs)`` to the bytes that ``expansion`` allocates, beyond its result.
     longest : callable
-        ``sigma`` to the largest norm of the labelled rows that random features are made of.
+        Maps ``sigma`` to the largest norm of labelled rows with accurate random features.
     farthest : callable
-        ``sigma`` to that of all other rows: beyond, their features would be wrong.
+        Maps ``sigma`` to the largest norm of all other rows.
     norm : {1, 2}
-        Which norm of a row that is: the sum of the absolute values, or the Euclidean one.
+        The norm of a row in both: the sum of absolute values, or the Euclidean one.
     spectrum : Spectrum or None
-        Where the kernel has one.
+        None without Fourier features.
     degree : int or None
-        The p of ``(sigma <x, x'>)^p`` where it is that.
+        p of ``(sigma <x, x'>)^p``; None for other kernels.
     """
 
     name: str
@@ -86,5 +87,5 @@ class Kernel:
 
     @property
     def has_random_features(self) -> bool:
-        """Whether random features approximate it: Fourier features, or sketches."""
+        """Whether the kernel has random features, Fourier features or sketches."""
         return self.spectrum is not None or self.degree is not None

@@ -18,10 +18,10 @@ from dsgkit.text.errors import DataError, shown
 
 @dataclass(frozen=True)
 class Family:
-    """Kernels that differ in a parameter of their own, which is part of their names.
+    """Kernels that differ in a parameter in their names.
 
-    ``pattern`` is how they are named. ``make`` returns the kernel of a text between the brackets,
-    or raises `ValueError`; it is None for a single kernel.
+    ``pattern`` shows their names. ``make`` returns the kernel for the text in parentheses, or
+    raises `ValueError`; it is None for a single kernel.
     """
 
     pattern: str
@@ -47,7 +47,7 @@ def kernel_named(name: str) -> Kernel:
     Raises
     ------
     DataError
-        If there is none of that name.
+        If no kernel has that name.
     """
     match = _NAME.fullmatch(name)
     family = FAMILIES.get(match[1]) if match else None

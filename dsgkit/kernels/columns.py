@@ -1,10 +1,10 @@
-"""Columns of a kernel matrix, computed when first asked for and kept while there is room.
+"""A cache of kernel columns, computed on first use.
 
-Beside the rows there is one more point of the feature space, the *anchor*: its origin, or the mean
-of some of the rows. Quadratic problems over the rows that have a mean constraint, or that lack an
-offset, are stated with it; see `dsgkit.trainers.smo`.
+In addition to the rows there is one more point in feature space, the *anchor*: the origin, or the
+mean of some of the rows. Quadratic programs with a constraint on that mean, or without an offset,
+use it; see `dsgkit.trainers.smo`.
 
-A column is stored in float32, each value the rounded double; so a problem solved with them is that
+A column is stored in float32, each value rounded from double; so a problem solved with them is that
 of a kernel within 2^-24 of the exact one. Values do not depend on how many columns are kept.
 """
 
@@ -21,13 +21,13 @@ from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.text.errors import DataError
 
 MIN_COLUMNS = 2
-"""Columns that an update of a pair of variables needs at once."""
+"""Columns that a step on a pair of variables needs at once."""
 
 _TILE_DISTANCES = 512
-"""Distances that are summed at a time: they stay in the first-level cache."""
+"""Distances that are summed at a time, so that they stay in the first-level cache."""
 
 _MIRROR_TILE = 64
-"""Rows and columns of a tile that is mirrored at a time, for the same reason."""
+"""Rows and columns that are mirrored at a time, for the same reason."""
 
 
 class KernelColumns(NamedTuple):
@@ -38,17 +38,17 @@ class KernelColumns(NamedTuple):
     points : ndarray of shape (n_inputs, n)
         The rows, transposed.
     sigma : float
-        Of the Gaussian kernel; 0 for the linear one.
+        Parameter of the Gaussian kernel; 0 for the linear one.
     mean_from : int
         The anchor is the mean of the rows from here on; ``n`` for the origin.
     store : ndarray of float32, shape (capacity + 1, n + 1)
         Columns that are kept; the last is the anchor's.
     slot : ndarray of shape (n + 1,)
-        Where each column is in the store; -1 where it is not.
+        Position of each column in the store, or -1.
     owner, used : ndarrays of shape (capacity,)
-        Which column each place holds (-1: none), and when it was last asked for.
+        Column at each position (-1: none), and the time of its last use.
     clock : ndarray of shape (1,)
-        How often columns were asked for.
+        Number of uses so far.
     diagonal : ndarray of shape (n + 1,)
     """
 
@@ -64,7 +64,7 @@ class KernelColumns(NamedTuple):
 
     @property
     def anchor(self) -> int:
-        """The number of the anchor's column: one past the rows."""
+        """Number of the anchor's column: one past the rows."""
         return len(self.slot) - 1
 
 
@@ -81,10 +81,10 @@ def kernel_columns(
         ``exp(-sigma ||x - x'||^2)`` or ``<x, x'> + 1``.
     sigma : float
     capacity : int
-        Columns that are kept, at least 2; with ``n`` or more all are computed now, in parallel.
+        Columns to keep, at least 2; with ``n`` or more, all are computed now, in parallel.
     mean_from : int, optional
-        The anchor is the mean of these and all later rows in feature space, which takes computing
-        every column once; without it, the origin.
+        If given, the anchor is the mean in feature space of the rows from here on, for which every
+        column is computed once; else it is the origin.
 
     Raises
     ------
@@ -128,14 +128,14 @@ def columns_memory(n: int, n_inputs: int, capacity: int) -> int:
 
 
 def columns_within(n: int, n_inputs: int, memory: int) -> int:
-    """Return how many columns may be kept for `columns_memory` to stay within ``memory``."""
+    """Return the largest capacity with which `columns_memory` is within ``memory``."""
     room = memory - columns_memory(n, n_inputs, MIN_COLUMNS)
     return MIN_COLUMNS + max(0, room) // (4 * (n + 1))
 
 
 @fast
 def column(columns, i):  # type: ignore[no-untyped-def]
-    """Return column ``i``; it stays valid until another one but the last asked for is returned."""
+    """Return column ``i``; it stays valid during the next call, but not a later one."""
     place = columns.slot[i]
     if place < 0:
         place = np.argmin(columns.used)
@@ -195,7 +195,7 @@ def _compute_linear(points, i, first, out):  # type: ignore[no-untyped-def]
 
 @fast
 def _mean_from(first, values):  # type: ignore[no-untyped-def]
-    """Return the mean of the values from ``first`` up to the last but one; 0 of none."""
+    """Return the mean of ``values[first:-1]``, or 0 if it is empty."""
     total, n = 0.0, len(values) - 1
     for j in range(first, n):
         total += values[j]
@@ -204,9 +204,9 @@ def _mean_from(first, values):  # type: ignore[no-untyped-def]
 
 @fast_parallel
 def _fill_all(columns):  # type: ignore[no-untyped-def]
-    """Compute every column into the store: half of each, the other by symmetry."""
+    """Compute every column into the store: half of each, the rest by symmetry."""
     n, store = columns.points.shape[1], columns.store
-    for pair in prange((n + 1) // 2):  # a long half and a short one, so that threads get the same
+    for pair in prange((n + 1) // 2):  # a long and a short column, to balance threads
         _compute_from(columns, pair, pair, store[pair])
         _compute_from(columns, n - 1 - pair, n - 1 - pair, store[n - 1 - pair])
     for tile in prange((n + _MIRROR_TILE - 1) // _MIRROR_TILE):

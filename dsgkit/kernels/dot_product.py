@@ -1,4 +1,4 @@
-"""The dot product kernels: exact values. Their random features are `dsgkit.features.sketch`."""
+"""Dot-product kernels: exact values. Their random features are in `dsgkit.features.sketch`."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def dot_product(degree: int) -> Kernel:
     Parameters
     ----------
     degree : int
-        The p, in 1..20.
+        p, in 1..20.
 
     Raises
     ------
     ValueError
-        If it is not.
+        If it is out of range.
     """
     if not 1 <= degree <= LARGEST_DEGREE:
         raise ValueError(f"p must be in 1..{LARGEST_DEGREE}, got {degree}")
 
     def values(A: Array, B: Array, sigma: float) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
-            found = (sigma * (A @ B.T)) ** degree
-        if not np.isfinite(found).all():
+            powers = (sigma * (A @ B.T)) ** degree
+        if not np.isfinite(powers).all():
             raise DataError(f"features too large for sigma={sigma:g}: scale them, e.g. to [0, 1]")
-        return found
+        return powers
 
     def gram(A: Any, B: Any, sigma: float) -> Array:
         return values(finite_rows(A), finite_rows(B), sigma)

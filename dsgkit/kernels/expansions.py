@@ -1,4 +1,4 @@
-"""Exact kernels as functions of a distance or product of two rows, block by block of rows."""
+"""Expansions of exact kernels, block by block of rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK_ENTRIES = 2**20
 """Kernel values that an expansion holds at a time."""
 
 KernelFunction = Callable[[Array, Array], Array]
-"""Takes two sets of rows to the kernel of all pairs."""
+"""Maps two sets of rows to the kernel of all pairs."""
 
 
 def finite_rows(rows: Any) -> Array:

@@ -1,4 +1,4 @@
-"""The Gaussian kernel: exact values by float64 matrix products, and the law of its frequencies."""
+"""The Gaussian kernel: exact values by float64 matrix products, and its random frequencies."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from dsgkit.numerics.rows import row_blocks
 from dsgkit.text.errors import DataError
 
 BLOCK_ENTRIES = 2**18
-"""Kernel values of a block, within 64 to 128 rows: exponents become values while in cache."""
+"""Kernel values of a block (of 64 to 128 rows), so that exponents stay in cache."""
 
 CANCELLING_SQUARED_NORM = 2.0**16
-"""Squared norm times sigma above which rows are seen from one of them rather than the origin.
+"""Squared norm times sigma above which one of the rows is subtracted from all.
 
 Exponents are differences of such numbers: up to here they are within some 2^-35 of the exact ones.
-Beyond, a common offset of the rows costs nothing; where their spread alone is that large, nearly
-all kernel values are 0, and the others are computed from differences of rows.
+Subtraction removes a common offset of the rows. If their spread alone is that large, nearly all
+kernel values are 0, and the others are computed from differences of rows.
 """
 
 SMALL_SIGMA = 1e-100
-"""Sigma below which squared distances of kernel values above 0 may overflow."""
+"""Sigma below which squared distances may overflow although the kernel is above 0."""
 
 ZERO_EXPONENT = -746.0
-"""Exponent of which the kernel value is 0 in double precision."""
+"""Exponent at which the kernel is 0 in double precision."""
 
 DIFFERENCE_COLUMNS = 4096
-"""Columns of a block that are computed from differences together."""
+"""Columns of a block that are computed from differences at a time."""
 
 _EXPONENTIAL_FLOPS = 220.0
-"""Measured operations of a kernel value in addition to its products: it is made in memory."""
+"""Measured operations of a kernel value in addition to its products, mostly memory access."""
 
 LARGEST_PROJECTION = 5000.0
-"""Beyond, rounding a projection to float32 moves its cosine by more than 2^-12."""
+"""Beyond, rounding a projection to float32 changes its cosine by more than 2^-12."""
 
 PROJECTION_SPREAD = 6.0
-"""Standard deviations that a random projection is taken to stay within: of 10^9 two do not."""
+"""Assumed bound of a random projection in standard deviations: two of 10^9 exceed it."""
 
 
 def _block_rows(n_columns: int) -> int:
@@ -49,10 +49,10 @@ def _block_rows(n_columns: int) -> int:
 
 
 class _Exponents:
-    """``-sigma ||a - b||^2`` for all b of some rows, as products of two factors.
+    """Exponents ``-sigma ||a - b||^2`` for rows b, as a matrix product.
 
-    With a sigma below `SMALL_SIGMA`, rows are scaled by a power of two, which rounds nothing, so
-    that it is near 1: then only distances with a kernel value of 0 overflow.
+    If sigma is below `SMALL_SIGMA`, rows are scaled by a power of two, which is exact, so that it
+    is near 1: then distances overflow only where the kernel is 0.
 
     Parameters
     ----------
@@ -64,17 +64,17 @@ class _Exponents:
         exponent = math.frexp(sigma)[1] // 2 if sigma < SMALL_SIGMA else 0
         self._unit, self._sigma = math.ldexp(1.0, exponent), math.ldexp(sigma, -2 * exponent)
         self._centre: Any = None
-        self._apart: Any = None  # the rows themselves, if they are so far apart that sums cancel
+        self._spread: Any = None  # the rows B, if they are so far apart that sums cancel
         B = np.asarray(B, np.float64)
         rows, norms = self._with_norms(B)
         if self._cancels(norms):
             self._centre = B[0].copy()
             rows, norms = self._with_norms(B)
         if self._cancels(norms):
-            # a middle that one far row does not move
+            # a median, which is robust to single far rows
             self._centre = np.partition(B, len(B) // 2, axis=0)[len(B) // 2]
             rows, norms = self._with_norms(B)
-            self._apart = B
+            self._spread = B
         self._right = np.column_stack([rows, np.ones(len(rows)), norms])
 
     def write(self, A: Any, out: Array) -> None:
@@ -85,42 +85,42 @@ class _Exponents:
         with np.errstate(over="ignore", invalid="ignore"):
             left = np.column_stack([2 * sigma * rows, -sigma * norms, np.full(len(rows), -sigma)])
             np.matmul(left, self._right[: out.shape[1]].T, out=out)
-        if self._apart is not None:
+        if self._spread is not None:
             self._write_near(A, norms, out)
             return
         far = norms > 4 * CANCELLING_SQUARED_NORM / sigma
-        if far.any():  # twice as far as any b: the kernel is 0, also where sums overflow
+        if far.any():  # twice as far as any b: the kernel is 0, even if sums overflow
             out[far] = -np.inf
 
     def _write_near(self, A: Array, norms: Array, out: Array) -> None:
-        """Overwrite the exponents that may belong to a kernel value above 0 by differences."""
+        """Recompute exponents whose kernel may be above 0 from differences of rows."""
         n_columns, n_terms = out.shape[1], self._right.shape[1]
         with np.errstate(over="ignore"):
             sizes = norms.max(initial=0) + self._right[:n_columns, -1]
-            # what rounding moves a sum of so many products and the norms in it by at most
+            # bound of the rounding error of a sum of products
             error = 4 * n_terms * np.finfo(np.float64).eps * self._sigma * sizes
             near = np.flatnonzero(~(out <= ZERO_EXPONENT - error).all(axis=0))
             for some in row_blocks(len(near), DIFFERENCE_COLUMNS):
-                B = self._apart[near[some]] * self._unit
+                B = self._spread[near[some]] * self._unit
                 out[:, near[some]] = -self._sigma * cdist(A * self._unit, B, "sqeuclidean")
 
     def _cancels(self, norms: Array) -> bool:
         return bool(norms.max(initial=0) > CANCELLING_SQUARED_NORM / self._sigma)
 
-    def _with_norms(self, given: Array) -> tuple[Array, Array]:
-        """Return rows as seen from the centre, scaled; and their squared norms."""
+    def _with_norms(self, X: Array) -> tuple[Array, Array]:
+        """Return the centred and scaled rows, and their squared norms."""
         with np.errstate(over="ignore"):
-            rows = given if self._centre is None else given - self._centre
+            rows = X if self._centre is None else X - self._centre
             if self._unit != 1:
                 rows = rows * self._unit
             norms = np.einsum("ij,ij->i", rows, rows)
-        if not (np.isfinite(norms).all() or np.isfinite(given).all()):
+        if not (np.isfinite(norms).all() or np.isfinite(X).all()):
             raise DataError("features hold NaN or infinite values; remove or replace those rows")
         return rows, norms
 
 
 def _exponentiate(exponents: Array) -> None:
-    """Turn exponents into kernel values in place; rounding may have left some above 0."""
+    """Turn exponents into kernel values in place; by rounding, some may be above 0."""
     np.minimum(exponents, 0, out=exponents)
     np.exp(exponents, out=exponents)
 
@@ -133,10 +133,10 @@ def gaussian_gram(A: Any, B: Any, sigma: float, out: Array | None = None) -> Arr
     A : rows of shape (n_a, n_inputs)
         Read block by block.
     B : rows of shape (n_b, n_inputs)
-        If it is the same object as ``A`` the result is exactly symmetric with a diagonal of ones.
+        If it is the same object as ``A``, the result is exactly symmetric with a diagonal of ones.
     sigma : float
     out : ndarray of float64, shape (n_a, n_b), optional
-        Where to write the values.
+        Output array.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def gaussian_gram(A: Any, B: Any, sigma: float, out: Array | None = None) -> Arr
         out = np.empty((len(A), len(B)))
     exponents = _Exponents(B, sigma)
     for block in row_blocks(len(A), _block_rows(len(B))):
-        # of a symmetric matrix the part up to the diagonal block is computed, the rest mirrored
+        # a symmetric matrix is computed up to the diagonal block, and mirrored
         stop = block.stop if A is B else len(B)
         part = out[block, :stop]
         exponents.write(A[block], part)
@@ -201,19 +201,19 @@ def expansion_memory(n_centers: int, n_inputs: int) -> int:
 
 
 def expansion_flops(n_centers: float, n_inputs: int) -> float:
-    """Return the operations of `gaussian_expansion` at one row, as `Cost` counts them."""
+    """Return the operations of `gaussian_expansion` at one row, as counted in `Cost`."""
     return n_centers * (4.0 * n_inputs + _EXPONENTIAL_FLOPS + 4)
 
 
 def gaussian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> Single:
-    """Return frequencies of the law N(0, 2 sigma I), that of ``exp(-sigma ||x - x'||^2)``."""
+    """Return frequencies from N(0, 2 sigma I), the spectrum of ``exp(-sigma ||x - x'||^2)``."""
     W = draws.normals(n_inputs)
     W *= np.float32(np.sqrt(2 * sigma))
     return W
 
 
 def _longest(sigma: float) -> float:
-    # w.x is normal with the variance 2 sigma ||x||^2
+    # w.x is normal with variance 2 sigma ||x||^2
     return LARGEST_PROJECTION / (PROJECTION_SPREAD * math.sqrt(2 * sigma))
 
 

@@ -1,4 +1,4 @@
-"""The Laplacian kernel: exact values, and the law of its frequencies."""
+"""The Laplacian kernel: exact values, and its random frequencies."""
 
 from __future__ import annotations
 
@@ -30,11 +30,10 @@ def laplacian_expansion(X: Any, centers: Array, coefficients: Array, sigma: floa
 
 
 def laplacian_frequencies(draws: Draws, n_inputs: int, sigma: float) -> Single:
-    """Return frequencies whose coordinates are independent of Cauchy's law, of scale sigma.
+    """Return frequencies with independent Cauchy coordinates of scale sigma.
 
-    A coordinate is the cotangent of a random angle: the quotient of two normals that share their
-    radius. One in 2^25 has the radius 0, and one in 2^32 an angle without a cotangent; 0 stands
-    for these.
+    A coordinate is the cotangent of a random angle: the quotient of two normals with a common
+    radius. It is 0 if the radius is 0 (one in 2^25) or the cotangent undefined (one in 2^32).
     """
     N = draws.normals(2 * n_inputs)
     cosines, sines = N[:, ::2], N[:, 1::2]
@@ -52,6 +51,6 @@ LAPLACIAN = Kernel(
     memory=expansion_memory,
     longest=lambda sigma: largest_scale(1.0) / sigma,
     farthest=lambda sigma: MAX_LENGTH_RATIO * largest_scale(1.0) / sigma,
-    norm=1,  # w.x is of Cauchy's law with the scale sigma ||x||_1
+    norm=1,  # w.x is Cauchy with scale sigma ||x||_1
     spectrum=Spectrum(laplacian_frequencies, heavy_tailed=True),
 )

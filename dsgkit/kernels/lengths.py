@@ -1,4 +1,4 @@
-"""Rows that are too long for the random features of a kernel, found where rows are read."""
+"""Checks that the norms of rows are small enough for accurate random features of a kernel."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BLOCK_ROWS = 8192
 def read_within(
     table: Any, index: slice | NDArray[np.integer], kernel: str, sigma: float
 ) -> Single:
-    """Copy rows as `read_rows` does, if features of a kernel can be made of them.
+    """Copy rows as `read_rows` does, and check them for a kernel's random features.
 
     Raises
     ------
     DataError
-        If a feature is NaN or infinite, or a row longer than `Kernel.farthest`.
+        If a feature is NaN or infinite, or the norm of a row exceeds `Kernel.farthest`.
     """
     known = kernel_named(kernel)
     with np.errstate(over="ignore"):  # a number beyond single precision becomes infinite
@@ -37,24 +37,21 @@ def read_within(
 
 
 def first_longer(rows: NDArray[Any], longest: float, norm: Literal[1, 2]) -> int | None:
-    """Return the place of the first row that is not as short as ``longest``; None without one.
-
-    A row that holds NaN is not.
-    """
+    """Return the position of the first row with a norm above ``longest``, or NaN; None if none."""
     with np.errstate(over="ignore", invalid="ignore"):
         if norm == 1:
             suspects = ~(np.abs(rows).sum(axis=1) <= longest / 2)
         else:
             suspects = ~(np.einsum("ij,ij->i", rows, rows) <= np.square(longest) / 4)
-        found = np.flatnonzero(suspects)
+        candidates = np.flatnonzero(suspects)
         # the sums above are fast, but may round or overflow in the precision of the rows
-        lengths = np.linalg.norm(rows[found].astype(np.float64), norm, axis=1)
-        beyond = found[~(lengths <= longest)]
+        lengths = np.linalg.norm(rows[candidates].astype(np.float64), norm, axis=1)
+        beyond = candidates[~(lengths <= longest)]
     return int(beyond[0]) if len(beyond) else None
 
 
 def too_long(table: Any, row: int, sigma: float) -> DataError:
-    """Return the error that names a row of a table of which no features can be made."""
+    """Return the error for a row of a table whose random features would be wrong."""
     place = f"row {row} of {len(table)}, counted from 0"
     if not np.isfinite(np.asarray(table[row : row + 1])).all():
         return DataError(
@@ -67,9 +64,7 @@ def too_long(table: Any, row: int, sigma: float) -> DataError:
 
 
 def check_projections(rows: Any, sigma: float, kernel: str = "gaussian") -> None:
-    """Raise `DataError` for rows whose random features would not be accurate.
-
-    These are the ones longer than `Kernel.longest`.
+    """Raise `DataError` for rows whose random features would be inaccurate.
 
     Parameters
     ----------
@@ -81,7 +76,7 @@ def check_projections(rows: Any, sigma: float, kernel: str = "gaussian") -> None
     Raises
     ------
     DataError
-        If a feature is NaN or infinite, or a row too long.
+        If a feature is NaN or infinite, or the norm of a row exceeds `Kernel.longest`.
     """
     known = kernel_named(kernel)
     longest = known.longest(sigma)

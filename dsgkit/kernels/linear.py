@@ -1,4 +1,4 @@
-"""The linear kernel: exact values. It has no random features, as none are needed."""
+"""The linear kernel: exact values. It needs no random features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Matern kernels: exact values for any smoothness, and the laws of their frequencies."""
+"""Matern kernels: exact values for any smoothness, and their random frequencies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dsgkit.kernels.rounding import MAX_LENGTH_RATIO, largest_scale
 from dsgkit.numerics.arrays import Array, Single
 
 LARGEST_NU = 50.0
-"""Up to here Bessel functions only overflow where the kernel is within 1e-11 of 1."""
+"""Up to here, Bessel functions overflow only where the kernel is within 1e-11 of 1."""
 
 _MAX_DISTANCE = 1e4
 """Distance beyond which the kernel is 0."""
@@ -38,18 +38,18 @@ def matern_of_distance(r: Array, nu: float) -> Array:
     if nu == 2.5:
         return (1 + r + r**2 / 3) * np.exp(-r)
     values = np.ones_like(r)
-    apart = r > 0
-    s = r[apart]
+    positive = r > 0
+    s = r[positive]
     with np.errstate(all="ignore"):
         log = (1 - nu) * np.log(2) - special.gammaln(nu) + nu * np.log(s) - s
-        values[apart] = np.exp(log + np.log(special.kve(nu, s)))
+        values[positive] = np.exp(log + np.log(special.kve(nu, s)))
     return np.minimum(values, 1)
 
 
 def matern(nu: float) -> Kernel:
     """Return the Matern kernel of smoothness ``nu`` and length scale ``1 / sigma``.
 
-    A larger sigma is a narrower kernel, as with the other kernels. ``nu`` 1/2 is the exponential
+    A larger sigma is a narrower kernel, as for the other kernels. ``nu = 1/2`` is the exponential
     kernel ``exp(-sigma ||x - x'||)``.
 
     Parameters
@@ -60,7 +60,7 @@ def matern(nu: float) -> Kernel:
     Raises
     ------
     ValueError
-        If it is not.
+        If it is out of range.
     """
     if not 0 < nu <= LARGEST_NU:
         raise ValueError(f"nu must be > 0 and <= {LARGEST_NU:g}, got {nu:g}")
@@ -75,7 +75,7 @@ def matern(nu: float) -> Kernel:
         return expansion_of(lambda A, B: values(A, B, sigma), X, centers, coefficients)
 
     def frequencies(draws: Draws, n_inputs: int, sigma: float) -> Single:
-        """Return frequencies of the t law with 2 nu degrees of freedom and the scale sigma^2 I."""
+        """Return frequencies from the t distribution with 2 nu degrees of freedom, scale sigma."""
         W = draws.normals(n_inputs)
         scale = sigma * np.sqrt(nu / draws.gammas(nu))
         W *= np.minimum(scale, 2.0**64).astype(np.float32)[:, None, :]

@@ -1,4 +1,4 @@
-"""Features of a kernel that are exact on some rows, the landmarks (Williams & Seeger 2001)."""
+"""Nystrom features of a kernel, exact on some rows, the landmarks (Williams & Seeger 2001)."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from dsgkit.numerics.linear_systems import eigh, eigh_memory
 from dsgkit.text.errors import FitError
 
 EIGENVALUE_CUTOFF = 1e-12
-"""Eigenvalues of the landmarks' Gram matrix below this share of the largest are left out.
+"""Eigenvalues of the landmarks' Gram matrix below this share of the largest are dropped.
 
 The rounding of a kernel value, some 2^-50, is divided by the square root of an eigenvalue: with
-this share the features stay exact to some 10^-9.
+this cutoff, features are accurate to some 10^-9.
 """
 
 MOMENT_ROUNDING = 1e-12
-"""Largest rounding error that `NystromFeatures.moments` takes on in a mean squared feature."""
+"""Largest rounding error of a mean squared feature that `NystromFeatures.moments` accepts."""
 
 
 class NystromFeatures:
     """The features ``K_zz^(-1/2) k_z(x)``, up to a rotation, of landmarks z.
 
-    Their products are the kernel of the functions spanned by ``k(z_j, .)``: exact where one of the
-    two rows is a landmark, below it elsewhere.
+    Their products are the kernel of the functions spanned by ``k(z_j, .)``: exact if one of the two
+    rows is a landmark, and at most k(x, x) on the diagonal.
 
     Parameters
     ----------
     kernel : Kernel
     landmarks : ndarray of float64, shape (n_landmarks, n_inputs)
-        Equal rows do no harm.
+        Equal rows are allowed.
     sigma : float
 
     Attributes
     ----------
     landmarks : ndarray of float64, shape (n_landmarks, n_inputs)
     width : int
-        Features: the eigenvalues of the landmarks' Gram matrix that `EIGENVALUE_CUTOFF` leaves.
+        Number of features: the eigenvalues of the landmarks' Gram matrix above the cutoff.
 
     Raises
     ------
     FitError
-        If the kernel is 0 at all landmarks, as that of products is at rows of zeros.
+        If the kernel is 0 at all landmarks, as dot-product kernels are at rows of zeros.
     """
 
     def __init__(self, kernel: Kernel, landmarks: Array, sigma: float) -> None:
@@ -54,7 +54,7 @@ class NystromFeatures:
         self._kernel, self._sigma = kernel, sigma
         spectrum, vectors = eigh(kernel.gram(landmarks, landmarks, sigma).T)  # ascending
         if spectrum[-1] <= 0:
-            raise FitError("the kernel is 0 at all landmarks: there is no function but 0 on them")
+            raise FitError("the kernel is 0 at all landmarks: every function on them is 0")
         first = int(np.searchsorted(spectrum, EIGENVALUE_CUTOFF * spectrum[-1], side="right"))
         self._spectrum = spectrum[first:]
         self._projection = vectors[:, first:]
@@ -62,7 +62,7 @@ class NystromFeatures:
 
     @property
     def width(self) -> int:
-        """How many features there are."""
+        """Number of features."""
         return int(self._projection.shape[1])
 
     def transform(self, X: Any) -> Array:
@@ -77,12 +77,12 @@ class NystromFeatures:
         return values
 
     def moments(self, blocks: Iterable[Any]) -> tuple[Array, Array]:
-        """Return sums over rows, which come in blocks: of the features' products and the features.
+        """Return sums over blocks of rows of the features' products and of the features.
 
-        To project the kernel values of every block takes twice the time of their products. These
-        are summed instead, and projected once, but for the leading directions: next to the products
-        of those, small ones would round to nothing, and a small eigenvalue's feature is a small
-        product with a large factor. Each block is therefore freed of the leading directions first.
+        Projecting the kernel values of every block takes twice the time of their products. So the
+        products are summed, and projected once, except for the leading directions. Those would
+        cancel the small products of the features of small eigenvalues, which are multiplied by a
+        large factor; they are removed from every block first.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class NystromFeatures:
             If a row holds NaN or infinite values.
         """
         n, width, n_leading = len(self.landmarks), self.width, self._n_leading()
-        if n * (n + 6 * n_leading) < width * (2 * n + width):  # operations of either way
+        if n * (n + 6 * n_leading) < width * (2 * n + width):  # compare operations
             return self._moments_of_values(blocks, width - n_leading)
         gram, total = np.zeros((width, width), order="F"), np.zeros(width)
         for X in blocks:
@@ -110,13 +110,13 @@ class NystromFeatures:
         return gram, total
 
     def _n_leading(self) -> int:
-        """Return how many directions would hide those of small eigenvalues by rounding."""
+        """Return the number of directions whose rounding would hide small eigenvalues."""
         scale = len(self.landmarks) * self._spectrum[0]
         rounding = np.finfo(np.float64).eps * self._spectrum**2 / scale
         return int(np.count_nonzero(rounding > MOMENT_ROUNDING))
 
     def _moments_of_values(self, blocks: Iterable[Any], n_rest: int) -> tuple[Array, Array]:
-        """Return the moments from products of kernel values, of which the first are ``n_rest``."""
+        """Return the moments from products of kernel values for the first ``n_rest`` directions."""
         n, width = self._projection.shape
         rest, lead = self._projection[:, :n_rest], self._projection[:, n_rest:]
         norms = np.sqrt(self._spectrum[n_rest:])
@@ -138,7 +138,7 @@ class NystromFeatures:
         return gram, total
 
     def expansion(self, coefficients: Array) -> Array:
-        """Return the a of ``sum_j a_j k(z_j, .)``, the function with these coefficients."""
+        """Return a of ``sum_j a_j k(z_j, .)``, the function with these feature coefficients."""
         return self._projection @ coefficients
 
 

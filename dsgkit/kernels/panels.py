@@ -1,11 +1,12 @@
-"""Products with kernel matrices that are computed panel by panel and never kept, in float32.
+"""Products with kernel matrices that are computed panel by panel and not kept, in float32.
 
-A panel is the kernel of some rows with all centres, small enough to stay in cache: the values of
-functions at its rows are one product with it, and a gradient by their coefficients, which needs
-those values first, is another.
+A panel is the kernel of some rows with all centres, small enough to stay in cache. One product with
+it gives the values of functions at its rows; a second one, which needs those values, the gradient
+with respect to their coefficients.
 
-Of the Gaussian kernel, rows are seen from the mean of the centres. With ``s = sigma max_c ||c||^2``
-a value is then within about ``2^-22 s`` of itself, relatively: `in_single` says where that will do.
+For the Gaussian kernel, the mean of the centres is subtracted from all rows. With
+``s = sigma max_c ||c||^2``, the relative error of a value is then about ``2^-22 s``; `in_single`
+returns whether that suffices.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ _TILE_ROWS = 32
 """Rows of a product: ``_TILE_ROWS * TILE_CENTERS`` dot products stay in the first-level cache."""
 
 MAX_SCALE = 2.0**12
-"""The s up to which Gaussian kernel values are accurate enough: they are then within 0.1%."""
+"""Largest s for which Gaussian kernel values are accurate enough, within 0.1%."""
 
 VALUES_PER_THREAD = 2**15
-"""Kernel values for which a thread is worth waking."""
+"""Smallest number of kernel values worth a thread."""
 
 _ROUNDING_SHIFT = np.float32(12582912.0)  # 1.5 * 2^23: adding it rounds to an integer
-_MIN_EXPONENT = np.float32(-120.0)  # 2^-120 stands for all that is less
+_MIN_EXPONENT = np.float32(-120.0)  # smaller values become 2^-120
 # Cephes' exp2f: 2^r for |r| <= 1/2, within 1.7e-7
 _E1, _E2 = np.float32(6.931472028550421e-1), np.float32(2.402264791363012e-1)
 _E3, _E4 = np.float32(5.550332471162809e-2), np.float32(9.618437357674640e-3)
@@ -51,7 +52,7 @@ _E5, _E6 = np.float32(1.339887440266574e-3), np.float32(1.535336188319500e-4)
 
 
 def in_single(kernel: str, centers: Array, sigma: float) -> bool:
-    """Return whether `Panels` serve a kernel at some centres."""
+    """Return whether `Panels` are accurate for a kernel at some centres."""
     known = kernel_named(kernel)
     if known.degree is not None:
         squared = np.einsum("ij,ij->i", centers, centers).max()
@@ -69,7 +70,7 @@ class Panels:
     Parameters
     ----------
     kernel : str
-        As `kernel_named` takes it; one of those for which `in_single` holds.
+        A kernel for which `in_single` is true; see `kernel_named`.
     centers : ndarray of float64, shape (n_centers, n_inputs)
     sigma : float
     """
@@ -81,7 +82,7 @@ class Panels:
         degree = self._kernel.degree
         self._centre = centers.mean(axis=0) if degree is None else np.zeros(n_inputs)
         self._sigma = sigma
-        # exponents are those of 2
+        # exponents are to base 2
         self._scale = sigma if degree is not None else 2 * sigma * np.log2(np.e)
         padded = np.zeros((chunks * TILE_CENTERS, n_inputs), np.float32)
         padded[: self._n] = centers - self._centre
@@ -102,7 +103,7 @@ class Panels:
         ------
         values : ndarray of shape (n_rows, G)
         correlate : callable
-            Takes C, shape (n_rows, k), to ``Phi' C``; as long as the panel is the current one.
+            Maps C, shape (n_rows, k), to ``Phi' C``; valid only until the next panel.
 
         Raises
         ------
@@ -115,7 +116,7 @@ class Panels:
         work = min(PANEL_ROWS, len(rows)) * chunks * TILE_CENTERS
         with single_blas_thread(), threads_for(work, VALUES_PER_THREAD):
             for block in row_blocks(len(rows), PANEL_ROWS):
-                X, offsets = self._seen(finite_rows(rows[block]))
+                X, offsets = self._centred(finite_rows(rows[block]))
                 parts = np.zeros((get_num_threads(), len(X), n_models), np.float32)
                 _fill(
                     X * np.float32(self._scale),
@@ -135,14 +136,14 @@ class Panels:
         _correlate(self._panel, np.ascontiguousarray(C, np.float32), out, get_num_threads())
         return out.reshape(chunks * TILE_CENTERS, -1)[: self._n]
 
-    def _seen(self, rows: Array) -> tuple[Single, Single]:
-        """Return rows as seen from the centre, and what is taken off the exponent for each."""
+    def _centred(self, rows: Array) -> tuple[Single, Single]:
+        """Return centred rows, and the offset to subtract from their exponents."""
         X = rows - self._centre
         if self._kernel.degree is not None:
             X = X.astype(np.float32)
             return X, self._offsets(X)
         with np.errstate(over="ignore"):
-            # twice as far as any centre the kernel is 0, and further squares overflow
+            # twice as far as any centre, the kernel is 0, and squares may overflow
             far = np.einsum("ij,ij->i", X, X) > 4 * MAX_SCALE / self._sigma
         X[far] = 0
         X = X.astype(np.float32)
@@ -151,7 +152,7 @@ class Panels:
         return X, offsets
 
     def _offsets(self, X: Single) -> Single:
-        """Return what is taken off an exponent for a row."""
+        """Return the offset to subtract from each row's exponents."""
         return np.einsum("ij,ij->i", X, X) * np.float32(self._scale / 2)
 
 
@@ -189,7 +190,7 @@ def _power(z, degree):  # type: ignore[no-untyped-def]
 
 @fast_parallel
 def _fill(X, offsets, centers, center_offsets, degree, W, panel, parts):  # type: ignore[no-untyped-def]
-    """Compute a panel, and in a part for each thread its product with W."""
+    """Compute a panel, and its product with W as a partial sum per thread."""
     n, n_parts = X.shape[0], parts.shape[0]
     for part in prange(n_parts):
         first, last = _share(centers.shape[0], part, n_parts)

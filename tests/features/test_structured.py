@@ -123,5 +123,5 @@ def test_a_file_of_other_features_is_refused():
 
 def test_they_are_of_the_gaussian_kernel_alone():
     for kernel in ("laplacian", "matern(1.5)", "dot_product(2)"):
-        with pytest.raises(DataError, match="structured frequencies are those of the gaussian"):
+        with pytest.raises(DataError, match="structured frequencies exist for the gaussian"):
             random_features(kernel, 1.0, 8, 0, "structured")
