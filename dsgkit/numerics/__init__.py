@@ -1,1 +1,1 @@
-"""Numerics of no particular method: linear systems, quadratic programs, rows in blocks, costs."""
+"""General numerics: linear systems, quadratic programs, rows in blocks, costs."""

@@ -5,36 +5,36 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 FUNCTION_FLOPS = 20.0
-"""Operations that an exponential, or a cosine and sine together, count as."""
+"""Operations counted for an exponential, or for a cosine and a sine together."""
 
 ENTRY_FLOPS = 300.0
-"""Operations that a kernel value and its place in memory count as, in addition to its inputs."""
+"""Operations counted for a kernel value and its memory access, in addition to its products."""
 
 
 MILLISECOND = 1e8
-"""Operations that a millisecond of interpreted code counts as: a measured thread has 1e11
-operations a second in a matrix product. On a faster machine both are faster."""
+"""Operations counted for a millisecond of interpreted code: a measured thread does 1e11 operations
+a second in a matrix product. On a faster machine both are faster."""
 
 MEASURING_FLOPS = 3e5
-"""Operations that the measures of a judged row count as: most of it is sorting by the values."""
+"""Operations counted for the measures of a judged row, mostly sorting by the values."""
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How much longer a class of estimators takes than the operations that its `cost` counts.
+    """Measured time of a class of estimators, relative to the operations of its `cost`.
 
-    Few algorithms are as fast as a matrix product, and how many steps an iterative one takes is
-    known only afterwards. A class states what was measured of it as ``pace``; the plan of a run
-    multiplies by it. ``scripts/study_plan.py`` compares plans with runs, solver by solver.
+    Few algorithms are as fast as a matrix product, and the number of steps of an iterative one is
+    known only afterwards. A class states its measured ``pace``, by which the plan of a run is
+    multiplied. ``scripts/study_plan.py`` compares plans with runs, solver by solver.
 
     Attributes
     ----------
     training : float
-        Seconds of training by those of a matrix product of as many operations.
+        Seconds of training, relative to those of a matrix product of as many operations.
     scoring : float
-        The same of evaluating the fitted function.
+        The same for evaluating the fitted function.
     per_model : float
-        Milliseconds of every model that is trained, on however few rows.
+        Milliseconds per trained model, on any number of rows.
     """
 
     training: float = 1.0
@@ -43,18 +43,18 @@ class Pace:
 
 
 UNSTATED = Pace(training=7.0, per_model=5.0)
-"""Pace of a class without a `cost`, such as scikit-learn's clusterings, for which an entry for each
-pair of rows is counted. As measured for DBSCAN, HDBSCAN and spectral clustering of 1,000 and 3,000
-rows of 2 to 166 features; mean shift takes 20 to 250 times as long."""
+"""Pace of a class without a `cost`, such as scikit-learn's clusterings, which count as one kernel
+value per pair of rows. Measured for DBSCAN, HDBSCAN and spectral clustering of 1,000 and 3,000 rows
+of 2 to 166 features; mean shift takes 20 to 250 times as long."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Approximate cost of a fit; a solver that does not state it counts as small.
+    """Approximate cost of a fit; the default is negligible.
 
-    All count in operations of a float32 matrix product, which takes ``2 n k m``: the count over its
-    speed is a time. A double-precision operation counts twice; an exponential, or a sine with its
-    cosine, counts as `FUNCTION_FLOPS` operations of its precision.
+    The unit is an operation of a float32 matrix product, which takes ``2 n k m``: divided by its
+    speed, a count is a time. A double-precision operation counts twice; an exponential, or a sine
+    with its cosine, counts as `FUNCTION_FLOPS` operations of its precision.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class Cost:
     flops_per_row : float
         Operations of evaluating the fitted function at one row.
     shared_per_row : float
-        How many of these are done once for all models that are trained together.
+        Operations among these that models trained together share.
     least_memory : int, optional
-        Bytes that training can do with, in more time; None if it needs ``memory``.
+        Bytes that suffice for training, with more time; None if it needs ``memory``.
     """
 
     flops: float = 1.0

@@ -9,16 +9,16 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.text.errors import FitError
 
 EIGH_FLOPS = 5.0
-"""An eigendecomposition of size n takes as long as about so many n^3 operations of a product."""
+"""Time of an eigendecomposition of size n, in n^3 operations of a matrix product."""
 
 
 def solve_penalised(matrix: Array, penalty: float, right: Array, *, singular: str) -> Array:
-    """Solve ``(matrix + penalty I) x = right`` in the memory of the matrix, its lower triangle.
+    """Solve ``(matrix + penalty I) x = right``; reads the lower triangle, overwrites the matrix.
 
     Raises
     ------
     FitError
-        With the text ``singular``, if the system is singular to rounding.
+        With the message ``singular``, if the system is singular to rounding.
     """
     np.einsum("ii->i", matrix)[:] += penalty
     try:
@@ -30,7 +30,7 @@ def solve_penalised(matrix: Array, penalty: float, right: Array, *, singular: st
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
-    """Eigendecomposition of a positive semi-definite matrix, in its own memory."""
+    """Return the eigendecomposition of a positive semi-definite matrix, which is overwritten."""
     spectrum, vectors = linalg.eigh(
         matrix, lower=True, overwrite_a=True, check_finite=False, driver="evd"
     )
@@ -38,5 +38,5 @@ def eigh(matrix: Array) -> tuple[Array, Array]:
 
 
 def eigh_memory(n: int) -> int:
-    """Return the bytes of an n x n matrix under eigendecomposition, work space included."""
+    """Return the bytes of the eigendecomposition of an n x n matrix, including work space."""
     return 3 * 8 * n * n

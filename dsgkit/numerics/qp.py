@@ -1,9 +1,9 @@
 """Convex quadratic programs, solved by Clarabel's interior-point method.
 
-Of the maintained solvers with a free licence, measured on the program of SU-DH: OSQP takes 10,000
-iterations to six digits where an interior-point method takes 20; PIQP is twice as fast as Clarabel
-with few variables for its rows, and three times as slow with 500 of them. Clarabel also has a
-time limit, and a factorisation by dense blocks where the matrix is dense.
+Alternatives with a free licence, measured on the program of SU-DH: OSQP takes 10,000 iterations to
+six digits, an interior-point method 20. PIQP is twice as fast as Clarabel if it has few variables
+for its rows, but three times as slow with 500 of them. Clarabel also has a time limit, and
+factorises dense matrices by blocks.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def solve_qp(
     max_seconds: float | None = None,
     dense: bool = False,
 ) -> Array:
-    """Return the x that minimises ``x'P x/2 + q'x`` where ``A x = b`` and ``G x <= h``.
+    """Return the x that minimises ``x'P x/2 + q'x`` subject to ``A x = b`` and ``G x <= h``.
 
     Parameters
     ----------
     quadratic : sparse matrix of shape (n, n)
-        P, positive semi-definite; of which the upper triangle is read.
+        P, positive semi-definite; only the upper triangle is read.
     linear : ndarray of shape (n,)
         q.
     equal : (A, b)
@@ -39,18 +39,18 @@ def solve_qp(
     at_most : (G, h)
         A sparse matrix, and an array.
     max_seconds : float, optional
-        Looked at between iterations.
+        Checked between iterations.
     dense : bool
-        Whether P, A or G has dense parts, so that factorising by blocks pays.
+        Set if P, A or G has dense parts; the matrix is then factorised by blocks.
 
     Raises
     ------
     TimeLimitError
         If it takes longer than ``max_seconds``.
     FitError
-        If there is no solution, or none that can be computed.
+        If there is no solution, or it cannot be computed.
     """
-    import clarabel  # with its libraries only where a program is solved
+    import clarabel  # slow to import, and rarely needed
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False

@@ -18,13 +18,13 @@ def row_blocks(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def spaced(X: Any, count: int) -> Any:
-    """Return at most so many rows, evenly spaced: rows on disk may be in some order."""
+    """Return at most ``count`` rows, evenly spaced, as the rows may be sorted."""
     n = len(X)
     return X[np.arange(n)] if n <= count else X[np.arange(count) * n // count]
 
 
 def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int64]:
-    """Return the rows outside of a fold, in order.
+    """Return the rows outside a fold, in order.
 
     Raises
     ------
@@ -33,11 +33,11 @@ def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int6
     """
     try:
         positions = np.asarray(held_out)
-        good = positions.ndim == 1 and positions.dtype.kind in "iu"
-        good = good and (not len(positions) or 0 <= positions.min() <= positions.max() < n_rows)
+        valid = positions.ndim == 1 and positions.dtype.kind in "iu"
+        valid = valid and (not len(positions) or 0 <= positions.min() <= positions.max() < n_rows)
     except ValueError:  # arrays of several lengths
-        good = False
-    if not good:
+        valid = False
+    if not valid:
         raise DataError(
             f"a fold must be an array of held-out positions in 0..{n_rows - 1}, such as "
             "[test for _, test in StratifiedKFold(5).split(X, y)]"

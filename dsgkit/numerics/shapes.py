@@ -1,4 +1,4 @@
-"""The shape of what solvers return."""
+"""Check of the shapes of arrays that solvers return."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dsgkit.text.errors import FitError
 
 
 def of_shape(values: Any, method: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
-    """Return what a method has returned as an array, which must be of one of some shapes.
+    """Return the result of a method as an array of one of these shapes.
 
     Raises
     ------
     FitError
-        If it is not: a wrong shape may be broadcast, and go unnoticed.
+        If it has another shape, which could be broadcast without an error.
     """
     array = np.asarray(values)
     if array.shape not in shapes:

@@ -1,9 +1,9 @@
-"""Estimators of class priors, and of the share that one distribution has in a mixture.
+"""Estimators of class priors, and of the share of one component in a mixture.
 
 From labelled and unlabelled rows: `PenL1Prior`, `penalised_l1_share` and `energy_distance_prior`.
-From rows of a mixture and of one component: `km1_share` and `km2_share`, and `penalised_l1_share`.
-From similar pairs and unlabelled rows: `similar_prior_interval`; its middle, with a warning where
-that is not to be trusted, is `checked_similar_prior`; and, from shares, `similar_prior`.
+From rows of a mixture and of one component: `km1_share`, `km2_share` and `penalised_l1_share`.
+From similar pairs and unlabelled rows: `similar_prior_interval`; `checked_similar_prior`, its
+midpoint, with a warning if that is unreliable; and `similar_prior`, from shares.
 """
 
 from dsgkit.priors.kernel_means import km1_share, km2_share

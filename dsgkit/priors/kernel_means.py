@@ -1,9 +1,8 @@
 """The share of a component in a mixture from kernel means: KM1 and KM2 [1]_.
 
-With F the mixture and H the component, ``G = lam F + (1 - lam) H`` is a distribution as long as lam
-is at most ``1/(1 - share)``: from there on the distance d(lam) of its kernel mean from those of all
-distributions on the rows grows. The two estimates differ in the slope of d that they take for
-growing.
+With F the mixture and H the component, ``G = lam F + (1 - lam) H`` is a distribution if lam is at
+most ``1/(1 - share)``. Beyond, the distance d(lam) of its kernel mean from those of all
+distributions on the rows grows. The two estimates differ in the threshold on the slope of d.
 
 References
 ----------
@@ -28,36 +27,36 @@ from dsgkit.random.seeds import derive_seed
 from dsgkit.text.errors import DataError
 
 MAX_ROWS = 300
-"""Rows of either kind that an estimate uses: random ones if there are more. A dozen quadratic
-programs of as many variables as rows take some 5 seconds at this number."""
+"""Rows of either kind that an estimate uses; of more, a random sample. With as many, a dozen
+quadratic programs with a variable per row take some 5 seconds."""
 
 WIDTHS = np.logspace(-1, 1, 5)
 """Widths of the Gaussian kernel in units of the median distance between rows."""
 
 MAX_LAM = 100.0
-"""The largest lam that is tried: that of a share of 0.99."""
+"""Largest lam that is tried, that of a share of 0.99."""
 
 LAM_TOLERANCE = 0.04
 """Tolerance of lam, as in the authors' program."""
 
 _FIRST_LAM = 1.05
 _EIGENVALUE_CUTOFF = 1e-8
-"""Eigenvalues below this part of the largest one are dropped where that makes K of low rank."""
+"""Eigenvalues below this share of the largest one are dropped if K then has low rank."""
 
 
 def km1_share(component: Any, mixture: Any, *, random_state: int = 0) -> float:
     """Return the share of a component in a mixture by KM1.
 
-    The slope is to be above ``1/sqrt(min(n_component, n_mixture))``; where that is above 0.9 of the
-    largest slope there is, above that of `km2_share`.
+    The threshold on the slope is ``1/sqrt(min(n_component, n_mixture))``, or that of `km2_share` if
+    this exceeds 0.9 of the largest slope.
 
     Parameters
     ----------
     component : rows of shape (n_component, n_inputs)
     mixture : rows of shape (n_mixture, n_inputs)
-        Of either, `MAX_ROWS` random rows are used if there are more.
+        Of more than `MAX_ROWS` rows of either, a random sample is used.
     random_state : int
-        Seed of the choice of rows.
+        Seed of the samples.
 
     Returns
     -------
@@ -77,8 +76,8 @@ def km1_share(component: Any, mixture: Any, *, random_state: int = 0) -> float:
 def km2_share(component: Any, mixture: Any, *, random_state: int = 0) -> float:
     """Return the share of a component in a mixture by KM2.
 
-    The slope is to be above 0.8 times that between lam of 1 and 1.05, plus 0.2 times the largest
-    one. Parameters and returns are those of `km1_share`.
+    The threshold on the slope is 0.8 times that between lam of 1 and 1.05, plus 0.2 times the
+    largest one. Parameters and returns are those of `km1_share`.
     """
     means = _kernel_means(component, mixture, random_state)
     return means.share(means.relative_slope())
@@ -86,7 +85,7 @@ def km2_share(component: Any, mixture: Any, *, random_state: int = 0) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _KernelMeans:
-    """The kernel matrix of the rows of a mixture, and then of a component.
+    """The kernel matrix of the rows of a mixture, followed by those of a component.
 
     Attributes
     ----------
@@ -94,9 +93,9 @@ class _KernelMeans:
     factor : ndarray of shape (rank, n) or None
         ``factor'factor`` is the matrix, if its rank is low.
     difference : ndarray of shape (n,)
-        Weights of the mean of the mixture less that of the component.
+        Weights of the mean of the mixture minus that of the component.
     steepest : float
-        The distance between the two means, which no slope of d is above.
+        Distance between the two means, which bounds the slope of d.
     """
 
     gram: Array
@@ -106,7 +105,7 @@ class _KernelMeans:
     steepest: float
 
     def share(self, slope: float) -> float:
-        """Return the share at which d begins to grow by a slope."""
+        """Return the share at which the slope of d reaches a threshold."""
         low, high = 1.0, MAX_LAM
         while high - low > LAM_TOLERANCE:
             middle = (low + high) / 2
@@ -118,29 +117,29 @@ class _KernelMeans:
         return 1 - 2 / (low + high)
 
     def absolute_slope(self) -> float:
-        """Return the slope of KM1."""
+        """Return the threshold of KM1."""
         slope = 1 / math.sqrt(min(self.n_mixture, len(self.difference) - self.n_mixture))
         return slope if slope <= 0.9 * self.steepest else self.relative_slope()
 
     def relative_slope(self) -> float:
-        """Return the slope of KM2."""
+        """Return the threshold of KM2."""
         return 0.8 * self._distance(_FIRST_LAM)[0] / (_FIRST_LAM - 1) + 0.2 * self.steepest
 
     def _distance(self, lam: float) -> tuple[float, float]:
         """Return d and its derivative; d is convex, and 0 at lam = 1.
 
-        The nearest distribution may stay fixed while lam moves (envelope theorem).
+        For the derivative, the nearest distribution can be held fixed (envelope theorem).
         """
         weights = lam * np.maximum(self.difference, 0) - (lam - 1) * np.maximum(-self.difference, 0)
         residual = weights - self._nearest(weights)
         image = self.gram @ residual
         distance = math.sqrt(max(0.0, float(residual @ image)))
-        if distance < 1e-6:  # of which rounding is what is left
+        if distance < 1e-6:  # rounding
             return distance, 0.0
         return distance, float(image @ self.difference) / distance
 
     def _nearest(self, weights: Array) -> Array:
-        """Return the weights of the distribution whose kernel mean is nearest to given weights'."""
+        """Return weights of the distribution with the kernel mean nearest to that of ``weights``."""
         n = len(weights)
         ones = sparse.csc_matrix(np.ones((1, n)))
         if self.factor is None:
@@ -151,7 +150,7 @@ class _KernelMeans:
                 (-sparse.eye(n), np.zeros(n)),
                 dense=True,
             )
-        # in the variables v and factor (weights - v)
+        # the variables are v and factor (weights - v)
         rank = len(self.factor)
         equal = sparse.bmat([[sparse.csc_matrix(self.factor), sparse.eye(rank)], [ones, None]])
         return solve_qp(
@@ -163,15 +162,15 @@ class _KernelMeans:
 
 
 def _kernel_means(component: Any, mixture: Any, random_state: int) -> _KernelMeans:
-    """Return the kernel matrix of some rows, of the width that sets the two means furthest apart.
+    """Return the kernel matrix of the width with the largest distance between the two means.
 
     Raises
     ------
     DataError
         As `km1_share`.
     """
-    F = _some(mixture, derive_seed(random_state, "kernel means", "mixture"))
-    H = _some(component, derive_seed(random_state, "kernel means", "component"))
+    F = _sample(mixture, derive_seed(random_state, "kernel means", "mixture"))
+    H = _sample(component, derive_seed(random_state, "kernel means", "component"))
     if min(len(F), len(H)) < 2:
         raise DataError("a share needs at least 2 rows of the component and 2 of the mixture")
     rows = np.vstack([F, H])
@@ -192,7 +191,7 @@ def _kernel_means(component: Any, mixture: Any, random_state: int) -> _KernelMea
 
 
 def _low_rank(gram: Array) -> Array | None:
-    """Return a factor of a matrix of low rank, to rounding; None if it is not low."""
+    """Return a factor of a matrix whose rank is low up to rounding; None if it is not."""
     spectrum, vectors = linalg.eigh(gram, check_finite=False)
     kept = spectrum > _EIGENVALUE_CUTOFF * spectrum[-1]
     if kept.sum() > len(gram) / 5:
@@ -200,7 +199,7 @@ def _low_rank(gram: Array) -> Array | None:
     return (vectors[:, kept] * np.sqrt(spectrum[kept])).T
 
 
-def _some(rows: Any, seed: int) -> Array:
+def _sample(rows: Any, seed: int) -> Array:
     """Return all rows, or `MAX_ROWS` random ones if there are more."""
     if len(rows) > MAX_ROWS:
         rows = rows[np.sort(draw_in_passes(seed, 0, 0, 1, MAX_ROWS, len(rows))[0])]

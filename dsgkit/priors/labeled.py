@@ -15,11 +15,11 @@ from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.text.errors import DataError
 
 MAX_ROWS = 20_000
-"""Unlabelled rows that an estimate uses: a random subset if there are more. Their mean is then
-known to 0.7% of the spread, far better than that of the few labelled rows."""
+"""Unlabelled rows that an estimate uses; of more, a random sample. The standard error of its mean
+is 0.7% of the spread, far below that of the few labelled rows."""
 
 CANDIDATES = np.linspace(0.05, 0.95, 19)
-"""Priors among which penalised L1 chooses."""
+"""Candidate priors of penalised L1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +29,9 @@ class PenL1Prior:
     For a candidate prior, with Gaussian functions phi at some unlabelled rows as centres,
     ``beta = prior * mean_P phi - mean_U phi`` and ``alpha = max(0, beta)/lam``; the distance is
     ``alpha'beta - prior + 1``, and the candidate with the smallest distance is the estimate. Width
-    and lam are chosen for every candidate by cross-validating ``alpha'beta``, which is to be large.
-    As it is proportional to 1/lam, that takes the smallest lam offered (the largest where even the
-    best value is negative): the range of ``lams`` matters. The defaults are the authors'.
+    and lam are chosen for every candidate to maximise the cross-validated ``alpha'beta``. As that
+    is proportional to 1/lam, the choice is the smallest lam (or the largest, if the best value is
+    negative): the range of ``lams`` matters. The defaults are the authors'.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class PenL1Prior:
         return self._chosen(held_out, full) - CANDIDATES + 1
 
     def _chosen(self, held_out: Array, full: Array) -> Array:
-        """Return alpha'beta of all rows, at the width and lam that cross-validation chooses."""
+        """Return alpha'beta of all rows, at the width and lam chosen by cross-validation."""
         n_widths, n_candidates = held_out.shape
         scores = held_out / self.lams[:, None, None]
         best = scores.reshape(-1, n_candidates).argmax(axis=0)
@@ -121,12 +121,12 @@ class PenL1Prior:
 
 
 def penalised_l1_share(component: Any, mixture: Any, *, random_state: int = 0) -> float:
-    """Return the share of a component in a mixture by `PenL1Prior`, as its authors set it.
+    """Return the share of a component in a mixture by `PenL1Prior` with its authors' settings.
 
     Parameters
     ----------
     component : rows of shape (n_component, n_inputs)
-        Positive rows, where the share of positives is asked for.
+        Positive rows, for the share of positives.
     mixture : rows of shape (n_mixture, n_inputs)
         Unlabelled rows.
     random_state : int
@@ -147,8 +147,8 @@ def penalised_l1_share(component: Any, mixture: Any, *, random_state: int = 0) -
 def energy_distance_prior(X_positive: Any, X_negative: Any, X_unlabeled: Any) -> float:
     """Return the class prior that matches labelled to unlabelled rows in energy distance [1]_.
 
-    Minimises over theta the energy distance between the mixture of theta parts positives and
-    1 - theta parts negatives, and the unlabelled rows; theta is clipped to 0..1.
+    Minimises over theta the energy distance between the unlabelled rows and the mixture of theta
+    parts positives and 1 - theta parts negatives; theta is clipped to 0..1.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def random_rows(rows: Any, seed: int) -> Any:
 
 
 def _fold_members(n_rows: int, n_folds: int, seed: int) -> Array:
-    """Return which rows are in which fold as ones, shape (n_folds, n_rows)."""
+    """Return the membership of rows in folds as 0 and 1, shape (n_folds, n_rows)."""
     folds = permutation(n_rows, seed) * n_folds // n_rows
     return (folds == np.arange(n_folds)[:, None]).astype(np.float64)
 

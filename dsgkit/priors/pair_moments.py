@@ -7,8 +7,8 @@ means m+ and m-, shares pi of positive rows and ``q = pi^2/pi_S`` of positive pa
     mean of f at pairs - mean at unlabelled rows = (q - pi) (m+ - m-)
 
 and ``q - pi = (2 pi - 1) sqrt(q (1 - q))``: so the second is ``2 pi - 1`` times the root of the
-first, up to its sign, whatever the distributions of the classes and however much they overlap. Both
-are estimated by means, whose errors are known; that makes an interval.
+first, up to its sign, for any distributions of the classes, even overlapping ones. Both are
+estimated by means with known standard errors, which gives an interval.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.text.errors import DataError
 
 N_CENTERS = 50
-"""Gaussian functions that f is made of; their width is the median distance to unlabelled rows."""
+"""Gaussian functions that f combines; their width is the median distance to unlabelled rows."""
 
 N_FOLDS = 5
-"""f is chosen without the pairs and rows that it is evaluated at."""
+"""Folds: f is chosen without the pairs and rows at which it is evaluated."""
 
 RIDGE = 1.0
 """Added to the variances of the functions, in units of their mean."""
@@ -38,7 +38,7 @@ NORMAL_QUANTILE = 1.96
 """Standard errors to either side: 95% of a normal distribution."""
 
 UNKNOWN_INTERVAL = (0.5, 1.0)
-"""The interval of an estimate from uninformative pairs."""
+"""Interval for uninformative pairs."""
 
 _CANDIDATES = np.linspace(0.5, 1, 501)
 
@@ -52,15 +52,15 @@ def similar_prior_interval(
     ----------
     pairs : array of shape (n_similar, 2, n_inputs)
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-        Of either, `dsgkit.priors.labeled.MAX_ROWS` random ones are used if there are more.
+        Of more than `dsgkit.priors.labeled.MAX_ROWS` of either, a random sample is used.
     random_state : int
         Seed of the rows, the centres and the folds.
 
     Returns
     -------
     low, high : float
-        In 1/2..1; `UNKNOWN_INTERVAL` where pairs are too few, or their points do not depend on each
-        other.
+        In 1/2..1; `UNKNOWN_INTERVAL` if there are too few pairs, or their points appear
+        independent.
 
     Raises
     ------
@@ -101,19 +101,19 @@ def _interval(
         p, u = fold_p == fold, fold_u == fold
         weights = _function(P[~p], U[~u])
         at_pairs, at_rows = P[p] @ weights, U[u] @ weights
-        of_pairs = at_pairs.mean(axis=1)
-        mean = of_pairs.mean()
+        pair_means = at_pairs.mean(axis=1)
+        mean = pair_means.mean()
         product = (at_pairs - mean).prod(axis=1)
         difference += (mean - at_rows.mean()) / n_folds
-        # the mean is an estimate too, whose variance the products are too small by
-        covariance += (product.mean() + of_pairs.var(ddof=1) / len(of_pairs)) / n_folds
-        means[p], products[p] = of_pairs - mean, product - product.mean()
+        # products are too small by the variance of the estimated mean
+        covariance += (product.mean() + pair_means.var(ddof=1) / len(pair_means)) / n_folds
+        means[p], products[p] = pair_means - mean, product - product.mean()
         others[u] = at_rows - at_rows.mean()
     if covariance <= 0:
         return UNKNOWN_INTERVAL
     root = np.sqrt(covariance)
     slopes = 2 * _CANDIDATES - 1
-    # by the delta method; pairs and unlabelled rows are independent of each other
+    # delta method; pairs and unlabelled rows are independent
     variances = np.var(means - np.outer(slopes, products / (2 * root)), axis=1) / len(P)
     errors = np.sqrt(variances + np.var(others) / len(U))
     within = np.abs(abs(difference) - slopes * root) <= NORMAL_QUANTILE * errors
@@ -124,8 +124,8 @@ def _interval(
 def _function(P: Array, U: Array) -> Array:
     """Return weights of the functions whose sum differs most between the classes.
 
-    Both the covariance within pairs and the difference of means have the direction of ``m+ - m-``;
-    its length, in units of the spread, is made large. The sign is that of a positive difference.
+    Both the covariance within pairs and the difference of means have the direction of ``m+ - m-``,
+    whose length in units of the spread is maximised. The sign makes the difference positive.
     """
     centre = P.mean(axis=(0, 1))
     first, second, rows = P[:, 0] - centre, P[:, 1] - centre, U - centre

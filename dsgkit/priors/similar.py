@@ -23,35 +23,35 @@ def similar_prior(
     """Return the larger of the two class priors from similar pairs and unlabelled rows.
 
     With pi > 1/2, points of pairs are positive with probability ``q = pi^2/pi_S``, unlabelled rows
-    with pi, where ``pi_S = pi^2 + (1 - pi)^2``. If neither class hides in the other, the largest
-    share that the similar points' distribution can have in that of the unlabelled rows is
-    ``a = pi/q = pi_S/pi``, and the other way round it is ``b = (1 - q)/(1 - pi) = (1 - pi)/pi_S``:
-    so ``a b = (1 - pi)/pi``, and ``pi = 1/(1 + a b)``. Both shares are estimated.
+    with pi, where ``pi_S = pi^2 + (1 - pi)^2``. If neither class contains a share of the other, the
+    largest share of the similar points' distribution in that of the unlabelled rows is
+    ``a = pi/q = pi_S/pi``, and vice versa it is ``b = (1 - q)/(1 - pi) = (1 - pi)/pi_S``: so
+    ``a b = (1 - pi)/pi``, and ``pi = 1/(1 + a b)``. Both shares are estimated.
 
-    Section 3.3 of [1]_ takes the first share for pi_S, because unlabelled rows are a mixture of
-    similar and dissimilar points; but dissimilar points hold similar ones in turn, so that the
-    largest share is ``pi_S/pi``. It has the same value for two priors, and determines neither of
-    them alone.
+    Section 3.3 of [1]_ uses pi_S for the first share, because unlabelled rows are a mixture of
+    similar and dissimilar points; but the distribution of dissimilar points contains a share of
+    similar ones, so that the largest share is ``pi_S/pi``. Two priors have the same value of it, so
+    it does not determine the prior by itself.
 
-    Which class is the larger one, the rows do not say: where it is the negative one, take
+    The rows do not determine which class is the larger one; if it is the negative class, use
     ``1 - pi``.
 
     Near 1/2 the estimate is far too large: similar points and unlabelled rows hardly differ, and
-    errors make both shares smaller. With 500 pairs and 2,000 unlabelled rows of two normal
-    distributions 3 standard deviations apart, KM2 gave .78, .89 and .89 for a prior of .52; for .7
-    it gave .73, .78 and .84. Estimators take `checked_similar_prior`, which is nearer to the truth,
-    and takes milliseconds where KM2 takes seconds.
+    errors reduce both shares. With 500 pairs and 2,000 unlabelled rows of two normal distributions
+    3 standard deviations apart, KM2 gave .78, .89 and .89 for a prior of .52; for .7 it gave .73,
+    .78 and .84. Estimators use `checked_similar_prior`, which is more accurate, and takes
+    milliseconds instead of seconds.
 
     Parameters
     ----------
     X_similar : rows of shape (n_points, n_inputs)
-        The points of all pairs.
+        Points of all pairs.
     X_unlabeled : rows of shape (n_unlabeled, n_inputs)
     method : {"km1", "km2", "penalised_l1"}
         Estimator of the shares. Of the three, KM2 was nearest to the truth on real rows; penalised
         L1 takes a tenth of its time, and is too low at priors far from 1/2.
     random_state : int
-        Seed of the choice of rows.
+        Seed of the samples of rows.
 
     Returns
     -------
@@ -72,17 +72,17 @@ def similar_prior(
     if method not in _SHARES:
         raise DataError(f"method must be one of {', '.join(_SHARES)}, got {method!r}")
     share = _SHARES[method]
-    forth = share(X_similar, X_unlabeled, random_state=random_state)
-    back = share(X_unlabeled, X_similar, random_state=random_state)
-    return 1 / (1 + forth * back)
+    a = share(X_similar, X_unlabeled, random_state=random_state)
+    b = share(X_unlabeled, X_similar, random_state=random_state)
+    return 1 / (1 + a * b)
 
 
 def checked_similar_prior(pairs: Any, X_unlabeled: Any) -> tuple[float, tuple[float, float]]:
-    """Return the middle of `similar_prior_interval`, for an estimate of the prior, and its ends.
+    """Return an estimate of the prior, the midpoint of `similar_prior_interval`, and the interval.
 
     With 500 pairs and 2,000 unlabelled rows of two normal distributions, of skin and of cod-rna,
-    and priors of .6, .7 and .9, it was off by .065 on average, `similar_prior` by .13
-    (``scripts/study_priors.py``). With 60 pairs and 180 rows of breast cancer it is off by .05.
+    and priors of .6, .7 and .9, its mean error was .065, that of `similar_prior` .13
+    (``scripts/study_priors.py``). With 60 pairs and 180 rows of breast cancer its error is .05.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def checked_similar_prior(pairs: Any, X_unlabeled: Any) -> tuple[float, tuple[fl
     Warns
     -----
     DsgWarning
-        If the interval holds 1/2.
+        If the interval includes 1/2.
     """
     low, high = similar_prior_interval(pairs, X_unlabeled)
     prior = (low + high) / 2

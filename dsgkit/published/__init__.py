@@ -1,1 +1,1 @@
-"""Figures that papers published, as data, and checks of them that need no experiment."""
+"""Published figures of papers as data, and checks of their consistency."""

@@ -1,9 +1,9 @@
-"""Published indices of clusterings that no clustering has.
+"""Finds published indices of clusterings that are impossible.
 
-What purity, Rand index and NMI can be follows from the sizes of the classes, whatever the clusters.
-A published triple that breaks one of these bounds by more than its rounding is impossible; so are
-means over runs, for which every bound here holds too. Purity is that of `dsgkit.tasks.indices`, by
-shares of a cluster: the paper's own formula divides by the size of another one.
+The sizes of the classes bound purity, Rand index and NMI of any clustering. A published triple that
+violates one of these bounds by more than its rounding is impossible, even as a mean over runs, for
+which all bounds here hold too. Purity is that of `dsgkit.tasks.indices`, by shares of a cluster:
+the paper's own formula divides by the size of another one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.published import bsgd_svc
 
 ROUNDING = 0.005
-"""Rounding error of figures with two digits after the point."""
+"""Rounding error of figures with two decimals."""
 
 _ROUNDING_SLACK = 1e-9
 
@@ -30,9 +30,9 @@ class Finding:
     Attributes
     ----------
     impossible : tuple of str
-        Why no clustering has them, in words; empty if none of the bounds is broken.
+        Reasons why no clustering has them; empty if no bound is violated.
     degenerate : {"", "one cluster", "singletons"}
-        Of which clustering, without any structure, the Rand index is that.
+        The trivial clustering that has this Rand index, if any.
     """
 
     dataset: str
@@ -43,7 +43,7 @@ class Finding:
 
 @cache
 def findings() -> dict[tuple[str, str], Finding]:
-    """Return what is found of every dataset and method of the clustering paper, by their names."""
+    """Return the findings on the clustering paper by the names of dataset and method."""
     return {
         (name, method): _finding(name, method)
         for name in bsgd_svc.datasets()
@@ -63,7 +63,7 @@ def _finding(dataset: str, method: str) -> Finding:
 def contradictions(
     sizes: Sequence[int], purity: float, rand: float, nmi: float, *, n_runs: int = 1
 ) -> tuple[str, ...]:
-    """Return why no clustering has three indices, in words; nothing if one may have them.
+    """Return reasons why no clustering has these three indices; none if one may have them.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def contradictions(
     purity, rand, nmi : float
         As published, rounded to two digits.
     n_runs : int
-        Runs that they are the mean of.
+        Number of runs that they are the mean of.
     """
     low, high = rand_at_least(sizes), nmi_at_most(sizes, purity + ROUNDING)
     least = nmi_at_least(sizes, purity - ROUNDING, rand - ROUNDING, n_runs=n_runs)
@@ -94,7 +94,7 @@ def contradictions(
 
 
 def degenerate(sizes: Sequence[int], rand: float) -> str:
-    """Return the clustering without structure that has a Rand index, rounded to two digits.
+    """Return the trivial clustering that has this Rand index, rounded to two digits.
 
     Returns
     -------
@@ -107,9 +107,9 @@ def degenerate(sizes: Sequence[int], rand: float) -> str:
 
 
 def same_class_share(sizes: Sequence[int]) -> float:
-    """Return the share of the pairs of rows that are of one class: the Rand index of one cluster.
+    """Return the share of pairs of rows of the same class, the Rand index of one cluster.
 
-    That of clusters of one row each is what is left of 1.
+    One minus it is that of clusters of one row each.
     """
     M = np.asarray(sizes, np.int64)
     n = int(M.sum())
@@ -121,12 +121,12 @@ def rand_at_least(sizes: Sequence[int]) -> float:
 
     Notes
     -----
-    A cluster with ``n_j`` rows of class j takes ``Q(n) = (sum_j n_j)^2 - 2 sum_j n_j^2`` from the
-    number of agreeing ordered pairs: that is ``N (N - 1) - sum_j M_j^2`` less the sum of Q over all
-    clusters. Q has the signature of Lorentz: of two clusters with ``Q >= 0``, the one of both has
-    at least the sum, so that no clustering has more than the largest Q of one cluster, or 0. In the
-    box ``0 <= n_j <= M_j`` that is attained with all rows; where one class has more than half of
-    them, with as many of these as there are others.
+    A cluster with ``n_j`` rows of class j subtracts ``Q(n) = (sum_j n_j)^2 - 2 sum_j n_j^2`` from
+    the number of agreeing ordered pairs, which is ``N (N - 1) - sum_j M_j^2`` minus the sum of Q
+    over all clusters. Q has Lorentzian signature: merging two clusters with ``Q >= 0`` gives at
+    least the sum of their Q, so that no clustering exceeds the largest Q of one cluster, or 0. In
+    the box ``0 <= n_j <= M_j`` that is attained with all rows; if one class has more than half of
+    them, with as many of its rows as there are others.
     """
     M = np.asarray(sizes, np.int64)
     n, largest = int(M.sum()), int(M.max())
@@ -137,12 +137,12 @@ def rand_at_least(sizes: Sequence[int]) -> float:
 
 
 def nmi_at_most(sizes: Sequence[int], purity: float) -> float:
-    """Return an upper bound of the NMI, by the arithmetic mean, of a clustering of some purity.
+    """Return an upper bound of the NMI (arithmetic mean) of a clustering with some purity.
 
     The entropy of the classes within a cluster is at least ``-log`` of the share of the largest
-    one, and the mean of these logarithms at most that of the purity. The mutual information I is so
-    at most ``H + log(purity)``, and the NMI at most ``2 I/(H + I)``, as clusters have at least the
-    entropy I.
+    one, and the mean of these logarithms is at most the logarithm of the purity. So the mutual
+    information I is at most ``H + log(purity)``, and the NMI at most ``2 I/(H + I)``, as the
+    entropy of the clusters is at least I.
     """
     entropy = _entropy(np.asarray(sizes) / sum(sizes))
     shared = max(0.0, entropy + np.log(min(1.0, purity)))
@@ -150,24 +150,24 @@ def nmi_at_most(sizes: Sequence[int], purity: float) -> float:
 
 
 def nmi_at_least(sizes: Sequence[int], purity: float, rand: float, *, n_runs: int = 1) -> float:
-    """Return a lower bound of the NMI of clusterings of at least some purity and Rand index.
+    """Return a lower bound of the NMI, given lower bounds of purity and Rand index.
 
     Parameters
     ----------
     sizes : sequence of int
         Rows of every class.
     purity, rand : float
-        At least so large in the mean.
+        Lower bounds of their means.
     n_runs : int
-        Runs that they, and the NMI, are means of.
+        Number of runs that they, and the NMI, are means of.
 
     Notes
     -----
     With H the entropy of the classes, a that of the classes given the cluster, and b that of the
     clusters given the class, ``1 - NMI = (a + b)/(2 H - a + b)``. By Fano's inequality a is at most
-    ``h(e) + e log(k - 1)`` where ``e = 1 - purity``; b is bounded by how many pairs of one class
-    the Rand index allows to be parted, see `_parted_entropy`. Both bounds are concave, so that they
-    hold for means; the ratio is not, so that its denominator is taken at its least in any run:
+    ``h(e) + e log(k - 1)`` where ``e = 1 - purity``; b is bounded by the number of pairs of one
+    class that the Rand index allows to be split, see `_split_entropy`. Both bounds are concave, so
+    they hold for means. The ratio is not, so its denominator is replaced by its minimum over runs:
     without b, and with the largest a of a run, where e is up to ``n_runs`` times the mean's.
     """
     shares = np.asarray(sizes) / sum(sizes)
@@ -175,31 +175,31 @@ def nmi_at_least(sizes: Sequence[int], purity: float, rand: float, *, n_runs: in
     errors = 1 - min(1.0, purity)
     a = min(_fano(errors, len(shares)), entropy)
     a_of_one = min(_fano(n_runs * errors, len(shares)), entropy)
-    b = _parted_entropy(sizes, 1 - min(1.0, rand))
+    b = _split_entropy(sizes, 1 - min(1.0, rand))
     return max(0.0, 1 - (a + b) / (2 * entropy - a_of_one))
 
 
 def _fano(errors: float, n_classes: int) -> float:
-    """Return the largest entropy of the classes that can be guessed with some share of errors."""
+    """Return Fano's bound on the entropy of classes that are guessed with some error rate."""
     e = min(errors, 1 - 1 / n_classes)
     return _entropy(np.array([e, 1 - e])) + e * float(np.log(max(1, n_classes - 1)))
 
 
-def _parted_entropy(sizes: Sequence[int], disagreeing: float) -> float:
+def _split_entropy(sizes: Sequence[int], disagreeing: float) -> float:
     """Return an upper bound of the clusters' entropy given the class.
 
     Parameters
     ----------
     sizes : sequence of int
     disagreeing : float
-        The share of the pairs of rows that may be of one class and of two clusters.
+        Largest share of pairs of rows that are of one class but in different clusters.
 
     Notes
     -----
-    Of a class of M rows with the share r outside of its largest piece, at least ``M^2 r/2`` pairs
-    are parted, and its entropy is at most ``-(1 - r) log(1 - r) + r log M``: that of r M pieces of
-    one row. As that is concave, the pairs are best given out in small portions, each to where the
-    entropy rises most.
+    If a share r of a class of M rows is outside its largest piece, at least ``M^2 r/2`` pairs are
+    split, and its entropy is at most ``-(1 - r) log(1 - r) + r log M``: that of r M pieces of one
+    row. As this is concave, the maximum is found greedily: split pairs are assigned in small
+    portions to the class whose entropy rises most.
     """
     M = np.asarray(sizes, np.float64)
     n = M.sum()

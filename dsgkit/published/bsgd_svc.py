@@ -1,9 +1,8 @@
 """Tables 1 to 8 of the paper on budgeted support vector clustering [1]_.
 
-``bsgd_svc.csv`` holds Tables 2 to 8, figure by figure as printed; all could be read.
-``bsgd_svc_datasets.csv`` holds Table 1 and, in addition, the class sizes of the datasets as they
-are at hand: Glass then has 6 classes rather than 7, Shuttle 7 rather than 5, and Musk 166 features
-rather than 198.
+``bsgd_svc.csv`` holds all figures of Tables 2 to 8 as printed. ``bsgd_svc_datasets.csv`` holds
+Table 1 and the class sizes of the datasets that we use: in these, Glass has 6 classes instead of 7,
+Shuttle 7 instead of 5, and Musk 166 features instead of 198.
 
 References
 ----------
@@ -19,18 +18,18 @@ from functools import cache
 from importlib.resources import files
 
 METHODS = ("SVC", "SGD", "FSVC", "BSGD-R", "BSGD-PNN", "BSGD-PRN")
-"""As the paper calls them: SGD is SGD-LMOC, the last three are one method with three strategies."""
+"""Names of the methods in the paper: SGD is SGD-LMOC, the last three are strategies of BSGD."""
 
 
 BASELINES, VARIANTS = METHODS[:3], METHODS[3:]
-"""The methods compared with, and the proposed method with its three strategies."""
+"""The baselines, and the proposed method with its three strategies."""
 
 
 def key_of(method: str) -> str:
-    """Return the key that a method has in this project's configs, with the paper's stopping rule.
+    """Return the key in our configs of a method with the paper's stopping rule.
 
-    ``bsgd_pnn_paper``, say: ``bsgd_pnn`` trains longer. Of removal and of methods without descent,
-    there is the plain key.
+    For example ``bsgd_pnn_paper``; ``bsgd_pnn`` trains longer. Removal, and methods without
+    descent, have only the plain key.
     """
     key = method.lower().replace("-", "_")
     return f"{key}_paper" if method in ("SGD", "BSGD-PNN", "BSGD-PRN") else key
@@ -45,21 +44,22 @@ MEASURES = {
     "training_seconds": "lower",
     "clustering_seconds": "lower",
 }
-"""Measures of Tables 2 to 8 and their good sides.
+"""Measures of Tables 2 to 8, and whether higher or lower is better.
 
-The paper takes a large Davies-Bouldin index for good; by its own formula a small one is.
+The paper treats a large Davies-Bouldin index as good; by its own formula, a small one is.
 """
 
 N_RUNS = 5
-"""Runs that every figure is the mean of."""
+"""Number of runs that every figure is the mean of."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One cell of a table, by its number in the paper.
+    """One cell of a table.
 
-    ``method`` is one of `METHODS`, ``measure`` a key of `MEASURES`; ``decimals`` are the digits
-    after the point, as printed; ``budget`` is that of the three BSGD methods on that dataset.
+    ``table`` is its number in the paper, ``method`` one of `METHODS`, ``measure`` a key of
+    `MEASURES`, ``decimals`` the printed digits after the point, and ``budget`` that of the three
+    BSGD methods on that dataset.
     """
 
     table: int
@@ -73,7 +73,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class PublishedDataset:
-    """A row of Table 1 as published, and the sizes of the classes as counted in the dataset."""
+    """A row of Table 1 as published, and the class sizes as counted in the dataset."""
 
     name: str
     n_rows: int
@@ -121,16 +121,16 @@ def value(dataset: str, method: str, measure: str) -> float:
     Raises
     ------
     KeyError
-        If there is none.
+        If it was not published.
     """
     return _values()[dataset, method, measure]
 
 
 def contradiction(dataset: str, method: str, measure: str) -> str:
-    """Return where a published time contradicts the paper's own text; empty where it does not.
+    """Return how a published time contradicts the paper's own text; empty if it does not.
 
-    The text has projection onto nearest vectors (PNN) "a little slower" than onto random ones
-    (PRN), and the clusters found faster than by the baselines, fastest of all with removal.
+    According to the text, projection onto nearest vectors (PNN) is "a little slower" than onto
+    random ones (PRN), and clusters are found faster than by the baselines, fastest with removal.
     """
     if measure not in ("training_seconds", "clustering_seconds"):
         return ""

@@ -1,4 +1,4 @@
-"""Which rows iteration t draws: a function of the seed, the source and t alone."""
+"""Draws of rows for iteration t, which depend only on the seed, the source and t."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dsgkit.system.jit import exact, exact_parallel, prange
 from dsgkit.system.threads import threads_for
 
 DRAWS_PER_THREAD = 1000
-"""Draws without replacement for which a thread is worth waking: they take it some 0.1 ms."""
+"""Smallest number of draws without replacement worth a thread: some 0.1 ms."""
 
 _ROUNDS = 6
 
@@ -45,7 +45,7 @@ def draw_with_replacement(
 
 @exact
 def _permuted(position, bits, size, epoch, stream, k0, k1):  # type: ignore[no-untyped-def]
-    """Image of a position under the Feistel permutation of 0..size-1 of one epoch."""
+    """Return the image of a position under one epoch's Feistel permutation of 0..size-1."""
     half = np.uint32(bits // 2)
     mask = np.uint32((1 << (bits // 2)) - 1)
     x = np.uint64(position)

@@ -1,4 +1,4 @@
-"""Folds of cross-validation that hold about the same share of every class."""
+"""Stratified folds of cross-validation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def stratified_folds(y: NDArray[Any], n_folds: int, seed: int) -> list[NDArray[n
     n_folds : int
         Number of folds.
     seed : int
-        Of the random order.
+        Seed of the random order.
 
     Returns
     -------
@@ -28,6 +28,6 @@ def stratified_folds(y: NDArray[Any], n_folds: int, seed: int) -> list[NDArray[n
         Sorted positions of each fold.
     """
     order = permutation(len(y), seed)
-    # dealt like cards, one class after the other: sizes and class counts differ by at most one
+    # rows are dealt to folds in turn, class by class: sizes and class counts differ by at most one
     dealt = np.concatenate([order[y[order] == label] for label in np.unique(y)[::-1]])
     return [np.sort(dealt[fold::n_folds]) for fold in range(n_folds)]

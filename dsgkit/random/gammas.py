@@ -1,8 +1,8 @@
-"""Gamma numbers of the counter-based stream, of any shape.
+"""Gamma-distributed numbers of any shape from the counter-based stream.
 
-The method of Marsaglia & Tsang (2000), which proposes a normal number and accepts nearly all. What
-decides is computed in float64 by additions, multiplications, divisions and square roots alone: as
-in `dsgkit.random.stream`, no compiler or library release can change it.
+The rejection method of Marsaglia & Tsang (2000), which accepts nearly all normal proposals.
+Acceptance is computed in float64 by additions, multiplications, divisions and square roots alone:
+as in `dsgkit.random.stream`, no compiler or library release can change it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MIN_LOGARITHM = -600.0
 
 @exact
 def log(x):  # type: ignore[no-untyped-def]
-    """Return the natural logarithm of a positive float64, to some 1e-15 of 1 and of itself."""
+    """Return the natural logarithm of a positive float64, to some 1e-15 (absolute and relative)."""
     exponent = 0
     while x > 1.5:
         x *= 0.5
@@ -38,7 +38,7 @@ def log(x):  # type: ignore[no-untyped-def]
 
 @exact
 def exp(x):  # type: ignore[no-untyped-def]
-    """Return the exponential of a float64 that is at most 0, to some 1e-13 of itself."""
+    """Return the exponential of a float64 of at most 0, to a relative error of some 1e-13."""
     halvings = 0
     while x < -0.5:
         x *= 0.5
@@ -58,7 +58,7 @@ def _uniform(u):  # type: ignore[no-untyped-def]
 
 @exact
 def _gamma(shape, j, block, stream, k0, k1):  # type: ignore[no-untyped-def]
-    """Return entry ``j`` of a block; proposal i is of counter (j, i, block, stream)."""
+    """Return entry ``j`` of a block; proposal i has counter (j, i, block, stream)."""
     boosted = shape if shape >= 1.0 else shape + 1.0
     d = boosted - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
@@ -88,7 +88,7 @@ def _fill_gammas(out, shape, first, stream, k0, k1):  # type: ignore[no-untyped-
 def gamma_blocks(seed: int, first: int, count: int, n_columns: int, shape: float) -> Array:
     """Return blocks number ``first`` to ``first + count`` of the gamma numbers of a seed.
 
-    An entry depends on the seed, the shape, the block and its column alone.
+    An entry depends only on the seed, the shape, the block and its column.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def gamma_blocks(seed: int, first: int, count: int, n_columns: int, shape: float
     n_columns : int
         Length of each block.
     shape : float
-        Parameter of the law, > 0, which is also its mean. A number below ``e^-600`` is returned
-        as about that.
+        Parameter of the distribution, > 0, which is also its mean. Numbers below ``e^-600`` are
+        returned as about that.
 
     Returns
     -------

@@ -1,8 +1,7 @@
-"""Seeds and permutations that never change, so that a recorded run can be drawn again.
+"""Seeds and permutations that never change, so that recorded runs can be reproduced.
 
-NumPy promises a stable stream for the raw output of its bit generators, but not for
-``Generator.permutation`` and its like, which may change between releases. Only raw output is used
-here.
+NumPy guarantees a stable stream for the raw output of its bit generators, but not for
+``Generator.permutation`` and similar methods. Only raw output is used here.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from numpy.typing import NDArray
 
 
 def derive_seed(seed: int, *parts: str | int) -> int:
-    """Return a seed of its own for the purpose that ``parts`` name.
+    """Return an independent seed for the purpose named by ``parts``.
 
     Parameters
     ----------
     seed : int
         Seed of the whole experiment.
     *parts : str or int
-        What the draws are for, e.g. ``"labeled", trial``. The order counts, and so does the type:
-        ``1`` and ``"1"`` are different parts.
+        Purpose of the draws, e.g. ``"labeled", trial``. Order and type matter: ``1`` and ``"1"``
+        are different parts.
 
     Returns
     -------
@@ -34,14 +33,14 @@ def derive_seed(seed: int, *parts: str | int) -> int:
 
 
 def _encode(part: str | int) -> bytes:
-    """Write a part with its type and length, so that no two lists of parts read the same."""
+    """Encode a part with its type and length, so that no two lists of parts are encoded alike."""
     kind, text = ("s", part) if isinstance(part, str) else ("i", str(int(part)))
     payload = text.encode()
     return f"{kind}{len(payload)}:".encode() + payload
 
 
 def permutation(n: int, seed: int) -> NDArray[np.int64]:
-    """Return ``0 .. n-1`` in a random order that depends on ``n`` and ``seed`` alone.
+    """Return ``0 .. n-1`` in a random order that depends only on ``n`` and ``seed``.
 
     Parameters
     ----------
@@ -56,9 +55,9 @@ def permutation(n: int, seed: int) -> NDArray[np.int64]:
 
     Notes
     -----
-    The order that sorts ``n`` raw 64-bit words of PCG64: the words are guaranteed stable, and a
-    stable sort leaves no freedom either, even for equal words (two of which have a chance below
-    ``n**2 / 2**65``, so that the bias is negligible).
+    It sorts ``n`` raw 64-bit words of PCG64. The words are guaranteed stable, and a stable sort
+    fixes the order even of equal words (whose probability is below ``n**2 / 2**65``, so that the
+    bias is negligible).
     """
     return np.argsort(np.random.PCG64(seed).random_raw(n), kind="stable").astype(
         np.int64, copy=False

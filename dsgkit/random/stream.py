@@ -1,9 +1,9 @@
 """The counter-based random stream: bits and normal numbers that never change.
 
-A saved model is only seeds and coefficients, so block t of seed s must be the same on every
-machine and in every later version. The bits come from Philox 4x32-10 [1]_; the normals from an
-own Box-Muller transform built of correctly rounded float32 operations alone (add, multiply,
-square root, conversions), which no compiler or library release can change.
+A saved model holds only seeds and coefficients, so block t of seed s must be the same on every
+machine and in every later version. The bits come from Philox 4x32-10 [1]_; the normals from a
+Box-Muller transform that uses only correctly rounded float32 operations (add, multiply, square
+root, conversions), which no compiler or library release can change.
 
 References
 ----------
@@ -24,14 +24,14 @@ FREQUENCIES = 1
 DRAWS = 2
 """Stream number of the row draws (source i draws from ``DRAWS + i``)."""
 SCALES = 2**31
-"""Stream number of what scales frequencies; beyond those of any number of sources."""
+"""Stream number of the scales of frequencies; larger than that of any source."""
 SKETCHES = 2**31 + 1
 """Stream number of the hashes of sketches."""
 SIGNS = 2**31 + 2
 """Stream number of the signs of structured frequencies."""
 
 NORMALS_PER_THREAD = 2**15
-"""Numbers for which a thread is worth waking: they take it some 0.1 ms."""
+"""Smallest count of numbers worth a thread: some 0.1 ms."""
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
@@ -41,7 +41,7 @@ _MASK, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 @exact
 def _round(c0, c1, c2, c3, k0, k1):  # type: ignore[no-untyped-def]
-    """One round of Philox 4x32 on a counter (all uint32)."""
+    """Return one round of Philox 4x32 on a counter (all uint32)."""
     p0 = _M0 * np.uint64(c0)
     p1 = _M1 * np.uint64(c2)
     return (
@@ -80,7 +80,7 @@ def _philox_row(c1, c2, c3, k0, k1, words):  # type: ignore[no-untyped-def]
 
 @exact
 def _log(u):  # type: ignore[no-untyped-def]
-    """Natural logarithm of a uint32 as (u + 1/2) / 2^32, in float32 (Cephes' logf polynomial)."""
+    """Return log((u + 1/2) / 2^32) of a uint32, in float32 (Cephes' logf polynomial)."""
     x = np.float32(u) + np.float32(0.5)
     bits = np.float32(x).view(np.int32)
     exponent = (bits >> np.int32(23)) - np.int32(126)
@@ -105,9 +105,9 @@ def _log(u):  # type: ignore[no-untyped-def]
 
 @exact
 def _turn(u):  # type: ignore[no-untyped-def]
-    """Cosine and sine of the angle u / 2^32 of a full turn, in float32.
+    """Return cosine and sine of u / 2^32 of a full turn, in float32.
 
-    The quadrant is taken off in integers, so the reduction is exact; polynomials of Cephes.
+    The quadrant is removed in integers, so the reduction is exact; polynomials of Cephes.
     """
     quadrant = np.uint32(u + np.uint32(0x20000000)) >> np.uint32(30)
     rest = np.uint32(u - np.uint32(quadrant << np.uint32(30))).view(np.int32)
@@ -146,7 +146,7 @@ def _normal_rows(words, out, row):  # type: ignore[no-untyped-def]
 
 @exact_parallel
 def _fill_normals(out, first, stream, k0, k1):  # type: ignore[no-untyped-def]
-    """Fill ``out`` (count, d, m): entry (t, i, j) is of counter (j, i // 4, first + t, stream)."""
+    """Fill ``out`` (count, d, m): entry (t, i, j) has counter (j, i // 4, first + t, stream)."""
     count, d, m = out.shape
     groups = (d + 3) // 4
     for task in prange(count * groups):
@@ -169,7 +169,7 @@ def _fill_words(out, first, stream, k0, k1):  # type: ignore[no-untyped-def]
 
 
 def key_words(seed: int) -> tuple[np.uint32, np.uint32]:
-    """Return the two words of Philox's key that a seed stands for."""
+    """Return the two words of Philox's key for a seed."""
     if not 0 <= seed < 2**64:
         raise ValueError(f"a seed must be in 0..2^64-1, got {seed}")
     return np.uint32(seed & 0xFFFFFFFF), np.uint32(seed >> 32)
@@ -180,8 +180,8 @@ def normal_blocks(
 ) -> Single:
     """Return blocks number ``first`` to ``first + count`` of the standard normals of a seed.
 
-    An entry depends on the seed, the block, its row and its column alone: a block with more rows
-    or columns starts with the entries of a smaller one.
+    An entry depends only on the seed, the block, its row and its column: a block with more rows or
+    columns starts with the entries of a smaller one.
 
     Parameters
     ----------
