@@ -139,7 +139,7 @@ class _KernelMeans:
         return distance, float(image @ self.difference) / distance
 
     def _nearest(self, weights: Array) -> Array:
-        """Return weights of the distribution with the kernel mean nearest to that of ``weights``."""
+        """Return weights of the distribution whose kernel mean is nearest to that of others."""
         n = len(weights)
         ones = sparse.csc_matrix(np.ones((1, n)))
         if self.factor is None:
