@@ -1,1 +1,1 @@
-"""The reproduced papers: claims judged by results, figures as printed, pages."""
+"""The reproduced papers: judged claims, figures and tables, pages."""

@@ -25,7 +25,7 @@ Margin = Annotated[float, Field(ge=0)]
 
 
 class Equal(Comparison):
-    """The mean difference of a and b over trials is within a margin.
+    """Test that the mean difference of a and b over trials is within a margin.
 
     Attributes
     ----------
@@ -64,9 +64,9 @@ class Equal(Comparison):
 
 
 class BetterThan(Comparison):
-    """A is better than b beyond chance: paired t-tests, Holm over the points of a pair.
+    """Test that a is significantly better than b: paired t-tests, Holm over the points of a pair.
 
-    A point that is worse beyond chance contradicts a claim, however many others are better.
+    A point that is significantly worse contradicts a claim, however many others are better.
 
     Attributes
     ----------
@@ -78,13 +78,13 @@ class BetterThan(Comparison):
     least: Margin = 0.0
 
     def of_pair(self, scope: Scope, *compared: Contender) -> list[Point]:
-        """Return the points of one pair, with p-values adjusted for all of them."""
-        found = super().of_pair(scope, *compared)
-        adjusted = holm([point.p for point in found])
-        return [self._tested(point, p) for point, p in zip(found, adjusted, strict=True)]
+        """Return the points of one pair, with p-values adjusted over its points."""
+        points = super().of_pair(scope, *compared)
+        adjusted = holm([point.p for point in points])
+        return [self._tested(point, p) for point, p in zip(points, adjusted, strict=True)]
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
-        """Return the mean difference, signed so that above 0 is for a, and its t-test."""
+        """Return the mean difference, positive if a is better, and its t-test."""
         values = paired(a, b)
         signed = self.sign(case) * values
         contrast = paired_contrast(signed[1], signed[0])
@@ -102,7 +102,7 @@ class BetterThan(Comparison):
         )
 
     def _tested(self, point: Point, p: float | None) -> Point:
-        """Return a point with its outcome by the adjusted p-value: better, worse or undecided."""
+        """Return a point with its outcome by the adjusted p-value: better, worse, or neither."""
         if point.estimate is None:
             return point
         beyond = p is not None and p < LEVEL
@@ -114,16 +114,16 @@ class BetterThan(Comparison):
 
 
 class AtLeastAsGood(Comparison):
-    """The best of solvers a is at least as good as the best of b, as printed: ties count."""
+    """Test that the best of solvers a is at least as good as the best of b, as printed."""
 
     test: Literal["count"]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every dataset."""
+        """Return a point per dataset."""
         return self.of_pair(scope, *(_pooled(contenders(side)) for side in self.sides))
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
-        """Return both centres as printed."""
+        """Return both averages as printed."""
         measure = case.measure(self.measure)
         of_a, of_b = (printed(measure, centre(measure, one)) for one in (a, b))
         counts = self._counts(self.sign(case) * (of_a - of_b))
@@ -136,20 +136,20 @@ class AtLeastAsGood(Comparison):
 
 
 class BestOf(AtLeastAsGood):
-    """A has the best mean of all named solvers; a tie as printed counts half.
+    """Test that a has the best mean of all named solvers; a tie as printed counts half.
 
-    It is judged where all of them have results.
+    Only datasets with results of all these solvers count.
     """
 
     test: Literal["best_of"]  # type: ignore[assignment]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of each solver a, against the best of b."""
+        """Return a point per solver a, against the best of b."""
         rivals = _pooled(contenders(self.b))
         return [point for a in contenders(self.a) for point in self.of_pair(scope, a, rivals)]
 
     def needed(self, compared: Sequence[Contender]) -> Sequence[Contender]:
-        """Return every solver by itself."""
+        """Return every solver as a contender of its own."""
         return [Contender((key,)) for one in compared for key in one.keys]
 
     def _counts(self, gain: float) -> float:
@@ -162,7 +162,7 @@ def _pooled(several: Sequence[Contender]) -> Contender:
 
 
 def printed(measure: Measure | None, value: float) -> float:
-    """Return a value as tables print it, so that what prints alike is equal."""
+    """Return a value rounded as in tables, so that values that print alike are equal."""
     if measure is None or measure.unit:
         return value
     return round(value, measure.digits + 2 * measure.percent)

@@ -1,4 +1,4 @@
-"""The claims of the papers as data: one file per paper in `dsgkit.published`, read strictly."""
+"""The claims of the papers: schema and reader of a file per paper in `dsgkit.published`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dsgkit.tasks.catalogue import TASKS
 from dsgkit.text.specs import Count, Spec, Text, problem
 
 N_HEADLINES = 3
-"""Claims of a paper that an overview of all papers shows."""
+"""Number of claims of a paper in an overview of all papers."""
 
 Judgement = Annotated[
     Faster
@@ -46,14 +46,14 @@ Judgement = Annotated[
 
 
 class Datasets(Spec):
-    """The datasets of a paper, as configs are called without their ending.
+    """The datasets of a paper, by the names of their configs without the suffix.
 
     Attributes
     ----------
     own : list of str
         Datasets of the paper.
     stand_in : dict
-        Further datasets that are judged, each with a description.
+        Further judged datasets, each with a description.
     absent : list of str
         Datasets of the paper that are not available.
     """
@@ -64,12 +64,12 @@ class Datasets(Spec):
 
     @property
     def judged(self) -> list[str]:
-        """The datasets that claims are judged on."""
+        """The datasets on which claims are judged."""
         return [*self.own, *self.stand_in]
 
 
 class Profiles(Spec):
-    """The profiles whose results are judged, the first that has any; ``""`` is none.
+    """Profiles of judged results: the first one with results counts; ``""`` is no profile.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class WhyNot(Spec):
     Attributes
     ----------
     study, config : str or None
-        The kept study or config whose results show it.
+        The kept study or config whose results support it.
     """
 
     words: Text
@@ -104,7 +104,7 @@ class WhyNot(Spec):
 
     @property
     def shown_by(self) -> str:
-        """The name of the study or config."""
+        """Name of the study or config."""
         return str(self.study or self.config)
 
 
@@ -114,11 +114,11 @@ class Claim(Spec):
     Attributes
     ----------
     claim : str
-        In our words.
+        Its statement, in our words.
     place : str
-        Where the paper says it.
+        Where the paper states it.
     judged : list of Criterion
-        All of a profile must hold.
+        Criteria; all of a profile must hold.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+-[0-9]{2}$")]
@@ -135,13 +135,13 @@ class Paper(Spec):
     Attributes
     ----------
     number : int
-        Its place among the papers.
+        Its position among the papers.
     task : str
-        The kind of learning of its configs.
+        The task of its configs.
     suffix : str
-        The ending of its configs: ``<dataset>_<suffix>.yaml``.
+        Suffix of its configs: ``<dataset>_<suffix>.yaml``.
     headlines : dict of str to str
-        The ids of the three claims that matter most, each with a sentence that states it.
+        Ids of the three main claims, each with its statement.
     """
 
     number: Count
@@ -185,14 +185,14 @@ def read_paper(path: Path) -> Paper:
 def papers() -> tuple[Paper, ...]:
     """Return the claims of all papers, in their order."""
     folder = Path(str(files("dsgkit.published")))
-    # other data of a paper is in files such as <key>_figures.yaml
+    # skip other files of a paper, such as <key>_figures.yaml
     paths = [path for path in sorted(folder.glob("*.yaml")) if "_" not in path.stem]
-    found = [read_paper(path) for path in paths]
-    return tuple(sorted(found, key=lambda paper: paper.number))
+    every = [read_paper(path) for path in paths]
+    return tuple(sorted(every, key=lambda paper: paper.number))
 
 
 def criteria(paper: Paper) -> Iterator[tuple[Claim, Criterion]]:
-    """Yield every judgement of a paper with its claim."""
+    """Yield every criterion of a paper with its claim."""
     for claim in paper.claims:
         for criterion in claim.judged:
             yield claim, criterion

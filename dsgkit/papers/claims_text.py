@@ -1,4 +1,4 @@
-"""Verdicts as text for a terminal, as data, and against what somebody expects."""
+"""Verdicts as text for a terminal, as data, and compared with expected ones."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from dsgkit.text.hints import did_you_mean, listed, spelled
 from dsgkit.text.terminal import Column, paragraph, table
 
 EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "Compared", "Agrees", "Remark")
-"""Heads of the columns of `evidence_row`."""
+"""Columns of `evidence_row`."""
 
 _FIRST_SETTINGS = ("test", "by", "datasets", "configs")
 _HEAD_SETTINGS = ("a", "b")
-"""Settings that stand first in a criterion, and heads of columns."""
+"""Settings printed first in a criterion; also columns of evidence."""
 
 _NUMBERS = ("Size", "a's", "b's")
-"""Heads of columns of numbers, which are not broken."""
+"""Columns of numbers, which are not wrapped."""
 
 _BARS = ("holds", "in_part")
 
 
 def overview(papers: Sequence[JudgedPaper], width: int) -> str:
-    """Return a table of testable claims for each paper, with how many there are of each verdict."""
+    """Return a table of testable claims per paper, with counts of verdicts."""
     return "\n\n".join(_paper_table(one, width) for one in papers)
 
 
@@ -51,13 +51,13 @@ def _paper_table(paper: JudgedPaper, width: int) -> str:
 
 
 def summary_line(paper: JudgedPaper) -> str:
-    """Return how many claims of a paper hold, in one line."""
-    found = [outcome.counted(n) for outcome, n in paper.counts.items() if n]
-    return f"{paper.paper.key}: {counted(len(paper.claims), 'claim')}: {', '.join(found)}"
+    """Return the counts of a paper's verdicts in one line."""
+    counts = [outcome.counted(n) for outcome, n in paper.counts.items() if n]
+    return f"{paper.paper.key}: {counted(len(paper.claims), 'claim')}: {', '.join(counts)}"
 
 
 def _verdicts(claim: JudgedClaim) -> str:
-    """Return the verdicts of a claim in short; reasons are for the full text."""
+    """Return the verdicts of a claim in short, without reasons."""
     return "\n".join(
         _short(verdict) if by == PROTOCOL else f"{by}: {_short(verdict)}"
         for by, verdict in claim.verdicts.items()
@@ -89,7 +89,7 @@ def _explanation(claim: JudgedClaim, width: int) -> Iterator[str]:
 
 
 def _part_text(part: Judged, width: int) -> str:
-    # why there is no study or folder, the verdict says
+    # the verdict has the reason for a missing study or folder
     shown = [point for point in merged(part.points) if point.where and point.note != NO_RESULTS]
     about = [criterion_text(part), f"{part.verdict}{counts_text(part.verdict)}"]
     lines = [paragraph(line, width, "  ") for line in about]
@@ -99,7 +99,7 @@ def _part_text(part: Judged, width: int) -> str:
 
 
 def counts_text(verdict: Verdict) -> str:
-    """Return how many points count, unless the verdict says so, and how many beyond chance."""
+    """Return the numbers of points that count (unless in the verdict) and that are significant."""
     share = f"{verdict.counted:g} of {verdict.tested}" if verdict.tested else ""
     if verdict.outcome is Outcome.IN_PART:
         share = ""
@@ -110,7 +110,7 @@ def counts_text(verdict: Verdict) -> str:
 
 
 def criterion_text(part: Judged) -> str:
-    """Return a criterion in one line, nearly as its file has it, without what is default."""
+    """Return a criterion in one line, close to its notation in the file, without defaults."""
     settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_FIRST_SETTINGS))
     names = sorted(settings, key=lambda name: (name in _BARS, name not in _HEAD_SETTINGS))
     values = "; ".join(_named(name, settings[name]) for name in names)
@@ -119,7 +119,7 @@ def criterion_text(part: Judged) -> str:
 
 
 def _named(name: str, value: Any) -> str:
-    """Return a setting with its name, or a phrase that says both."""
+    """Return a setting with its name, or as a phrase such as ``at most 5``."""
     if value is True:
         return name
     if name == "interval":
@@ -165,7 +165,7 @@ def _value(value: float | None, unit: str) -> str:
 
 def _estimate(point: Point) -> str:
     """Return a point's estimate with its interval and p-value."""
-    # a ratio and a slope have no unit; a difference of percents is in points
+    # ratios and slopes have no unit; differences of percents are in points
     unit = "" if point.of in ("ratio", "slope") else point.unit
     first = "" if point.estimate is None else _value(point.estimate, unit)
     low, high = ("" if one is None else _value(one, unit) for one in (point.low, point.high))
@@ -179,7 +179,7 @@ def _estimate(point: Point) -> str:
 def _evidence_table(rows: Sequence[Sequence[str]], width: int) -> str:
     """Return points in columns that fit a terminal.
 
-    A column without an entry is left out, and one of `_HEAD_SETTINGS` with a single one, too.
+    Empty columns are left out, and columns of `_HEAD_SETTINGS` with a single value.
     """
     columns = [
         Column(head, entries, [head in _NUMBERS] * len(rows))
@@ -190,7 +190,7 @@ def _evidence_table(rows: Sequence[Sequence[str]], width: int) -> str:
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], width: int) -> str:
-    """Return rows in columns that fit a terminal; the first one is not broken."""
+    """Return rows in columns that fit a terminal; the first column is not wrapped."""
     grid = Table(box=None, pad_edge=False, header_style="", padding=(0, 2, 0, 0))
     for number, head in enumerate(heads):
         grid.add_column(head, no_wrap=number == 0, overflow="fold")
@@ -240,18 +240,18 @@ def _data(verdict: Verdict) -> dict[str, Any]:
 
 
 def unexpected(papers: Sequence[JudgedPaper], path: Path) -> list[str]:
-    """Return a line for every claim whose verdict is not the expected one.
+    """Return a line for each claim with an unexpected verdict.
 
     Parameters
     ----------
     papers : sequence of JudgedPaper
     path : Path
-        YAML or JSON: a verdict for each id, or one for each of ``protocol`` and ``useful``.
+        YAML or JSON: a verdict per id, or one each for ``protocol`` and ``useful``.
 
     Raises
     ------
     ConfigError
-        If the file names no claim that was judged, or no verdict.
+        If a claim was not judged, or a verdict is unknown.
     """
     document = read_document(path)
     claims = {one.claim.id: one for paper in papers for one in paper.claims}
@@ -259,20 +259,20 @@ def unexpected(papers: Sequence[JudgedPaper], path: Path) -> list[str]:
     for name, wanted in document.data.items():
         if name not in claims:
             raise document.error((name,), f"no such claim was judged{did_you_mean(name, claims)}")
-        found = claims[name].verdicts
-        by_profile = wanted if isinstance(wanted, dict) else {next(iter(found)): wanted}
+        actual = claims[name].verdicts
+        by_profile = wanted if isinstance(wanted, dict) else {next(iter(actual)): wanted}
         for by, outcome in by_profile.items():
-            _check_expected(document, name, by, outcome, found)
-            if found[by].outcome != outcome:
-                lines.append(f"{name} ({by}): expected {outcome}, found {found[by]}")
+            _check_expected(document, name, by, outcome, actual)
+            if actual[by].outcome != outcome:
+                lines.append(f"{name} ({by}): expected {outcome}, found {actual[by]}")
     return lines
 
 
 def _check_expected(
-    document: Document, name: str, by: str, outcome: object, found: Mapping[str, Verdict]
+    document: Document, name: str, by: str, outcome: object, actual: Mapping[str, Verdict]
 ) -> None:
-    if by not in found:
-        raise document.error((name, by), f"is not judged by {spelled(by)}; by {listed(found)}")
+    if by not in actual:
+        raise document.error((name, by), f"is not judged by {spelled(by)}; by {listed(actual)}")
     if outcome not in list(Outcome):
         known = listed(f"'{one}'" for one in Outcome)
         raise document.error((name,), f"no verdict: {spelled(outcome)}; there are {known}")

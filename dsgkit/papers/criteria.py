@@ -1,4 +1,4 @@
-"""Base classes of the tests of claims: what they compare, and the share that must hold."""
+"""Base classes of the tests of claims."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONFIDENCE = 0.95
 
 
 class Best(Spec):
-    """The best of some solvers, chosen on every dataset by its mean (times: its median)."""
+    """The best of some solvers, chosen on each dataset by the mean (times: the median)."""
 
     best: Annotated[list[Text], Field(min_length=1)]
 
@@ -45,7 +45,7 @@ def _listed(value: Any) -> Any:
 
 
 def one_of(names: Iterable[str]) -> AfterValidator:
-    """Return a validator of texts that must be one of some names."""
+    """Return a validator that accepts only some names."""
     known = tuple(names)
 
     def check(value: str) -> str:
@@ -66,27 +66,27 @@ def _limits(value: list[float | None]) -> list[float | None]:
 
 
 Side = Annotated[list[Text] | Best, BeforeValidator(_listed)]
-"""One solver, several that are judged one by one, or the best of several."""
+"""One solver, several judged one by one, or the best of several."""
 
 Sizes = Literal["largest", "every", "full"] | Count | list[Count] | Range
-"""``largest``: with results of both; ``full``: all rows; a number: the largest up to it."""
+"""``largest``: the largest with results of both; ``full``: all rows; n: the largest up to n."""
 
 Limits = Annotated[list[float | None], Field(min_length=2, max_length=2), AfterValidator(_limits)]
-"""A lower and an upper limit, one of which may be null."""
+"""Lower and upper limit; one of them may be null."""
 
 Better = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The results and studies that one judgement looks at.
+    """The results and studies for one criterion.
 
     Attributes
     ----------
     cases : sequence of Case
         The datasets with results.
     studies : mapping of str to dict
-        Numbers that studies wrote.
+        Numbers written by studies.
     missing : sequence of str
         Datasets of the claim without results.
     """
@@ -97,7 +97,7 @@ class Scope:
 
     @property
     def claimed(self) -> int:
-        """The number of datasets of the claim."""
+        """Number of datasets of the claim."""
         return len(self.cases) + len(self.missing)
 
     def numbers(self, study: str, place: str) -> Array:
@@ -110,28 +110,28 @@ class Scope:
         """
         if study not in self.studies:
             raise ResultsError(f"study {study} was not run")
-        found = self.studies[study]
+        value = self.studies[study]
         for part in place.split("."):
             try:
-                found = found[int(part)] if isinstance(found, list) else found[part]
+                value = value[int(part)] if isinstance(value, list) else value[part]
             except (KeyError, IndexError, ValueError, TypeError):
                 raise ResultsError(f"study {study} has no {place} (nothing at {part})") from None
-        return np.asarray(found, np.float64)
+        return np.asarray(value, np.float64)
 
 
 class Criterion(Spec):
-    """One judgement of a claim; each test derives from it.
+    """Base class of the criteria by which claims are judged.
 
     Attributes
     ----------
     by : {"protocol", "useful"}
-        The profiles whose results are judged.
+        Profiles of the judged results.
     datasets : list of str or None
-        Of those of the paper's file; None for its own and their stand-ins.
+        Datasets of the paper's file; None for its own and their stand-ins.
     configs : list of str or None
         Configs made for a claim, instead of datasets.
     trials : int
-        Finished trials that a comparison needs.
+        Finished trials needed for a comparison.
     """
 
     by: Literal["protocol", "useful"]
@@ -143,31 +143,31 @@ class Criterion(Spec):
 
     @property
     def on_results(self) -> bool:
-        """Whether it looks at results of runs."""
+        """Whether it needs results of runs."""
         return True
 
     @property
     def solvers(self) -> list[str]:
-        """Keys of the solvers that it names."""
+        """Keys of its solvers."""
         return []
 
     @abstractmethod
     def points(self, scope: Scope) -> list[Point]:
-        """Return the evidence for every pair of solvers."""
+        """Return the evidence for each pair of solvers."""
 
     def judge(self, scope: Scope) -> tuple[Verdict, list[Point]]:
         """Return the verdict with all its evidence."""
         try:
-            found = self.points(scope)
+            points = self.points(scope)
         except ResultsError as error:  # of a study
             return untestable(str(error)), []
-        pairs = grouped(found, lambda point: (point.a, point.b))
+        pairs = grouped(points, lambda point: (point.a, point.b))
         absent = [Point(name, note=NO_RESULTS) for name in scope.missing]
         verdicts = [
             judged([*points, *absent], self.holds, self.in_part, scope.claimed)
             for points in pairs.values() or ([],)
         ]
-        return combined(verdicts), [*found, *absent]
+        return combined(verdicts), [*points, *absent]
 
 
 @dataclass(frozen=True)
@@ -181,18 +181,19 @@ class Contender:
 
 
 class Compared(Criterion):
-    """A test of solvers by a measure, each on its own.
+    """Base class of tests of solvers by a measure.
 
     Attributes
     ----------
     a : Side
     measure : str
-        A measure's name, a clock (``fit``, ``search``, ``clustering``), or a diagnostic.
+        A measure, a clock (``fit``, ``search``, ``clustering``), or a diagnostic.
     sizes : Sizes
     better : {"higher", "lower"} or None
-        The measure's good side, where it is not that of the measure itself.
+        The good side, if the measure's own does not apply.
     leave_out : dict
-        Hyper-parameters of fits that do not count: at ``gamma: 1`` SAMULT solves a smaller system.
+        Hyper-parameters of fits to leave out. Example: at ``gamma: 1`` SAMULT solves a smaller
+        system.
     """
 
     a: Side
@@ -208,13 +209,13 @@ class Compared(Criterion):
 
     @property
     def solvers(self) -> list[str]:
-        """Keys of the solvers that it names."""
+        """Keys of its solvers."""
         return [key for side in self.sides for one in contenders(side) for key in one.keys]
 
     def judge(self, scope: Scope) -> tuple[Verdict, list[Point]]:
         """Return the verdict with all its evidence.
 
-        A claim about many rows says nothing of datasets that have fewer.
+        Datasets without the sizes of the claim are left out.
         """
         concerned = [case for case in scope.cases if chosen_sizes(self.sizes, case.sizes, case)]
         if scope.cases and not concerned and not scope.missing:
@@ -222,7 +223,7 @@ class Compared(Criterion):
         return super().judge(replace(scope, cases=concerned))
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point for every comparison, dataset and size."""
+        """Return a point per comparison, dataset and size."""
         tuples = itertools.product(*map(contenders, self.sides))
         return [point for several in tuples for point in self.of_pair(scope, *several)]
 
@@ -231,7 +232,7 @@ class Compared(Criterion):
         return [point for case in scope.cases for point in self.of_case(case, *compared)]
 
     def of_case(self, case: Case, *compared: Contender) -> Iterator[Point]:
-        """Yield the points on one dataset, or a single one that says why there are none."""
+        """Yield the points on one dataset, or a single point with the reason for none."""
         needed = self.needed(compared)
         sizes = self.at(case, needed)
         for size in sizes or case.sizes[:1]:
@@ -245,20 +246,22 @@ class Compared(Criterion):
             elif paired(*samples).shape[1] < self.trials:
                 yield replace(blank, note="too few common trials")
             else:
-                found = self.point(case, blank, *samples)
+                point = self.point(case, blank, *samples)
                 several = any(len(one.keys) > 1 for one in compared)
                 chosen = " against ".join(one.solver for one in samples) if several else ""
                 disturbed = self.disturbed(case, [one.solver for one in samples], [size])
-                yield replace(found, note=joined(chosen, found.note, disturbed))
+                yield replace(point, note=joined(chosen, point.note, disturbed))
 
     def point(self, case: Case, blank: Point, *samples: Any) -> Point:
-        """Return a point filled in from the values."""
+        """Return the point with its estimate and outcome filled in."""
         raise NotImplementedError
 
     def disturbed(self, case: Case, solvers: Iterable[str], sizes: Iterable[int]) -> str:
-        """Return how many of the fits whose times are judged were disturbed, if any were."""
-        found = case.disturbances(solvers, sizes)
-        return str(found) if found.number and is_time(case.measure(self.measure)) else ""
+        """Return a note on disturbed fits, if times are judged and any were disturbed."""
+        disturbances = case.disturbances(solvers, sizes)
+        return (
+            str(disturbances) if disturbances.number and is_time(case.measure(self.measure)) else ""
+        )
 
     def needed(self, compared: Sequence[Contender]) -> Sequence[Contender]:
         """Return the contenders that must have enough trials."""
@@ -267,8 +270,8 @@ class Compared(Criterion):
     def at(self, case: Case, needed: Iterable[Contender]) -> list[int]:
         """Return the sizes to judge, at which every contender has enough trials.
 
-        A contender that is the best of several has them where all of its solvers do, without those
-        that have enough trials at no size.
+        A contender that is the best of several needs enough trials of all its solvers, except those
+        without enough trials at any size.
         """
         common = set(case.sizes)
         for one in needed:
@@ -281,10 +284,10 @@ class Compared(Criterion):
 
     def sample(self, case: Case, contender: Contender, size: int) -> Sample:
         """Return the values of a contender's best solver, among those with enough trials."""
-        found = [self.values(case, key, size) for key in contender.keys]
-        enough = [sample for sample in found if len(sample) >= self.trials]
+        samples = [self.values(case, key, size) for key in contender.keys]
+        enough = [sample for sample in samples if len(sample) >= self.trials]
         if not enough:
-            return replace(found[0], note="; ".join(sample.note for sample in found))
+            return replace(samples[0], note="; ".join(sample.note for sample in samples))
         sign, measure = self.sign(case), case.measure(self.measure)
         return max(enough, key=lambda sample: sign * centre(measure, sample))
 
@@ -293,7 +296,7 @@ class Compared(Criterion):
         return case.sample(key, size, self.measure, self.leave_out)
 
     def sign(self, case: Case) -> int:
-        """Return 1 where high values are good, else -1."""
+        """Return 1 if high values are good, else -1."""
         measure = case.measure(self.measure)
         side = self.better or (measure and measure.better)
         return 1 if side == "higher" else -1
@@ -307,7 +310,7 @@ class Compared(Criterion):
 
 
 class Comparison(Compared):
-    """A test of solvers ``a`` against solvers ``b``, pair by pair."""
+    """Base class of tests of solvers ``a`` against solvers ``b``, pair by pair."""
 
     b: Side
 
@@ -331,7 +334,7 @@ def chosen_sizes(sizes: Sizes, both: Sequence[int], case: Case) -> list[int]:
     ----------
     sizes : Sizes
     both : sequence of int
-        Ascending, those with enough trials of every contender.
+        Sizes with enough trials of every contender, ascending.
     case : Case
     """
     if sizes == "every" or not any(case.sizes):
@@ -354,24 +357,24 @@ def joined(*notes: str) -> str:
 
 
 def limits_of(interval: Sequence[Any]) -> tuple[Any, Any]:
-    """Return both limits, infinite in the place of null."""
+    """Return both limits, with infinities for null."""
     low, high = interval
     return -np.inf if low is None else low, np.inf if high is None else high
 
 
 def centre(measure: Measure | None, sample: Sample) -> float:
-    """Return the value that tables show: the median of times, else the mean."""
+    """Return the median of times, else the mean, as tables do."""
     return sample.median if is_time(measure) else float(sample.array.mean())
 
 
 def paired(*samples: Sample) -> Array:
-    """Return the values of the trials that all samples have, a row for each sample."""
+    """Return the values of the common trials, a row per sample."""
     trials = sorted(set.intersection(*(set(one.values) for one in samples)))
     return np.array([[one.values[trial] for trial in trials] for one in samples], np.float64)
 
 
 def resampled_medians(groups: Iterable[Array]) -> Array:
-    """Return medians of bootstrap samples, a row for each group."""
+    """Return medians of bootstrap samples, a row per group."""
     rng = np.random.default_rng(0)
     return np.array([np.median(rng.choice(one, (N_RESAMPLES, len(one))), axis=1) for one in groups])
 

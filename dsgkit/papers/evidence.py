@@ -34,24 +34,24 @@ STUDIES = "studies"
 """Folder next to results with the JSON files of studies."""
 
 SEARCH = "search"
-"""Name of the seconds of a solver's whole hyper-parameter search in one trial."""
+"""Clock of a solver's whole hyper-parameter search in one trial."""
 
 
 class Fit(NamedTuple):
-    """A fit, as claims read it.
+    """A fit, as criteria use it.
 
     Attributes
     ----------
     status : str
-        ``timeout while searching`` and the like if its search had no result.
+        As in its record, or for example ``timeout while searching`` if its search failed.
     params : dict
-        The hyper-parameters that were chosen.
+        The chosen hyper-parameters.
     values : dict of str to float
         Scores, seconds by clock, bytes and diagnostics.
     timeout : float
-        Seconds of wall time after which it was stopped; 0 if it was not.
+        Wall-time limit in seconds at which it was stopped; 0 if it was not.
     timing : dict
-        How far its times are to be trusted, as in its record.
+        Entry ``timing`` of its record: threads, slowdown, disturbance.
     """
 
     status: str
@@ -62,19 +62,19 @@ class Fit(NamedTuple):
 
     @property
     def misleads(self) -> bool:
-        """Whether its times are wall time that other processes lengthened."""
+        """Whether its times are wall times lengthened by other processes."""
         return is_disturbed({"timing": self.timing})
 
 
 class Disturbances(NamedTuple):
-    """Fits that other processes slowed down while they were timed.
+    """Numbers of timed fits that other processes slowed down.
 
     Attributes
     ----------
     number, among : int
-        How many of how many.
+        Disturbed fits, and all fits.
     mislead : bool
-        Whether their times are wall time, so that they do not count.
+        Whether their times are wall times, and so do not count.
     """
 
     number: int
@@ -88,7 +88,7 @@ class Disturbances(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of one solver, by its key, at one size of one dataset, by finished trials.
+    """The values of one solver at one size of one dataset, by finished trial.
 
     ``note`` says how the trials ended.
     """
@@ -102,7 +102,7 @@ class Sample:
 
     @property
     def array(self) -> Array:
-        """The values in an array."""
+        """The values as an array."""
         return np.array(list(self.values.values()), np.float64)
 
     @property
@@ -113,12 +113,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Case:
-    """The results of one dataset that a claim is judged by.
+    """The results on one dataset for a criterion.
 
     Attributes
     ----------
     name : str
-        The dataset, or the config where a claim names one.
+        The dataset, or the config if the claim names one.
     """
 
     name: str
@@ -126,17 +126,17 @@ class Case:
 
     @cached_property
     def sizes(self) -> list[int]:
-        """Every recorded size, ascending; a single 0 without a sweep."""
+        """The recorded sizes, ascending; [0] without a sweep."""
         return sorted({int(size) for size in self.results.cells["size"]})
 
     @property
     def full(self) -> int | None:
-        """The size with all rows, if it was recorded."""
+        """The size with all rows, if recorded."""
         cells = self.results.cells
         return max((int(size) for size in cells.loc[cells["full"], "size"]), default=None)
 
     def measure(self, name: str) -> Measure | None:
-        """Return the measure that has a name or a clock."""
+        """Return the measure with a name or clock."""
         named = (m for m in self.results.task.measures if name in (m.name, m.clock))
         return next(named, None)
 
@@ -152,32 +152,32 @@ class Case:
         name : str
             A measure, a clock or a diagnostic.
         without : mapping, optional
-            Hyper-parameters of fits that do not count, such as ``gamma: 1``.
+            Hyper-parameters of fits to leave out, such as ``gamma: 1``.
         """
         without = without or {}
         measure = self.measure(name)
         key = (measure.clock or measure.name) if measure else name
         fits = {t: fit for t, fit in self.fits(solver, size).items() if fit.status == "ok"}
-        at = {t for t, fit in fits.items() if _is_at(fit, without)}
+        left_out = {t for t, fit in fits.items() if _is_at(fit, without)}
         disturbed = {t for t, fit in fits.items() if is_time(measure) and fit.misleads}
-        counting = {t: fit for t, fit in fits.items() if t not in at | disturbed}
+        counting = {t: fit for t, fit in fits.items() if t not in left_out | disturbed}
         values = {trial: fit.values[key] for trial, fit in counting.items() if key in fit.values}
         note = self.note(solver, size)
         if counting and not values:
             note = f"{solver} has no {name}"
         elif len(counting) < len(fits):
             settings = ", ".join(f"{name} = {value}" for name, value in without.items())
-            why = [f"at {settings}"] * bool(at) + ["that were disturbed"] * bool(disturbed)
+            why = [f"at {settings}"] * bool(left_out) + ["that were disturbed"] * bool(disturbed)
             note = f"{solver}: {counted(len(values), 'trial')} without those {' or '.join(why)}"
         return Sample(solver, values, note)
 
     def endings(self, solver: str, size: int, without: Mapping[str, Any]) -> set[str]:
-        """Return how trials ended, but for those at hyper-parameters that do not count."""
+        """Return the statuses of trials, without those at left out hyper-parameters."""
         fits = self.fits(solver, size).values()
         return {fit.status for fit in fits if not _is_at(fit, without)}
 
     def note(self, solver: str, size: int) -> str:
-        """Describe how the trials of a solver ended."""
+        """Describe the outcomes of a solver's trials."""
         if solver not in self.results.solvers:
             return f"{solver} was not run"
         endings = Counter(fit.status for fit in self.fits(solver, size).values())
@@ -188,7 +188,7 @@ class Case:
         return f"{solver}: {', '.join(settings)}" if settings else f"{solver} is left out"
 
     def disturbances(self, solvers: Iterable[str], sizes: Iterable[int]) -> Disturbances:
-        """Return how many finished fits of some solvers and sizes were disturbed."""
+        """Count the disturbed finished fits of some solvers and sizes."""
         pairs = itertools.product(solvers, sizes)
         fits = [fit for pair in pairs for fit in self.fits(*pair).values() if fit.status == "ok"]
         disturbed = [fit for fit in fits if fit.timing.get("disturbed")]
@@ -196,10 +196,10 @@ class Case:
 
     @cached_property
     def slowdown(self) -> float:
-        """The most that a fit's wall time was above its processor time, where that is its time."""
+        """Largest ratio of wall time to processor time, over fits on one thread; at least 1."""
         timings = (fit.timing for fits in self._fits.values() for fit in fits.values())
-        found = [timing["slowdown"] for timing in timings if timing.get("threads") == 1]
-        return max([1.0, *found])
+        ratios = [timing["slowdown"] for timing in timings if timing.get("threads") == 1]
+        return max([1.0, *ratios])
 
     def settings(self, solver: str, size: int, name: str) -> set[Any]:
         """Return the values of a hyper-parameter in the finished trials, fixed or chosen."""
@@ -209,35 +209,35 @@ class Case:
         return {fit.params.get(name, fixed) for fit in fits if fit.status == "ok"}
 
     def fits(self, solver: str, size: int) -> Mapping[int, Fit]:
-        """Return the fits of a solver by trial; none where the config leaves them out."""
+        """Return the fits of a solver by trial; empty if the config leaves them out."""
         return self._fits.get((solver, size), {})
 
     @cached_property
     def _fits(self) -> dict[tuple[str, int], dict[int, Fit]]:
         axis, search = self.results.task.axis, self.results.search
         searches = search.groupby(["solver", "trial"])["search_seconds"].sum().to_dict()
-        found: dict[tuple[str, int], dict[int, Fit]] = {}
+        fits: dict[tuple[str, int], dict[int, Fit]] = {}
         for record in self.results.records.where(lambda planned: planned.kind == "fit"):
             solver, trial = record["solver"], record["trial"]
             fit = _fit(record, searches.get((solver, trial)))
             for size in (record["at"][axis.name] if axis else 0, *record.get("also_at", ())):
-                found.setdefault((solver, size), {})[trial] = fit
-        return found
+                fits.setdefault((solver, size), {})[trial] = fit
+        return fits
 
     @property
     def summary(self) -> Summary:
-        """The results as reports read them, with solvers named by their keys."""
+        """The results' summary for reports, with solvers named by their keys."""
         return Summary(self.results, self.name, {key: key for key in self.results.solvers})
 
     def trainings(self, measure: Measure, size: int | None = None) -> dict[str, Training]:
-        """Return the trainings of every solver at one size, by default the largest with any."""
+        """Return every solver's training at one size, by default the largest with any."""
         raced = races(self.summary, measure)
         race = [race for race in raced if size is None or race.size.n == size][-1:]
-        return {one.entry.solver: one for found in race for one in found.trainings}
+        return {one.entry.solver: one for each in race for one in each.trainings}
 
 
 def _is_at(fit: Fit, point: Mapping[str, Any]) -> bool:
-    """Return whether a fit is at some values of hyper-parameters, if there are any."""
+    """Return whether a fit has all these hyper-parameters; False for an empty mapping."""
     return bool(point) and point.items() <= fit.params.items()
 
 
@@ -254,20 +254,20 @@ def _fit(record: Record, search: float | None) -> Fit:
 
 
 def is_time(measure: Measure | None) -> bool:
-    """Return whether a measure is one of seconds."""
+    """Return whether a measure is in seconds."""
     return measure is not None and measure.unit == "seconds"
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Everything that claims are judged by.
+    """Results and studies by which claims are judged.
 
     Attributes
     ----------
     folders : dict of str to Results
-        By the name of the experiment, its profile included.
+        Results by the experiment's name, profile included.
     studies : dict of str to dict
-        The ``numbers`` of each, by the name of its file.
+        The ``numbers`` of studies, by file name.
     """
 
     folders: Mapping[str, Results] = field(default_factory=dict)
@@ -275,7 +275,7 @@ class Evidence:
     _cases: dict[tuple[str, str], Case] = field(default_factory=dict, init=False, repr=False)
 
     def case(self, name: str, config: str, profiles: Sequence[str]) -> Case | None:
-        """Return the results of a config by the first of some profiles that has any."""
+        """Return the results of a config by the first profile that has any."""
         for profile in profiles:
             experiment = f"{config}-{profile}" if profile else config
             results = self.folders.get(experiment)
@@ -284,30 +284,30 @@ class Evidence:
         return None
 
     def has(self, name: str) -> bool:
-        """Return whether a study or an experiment of this name was kept."""
+        """Return whether there is a study or an experiment of this name."""
         return name in self.studies or name in self.folders
 
 
 def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) -> Evidence:
-    """Read results folders, and folders that hold several, with their studies.
+    """Read results folders, and folders of results folders, with their studies.
 
     Parameters
     ----------
     paths : sequence of Path
     names : container of str, optional
-        Of the folders in a folder, only those that are called so are read, if there are any.
+        Names to read from a folder of results folders; by default all.
 
     Raises
     ------
     ResultsError
-        If a path has no results, unless only some are wanted, or if two folders have the same
+        If a path has no results (unless ``names`` is given), or if two folders have the same
         experiment.
     """
     folders: dict[str, Results] = {}
     studies: dict[str, Any] = {}
-    found = [(path, _results_folders(path, names)) for path in paths]
-    with Bar("reading results", sum(len(inside) for _, inside in found)) as bar:
-        for folder in itertools.chain(*(inside for _, inside in found)):
+    by_path = [(path, _results_folders(path, names)) for path in paths]
+    with Bar("reading results", sum(len(inside) for _, inside in by_path)) as bar:
+        for folder in itertools.chain(*(inside for _, inside in by_path)):
             results = load_results(folder)
             name = results.experiment.name
             if name in folders:
@@ -316,25 +316,25 @@ def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) ->
                 )
             folders[name] = results
             bar.update(1)
-    for path, inside in found:
-        beside = path.parent if inside == [path] else path
-        studies |= {file.stem: _numbers(file) for file in sorted((beside / STUDIES).glob("*.json"))}
+    for path, inside in by_path:
+        parent = path.parent if inside == [path] else path
+        studies |= {file.stem: _numbers(file) for file in sorted((parent / STUDIES).glob("*.json"))}
     return Evidence(folders, studies)
 
 
 def _results_folders(path: Path, names: Container[str] | None) -> list[Path]:
-    """Return a results folder itself, or the folders with records inside of another folder."""
+    """Return a results folder itself, or the results folders in a folder."""
     if (path / CONFIG).is_file():
         return [path]
     if not path.is_dir():
         raise ResultsError(f"{path}: no such folder; name results folders, or a folder of them")
-    found = [one for one in sorted(path.iterdir()) if (one / CONFIG).is_file()]
-    found = [one for one in found if list(one.glob(f"{CELLS}*"))]
+    folders = [one for one in sorted(path.iterdir()) if (one / CONFIG).is_file()]
+    folders = [one for one in folders if list(one.glob(f"{CELLS}*"))]
     if names is not None:
-        return [one for one in found if one.name in names]
-    if not found:
+        return [one for one in folders if one.name in names]
+    if not folders:
         raise ResultsError(f"{path}: neither a results folder nor one of folders with records")
-    return found
+    return folders
 
 
 def _numbers(file: Path) -> Any:

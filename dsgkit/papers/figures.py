@@ -1,4 +1,4 @@
-"""The figures and tables of the papers as data: what each shows, and in which arrangement."""
+"""The figures and tables of the papers as data: contents and arrangement."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Panel(Spec):
     title : str
         As printed.
     dataset : str or None
-        Its name here; None where the paper does not say it.
+        Its name in the catalogue; None if the paper does not name it.
     stand_in : str or None
-        Another one that is shown where there are no results of it.
+        Dataset to show instead if it has no results.
     """
 
     title: Text
@@ -46,20 +46,20 @@ class Panel(Spec):
 
 
 class Further(Panel):
-    """A panel that the paper's figure does not have."""
+    """A panel that is not in the paper's figure."""
 
 
 class Flag(Spec):
-    """A mark for single trials.
+    """A mark for trials.
 
     Attributes
     ----------
     measure : str
-        Above 0 in a trial that is marked.
+        Trials with a value above 0 are marked.
     label : str
-        In the legend.
+        Its label in the legend.
     means : str
-        The same as a sentence, for captions.
+        Its meaning as a sentence, for captions.
     """
 
     measure: Text
@@ -68,16 +68,16 @@ class Flag(Spec):
 
 
 class Shown(Spec):
-    """A figure or table of a paper; each kind derives from it.
+    """Base class of the figures and tables of a paper.
 
     Attributes
     ----------
     number : str
         ``1`` is Figure 1, ``table-1`` is Table 1.
     title : str
-        What it shows, in our words.
+        Its content, in our words.
     notes : list of str
-        What the text does not say and was inferred, and what is not as printed.
+        Inferred facts that the text omits, and differences to the printed figure.
     """
 
     number: Annotated[str, Field(pattern=r"^(table-)?[1-9][0-9]?$")]
@@ -97,24 +97,24 @@ class Shown(Spec):
 
     @property
     def datasets(self) -> list[str]:
-        """Datasets of the configs that it needs results of."""
+        """Datasets whose results it needs."""
         return []
 
     @property
     def configs(self) -> list[str]:
-        """Further configs that it needs results of."""
+        """Further configs whose results it needs."""
         return []
 
 
 class Arranged(Shown):
-    """Panels in which methods are shown.
+    """Base class of figures and tables with panels of methods.
 
     Attributes
     ----------
     methods : list of str
-        Keys of solvers in the paper's order.
+        Keys of solvers, in the paper's order.
     panels : list of Panel
-        In the paper's arrangement.
+        Panels in the paper's arrangement.
     """
 
     methods: Annotated[list[Text], Field(min_length=1)]
@@ -127,20 +127,20 @@ class OfMethods(Arranged):
     Attributes
     ----------
     further : list of Further
-        Shown on request, and where most of the paper's panels have no results.
+        Shown on request, and if most of the paper's panels have no results.
     """
 
     further: list[Further] = Field(default_factory=list)
 
     @property
     def datasets(self) -> list[str]:
-        """Datasets of the configs that it needs results of."""
+        """Datasets whose results it needs."""
         every = [*self.panels, *self.further]
         return [name for one in every for name in (one.dataset, one.stand_in) if name]
 
 
 class TimeBySize(OfMethods):
-    """Lines of a measure against what is swept.
+    """Lines of a measure against the swept axis.
 
     Attributes
     ----------
@@ -155,13 +155,13 @@ class TimeBySize(OfMethods):
 
 
 class Flagged(OfMethods):
-    """A figure of a measure of trials.
+    """Base class of figures of trials with a mark for some.
 
     Attributes
     ----------
     measure : str
     flag : Flag or None
-        Trials that are marked.
+        The mark.
     columns : int
         Panels in a row.
     """
@@ -183,7 +183,7 @@ class AlongTraining(Flagged):
     Attributes
     ----------
     size : int
-        The largest up to this one is shown.
+        The largest size up to this one is shown.
     """
 
     kind: Literal["along_training"]
@@ -192,7 +192,7 @@ class AlongTraining(Flagged):
 
 
 class Clusters(Arranged):
-    """Pictures of clusters: of every dataset one of each method.
+    """Pictures of clusters: one per dataset and method.
 
     Attributes
     ----------
@@ -205,20 +205,20 @@ class Clusters(Arranged):
 
     @property
     def datasets(self) -> list[str]:
-        """Datasets of the configs that it needs results of."""
+        """Datasets whose results it needs."""
         return [one.dataset for one in self.panels if one.dataset]
 
 
 class MeasureTable(OfMethods):
-    """Datasets by methods, with published figures where results have them.
+    """Table of datasets by methods, with published figures if known.
 
     Attributes
     ----------
     measure : str
     size : int or None
-        The largest up to this one is shown; None for the largest.
+        The largest size up to this one is shown; None for the largest.
     printed : dict of str to str
-        What the paper calls its methods, by their keys: for published figures without results.
+        The paper's names of methods by key, for published figures without results.
     """
 
     kind: Literal["measure"]
@@ -228,25 +228,25 @@ class MeasureTable(OfMethods):
 
 
 class Growth(Spec):
-    """A growth that is measured: the slope of log seconds, or bytes, on a log scale.
+    """A measured growth: the slope of log seconds or log bytes on the log of a size.
 
     Attributes
     ----------
     symbol : str
-        What grows: ``n`` for the size, ``T`` for iterations.
+        Symbol of the size: ``n`` for rows, ``T`` for iterations.
     of : {"time", "memory"}
     a : str or list of str
         A solver at its sizes, or solvers that differ in a parameter.
     axis : str
         ``size`` or that parameter.
     config : str or None
-        With the solvers that differ; None for the datasets of the table.
+        Config with these solvers; None for the datasets of the table.
     least : int
-        Smaller sizes do not count.
+        Smaller sizes are left out.
     without : dict
-        Hyper-parameters of fits that do not count.
+        Hyper-parameters of fits to leave out.
     minus : str or None
-        A solver whose median is taken off: the memory of a process without the method's own.
+        A solver whose median is subtracted, as the memory of a process without the method.
     """
 
     symbol: Text
@@ -260,14 +260,14 @@ class Growth(Spec):
 
 
 class Complexities(Shown):
-    """Stated orders, as ``complexities.csv`` has them, next to measured ones.
+    """Table of the stated orders in ``complexities.csv`` and of measured exponents.
 
     Attributes
     ----------
     panels : list of Panel
         Datasets on which growth is measured.
     measured : dict
-        What is measured of methods, by their printed names; others are not here.
+        Growths to measure, by the methods' printed names.
     """
 
     kind: Literal["complexities"]
@@ -276,22 +276,22 @@ class Complexities(Shown):
 
     @property
     def growths(self) -> list[Growth]:
-        """All that is measured."""
+        """All growths to measure."""
         return [growth for several in self.measured.values() for growth in several]
 
     @property
     def datasets(self) -> list[str]:
-        """Datasets of the configs that it needs results of."""
+        """Datasets whose results it needs."""
         return [name for one in self.panels for name in (one.dataset, one.stand_in) if name]
 
     @property
     def configs(self) -> list[str]:
-        """Further configs that it needs results of."""
+        """Further configs whose results it needs."""
         return list(dict.fromkeys(growth.config for growth in self.growths if growth.config))
 
 
 class DatasetTable(Shown):
-    """Published sizes of datasets next to those of the data here.
+    """Table of published and actual sizes of datasets.
 
     Attributes
     ----------
@@ -304,7 +304,7 @@ class DatasetTable(Shown):
 
 
 class Stated(Shown):
-    """An illustration, or a table of definitions: nothing is measured.
+    """An illustration, or a table of definitions, without measurements.
 
     Attributes
     ----------
@@ -336,9 +336,9 @@ class Figures(Spec):
     Attributes
     ----------
     key : str
-        The paper's.
+        The paper's key.
     shared : dict
-        Panels that figures have in common, for anchors of the file.
+        Place for YAML anchors of common panels.
     """
 
     key: Text
@@ -369,7 +369,7 @@ class Figures(Spec):
 
     @property
     def profiles(self) -> list[str]:
-        """The profiles of the paper's protocol, whose results are shown: the first that has any."""
+        """The profiles of the paper's protocol; the first one with results is shown."""
         return self.paper.profiles.protocol
 
     @property
@@ -384,7 +384,7 @@ class Figures(Spec):
 
 
 class NothingToShowError(ResultsError):
-    """There is nothing to draw a figure of, or to fill a table with.
+    """Error for a figure or table without results.
 
     Parameters
     ----------
@@ -407,17 +407,17 @@ def read_figures(path: Path) -> Figures:
 def all_papers() -> tuple[Figures, ...]:
     """Return the figures and tables of all papers, in their order."""
     folder = Path(str(files("dsgkit.published")))
-    found = map(read_figures, folder.glob("*_figures.yaml"))
-    return tuple(sorted(found, key=lambda figures: figures.paper.number))
+    every = map(read_figures, folder.glob("*_figures.yaml"))
+    return tuple(sorted(every, key=lambda figures: figures.paper.number))
 
 
 def chosen(known: Sequence[Figures], name: str) -> list[tuple[Figures, Shown]]:
-    """Return what a name such as ``s2auc/1`` stands for; ``s2auc`` for all of a paper.
+    """Return the figure or table of a name such as ``s2auc/1``; all of a paper for ``s2auc``.
 
     Raises
     ------
     DsgError
-        If there is no such paper, figure or table.
+        If the paper, figure or table is unknown.
     """
     key, _, number = name.partition("/")
     by_key = {paper.key: paper for paper in known}
@@ -434,7 +434,7 @@ def chosen(known: Sequence[Figures], name: str) -> list[tuple[Figures, Shown]]:
 
 
 def listing(known: Sequence[Figures]) -> Iterator[tuple[str, str]]:
-    """Yield the name of every figure and table with its title."""
+    """Yield the name and title of every figure and table."""
     for paper in known:
         for figure in paper.figures:
             yield f"{paper.key}/{figure.number}", figure.title

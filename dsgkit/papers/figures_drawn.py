@@ -1,4 +1,4 @@
-"""Figures of the papers drawn of results, in the papers' arrangement."""
+"""Figures of the papers, drawn from results in the papers' arrangement."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from dsgkit.report.panels import Arrangement
 
 ABSENT_STATES = ("to download", "missing")
-"""States of datasets whose files are not here."""
+"""States of datasets whose files are missing."""
 
 
 @dataclass(frozen=True)
 class Look:
-    """How the figures of papers are wanted.
+    """Options for the figures of papers.
 
     Attributes
     ----------
     everything : bool
-        Whether all solvers and further datasets are shown, too.
+        Whether all solvers and further datasets are shown.
     width : {"column", "page"} or None
-        None for a page, or a column with a single panel.
+        None for a column with a single panel, else a page.
     profiles : sequence of str
-        Whose results are shown instead of those by the paper's protocol.
+        Profiles to show instead of the paper's protocol.
     """
 
     everything: bool = False
@@ -61,16 +61,16 @@ class Look:
 
 @dataclass(frozen=True)
 class Filled:
-    """The panels of a figure with the results that they show.
+    """The panels of a figure with their results.
 
     Attributes
     ----------
     shown : list of Summary
-        Of the panels with results.
+        Summaries for the panels with results.
     empty : dict
-        Titles of the others by their places, and why they have none.
+        Titles and reasons of the panels without results, by position.
     letters : list of str
-        Of all panels; empty for one that the paper's figure does not have.
+        Letters of all panels; empty for a panel that is not in the paper's figure.
     """
 
     shown: list[Summary]
@@ -79,24 +79,24 @@ class Filled:
 
     @property
     def by_place(self) -> dict[int, Summary]:
-        """The results by the places of their panels."""
+        """The results by the positions of their panels."""
         shown = iter(self.shown)
         return {place: next(shown) for place in range(len(self.letters)) if place not in self.empty}
 
     def without(self, keep: Callable[[Summary], bool], why: str) -> Filled:
-        """Return the panels, of which some more are empty."""
+        """Return the panels with those that fail ``keep`` emptied."""
         dropped = {place: (one.title, why) for place, one in self.by_place.items() if not keep(one)}
         kept = [one for place, one in self.by_place.items() if place not in dropped]
         return Filled(kept, self.empty | dropped, self.letters)
 
     @property
     def without_empty(self) -> Filled:
-        """The panels with results alone, which keep their letters."""
+        """Only the panels with results, with their letters."""
         return Filled(self.shown, {}, [self.letters[place] for place in self.by_place])
 
     @property
     def left_out(self) -> str:
-        """The empty panels by why they are, in words."""
+        """The empty panels by reason, as text."""
         titles: dict[str, list[str]] = {}
         for title, why in self.empty.values():
             titles.setdefault(why.split(":")[0], []).append(title)
@@ -106,7 +106,7 @@ class Filled:
 def needed_evidence(
     wanted: Iterable[tuple[Figures, Shown]], paths: Sequence[Path], look: Look
 ) -> Evidence:
-    """Read the results that figures need, of results folders and folders of them.
+    """Read the results that figures need from results folders, or folders of them.
 
     Raises
     ------
@@ -132,12 +132,12 @@ def filled(
     evidence: Evidence,
     look: Look,
 ) -> Filled:
-    """Return panels with their results: of the dataset, else of what stands for it."""
-    found = [case_of(paper, panel, evidence, look) for panel in panels]
-    names = _names([case.results for case in found if case], methods, look)
+    """Return panels with the results of their dataset, else of its stand-in."""
+    cases = [case_of(paper, panel, evidence, look) for panel in panels]
+    names = _names([case.results for case in cases if case], methods, look)
     shown = []
     empty = {}
-    for place, (panel, case) in enumerate(zip(panels, found, strict=True)):
+    for place, (panel, case) in enumerate(zip(panels, cases, strict=True)):
         if case is None:
             empty[place] = (panel.title, _why_absent(panel))
             continue
@@ -149,7 +149,7 @@ def filled(
 
 
 def panels_of(paper: Figures, shown: OfMethods, evidence: Evidence, look: Look) -> list[Panel]:
-    """Return the paper's panels, and those of further datasets with results if these are shown."""
+    """Return the paper's panels and, if shown, further ones with results."""
     wanted = look.everything or is_sparse(paper, shown, evidence, look)
     further = shown.further if wanted else []
     return [*shown.panels, *(one for one in further if case_of(paper, one, evidence, look))]
@@ -158,14 +158,14 @@ def panels_of(paper: Figures, shown: OfMethods, evidence: Evidence, look: Look) 
 def is_sparse(paper: Figures, shown: OfMethods, evidence: Evidence, look: Look) -> bool:
     """Return whether fewer than half of the paper's panels have results.
 
-    Others then stand next to them, and a figure has no empty panels.
+    If so, further panels are shown, and empty panels left out.
     """
-    found = [case_of(paper, panel, evidence, look) for panel in shown.panels]
-    return 2 * found.count(None) > len(found)
+    cases = [case_of(paper, panel, evidence, look) for panel in shown.panels]
+    return 2 * cases.count(None) > len(cases)
 
 
 def case_of(paper: Figures, panel: Panel, evidence: Evidence, look: Look) -> Case | None:
-    """Return the results of a panel's dataset, else of what stands for it."""
+    """Return the results of a panel's dataset, else of its stand-in."""
     for dataset in filter(None, (panel.dataset, panel.stand_in)):
         profiles = look.profiles or paper.profiles
         if case := evidence.case(dataset, paper.config(dataset), profiles):
@@ -174,7 +174,7 @@ def case_of(paper: Figures, panel: Panel, evidence: Evidence, look: Look) -> Cas
 
 
 def _names(results: Sequence[Results], methods: Sequence[str], look: Look) -> dict[str, str]:
-    """Return a different name for every solver, by its key."""
+    """Return distinct names of solvers by their keys."""
     keys = dict.fromkeys(key for one in results for key in one.solvers)
     wanted = [key for key in keys if look.everything or key in methods]
     labels = {key: next(o.label(key) for o in results if key in o.solvers) for key in wanted}
@@ -182,7 +182,7 @@ def _names(results: Sequence[Results], methods: Sequence[str], look: Look) -> di
 
 
 def _title(paper: Figures, panel: Panel, case: Case, look: Look) -> str:
-    """Return a panel's title; what is not the paper's dataset or protocol is named."""
+    """Return a panel's title, with remarks on another dataset or profile than the paper's."""
     config = paper.config(case.name)
     profile = case.results.experiment.name.removeprefix(config).lstrip("-")
     usual = (look.profiles or paper.profiles)[0]
@@ -203,12 +203,12 @@ def _why_absent(panel: Panel) -> str:
 
 
 def figure_output(paper: Figures, shown: Shown, evidence: Evidence, look: Look) -> FigureOutput:
-    """Return a figure of a paper, to be drawn of results.
+    """Return a figure of a paper, to be drawn from results.
 
     Raises
     ------
     ResultsError
-        If there are no results for any of its panels.
+        If none of its panels has results.
     """
     if isinstance(shown, Clusters):
         return _clusters(paper, shown, evidence, look)
@@ -238,9 +238,9 @@ def figure_output(paper: Figures, shown: Shown, evidence: Evidence, look: Look) 
 
 
 def _with_values(shown: OfMethods, parts: Filled, measure: Measure) -> Filled:
-    """Return panels, of which those are empty that a figure of this kind draws nothing in."""
+    """Empty the panels that have no values for this kind of figure."""
     if isinstance(shown, TimeBySize):
-        # a single size has no line
+        # a line needs two sizes
         return parts.without(lambda one: one.has_curve(measure), "results at a single size")
     if isinstance(shown, AlongTraining):
         return parts.without(
@@ -263,7 +263,7 @@ def _heading(paper: Figures, shown: Shown) -> list[str]:
 
 
 def _remarks(parts: Filled, measure: Measure) -> list[str]:
-    """Return what finished trials say of themselves, with the solvers."""
+    """Return the remarks of finished trials, with their solvers."""
     solvers: dict[str, dict[str, None]] = {}
     for one in parts.shown:
         for entry in one.entries(measure).values():
@@ -278,7 +278,7 @@ def file_name(shown: Shown) -> str:
 
 
 def measure_of(paper: Figures, shown: OfMethods, parts: Filled, look: Look) -> Measure:
-    """Return the measure that is shown, as results have it."""
+    """Return the shown measure, as defined in the results."""
     name = getattr(shown, "measure", "")
     for one in parts.shown:
         for measure in one.results.task.measures:
@@ -288,7 +288,7 @@ def measure_of(paper: Figures, shown: OfMethods, parts: Filled, look: Look) -> M
 
 
 def no_results(paper: Figures, shown: Shown, look: Look) -> NothingToShowError:
-    """Return the error that there are no results of any dataset, and which configs have them."""
+    """Return the error for a figure without results; it names the configs to run."""
     configs = ", ".join(map(paper.config, shown.datasets))
     profiles = " or ".join(filter(None, look.profiles or paper.profiles))
     profile = f" (profile {profiles})" if profiles else ""
@@ -297,11 +297,11 @@ def no_results(paper: Figures, shown: Shown, look: Look) -> NothingToShowError:
 
 
 Parts = tuple[Callable[[], "Figure"], Callable[[], str]]
-"""Functions that draw a figure and that return its caption."""
+"""Functions that draw a figure and return its caption."""
 
 
 def arrangement(parts: Filled, columns: int, look: Look) -> Arrangement:
-    """Return how panels stand in a figure of the wanted width."""
+    """Return the arrangement of panels at the wanted width."""
     from dsgkit.report.panels import Arrangement
 
     wide = look.width or ("page" if len(parts.letters) > 1 else "column")
@@ -327,9 +327,9 @@ def _by_size(shown: TimeBySize, parts: Filled, measure: Measure, look: Look) -> 
 
 
 def common_sizes(summary: Summary, measure: Measure) -> list[Size]:
-    """Return the largest size that all solvers finished, and the largest that any of them did.
+    """Return the largest size that all solvers finished, and the largest that any finished.
 
-    Solvers that finished nowhere do not count.
+    Solvers without a finished fit do not count.
     """
     entries = summary.entries(measure)
     by_solver = [
@@ -350,8 +350,8 @@ def _flag(shown: Boxplots | AlongTraining, parts: Filled) -> Flag | None:
     if shown.flag is None:
         return None
     measures = (m for one in parts.shown for m in one.results.task.measures)
-    found = next((m for m in measures if m.name == shown.flag.measure), None)
-    return Flag(found, shown.flag.label) if found else None
+    measure = next((m for m in measures if m.name == shown.flag.measure), None)
+    return Flag(measure, shown.flag.label) if measure else None
 
 
 def _trials(parts: Filled) -> str:
@@ -359,7 +359,7 @@ def _trials(parts: Filled) -> str:
 
 
 def _flag_words(shown: Boxplots | AlongTraining, parts: Filled) -> str:
-    """Return what marks trials out, for captions of figures that may have such trials."""
+    """Return the caption's sentence on marked trials, if the results have the measure."""
     return f" {shown.flag.means}." if shown.flag and _flag(shown, parts) else ""
 
 
@@ -384,11 +384,11 @@ def _boxes(shown: Boxplots, parts: Filled, measure: Measure, look: Look) -> Part
 
 
 def races_at(summary: Summary, measure: Measure, size: int) -> Race | None:
-    """Return the race at the largest size up to one; at the smallest, if all are larger."""
-    found = races(summary, measure)
-    if not any(race.times(iterative=True) for race in found):
+    """Return the race at the largest size up to ``size``, else at the smallest."""
+    by_size = races(summary, measure)
+    if not any(race.times(iterative=True) for race in by_size):
         return None
-    return next((race for race in reversed(found) if race.size.n <= size), found[0])
+    return next((race for race in reversed(by_size) if race.size.n <= size), by_size[0])
 
 
 def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> Parts:
@@ -396,9 +396,9 @@ def _race(shown: AlongTraining, parts: Filled, measure: Measure, look: Look) -> 
         from dsgkit.report.summary import all_solvers
         from dsgkit.report.trace_figure import draw_races
 
-        found = [races_at(one, measure, shown.size) for one in parts.shown]
+        drawn = [races_at(one, measure, shown.size) for one in parts.shown]
         return draw_races(
-            [race for race in found if race],
+            [race for race in drawn if race],
             measure,
             all_solvers(parts.shown),
             _flag(shown, parts),
@@ -421,7 +421,7 @@ def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -
     if not any(map(has_artefacts, parts.shown)):
         raise no_results(paper, shown, look)
     pairs = [(one, solver) for one in parts.shown for solver in one.solvers]
-    panels = [(one, solver, _of_clusters(one, solver, parts.shown)) for one, solver in pairs]
+    panels = [(one, solver, _picture_title(one, solver, parts.shown)) for one, solver in pairs]
     columns = 3 if look.everything else shown.columns
 
     def draw() -> Figure:
@@ -450,8 +450,8 @@ def _clusters(paper: Figures, shown: Clusters, evidence: Evidence, look: Look) -
     )
 
 
-def _of_clusters(one: Summary, solver: str, shown: Sequence[Summary]) -> str:
-    """Return the title of a picture: the method, the dataset, or both where both differ."""
+def _picture_title(one: Summary, solver: str, shown: Sequence[Summary]) -> str:
+    """Return the title of a picture: the method, the dataset, or both if both vary."""
     several = [len(shown) > 1, any(len(each.solvers) > 1 for each in shown)]
     if several == [True, False]:
         return one.title

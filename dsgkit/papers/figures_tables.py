@@ -1,4 +1,4 @@
-"""Tables of the papers: published values next to measured ones or to those of the data here."""
+"""Tables of the papers: published values with measured ones, or with those of the data."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def table_output(
     Raises
     ------
     ResultsError
-        If it needs results and there are none.
+        If the table needs results and there are none.
     """
     summaries: Sequence[Summary] = ()
     if isinstance(shown, MeasureTable):
@@ -102,7 +102,7 @@ def _caption(paper: Figures, shown: Shown, further: str = "") -> str:
 
 @dataclass(frozen=True)
 class _Row:
-    """A dataset's results, if any, entries and published figures, one of each for every column."""
+    """A row: a dataset's results, if any, with an entry and a published figure per column."""
 
     title: str
     one: Summary | None
@@ -111,11 +111,11 @@ class _Row:
     published: list[PublishedFigure | None]
 
     def cells(self, shown: MeasureTable, measure: Measure) -> list[Cell]:
-        """Return the row as it is printed."""
+        """Return the printed row."""
         sized = shown.size is not None and self.one is not None and self.one.axis is not None
         title = f"{self.title}, {short_count(self.size.n)}" if sized and self.size else self.title
         pairs = zip(entry_cells(measure, self.entries), self.published, strict=True)
-        return [Cell(title), *(_beside(measure, cell, was) for cell, was in pairs)]
+        return [Cell(title), *(_with_published(measure, cell, was) for cell, was in pairs)]
 
     def tidy(self, solvers: Sequence[str]) -> Iterator[dict[str, object]]:
         """Yield the row as tidy data."""
@@ -137,11 +137,11 @@ class _Row:
 def _measures(
     paper: Figures, shown: MeasureTable, panels: Sequence[Panel], parts: Filled, look: Look
 ) -> Table:
-    """Return datasets by methods at one size each, with published figures where there are any."""
+    """Return the table of datasets by methods, each at one size, with published figures."""
     measure = _measure(paper, shown, parts, look)
     solvers = {key: name for one in parts.shown for key, name in one.names.items()}
     solvers = solvers or shown.printed
-    rows = [_row(shown, measure, parts, at, panel, solvers) for at, panel in enumerate(panels)]
+    rows = [_row(shown, measure, parts, i, panel, solvers) for i, panel in enumerate(panels)]
     noted = [(row.one, [entry for entry in row.entries if entry]) for row in rows if row.one]
     left_out = f"Without results: {parts.left_out}." if parts.empty else ""
     names = list(solvers.values())
@@ -162,7 +162,7 @@ def _measures(
 
 
 def _measure(paper: Figures, shown: MeasureTable, parts: Filled, look: Look) -> Measure:
-    """Return the measure as results have it; as the task does, where there are none to print."""
+    """Return the measure as defined in the results or, without any, by the task."""
     if parts.shown or not shown.printed:
         return measure_of(paper, shown, parts, look)
     measures = (*catalogue.get(paper.paper.task).measures, *STANDARD)
@@ -180,17 +180,19 @@ def _row(
     one = parts.by_place.get(place)
     known = _published(shown, panel, one)
     published = {figure.solver: figure for figure in known if figure.measure == measure.name}
-    beside = [published.get(key) for key in solvers]
+    figures = [published.get(key) for key in solvers]
     if one is None:
-        return _Row(panel.title, None, None, [None] * len(solvers), beside)
+        return _Row(panel.title, None, None, [None] * len(solvers), figures)
     size = _size(one, measure, shown.size)
     entries = one.entries(measure)
-    found = [entries[name, size] if name in one.solvers else None for name in solvers.values()]
-    return _Row(one.title, one, size, found, beside)
+    shown_entries = [
+        entries[name, size] if name in one.solvers else None for name in solvers.values()
+    ]
+    return _Row(one.title, one, size, shown_entries, figures)
 
 
 def _published(shown: MeasureTable, panel: Panel, one: Summary | None) -> Sequence[PublishedFigure]:
-    """Return the published figures of a dataset, also of one without results."""
+    """Return the published figures of a dataset with or without results."""
     if one is not None:
         published = one.results.task.published
     else:
@@ -199,7 +201,7 @@ def _published(shown: MeasureTable, panel: Panel, one: Summary | None) -> Sequen
 
 
 def _in_words(measure: Measure, parts: Filled, rows: Sequence[_Row]) -> str:
-    """Return what the numbers of the table are."""
+    """Return the caption's sentence on the numbers of the table."""
     has_published = any(was for row in rows for was in row.published)
     words = [f"{measure.caption}{UNITS[measure.unit]}"]
     words += [statistic(measure, parts.shown)] if parts.shown else []
@@ -209,7 +211,7 @@ def _in_words(measure: Measure, parts: Filled, rows: Sequence[_Row]) -> str:
 
 
 def _remarks(rows: Sequence[_Row], solvers: Sequence[str]) -> Iterator[str]:
-    """Yield the remarks on published figures, each with the datasets that have it."""
+    """Yield the remarks on published figures, each with its datasets."""
     titles: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for name, was in zip(solvers, row.published, strict=True):
@@ -220,14 +222,14 @@ def _remarks(rows: Sequence[_Row], solvers: Sequence[str]) -> Iterator[str]:
 
 
 def _size(one: Summary, measure: Measure, most: int | None) -> Size:
-    """Return the largest size with values up to one; the smallest if all are larger."""
+    """Return the largest size with values up to ``most``, else the smallest."""
     entries = one.entries(measure)
     sizes = [s for s in one.sizes if any(entries[name, s].values for name in one.solvers)]
     return next((s for s in reversed(sizes) if most is None or s.n <= most), sizes[0])
 
 
-def _beside(measure: Measure, cell: Cell, was: PublishedFigure | None) -> Cell:
-    """Return a cell with the published figure behind it."""
+def _with_published(measure: Measure, cell: Cell, was: PublishedFigure | None) -> Cell:
+    """Return a cell with the published figure in its note."""
     if was is None:
         return cell
     value = f"{percents(measure, was.value):.{was.decimals}f}"
@@ -236,9 +238,9 @@ def _beside(measure: Measure, cell: Cell, was: PublishedFigure | None) -> Cell:
 
 
 def _complexities(paper: Figures, shown: Complexities, evidence: Evidence, look: Look) -> Table:
-    """Return stated orders next to the exponents that results have."""
-    found = [case_of(paper, panel, evidence, look) for panel in shown.panels]
-    cases = [case for case in found if case]
+    """Return the table of stated orders and measured exponents."""
+    every = [case_of(paper, panel, evidence, look) for panel in shown.panels]
+    cases = [case for case in every if case]
     rows, frame = [], []
     for stated in _published_rows("complexities.csv"):
         if stated["paper"] != paper.key:
@@ -261,7 +263,7 @@ def _complexities(paper: Figures, shown: Complexities, evidence: Evidence, look:
 def _orders(
     stated: Mapping[str, str], points: Sequence[tuple[Growth, Sequence[Point]]] | None
 ) -> list[Cell]:
-    """Return a method's row: its stated orders, and what was measured unless it is not here."""
+    """Return a method's row: its stated orders, and measured exponents if any."""
     cells = [Cell(stated["method"])]
     for what, order in (("time", "time"), ("memory", "space")):
         of = [pair for pair in points or () if pair[0].of == what]
@@ -286,7 +288,7 @@ def _exponent_data(stated: Mapping[str, str], growth: Growth, point: Point) -> d
 
 
 def _growth(growth: Growth, cases: Sequence[Case], evidence: Evidence) -> list[Point]:
-    """Return the slopes that there are enough results for."""
+    """Return the slopes with enough results."""
     if growth.config is not None:
         special = evidence.case(growth.config, growth.config, [""])
         cases = [special] if special else []
@@ -309,7 +311,7 @@ def _growth(growth: Growth, cases: Sequence[Case], evidence: Evidence) -> list[P
 
 
 def _exponents(measured: Sequence[tuple[Growth, Sequence[Point]]]) -> str:
-    """Return measured exponents in words."""
+    """Return measured exponents as text."""
     texts = [_exponent(growth, points) for growth, points in measured if points]
     return ", ".join(texts) or NOT_MEASURED
 
@@ -325,7 +327,7 @@ def _exponent(growth: Growth, points: Sequence[Point]) -> str:
 
 
 def _datasets(paper: Figures, shown: DatasetTable) -> Table:
-    """Return published sizes next to those of the catalogue, without unpublished ones."""
+    """Return the table of published and actual sizes of datasets."""
     rows, frame = [], []
     for one in _published_rows(shown.published):
         info = DATASETS[one["dataset"]]
@@ -345,8 +347,8 @@ def _datasets(paper: Figures, shown: DatasetTable) -> Table:
             }
         )
     layout = Layout(_caption(paper, shown), DATASET_HEADER, rows, shown.notes)
-    said = [True, *layout.numeric_columns[1:]]
-    return Table(file_name(shown), [layout.with_columns(said)], pd.DataFrame(frame))
+    filled = [True, *layout.numeric_columns[1:]]
+    return Table(file_name(shown), [layout.with_columns(filled)], pd.DataFrame(frame))
 
 
 def _published_rows(name: str) -> list[dict[str, str]]:
@@ -359,7 +361,7 @@ def _count(value: str | int | None) -> Cell:
 
 
 def _stated(paper: Figures, shown: Stated) -> Table:
-    """Return what a paper defines.
+    """Return a paper's table of definitions.
 
     Raises
     ------

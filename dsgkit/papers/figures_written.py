@@ -21,7 +21,7 @@ __all__ = ["Look", "output_of", "written"]
 def output_of(
     paper: Figures, shown: Shown, evidence: Evidence, look: Look
 ) -> FigureOutput | TableOutput:
-    """Return a figure or table of a paper, to be made of results; errors are of `table_output`."""
+    """Return a figure or table of a paper; raises as `table_output` does."""
     made = table_output(paper, shown, evidence, look)
     return made or figure_output(paper, shown, evidence, look)
 
@@ -33,14 +33,14 @@ def written(
     formats: Sequence[str],
     look: Look,
 ) -> Iterator[str]:
-    """Write figures and tables, and yield what a terminal shows of each.
+    """Write figures and tables, and yield a text for a terminal for each.
 
-    Of several, one without results is reported and left out.
+    Among several, those without results are reported and left out.
 
     Raises
     ------
     ResultsError
-        If there are no results for the only one, or for any.
+        If the only one has no results, or none of several.
     """
     evidence = needed_evidence(wanted, results, look)
     left_out: list[str] = []

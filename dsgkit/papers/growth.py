@@ -1,4 +1,4 @@
-"""Tests of exponents: grows, with the size or a parameter; rate, along a study or a trace."""
+"""Tests of exponents: grows (with the size or a parameter), rate (in a study or a trace)."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ MIN_LENGTHS = 3
 
 
 class Grows(Compared):
-    """The slope of log(measure) on log(size), by least squares on medians, lies within limits.
+    """Test that the least-squares slope of log(median) on log(size) is within limits.
 
     Attributes
     ----------
     interval : list
         The lowest and the highest slope; null for no limit.
     axis : str
-        ``size``, or a parameter that solvers ``a`` differ in.
+        ``size``, or a parameter in which solvers ``a`` differ.
     minus : str or None
         A solver whose median is subtracted, such as the memory of a process without the method.
     lengths : int
-        Number of sizes that a slope needs.
+        Number of sizes needed for a slope.
     """
 
     test: Literal["grows"]
@@ -55,32 +55,32 @@ class Grows(Compared):
 
     @property
     def solvers(self) -> list[str]:
-        """Keys of the solvers that it names."""
+        """Keys of its solvers."""
         return [*super().solvers, *([self.minus] if self.minus else [])]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point for every dataset and solver, or for all solvers as one series."""
+        """Return a point per dataset and solver, or one for all solvers as one series."""
         of_a = contenders(self.a)
         series = [of_a] if self.axis != "size" else [[one] for one in of_a]
         return [self._slope(case, several) for several in series for case in scope.cases]
 
     def _groups(self, case: Case, several: Sequence[Contender]) -> dict[float, Array]:
-        """Return the trials' values at each size, or of the solver with each parameter."""
+        """Return the trials' values by size, or by the parameter of solvers."""
         if self.axis == "size":
             (a,) = several
-            found = {float(n): self._above(case, a, n) for n in self.at(case, [a])}
+            groups = {float(n): self._above(case, a, n) for n in self.at(case, [a])}
         else:
-            found = {
+            groups = {
                 float(x): self._above(case, one, n)
                 for one in several
                 for n in self.at(case, [one])[-1:]
                 for x in case.settings(one.keys[0], n, self.axis)
             }
-        # what is not above the other solver has no logarithm
-        return {x: of for x, of in found.items() if len(of) and np.median(of) > 0}
+        # medians that are not above the other solver's have no logarithm
+        return {x: values for x, values in groups.items() if len(values) and np.median(values) > 0}
 
     def _above(self, case: Case, one: Contender, size: int) -> Array:
-        """Return values less the median of the other solver; none where that has none."""
+        """Return values minus the other solver's median; empty if that has no values."""
         values = self.sample(case, one, size).array
         if self.minus is None:
             return values
@@ -120,24 +120,24 @@ class Grows(Compared):
 
 
 class Rate(Criterion):
-    """The slope of log error on log t is that of the theory.
+    """Test that the slope of log error on log t is that of the theory.
 
     Attributes
     ----------
     exponent : float
     tolerance : float
     one_sided : bool
-        Whether an error may fall faster.
+        Whether the error may fall faster.
     study, x, y : str or None
-        The study, and the places of lengths and errors in it, such as ``arms.0.errors``. Errors may
+        A study, and the keys of lengths and errors in it, such as ``arms.0.errors``. Errors may
         have a row per seed; rows are averaged.
     a, measure : str or None
-        Alternatively a solver, and the measure that is traced along its training.
+        Alternatively a solver, and a measure traced along its training.
     x_min : float
         Shorter runs are left out.
     ends_below : float or None
-        The longest run must have an error of at most this. Above it the run is still in its
-        transient, in which an error that has exploded falls faster than any rate: not tested.
+        Largest error of the longest run. Above it there is no test: the run is still in its
+        transient, in which an exploded error falls faster than any rate.
     """
 
     test: Literal["rate"]
@@ -162,16 +162,16 @@ class Rate(Criterion):
 
     @property
     def on_results(self) -> bool:
-        """Whether it looks at results of runs."""
+        """Whether it needs results of runs."""
         return self.study is None
 
     @property
     def solvers(self) -> list[str]:
-        """Keys of the solvers that it names."""
+        """Keys of its solvers."""
         return [self.a] if self.a else []
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return the slope of the study, or on every dataset."""
+        """Return the point of the study, or a point per dataset."""
         if self.study is None:
             return [self._of_trace(case) for case in scope.cases]
         x, y = (scope.numbers(self.study, str(place)) for place in (self.x, self.y))
@@ -210,5 +210,5 @@ class Rate(Criterion):
 
 
 def _slope(x: Array, y: Array) -> Any:
-    """Return the slope of log y on log x, of each column of y."""
+    """Return the slope of log y on log x for each column of y."""
     return np.polyfit(np.log(x), np.log(y), 1)[0]

@@ -1,4 +1,4 @@
-"""Verdicts on claims: every judgement of a claim on the results that its profiles have."""
+"""Verdicts on claims: applies their criteria to results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROTOCOL, USEFUL = "protocol", "useful"
 
 @dataclass(frozen=True)
 class Judged:
-    """One judgement with its evidence, and the names of the experiments that were judged."""
+    """A criterion with its verdict, its evidence, and the names of the judged experiments."""
 
     criterion: Criterion
     verdict: Verdict
@@ -29,7 +29,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its verdicts, and whether the study or config of its explanation was kept."""
+    """A claim with its judged criteria; ``explained`` if its explanation's results were kept."""
 
     claim: Claim
     parts: list[Judged]
@@ -37,7 +37,7 @@ class JudgedClaim:
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
-        """The verdicts by the paper's protocol and by profiles that fit, where it is judged so."""
+        """The verdicts by ``protocol`` and ``useful`` profiles, if there are such criteria."""
         return {
             by: combined([part.verdict for part in self.parts if part.criterion.by == by])
             for by in (PROTOCOL, USEFUL)
@@ -46,12 +46,12 @@ class JudgedClaim:
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict by the paper's protocol; by profiles that fit if there is no other."""
+        """The verdict by the paper's protocol, else by ``useful`` profiles."""
         return next(iter(self.verdicts.values()))
 
     @property
     def testable(self) -> bool:
-        """Whether some profile has results that tell."""
+        """Whether some verdict is based on enough results."""
         return any(one.outcome is not Outcome.UNTESTABLE for one in self.verdicts.values())
 
 
@@ -64,9 +64,9 @@ class JudgedPaper:
 
     @property
     def counts(self) -> dict[Outcome, int]:
-        """How many claims there are of each outcome, in a fixed order."""
-        found = Counter(one.verdict.outcome for one in self.claims)
-        return {outcome: found[outcome] for outcome in Outcome}
+        """The number of claims by outcome, in a fixed order."""
+        counts = Counter(one.verdict.outcome for one in self.claims)
+        return {outcome: counts[outcome] for outcome in Outcome}
 
 
 def judge(papers: Iterable[Paper], evidence: Evidence) -> list[JudgedPaper]:
@@ -95,7 +95,7 @@ def _judged(paper: Paper, criterion: Criterion, evidence: Evidence) -> Judged:
 
 
 def scope_of(paper: Paper, criterion: Criterion, evidence: Evidence) -> Scope:
-    """Return the results and studies that a judgement looks at."""
+    """Return the results and studies for a criterion."""
     if not criterion.on_results:
         return Scope(studies=evidence.studies)
     profiles = getattr(paper.profiles, criterion.by)
@@ -104,23 +104,23 @@ def scope_of(paper: Paper, criterion: Criterion, evidence: Evidence) -> Scope:
     else:
         datasets = criterion.datasets or paper.datasets.judged
         wanted = {name: f"{name}_{paper.suffix}" for name in datasets}
-    found = {name: evidence.case(name, config, profiles) for name, config in wanted.items()}
+    cases = {name: evidence.case(name, config, profiles) for name, config in wanted.items()}
     return Scope(
-        [case for case in found.values() if case is not None],
+        [case for case in cases.values() if case is not None],
         evidence.studies,
-        [name for name, case in found.items() if case is None],
+        [name for name, case in cases.items() if case is None],
     )
 
 
 def selected(
     papers: Sequence[Paper], ids: Sequence[str] = (), keys: Sequence[str] = ()
 ) -> list[Paper]:
-    """Return papers by their keys, with claims by their ids; all where none are named.
+    """Return papers with some keys and claims with some ids; by default all.
 
     Raises
     ------
     DsgError
-        If there is no such paper or claim.
+        If a paper or claim is unknown.
     """
     _check_known(keys, [paper.key for paper in papers], "paper")
     papers = [paper for paper in papers if not keys or paper.key in keys]

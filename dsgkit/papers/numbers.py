@@ -15,16 +15,16 @@ from dsgkit.text.specs import Spec, Text, problem
 
 
 class Within(Compared):
-    """A measure of a solver lies within limits.
+    """Test that a measure of a solver is within limits.
 
     Attributes
     ----------
     interval : list
         The least and the largest value; null for no limit.
     of : {"mean", "median", "each"}
-        What must lie there: the mean, the median, or the value of each trial.
+        The judged value: the mean, the median, or that of each trial.
     around : dict or None
-        A centre for each dataset or config, to which the limits are relative.
+        A centre per dataset or config, to which the limits are relative.
     """
 
     test: Literal["within"]
@@ -52,7 +52,7 @@ class Within(Compared):
 
 
 class Ratio(Comparison):
-    """The quotient of a's median and b's lies within limits.
+    """Test that a's median divided by b's is within limits.
 
     Attributes
     ----------
@@ -74,12 +74,12 @@ class Ratio(Comparison):
 
 
 class Check(Spec):
-    """Numbers of a study and their bounds, each a number or a place in the study.
+    """Numbers of a study and their bounds; a bound is a number or a key in the study.
 
     Attributes
     ----------
     number : str
-        Its place, such as ``arms.0.difference``; every number of a list is checked.
+        Its key, such as ``arms.0.difference``; every number of a list is checked.
     """
 
     number: Text
@@ -94,7 +94,7 @@ class Check(Spec):
 
 
 class Identity(Criterion):
-    """Numbers of a study lie between bounds.
+    """Test that numbers of a study are within bounds.
 
     Attributes
     ----------
@@ -108,11 +108,11 @@ class Identity(Criterion):
 
     @property
     def on_results(self) -> bool:
-        """Whether it looks at results of runs."""
+        """Whether it needs results of runs."""
         return False
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every number."""
+        """Return a point per number."""
         return [point for check in self.checks for point in self._checked(check, scope)]
 
     def _checked(self, check: Check, scope: Scope) -> list[Point]:

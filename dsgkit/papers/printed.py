@@ -1,4 +1,4 @@
-"""Tests of published figures: published and audit need no results, reproduced does."""
+"""Tests of published figures: published, audit and reproduced; only the last needs results."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ Method = Annotated[str, one_of(bsgd_svc.METHODS)]
 
 
 class _OnTables(Criterion):
-    """A test of what was published; no results are needed."""
+    """Base class of tests of published figures that need no results."""
 
     @property
     def on_results(self) -> bool:
-        """Whether it looks at results of runs."""
+        """Whether it needs results of runs."""
         return False
 
 
 class Published(_OnTables):
-    """By the published figures, the best of methods a is at least as good as the best of b.
+    """Test that in published figures the best of a is at least as good as the best of b.
 
     Attributes
     ----------
     a, b : list of str
-        Methods as the paper's tables call them.
+        Methods by their names in the paper's tables.
     measure : str
         One of `dsgkit.published.bsgd_svc.MEASURES`.
     strictly : bool
-        Whether a tie does not count.
+        Whether ties do not count.
     better : {"higher", "lower"} or None
         The good side, if it is not that of the measure's definition.
     """
@@ -47,7 +47,7 @@ class Published(_OnTables):
     better: Better | None = None
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every published dataset."""
+        """Return a point per published dataset."""
         return [self._point(name) for name in bsgd_svc.datasets()]
 
     def _point(self, dataset: str) -> Point:
@@ -71,12 +71,12 @@ class Published(_OnTables):
 
 
 class Audited(_OnTables):
-    """Published triples of purity, Rand index and NMI are those of some clustering."""
+    """Test that some clustering has the published purity, Rand index and NMI."""
 
     test: Literal["audit"]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every dataset and method."""
+        """Return a point per dataset and method."""
         return [
             Point(
                 one.dataset,
@@ -88,14 +88,14 @@ class Audited(_OnTables):
 
 
 class Reproduced(Criterion):
-    """Measured means are near the published figures, for each method in all measures at once.
+    """Test that a method's measured means agree with published figures in all measures.
 
     Attributes
     ----------
     measures : list of str
-        A figure that cannot be right, or is that of no structure, is left out.
+        Figures that cannot be right, or that show no structure, are left out.
     margin : float
-        Up to the rounding of the published figure.
+        Largest difference, up to the rounding of the published figure.
     """
 
     test: Literal["reproduced"]
@@ -103,13 +103,13 @@ class Reproduced(Criterion):
     margin: Annotated[float, Field(ge=0)]
 
     def points(self, scope: Scope) -> list[Point]:
-        """Return a point of every dataset and method."""
-        found: dict[tuple[str, str], list[Reproduction]] = {}
+        """Return a point per dataset and method."""
+        groups: dict[tuple[str, str], list[Reproduction]] = {}
         for case in scope.cases:
             for each in reproductions(case.summary):
                 if each.measure.name in self.measures:
-                    found.setdefault((case.name, each.figure.solver), []).append(each)
-        return [self._point(*about, compared) for about, compared in found.items()]
+                    groups.setdefault((case.name, each.figure.solver), []).append(each)
+        return [self._point(*about, compared) for about, compared in groups.items()]
 
     def _point(self, where: str, solver: str, compared: list[Reproduction]) -> Point:
         if flags := [each.figure.flag for each in compared if each.figure.flag]:

@@ -1,4 +1,4 @@
-"""Reading the data files of papers strictly, with places in errors."""
+"""Strict reader of the papers' data files; errors name the place in the file."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def read_strictly(path: Path, schema: type[Read], choices: str) -> Read:
     path : Path
     schema : type of Spec
     choices : str
-        The key of the lists whose entries are of several kinds.
+        Key of lists with entries of several kinds.
 
     Raises
     ------
     ConfigError
-        For the first thing that is wrong, with its place.
+        For the first error, with its place in the file.
     """
     document = read_document(path)
     try:
@@ -37,9 +37,9 @@ def read_strictly(path: Path, schema: type[Read], choices: str) -> Read:
 
 
 def _config_error(error: ValidationError, document: Document, choices: str) -> ConfigError:
-    """Return the first problem, unknown keys before others, where it stands in the file."""
-    found: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    at = [*found["loc"], *found.get("ctx", {}).get("at", ())]
-    if choices in at[:-2]:  # pydantic names the kind of an entry, which is no key
-        del at[at.index(choices) + 2]
-    return document.error(tuple(at), f"{at[-1] if at else ''}: {found['msg']}".lstrip(": "))
+    """Return the first problem with its place in the file; unknown keys come first."""
+    first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    keys = [*first["loc"], *first.get("ctx", {}).get("at", ())]
+    if choices in keys[:-2]:  # pydantic adds the kind of an entry, which is not a key
+        del keys[keys.index(choices) + 2]
+    return document.error(tuple(keys), f"{keys[-1] if keys else ''}: {first['msg']}".lstrip(": "))

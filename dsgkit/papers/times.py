@@ -22,17 +22,17 @@ Factor = Annotated[float, Field(gt=0)]
 
 
 class _Timed(Comparison):
-    """A comparison of seconds; a trial that was stopped took its time limit at least.
+    """Base class of comparisons of seconds; a stopped trial counts with its time limit.
 
-    The limit is one of wall time. Where times are processor time, the trial had at least as much of
-    it as a process that was slowed down like the most disturbed fit of these results.
+    The limit is a wall time. For processor times it is divided by the largest slowdown of any fit
+    of these results, which is a lower bound on the trial's processor time.
     """
 
     measure: str = "fit"
     factor: Factor = 1.0
 
     def values(self, case: Case, key: str, size: int) -> Sample:
-        """Return the seconds of finished trials, and the time limits of those that met one."""
+        """Return the seconds of finished trials, and the limits of stopped ones."""
         finished = super().values(case, key, size)
         return replace(finished, values=self._limits(case, key, size) | dict(finished.values))
 
@@ -41,7 +41,7 @@ class _Timed(Comparison):
         return {t: fit.timeout / case.slowdown for t, fit in fits.items() if fit.timeout}
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
-        """Return the ratio of b's median to a's with its interval."""
+        """Return the ratio of b's median to a's, with its interval."""
         stopped = [one.solver for one in (a, b) if self._limits(case, one.solver, blank.size)]
         if len(stopped) == 2:
             return replace(blank, note="both were stopped")
@@ -63,20 +63,20 @@ class _Timed(Comparison):
 
 
 class Faster(_Timed):
-    """At each size, b's median time is ``factor`` times a's, and surely above it."""
+    """Test that b's median time is over ``factor`` times a's, and significantly above a's."""
 
     test: Literal["faster"]
 
 
 class Crosses(_Timed):
-    """From some size of at most ``at_most`` on, a is faster at every size."""
+    """Test that a is faster at every size from some size up to ``at_most`` on."""
 
     test: Literal["crosses"]
     at_most: Count
     sizes: Literal["every"] = "every"
 
     def of_case(self, case: Case, *compared: Contender) -> Iterator[Point]:
-        """Yield the point at the size from which a is faster."""
+        """Yield the point at the size from which on a is faster."""
         points = list(super().of_case(case, *compared))
         tested = [point for point in points if point.counts is not None]
         if not tested:
@@ -96,16 +96,16 @@ class Crosses(_Timed):
 
 
 class Sooner(Comparison):
-    """Along training, a reaches the value of b, less ``margin``, before b does.
+    """Test that, along training, a reaches b's value minus ``margin`` before b does.
 
-    Where most fits were disturbed on the wall clock, their seconds say nothing.
+    There is no test if most fits have disturbed wall times.
 
     Attributes
     ----------
     margin : float
-        How far below the final value counts as reached.
+        A value is reached within this margin below it.
     of : {"b", "better"}
-        Whose final value it is: b's, or that of the better of both.
+        The value to reach: b's final value, or that of the better of both.
     """
 
     test: Literal["sooner"]
@@ -114,7 +114,7 @@ class Sooner(Comparison):
     factor: Factor = 1.0
 
     def point(self, case: Case, blank: Point, a: Sample, b: Sample) -> Point:
-        """Return the ratio of the medians of seconds; a trial may never get there."""
+        """Return the ratio of the medians of seconds, which may be infinite."""
         measure, sign = case.measure(self.measure), self.sign(case)
         trainings = case.trainings(measure, blank.size) if measure and measure.traced else {}
         raced = [trainings[one.solver] for one in (a, b) if one.solver in trainings]
@@ -141,7 +141,7 @@ class Sooner(Comparison):
 
 
 def _seconds_to(training: Training, target: float, sign: int) -> float:
-    """Return the seconds after which half of the trials reach a value; infinite if they do not."""
+    """Return the median seconds until trials reach a value; infinite if half do not."""
     first = [
         next((step.seconds for step in course if sign * step.value >= target), math.inf)
         for course in training.courses
@@ -150,12 +150,12 @@ def _seconds_to(training: Training, target: float, sign: int) -> float:
 
 
 class Ends(Comparison):
-    """Every trial of b ends in one of some ways at the largest sizes, where a finishes.
+    """Test that every trial of b ends in one of some ways at large sizes, while a finishes.
 
     Attributes
     ----------
     how : list of str
-        ``refused`` (the memory is known to be too little before), ``out_of_memory``, ``timeout``.
+        ``refused`` (too much memory planned), ``out_of_memory``, ``timeout``.
     """
 
     test: Literal["ends"]
@@ -165,7 +165,7 @@ class Ends(Comparison):
     )
 
     def of_case(self, case: Case, *compared: Contender) -> Iterator[Point]:
-        """Yield a point at every size at which a finishes."""
+        """Yield a point per size at which a finishes."""
         a, b = compared
         sizes = self.at(case, [a])
         for size in sizes or case.sizes[:1]:
@@ -179,5 +179,5 @@ class Ends(Comparison):
             yield blank if sizes else replace(blank, counts=None, note=short)
 
     def values(self, case: Case, key: str, size: int) -> Sample:
-        """Return the times of a solver's trials; those of a count wherever they are."""
+        """Return the values of a solver's trials at all hyper-parameters."""
         return case.sample(key, size, self.measure)

@@ -1,4 +1,4 @@
-"""Points of evidence, and the verdict that follows from how many of them count."""
+"""Points of evidence, and verdicts from the share of points that count."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dsgkit.text.hints import listed
 from dsgkit.text.specs import problem
 
 MIN_DATASETS = 3
-"""A verdict needs results of so many datasets, or of all that the claim has."""
+"""Least number of tested datasets for a verdict, or all of a claim with fewer."""
 
 NO_RESULTS = "no results"
 """Note on a dataset without a results folder."""
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
     UNTESTABLE = "not testable here"
 
     def counted(self, n: int) -> str:
-        """Return how many claims have it: ``1 holds``, ``2 hold``."""
+        """Return the outcome with a number of claims: ``1 holds``, ``2 hold``."""
         several = self.replace("holds", "hold").replace("does", "do")
         return f"{n} {self if n == 1 else several}"
 
@@ -43,21 +43,21 @@ def _bar(bar: Any) -> Any:
 
 
 Bar = Annotated[Literal["all", "any", "more than half"] | int | float, AfterValidator(_bar)]
-"""How many points must count: in words, a number of datasets, or a share such as 0.8."""
+"""Points that must count: ``all`` and the like, a number of datasets, or a share such as 0.8."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One comparison: of two solvers on one dataset at one size, say.
+    """One comparison, such as of two solvers on one dataset at one size.
 
     Attributes
     ----------
     where : str
         The dataset, config or study.
     a, b : str
-        What is compared; ``b`` is empty where there is nothing to compare with.
+        The compared solvers or names; ``b`` is empty without a comparison.
     counts : float or None
-        1 if it speaks for the claim, 0 if not, 0.5 for a tie; None if there is too little evidence.
+        1 if it supports the claim, 0 if not, 0.5 for a tie; None if evidence is lacking.
     size : int
         0 without a sweep.
     estimate : float or None
@@ -67,19 +67,19 @@ class Point:
     of : str
         The kind of estimate, such as ``ratio``.
     p : float or None
-        Of the test, adjusted.
+        Adjusted p-value of the test.
     against : bool
-        Whether it contradicts the claim, no matter how many others count.
+        Whether it contradicts the claim, whatever the other points.
     sure : bool
-        Whether it speaks for the claim beyond chance.
+        Whether it supports the claim significantly.
     note : str
-        Why it does not count, or a remark for the reader.
+        Why it does not count, or another remark.
     unit : {"", "seconds", "bytes", "percent"}
-        Of both values.
+        Unit of both values.
     among : int
-        How many numbers the list has that it is one of; 0 if it is of no list.
+        Length of the study's list that the number is from; 0 without a list.
     up_to : float or None
-        The largest of several numbers that are shown together; ``a_value`` is the smallest.
+        The largest of several merged numbers; ``a_value`` is the smallest.
     """
 
     where: str
@@ -105,17 +105,17 @@ class Point:
 def merged(points: Iterable[Point]) -> list[Point]:
     """Merge the points of a study's list that have the same bounds and the same outcome.
 
-    A list of thirty numbers then takes two rows: the numbers that agree, and those that do not.
+    A list of thirty numbers then takes two rows: those that agree, and those that do not.
     """
-    return [_together(members) for members in grouped(points, _alike).values()]
+    return [_merge(members) for members in grouped(points, _alike).values()]
 
 
 def _alike(point: Point) -> Any:
-    """Return what is equal for points that are merged; a point of no list is alone."""
+    """Return a key that merged points share; points without a list have distinct keys."""
     return replace(point, a_value=None, note="") if point.among else id(point)
 
 
-def _together(points: Sequence[Point]) -> Point:
+def _merge(points: Sequence[Point]) -> Point:
     if len(points) == 1:
         return points[0]
     values = [point.a_value for point in points if point.a_value is not None]
@@ -130,15 +130,15 @@ class Verdict:
     Attributes
     ----------
     counted : float
-        Points that count.
+        Number of points that count.
     tested : int
-        Points that there is evidence for.
+        Number of points with evidence.
     sure : int
-        Points that count beyond chance.
+        Number of points that count significantly.
     reasons : tuple of str
-        Why it is not testable; empty otherwise.
+        Why it is not testable; else empty.
     parts : tuple of int or None
-        How many parts hold, and of how many, where they come out differently.
+        Number of parts that hold, and of all parts, if their outcomes differ.
     """
 
     outcome: Outcome
@@ -164,9 +164,9 @@ def untestable(*reasons: str) -> Verdict:
 
 
 def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
-    """Return whether enough of some points count.
+    """Return whether enough points count.
 
-    A number of datasets is scaled down where only some of the ``claimed`` ones were tested.
+    A number of datasets is scaled down if only some of the ``claimed`` ones were tested.
     """
     counted = sum(point.counts or 0 for point in points)
     if bar == "all":
@@ -188,9 +188,9 @@ def judged(points: Sequence[Point], holds: Bar, in_part: Bar | None, claimed: in
     ----------
     points : sequence of Point
     holds, in_part : Bar
-        How many points must count; without ``in_part`` there is nothing between.
+        Points that must count for each outcome; None for ``in_part`` skips it.
     claimed : int
-        Datasets that the claim is about; 0 for a claim about numbers of a study.
+        Number of datasets of the claim; 0 for numbers of a study.
     """
     tested = [point for point in points if point.counts is not None]
     datasets = len({point.where for point in tested})
@@ -221,7 +221,7 @@ def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> lis
 def combined(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the verdict on a claim from those on its parts, which must all hold.
 
-    A part that cannot be tested leaves a claim open that would hold otherwise.
+    An untestable part makes a claim untestable that would hold otherwise.
     """
     if len(verdicts) == 1:
         return verdicts[0]

@@ -1,4 +1,4 @@
-"""Pages on the papers: an index, and one page for each paper."""
+"""Pages on the papers: an index, and a page per paper."""
 
 from dsgkit.papers.pages.pages import write_pages
 

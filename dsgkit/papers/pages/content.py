@@ -1,4 +1,4 @@
-"""The page of a paper apart from its claims: what was run, and what is missing."""
+"""The page of a paper without its claims: runs, figures, missing data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Context = dict[str, Any]
 
 
 def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
-    """Return what the page of a paper shows, by the names that its template uses."""
+    """Return the variables of a paper's template."""
     results = results_of(judged.paper, evidence)
     shown = summarise(results)
     return {
@@ -48,11 +48,11 @@ def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
 
 
 def printed(paper: Paper, evidence: Evidence) -> list[Context]:
-    """Return the paper's figures and tables as they come out here, in its order.
+    """Return the paper's figures and tables from these results, in the paper's order.
 
-    Each is a picture, or tables, or a reason why there is nothing.
+    Each is a picture, tables, or a reason for having neither.
     """
-    found = []
+    result = []
     known = [(one, shown) for one in all_papers() if one.key == paper.key for shown in one.figures]
     for figures, shown in known:
         one: Context = {"anchor": file_name(shown), "picture": None, "tables": [], "missing": None}
@@ -63,28 +63,28 @@ def printed(paper: Paper, evidence: Evidence) -> list[Context]:
                 "title": f"{shown.name}: {shown.title}",
                 "why": f"{error.why[:1].upper()}{error.why[1:]}",
             }
-            found.append(one | {"missing": missing})
+            result.append(one | {"missing": missing})
             continue
         if isinstance(output, FigureOutput):
             command = ["dsg", "figure", f"{paper.key}/{shown.number}"]
-            found.append(one | {"picture": picture_of(output, command)})
+            result.append(one | {"picture": picture_of(output, command)})
         elif table := output.make():
-            found.append(one | {"tables": table.layouts})
-    return found
+            result.append(one | {"tables": table.layouts})
+    return result
 
 
 def results_of(paper: Paper, evidence: Evidence) -> list[Results]:
-    """Return the results that the paper is judged by, those by its own protocol first."""
-    found = []
+    """Return the results by which the paper is judged, its own protocol first."""
+    results = []
     for profiles in (paper.profiles.protocol, paper.profiles.useful):
         for dataset in paper.datasets.judged:
             case = evidence.case(dataset, f"{dataset}_{paper.suffix}", profiles)
-            found += [case.results] if case else []
-    return found
+            results += [case.results] if case else []
+    return results
 
 
 def runs(shown: Sequence[Summary]) -> Layout:
-    """Return the table of what was run: cells by how they ended, and when."""
+    """Return the table of runs: cells by outcome, and times."""
     numbers = [count_cells(one.results).numbers for one in shown]
     rows = [
         [
@@ -100,7 +100,7 @@ def runs(shown: Sequence[Summary]) -> Layout:
 
 
 def absent(paper: Paper) -> list[Context]:
-    """Return the datasets of the paper that are not here, with where they are to be had."""
+    """Return the paper's missing datasets, with their home pages."""
     return [
         {"name": name, "homepage": DATASETS[name].homepage if name in DATASETS else ""}
         for name in paper.datasets.absent

@@ -1,4 +1,4 @@
-"""The index and the page of each paper, and writing them."""
+"""Writing of the index and of the page of each paper."""
 
 from __future__ import annotations
 
@@ -21,15 +21,13 @@ TEMPLATES = "templates"
 
 
 def write_pages(papers: Sequence[JudgedPaper], evidence: Evidence, folder: Path) -> list[Path]:
-    """Write an index and a page for each paper, and return their paths.
-
-    Each is one HTML file that needs no network.
+    """Write an index and a page per paper as self-contained HTML files; return their paths.
 
     Parameters
     ----------
     papers : sequence of JudgedPaper
     evidence : Evidence
-        What the papers were judged by.
+        Results and studies by which the papers were judged.
     folder : Path
 
     Raises
@@ -66,7 +64,7 @@ def _rendered(template: str, **context: object) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Return what compiles the templates: these, and those of reports that they build on."""
+    """Return the environment of these templates and the reports'."""
     here = PackageLoader(__package__, TEMPLATES)
     reports = PackageLoader("dsgkit.report.html", TEMPLATES)
     return Environment(

@@ -1,4 +1,4 @@
-"""Claims and their verdicts as a page shows them."""
+"""Claims and their verdicts for a page."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CLASSES = {
     Outcome.FAILS: "fails",
     Outcome.UNTESTABLE: "untestable",
 }
-"""Classes of the style sheet."""
+"""CSS classes."""
 
 KEY = re.compile(r"[A-Za-z_]\w*")
 """Pattern of a solver's key."""
 
 
 class Chip(NamedTuple):
-    """A verdict in a word or two, with the class that colours it, and the text next to it."""
+    """A short verdict with its CSS class and the text next to it."""
 
     text: str
     css: str
@@ -36,7 +36,7 @@ class Chip(NamedTuple):
 
 
 def counts_of(paper: JudgedPaper) -> list[Chip]:
-    """Return how many claims of a paper have each verdict, where any has."""
+    """Return the paper's verdicts with their numbers of claims."""
     return [Chip(outcome.counted(n), CLASSES[outcome]) for outcome, n in paper.counts.items() if n]
 
 
@@ -51,7 +51,7 @@ def headlines(paper: JudgedPaper) -> list[Context]:
 
 
 def claim_rows(paper: JudgedPaper, evidence: Evidence) -> list[Context]:
-    """Return what a page shows of every claim."""
+    """Return the claims for a page."""
     return [_claim_row(one, labels_of(one.parts, evidence)) for one in paper.claims]
 
 
@@ -71,7 +71,7 @@ def _claim_row(claim: JudgedClaim, labels: Mapping[str, str]) -> Context:
 
 
 def _chips(claim: JudgedClaim) -> list[Context]:
-    """Return the verdicts of a claim, each with whose settings it is by; the paper's come first."""
+    """Return the verdicts of a claim with their settings, the paper's protocol first."""
     alone = len(claim.verdicts) == 1
     return [
         {"by": "" if by == PROTOCOL and alone else by, "chip": _chip(verdict)}
@@ -86,7 +86,7 @@ def _chip(verdict: Verdict) -> Chip:
 
 
 def _why(claim: JudgedClaim) -> Context | None:
-    """Return the explanation of a claim that does not hold, or not in all."""
+    """Return the explanation of a claim that does not fully hold."""
     why = claim.claim.why_not
     explained = {Outcome.FAILS, Outcome.IN_PART}
     if why is None or not any(one.outcome in explained for one in claim.verdicts.values()):
@@ -95,7 +95,7 @@ def _why(claim: JudgedClaim) -> Context | None:
 
 
 def labels_of(parts: Sequence[Judged], evidence: Evidence) -> dict[str, str]:
-    """Return what the solvers of some judgements are called, by their keys; no two alike."""
+    """Return distinct names of the judged solvers by their keys."""
     names = dict.fromkeys(name for part in parts for name in part.folders)
     folders = [evidence.folders[name] for name in names if name in evidence.folders]
     labels = {key: one.label(key) for one in folders for key in one.solvers}
@@ -104,12 +104,12 @@ def labels_of(parts: Sequence[Judged], evidence: Evidence) -> dict[str, str]:
 
 
 def with_labels(text: str, labels: Mapping[str, str]) -> str:
-    """Return a text with names for keys of solvers."""
+    """Replace solvers' keys in a text by their names."""
     return KEY.sub(lambda word: labels.get(word[0], word[0]), text)
 
 
 def _part(part: Judged, labels: Mapping[str, str]) -> Context:
-    """Return one judgement: the criterion, its verdict, and a table of the evidence."""
+    """Return a criterion, its verdict, and the table of evidence."""
     return {
         "criterion": with_labels(criterion_text(part), labels),
         "verdict": with_labels(f"{part.verdict}{counts_text(part.verdict)}", labels),
@@ -118,11 +118,11 @@ def _part(part: Judged, labels: Mapping[str, str]) -> Context:
 
 
 def _row(point: Point, labels: Mapping[str, str]) -> list[Cell]:
-    """Return a point as a row of `EVIDENCE`, with names for keys of solvers."""
+    """Return a point as a row of `EVIDENCE`, with solvers' names for keys."""
     texts = list(evidence_row(point))
     for column in ("a", "b", "Remark"):
-        at = EVIDENCE.index(column)
-        texts[at] = with_labels(texts[at], labels)
+        place = EVIDENCE.index(column)
+        texts[place] = with_labels(texts[place], labels)
     values = dict.fromkeys(EVIDENCE) | {
         "Size": point.size or None,
         "a's": point.a_value,
@@ -134,19 +134,19 @@ def _row(point: Point, labels: Mapping[str, str]) -> list[Cell]:
 def evidence_table(points: Sequence[Point], labels: Mapping[str, str]) -> Layout:
     """Return points as a table without empty columns.
 
-    A solver that is the same in all rows is the head of the column with its values.
+    A solver that is the same in all rows becomes the header of the column with its values.
     """
-    # what has no result at all stands in the verdict's reason
+    # the verdict's reason names datasets without any result
     shown = [
         point for point in merged(points) if point.counts is not None or point.a_value is not None
     ]
     rows = [_row(point, labels) for point in shown]
     header = list(EVIDENCE)
-    kept = [any(row[at].text for row in rows) for at in range(len(EVIDENCE))]
+    kept = [any(row[place].text for row in rows) for place in range(len(EVIDENCE))]
     for side, value in (("a", "a's"), ("b", "b's")):
-        at, beside = EVIDENCE.index(side), EVIDENCE.index(value)
-        names = {row[at].text for row in rows}
-        if kept[beside] and len(names) == 1 and "" not in names:
-            (header[beside],) = names
-            kept[at] = False
+        name_column, value_column = EVIDENCE.index(side), EVIDENCE.index(value)
+        names = {row[name_column].text for row in rows}
+        if kept[value_column] and len(names) == 1 and "" not in names:
+            (header[value_column],) = names
+            kept[name_column] = False
     return Layout("", header, rows).with_columns(kept)
