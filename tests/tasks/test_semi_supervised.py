@@ -322,6 +322,13 @@ def test_what_a_task_declares_fits_together(task):
     assert spec.selection
 
 
+@pytest.mark.parametrize(("repeats", "words"), [(1, ""), (3, ", 3 times,")])
+def test_the_repetitions_of_a_search_are_said_if_there_are_any(repeats, words):
+    spec = SVM.Spec(kind=SVM.kind, select="labeled_rows", repeats=repeats)
+    expected = f"5-fold cross-validation of the labelled rows{words} by balanced error"
+    assert spec.selection == expected
+
+
 def test_scores_are_the_share_of_ordered_pairs_in_each_fold():
     rng = np.random.default_rng(0)
     y = rng.choice([-1, 1], 30)

@@ -35,6 +35,11 @@ def test_it_is_kernel_ridge_regression_on_signs(kernel, lam):
     np.testing.assert_array_equal(model.predict(X[60:]), np.where(expected >= 0, "yes", "no"))
 
 
+def test_a_prediction_of_a_linear_function_is_a_product_in_double_precision():
+    cost = SupervisedSL(kernel="linear").cost(9, n_similar=100, n_unlabeled=500)
+    assert cost.flops_per_row == 2 * 2 * 10
+
+
 def test_what_it_cannot_be_trained_on():
     X, y = labelled()
     positive = np.flatnonzero(y == "yes")
