@@ -32,7 +32,7 @@ PAGES = {
 }
 FENCE = re.compile(r"(?ms)^ *```(\w*)\n(.*?)^ *```$")
 LANGUAGES = {
-    "python": 9,  # each is run by test_readme.py
+    "python": 10,  # each is run by test_readme.py
     "yaml": 11,  # seven whole configs, and three sections and Dask's settings
     "": 6,
 }
