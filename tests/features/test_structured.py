@@ -117,7 +117,7 @@ def test_a_file_of_other_features_is_refused():
     assert load_features(entries, 16) == StructuredFeatures(0.5, 8, 1)
     with pytest.raises(ValueError, match="the kernel is"):
         load_features({**entries, "kernel": "structured(laplacian)"}, 16)
-    with pytest.raises(ValueError, match="no pairs"):
+    with pytest.raises(ValueError, match="must be even"):
         load_features(entries, 15)
 
 
