@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dsgkit.text.errors import FitError
 
 
-def of_shape(values: Any, method: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
+def checked_shape(values: Any, method: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
     """Return the result of a method as an array of one of these shapes.
 
     Raises

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.numerics.rows import training_rows
-from dsgkit.numerics.shapes import of_shape
+from dsgkit.numerics.shapes import checked_shape
 from dsgkit.objectives.pairwise_risk import NEGATIVE as NEGATIVE_CLASS
 from dsgkit.objectives.pairwise_risk import POSITIVE as POSITIVE_CLASS
 from dsgkit.solvers.declared import compose, fitted, preset
@@ -215,7 +215,7 @@ class Estimator(BaseEstimator):
             models = self.fit_points(points, **part)
             shape = len(held_out), len(points)
             columns = models.decision_function(X[held_out])
-            values[:, held_out] = of_shape(columns, "decision_function of fit_points", shape).T
+            values[:, held_out] = checked_shape(columns, "decision_function of fit_points", shape).T
         return values
 
     def _fitted(self, point: Mapping[str, Any], training: Mapping[str, Any]) -> Self | None:

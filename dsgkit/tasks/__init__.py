@@ -1,1 +1,1 @@
-"""Learning settings: what is given, asked, judged and varied."""
+"""Learning settings: their data, protocols, measures and sweeps."""

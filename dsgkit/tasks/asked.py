@@ -1,7 +1,7 @@
-"""Protocols of estimators: methods and attributes that tasks use where an estimator has them.
+"""Protocols of estimators: optional methods and attributes that tasks use.
 
-An estimator has one of these by its methods or attributes, whatever it derives from:
-``isinstance(estimator, TwoPhases)``. `Task.calls` names the methods that a task cannot do without.
+An estimator implements a protocol by its methods or attributes, without deriving from it:
+``isinstance(estimator, TwoPhases)``. `Task.calls` lists the methods that a task requires.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from dsgkit.numerics.costs import Cost
 
 @runtime_checkable
 class Costed(Protocol):
-    """Estimator whose time and memory are known before it is trained."""
+    """Estimator whose time and memory can be predicted before training."""
 
     def cost(self, n_inputs: int, **counts: int) -> Cost:
-        """Return what training takes, with ``n_inputs`` columns and these numbers of rows."""
+        """Return the cost of training with ``n_inputs`` columns and these numbers of rows."""
         ...
 
 
 @runtime_checkable
 class Settling(Protocol):
-    """Settings of it follow from the numbers of rows, such as its iterations from epochs."""
+    """Estimator with parameters that depend on the numbers of rows, e.g. iterations from epochs."""
 
     def settled(self, **counts: int) -> Any:
-        """Return one that trains with a part of the rows as it would with all."""
+        """Return an estimator with these parameters fixed, so that a part of the rows suffices."""
         ...
 
 
 def settled_with(estimator: Any, counts: Mapping[str, int]) -> Any:
-    """Return an estimator settled for some numbers of rows, or itself where nothing follows."""
+    """Return the estimator settled for these numbers of rows; itself if it is not `Settling`."""
     return estimator.settled(**counts) if isinstance(estimator, Settling) else estimator
 
 
@@ -42,7 +42,7 @@ class Observable(Protocol):
     Attributes
     ----------
     n_iterations : int
-        That it takes, once it is settled.
+        Number of iterations; an integer once the estimator is settled.
     """
 
     n_iterations: Any
@@ -65,29 +65,29 @@ class ComparedExactly(Protocol):
 
 @runtime_checkable
 class Diagnosed(Protocol):
-    """Estimator with numbers about its fit, such as the objective."""
+    """Estimator with diagnostics of its fit, such as the objective."""
 
     def diagnostics(self, **training: Any) -> Mapping[str, float]:
-        """Return them by name; ``training`` is what it was fitted to."""
+        """Return numbers by name; ``training`` holds the arrays that it was fitted to."""
         ...
 
 
 @runtime_checkable
 class TwoPhases(Protocol):
-    """A clustering that describes the domain of the rows first; the two are timed apart."""
+    """A clustering that describes the domain of the rows first; both phases are timed."""
 
     def fit_domain(self, X: Any) -> Any:
         """Train the function whose domain encloses most rows."""
         ...
 
     def fit_clusters(self, X: Any) -> Any:
-        """Make clusters of the domain."""
+        """Form clusters from the domain."""
         ...
 
 
 @runtime_checkable
 class Thresholded(Protocol):
-    """A ranking whose thresholds between classes are placed after its training, timed apart."""
+    """A ranking whose thresholds are placed after training; both phases are timed."""
 
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Any:
         """Train the function that ranks."""
@@ -100,31 +100,31 @@ class Thresholded(Protocol):
 
 @runtime_checkable
 class Classifying(Protocol):
-    """Estimator that returns classes for values that were computed before."""
+    """Estimator that returns classes for values that are already computed."""
 
     def classify(self, values: Any) -> Any:
-        """Return the class of each row, from what `decision_function` returned for it."""
+        """Return the class of each row from its value of `decision_function`."""
         ...
 
 
 @runtime_checkable
 class Selective(Protocol):
-    """Estimator that may leave some arrays of its ``fit`` unused, by its settings."""
+    """Estimator that, depending on its parameters, ignores some arrays of its ``fit``."""
 
     def uses(self, name: str) -> bool:
-        """Return whether what it learns depends on an array."""
+        """Return whether the fit depends on an array."""
         ...
 
 
 @runtime_checkable
 class Equilibria(Protocol):
-    """A clustering that found equilibria of its function.
+    """A clustering with equilibria of its function.
 
     Attributes
     ----------
     equilibria_ : ndarray, shape (e, d)
     equilibrium_labels_ : ndarray, shape (e,)
-        The cluster of each.
+        Cluster of each equilibrium.
     """
 
     equilibria_: Any

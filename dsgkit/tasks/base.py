@@ -1,7 +1,7 @@
-"""A learning setting: the arrays it gives to solvers, its protocol, its measures and its sweeps.
+"""Base classes of learning settings: arrays for solvers, protocol, measures and sweeps.
 
-The runner and the reports know no setting. They move *named arrays* from a trial into an estimator,
-and *named numbers* from a judgement into a record.
+The runner and the reports are independent of the setting. They pass *named arrays* from a trial to
+an estimator, and *named numbers* from a judgement to a record.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from dsgkit.text.labels import Words
 from dsgkit.text.specs import LARGEST_NUMBER, Count, Spec
 
 Point = Mapping[str, Any]
-"""A setting of some hyper-parameters."""
+"""Values of some hyper-parameters."""
 
 At = Mapping[str, int]
-"""Sizes by axis: how many rows of each kind a fit is given."""
+"""Sizes by axis: the numbers of rows of each kind for a fit."""
 
 Scores = list[list[float | None]]
-"""Scores of every point on every fold; None where there is none."""
+"""Scores of every point on every fold; None if a fold has no score."""
 
 
 class Axis(BaseModel):
@@ -35,11 +35,11 @@ class Axis(BaseModel):
     Attributes
     ----------
     name : str
-        In configs and records, such as ``unlabeled``.
+        Name in configs and records, such as ``unlabeled``.
     title : str
-        At axes and heads of columns, such as ``Unlabelled rows``.
+        Title of axes and columns, such as ``Unlabelled rows``.
     noun : str
-        After a number, such as ``unlabelled``.
+        Word after a number, such as ``unlabelled``.
     drawn : bool
         If true, the trial draws ``max(sweep)`` rows, or ``protocol.<name>`` if the axis is not
         swept. Then there is no ``all``, a trial's `sizes` do not have the axis, and
@@ -66,9 +66,9 @@ class PublishedFigure(BaseModel):
     decimals : int
         Digits after the point, as printed.
     tolerance : float or None
-        Largest difference at which a measured value agrees; None where agreement means nothing.
+        Largest difference at which a measured value agrees; None if the two are not comparable.
     flag : str
-        In words, why the figure means nothing, or what in the paper it contradicts; else empty.
+        Reason why the figure is meaningless, or what in the paper it contradicts; else empty.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -87,7 +87,7 @@ class Published(BaseModel):
     Attributes
     ----------
     source : str
-        The paper, as captions name it.
+        The paper, as named in captions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -114,59 +114,59 @@ class ProtocolSpec(Spec):
     """Settings that do not affect a fit whose hyper-parameters are not searched."""
 
     only_for_judging: ClassVar[tuple[str, ...]] = ()
-    """Settings that decide how a fit is judged, and not which rows its trial has."""
+    """Settings that affect how a fit is judged, but not the rows of its trial."""
 
     unsaid: ClassVar[tuple[str, ...]] = ()
-    """Settings whose defaults are not part of a result's identity: older results lack them."""
+    """Settings whose defaults are not part of a result's identity, as older results lack them."""
 
     _swept: str = PrivateAttr("")
 
     def swept_to(self, axis: Axis, most: int) -> Self:
-        """Return the protocol with as many rows drawn as the largest point of a sweep has."""
+        """Return the protocol that draws ``most`` rows, for the largest point of a sweep."""
         drawn = self.model_copy(update={axis.name: most})
         drawn._swept = axis.name
         return drawn
 
     def why_not(self, axis: Axis, size: int) -> str:
-        """Return why a sweep cannot have so many rows of a drawn axis; empty if it can."""
+        """Return why a sweep cannot have ``size`` rows of a drawn axis; empty if it can."""
         return ""
 
     def sweeps(self, axis: Axis) -> bool:
-        """Return whether a sweep sets how many rows of an axis are drawn."""
+        """Return whether a sweep sets the number of drawn rows of an axis."""
         return self._swept == axis.name
 
     @property
     def not_of_splits(self) -> tuple[str, ...]:
-        """Settings that do not affect the rows of a trial; trials pair where others are equal."""
+        """Settings that do not affect the rows of a trial; trials pair if all others are equal."""
         return ("trials", *self.only_for_search, *self.only_for_judging)
 
     @property
     def setting(self) -> str:
-        """The setting of all fits, for captions: such as ``200 labelled rows``; may be empty."""
+        """Setting of all fits, for captions, such as ``200 labelled rows``; may be empty."""
         return ""
 
     @property
     def protocol(self) -> str:
-        """How rows are used, in words."""
+        """Description of how rows are used."""
         return self.kind
 
     @property
     def selection(self) -> str:
-        """How hyper-parameters are chosen, in words."""
+        """Description of how hyper-parameters are chosen."""
         return ""
 
     @property
     def chooses(self) -> str:
-        """Name of the measure that they are chosen by; empty for that of the task."""
+        """Name of the measure that chooses them; empty for that of the task."""
         return ""
 
     @property
     def oracle(self) -> str:
-        """In words, what is chosen by labels that no user has, for captions; else empty."""
+        """Choices made by labels that no user has, for captions; else empty."""
         return ""
 
     def published(self, dataset: str | None) -> Published | None:
-        """Return what was published of a dataset, by its name in configs; None if nothing was."""
+        """Return published results on a dataset, by its name in configs; None if there are none."""
         return None
 
     def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
@@ -183,7 +183,7 @@ class ProtocolSpec(Spec):
 
 
 _OLD_NOT_OF_SPLITS = ("trials", "folds", "select", "repeats", "threshold")
-"""`ProtocolSpec.not_of_splits` of all tasks in the package, when results did not keep it yet."""
+"""`ProtocolSpec.not_of_splits` for results of earlier releases, which did not store it."""
 
 
 class SolverFacts(BaseModel):
@@ -205,22 +205,22 @@ class SolverFacts(BaseModel):
 
 
 class Description(BaseModel):
-    """A task as its results folder keeps it, so that a report needs nothing else.
+    """Description of a task in its results folder, so that a report needs nothing else.
 
     Attributes
     ----------
     setting, protocol, selection, oracle : str
-        In words, as in `ProtocolSpec`.
+        Texts as in `ProtocolSpec`.
     axis : Axis or None
-        The size that is swept.
+        The swept size.
     chooses : str
-        Name of the measure that hyper-parameters are chosen by.
+        Name of the measure that chooses hyper-parameters.
     published : Published or None
         Figures to print next to the measured ones.
     not_of_splits : tuple of str
         As in `ProtocolSpec`.
     solvers : dict of str to SolverFacts
-        By the solvers' keys; results of earlier releases have none.
+        Facts by the solvers' keys; results of earlier releases have none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -239,22 +239,22 @@ class Description(BaseModel):
 
     @property
     def caption(self) -> str:
-        """The setting of all fits and the choices made by hidden labels, for captions."""
+        """Setting of all fits and choices made by hidden labels, for captions."""
         return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
 @dataclass(frozen=True)
 class Work:
-    """Approximate cost of a cell, as `dsgkit.numerics.costs.Cost` counts it.
+    """Approximate cost of a cell, in the units of `dsgkit.numerics.costs.Cost`.
 
     Attributes
     ----------
     training, scoring : float
-        Operations of training, and of evaluating what was trained.
+        Operations of training, and of evaluating the trained models.
     memory : int
-        Bytes at once.
+        Peak bytes.
     n_models : int
-        Models that are trained.
+        Number of trained models.
     measuring : float
         Operations of computing the measures from the values.
     """
@@ -273,11 +273,11 @@ class Judgement:
     Attributes
     ----------
     scores : dict
-        Values of the task's measures by name; None where one has no value.
+        Values of the task's measures by name; None for a measure without a value.
     trace : list of dict, optional
-        Numbers along training.
+        Numbers at checkpoints of training.
     artefact : dict of arrays, optional
-        Data of a picture; kept in a file of its own.
+        Data of a picture; kept in a separate file.
     """
 
     scores: dict[str, float | None]
@@ -286,7 +286,7 @@ class Judgement:
 
 
 class Clock(Protocol):
-    """Seconds of the named phases of a cell."""
+    """Clock of the named phases of a cell."""
 
     def phase(self, name: str) -> AbstractContextManager[None]:
         """Add the time spent in the ``with`` block to a phase."""
@@ -294,31 +294,31 @@ class Clock(Protocol):
 
 
 class Trial(Protocol):
-    """One repetition: rows that are drawn, searched, trained on and judged.
+    """One repetition: draws rows, searches, trains and judges.
 
-    Making one is cheap: rows are drawn when they are first asked for.
+    Construction is cheap: rows are drawn on first use.
 
-    It may have a method ``depends_on(estimator, axis)``: whether what an estimator learns depends
-    on the size on the axis of that name. One that does not is fitted once, at the largest size of a
-    sweep, and that fit stands at every size. Without the method all do.
+    It may have a method ``depends_on(estimator, axis)``, which returns whether a fit depends on the
+    size on the axis of that name. An estimator that does not is fitted only once, at the largest
+    size of a sweep, and that fit is used at every size. Without the method, all depend on it.
     """
 
     @property
     def sizes(self) -> At:
-        """The largest size on every axis of the task that is not `Axis.drawn`."""
+        """Largest size on every axis of the task that is not `Axis.drawn`."""
         ...
 
     @property
     def words(self) -> Mapping[str, float | tuple[float, ...]]:
-        """Values of parameters by the words that a config may use for them."""
+        """Values of the words that a config may use for parameters."""
         ...
 
     def counts(self, at: At) -> dict[str, int]:
-        """Return the numbers of rows of a fit, as `Estimator.cost` takes them."""
+        """Return the numbers of rows of a fit, the arguments of `Estimator.cost`."""
         ...
 
     def training(self, at: At) -> dict[str, Any]:
-        """Return the named arrays that ``fit`` takes."""
+        """Return the named arrays for ``fit``."""
         ...
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
@@ -327,7 +327,7 @@ class Trial(Protocol):
         Parameters
         ----------
         estimator : estimator
-            Its parameters have the values that all points share.
+            With the parameter values that all points share.
         at : mapping
             Sizes to search with.
         points : sequence of mappings
@@ -339,11 +339,11 @@ class Trial(Protocol):
         ...
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train an estimator; the phase ``fit`` is its time."""
+        """Train an estimator, in the phase ``fit``."""
         ...
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
-        """Return the scores of a fitted estimator, computed in phases of their own."""
+        """Return the scores of a fitted estimator, computed in further phases."""
         ...
 
     def fit_work(self, estimator: Any, at: At) -> Work:
@@ -352,42 +352,41 @@ class Trial(Protocol):
 
 
 class Task(Protocol):
-    """A learning setting, under the name that ``protocol: {kind: ...}`` gives.
+    """A learning setting, selected by ``protocol: {kind: ...}``.
 
     Attributes
     ----------
     kind : str
     version : int or str
-        Part of every cell's identity: raised when a change makes results differ. A task of a
-        user may leave it out; a hash of its file takes its place.
+        Part of every cell's identity, raised when a change affects results. A user-defined task may
+        omit it; a hash of its file is then used.
     Spec : type of ProtocolSpec
         Its section of a config.
     axes : tuple of Axis
-        Sizes that a sweep can vary, the usual one first; none where nothing can be.
+        Sizes that a sweep can vary, the usual one first; may be empty.
     measures : tuple of Measure
-        Numbers that are recorded of a fit in addition to `measures.STANDARD`.
+        Numbers that are recorded for a fit in addition to `measures.STANDARD`.
     chooses : str
-        Name of the measure that hyper-parameters are chosen by.
+        Name of the measure that chooses hyper-parameters.
     outputs : tuple of str
-        Its tables and figures by default.
+        Default tables and figures.
     words : tuple of str
         Names of `Trial.words`.
     target : {"binary", "ordered", "classes", "numeric"} or None
-        Labels that it learns from, or judges by: a dataset of another target is refused.
-        A file whose config names no ``target`` gets a number for ``numeric``. A user-defined task
-        may leave out this and what follows.
+        Kind of labels for training or judging: datasets with another target are rejected. In a file
+        whose config names no ``target``, ``numeric`` labels are read as numbers. A user-defined
+        task may omit this and the following attributes.
     calls : tuple of str
-        Methods that its trials call in addition to ``fit``. A class that lacks one is refused.
+        Methods that its trials call in addition to ``fit``. Classes that lack one are rejected.
     gives : tuple of str
-        Names of all arrays that ``fit`` can be given; empty where they are not given by name.
+        Names of all arrays that ``fit`` can receive; empty if they are not passed by name.
     takes : tuple of str
-        Kinds of scikit-learn's estimators that it takes where they do not name it among their
-        ``tasks``: ``classifier``, ``regressor`` and ``clusterer``. Their values are what
-        ``decision_function`` returns; a regressor's are its predictions.
+        Kinds of scikit-learn estimators that it accepts even if they do not list it in their
+        ``tasks``: ``classifier``, ``regressor`` and ``clusterer``. Values come from
+        ``decision_function``, or from the predictions of a regressor.
     extra : tuple of str
-        Arrays that are more than labelled rows. Where no solver of a config says what it is
-        compared ``against``, those whose ``fit`` takes any of them are compared with the first
-        one that takes none.
+        Arrays other than labelled rows. If no solver of a config has ``against``, solvers whose
+        ``fit`` takes any of them are compared with the first one that takes none.
     """
 
     kind: ClassVar[str]

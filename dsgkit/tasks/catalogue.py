@@ -1,4 +1,4 @@
-"""Names of the learning settings, without importing any of them."""
+"""Registry of the learning settings, which are imported on first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TASKS = {
     "similar_unlabeled": "dsgkit.tasks.similar_unlabeled:TASK",
     "clustering": "dsgkit.tasks.clustering:TASK",
 }
-"""Where the task of each kind is defined."""
+"""Import path of the task of each kind."""
 
 
 def get(kind: str) -> Task:
@@ -27,7 +27,7 @@ def get(kind: str) -> Task:
     Raises
     ------
     ConfigError
-        If there is none; the text names the nearest one, or what is wrong with the user's.
+        If there is none, with the nearest name; or if the user-defined task is invalid.
     """
     if kind in TASKS:
         return cast(Task, pkgutil.resolve_name(TASKS[kind]))
@@ -39,13 +39,13 @@ def get(kind: str) -> Task:
 
 
 def about(kind: str) -> str:
-    """Return what a task is, in a sentence: the first line of its module's docstring."""
+    """Return a sentence on a task: the first line of its module's docstring."""
     module = sys.modules[type(get(kind)).__module__]
     return (module.__doc__ or "").strip().partition("\n")[0]
 
 
 def version(kind: str) -> int | str:
-    """Return what is part of every cell's identity, so that a changed task runs its cells again."""
+    """Return the version of a task, part of every cell's identity; a change reruns its cells."""
     task = get(kind)
     return task.version if is_import_path(kind) else version_of(type(task), TASKS[kind])
 

@@ -1,10 +1,10 @@
-"""Clustering: no label is known in training; classes, where a dataset has them, judge clusters.
+"""Clustering: training uses no labels; classes, if a dataset has them, judge the clusters.
 
-Solvers of two phases, with ``fit_domain`` and ``fit_clusters``, are timed in two; of others, such
-as scikit-learn's, ``fit`` and ``labels_`` are all that is asked for (Pham, Le & Dang, 2017).
+Solvers with two phases, ``fit_domain`` and ``fit_clusters``, are timed by phase; others, such as
+scikit-learn's, need only ``fit`` and ``labels_`` (Pham, Le & Dang, 2017).
 
 Rows without a cluster, which some solvers label -1, do not count in the number of clusters. All
-indices take them together for one more cluster.
+indices treat them as one more cluster.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from dsgkit.text.specs import Interval
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 
 CLASSES = "classes"
-"""Word in configs for the true number of clusters, where a solver is given it."""
+"""Word in configs for the true number of clusters."""
 
 MIN_CLUSTERS, MAX_CLUSTERS = 2, 50
-"""Numbers of clusters that can be chosen without labels."""
+"""Bounds of the number of clusters in a choice without labels."""
 
 MAX_EXACT_ROWS = 20_000
-"""Up to how many rows all pairs within clusters are measured."""
+"""Largest number of rows for which all pairs within clusters are measured."""
 
 _INDEX: Any = {"better": "higher", "digits": 2, "least_range": 0.05}
 
@@ -109,7 +109,7 @@ CHOICE = Measure.of(
     digits=2,
     optional=True,
 )
-"""The NMI, or less the Davies-Bouldin index; a fit has none."""
+"""NMI, or minus the Davies-Bouldin index; None for a fit."""
 
 _of_domain = functools.partial(Measure.of, output="domain", digits=0, optional=True)
 
@@ -125,13 +125,13 @@ FITTED = {
         "mode_seeking", "Trials with an empty domain", "share of empty domains", percent=True
     ),
 }
-"""Measures that are attributes of the solvers with a domain that have them."""
+"""Measures by the fitted attribute of solvers with a domain that holds them."""
 
 EQUILIBRIA = _of_domain("equilibria", "Equilibria, M", "equilibria", digits=1)
 EQUILIBRIA_SHARE = _of_domain(
     "equilibria_share", "Equilibria by rows, M/N", "equilibria by rows", digits=2, percent=True
 )
-"""Number of equilibria by rows: the second phase of a solver works on the equilibria alone."""
+"""Equilibria per row; the second phase of a solver works on the equilibria alone."""
 
 _HYPOTHESIS: Any = {
     "output": "hypotheses",
@@ -166,10 +166,10 @@ class ClusteringSpec(ProtocolSpec):
     Attributes
     ----------
     scale : {"raw", "standard"} or tuple of float
-        Rows as they are, z-scores, or the interval that every feature is mapped to.
+        Unscaled rows, z-scores, or the interval that every feature is mapped to.
     select : {"nmi", "davies_bouldin"}
-        By the NMI with the classes, which no user has; or, without labels, by the lowest
-        Davies-Bouldin index among the points with 2 to 50 clusters, a weak choice.
+        The highest NMI with the classes, which no user has; or, without labels, the lowest
+        Davies-Bouldin index among the points with 2 to 50 clusters, a weak criterion.
     """
 
     scale: Literal["raw", "standard"] | Interval = "standard"
@@ -179,7 +179,7 @@ class ClusteringSpec(ProtocolSpec):
 
     @property
     def setting(self) -> str:
-        """The scaling, and a choice without labels."""
+        """The scaling, and how parameters are chosen without labels."""
         scaled = scale_words(self.scale)
         if self.select == "nmi":
             return scaled
@@ -210,12 +210,12 @@ class ClusteringSpec(ProtocolSpec):
         return published_of(dataset)
 
     def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
-        """Return that a solver is given the true number of clusters."""
+        """Return a text if a solver is given the true number of clusters."""
         return "the number of classes" if CLASSES in values else ""
 
 
 class ClusteringTrial:
-    """A run: all rows in a random order, of which a smaller sweep point takes the first."""
+    """A run on all rows in a random order; smaller sweep points take the first of them."""
 
     def __init__(self, dataset: Dataset, spec: ClusteringSpec, seed: int) -> None:
         check_kind(dataset, "classes")
@@ -263,7 +263,7 @@ class ClusteringTrial:
     def _score(
         self, estimator: Any, point: Point, X: NDArray[Any], classes: NDArray[Any]
     ) -> float | None:
-        """Return the score of a point; None if it has no clusters that can be chosen."""
+        """Return the score of a point; None if its clusters cannot be scored."""
         labels = _labels_at(estimator, point, X)
         if labels is None:
             return None
@@ -280,14 +280,14 @@ class ClusteringTrial:
         return Work(n_points * cost.flops, 0.0, cost.memory, n_points)
 
     def _cost(self, estimator: Any, at: At) -> Cost:
-        """Return what a fit takes; where a solver does not say, an entry per pair of rows."""
+        """Return the cost of a fit; without `cost`, that of a kernel value per pair of rows."""
         d, n = self._dataset.n_features, at[ROWS.name]
         if isinstance(estimator, Costed):
             return estimator.cost(d, n_rows=n)
         return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d))
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train and cluster: in a phase each where the estimator has two."""
+        """Train and cluster, in two phases if the estimator has them."""
         X = self.training(at)["X"]
         if not isinstance(estimator, TwoPhases):
             with clock.phase("fit"):
@@ -299,7 +299,7 @@ class ClusteringTrial:
             estimator.fit_clusters(X)
 
     def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return about what it takes to cluster, and to measure the pairs within clusters."""
+        """Return the approximate cost of clustering and of measuring pairs within clusters."""
         cost, n = self._cost(estimator, at), at[ROWS.name]
         pairs = 3 * n**2 if n <= MAX_EXACT_ROWS else 0
         return Work(cost.flops, float(pairs * self._dataset.n_features), cost.memory)
@@ -309,10 +309,10 @@ class ClusteringTrial:
         X, classes = self.training(at)["X"], self.classes(at)
         labels = checked_labels(model, len(X))
         with clock.phase("evaluate"):
-            scores = of_shape(X, labels, self._seed)
-            scores |= against_classes(classes if self._judged else None, labels)
+            scores = shape_indices(X, labels, self._seed)
+            scores |= class_indices(classes if self._judged else None, labels)
         fitted = vars(model) if isinstance(model, TwoPhases) else {}
-        found = {
+        diagnostics = {
             measure.name: float(fitted[name]) if name in fitted else None
             for name, measure in FITTED.items()
         }
@@ -325,10 +325,10 @@ class ClusteringTrial:
             CHOICE.name: None,
         }
         artefact = picture(model, X, labels, classes if self._judged else None)
-        return Judgement({**scores, **counted, **found}, artefact=artefact)
+        return Judgement({**scores, **counted, **diagnostics}, artefact=artefact)
 
 
-AGAINST_CLASSES: dict[str, Callable[..., float]] = {
+_CLASS_INDICES: dict[str, Callable[..., float]] = {
     PURITY.name: indices.purity,
     RAND.name: indices.rand_index,
     ADJUSTED_RAND.name: indices.adjusted_rand_index,
@@ -337,16 +337,16 @@ AGAINST_CLASSES: dict[str, Callable[..., float]] = {
 }
 
 
-def against_classes(classes: NDArray[Any] | None, labels: NDArray[Any]) -> dict[str, float | None]:
+def class_indices(classes: NDArray[Any] | None, labels: NDArray[Any]) -> dict[str, float | None]:
     """Return the indices that compare clusters with classes; None for each without classes."""
     return {
         name: None if classes is None else float(index(classes, labels))
-        for name, index in AGAINST_CLASSES.items()
+        for name, index in _CLASS_INDICES.items()
     }
 
 
-def of_shape(X: NDArray[Any], labels: NDArray[Any], seed: int) -> dict[str, float | None]:
-    """Return the indices of the clusters' shape: of many rows by random pairs, where that can be.
+def shape_indices(X: NDArray[Any], labels: NDArray[Any], seed: int) -> dict[str, float | None]:
+    """Return the indices of the clusters' shape; for many rows, from random pairs if possible.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:
     Raises
     ------
     FitError
-        If they are not a whole number for every row.
+        If they are not an integer for every row.
     """
     labels = np.asarray(getattr(model, "labels_", None))
     if labels.shape != (n_rows,) or labels.dtype.kind not in "iu":
@@ -395,7 +395,7 @@ def _labels_at(estimator: Any, point: Mapping[str, Any], X: NDArray[Any]) -> NDA
         model.fit(X)
     except FitError as error:
         if error.status != FitError.status:
-            raise  # a limit of this machine says nothing of the point
+            raise  # a limit of this machine is no property of the point
         return None
     except DsgError:
         raise

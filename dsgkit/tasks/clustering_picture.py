@@ -23,26 +23,25 @@ Array = NDArray[np.floating]
 def picture(
     model: Any, X: Array, labels: NDArray[np.int64], classes: NDArray[Any] | None = None
 ) -> dict[str, Any]:
-    """Return the arrays of a picture: more columns than two become two principal components.
+    """Return the arrays of a picture, in two principal components if rows have more columns.
 
     Parameters
     ----------
     model : estimator
-        Fitted; its equilibria and, of rows in a plane, its ``decision_function`` are in the
-        picture where it has them.
+        Fitted. The picture shows its equilibria and, if rows have two columns, its
+        ``decision_function``, if it has them.
     X : ndarray of shape (n, d)
-        Rows in a random order, of which the first are shown.
+        Rows in a random order; the first are shown.
     labels : ndarray of int64, shape (n,)
     classes : ndarray of shape (n,), optional
-        The true classes, where they are known.
+        The true classes, if known.
 
     Returns
     -------
     dict
-        ``rows`` (r, 2) float32 and ``labels`` (r,); where there are such, ``classes`` (r,) int32,
-        numbered from 0, ``equilibria`` (e, 2) and ``equilibrium_labels`` (e,), and ``grid_x``,
-        ``grid_y`` and ``domain``: f on their grid; and ``inside``, the share of all rows where
-        f >= 0.
+        ``rows`` (r, 2) float32 and ``labels`` (r,). If available, ``classes`` (r,) int32, numbered
+        from 0; ``equilibria`` (e, 2) and ``equilibrium_labels`` (e,); ``grid_x``, ``grid_y`` and
+        ``domain``, f on their grid; and ``inside``, the share of all rows with f >= 0.
     """
     shown = X[:MAX_PICTURE_ROWS]
     if X.shape[1] < 2:
@@ -66,13 +65,13 @@ def picture(
 
 
 def _plane(rows: Array) -> tuple[Array, Array]:
-    """Return the origin and the axes, in columns, of the plane that rows are shown in."""
+    """Return the origin and the axes, in columns, of the plane in which rows are shown."""
     d = rows.shape[1]
     if d == 2:
         return np.zeros(2), np.eye(2)
     center = rows.mean(axis=0, dtype=np.float64)
     axes = np.linalg.svd(rows - center, full_matrices=False)[2][:2].T
-    # the sign of an axis is a matter of rounding: its largest entry is positive
+    # rounding decides the sign of an axis, so its largest entry is made positive
     largest = np.abs(axes).argmax(axis=0)
     axes = axes * np.where(axes[largest, range(axes.shape[1])] < 0, -1, 1)
     return center, np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))

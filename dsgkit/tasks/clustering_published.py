@@ -9,40 +9,40 @@ from dsgkit.tasks.base import Published, PublishedFigure
 SOURCE = "Pham, Le & Dang (2017), who do not say how they chose parameters"
 
 INDEX_TOLERANCE = 0.05
-"""Within which a published purity, Rand index or NMI agrees with a measured one."""
+"""Largest difference at which a published purity, Rand index or NMI agrees with a measured one."""
 
 _AUDITED = ("purity", "rand", "nmi")
 _NAMES = {"training_seconds": "fit_seconds"}
-"""Our names of measures, where the paper has others."""
+"""Our names of the paper's measures, if different."""
 
 
 def published_of(dataset: str | None) -> Published | None:
-    """Return the figures of a dataset, with a remark on each that cannot be right; None of others.
+    """Return the published figures of a dataset, flagged if they cannot be right; None without.
 
-    The remark of a purity, Rand index or NMI is on all three: which one is wrong is unknown.
-    That of a time is where it contradicts the paper's text.
+    A flag on purity, Rand index or NMI concerns all three, as the wrong one is unknown. A time is
+    flagged if it contradicts the paper's text.
     """
     if dataset not in bsgd_svc.datasets():
         return None
-    figures = tuple(_figure(one) for one in bsgd_svc.figures() if one.dataset == dataset)
+    figures = tuple(_figure(cell) for cell in bsgd_svc.figures() if cell.dataset == dataset)
     return Published(source=SOURCE, figures=figures)
 
 
 def _figure(figure: bsgd_svc.Figure) -> PublishedFigure:
     audited = figure.measure in _AUDITED
-    where = figure.dataset, figure.method
+    key = figure.dataset, figure.method
     return PublishedFigure(
         solver=bsgd_svc.key_of(figure.method),
         measure=_NAMES.get(figure.measure, figure.measure),
         value=figure.value,
         decimals=figure.decimals,
         tolerance=INDEX_TOLERANCE if audited else None,
-        flag=_remark(*where) if audited else bsgd_svc.contradiction(*where, figure.measure),
+        flag=_flag(*key) if audited else bsgd_svc.contradiction(*key, figure.measure),
     )
 
 
-def _remark(dataset: str, method: str) -> str:
-    """Return why the three indices of a method say nothing of its clusters, if they do not."""
+def _flag(dataset: str, method: str) -> str:
+    """Return why the three indices of a method are meaningless; empty if they are not."""
     finding = findings()[dataset, method]
     if finding.impossible:
         return f"impossible: {'; '.join(finding.impossible)}"

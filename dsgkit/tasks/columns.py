@@ -1,4 +1,4 @@
-"""Columns that tables of results have in addition to a task's measures."""
+"""Columns of result tables in addition to a task's measures."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ _TIDY_COLUMNS = (
     "needed_bytes",
     "remarks",
 )
-"""Further ones of a table's CSV file."""
+"""Further columns of a table's CSV file."""
 
 
 def why_no_columns(measures: Iterable[Measure], axes: Iterable[str]) -> str:
-    """Return what is wrong with the names of measures as those of columns; empty if nothing is.
+    """Return why measures cannot be columns under their names; empty if they can.
 
     Parameters
     ----------
     measures : iterable of Measure
-        All of a task, with the standard ones.
+        All measures of a task, including the standard ones.
     axes : iterable of str
-        Names of what is swept, which are columns, too.
+        Names of swept sizes, which are columns too.
     """
     taken = {*FIT_COLUMNS, *_TIDY_COLUMNS, *axes}
     for measure in measures:

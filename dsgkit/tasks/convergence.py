@@ -1,8 +1,8 @@
-"""How far a ranking is from the exact minimiser of its objective, along its training.
+"""Distance of a ranking from the exact minimiser of its objective, along training.
 
-With ``protocol: {convergence: true}`` the trace of a fit has the mean of ``(f_t - f*)^2`` over the
-training rows, relative to that of ``f*^2``. It is for estimators with a ``fit_observed`` and an
-``exact_minimiser``; both papers prove that it falls like 1/t.
+With ``protocol: {convergence: true}``, the trace of a fit holds the mean of ``(f_t - f*)^2`` over
+the training rows, relative to that of ``f*^2``. It needs estimators with ``fit_observed`` and
+``exact_minimiser``; both papers prove that it decreases like 1/t.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupe
 from dsgkit.text.errors import DsgError, DsgWarning
 
 MAX_CONVERGENCE_ROWS = 5000
-"""Unlabelled rows up to which the exact minimiser is computed: it takes their cube."""
+"""Largest number of unlabelled rows for which the exact minimiser is computed, in cubic time."""
 
 DISTANCE = Measure.of(
     "squared_distance",
@@ -36,12 +36,12 @@ DISTANCE = Measure.of(
 
 
 class ConvergenceSpec(SemiSupervisedSpec):
-    """How rows are split and scaled, and whether the exact minimiser is compared with.
+    """How rows are split and scaled, and whether fits are compared with the exact minimiser.
 
     Attributes
     ----------
     convergence : bool
-        Whether fits of up to 5,000 unlabelled rows keep their distance to the minimiser.
+        Whether fits with up to 5,000 unlabelled rows record their distance from the minimiser.
     """
 
     convergence: bool = False
@@ -51,13 +51,13 @@ class ConvergenceSpec(SemiSupervisedSpec):
 
 
 class ConvergenceTrial(SemiSupervisedTrial):
-    """Base of the trials of a ranking: fits can be watched, and compared with the minimiser."""
+    """Base class of trials of a ranking, which can compare fits with the exact minimiser."""
 
     _spec: ConvergenceSpec
     _along: tuple[Any, Along] = (None, [])
 
     def train(self, estimator: Any, training: dict[str, Any], at: At, clock: Clock) -> None:
-        """Train the function, watched where that is asked for and possible."""
+        """Train the function, with checkpoints if convergence is measured and possible."""
         along: Along = []
         if isinstance(estimator, Observable) and self._compared(at):
             settled = settled_with(estimator, self.counts(at))
@@ -73,7 +73,7 @@ class ConvergenceTrial(SemiSupervisedTrial):
         self.train(estimator, self.given(estimator, at), at, clock)
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
-        """Score a fitted function, and compare it with the exact minimiser where that is asked."""
+        """Score a fitted function, and compare it with the exact minimiser if configured."""
         judgement = super().judge(model, at, clock)
         if self._compared(at) and isinstance(model, ComparedExactly):
             judgement.trace = self._distances(model, at)
@@ -85,7 +85,7 @@ class ConvergenceTrial(SemiSupervisedTrial):
         return self._spec.convergence and at[UNLABELED.name] <= MAX_CONVERGENCE_ROWS
 
     def _distances(self, model: Any, at: At) -> list[dict[str, float]]:
-        """Return the distance at every checkpoint; nothing, with a warning, without a minimiser."""
+        """Return the distance at every checkpoint; none, with a warning, without a minimiser."""
         observed, along = self._along
         training = self.given(model, at)
         try:

@@ -9,7 +9,7 @@ from typing import Any
 from dsgkit.tasks.asked import Selective
 
 HIDDEN = "y_unlabeled"
-"""The labels of the unlabelled rows, which only a solver that names them is given."""
+"""The labels of the unlabelled rows, passed only to a ``fit`` that names them."""
 
 
 def takes(estimator: Any, name: str) -> bool:
@@ -18,9 +18,9 @@ def takes(estimator: Any, name: str) -> bool:
 
 
 def depends_on(estimator: Any, names: Sequence[str]) -> bool:
-    """Return whether what an estimator learns depends on any of some arrays.
+    """Return whether a fit depends on any of some arrays.
 
-    It does if its ``fit`` names the array, unless a method ``uses`` says that it is not used.
+    It does if ``fit`` names the array, unless the estimator's method ``uses`` returns False.
     """
     given = named_by_fit(estimator, dict.fromkeys(names))
     return any(not isinstance(estimator, Selective) or estimator.uses(name) for name in given)

@@ -1,8 +1,8 @@
-"""Indices of clusterings: against classes, thin over scikit-learn, and of the clusters' shape.
+"""Indices of clusterings: comparisons with classes (scikit-learn's), and shape of clusters.
 
-Clusters are the different values of ``labels``, whatever these are: what shall become of rows
-without a cluster is decided before. An index that asks for classes compares them with clusters by
-their common rows alone; the others read the rows.
+Clusters are the distinct values of ``labels``; the caller decides how to treat rows without a
+cluster. Indices with an argument ``classes`` depend only on contingency counts; the others read the
+rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def purity(classes: Any, labels: Any) -> float:
     """Return the share of rows whose class is the most frequent one of their cluster.
 
     ``sum_i N_i/N max_j p_ij`` where ``p_ij = N_ij/N_i`` is the share of class j in cluster i [1]_.
-    It rises with the number of clusters, and is 1 where every row is a cluster.
+    It rises with the number of clusters, and is 1 if every row is a cluster.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def purity(classes: Any, labels: Any) -> float:
 
 
 def rand_index(classes: Any, labels: Any) -> float:
-    """Return the share of pairs of rows that classes and clusters both join or both part."""
+    """Return the share of pairs of rows that classes and clusters both join or both separate."""
     from sklearn.metrics import rand_score
 
     return float(rand_score(classes, labels))
 
 
 def adjusted_rand_index(classes: Any, labels: Any) -> float:
-    """Return the Rand index less that of chance, scaled: 0 by chance, 1 for equal partitions."""
+    """Return the Rand index corrected for chance: 0 by chance, 1 for equal partitions."""
     from sklearn.metrics import adjusted_rand_score
 
     return float(adjusted_rand_score(classes, labels))
@@ -59,13 +59,13 @@ def adjusted_rand_index(classes: Any, labels: Any) -> float:
 def normalized_mutual_information(
     classes: Any, labels: Any, mean: Literal["arithmetic", "geometric"] = "arithmetic"
 ) -> float:
-    """Return the mutual information of classes and clusters by a mean of their entropies.
+    """Return the mutual information of classes and clusters over a mean of their entropies.
 
     Parameters
     ----------
     classes, labels : array-like of shape (n,)
     mean : {"arithmetic", "geometric"}
-        The arithmetic mean is the paper's formula; the geometric one fits some of its figures.
+        The arithmetic mean is the paper's formula; the geometric one matches some of its figures.
     """
     from sklearn.metrics import normalized_mutual_info_score
 
@@ -75,18 +75,18 @@ def normalized_mutual_information(
 def davies_bouldin(
     clusters: Clusters, spread: Literal["centroid", "diameter"] = "centroid"
 ) -> float | None:
-    """Return the Davies-Bouldin index [1]_, of which a small one is good.
+    """Return the Davies-Bouldin index [1]_; smaller is better.
 
     ``1/m sum_i max_{j != i} (s_i + s_j)/d_ij``, where ``d_ij`` is the distance of two centroids; a
-    pair with one centroid adds nothing. Rows that are clusters of their own make it small.
+    pair with equal centroids contributes 0. Clusters of single rows make it small.
 
     Parameters
     ----------
     clusters : Clusters
     spread : {"centroid", "diameter"}
-        The meaning of ``s_i``: the mean distance of a cluster's rows to its centroid, the standard
-        and scikit-learn's; or their largest distance from each other, with which it is of the size
-        that the clustering paper published.
+        Definition of ``s_i``: the mean distance of a cluster's rows to its centroid, as usual and
+        in scikit-learn; or their largest pairwise distance, with which values are of the size that
+        the clustering paper published.
 
     Returns
     -------
@@ -95,9 +95,9 @@ def davies_bouldin(
 
     Notes
     -----
-    scikit-learn's function looks at all rows for every cluster, holds the distances of all
-    centroids and refuses clusters of one row each: too slow, too large and too strict for the
-    thousands of clusters that some parameters give.
+    scikit-learn's function reads all rows for every cluster, holds the distances of all centroids
+    and rejects clusters of one row each: too slow, too large and too strict for the thousands of
+    clusters that some parameters give.
 
     References
     ----------
@@ -123,12 +123,12 @@ def compactness(clusters: Clusters, *, weighted: bool = True) -> float:
     ----------
     clusters : Clusters
     weighted : bool
-        False leaves out the factors ``N_k``: ``1/N sum_k D_k``, which fits some of the figures that
+        False omits the factors ``N_k``: ``1/N sum_k D_k``, which matches some of the figures that
         the clustering paper published.
 
     See Also
     --------
-    sampled_compactness : Of some pairs, for large clusters.
+    sampled_compactness : Estimate from random pairs, for large clusters.
     """
     means = clusters.within[0] / np.maximum(clusters.n_pairs, 1)
     return float(clusters.weights(weighted) @ means)
@@ -137,14 +137,14 @@ def compactness(clusters: Clusters, *, weighted: bool = True) -> float:
 def sampled_compactness(
     clusters: Clusters, *, n_pairs: int = 200_000, seed: int = 0, weighted: bool = True
 ) -> tuple[float, float]:
-    """Return an unbiased estimate of `compactness` by random pairs, and its standard error.
+    """Return an unbiased estimate of `compactness` from random pairs, and its standard error.
 
     Parameters
     ----------
     clusters : Clusters
     n_pairs : int
-        Pairs that are drawn, about: every cluster gets its share by its rows, at least 2. A cluster
-        without more pairs than that is computed exactly.
+        Approximate number of drawn pairs. Every cluster gets a share by its number of rows, at
+        least 2; a cluster with no more pairs is computed exactly.
     seed : int
     weighted : bool
         As in `compactness`.
@@ -165,12 +165,12 @@ def sampled_compactness(
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The clusters of some rows, whose indices share what they look at.
+    """Clusters of rows, with quantities that several indices share.
 
     Attributes
     ----------
     rows : ndarray of shape (n, d)
-        Ordered by cluster: those of cluster k from ``starts[k]`` to ``starts[k + 1]``.
+        Rows ordered by cluster: ``rows[starts[k]:starts[k + 1]]`` is cluster k.
     starts : ndarray of int64, shape (n_clusters + 1,)
     """
 
@@ -179,7 +179,7 @@ class Clusters:
 
     @classmethod
     def of(cls, X: Any, labels: Any) -> Clusters:
-        """Return the clusters of rows of shape (n, d) by their labels, shape (n,)."""
+        """Return the clusters of rows, shape (n, d), from their labels, shape (n,)."""
         codes, sizes = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)[1:]
         rows = np.asarray(X, np.float64)[np.argsort(codes, kind="stable")]
         return cls(rows, _starts(sizes))
@@ -189,33 +189,33 @@ class Clusters:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """The number of rows of each."""
+        """Number of rows of each cluster."""
         return np.diff(self.starts)
 
     @property
     def n_pairs(self) -> NDArray[np.int64]:
-        """The number of pairs of rows of each."""
+        """Number of pairs of rows of each cluster."""
         return self.sizes * (self.sizes - 1) // 2
 
     @functools.cached_property
     def within(self) -> tuple[Array, Array]:
-        """The sum and the maximum of the pairwise distances of each, in O(n^2 d) operations."""
+        """Sum and maximum of the pairwise distances of each cluster, in O(n^2 d) operations."""
         return _within(self.rows, self.starts)
 
     def weights(self, by_size: bool) -> Array:
-        """Return the weight of each in a mean: that of its rows, or of one row."""
+        """Return the weight of each cluster in a mean over rows: of its rows, or of one row."""
         return (self.sizes if by_size else np.ones(len(self))) / len(self.rows)
 
     def only(self, chosen: NDArray[np.bool_]) -> Clusters:
-        """Return some of them."""
+        """Return the chosen clusters."""
         return Clusters(self.rows[np.repeat(chosen, self.sizes)], _starts(self.sizes[chosen]))
 
     def sums(self, values: Array) -> Array:
-        """Return the sum of the values of the rows of each."""
+        """Return the sum of the rows' values in each cluster."""
         return np.add.reduceat(values, self.starts[:-1], axis=0)
 
     def centroids(self) -> Array:
-        """Return the mean row of each."""
+        """Return the mean row of each cluster."""
         return self.sums(self.rows) / self.sizes[:, None]
 
     def distances_to(self, centroids: Array) -> Array:
@@ -228,7 +228,7 @@ def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _largest_ratios(centroids: Array, spreads: Array) -> Array:
-    """Return of every cluster the largest ratio of spreads and distance with another one."""
+    """Return for every cluster the largest ratio of spreads to distance with another one."""
     from scipy.spatial.distance import cdist
 
     m = len(centroids)
@@ -237,7 +237,7 @@ def _largest_ratios(centroids: Array, spreads: Array) -> Array:
     for start in range(0, m, step):
         block = slice(start, start + step)
         distances = cdist(centroids[block], centroids)
-        distances[distances == 0] = np.inf  # to itself, and of those with one centroid
+        distances[distances == 0] = np.inf  # of a cluster to itself, and of equal centroids
         largest[block] = np.max((spreads[block, None] + spreads) / distances, axis=1)
     return largest
 
@@ -251,7 +251,7 @@ def _random_distances(rows: Array, count: int, rng: np.random.Generator) -> Arra
 
 
 def _within(rows: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return of every cluster the sum and the maximum of its pairwise distances."""
+    """Return the sum and the maximum of the pairwise distances of every cluster."""
     if not len(rows):
         return np.empty(0), np.empty(0)
     sums, maxima = _to_earlier_rows(rows, np.repeat(starts[:-1], np.diff(starts)))
@@ -264,7 +264,7 @@ def _to_earlier_rows(rows: Array, first: NDArray[np.int64]) -> tuple[Array, Arra
     n, d = rows.shape
     sums, maxima = np.zeros(n), np.zeros(n)
     for step in prange(n):
-        # every second row from the other end: rows late in a large cluster take longer
+        # alternate between both ends, to balance threads: later rows of a cluster take longer
         i = step // 2 if step % 2 == 0 else n - 1 - step // 2
         total, largest = 0.0, 0.0
         for j in range(first[i], i):

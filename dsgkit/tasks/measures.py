@@ -1,7 +1,7 @@
-"""Measures: everything that tables, figures, comparisons and choices know of a number.
+"""Measures: metadata of the numbers in tables, figures, comparisons and choices.
 
-A measure is plain data. It is stored with the results, so that a report of them needs neither the
-task nor its code.
+A measure is plain data. It is stored with the results, so that a report needs neither the task nor
+its code.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from dsgkit.text.labels import Words
 from dsgkit.text.specs import LARGEST_NUMBER
 
 Digits = Annotated[int, Field(ge=0, le=15)]
-"""After the point, of a number that is printed."""
+"""Digits after the point of a printed number."""
 
 FileName = Annotated[str, Field(pattern=r"^[^./\\\x00-\x1f][^/\\\x00-\x1f]{0,99}$")]
-"""The first part of names of files, in the folder that they go to."""
+"""First part of file names, without a folder."""
 
 
 class Measure(BaseModel):
@@ -29,42 +29,42 @@ class Measure(BaseModel):
     name : str
         Key in a record's ``scores``, and column of the results.
     title : str
-        Its name at the head of a table and at an axis.
+        Title of tables and axes.
     word : str
-        In a sentence.
+        Name in sentences.
     where : str
-        The rows that it is taken on; empty where the title says all.
+        The rows on which it is computed; empty if the title is clear without them.
     caution : str
-        Words on what it cannot say, after its name in findings; a solver that leads in it is then
-        not called the best.
+        Text on its limits, after its name in findings; a solver that leads in it is then not called
+        the best.
     better : {"higher", "lower"} or None
-        Which values are good; None where neither is.
+        Which values are better; None if neither.
     digits : int
-        Digits after the point in tables, of percents where it is one.
+        Digits after the point in tables, after conversion to percent.
     percent : bool
-        Whether tables and figures show percents of 1.
+        Whether tables and figures show percent.
     unit : {"", "seconds", "bytes"}
-        Seconds are compared as ratios and drawn on log axes; of bytes the largest trial is shown.
+        Seconds are compared as ratios and drawn on log axes; for bytes the largest trial is shown.
     output : str
         Its name in a config's ``outputs``: ``<output>_table``, ``<output>_boxplot``; by
         default the name.
     file : str
-        The first part of its files' names, by default the output; measures of one file are one
-        table below the other.
+        First part of its file names, by default the output. Tables of measures with the same file
+        are printed below each other.
     clock : str
         The phase of a cell whose seconds it is; empty for a score.
     optional : bool
-        Whether it is left out, without a word, where no fit has a value.
+        Whether it is omitted without notice if no fit has a value.
     for_published : bool
-        Whether it explains what was published: shown only of datasets with published figures, and
+        Whether it explains published figures. It is shown only for datasets with such figures, and
         in a terminal only by name.
     least_range : float
-        Least range of the axis of a boxplot, so that chance differences stay small.
+        Smallest range of the axis of a boxplot, so that chance differences look small.
     tally : bool
-        Whether it is 1 of a trial that is counted and 0 of another: tables show how many of how
-        many, and there is no figure.
+        Whether it is 1 for counted trials and 0 for others: tables show ``n of m``, and there is no
+        figure.
     traced : bool
-        Whether the traces of fits have it at checkpoints along training: ``<output>_trace`` and
+        Whether traces of fits have it at checkpoints of training: ``<output>_trace`` and
         ``<output>_trace_table`` show it against training time.
     """
 
@@ -90,43 +90,43 @@ class Measure(BaseModel):
 
     @classmethod
     def of(cls, name: str, title: str, word: str, **others: Any) -> Self:
-        """Return a measure by its three texts, and what differs from the defaults."""
+        """Return a measure from its three texts, and attributes that differ from the defaults."""
         return cls(name=name, title=title, word=word, **others)
 
     def but(self, **changes: Any) -> Self:
-        """Return the same measure with some changes; the output and file stay, if not changed."""
+        """Return the measure with some changes; output and file are kept unless changed."""
         return self.model_copy(update=changes)
 
     def best(self, values: Iterable[float]) -> float:
-        """Return the best of some values of a measure that has a better side."""
+        """Return the best value of a measure with ``better``."""
         return max(values) if self.better == "higher" else min(values)
 
     @property
     def caption(self) -> str:
-        """A description of the numbers."""
+        """Description of the numbers."""
         where = f" on the {self.where}" if self.where else ""
         return self.title + where + (" in percent" if self.percent else "")
 
     @property
     def heading(self) -> str:
-        """The word as it begins a sentence, or heads a column."""
+        """The word with a capital, to start a sentence or head a column."""
         return f"{self.word[:1].upper()}{self.word[1:]}"
 
     @property
     def axis_label(self) -> str:
-        """The words at an axis."""
+        """Label of an axis, with the unit."""
         units = {"seconds": " (s)", "bytes": " (MiB)"}
         return self.title + (" (%)" if self.percent else units.get(self.unit, ""))
 
     def on(self, where: str, prefix: str) -> Self:
-        """Return the same measure on other rows, where there are such; it shares the output.
+        """Return the measure on other, optional rows; it shares the output.
 
         Parameters
         ----------
         where : str
             The rows, such as ``official test rows``.
         prefix : str
-            Such as ``test``: the name becomes ``test_<name>``, the files are ``<file>_test``.
+            Such as ``test``: the name becomes ``test_<name>``, the files ``<file>_test``.
         """
         return self.but(
             name=f"{prefix}_{self.name}",
@@ -148,7 +148,7 @@ TIME = Measure.of(
 )
 MEMORY = Measure.of("peak_memory", "Peak memory", "peak memory", unit="bytes", output="time")
 STANDARD = (TIME, MEMORY)
-"""The measures of every task."""
+"""Measures of every task."""
 
 
 PICTURES = "pictures"
@@ -165,7 +165,7 @@ WAYS = {
     "trace": "A figure with a line for each solver along training, against seconds.",
     "trace_table": "A table of every solver along training, by seconds.",
 }
-"""The ways to show a measure, by the last part of an output's name, and what each is."""
+"""Descriptions of the outputs of a measure, by the last part of their names."""
 
 SHARED = {
     PICTURES: "Figures of rows in the plane with the clusters of each solver in colour.",
@@ -173,17 +173,17 @@ SHARED = {
     GAINS: "A table of what each solver gains over the one that it is compared `against`, trial by "
     "trial, with intervals and tests.",
 }
-"""The outputs of any task, and what each is."""
+"""Descriptions of the outputs of any task."""
 
 UNASKED = {
     PARAMS_TABLE: "A table of the hyper-parameters that were chosen, next to their grids.",
     PUBLISHED_TABLE: "A table of the paper's numbers next to the measured ones.",
 }
-"""The outputs that every report has, and what each is."""
+"""Descriptions of the outputs of every report."""
 
 
 def place_asked(output: str, asked: Sequence[str]) -> int:
-    """Return the place of a measure's first output in those of a config; behind all if in none."""
+    """Return the position of a measure's first output among a config's; last if it has none."""
     places = (i for i, name in enumerate(asked) if name.startswith(f"{output}_"))
     return next(places, len(asked))
 
@@ -194,13 +194,13 @@ def is_table(output: str) -> bool:
 
 
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
-    """Return the tables and figures that there can be of some measures, and those of any.
+    """Return all possible tables and figures of some measures, and those of any task.
 
     Parameters
     ----------
     measures : iterable of Measure
     swept : bool
-        Whether a size is varied, against which curves can be drawn.
+        Whether a size is swept, against which curves are drawn.
     """
     names: dict[str, None] = {}
     for measure in measures:

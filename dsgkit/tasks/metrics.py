@@ -1,4 +1,4 @@
-"""Metrics, thin over scikit-learn."""
+"""Metrics; most are thin wrappers of scikit-learn's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dsgkit.objectives.similar_unlabeled import weights
 
 
 def auc(y: Any, values: Any) -> float:
-    """Return the area under the ROC curve: the share of (positive, negative) pairs in order.
+    """Return the area under the ROC curve: the share of correctly ordered pairs.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def auc(y: Any, values: Any) -> float:
 
 
 def average_precision(y: Any, values: Any) -> float:
-    """Return the mean precision over the thresholds, weighted by the rise of the recall.
+    """Return the mean precision over the thresholds, weighted by the increase of the recall.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def average_precision(y: Any, values: Any) -> float:
 
 
 def error_rate(y: Any, values: Any) -> float:
-    """Return the share of rows on the wrong side: a value of at least 0 is taken for positive.
+    """Return the share of misclassified rows; values of at least 0 are predicted positive.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def error_rate(y: Any, values: Any) -> float:
 
 
 def balanced_accuracy(y: Any, values: Any) -> float:
-    """Return the mean over the classes of the share of their rows on the right side.
+    """Return the mean over the classes of the share of correctly classified rows.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def balanced_accuracy(y: Any, values: Any) -> float:
         As in `error_rate`.
     """
     y = np.asarray(y)
-    right = (np.asarray(values) >= 0) == (y > 0)
-    return float(np.mean([right[y == label].mean() for label in np.unique(y)]))
+    correct = (np.asarray(values) >= 0) == (y > 0)
+    return float(np.mean([correct[y == label].mean() for label in np.unique(y)]))
 
 
 def cut_aucs(codes: Any, values: Any, n_classes: int) -> list[float | None]:
@@ -72,23 +72,25 @@ def cut_aucs(codes: Any, values: Any, n_classes: int) -> list[float | None]:
     codes : array-like of int, shape (n,)
         Classes, counted from 0.
     values : array-like of shape (n,) or (n, n_classes - 1)
-        Values of one function, or of one for every cut. Those that differ by rounding alone, by
-        some 1e-6 of their spread, are ties; ties count one half.
+        Values of one function, or of one for every cut. Values that differ only by rounding, some
+        1e-6 of their spread, are ties; ties count one half.
     n_classes : int
 
     Returns
     -------
     list of float or None
-        None for a cut with no row on one side.
+        None for a cut without rows on one side.
     """
     codes, values = np.asarray(codes), np.asarray(values)
-    one = values.ndim == 1
-    columns = [_ranks(values)] * (n_classes - 1) if one else map(_ranks, values.T)
+    if values.ndim == 1:
+        columns = [_ranks(values)] * (n_classes - 1)
+    else:
+        columns = [_ranks(column) for column in values.T]
     return [_rank_auc(codes > cut, ranks) for cut, ranks in enumerate(columns)]
 
 
 def _ranks(values: NDArray[Any]) -> Array:
-    """Return ranks from 1, the mean one of rows that are equal but for rounding."""
+    """Return ranks from 1; rows that are equal up to rounding get their mean rank."""
     from scipy.stats import rankdata
 
     spread = np.std(values, dtype=np.float64)
@@ -96,7 +98,7 @@ def _ranks(values: NDArray[Any]) -> Array:
 
 
 def _rank_auc(positive: NDArray[np.bool_], ranks: Array) -> float | None:
-    """Return the AUC by the sum of the positives' ranks (Mann & Whitney)."""
+    """Return the AUC from the sum of the positives' ranks (Mann & Whitney)."""
     n_positive = int(positive.sum())
     n_pairs = n_positive * (len(positive) - n_positive)
     if not n_pairs:
@@ -110,11 +112,11 @@ SULoss = Literal["zero_one", "squared"]
 def su_risk(
     values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss = "zero_one"
 ) -> float:
-    """Return the classification risk as similar pairs and unlabelled rows estimate it [1]_.
+    """Return the classification risk estimated from similar pairs and unlabelled rows [1]_.
 
     ``pi_S/(2 pi - 1) mean_S [l(f, +1) - l(f, -1)]
     + 1/(2 pi - 1) mean_U [pi l(f, -1) - (1 - pi) l(f, +1)]``, where ``pi_S = pi^2 + (1 - pi)^2``.
-    It is unbiased, and is not clipped: it may be negative.
+    It is unbiased and not clipped, so it may be negative.
 
     Parameters
     ----------
@@ -124,7 +126,7 @@ def su_risk(
     prior : float
         The share pi of the positive class, not 1/2.
     loss : {"zero_one", "squared"}
-        A value of at least 0 is taken for positive; the squared loss is ``(t z - 1)^2 / 4``.
+        Values of at least 0 are predicted positive; the squared loss is ``(t z - 1)^2 / 4``.
 
     References
     ----------
@@ -135,9 +137,9 @@ def su_risk(
     (s_plus, s_minus), (u_plus, u_minus) = (
         losses(np.asarray(values, np.float64)) for values in (values_similar, values_unlabeled)
     )
-    of_pairs, of_plus, of_minus = weights(prior)
-    pairs = of_pairs * (s_plus - s_minus).mean(axis=1)
-    rows = of_minus * u_minus - of_plus * u_plus
+    w_pairs, w_plus, w_minus = weights(prior)
+    pairs = w_pairs * (s_plus - s_minus).mean(axis=1)
+    rows = w_minus * u_minus - w_plus * u_plus
     return float(pairs.mean() + rows.mean())
 
 

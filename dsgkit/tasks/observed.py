@@ -1,4 +1,4 @@
-"""Models at checkpoints of their training."""
+"""Training with checkpoints."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ N_CHECKPOINTS = 14
 """Approximate number of checkpoints of a training."""
 
 Along = list[tuple[int, float, Any]]
-"""The iteration, the seconds and the function at each checkpoint."""
+"""Iteration, seconds and function at each checkpoint."""
 
 
 def checkpoints(n_iterations: int) -> list[int]:
-    """Return iterations at which a model is looked at: about evenly on a log axis, and the last."""
+    """Return the iterations of checkpoints: roughly even on a log axis, including the last."""
     powers = np.geomspace(1, n_iterations, min(N_CHECKPOINTS, n_iterations))
     return sorted({math.ceil(round(power, 6)) for power in powers})
 
@@ -26,9 +26,9 @@ def checkpoints(n_iterations: int) -> list[int]:
 def fit_watched(
     estimator: Any, training: Mapping[str, Any], n_iterations: int, clock: Clock
 ) -> Along:
-    """Train an `Observable` in the phase ``fit``, and return what was seen at the checkpoints."""
+    """Train an `Observable` in the phase ``fit``, and return its functions at checkpoints."""
     along: Along = []
     at = checkpoints(n_iterations)
     with clock.phase("fit"):
-        estimator.fit_observed(**training, at=at, observe=lambda *seen: along.append(seen))
+        estimator.fit_observed(**training, at=at, observe=lambda *entry: along.append(entry))
     return along

@@ -1,8 +1,8 @@
 """Learning a ranking and ordered classes from labelled and unlabelled rows.
 
-A function is searched by cross-validation on the labelled rows, each fold with all unlabelled ones,
-and judged by the mean AUC over the cuts between the classes (Shi et al., AAAI 2020, Eq. 2); the
-classes that thresholds make of it are judged by how far they are off.
+Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
+unlabelled ones. A function is judged by the mean AUC over the cuts between the classes (Shi et al.,
+AAAI 2020, Eq. 2), and the classes that its thresholds predict by their absolute error.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.targets import check_kind
-from dsgkit.numerics.shapes import of_shape
+from dsgkit.numerics.shapes import checked_shape
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks.asked import Classifying, Thresholded
 from dsgkit.tasks.base import At, Clock, Point, Scores
@@ -35,7 +35,7 @@ from dsgkit.text.errors import DataError, FitError
 from dsgkit.text.specs import Count
 
 CLASS_PROPORTIONS = "class_proportions"
-"""In a config, the value of a parameter that is the share of rows above each cut."""
+"""Word in configs for the share of rows above each cut."""
 
 AUC = Measure.of(
     "auc", "AUC, mean over the cuts", "AUC", where=UNLABELED_ROWS, better="higher", digits=3
@@ -75,8 +75,8 @@ class OrdinalSpec(ConvergenceSpec):
     labeled : int
         Labelled rows, at most half of all rows.
     scale : tuple of float or "common"
-        The interval that every feature is mapped to, or one scaling for all features, which keeps
-        the proportions of those that have one unit.
+        The interval that every feature is mapped to, or a common scaling of all features, which
+        keeps the proportions of features with the same unit.
     folds : int
         Folds of the search.
     """
@@ -112,17 +112,17 @@ class OrdinalTrial(ConvergenceTrial):
 
     @functools.cached_property
     def n_classes(self) -> int:
-        """Classes of the whole training set."""
+        """Number of classes of the whole training set."""
         return int(self._dataset.y.max())
 
     @functools.cached_property
     def labeled_classes(self) -> NDArray[np.integer]:
-        """The classes of the labelled rows, which alone a model knows."""
+        """Classes of the labelled rows, the only ones that a model can predict."""
         return np.unique(self._dataset.y[self._order()[: self._labeled]])
 
     @functools.cached_property
     def words(self) -> dict[str, Any]:
-        """The share of all rows above each cut between labelled classes."""
+        """Share of all rows above each cut between labelled classes."""
         counts = np.bincount(self._dataset.y, minlength=self.n_classes + 1)
         below = np.cumsum(counts)[self.labeled_classes[:-1]] / len(self._dataset.y)
         return {CLASS_PROPORTIONS: tuple((1 - below).tolist())}
@@ -148,7 +148,7 @@ class OrdinalTrial(ConvergenceTrial):
         return {**super().counts(at), "n_cuts": max(1, len(self.labeled_classes) - 1)}
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train the function, and place the thresholds in a phase of its own."""
+        """Train the function, and place the thresholds in a second phase."""
         training = self.given(estimator, at)
         self.train(estimator, training, at, clock)
         if isinstance(estimator, Thresholded):
@@ -160,7 +160,7 @@ class OrdinalTrial(ConvergenceTrial):
         split = self.split
         classes, codes = np.unique(split.y, return_inverse=True)
         shape = len(points), len(split.y)
-        values = of_shape(
+        values = checked_shape(
             estimator.fit_points(points, folds=split.folds, **self.given(estimator, at)),
             "fit_points",
             shape,
@@ -172,15 +172,15 @@ class OrdinalTrial(ConvergenceTrial):
         ]
 
     def predictions(self, model: Any, rows: Any) -> tuple[NDArray[np.floating], NDArray[Any]]:
-        """Return the values at rows, with a column for every cut if there are several, and classes.
+        """Return values at rows (with a column per cut, if the model has them) and classes.
 
-        The labelled rows can lack classes: then cuts share a column.
+        If the labelled rows lack classes, cuts share a column.
         """
         classes = np.asarray(model.classes_)
         n = len(rows)
         values = finite_values(model, rows, (n,), (n, len(classes) - 1))
-        answer = model.classify(values) if isinstance(model, Classifying) else model.predict(rows)
-        predicted = np.asarray(answer)
+        labels = model.classify(values) if isinstance(model, Classifying) else model.predict(rows)
+        predicted = np.asarray(labels)
         if predicted.shape != (n,):
             raise FitError(f"predict returned shape {predicted.shape} for {n:,} rows")
         if values.ndim == 2:
@@ -189,15 +189,15 @@ class OrdinalTrial(ConvergenceTrial):
         return values, predicted
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
-        """Return how rows are ranked, and how far their classes are off."""
+        """Return the measures of the ranking and of the predicted classes."""
         values, predicted = predictions
-        off = np.abs(predicted - y)
+        errors = np.abs(predicted - y)
         present = np.unique(y)
         return {
             AUC.name: _mean_auc(y - 1, values, self.n_classes),
-            MAE.name: float(np.mean(off)),
-            MACRO_MAE.name: float(np.mean([off[y == label].mean() for label in present])),
-            ACCURACY.name: float(np.mean(off == 0)),
+            MAE.name: float(np.mean(errors)),
+            MACRO_MAE.name: float(np.mean([errors[y == label].mean() for label in present])),
+            ACCURACY.name: float(np.mean(errors == 0)),
             NEVER.name: float(len(np.setdiff1d(present, predicted))),
         }
 

@@ -1,4 +1,4 @@
-"""How the rows of a dataset become pairs of one class, unlabelled rows and test rows."""
+"""Splits of a dataset into similar pairs, unlabelled rows and test rows."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from dsgkit.text.errors import DataError
 Positions = NDArray[np.int64]
 
 MAX_PAIR_SHARE = 2 / 3
-"""Share of the rows of a class that pairs may take; the rest is for unlabelled rows."""
+"""Largest share of the rows of a class in pairs; the rest is for unlabelled rows."""
 
 RESERVE_DEVIATIONS = 3
-"""Standard deviations of the number of rows of a class that are kept in reserve."""
+"""Reserve of rows of a class, in standard deviations of the drawn number."""
 
 MIN_ROWS = 10
-"""Pairs, and unlabelled rows, below which a dataset is refused."""
+"""Smallest number of pairs and of unlabelled rows."""
 
 
 @dataclass(frozen=True)
 class PairSizes:
-    """How many pairs and rows are drawn, and ``prior``, the share of positives among the rows."""
+    """Numbers of drawn pairs and rows, and ``prior``, the share of positives among the rows."""
 
     n_similar: int
     n_unlabeled: int
@@ -40,7 +40,7 @@ class PairSizes:
 
     @property
     def positive_pairs(self) -> float:
-        """The probability that a pair of one class is positive, ``pi^2/(pi^2 + (1 - pi)^2)``."""
+        """Probability that a similar pair is positive, ``pi^2/(pi^2 + (1 - pi)^2)``."""
         return float(self.prior**2 / similar_share(self.prior))
 
 
@@ -51,7 +51,7 @@ class PairSplit:
     Attributes
     ----------
     similar : Rows of shape (2 n_similar, d)
-        The points of the pairs, scaled: those of a pair one after the other.
+        Scaled points of the pairs; those of a pair are adjacent.
     X_unlabeled : Rows
         In a random order: the first k are a random subset.
     y_unlabeled : ndarray of int
@@ -66,24 +66,24 @@ class PairSplit:
 
 
 def pair_sizes(dataset: Dataset, *, pairs: int, test: int, prior: float | None = None) -> PairSizes:
-    """Return the most pairs asked for, and then the most unlabelled rows, that a dataset has.
+    """Return the largest possible numbers of pairs, up to ``pairs``, and then of unlabelled rows.
 
-    A third as many test rows as unlabelled ones are drawn. Of class c, all take
-    ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c`` rows in the mean; three standard deviations of that
-    are kept in reserve. Pairs take two thirds of a class at most.
+    A third as many test rows as unlabelled ones are drawn. The expected number of rows of class c
+    is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``, plus a reserve of three standard deviations.
+    Pairs use at most two thirds of a class.
 
     Parameters
     ----------
     dataset : Dataset
     pairs, test : int
-        The most pairs and test rows.
+        Largest numbers of pairs and test rows.
     prior : float, optional
-        The share of the positive class, by default the dataset's own.
+        Share of the positive class, by default the dataset's own.
 
     Raises
     ------
     DataError
-        When there are too few rows for it, or the dataset's target does not make two classes.
+        If there are too few rows, or the dataset's target is not binary.
     """
     check_kind(dataset, "binary")
     counts = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
@@ -108,7 +108,7 @@ def pair_sizes(dataset: Dataset, *, pairs: int, test: int, prior: float | None =
 
 
 def _largest(most: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest n in 0..most for which something holds that holds for all smaller ones."""
+    """Return the largest n in 0..most for which a monotone condition holds, by bisection."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2
@@ -117,11 +117,11 @@ def _largest(most: int, holds: Callable[[int], bool]) -> int:
 
 
 def _taken(sizes: PairSizes) -> Iterator[float]:
-    """Yield the rows that are taken of the positive and of the negative class, with a reserve."""
+    """Yield the numbers of rows of the positive and the negative class, including the reserve."""
     q, single = sizes.positive_pairs, sizes.n_unlabeled + sizes.n_test
     spread = 4 * sizes.n_similar * q * (1 - q) + single * sizes.prior * (1 - sizes.prior)
-    for of_pairs, of_rows in ((q, sizes.prior), (1 - q, 1 - sizes.prior)):
-        mean = 2 * sizes.n_similar * of_pairs + single * of_rows
+    for pair_share, row_share in ((q, sizes.prior), (1 - q, 1 - sizes.prior)):
+        mean = 2 * sizes.n_similar * pair_share + single * row_share
         yield mean + RESERVE_DEVIATIONS * math.sqrt(spread)
 
 
@@ -130,8 +130,7 @@ def pair_split(
 ) -> PairSplit:
     """Draw the rows of one trial, by class and without replacement.
 
-    The class of every pair and of every single row is drawn with its probability, and then rows of
-    that class.
+    The class of every pair and of every single row is drawn first, then rows of that class.
 
     Parameters
     ----------
@@ -148,16 +147,16 @@ def pair_split(
         for label in (1, -1)
     }
 
-    def draw(what: str, n: int, probability: float, each: int) -> Positions:
+    def draw(kind: str, n: int, probability: float, each: int) -> Positions:
         most = len(left[1]) // each
         fewest = max(0, n - len(left[-1]) // each)
-        key = derive_seed(seed, what)
+        key = derive_seed(seed, kind)
         n_positive = int(np.clip(_successes(n, probability, key), fewest, most))
         counts = {1: each * n_positive, -1: each * (n - n_positive)}
         drawn = np.concatenate([left[label][:count] for label, count in counts.items()])
         for label, count in counts.items():
             left[label] = left[label][count:]
-        order = permutation(n, derive_seed(seed, what, "order"))
+        order = permutation(n, derive_seed(seed, kind, "order"))
         return drawn.reshape(n, each)[order].ravel()
 
     similar = draw("similar", sizes.n_similar, sizes.positive_pairs, 2)
@@ -177,6 +176,6 @@ def _shuffled(positions: Positions, seed: int) -> Positions:
 
 
 def _successes(n: int, probability: float, seed: int) -> int:
-    """Return how many of n independent trials succeed."""
+    """Return the number of successes in n independent trials."""
     words = np.random.PCG64(seed).random_raw(n)
     return int(np.count_nonzero(words < np.uint64(probability * 2.0**64)))

@@ -1,4 +1,4 @@
-"""How features are scaled before anything is trained: by column, or all by one factor."""
+"""Scaling of features before training: by column, or all by one factor."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dsgkit.numerics.arrays import Single
 from dsgkit.text.specs import Interval
 
 Scale = Interval | Literal["common"]
-"""The interval that every feature is mapped to; or one factor for all of them, with which the root
-of the mean squared norm of the rows is 1."""
+"""The interval that every feature is mapped to; or a common factor with which the root mean squared
+norm of the rows is 1."""
 
 
 _WORDS = {

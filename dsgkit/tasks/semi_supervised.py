@@ -1,4 +1,4 @@
-"""Base of the tasks on labelled and unlabelled rows."""
+"""Base classes of tasks on labelled and unlabelled rows."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ ARRAYS = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
 """Arrays that grow along each axis."""
 
 EXTRA = ("X_unlabeled",)
-"""Arrays that a fit is given in addition to labelled rows."""
+"""Arrays for ``fit`` in addition to labelled rows."""
 
 GIVEN = ("X", "y", *EXTRA, HIDDEN)
-"""Arrays that a fit can be given by name."""
+"""Names of all arrays for ``fit``."""
 
 CLASS_PROPORTION = "class_proportion"
-"""In a config, the value of a parameter that is the share of positives in the training set."""
+"""Word in configs for the share of positives in the training set."""
 
 
 class SemiSupervisedSpec(ProtocolSpec):
@@ -55,10 +55,10 @@ class SemiSupervisedSpec(ProtocolSpec):
     Attributes
     ----------
     labeled : int
-        Labelled rows; all others serve as unlabelled rows, and to judge by. A sweep of them draws
-        as many as its largest point has, whatever this says.
+        Labelled rows; all others are unlabelled rows, on which fits are judged. A sweep of labelled
+        rows overrides it by its largest point.
     unlabeled : int or None
-        The most unlabelled rows to train with; all if None. All of them judge.
+        Largest number of unlabelled rows in training; None is all. All of them judge.
     scale : tuple of float
         The interval that every feature is mapped to.
     folds : int
@@ -80,13 +80,13 @@ class SemiSupervisedSpec(ProtocolSpec):
         return self
 
     def why_not(self, axis: Axis, size: int) -> str:
-        """Say so of labelled rows that are fewer than the folds."""
+        """Return the problem if there are fewer labelled rows than folds."""
         few = axis == LABELED and size < self.folds
         return f"{size} rows cannot be cut into {self.folds} folds" if few else ""
 
     @property
     def setting(self) -> str:
-        """The labelled rows, where they are not swept, and the bound of the others."""
+        """The labelled rows, if they are not swept, and the bound of the others."""
         labeled = "" if self.sweeps(LABELED) else self._labeled_words
         bound = f"at most {self.unlabeled:,} unlabelled rows in training" if self.unlabeled else ""
         return ", ".join(filter(None, [labeled, bound]))
@@ -114,11 +114,11 @@ class SemiSupervisedTrial:
     Raises
     ------
     DataError
-        If the dataset has too few rows for it.
+        If the dataset has too few rows.
     """
 
     target: ClassVar[Kind] = "binary"
-    """Kind of target that the task needs."""
+    """Required kind of target."""
 
     def __init__(self, dataset: Dataset, spec: SemiSupervisedSpec, seed: int) -> None:
         self._dataset = dataset
@@ -135,7 +135,7 @@ class SemiSupervisedTrial:
 
     @functools.cached_property
     def words(self) -> dict[str, Any]:
-        """The share of positives."""
+        """Share of positives."""
         return {CLASS_PROPORTION: float(np.mean(self._dataset.y == 1))}
 
     @functools.cached_property
@@ -158,22 +158,22 @@ class SemiSupervisedTrial:
         return {"n_labeled": n_labeled, "n_unlabeled": at[UNLABELED.name]}
 
     def training(self, at: At) -> dict[str, Any]:
-        """Return the first of the labelled rows, their labels, and the first of the others."""
+        """Return the first labelled rows, their labels, and the first unlabelled rows."""
         split, n_labeled = self.split, at.get(LABELED.name, self._labeled)
         unlabeled = split.X_unlabeled.take(slice(at[UNLABELED.name]))
         return {"X": split.X[:n_labeled], "y": split.y[:n_labeled], "X_unlabeled": unlabeled}
 
     def given(self, estimator: Any, at: At) -> dict[str, Any]:
-        """Return the arrays that an estimator's ``fit`` names, hidden labels if it does."""
+        """Return the arrays that an estimator's ``fit`` names, including hidden labels."""
         hidden = self.split.y_unlabeled[: at[UNLABELED.name]]
         return named_by_fit(estimator, {**self.training(at), HIDDEN: hidden})
 
     def depends_on(self, estimator: Any, axis: str) -> bool:
-        """Return whether what an estimator learns depends on the number of rows on an axis."""
+        """Return whether a fit depends on the number of rows on an axis."""
         return depends_on(estimator, ARRAYS[axis])
 
     def folds(self, at: At, repeat: int = 0) -> list[Positions]:
-        """Return the positions held out of the labelled rows in each fold, stratified by class."""
+        """Return the held-out positions of labelled rows in each fold, stratified by class."""
         y = self.split.y[: at.get(LABELED.name, self._labeled)]
         seed = derive_seed(self._seed, "folds", *([repeat] if repeat else []))
         return stratified_folds(y, self._spec.folds, seed)
@@ -185,7 +185,7 @@ class SemiSupervisedTrial:
             estimator.fit(**training)
 
     def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return about what it takes to train, and to judge by all rows."""
+        """Return the approximate cost of training, and of judging on all rows."""
         cost = estimator.cost(self._dataset.n_features, **self.counts(at))
         y_test = self._dataset.y_test
         n_scored = self._judged + (0 if y_test is None else len(y_test))
@@ -211,15 +211,15 @@ class SemiSupervisedTrial:
             return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
 
     def predictions(self, model: Any, rows: Any) -> Any:
-        """Return what a fitted model says of rows, as `score` takes it: its values."""
+        """Return a fitted model's predictions for `score`: its values at rows."""
         return finite_values(model, rows, (len(rows),))
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
-        """Return what scores predictions, having seen those of the unlabelled rows."""
+        """Return the scoring function, which may depend on predictions at unlabelled rows."""
         return self.score
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
-        """Return what predictions are worth, by the rows' labels."""
+        """Return the scores of predictions, given the rows' labels."""
         raise NotImplementedError
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
@@ -230,7 +230,7 @@ class SemiSupervisedTrial:
 
 
 def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
-    """Return a fitted function's values at some rows: finite numbers, of one of some shapes.
+    """Return a fitted function's values at rows, which must be finite and of one of some shapes.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np
 
 
 class SemiSupervisedTask(Task):
-    """Base of the tasks on labelled and unlabelled rows; ``Trial`` makes a trial of it."""
+    """Base class of tasks on labelled and unlabelled rows; ``Trial`` is the class of its trials."""
 
     Trial: ClassVar[type[Any]]
     axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)

@@ -1,7 +1,7 @@
 """Learning a ranking from labelled and unlabelled rows.
 
-A model is searched by cross-validation on the labelled rows, each fold with all unlabelled ones
-(Shi et al., IJCAI 2019), and judged by its AUC.
+Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
+unlabelled ones (Shi et al., IJCAI 2019). Models are judged by AUC.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.shapes import of_shape
+from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.base import At, Point, Scores
 from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
 from dsgkit.tasks.measures import Measure
@@ -54,15 +54,15 @@ class AUCTrial(ConvergenceTrial):
         folds, given = self.folds(at), self.given(estimator, at)
         values = estimator.fit_points(points, folds=folds, **given)
         shape = len(points), len(given["y"])
-        return fold_scores(of_shape(values, "fit_points", shape), given["y"], folds)
+        return fold_scores(checked_shape(values, "fit_points", shape), given["y"], folds)
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
-        """Return how well rows are ranked; None where they hold one class only."""
+        """Return the measures of the ranking; None if the rows hold only one class."""
         return ranking_scores(y, predictions)
 
 
 def ranking_scores(y: Any, values: Any) -> dict[str, float | None]:
-    """Return the measures of a ranking by name; None where the rows hold one class only."""
+    """Return the measures of a ranking by name; None if the rows hold only one class."""
     both = len(np.unique(y)) == 2
     return {
         AUC.name: auc(y, values) if both else None,
@@ -78,14 +78,14 @@ def fold_scores(
     Parameters
     ----------
     values : ndarray of shape (n_points, n_labeled)
-        NaN where a point has no solution.
+        NaN for a point without a solution.
     y : ndarray of shape (n_labeled,)
     folds : sequence of int arrays
 
     Returns
     -------
     list of list of float or None
-        Per point and fold; None where the fold holds one class only, or the point has no solution.
+        Per point and fold; None if the fold holds only one class, or the point has no solution.
     """
     return [[_fold_score(row[fold], y[fold]) for fold in folds] for row in values]
 

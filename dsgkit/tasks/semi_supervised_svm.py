@@ -2,8 +2,8 @@
 
 The paper's search cuts the unlabelled rows into as many parts as there are folds. A model is
 trained on the labelled rows and one part, and tested on the other parts by their hidden labels
-(Geng et al., IJCAI 2019, section 6.1). The other search asks the labelled rows alone, by
-cross-validation with all unlabelled rows in training.
+(Geng et al., IJCAI 2019, section 6.1). The other search is cross-validation on the labelled rows,
+with all unlabelled rows in training.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.shapes import of_shape
+from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.asked import settled_with
 from dsgkit.tasks.base import At, Point, Scores, Work
 from dsgkit.tasks.given import HIDDEN
@@ -66,13 +66,13 @@ COLLAPSED = Measure.of(
 JUDGED = (ERROR, BALANCED, AUC, PRECISION)
 
 COLLAPSED_SHARE = 0.1
-"""Below this part of its true share, a class has practically vanished from the predictions."""
+"""Below this fraction of its true share, a class counts as vanished from the predictions."""
 
 THRESHOLD_ROWS = 5000
-"""Unlabelled rows by whose values a search places a threshold."""
+"""Unlabelled rows from whose values a search places a threshold."""
 
 STANDARD_ERRORS = 1.96
-"""How far off a share of positives may be from that of the labelled rows to agree with it."""
+"""Largest distance, in standard errors, of a share of positives from that of the labelled rows."""
 
 _BLOCK_ROWS = 2**16
 
@@ -86,11 +86,11 @@ class SVMSpec(SemiSupervisedSpec):
         The paper's search, by labels that no user has; or cross-validation of the labelled rows
         with all unlabelled ones in training, by the balanced error.
     repeats : int
-        Repetitions of the cross-validation of the labelled rows, each with other folds.
+        Repetitions of the cross-validation of the labelled rows, with new folds each.
     threshold : {"zero", "labeled_share"}
-        Which values are taken for positive: those of at least 0; or, where that takes a share of
-        the unlabelled training rows for positive which the labelled rows contradict, as large a
-        share of them as of the labelled rows (`share_cut`). A method that does not use unlabelled
+        "zero" predicts values of at least 0 positive. With "labeled_share", if threshold 0 predicts
+        a share of positives among the unlabelled training rows that the labels contradict, the
+        threshold moves to the labelled share (`share_cut`). A method that does not use unlabelled
         rows is fitted once, so its threshold is that of the largest size of a sweep.
     """
 
@@ -103,7 +103,7 @@ class SVMSpec(SemiSupervisedSpec):
 
     @property
     def setting(self) -> str:
-        """The base's setting, and the threshold where it is not 0."""
+        """The setting of the base class, and the threshold if it is not 0."""
         placed = "thresholds by the labelled share of positives"
         parts = [super().setting, placed if self.threshold == "labeled_share" else ""]
         return ", ".join(filter(None, parts))
@@ -124,7 +124,7 @@ class SVMSpec(SemiSupervisedSpec):
 
     @property
     def chooses(self) -> str:
-        """The balanced error where labelled rows are asked, the error where hidden labels are."""
+        """The balanced error for a choice by labelled rows, the error for one by hidden labels."""
         return BALANCED.name if self.select == "labeled_rows" else ERROR.name
 
     @property
@@ -140,11 +140,11 @@ class SVMTrial(SemiSupervisedTrial):
     _spec: SVMSpec
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Return the error of every point, in the way that the protocol says."""
+        """Return the error of every point by the search of the protocol."""
         if self._spec.select == "labeled_rows":
             columns = self._by_labeled_rows(estimator, at, points)
         else:
-            # what they agree on is set already, and settled: null is a number of iterations by now
+            # shared parameters are already set and settled, e.g. n_iterations is a number, not null
             varied = [{name: point[name] for name in _varied(points)} for point in points]
             settled = settled_with(estimator, self.counts(at))
             columns = self._by_hidden_labels(settled, at, varied)
@@ -168,7 +168,7 @@ class SVMTrial(SemiSupervisedTrial):
     def _by_hidden_labels(
         self, estimator: Any, at: At, points: Sequence[Point]
     ) -> Iterator[list[float | None]]:
-        """Yield, part by part, the error on the others of every point trained with the part."""
+        """Yield, part by part, the error of every point on the other parts."""
         parts, given = self._parts(at[UNLABELED.name]), self.given(estimator, at)
         for part in parts:
             own = {
@@ -184,12 +184,12 @@ class SVMTrial(SemiSupervisedTrial):
     def _cuts(
         self, models: Any, y: NDArray[np.integer], at: At, n_models: int
     ) -> Sequence[float | None]:
-        """Return the threshold of each of some models; None for 0."""
+        """Return the threshold of each model; None for 0."""
         if self._spec.threshold == "zero":
             return [None] * n_models
         step = -(-at[UNLABELED.name] // THRESHOLD_ROWS)
-        some = self.split.X_unlabeled.take(slice(0, at[UNLABELED.name], step))
-        values = _values(models, some, n_models)
+        sample = self.split.X_unlabeled.take(slice(0, at[UNLABELED.name], step))
+        values = _values(models, sample, n_models)
         return [share_cut(column, y) for column in values.T]
 
     def _parts(self, n_unlabeled: int) -> list[slice]:
@@ -200,7 +200,7 @@ class SVMTrial(SemiSupervisedTrial):
     def _errors(
         self, models: Any, parts: Sequence[slice], cuts: Sequence[float | None]
     ) -> list[float | None]:
-        """Return the error of each of some models on some parts of the unlabelled rows."""
+        """Return the error of each model on some parts of the unlabelled rows."""
         wrong, finite = np.zeros(len(cuts)), np.array([_is_solved(cut) for cut in cuts])
         for rows in _blocks(parts):
             values = _values(models, self.split.X_unlabeled[rows], len(cuts))
@@ -212,7 +212,7 @@ class SVMTrial(SemiSupervisedTrial):
         return [float(w / total) if ok else None for w, ok in zip(wrong, finite, strict=True)]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of training every point on every fold, and of testing it."""
+        """Return the cost of training and testing every point on every fold."""
         folds, n_unlabeled = self._spec.folds, at[UNLABELED.name]
         counts, n_placing = self.counts(at), 0
         if self._spec.threshold == "labeled_share":
@@ -229,45 +229,45 @@ class SVMTrial(SemiSupervisedTrial):
         return Work(n_fits * cost.flops, scoring, cost.memory, n_fits * n_points)
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
-        """Return what scores values, by the threshold that the unlabelled training rows give."""
+        """Return the scoring function with the threshold from the unlabelled training rows."""
         if self._spec.threshold == "zero":
             return self.score
         cut = share_cut(predictions[: at[UNLABELED.name]], self.training(at)["y"])
         return partial(self.score, cut=cut)
 
     def score(self, y: Any, values: Any, cut: float | None = None) -> dict[str, float | None]:
-        """Return the errors, how well rows are ranked, and the balance of the classes."""
+        """Return the errors, the measures of the ranking, and the balance of the classes."""
         positive = is_positive(values, cut)
-        taken, true = float(np.mean(positive)), float(np.mean(y > 0))
-        collapsed = taken < COLLAPSED_SHARE * true or 1 - taken < COLLAPSED_SHARE * (1 - true)
+        share, true = float(np.mean(positive)), float(np.mean(y > 0))
+        collapsed = share < COLLAPSED_SHARE * true or 1 - share < COLLAPSED_SHARE * (1 - true)
         return {
             ERROR.name: error_rate(y, _signs(positive)),
             BALANCED.name: _balanced_error(y, values, cut),
             **ranking_scores(y, values),
-            BALANCE.name: taken,
+            BALANCE.name: share,
             TRUE_BALANCE.name: true,
             COLLAPSED.name: float(collapsed),
         }
 
 
 def _values(models: Any, rows: Any, n_models: int) -> NDArray[Any]:
-    """Return the values of some models at some rows, a column for each."""
+    """Return the values of models at rows, a column each."""
     method = "decision_function of fit_points"
-    return of_shape(models.decision_function(rows), method, (len(rows), n_models))
+    return checked_shape(models.decision_function(rows), method, (len(rows), n_models))
 
 
 def is_positive(values: Any, cut: float | None) -> NDArray[np.bool_]:
-    """Return which values are taken for positive: those above a threshold, or of at least 0."""
+    """Return which values are predicted positive: those above a threshold, or of at least 0."""
     return np.asarray(values >= 0 if cut is None else values > cut)
 
 
 def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
-    """Return the threshold by which a share of some values fits labels that were drawn alike.
+    """Return the threshold with which the predicted share of positives agrees with the labels.
 
-    The labels of n rows are an estimate of the share: a function's own threshold, 0, is kept unless
-    the share above it is outside of the 95% interval (Wilson's) of that estimate. Then as large a
-    share is taken as of the labels. Otherwise the estimate's own error would move thresholds that
-    are good: on skin from a balanced error of 1% to one of 3%.
+    The labels of n rows are an estimate of that share. Threshold 0 is kept unless its share is
+    outside the 95% interval (Wilson's) of the estimate; else the threshold gives the share of the
+    labels. Always doing so would spoil good thresholds by the error of the estimate: on skin, the
+    balanced error rose from 1% to 3%.
 
     Parameters
     ----------
@@ -277,9 +277,9 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     Returns
     -------
     float or None
-        The threshold; None for 0; NaN, which nothing is above, where values are not finite.
-        Of many that are equal at the threshold all are above it, or none, whichever comes nearer to
-        the share: of a classifier with few different values, none would often be of no row at all.
+        The threshold; None for 0; NaN, which nothing exceeds, if values are not finite. Of many
+        values equal to the threshold, all are above it or none, whichever is nearer to the share:
+        with few distinct values, "none" would often predict no row positive.
     """
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():
@@ -302,7 +302,7 @@ def _balanced_error(y: Any, values: Any, cut: float | None) -> float | None:
 
 
 def _is_solved(cut: float | None) -> bool:
-    """Return whether a threshold is one: it is NaN of a function that has values of NaN."""
+    """Return whether a threshold is valid; it is NaN if the function's values are."""
     return cut is None or math.isfinite(cut)
 
 
@@ -311,7 +311,7 @@ def _signs(positive: NDArray[np.bool_]) -> Array:
 
 
 def _varied(points: Sequence[Point]) -> list[str]:
-    """Return the names of what some points do not agree on."""
+    """Return the names of parameters that differ between points."""
     return [name for name, value in points[0].items() if any(p[name] != value for p in points)]
 
 
@@ -330,7 +330,7 @@ class SemiSupervisedSVM(SemiSupervisedTask):
     Spec = SVMSpec
     Trial = SVMTrial
     measures = (
-        *(one for measure in JUDGED for one in (measure, measure.on(TEST_ROWS, "test"))),
+        *(m for measure in JUDGED for m in (measure, measure.on(TEST_ROWS, "test"))),
         BALANCE,
         TRUE_BALANCE,
         COLLAPSED,

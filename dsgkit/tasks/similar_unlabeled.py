@@ -1,8 +1,8 @@
 """Learning a classifier from pairs of rows of the same class, and unlabelled rows.
 
-No label is known, so a model is searched by cross-validation of the risk that pairs and unlabelled
-rows estimate (Bao, Niu & Sugiyama, ICML 2018), and judged by its accuracy on other rows, whose
-labels are known (Shi et al., Machine Learning 2021).
+Without labels, hyper-parameters are searched by cross-validation of a risk that is estimated from
+pairs and unlabelled rows (Bao, Niu & Sugiyama, ICML 2018). Models are judged by their accuracy on
+labelled test rows (Shi et al., Machine Learning 2021).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from dsgkit.data.datasets import Dataset
-from dsgkit.numerics.shapes import of_shape
+from dsgkit.numerics.shapes import checked_shape
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP
 from dsgkit.priors import checked_similar_prior
 from dsgkit.random.folds import stratified_folds
@@ -36,13 +36,13 @@ from dsgkit.text.specs import Count, Folds, is_finite, problem
 TEST_ROWS = "test rows"
 
 CLASS_PRIOR = "class_prior"
-"""In a config, the value of a parameter that is the share of positives that rows are drawn by."""
+"""Word in configs for the share of positives with which rows are drawn."""
 
 ESTIMATE = "estimate"
-"""The value of a solver's parameter ``prior`` that asks for an estimate."""
+"""Value of a solver's parameter ``prior`` that requests an estimate."""
 
 COLLAPSED_SHARE = 0.99
-"""The share of rows in one class from which a model counts as collapsed."""
+"""A model with at least this share of rows in one class counts as collapsed."""
 
 ACCURACY = Measure.of(
     "accuracy",
@@ -90,7 +90,7 @@ PRIOR = Measure.of("prior", "Class prior that was used", "prior", digits=3, opti
 PAIRS = Measure.of("pairs", "Similar pairs", "pairs", digits=0, output="rows")
 TESTED = Measure.of("tested", "Test rows", "test rows", digits=0, output="rows")
 RISK = Measure.of("risk", "Cross-validated risk", "risk", better="lower", digits=3, optional=True)
-"""Measure that hyper-parameters are chosen by; a fit has none."""
+"""Measure that chooses hyper-parameters; None for a fit."""
 
 
 def _prior(value: Any) -> float | None:
@@ -114,15 +114,15 @@ class SimilarUnlabeledSpec(ProtocolSpec):
     pairs : int
         Pairs of rows of one class, or as many as the dataset has.
     prior : float or None
-        The share of positives that rows are drawn by; None is the dataset's own.
+        Share of positives with which rows are drawn; None is the dataset's own.
     test : int
-        The most test rows; there are a third as many as unlabelled rows can be drawn.
+        Largest number of test rows; they are a third of the number of unlabelled rows.
     scale : tuple of float or "common"
-        The interval that every feature is mapped to, or one scaling for all features.
+        The interval that every feature is mapped to, or a common scaling of all features.
     folds : int
         Folds of pairs and of unlabelled rows.
     select : {"zero_one", "squared"}
-        The loss of the risk that hyper-parameters are chosen by.
+        Loss of the risk that chooses hyper-parameters.
     """
 
     pairs: Count = 5000
@@ -155,19 +155,19 @@ class SimilarUnlabeledSpec(ProtocolSpec):
         )
 
     def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
-        """Return that a solver is given labels, of which this setting has none."""
+        """Return a text if a solver is given labels, which this setting does not have."""
         return "labels" if takes(solver, "y") else ""
 
 
 class SimilarUnlabeledTrial:
     """A random choice of pairs, unlabelled rows and test rows.
 
-    What takes labels, by a ``fit(X, y)``, is the upper bound: it is given as many unlabelled rows
-    with their labels as pairs have points, or all that there are, and is searched by its errors.
+    A solver with labels, by ``fit(X, y)``, is an upper bound: it gets as many unlabelled rows with
+    their labels as pairs have points, or all of them, and is searched by its errors.
 
-    An estimate of the prior is always the larger one: it cannot know which class that is, but
-    whoever drew the rows does. So a solver that is to estimate it is given the estimate, made once
-    from all rows, of the positive class.
+    An estimate of the prior is always that of the larger class, without knowing which one that is.
+    So solvers with ``prior="estimate"`` get the estimate for the positive class from the trial,
+    made once from all rows.
     """
 
     def __init__(self, dataset: Dataset, spec: SimilarUnlabeledSpec, seed: int) -> None:
@@ -178,7 +178,7 @@ class SimilarUnlabeledTrial:
         if abs(self._sizes.prior - 0.5) <= MIN_PRIOR_GAP:
             raise DataError(
                 f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
-                "1/2 pairs tell nothing; set `protocol.prior`"
+                "1/2 pairs are uninformative; set `protocol.prior`"
             )
         if min(self._sizes.n_similar, self._sizes.n_unlabeled) < spec.folds:
             raise DataError(
@@ -191,7 +191,7 @@ class SimilarUnlabeledTrial:
 
     @property
     def words(self) -> dict[str, float | tuple[float, ...]]:
-        """The share of positives that rows are drawn by."""
+        """Share of positives with which rows are drawn."""
         return {CLASS_PRIOR: self._sizes.prior}
 
     @functools.cached_property
@@ -205,7 +205,7 @@ class SimilarUnlabeledTrial:
         return {"n_similar": self._sizes.n_similar, "n_unlabeled": at[UNLABELED.name]}
 
     def training(self, at: At) -> dict[str, Any]:
-        """Return the pairs, and the first of the unlabelled rows."""
+        """Return the pairs and the first unlabelled rows."""
         split = self.split
         pairs = split.similar[:].reshape(-1, 2, self._dataset.n_features)
         unlabeled = split.X_unlabeled.take(slice(at[UNLABELED.name]))
@@ -217,17 +217,16 @@ class SimilarUnlabeledTrial:
         return {"X": self.split.X_unlabeled[:n], "y": self.split.y_unlabeled[:n]}
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Return the held-out risk of every point on every fold; with labels, the error."""
+        """Return the held-out risk (with labels, the error) of every point on every fold."""
         if takes(estimator, "y"):
             return self._search_labeled(estimator, at, points)
         training, folds = self.training(at), list(self._folds(at))
         self._set_prior(estimator, training)
         points = [self._with_prior(point, training) for point in points]
         similar, unlabeled = estimator.fit_points(points, folds=folds, **training)
-        n, of_pairs = len(points), (len(training["X_similar"]), 2)
-        similar = of_shape(similar, "fit_points, for pairs,", (n, *of_pairs))
-        of_rows = len(training["X_unlabeled"])
-        unlabeled = of_shape(unlabeled, "fit_points, for unlabelled rows,", (n, of_rows))
+        n, n_pairs, n_rows = len(points), len(training["X_similar"]), len(training["X_unlabeled"])
+        similar = checked_shape(similar, "fit_points, for pairs,", (n, n_pairs, 2))
+        unlabeled = checked_shape(unlabeled, "fit_points, for unlabelled rows,", (n, n_rows))
         known = estimator.get_params().get("prior", self._sizes.prior)
         priors = [point.get("prior", known) for point in points]
         return [
@@ -243,7 +242,7 @@ class SimilarUnlabeledTrial:
         y = labeled["y"]
         folds = stratified_folds(y, self._spec.folds, derive_seed(self._seed, "folds"))
         values = estimator.fit_points(points, folds=folds, **labeled)
-        values = of_shape(values, "fit_points", (len(points), len(y)))
+        values = checked_shape(values, "fit_points", (len(points), len(y)))
         return [
             [
                 error_rate(y[fold], row[fold]) if np.isfinite(row[fold]).all() else None
@@ -260,14 +259,15 @@ class SimilarUnlabeledTrial:
             yield pairs, rows
 
     def _set_prior(self, estimator: Any, training: Mapping[str, Any]) -> None:
-        """Set the prior of an estimator that is to estimate it."""
+        """Set the prior of an estimator with ``prior="estimate"``."""
         if estimator.get_params().get("prior") == ESTIMATE:
             estimator.set_params(prior=self._estimate(training))
 
     def _with_prior(self, point: Point, training: Mapping[str, Any]) -> Point:
-        """Return a point with the estimate in place of the word for it."""
-        asked = point.get("prior") == ESTIMATE
-        return {**point, "prior": self._estimate(training)} if asked else point
+        """Replace ``prior="estimate"`` in a point by the estimate."""
+        if point.get("prior") != ESTIMATE:
+            return point
+        return {**point, "prior": self._estimate(training)}
 
     def _estimate(self, training: Mapping[str, Any]) -> float:
         """Return the estimated share of the positive class."""
@@ -284,7 +284,7 @@ class SimilarUnlabeledTrial:
         return Work(cost.flops, 0.0, cost.memory, n_models)
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train an estimator, keeping what it was along the way if it can be observed."""
+        """Train an estimator, with checkpoints if it can be observed."""
         training = self.labeled(at) if takes(estimator, "y") else self.training(at)
         with clock.phase("prior"):
             self._set_prior(estimator, training)
@@ -297,14 +297,14 @@ class SimilarUnlabeledTrial:
         self._along = estimator, along
 
     def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return about what it takes to train, and to judge by the test rows."""
+        """Return the approximate cost of training, and of judging on the test rows."""
         cost = estimator.cost(self._dataset.n_features, **self.counts(at))
-        looks = N_CHECKPOINTS if isinstance(estimator, Observable) else 1
-        scoring = looks * self._sizes.n_test * cost.flops_per_row
+        n_evaluations = N_CHECKPOINTS if isinstance(estimator, Observable) else 1
+        scoring = n_evaluations * self._sizes.n_test * cost.flops_per_row
         return Work(cost.flops, scoring, cost.memory)
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
-        """Score a fitted function on the test rows, and what it was along training."""
+        """Score a fitted function on the test rows, and its checkpoints."""
         X_test, y = self.split.X_test, self.split.y_test
         with clock.phase("predict"):
             values = finite_values(model, X_test, (len(y),))
@@ -331,7 +331,7 @@ class SimilarUnlabeledTrial:
         )
 
     def _scores(self, function: Any) -> dict[str, float]:
-        """Return what a function is worth along training."""
+        """Return the scores of a function at a checkpoint."""
         values = np.asarray(function(self.split.X_test))
         return {ACCURACY.name: 1 - error_rate(self.split.y_test, values)}
 

@@ -1,4 +1,4 @@
-"""How the rows of a dataset become labelled, unlabelled and test rows."""
+"""Splits of a dataset into labelled, unlabelled and test rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dsgkit.text.errors import DataError
 Positions = NDArray[np.int64]
 
 MIN_LABELED_PER_CLASS = 2
-"""Labelled rows of each class, so that both remain when a fold is held out."""
+"""Smallest number of labelled rows per class, so that both remain if a fold is held out."""
 
 MIN_LABELED = 2 * MIN_LABELED_PER_CLASS
 
@@ -34,16 +34,16 @@ class SemiSupervisedSplit:
     y : ndarray of int, shape (n_labeled,)
         Their labels, -1 and +1 or 1..k.
     X_unlabeled : Rows
-        All other training rows, in a random order: the first k are a random subset, and smaller
-        subsets lie within larger ones.
+        All other training rows, in a random order: the first k are a random subset, so subsets are
+        nested.
     y_unlabeled : ndarray of int
-        Their hidden labels, for evaluation alone.
+        Their hidden labels, only for evaluation.
     X_test : Rows or None
         Official test rows, scaled by the training rows.
     y_test : ndarray of int or None
         Their labels.
     folds : list of int arrays
-        Positions held out of the labelled rows in each fold, stratified by class.
+        Held-out positions of labelled rows in each fold, stratified by class.
     """
 
     X: Rows
@@ -64,25 +64,23 @@ def semi_supervised_split(
     scale: tuple[float, float] = (0.0, 1.0),
     nested: bool = False,
 ) -> SemiSupervisedSplit:
-    """Draw the labelled rows of one trial on two classes, or numbers; the rest is unlabelled.
+    """Draw the labelled rows of one trial with a binary or numeric target; others are unlabelled.
 
     Parameters
     ----------
     dataset : Dataset
         All rows.
     labeled : int
-        Number of labelled rows. Each of two classes gets at least two of them: where the draw gives
-        fewer, the next rows of that class in the random order change places with the last
-        labelled ones of the other.
+        Number of labelled rows, with at least two of each class: if fewer are drawn, the next rows
+        of that class in the random order are swapped with the last labelled ones of the other.
     folds : int
         Number of cross-validation folds.
     seed : int
         Seed of the trial.
     scale : tuple of float
-        Range that every feature is scaled to, by its range over all training rows.
+        Interval that every feature is mapped to, by its range over all training rows.
     nested : bool
-        Whether any first few of the labelled rows, from `MIN_LABELED` on, have their minimum of
-        each class.
+        Whether the first `MIN_LABELED` labelled rows, too, have two of each class.
 
     Returns
     -------
@@ -91,7 +89,7 @@ def semi_supervised_split(
     Raises
     ------
     DataError
-        When there are too few rows for it.
+        If there are too few rows.
     """
     numeric = dataset.target.kind == "numeric"
     check_split(dataset, labeled, folds, "numeric" if numeric else "binary")
@@ -109,7 +107,7 @@ def split_in_order(
     seed: int,
     scaling: tuple[Single, Single],
 ) -> SemiSupervisedSplit:
-    """Split rows of any classes: the first of an order are labelled.
+    """Split rows with any target: the first ones of an order are labelled.
 
     Parameters
     ----------
@@ -137,10 +135,7 @@ def split_in_order(
 
 
 def check_split(dataset: Dataset, labeled: int, folds: int, target: Kind = "binary") -> None:
-    """Raise `DataError` if a dataset does not suit `semi_supervised_split`.
-
-    That is, if it has too few rows, or a target of another kind.
-    """
+    """Raise `DataError` if a dataset has too few rows, or another kind of target."""
     check_kind(dataset, target)
     n = len(dataset.y)
     if labeled >= n:
@@ -171,16 +166,16 @@ def check_labeled(labeled: int, folds: int) -> None:
 
 
 def _balance(order: Positions, y: NDArray[np.int8], labeled: int) -> None:
-    """Exchange rows, in place, until each class has its minimum among the labelled."""
+    """Swap rows, in place, until each class has its minimum among the labelled."""
     for label in (-1, 1):
-        has = y[order] == label
-        lacking = MIN_LABELED_PER_CLASS - int(np.count_nonzero(has[:labeled]))
-        if lacking > 0:
-            coming = labeled + np.flatnonzero(has[labeled:])[:lacking]
-            going = np.flatnonzero(~has[:labeled])[-lacking:]
-            order[going], order[coming] = order[coming], order[going]
+        of_class = y[order] == label
+        missing = MIN_LABELED_PER_CLASS - int(np.count_nonzero(of_class[:labeled]))
+        if missing > 0:
+            added = labeled + np.flatnonzero(of_class[labeled:])[:missing]
+            removed = np.flatnonzero(~of_class[:labeled])[-missing:]
+            order[removed], order[added] = order[added], order[removed]
 
 
 def _compact(order: Positions) -> NDArray[np.integer]:
-    """Row numbers in four bytes where they fit: they are kept for every row."""
+    """Return row numbers as int32 if they fit, as one is kept per row."""
     return order.astype(np.int32) if len(order) <= np.iinfo(np.int32).max else order

@@ -1,4 +1,4 @@
-"""User-defined tasks: objects outside of the package, named by their import path."""
+"""User-defined tasks: objects outside the package, given by their import path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPTIONAL = ("target", "calls", "gives", "takes", "extra")
 
 
 def load(import_path: str) -> Task:
-    """Return the task at ``module:attribute``, having checked what it declares.
+    """Return the task at ``module:attribute`` after checking its declarations.
 
     Raises
     ------
@@ -31,26 +31,26 @@ def load(import_path: str) -> Task:
         import_path,
         "task",
         _is_task,
-        lambda found: _described(import_path, found),
+        lambda task: _described(import_path, task),
         _EXAMPLE,
         _BASE,
     )
     return cast(Task, task)
 
 
-def _is_task(found: Any) -> bool:
-    return not isinstance(found, type) and callable(getattr(found, "trial", None))
+def _is_task(candidate: Any) -> bool:
+    return not isinstance(candidate, type) and callable(getattr(candidate, "trial", None))
 
 
-def _described(path: str, found: Any) -> SimpleNamespace:
-    """Return what is known of a task; the user's object is not asked again."""
-    missing = [name for name in _DECLARED if not hasattr(found, name)]
+def _described(path: str, user_task: Any) -> SimpleNamespace:
+    """Return a copy of a task's declarations, so that the user's object is read only once."""
+    missing = [name for name in _DECLARED if not hasattr(user_task, name)]
     if missing:
         raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
-    said = {name: getattr(found, name) for name in _DECLARED}
-    said |= {name: getattr(found, name, getattr(Task, name)) for name in _OPTIONAL}
-    version, modules = version_of(type(found), path), modules_of(type(found), path)
-    task = SimpleNamespace(kind=path, version=version, modules=modules, **said)
+    declared = {name: getattr(user_task, name) for name in _DECLARED}
+    declared |= {name: getattr(user_task, name, getattr(Task, name)) for name in _OPTIONAL}
+    version, modules = version_of(type(user_task), path), modules_of(type(user_task), path)
+    task = SimpleNamespace(kind=path, version=version, modules=modules, **declared)
     _check(task, path)
     return task
 

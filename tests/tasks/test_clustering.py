@@ -20,7 +20,7 @@ from dsgkit.data.targets import Nominal
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers import catalogue
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
-from dsgkit.tasks.clustering import TASK, against_classes, checked_labels, of_shape
+from dsgkit.tasks.clustering import TASK, checked_labels, class_indices, shape_indices
 from dsgkit.text.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from tests.data.conftest import make_dataset
 
@@ -173,9 +173,9 @@ def test_other_rows_are_shown_by_two_principal_components():
 def test_of_many_rows_pairs_are_sampled(monkeypatch):
     rng = np.random.default_rng(0)
     X, labels = rng.normal(size=(2000, 3)), np.repeat([0, 1], 1000)
-    exact = of_shape(X, labels, 0)
+    exact = shape_indices(X, labels, 0)
     monkeypatch.setattr("dsgkit.tasks.clustering.MAX_EXACT_ROWS", 10)
-    sampled = of_shape(X, labels, 0)
+    sampled = shape_indices(X, labels, 0)
     assert sampled["compactness"] != exact["compactness"]
     assert sampled["compactness"] == pytest.approx(exact["compactness"], rel=0.01)
     assert sampled["davies_bouldin_diameter"] is None
@@ -185,7 +185,7 @@ def test_indices_against_classes_go_by_their_names():
     rng = np.random.default_rng(0)
     classes, labels = rng.integers(3, size=60), rng.integers(5, size=60)
     counts = contingency_matrix(classes, labels)
-    found = against_classes(classes, labels)
+    found = class_indices(classes, labels)
     assert found == pytest.approx(
         {
             "purity": counts.max(axis=0).sum() / 60,
