@@ -1,4 +1,4 @@
-"""Arrays of ``.npz`` files, read so that no file harms: neither a broken one nor a forged one."""
+"""Safe reading of ``.npz`` files, which may be damaged or forged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dsgkit.system.files import open_regular
 from dsgkit.text.errors import shown
 
 MOST_UNPACKED = 2**30
-"""Bytes of a file's compressed arrays: a thousandth of that can be written down for them."""
+"""Bytes of a file's unpacked arrays: compression can shrink them a thousandfold."""
 
 _LONGEST_SHOWN = 1000
 """Bytes of a value in a message."""
@@ -33,7 +33,7 @@ _HEADERS: dict[tuple[int, int], Callable[[Any], tuple[tuple[int, ...], bool, np.
 
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an ``.npz`` file by their names.
+    """Return the arrays of an ``.npz`` file by name.
 
     Memory is bounded by the size of the file, or `MOST_UNPACKED`, whatever the file claims.
 
@@ -41,10 +41,10 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     ------
     FileNotFoundError
     ValueError
-        If it is not such a file, or not as it was written: every array has a checksum.
+        If it is not an ``.npz`` file, or was changed: every array has a checksum.
     """
     try:
-        # the zipfile module and NumPy raise a dozen kinds of errors at bytes that are not theirs
+        # zipfile and NumPy raise a dozen kinds of errors for invalid bytes
         with (
             warnings.catch_warnings(),
             open_regular(path) as file,
@@ -53,25 +53,27 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
             warnings.simplefilter("error")
             members = archive.infolist()
             _check_sizes(members, os.fstat(file.fileno()).st_size)
-            return {one.filename.removesuffix(".npy"): _array(archive, one) for one in members}
+            return {
+                member.filename.removesuffix(".npy"): _array(archive, member) for member in members
+            }
     except FileNotFoundError:
         raise
     except Exception as error:
         raise ValueError(" ".join(str(error).split())[:200] or type(error).__name__) from error
 
 
-def shown_entry(found: NDArray[Any]) -> str:
-    """Return an array for a message: a single short value, or the shape of anything larger."""
-    if found.shape or found.dtype.itemsize > _LONGEST_SHOWN:
-        return f"{found.dtype} of shape {found.shape}"
-    return shown(found.item())
+def shown_entry(array: NDArray[Any]) -> str:
+    """Return an array for a message: a single short value, else its type and shape."""
+    if array.shape or array.dtype.itemsize > _LONGEST_SHOWN:
+        return f"{array.dtype} of shape {array.shape}"
+    return shown(array.item())
 
 
 def _check_sizes(members: list[zipfile.ZipInfo], size: int) -> None:
-    plain = sum(one.file_size for one in members if one.compress_type == zipfile.ZIP_STORED)
-    if plain > size:
-        raise ValueError("its arrays claim more bytes than there are")
-    if sum(one.file_size for one in members) - plain > MOST_UNPACKED:
+    stored = sum(m.file_size for m in members if m.compress_type == zipfile.ZIP_STORED)
+    if stored > size:
+        raise ValueError("its arrays claim more bytes than the file has")
+    if sum(member.file_size for member in members) - stored > MOST_UNPACKED:
         raise ValueError(f"its arrays take more than {MOST_UNPACKED:,} bytes")
 
 
@@ -85,10 +87,10 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
             raise ValueError(f"{member.filename}: neither numbers nor text")
         if dtype.itemsize == 0:
             raise ValueError(f"{member.filename}: texts without characters")
-        # to its last byte, or the checksum is not looked at
+        # the array must extend to the last byte, or zipfile does not check the checksum
         bytes_there = member.file_size - file.tell()
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != bytes_there:
-            raise ValueError(f"{member.filename}: its shape is not that of its bytes")
+            raise ValueError(f"{member.filename}: its shape does not match its bytes")
         file.seek(0)
         array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
     return array

@@ -1,8 +1,8 @@
 """The commit of this code, even without a repository.
 
-The file ``COMMIT`` says it for code that was taken out of its repository: ``git archive`` fills it
-in by itself (``.gitattributes``), and a build of a wheel or an sdist by ``hatch_build.py``, which
-loads this module without the package's requirements.
+Outside a repository it is read from the file ``COMMIT``. ``git archive`` fills it in
+(``.gitattributes``), and so does ``hatch_build.py`` in a wheel or an sdist, which loads this module
+without the package's requirements.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def commit_of(package: Path = _PACKAGE) -> str | None:
-    """Return the commit of a folder of the package, marked if it was changed; None if unknown."""
-    return _of_checkout(package.parent) or _kept(package / FILE)
+    """Return the commit of the package in a folder, marked if it was changed; None if unknown."""
+    return _of_checkout(package.parent) or _from_file(package / FILE)
 
 
 def _of_checkout(checkout: Path) -> str | None:
@@ -37,7 +37,7 @@ def _of_checkout(checkout: Path) -> str | None:
 
 
 def _of_head(folder: Path) -> str | None:
-    """Return the commit that a repository's files name, without git: changes are not detected."""
+    """Return the commit from a repository's files, without git: changes are not detected."""
     try:
         head = (folder / "HEAD").read_text().strip()
         if head.startswith("ref: "):
@@ -55,8 +55,8 @@ def _of_reference(folder: Path, name: str) -> str:
     return next((line.split()[0] for line in lines if line.endswith(f" {name}")), "")
 
 
-def _kept(file: Path) -> str | None:
-    """Return what a file of a commit says; None if it was never filled in."""
+def _from_file(file: Path) -> str | None:
+    """Return the commit in a ``COMMIT`` file; None if it was never filled in."""
     try:
         return _shortened(file.read_text().strip())
     except OSError:
@@ -64,5 +64,5 @@ def _kept(file: Path) -> str | None:
 
 
 def _shortened(text: str) -> str | None:
-    found = re.fullmatch(rf"([0-9a-f]{{12}})[0-9a-f]*({re.escape(CHANGED_SUFFIX)})?", text)
-    return found[1] + (found[2] or "") if found else None
+    match = re.fullmatch(rf"([0-9a-f]{{12}})[0-9a-f]*({re.escape(CHANGED_SUFFIX)})?", text)
+    return match[1] + (match[2] or "") if match else None

@@ -1,4 +1,4 @@
-"""Files written whole or not at all, names of folders, and what killed processes leave."""
+"""Atomic writes, safe reads, names of files and folders, temporary folders."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from dsgkit.text.lines import why_no_line
 _ABANDONED_SECONDS = 24 * 3600
 
 LONGEST_PATH = 4095
-"""Bytes of a path, as Linux has it."""
+"""Bytes of a path on Linux."""
 
 LONGEST_FILE_NAME = 255
-"""Bytes of a part of a path, as most file systems have it."""
+"""Bytes of a part of a path on most file systems."""
 
 
 def folder_name(name: str) -> str:
-    """Return a name with whatever it must not hold as that of a folder replaced by ``_``."""
+    """Return a name with characters that a folder's name must not contain replaced by ``_``."""
     return re.sub(r"^\W|[/\\\x00-\x1f]", "_", name)
 
 
 def why_no_path(text: str) -> str:
-    """Return why no file can be at a path; empty if there can be one."""
+    """Return why a path is invalid; empty if it is valid."""
     if not text:
         return "must not be empty"
     if why := why_no_line(text):
@@ -51,15 +51,15 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     Parameters
     ----------
     path : Path
-        The file; replaced if it exists. A device or a pipe is not.
+        The file; replaced if it exists. A device or a pipe is an error.
     write : callable
         Takes the open binary file.
 
     Raises
     ------
     OSError
-        If the file cannot be written. After any error the old file is as it was (or the new one
-        in its place, if only the folder could not be synced), and nothing else is left behind.
+        If the file cannot be written. After any error the old file is unchanged (or replaced, if
+        only the folder could not be synced), and no temporary file is left.
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "no regular file", str(path))
@@ -77,7 +77,7 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have what was created or renamed in a folder survive a crash of the machine."""
+    """Flush a folder to disk: files created or renamed in it survive a crash of the machine."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -86,18 +86,18 @@ def sync_folder(folder: Path) -> None:
 
 
 def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
-    """Open a file for reading, if it is one: a pipe would be waited for, a device has no end.
+    """Open a regular file for reading; a pipe could block, and a device be endless.
 
     Parameters
     ----------
     path : Path
     follow : bool
-        Whether it may be a link to one.
+        Whether it may be a link.
 
     Raises
     ------
     OSError
-        If it cannot be read, or is something else.
+        If it cannot be read or is not a regular file.
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
     descriptor = os.open(path, flags)
@@ -108,18 +108,18 @@ def open_regular(path: Path, *, follow: bool = True) -> BinaryIO:
 
 
 def packed(path: Path) -> Path:
-    """Return where a file stands once it is compressed, as in results that are kept."""
+    """Return the path of a file once it is compressed, as in archived results."""
     return path.with_name(f"{path.name}.xz")
 
 
 @contextmanager
 def open_packed(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading as `open_regular` does; ``<path>.xz`` where only that is there.
+    """Open a file like `open_regular`, or ``<path>.xz`` if only that exists.
 
     Raises
     ------
     OSError
-        If it cannot be read, or is something else, or the xz file is damaged.
+        If it cannot be read, is not a regular file, or the xz file is damaged.
     """
     archive = packed(path)
     if path.exists() or not archive.exists():
@@ -134,7 +134,7 @@ def open_packed(path: Path) -> Iterator[BinaryIO]:
 
 
 def make_own_folder(folder: Path) -> None:
-    """Make a folder, unless it is there; not a link, through which files would go elsewhere.
+    """Make a folder if missing; a link, which could lead elsewhere, is an error.
 
     Raises
     ------
@@ -148,9 +148,9 @@ def make_own_folder(folder: Path) -> None:
 
 @contextmanager
 def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Make a folder in another one, and remove it in the end if it was not renamed.
+    """Make a temporary folder, and remove it after the block unless it was renamed.
 
-    Those that killed processes have left there are removed, too.
+    Abandoned ones of killed processes are removed, too.
     """
     parent.mkdir(parents=True, exist_ok=True)
     remove_abandoned(parent, f"{prefix}*")
@@ -162,14 +162,14 @@ def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
 
 
 def remove_abandoned(parent: Path, pattern: str) -> None:
-    """Remove temporary folders of killed processes, once no living one can still be at it.
+    """Remove temporary folders of killed processes: those untouched for a day.
 
     Parameters
     ----------
     parent : Path
-        Where they lie.
+        The folder that contains them.
     pattern : str
-        Which names are those of temporary folders; only those untouched for a day go.
+        Pattern of their names.
     """
     for folder in parent.glob(pattern):
         with suppress(FileNotFoundError):

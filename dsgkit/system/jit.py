@@ -1,23 +1,22 @@
-"""The one place that spells numba's options.
+"""Compilation by numba: all its options, and a cache of compiled code.
 
 `exact` functions must give the same bits on every machine (the random streams): no reassociation
 and no contraction to fused multiply-adds. `fast` ones may contract, and `reducing` ones, which sum
-over many terms, may also reorder. `exact_nogil` is for loops that Python's own threads share,
-next to readers and writers, and without starting numba's. None may assume that values are finite: a
-diverging model must show as NaN.
+over many terms, may also reorder. `exact_nogil` is for loops in several Python threads, next to
+readers and writers, without numba's threads. None may assume that values are finite: a diverging
+model must show as NaN.
 
-Idle threads sleep rather than spin: a parallel region is entered several times per iteration, and
-on a machine with other work, spinning threads keep from their cores the very ones they wait for
-(measured: 5 to 20 times slower). It is a default that ``OMP_WAIT_POLICY`` in the environment
-overrides, and it must be set before numba starts its threads.
+Idle threads sleep instead of spinning: a parallel region is entered several times per iteration,
+and on a busy machine spinning threads take cores from the threads that they wait for (measured: 5
+to 20 times slower). This default must be set before numba starts its threads; the environment's
+``OMP_WAIT_POLICY`` overrides it.
 
-Compiled code is kept in a folder named by a hash of the sources that it can depend on: its module
-and all that this imports from the package, wherever the package lies. numba itself looks at the
-path and the file of a function only: it would go on using code whose callees or constants in other
-files have changed, and compile the same again for every copy of the package. One process at a time
-compiles a function, and others wait for what it keeps: several workers begin with the same, and
-numba writes an index and the code that it refers to one after the other, so that two that do so at
-once can leave code under another's name.
+Compiled code is cached in a folder named by a hash of the sources that it can depend on: its module
+and all that this imports from the package. numba's own cache checks only the path and the file of a
+function: it would use code whose callees or constants in other files have changed, and compile
+again for every copy of the package. One process at a time compiles a function and the others wait
+for it: workers start with the same functions, and numba writes an index and then the code that it
+refers to, so that two concurrent writers can store code under another function's name.
 """
 
 from __future__ import annotations
@@ -61,16 +60,16 @@ def sources_of(module: str) -> tuple[Path, ...]:
     Parameters
     ----------
     module : str
-        Its full name. It depends on its own file, and on those of all modules that it imports, and
-        that these import.
+        Full name. Its code can depend on its own file and on those of all direct and indirect
+        imports.
     """
     start = module_named(module, _PACKAGE.parent)
-    return tuple(one.path for one in imported([start])) if start else ()
+    return tuple(source.path for source in imported([start])) if start else ()
 
 
 @functools.cache
 def _cache_folder(module: str) -> Path | None:
-    """Return the folder of what is compiled of a module of the package, as its sources are now."""
+    """Return the cache folder for a module of the package with its present sources."""
     digest = hashlib.sha256(f"{numba.__version__} {module}".encode())
     sources = sources_of(module)
     for path in sources:
@@ -79,7 +78,7 @@ def _cache_folder(module: str) -> Path | None:
 
 
 class _Locator(_CacheLocator):
-    """Names the folder for what is compiled of a function."""
+    """Locates the cache folder of a function."""
 
     def __init__(self, folder: Path, line: int) -> None:
         self._folder = folder
@@ -87,7 +86,7 @@ class _Locator(_CacheLocator):
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator | None:
-        """Return the locator of a function; None if nothing can be kept of it."""
+        """Return the locator of a function; None if it cannot be cached."""
         folder = _cache_folder(py_func.__module__)
         if folder is None:
             return None
@@ -103,11 +102,11 @@ class _Locator(_CacheLocator):
         return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        """Return nothing: other sources have another folder."""
+        """Return an empty text: other sources have another folder."""
         return ""
 
     def get_disambiguator(self) -> str:
-        """Return what distinguishes functions of one name in a module."""
+        """Return the line of the function: a module may have several of the same name."""
         return str(self._line)
 
 
@@ -116,7 +115,7 @@ class _Stored(CompileResultCacheImpl):
 
 
 class _SharedCache(FunctionCache):
-    """numba's cache of one function. What cannot be read or written is compiled."""
+    """numba's cache of one function; if it cannot be read, the function is compiled."""
 
     _impl_class = _Stored
 
@@ -130,26 +129,26 @@ class _SharedCache(FunctionCache):
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code."""
+        """Store compiled code, if the folder can be written."""
         with suppress(OSError):
             super().save_overload(sig, data)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Wait until no other process loads, compiles or keeps the function.
+        """Wait until no other process loads, compiles or stores the function.
 
-        numba's own lock is taken first: it holds it while it compiles what the function calls, and
-        two threads that took the two in different orders would wait for each other.
+        numba's own lock is taken first: numba holds it while it compiles callees, and two threads
+        that took the locks in different orders would deadlock.
         """
         with global_compiler_lock, ExitStack() as held:
-            with suppress(OSError, NotImplementedError):  # it cannot be written, or has no locks
+            with suppress(OSError, NotImplementedError):  # not writable, or no locks supported
                 self._impl.locator.ensure_cache_path()
                 held.enter_context(FileLock(self._cache_file._index_path + ".lock"))
             yield
 
 
 def _cache_of(function: Callable[..., Any]) -> _SharedCache | None:
-    """Return the cache of a function; None if nothing can be kept of it."""
+    """Return the cache of a function; None if it cannot be cached."""
     try:
         return _SharedCache(function)
     except RuntimeError:
@@ -157,7 +156,7 @@ def _cache_of(function: Callable[..., Any]) -> _SharedCache | None:
 
 
 def _in_turn(compile_: Callable[[Any], Any], cache: _SharedCache) -> Callable[[Any], Any]:
-    """Return a function's way to be compiled, by one process at a time."""
+    """Return a dispatcher's ``compile`` that only one process runs at a time."""
 
     def compiled(sig: Any) -> Any:
         with cache.turn():

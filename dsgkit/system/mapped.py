@@ -1,8 +1,8 @@
 """Reading rows of arrays and of memory maps.
 
-Touching a row of a memory map maps up to 2 MiB around it, and what is mapped counts as memory of
-the process until the system wants it back: a pass over a file of 10 GiB looks like, and in a
-container may be charged as, 10 GiB. So rows of a large map are read from its file instead.
+Access to a row of a memory map maps up to 2 MiB around it, which counts as memory of the process
+until the system reclaims it: a pass over a file of 10 GiB looks like, and in a container may be
+charged as, 10 GiB. So rows of a large map are read from its file instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dsgkit.numerics.arrays import Single
 
 MAPPED_BYTES = 2**26
-"""Bytes of a memory map up to which it is read as an array."""
+"""Size of the largest memory map that is read like an array."""
 
 _MAPS = Path("/proc/self/maps")
 
@@ -35,9 +35,9 @@ def fixed(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def read_rows(table: Any, index: slice | NDArray[np.integer]) -> Single:
-    """Copy rows, as the compiled kernels take them: writable, C-contiguous, float32.
+    """Copy rows in the format of the compiled kernels: writable, C-contiguous, float32.
 
-    A copy even of a slice: for a read-only array kernels would be compiled anew.
+    Slices are copied, too: kernels would be compiled again for a read-only array.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def _read(
 
 
 def positions(index: slice | NDArray[np.integer], n: int) -> NDArray[np.integer]:
-    """Return the row numbers that an index stands for, as numpy understands it."""
+    """Return the row numbers of a numpy index."""
     if isinstance(index, slice):
         return np.arange(*index.indices(n))
     rows = np.where(index < 0, index + n, index)
@@ -83,7 +83,7 @@ def positions(index: slice | NDArray[np.integer], n: int) -> NDArray[np.integer]
 
 
 def _fill(buffer: NDArray[np.uint8], file: int, offset: int) -> None:
-    """Fill a buffer from a place in a file."""
+    """Fill a buffer from an offset in a file."""
     done = 0
     while done < len(buffer):
         count = os.preadv(file, [buffer[done:]], offset + done)  # type: ignore[list-item]
@@ -94,10 +94,10 @@ def _fill(buffer: NDArray[np.uint8], file: int, offset: int) -> None:
 
 @contextlib.contextmanager
 def _file_of(table: Any) -> Iterator[tuple[int, int] | None]:
-    """Give the open file that holds a large memory map's rows, and where in it they begin.
+    """Open the file of a large memory map; yield its descriptor and the offset of the rows.
 
-    None for anything else: other layouts, copy-on-write maps (their changes are in memory only),
-    and files that are not under their name any more.
+    Yields None for anything else: other layouts, copy-on-write maps (their changes are in memory
+    only), and files that were renamed or removed.
     """
     root = _root_of(table)
     if root is None or root.filename is None:
@@ -117,7 +117,7 @@ def _file_of(table: Any) -> Iterator[tuple[int, int] | None]:
 
 
 def _root_of(table: Any) -> np.memmap | None:
-    """Return the whole of the large, C-contiguous, shared map that an array is part of."""
+    """Return the shared memory map of a large, C-contiguous array, or None."""
     if not isinstance(table, np.ndarray) or table.nbytes <= MAPPED_BYTES:
         return None
     root: Any = table
@@ -128,7 +128,7 @@ def _root_of(table: Any) -> np.memmap | None:
 
 
 def _mapped_inode(address: int) -> int | None:
-    """Return the inode of the file that is mapped at an address; None if the system won't say."""
+    """Return the inode of the file that is mapped at an address; None if unknown."""
     with contextlib.suppress(OSError):
         for line in _MAPS.read_text().splitlines():
             span, _, _, _, inode, *_ = line.split()

@@ -1,4 +1,4 @@
-"""How much memory a computation may take, and how much of it is close to a core."""
+"""Memory available to a computation, and the size of a core's cache."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def memory_limit() -> int:
 
 
 def _cgroup_available() -> float:
-    """Return what this process's control group (a container) has left; infinity without a limit."""
+    """Return the free bytes of this process's control group (container); infinity if unlimited."""
     try:
         limit = (_CGROUP / "memory.max").read_text().strip()
         used = int((_CGROUP / "memory.current").read_text())
@@ -50,7 +50,7 @@ def _cgroup_available() -> float:
 
 @functools.cache
 def cache_size() -> int:
-    """Return the bytes of a core's second-level cache; 1 MiB where the system does not say."""
+    """Return the bytes of a core's second-level cache; 1 MiB if unknown."""
     try:
         return 1024 * int(_CACHE.read_text().strip().removesuffix("K"))
     except (OSError, ValueError):

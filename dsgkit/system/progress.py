@@ -1,7 +1,7 @@
 """Progress of long computations, reported to listeners.
 
-Computations call `report`; without a listener it does nothing. So solvers need not know of
-progress bars, and callers need not pass them through.
+Computations call `report`, which does nothing without a listener. So neither solvers nor their
+callers have to pass progress bars.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def report(fraction: float) -> None:
-    """Tell the listener, if there is one, which fraction of the work is done."""
+    """Report the fraction of the work that is done."""
     listener = _listener.get()
     if listener is not None:
         listener(fraction)
@@ -24,7 +24,7 @@ def report(fraction: float) -> None:
 
 @contextmanager
 def listening(listener: Listener) -> Iterator[None]:
-    """Have a function called with every fraction reported inside the ``with`` block."""
+    """Call a function with every fraction reported inside the ``with`` block."""
     token = _listener.set(listener)
     try:
         yield
@@ -34,7 +34,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def part(low: float, high: float) -> Iterator[None]:
-    """Make what is reported inside the block a part of the whole, from ``low`` to ``high``."""
+    """Map fractions reported inside the block to the interval from ``low`` to ``high``."""
     outer = _listener.get()
     if outer is None:
         yield
@@ -45,14 +45,14 @@ def part(low: float, high: float) -> Iterator[None]:
 
 
 class Bar:
-    """A progress bar on a terminal, gone when it ends; nothing anywhere else.
+    """A progress bar on a terminal, removed at its end; nothing is shown elsewhere.
 
     Parameters
     ----------
     title : str
-        What goes on.
+        Text before the bar.
     total : float, optional
-        The work, if it is known beforehand.
+        The total work, if known.
     """
 
     def __init__(self, title: str, total: float | None = None) -> None:

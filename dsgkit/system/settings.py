@@ -1,4 +1,4 @@
-"""Settings of a process that other code changes for all that runs after it."""
+"""Global settings of a process that solvers and user code may change."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def kept_settings() -> Iterator[None]:
-    """Restore, after the block, what the process had set before it.
+    """Restore the settings of the process after the block.
 
-    These are numpy's handling of floating-point errors and print options, the filters of warnings,
+    These are numpy's handling of floating-point errors and print options, the warning filters,
     the locale, the environment variables, the current folder and the umask.
     """
     import numpy as np  # not every process that imports this module needs it

@@ -1,4 +1,4 @@
-"""Signals that stop a run in order."""
+"""Orderly stop of a run on signals."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from types import FrameType
 
 SAME_SECONDS = 2.0
-"""Signals that come closer together are one request to stop."""
+"""Signals within this time are one request to stop."""
 
 _request: Interrupted | None = None
 
 
 class Interrupted(BaseException):
-    """The user, or the system, asks to stop.
+    """Raised when the user or the system asks to stop.
 
-    Not a `KeyboardInterrupt`: libraries end in ways of their own at those.
+    Not a `KeyboardInterrupt`: libraries handle those themselves.
 
     Parameters
     ----------
@@ -41,28 +41,27 @@ def signal_name(number: int) -> str:
     """Return the name of a signal, such as ``SIGKILL``; ``signal 34`` for one without a name."""
     try:
         return signal.Signals(number).name
-    except ValueError:  # the real-time signals between the first and the last
+    except ValueError:  # real-time signals other than the first and the last
         return f"signal {number}"
 
 
 def is_request(error: BaseException) -> bool:
-    """Return whether an exception is one that a signal has raised, and none of anybody's making."""
+    """Return whether an exception was raised by a signal, not by other code."""
     return error is _request
 
 
 def stop_if_asked() -> None:
-    """Raise once more what a signal has raised: Python loses it where an object is deleted."""
+    """Raise a signal's exception again: Python drops exceptions raised in a ``__del__``."""
     if _request is not None:
         raise _request
 
 
 @contextmanager
 def stopped_by_signals() -> Iterator[None]:
-    """Raise `Interrupted` on Ctrl-C, on a terminal that is closed and on a request to terminate.
+    """Raise `Interrupted` on Ctrl-C, when the terminal is closed, and on SIGTERM.
 
-    What follows within `SAME_SECONDS` counts as the same: nobody who presses twice wants to break
-    the orderly end. Once a block has been stopped, the process is about to end, and ignores these
-    signals from there on.
+    Further signals within `SAME_SECONDS` are ignored: a second Ctrl-C must not break the orderly
+    end. After a block has been stopped, the process is about to end and ignores these signals.
     """
     global _request
     first = -math.inf
@@ -79,7 +78,7 @@ def stopped_by_signals() -> Iterator[None]:
     before = {
         number: signal.signal(number, stop)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN  # as nohup asks
+        if signal.getsignal(number) is not signal.SIG_IGN  # set by nohup
     }
     try:
         yield

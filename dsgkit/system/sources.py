@@ -1,9 +1,9 @@
 """Source files that a module depends on, and a hash of their code.
 
-The hash is of structure, not of text. These do not change it: comments, docstrings, annotations of
-functions, ``__all__``, the order of definitions in a module and of methods in a class, and which of
-the files a definition is in. Imports of other libraries count; those of the files themselves do
-not, except for names that they rename.
+The hash is of structure, not of text. It does not depend on comments, docstrings, annotations of
+functions, ``__all__``, the order of definitions in a module and of methods in a class, or the file
+that contains a definition. Imports of other libraries count; imports of the files themselves count
+only if they rename something.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from dsgkit.system.files import open_regular
 PACKAGE = Path(__file__).parent.parent
 
 _BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
-"""Fields of statements, and of their parts, that hold statements, or such parts."""
+"""Fields of AST nodes that contain lists of statements, exception handlers or match cases."""
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""Errors of the parser for files that are not Python, or nested too deeply: their bytes count."""
+"""Errors of the parser for files that are not Python or too deeply nested: their bytes are
+hashed."""
 
 _MAX_SUMMARY_BYTES = 2**24
 
@@ -42,11 +43,11 @@ class _Summary(NamedTuple):
     Attributes
     ----------
     names : list of (str, list of str)
-        What it imports: names of modules, relative ones with dots, and what of each.
+        Imported modules (relative ones with dots), each with the names imported from it.
     imports : list of str
-        Its imports of libraries, as code.
+        Imports of libraries, as code.
     definitions : list of str
-        Hashes of its other statements.
+        Hashes of the other statements.
     """
 
     names: list[tuple[str, list[str]]]
@@ -63,12 +64,12 @@ class Module:
 
     @property
     def root(self) -> Path:
-        """Folder in which its top-level package lies, or else the module itself."""
+        """Folder that contains its top-level package, or the module itself."""
         return self.path.parents[self.name.count(".") + self._is_package]
 
     @property
     def package(self) -> str:
-        """Name that its relative imports start from."""
+        """Package that its relative imports start from."""
         return self.name if self._is_package else self.name.rpartition(".")[0]
 
     @property
@@ -82,19 +83,19 @@ class Module:
 
 
 def is_ours(name: str) -> bool:
-    """Return whether the name of a module, or a path to something in it, is of this package."""
+    """Return whether a module, or an import path ``module:attribute``, is of this package."""
     return name.partition(":")[0].partition(".")[0] == PACKAGE.name
 
 
 def module_named(name: str, root: Path = PACKAGE.parent) -> Module | None:
-    """Return a module by its full name, if its file lies below a folder."""
+    """Return a module by its full name; None if it has no file below a folder."""
     stem = root.joinpath(*name.split("."))
     paths = (stem.with_name(f"{stem.name}.py"), stem / "__init__.py")
     return next((Module(name, path) for path in paths if path.is_file()), None)
 
 
 def imported(start: Iterable[Module], *, package: bool = True) -> list[Module]:
-    """Return modules and all that they import from the same folder, directly or not.
+    """Return modules and all that they import from the same folder, directly or indirectly.
 
     Parameters
     ----------
@@ -102,12 +103,12 @@ def imported(start: Iterable[Module], *, package: bool = True) -> list[Module]:
     package : bool
         Whether modules of this package count, too. These import nothing from a user's folder.
     """
-    found = (module for module, _ in _walk(start, package))
-    return sorted(found, key=lambda module: module.path)
+    modules = (module for module, _ in _walk(start, package))
+    return sorted(modules, key=lambda module: module.path)
 
 
 def code_hash(start: Iterable[Module], *, package: bool = True) -> str:
-    """Return a hash of the code of modules, and of all that `imported` finds of them."""
+    """Return a hash of the code of modules and of their imports (see `imported`)."""
     imports: set[str] = set()
     definitions: list[str] = []
     for _, summary in _walk(start, package):
@@ -123,15 +124,15 @@ def cache_folder() -> Path:
 
 
 def _walk(start: Iterable[Module], package: bool) -> Iterator[tuple[Module, _Summary]]:
-    """Yield what `imported` returns, in no order."""
-    found: set[Path] = set()
+    """Yield the modules of `imported` with their summaries, unordered."""
+    seen: set[Path] = set()
     left = list(start)
     while left:
         module = left.pop()
-        if module.path not in found and (package or not module.ours):
-            found.add(module.path)
-            summary, inner = (_read_of_ours if module.ours else _read)(module)
-            left += inner
+        if module.path not in seen and (package or not module.ours):
+            seen.add(module.path)
+            summary, imports = (_read_of_ours if module.ours else _read)(module)
+            left += imports
             yield module, summary
 
 
@@ -144,7 +145,7 @@ def _read(module: Module) -> tuple[_Summary, list[Module]]:
 
 @functools.cache
 def _read_of_ours(module: Module) -> tuple[_Summary, list[Module]]:
-    """Return the same of a module of this package, as it was when it was first read."""
+    """Return the same for a module of this package; later changes of its file are ignored."""
     return _read(module)
 
 
@@ -159,7 +160,7 @@ def _imports_of(module: Module, summary: _Summary) -> Iterator[Module]:
 
 
 def _is_beside(name: str, module: Module) -> bool:
-    """Return whether an imported module lies in the importing one's folder, or in this package."""
+    """Return whether an imported module is in the importing module's folder or this package."""
     top = name.partition(".")[0]
     if not top or is_ours(name):  # no top: a relative import
         return True
@@ -169,7 +170,7 @@ def _is_beside(name: str, module: Module) -> bool:
 
 
 def _absolute(name: str, module: Module) -> str:
-    """Return the full name of what a module imports, perhaps by a relative one."""
+    """Return the full name of a module that another one imports, perhaps relatively."""
     inner = name.lstrip(".")
     levels = len(name) - len(inner)
     if not levels:
@@ -183,9 +184,9 @@ def _found(name: str, module: Module) -> Module | None:
 
 
 def _kept_summary(content: bytes, is_beside: Callable[[str], bool]) -> _Summary:
-    """Return the summary of a module of this package, made once on a machine.
+    """Return the summary of a module of this package, cached on disk.
 
-    Parsing those that a solver depends on takes 0.3 s, and every worker needs them.
+    Parsing the modules that a solver depends on takes 0.3 s, and every worker needs them.
     """
     path = cache_folder() / "sources" / _hash(_maker() + content)[:32]
     with suppress(OSError), open_regular(path) as file:
@@ -204,7 +205,7 @@ def _kept_summary(content: bytes, is_beside: Callable[[str], bool]) -> _Summary:
 
 @functools.cache
 def _maker() -> bytes:
-    """Return what a summary depends on in addition to the module."""
+    """Return bytes that a summary depends on in addition to the module's."""
     return str(sys.version_info[:2]).encode() + Path(__file__).read_bytes()
 
 
@@ -215,21 +216,21 @@ def _summary(content: bytes, is_beside: Callable[[str], bool]) -> _Summary:
     ----------
     content : bytes
     is_beside : callable
-        Returns by its name whether an imported module is not a library's.
+        Returns, given its name, whether an imported module is not a library's.
     """
-    found = _Summary([], [], [])
+    summary = _Summary([], [], [])
     try:
         statements = _parsed(content)
-        found.names.extend(_names(statements))
-        siblings = {name for name, _ in found.names if is_beside(name)}
+        summary.names.extend(_names(statements))
+        siblings = {name for name, _ in summary.names if is_beside(name)}
         for node in _tidied(statements, siblings):
             if isinstance(node, ast.Import | ast.ImportFrom):
-                found.imports.append(ast.unparse(node))
+                summary.imports.append(ast.unparse(node))
             else:
-                found.definitions.append(_hash(ast.unparse(node).encode(errors="replace")))
+                summary.definitions.append(_hash(ast.unparse(node).encode(errors="replace")))
     except _UNREADABLE:
-        return _Summary(found.names, [], [_hash(content)])
-    return found
+        return _Summary(summary.names, [], [_hash(content)])
+    return summary
 
 
 def _hash(content: bytes) -> str:
@@ -238,12 +239,12 @@ def _hash(content: bytes) -> str:
 
 def _parsed(content: bytes) -> list[ast.stmt]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about code that is run elsewhere
+        warnings.simplefilter("ignore")  # SyntaxWarnings are shown when the code is imported
         return ast.parse(content).body
 
 
 def _names(statements: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield what statements import: names of modules, and what of each."""
+    """Yield imported modules, each with the names imported from it."""
     for node in _statements(statements):
         if isinstance(node, ast.ImportFrom):
             name = "." * node.level + (node.module or "")
@@ -255,7 +256,7 @@ def _names(statements: Iterable[Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _statements(nodes: Iterable[Any]) -> Iterator[Any]:
-    """Yield all statements, those inside of others as well, that are there when code runs."""
+    """Yield statements and their nested ones, without ``if TYPE_CHECKING`` blocks."""
     for node in nodes:
         yield node
         for field, inner in _blocks(node):
@@ -264,7 +265,7 @@ def _statements(nodes: Iterable[Any]) -> Iterator[Any]:
 
 
 def _blocks(node: Any) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the lists of statements, or of parts that hold some, of a statement."""
+    """Yield the nested lists of statements, handlers and cases of a statement."""
     for field in _BLOCKS:
         inner = getattr(node, field, None)
         if isinstance(inner, list):
@@ -279,7 +280,7 @@ def _is_for_types(node: Any) -> bool:
 
 
 def _tidied(nodes: Iterable[Any], siblings: set[str]) -> list[Any]:
-    """Return statements without what changes no result."""
+    """Return statements without the parts that do not affect results."""
     kept: list[Any] = []
     for node in nodes:
         if _is_for_types(node):
@@ -298,7 +299,7 @@ def _tidied(nodes: Iterable[Any], siblings: set[str]) -> list[Any]:
 
 
 def _tidied_import(node: ast.Import | ast.ImportFrom, siblings: set[str]) -> list[Any]:
-    """Return an import of libraries as one of each name; of a sibling, what it renames."""
+    """Split an import of libraries into one per name; of a sibling's, keep only renamed names."""
     if isinstance(node, ast.Import):
         return [ast.Import([name]) for name in node.names if name.name not in siblings]
     if node.module == "__future__":
@@ -310,7 +311,7 @@ def _tidied_import(node: ast.Import | ast.ImportFrom, siblings: set[str]) -> lis
 
 
 def _is_text(node: Any) -> bool:
-    """Return whether a statement is a text alone, such as a docstring."""
+    """Return whether a statement is only a text, such as a docstring."""
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
@@ -324,13 +325,13 @@ def _is_list_of_names(node: Any) -> bool:
 def _drop_annotations(function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     function.returns = None
     spec = function.args
-    for one in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg):
-        if one is not None:
-            one.annotation = None
+    for arg in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg):
+        if arg is not None:
+            arg.annotation = None
 
 
 def _in_order(body: list[Any]) -> list[Any]:
-    """Return the body of a class with its methods at the end, sorted by their names."""
+    """Return the body of a class with its methods at the end, sorted by name."""
     methods = [node for node in body if isinstance(node, _FUNCTIONS)]
     others = [node for node in body if not isinstance(node, _FUNCTIONS)]
     return [*others, *sorted(methods, key=lambda method: method.name)]

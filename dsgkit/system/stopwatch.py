@@ -1,4 +1,4 @@
-"""The clock of a training."""
+"""The clock of a solver's training."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from contextlib import contextmanager
 
 
 class Stopwatch:
-    """Seconds since it was made: processor time on one thread, else wall time.
+    """Seconds since its creation: processor time on one thread, else wall time.
 
-    Other processes do not disturb the former; the runner times fits likewise.
+    Other processes do not disturb processor time; the runner times fits in the same way.
     """
 
     def __init__(self) -> None:
         import numba
 
-        one = numba.get_num_threads() == 1
-        self._clock = time.process_time if one else time.perf_counter
+        single_thread = numba.get_num_threads() == 1
+        self._clock = time.process_time if single_thread else time.perf_counter
         self._start = self._clock()
 
     @property
@@ -27,7 +27,7 @@ class Stopwatch:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Leave out what is done in the block."""
+        """Do not count the time of the block."""
         stopped = self._clock()
         yield
         self._start += self._clock() - stopped

@@ -1,7 +1,7 @@
-"""How many threads numba and BLAS use: many of the one, then one of the other.
+"""Numbers of threads of numba, BLAS and OpenMP.
 
-Both counts are those of the process: its threads must not train at the same time. numba is imported
-where it is needed: the process that only gives out cells does without it, and its 60 MiB.
+They are per process, so that only one thread of a process may train at a time. numba is imported in
+functions: the main process, which only hands out cells, saves its 60 MiB.
 """
 
 from __future__ import annotations
@@ -24,22 +24,21 @@ def _blas() -> ThreadpoolController:
 
 @contextmanager
 def single_blas_thread() -> Iterator[None]:
-    """Hold BLAS at one thread: its threads under numba's threads would fight for the cores."""
+    """Limit BLAS to one thread: its threads and numba's would compete for the cores."""
     with _blas().limit(limits=1):
         yield
 
 
 @contextmanager
 def threads_for(work: float, per_thread: float) -> Iterator[None]:
-    """Hold numba at the threads that an amount of work is worth.
+    """Limit numba to as many threads as an amount of work justifies.
 
-    Idle threads sleep, and waking them takes about 50 microseconds: small work is done faster by
-    one.
+    Waking idle threads takes about 50 microseconds, so that one thread is faster for little work.
 
     Parameters
     ----------
     work, per_thread : float
-        The work, and what occupies one thread for about 0.1 ms, in any unit.
+        The work, and the work that occupies one thread for about 0.1 ms, in the same unit.
     """
     import numba
 
@@ -56,7 +55,7 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
 
 
 def set_threads(numba_threads: int, blas_threads: int) -> None:
-    """Hold numba and BLAS in this process at some numbers of threads, for good."""
+    """Set the numbers of threads of numba and BLAS in this process."""
     import numba
 
     numba.set_num_threads(min(numba_threads, numba.config.NUMBA_NUM_THREADS))
@@ -64,13 +63,13 @@ def set_threads(numba_threads: int, blas_threads: int) -> None:
 
 
 def hold_openmp(threads: int) -> None:
-    """Hold the OpenMP of all libraries that are loaded, such as scikit-learn, at some threads."""
+    """Limit the OpenMP threads of all loaded libraries, such as scikit-learn."""
     _pools(len(sys.modules)).select(user_api="openmp").limit(limits=threads)
 
 
 @contextmanager
 def kept_threads() -> Iterator[None]:
-    """Restore, after the block, how many threads numba and the libraries that are loaded use."""
+    """Restore the numbers of threads of numba and all loaded libraries after the block."""
     import numba
 
     before = numba.get_num_threads()
@@ -83,19 +82,19 @@ def kept_threads() -> Iterator[None]:
 
 @functools.lru_cache(maxsize=1)
 def _pools(n_modules: int) -> ThreadpoolController:
-    """Return the thread pools of all libraries, looked for again once modules were imported."""
+    """Return the thread pools of all loaded libraries; ``n_modules`` renews the cache."""
     return ThreadpoolController()
 
 
 def available_threads() -> int:
-    """Return how many threads this process can run at the same time."""
+    """Return the number of threads that this process can run at the same time."""
     threads = len(os.sched_getaffinity(0))
     most = os.environ.get("NUMBA_NUM_THREADS", "")
     return min(threads, int(most)) if most.isdecimal() and int(most) else threads
 
 
 def thread_counts() -> tuple[int, int]:
-    """Return the numbers of threads that numba and BLAS use at present."""
+    """Return the current numbers of threads of numba and BLAS."""
     import numba
 
     blas = max((library["num_threads"] for library in _blas().info()), default=1)

@@ -1,1 +1,1 @@
-"""Texts for users: errors, wording, labels, tables; and settings with their place."""
+"""Texts for users: errors, hints, labels, tables; and the base of validated settings."""

@@ -1,4 +1,4 @@
-"""Reads numpydoc docstrings for people at a terminal."""
+"""Parsing of numpydoc docstrings, for display on a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKUP = (
 
 
 class Described(NamedTuple):
-    """A parameter or attribute: its type in words, and what it is."""
+    """Type and description of a parameter or attribute."""
 
     type: str
     text: str
@@ -25,7 +25,7 @@ class Described(NamedTuple):
 
 @dataclass(frozen=True)
 class Docstring:
-    """A docstring in parts: text before sections, parameters and attributes, and references."""
+    """A parsed docstring: text before the sections, parameters and attributes, references."""
 
     paragraphs: list[str]
     described: Mapping[str, Described]
@@ -33,7 +33,7 @@ class Docstring:
 
 
 def docstring_of(thing: Any) -> Docstring:
-    """Return the docstring of a class or module, without what it inherits."""
+    """Return the docstring of a class or module, not an inherited one."""
     text = inspect.cleandoc(vars(thing).get("__doc__") or "")
     sections = dict(_sections(text))
     described: dict[str, Described] = {}
@@ -49,30 +49,30 @@ def docstring_of(thing: Any) -> Docstring:
 
 def descriptions(kind: type) -> dict[str, Described]:
     """Return the parameters and attributes of a class, with those of its base classes."""
-    found: dict[str, Described] = {}
+    known: dict[str, Described] = {}
     for base in reversed(kind.__mro__):
         own = docstring_of(base).described
-        found |= {name: one for name, one in own.items() if one.text or name not in found}
-    return found
+        known |= {name: entry for name, entry in own.items() if entry.text or name not in known}
+    return known
 
 
 def _sections(text: str) -> Iterator[tuple[str, str]]:
-    """Yield title and text of each section; the first has no title."""
+    """Yield title and text of each section; the title of the first is empty."""
     parts = re.split(r"(?m)^(\w[\w ]*)\n-{3,}$", text)
     yield "", parts[0]
     yield from zip(parts[1::2], parts[2::2], strict=True)
 
 
 def _described(section: str) -> dict[str, Described]:
-    """Return the entries of a section: lines of names and type, each with indented text below."""
-    found = {}
+    """Return the entries of a section: ``name, name : type`` with indented text below."""
+    entries = {}
     for entry in re.split(r"(?m)^(?=\S)", section.strip("\n")):
         names, _, text = entry.partition("\n")
         names, _, kind = names.partition(" : ")
         for name in names.split(","):
             if name.strip():
-                found[name.strip()] = Described(_plain(kind), _plain(inspect.cleandoc(text)))
-    return found
+                entries[name.strip()] = Described(_plain(kind), _plain(inspect.cleandoc(text)))
+    return entries
 
 
 def _plain(text: str) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 
 
 def shown(value: object, most: int = 80) -> str:
-    """Return a user's value as a message quotes it: its repr, in one line and not too long.
+    """Return the repr of a user's value for a message: in one line, shortened.
 
     Parameters
     ----------
     value : object
-        Anything; of a large one only the beginning is looked at.
+        Only the beginning of a large value is read.
     most : int
-        Characters; what is longer ends in dots.
+        Maximum number of characters; longer texts end in dots.
 
     Returns
     -------
@@ -30,18 +30,18 @@ def shown(value: object, most: int = 80) -> str:
 
 
 def in_a_line(text: str, most: int = 60) -> str:
-    """Return a text without quotes, as `shown` shows it: printable, and cut where it is long."""
+    """Return a text, without quotes, for a message: printable and shortened."""
     line = printable(text[: most + 1])
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
 def printable(text: str) -> str:
-    """Return a text in which what would end a line, or steer a terminal, is escaped."""
+    """Escape unprintable characters, such as line ends and terminal control codes."""
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
 
 
 def _pieces(value: object, most: int) -> Iterator[str]:
-    """Yield the repr of a value bit by bit: a huge or endless one is never built as a whole."""
+    """Yield the repr of a value in pieces, so that a huge one is never built as a whole."""
     if type(value) in (list, tuple):
         assert isinstance(value, list | tuple)
         start, end = ("[", "]") if isinstance(value, list) else ("(", ",)"[len(value) != 1 :])
@@ -72,10 +72,10 @@ def _repr(value: object) -> str:
 
 
 class DsgError(Exception):
-    """A user's mistake, or a limit that was met.
+    """Base class of errors for the user: a mistake, or a limit that was met.
 
     The text says what is wrong, where (file, key or line) and what to do. The command line prints
-    it alone and exits with code 1; in a notebook it is an ordinary exception.
+    it without a traceback and exits with code 1.
     """
 
 
@@ -88,7 +88,7 @@ class DataError(DsgError, ValueError):
 
 
 class MissingDataError(DataError):
-    """A data file that is neither on this machine nor could be downloaded."""
+    """A data file that is not on this machine and could not be downloaded."""
 
 
 class ResultsError(DsgError):
@@ -96,11 +96,11 @@ class ResultsError(DsgError):
 
 
 class SolverError(DsgError):
-    """A solver class that does not do what is asked of every solver."""
+    """A solver class that violates the interface of solvers."""
 
 
 class FitError(DsgError):
-    """A fit that ended without a solution; ``status`` is the name results record for it."""
+    """A fit that ended without a solution; results record its ``status``."""
 
     status = "failed"
 
@@ -111,7 +111,7 @@ def _gib(size: int) -> str:
 
 
 class MemoryLimitError(FitError):
-    """A fit refused because the memory it predicts is above the limit.
+    """A fit that was refused because its predicted memory is above the limit.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class MemoryLimitError(FitError):
 
 
 class IndefiniteError(FitError):
-    """A quadratic problem without a minimum: the closed form would be a saddle point."""
+    """A quadratic problem without a minimum: its stationary point is a saddle point."""
 
     status = "indefinite"
 
@@ -150,11 +150,11 @@ class TimeLimitError(FitError):
 
 
 class DsgWarning(UserWarning):
-    """A result that can be had but should not be trusted; the text says why."""
+    """A result that may be unreliable; the text says why."""
 
 
 FOREIGN_ERRORS = (ArithmeticError, RuntimeError, TypeError, ValueError)
-"""Errors that other libraries raise for an unsuitable parameter setting, and for a mistake."""
+"""Errors of other libraries for unsuitable parameter values, and for programming mistakes."""
 
 
 def warn_of_point(point: Mapping[str, object], error: Exception) -> None:

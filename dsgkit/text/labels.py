@@ -1,4 +1,4 @@
-"""Validation and escaping of texts that tables and figures show."""
+"""Validation and escaping of text in tables and figures."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _LONGEST_VALUE = 60
 def why_no_label(text: str, most: int = LONGEST_LABEL) -> str:
     r"""Return why figures and tables cannot show a text; empty if they can.
 
-    Between two dollar signs matplotlib reads formulas, such as ``$\lambda$``, and fails at what is
-    none when it draws: after all fits.
+    matplotlib parses text between two dollar signs as a formula, such as ``$\lambda$``, and fails
+    at an invalid one only when it draws, after all fits.
     """
     if why := why_no_line(text):
         return why
     if len(text) > most:
         return f"must have at most {most} characters"
     dollars = _dollars(text)
-    if dollars == 0 or dollars % 2:  # as matplotlib decides whether to read formulas
+    if dollars == 0 or dollars % 2:  # matplotlib's rule for text without formulas
         return ""
     from matplotlib.mathtext import MathTextParser
 
@@ -47,15 +47,15 @@ def _dollars(text: str) -> int:
 def _words(text: str) -> str:
     if why := why_no_label(text, _LONGEST_WORDS):
         raise problem(f"{why}, got {spelled(text)}")
-    if _dollars(text) % 2:  # two of them next to each other would be read as a formula
+    if _dollars(text) % 2:  # two such texts side by side would be parsed as a formula
         raise problem(rf"has a dollar sign without another; write \$ for one, got {spelled(text)}")
     return text
 
 
 Words = Annotated[str, AfterValidator(_words)]
-"""A text of a task that captions, heads of tables and axes are made of."""
+"""A text of a task for captions, table heads and axis labels."""
 
 
 def as_drawn(text: str, most: int = _LONGEST_VALUE) -> str:
-    """Return an unchecked text as figures can show it: in one line, without formulas."""
+    """Return an unchecked text for figures: in one line, with dollar signs escaped."""
     return in_a_line(text, most).replace("$", r"\$")

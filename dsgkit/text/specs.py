@@ -1,4 +1,4 @@
-"""Base of all validated settings: strict models, plain types, and errors with their place."""
+"""Base of validated settings: strict models, common types, and errors with their place."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pydantic_core import PydanticCustomError
 from dsgkit.text.hints import spelled
 
 LARGEST_INTEGER = 2**63 - 1
-"""The largest whole number of a config: what 64 bits hold, as arrays and seeds need."""
+"""The largest integer of a config: arrays and seeds have signed 64-bit integers."""
 
 MOST_REPETITIONS = 10_000
-"""Folds of a search, and times that it is repeated: each fits every point of a grid once more.
-How many trials there can be follows from how many cells there can be."""
+"""Folds of a search, and its repetitions: each fits every point of a grid once more. The number of
+trials is bounded by the number of cells."""
 
 LONGEST_NAME = 100
-"""Characters of names: of an experiment, a solver's key, a class."""
+"""Characters of the name of an experiment, a solver's key or a class."""
 
 LARGEST_NUMBER = 1e150
-"""Largest score or time: squares, and their sums, are finite."""
+"""Largest score or time: sums of squares are then finite."""
 
 
 class Spec(BaseModel):
-    """Settings of one part: unknown keys are errors, types are not converted."""
+    """Base class of settings: unknown keys are errors, types are not converted."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, validate_default=True
@@ -33,12 +33,12 @@ class Spec(BaseModel):
 
 
 def problem(text: str, *at: str | int, cause: BaseException | None = None) -> PydanticCustomError:
-    """Return an error for a validator to raise; ``at`` leads from the validated value to it."""
+    """Return an error for a validator to raise; ``at`` is its path within the validated value."""
     return PydanticCustomError("problem", "{text}", {"text": text, "at": at, "cause": cause})
 
 
 def is_finite(value: Any) -> bool:
-    """Return whether a value is a number, not a truth value, that a float can hold."""
+    """Return whether a value is a number (not a bool) within the range of float."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and abs(value) <= sys.float_info.max
 

@@ -27,17 +27,17 @@ MAX_PROSE = 100
 """Columns of a paragraph: longer lines are hard to read."""
 
 MAX_WORD = 24
-"""Letters of a word that is kept whole in a column that has to be narrow."""
+"""Letters of the longest word that a narrow column does not break."""
 
 MIN_NAME = 20
-"""Columns that long names of rows keep in a table that is cut into parts."""
+"""Columns that long row names keep in a table that is split into parts."""
 
 MAX_KEYS = 2
-"""Columns of names that are repeated in every part of a table that is too wide."""
+"""Columns of names that are repeated in every part of a split table."""
 
 BREAK = "\n"
 NO_BREAK = "\xa0"
-"""A blank at which no line of a paragraph ends."""
+"""A space at which no line of a paragraph ends."""
 
 
 _WITHIN_AN_AMOUNT = re.compile(
@@ -52,14 +52,14 @@ _MAX_HEIGHT = 2**20
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal, or what ``COLUMNS`` says."""
+    """Return the width of the terminal, or that in ``COLUMNS``."""
     return max(MIN_WIDTH, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
-    """Return a text in lines; a word that is longer than a line stays whole.
+    """Wrap a text; words longer than a line are not broken.
 
-    No line ends between a number and its unit, or before a number that is compared or subtracted.
+    No line ends between a number and its unit, or next to an operator before a number.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
     width : int
         Columns of the terminal.
     indent, first : str
-        Begin of the further lines, and of the first one.
+        Prefix of the further lines, and of the first one.
     """
     filled = textwrap.fill(
         _WITHIN_AN_AMOUNT.sub(NO_BREAK, text),
@@ -81,7 +81,7 @@ def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return lines within a width, each wrapped below its own indent; tracebacks as they are."""
+    """Wrap each line of a text at its own indent; tracebacks stay unchanged."""
     lines = []
     for line in text.splitlines():
         indent = " " * (len(line) - len(line.lstrip(" ")))
@@ -96,8 +96,8 @@ def wrapped(text: str, width: int) -> str:
 class Column:
     """A column of a table.
 
-    A `BREAK` in an entry stands for a blank at which a narrow column breaks the text. Entries that
-    are ``whole``, as numbers, must not be broken.
+    `BREAK` in an entry is a space at which a narrow column breaks the text. Entries that are
+    ``whole``, such as numbers, must not be broken.
     """
 
     head: str
@@ -106,7 +106,7 @@ class Column:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it has an entry that must not be broken, and stands at the right."""
+        """Whether an entry must not be broken; the column is then aligned to the right."""
         return any(self.whole)
 
     @cached_property
@@ -116,7 +116,7 @@ class Column:
 
     @cached_property
     def least(self) -> int:
-        """The width below which a number, or a word of usual length, would be broken."""
+        """The width below which a number, or a word up to `MAX_WORD`, would be broken."""
         kept = [_length(text) for text, whole in self._texts if whole]
         words = (word for text, whole in self._texts if not whole for word in _pieces(text))
         return max([1, *kept, *(min(_length(word), MAX_WORD) for word in words)])
@@ -130,8 +130,8 @@ class Column:
 def table(columns: Sequence[Column], width: int) -> str:
     """Return a table with a rule below its head.
 
-    Texts are wrapped where it would be too wide. If that does not do, it is cut into parts, one
-    below the other, which all begin with the columns of names.
+    If it is too wide, texts are wrapped. If that does not suffice, it is split into parts, one
+    below the other, each of which begins with the columns of names.
     """
     name = 1 if _fits(columns, width) else MIN_NAME
     parts = _parts(columns, width, name)
@@ -139,7 +139,7 @@ def table(columns: Sequence[Column], width: int) -> str:
 
 
 def count_parts(columns: Sequence[Column], width: int) -> int:
-    """Return into how many parts a table is cut."""
+    """Return the number of parts into which a table is split."""
     return 1 if _fits(columns, width) else len(list(_parts(columns, width, MIN_NAME)))
 
 
@@ -148,7 +148,7 @@ def _fits(columns: Sequence[Column], width: int) -> bool:
 
 
 def _parts(columns: Sequence[Column], width: int, name: int) -> Iterator[list[Column]]:
-    """Yield the columns of each part of a table, whose names keep a width."""
+    """Yield the columns of each part of a table; ``name`` is the least width of names."""
     n_keys = _n_keys(columns)
     keys, others = list(columns[:n_keys]), list(columns[n_keys:])
     used = sum(_least(column, name) + _COLUMN_GAP for column in keys)
@@ -162,9 +162,9 @@ def _parts(columns: Sequence[Column], width: int, name: int) -> Iterator[list[Co
 
 
 def listing(rows: Sequence[Sequence[str]], width: int) -> str:
-    """Return rows in columns; all but the first one are wrapped where they have to be.
+    """Return rows as aligned columns; all columns but the first are wrapped if necessary.
 
-    In the last one of two, a word that is longer than the line stays whole, as an address has to.
+    In rows of two columns, words longer than the line, such as addresses, are not broken.
     """
     from rich.text import Text
 
@@ -186,7 +186,7 @@ def listing(rows: Sequence[Sequence[str]], width: int) -> str:
 
 
 def _n_keys(columns: Sequence[Column]) -> int:
-    """Return how many columns at the left are names."""
+    """Return how many of the leftmost columns are names."""
     numbers = [place for place, column in enumerate(columns) if column.is_numeric]
     return min(max(1, numbers[0]), MAX_KEYS) if numbers else 1
 
@@ -199,7 +199,7 @@ def _least(column: Column, name: int) -> int:
 def _widths(columns: Sequence[Column], width: int, name: int) -> list[int]:
     """Return the width of every column: the widest are narrowed until all fit.
 
-    Heads of numbers are wrapped before names and texts are.
+    The heads of numeric columns are wrapped before names and texts.
     """
     widths = [column.most for column in columns]
     least = [_least(columns[0], name), *(column.least for column in columns[1:])]
@@ -229,7 +229,7 @@ def _part(columns: Sequence[Column], widths: Sequence[int]) -> str:
 
 
 def _aligned(text: str, width: int, *, right: bool) -> Text:
-    """Return an entry; blanks at its end, which stand for marks, are kept where it is one line."""
+    """Align an entry; trailing spaces, which stand for marks, are kept if it is one line."""
     from rich.text import Text
 
     room = width - _length(text)
@@ -260,7 +260,7 @@ def _rendered(grid: Table, width: int) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return the parts of a text that are kept whole."""
+    """Return the parts of a text that are not broken."""
     return text.split(BREAK) if BREAK in text else text.split()
 
 

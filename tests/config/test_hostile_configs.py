@@ -183,7 +183,7 @@ def with_grid(grid):
         (MINIMAL + f"x: !{'a' * 5000} 1\n", "c.yaml:6: not valid YAML: unknown tag"),
         (MINIMAL + f"{'k' * 900}: 1\n{'k' * 900}: 1\n", "c.yaml:7: repeated key 'kkk"),
         (MINIMAL + "extends: " + "a" * 5000, "c.yaml:6: extends: must have at most 4095 bytes"),
-        (MINIMAL + 'extends: "a\\0b"', "c.yaml:6: extends: must not hold '\\x00', which"),
+        (MINIMAL + 'extends: "a\\0b"', "c.yaml:6: extends: must not contain '\\x00', which"),
     ],
 )  # fmt: skip
 def test_what_is_too_much_is_one_line_with_its_bound(text, line, folder):
