@@ -1,7 +1,7 @@
-"""Limits of what a config can hold: beyond is a slip or an attack, reported before it is built.
+"""Limits on the size of a config, checked while it is read.
 
-Each bound is far beyond any experiment that was ever written down, and near enough for whatever is
-within to be read in seconds.
+A larger config is a mistake or an attack. Each bound is far above any real experiment, and low
+enough that a config within it is read in seconds.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ MAX_FILE_BYTES = 2**20
 """Bytes of a config file."""
 
 MAX_FILE_VALUES = 20_000
-"""Keys and values of a file, what its aliases stand for included."""
+"""Keys and values of a file, with aliases expanded."""
 
 MAX_NESTING = 50
-"""Lists and mappings inside of each other."""
+"""Depth of nested lists and mappings."""
 
 MAX_BASES = 20
-"""Files that ``extends`` leads through."""
+"""Files in a chain of ``extends``."""
 
 MAX_SOLVERS = 500
 

@@ -1,4 +1,4 @@
-"""Which settings results depend on, and a short name for a change of them."""
+"""Settings that results depend on, and a short hash for changes of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _HASH_LENGTH = 6
 
 def of_results(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a config, or of a part of one, that results depend on."""
-    found = {name: value for name, value in data.items() if name not in _WITHOUT_EFFECT}
-    if isinstance(solvers := found.get("solvers"), dict):
-        found["solvers"] = {key: _of_solver(solver) for key, solver in solvers.items()}
-    return found
+    settings = {name: value for name, value in data.items() if name not in _WITHOUT_EFFECT}
+    if isinstance(solvers := settings.get("solvers"), dict):
+        settings["solvers"] = {key: _of_solver(solver) for key, solver in solvers.items()}
+    return settings
 
 
 def _of_solver(solver: Any) -> Any:
@@ -38,7 +38,7 @@ def short_hash(change: Mapping[str, Any]) -> str:
 
 
 def first_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Return the dotted key of a setting of results that two configs differ in, or nothing."""
+    """Return the dotted key of the first setting that makes results differ; empty if none does."""
     return next(_differing(of_results(ours), of_results(theirs), ""), "")
 
 

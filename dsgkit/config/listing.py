@@ -1,4 +1,4 @@
-"""A glance at a folder of configs."""
+"""Summaries of the configs in a folder."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class ConfigSummary(NamedTuple):
     Attributes
     ----------
     name : str
-        File name without its ending.
+        File name without its extension.
     dataset : str
         Name in the catalogue, or path of a local file.
     description : str
-        The comment in the first line, or what is wrong with the file.
+        The comment in the first line, or the error in the file.
     """
 
     name: str
@@ -31,7 +31,7 @@ class ConfigSummary(NamedTuple):
 
 
 def list_configs(folder: str | Path) -> list[ConfigSummary]:
-    """Return a summary of every ``*.yaml`` directly in a folder, by name; none is validated.
+    """Return a summary of every ``*.yaml`` directly in a folder, by name, without validation.
 
     Raises
     ------

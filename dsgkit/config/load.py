@@ -40,15 +40,15 @@ def load_experiment(
     path : str or Path
         The config file, or the name of a shipped config.
     profile : str, optional
-        A name under ``profiles`` of the file or its bases, laid over the rest.
+        A name under ``profiles`` of the file or its bases, merged over the rest.
     overrides : iterable of str
-        ``a.b=value`` texts, laid over everything; the value is YAML. Where they change results,
-        the experiment's name ends in a hash of them, so that it has a results folder of its own.
+        ``a.b=value`` texts, merged over everything; the value is YAML. If they change results,
+        the experiment's name ends in a hash of them, which gives it a separate results folder.
     name : str, optional
-        The experiment's name, in place of the one that follows from the config.
+        The experiment's name, instead of the config's.
     stored : bool
-        Whether the config was written by a run, for its results to be read: then no parameter is
-        checked, and neither solvers nor a user-defined task are imported, which may be gone.
+        Whether the config was stored by a run and is read for its results. Parameters are then not
+        checked, and solvers and user-defined tasks, which may be gone, are not imported.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def load_experiment(
     Raises
     ------
     ConfigError
-        For the first thing that is wrong, with its place.
+        For the first problem, with its place.
     """
     path = shipped.located(Path(path))
     document = resolve(path)
@@ -96,12 +96,12 @@ def _changed_name(name: str, change: Document) -> str:
 
 
 def resolve(path: Path) -> Document:
-    """Return a config laid over its bases, unvalidated, with their merged ``profiles``.
+    """Return a config merged over its bases, unvalidated, with their merged ``profiles``.
 
     Raises
     ------
     ConfigError
-        If a file cannot be read or ``extends`` leads in a circle.
+        If a file cannot be read, or ``extends`` is circular.
     """
     document = _with_bases(path, [])
     profiles = document.data.get("profiles", {})
@@ -135,12 +135,12 @@ def _with_bases(path: Path, children: list[Path]) -> Document:
     if not base.is_file():
         hint = _near_file(extends, path.parent)
         raise document.error(("extends",), f"no such config file: {Mark(str(base))}{hint}")
-    # A name belongs to the file that states it, not to the files built on it.
+    # a base's name is not inherited
     return _overlay(without(_with_bases(base, chain), "name"), own)
 
 
 def _near_file(extends: str, folder: Path) -> str:
-    """Return which config in the same folder, or shipped one, ``extends`` may mean, as a hint."""
+    """Return a hint with the nearest name of a config, in the same folder or shipped."""
     place = Path(extends).parent
     names = [Path(name) for name in (*shipped.bases(), *shipped.names())]
     known = {name.name for name in names if name.parent == place}
@@ -152,7 +152,7 @@ def _near_file(extends: str, folder: Path) -> str:
 
 
 def _overlay(base: Document, over: Document) -> Document:
-    """Merge, refusing to remove a solver that is not there: it is a slip for ``{}``."""
+    """Merge; removing a solver that does not exist is an error, a mistake for ``{}``."""
     solvers = over.data.get("solvers")
     known = base.data.get("solvers")
     known = known if isinstance(known, dict) else {}
@@ -177,7 +177,7 @@ def _profile(profiles: Document | None, name: str, path: Path) -> Document:
 
 
 def _without_solvers_removed_in(document: Document, profile: Document) -> Document:
-    """Return a profile without what a base says of solvers that the config has removed."""
+    """Return a profile without a base's settings for solvers that the config removes."""
     solvers, theirs = document.data.get("solvers"), profile.data.get("solvers")
     if not (isinstance(solvers, dict) and isinstance(theirs, dict)):
         return profile
@@ -195,7 +195,7 @@ def _override(text: str) -> Document:
     if not value.strip():
         raise ConfigError(f"{Mark(source)}: no value after '='; write null if you mean nothing")
     if len(keys) > MAX_NESTING:
-        raise ConfigError(f"{Mark(source)}: more than {MAX_NESTING} keys one inside of the other")
+        raise ConfigError(f"{Mark(source)}: more than {MAX_NESTING} nested keys")
     document = parse_override(value, source)
     marks: dict[Key, Mark] = {tuple(keys[:i]): Mark(source) for i in range(len(keys))}
     marks |= {(*keys, *key): mark for key, mark in document.marks.items()}
@@ -214,21 +214,21 @@ def _without_removed(document: Document) -> Document:
 
 
 def _absolute_paths(document: Document) -> Document:
-    """Look for a dataset's files next to the config that names them."""
+    """Resolve a dataset's paths relative to the config that states them."""
     dataset = document.data.get("dataset")
     if not isinstance(dataset, dict):
         return document
-    found = {}
+    paths = {}
     for name in ("path", "test_path"):
         if isinstance(path := dataset.get(name), str):
             if why := why_no_path(path):
                 raise document.error(("dataset", name), f"{why}, got {spelled(path)}")
             try:
-                found[name] = _absolute(path, document.mark(("dataset", name)))
+                paths[name] = _absolute(path, document.mark(("dataset", name)))
             except RuntimeError:
                 text = f"no user of this machine has the home folder of {spelled(path)}"
                 raise document.error(("dataset", name), text) from None
-    return Document({**document.data, "dataset": {**dataset, **found}}, document.marks)
+    return Document({**document.data, "dataset": {**dataset, **paths}}, document.marks)
 
 
 def _absolute(path: str, mark: Mark) -> str:

@@ -1,4 +1,4 @@
-"""Laying one document over another, with the place of every value kept."""
+"""Merging of documents, which keeps the place of every value."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dsgkit.config.yaml_loader import Document, Key
 
 
 def merge(base: Document, over: Document) -> Document:
-    """Return ``base`` with ``over`` laid over it.
+    """Return ``base`` with the values of ``over`` merged into it.
 
-    Mappings are merged key by key; anything else is replaced as a whole, and so is a sweep, because
-    it varies one thing.
+    Mappings are merged key by key; other values are replaced. ``sweep`` is replaced as a whole,
+    because it has one axis.
     """
     replaced: set[Key] = set()
     data = _merge(base.data, over.data, (), replaced)
@@ -26,7 +26,7 @@ def merge(base: Document, over: Document) -> Document:
 
 
 def subdocument(document: Document, key: Key) -> Document:
-    """Return the part of a document under ``key`` as a document of its own."""
+    """Return the part of a document under ``key`` as a document."""
     data = document.data
     for part in key:
         data = data[part]
@@ -35,14 +35,14 @@ def subdocument(document: Document, key: Key) -> Document:
 
 
 def without(document: Document, *names: str) -> Document:
-    """Return a document without some of its top keys."""
+    """Return a document without some of its top-level keys."""
     data = {name: value for name, value in document.data.items() if name not in names}
     marks = {key: mark for key, mark in document.marks.items() if not (key and key[0] in names)}
     return Document(data, marks)
 
 
 def _merge(base: Any, over: Any, key: Key, replaced: set[Key]) -> Any:
-    """Return the merged data; add the keys whose values are those of ``over`` to ``replaced``."""
+    """Return the merged data; add the keys with values from ``over`` to ``replaced``."""
     if isinstance(base, dict) and isinstance(over, dict) and not _is_sweep(key):
         merged = dict(base)
         for name, value in over.items():

@@ -1,4 +1,4 @@
-"""pydantic's errors as one line in a user's words, with the place in the config."""
+"""pydantic's errors as one line, in terms of the config and with its place there."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ _EXPECTED_TYPES = {
 
 
 KnownKeys = Callable[[Any, Key], list[str]]
-"""Takes a document's data and a place in it; returns the keys that there can be."""
+"""Takes a document's data and a place in it; returns the keys that are allowed there."""
 
 
 def config_error(error: ValidationError, document: Document, known_keys: KnownKeys) -> ConfigError:
-    """Return the error to show for a document that is not valid.
+    """Return the error to show for an invalid document.
 
     Unknown keys come first: a mistyped key is also a missing one. The exception behind a problem,
-    such as one of the user's code, becomes the error's cause.
+    such as one of user code, becomes the error's cause.
     """
-    found = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-    key, text = _wording(dict(found[0]), document, known_keys)
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    problems = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    key, text = _wording(dict(problems[0]), document, known_keys)
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
     config_problem = document.error(key, text + more)
-    config_problem.__cause__ = found[0].get("ctx", {}).get("cause")
+    config_problem.__cause__ = problems[0].get("ctx", {}).get("cause")
     return config_problem
 
 
 def _wording(error: dict[str, Any], document: Document, known_keys: KnownKeys) -> tuple[Key, str]:
-    """Return the key to point at and what is wrong there."""
+    """Return the key of a problem and its description."""
     key, kind, value = error["loc"], error["type"], error["input"]
     context = error.get("ctx", {})
     if kind == "extra_forbidden":

@@ -1,4 +1,4 @@
-"""Number ranges as configs spell them: ``2^-3..2^3`` and ``0..1 step 0.1``."""
+"""Parsing of number ranges in configs: ``2^-3..2^3`` and ``0..1 step 0.1``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 from dsgkit.text.hints import spelled
 
 MAX_VALUES = 1000
-"""Longer ranges and lists are taken for a slip."""
+"""Longer ranges and lists are assumed to be mistakes."""
 
 MAX_EXPONENT = 2000
-"""Beyond any floating point number, and still quick to compute."""
+"""Above any floating point number's exponent, and still quick to compute."""
 
 _NUMBER = r"[-+]?(?:\d{1,99}\.?\d{0,99}|\.\d{1,99})(?:[eE][-+]?\d{1,2})?"
 _POWER = re.compile(r"(\d{1,9})\s*\^\s*([-+]?\d{1,9})")
@@ -21,7 +21,7 @@ _HELP = "write a number, 2^-3..2^3, 0..1 step 0.1, or a list"
 
 
 def parse_values(value: Any) -> list[Any]:
-    """Return the values that a grid entry stands for.
+    """Return the values of a grid entry.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def parse_values(value: Any) -> list[Any]:
     Raises
     ------
     ValueError
-        If a text is not a range, with what is wrong with it.
+        If a text is not a valid range.
     """
     if isinstance(value, list):
         if len(value) > MAX_VALUES:
@@ -43,7 +43,7 @@ def parse_values(value: Any) -> list[Any]:
 
 
 def parse_number(value: Any) -> Any:
-    """Return the number that a power such as ``2^-3`` stands for; anything else unchanged."""
+    """Return the value of a power such as ``2^-3``; anything else is returned unchanged."""
     if isinstance(value, str) and (match := _POWER.fullmatch(value.strip())):
         return _power(int(match[1]), int(match[2]), value)
     return value

@@ -1,4 +1,4 @@
-"""An experiment as a config describes it, with every check that needs no data."""
+"""Schema of a config, with all checks that need no data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Threads = Annotated[int, Field(ge=1, le=MAX_THREADS)]
 
 
 class StoredProtocol(ProtocolSpec):
-    """The protocol of a config that a run has stored: the task may be gone."""
+    """The protocol of a stored config, whose task may be gone."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -47,7 +47,7 @@ class SweepSpec(Spec):
     Attributes
     ----------
     axis : str or None
-        An axis of the task; None where nothing is varied.
+        An axis of the task; None if nothing is varied.
     sizes : tuple of int or "all"
         Ascending.
     """
@@ -69,8 +69,8 @@ class FileKeys(Spec):
         A config to start from: a path relative to this file, or a shipped one. Mappings are
         merged, other values replaced; null removes a solver.
     profiles : dict
-        Named variants of the config: what ``--profile`` lays over it, together with what its bases
-        have under the same name.
+        Named variants of the config: settings that ``--profile`` merges over it, after those of
+        its bases under the same name.
     """
 
     extends: str | None = None
@@ -85,22 +85,22 @@ class Experiment(Spec):
     name : str
         Name of the results folder: the config's file name, with ``-<profile>`` for a profile.
     seed : int
-        Where every random choice starts.
+        Seed of every random choice.
     dataset : DatasetSpec
         The rows and their labels.
     protocol : ProtocolSpec
-        The learning setting, its ``kind``, and how rows are drawn, scaled and chosen by: as the
-        task's own ``Spec`` has it.
+        The learning setting (``kind``), and how rows are drawn and scaled and hyper-parameters
+        chosen; its keys are those of the task's ``Spec``.
     sweep : SweepSpec
-        What is varied, ``{axis: sizes}``; by default all of the task's first axis.
+        Sizes to vary, ``{axis: sizes}``; by default all of the task's first axis.
     solvers : dict of str to SolverSpec
         The solvers to compare, by key.
     threads : int, optional
-        Threads of a timed fit; as many as there are cores by default. No part of a result's
-        identity. Of fits on one thread the time is the processor time.
+        Threads of a timed fit; by default the number of cores. Not part of a result's identity.
+        On one thread, processor time is measured instead of wall time.
     outputs : list of str
-        Tables and figures to write; by default those that the task names. ``gain_table`` is among
-        them if a solver is compared ``against`` another one.
+        Tables and figures to write; by default the task's. ``gain_table`` is added if a solver is
+        compared ``against`` another one.
     """
 
     name: FolderName
@@ -124,7 +124,7 @@ class Experiment(Spec):
 
     @property
     def drawn(self) -> ProtocolSpec:
-        """The protocol that trials are drawn by: in a sweep of what is drawn, for its largest."""
+        """The protocol for drawing trials; if the swept axis is drawn, that of the largest size."""
         axis = self.axis
         if axis is None or not axis.drawn:
             return self.protocol
@@ -133,7 +133,7 @@ class Experiment(Spec):
 
     @property
     def chooses(self) -> str:
-        """Name of the measure that hyper-parameters are chosen by."""
+        """Name of the measure by which hyper-parameters are chosen."""
         return self.protocol.chooses or self.task.chooses
 
     @property
@@ -143,7 +143,7 @@ class Experiment(Spec):
         return any(len(values) > 1 for stage in stages for values in stage.choices.values())
 
     def describe(self) -> Description:
-        """Return what a results folder keeps of the task."""
+        """Return the description of the task for the results folder."""
         protocol = self.drawn
         return Description(
             kind=protocol.kind,
@@ -160,10 +160,10 @@ class Experiment(Spec):
         )
 
     def _facts(self, spec: SolverSpec) -> SolverFacts:
-        """Return what a results folder keeps of a solver."""
+        """Return the facts about a solver for the results folder."""
         solver = solver_catalogue.get(spec.kind)
-        choices = [(name, of) for stage in spec.search for name, of in stage.choices.items()]
-        values = [*spec.params.values(), *(value for _, of in choices for value in of)]
+        choices = [item for stage in spec.search for item in stage.choices.items()]
+        values = [*spec.params.values(), *itertools.chain(*(grid for _, grid in choices))]
         return SolverFacts(
             told=self.protocol.oracle_data(solver.load(), values),
             ends={name: solver.parameters[name].range.ends for name, _ in choices},
@@ -236,17 +236,17 @@ class Experiment(Spec):
 
     @model_validator(mode="after")
     def _with_target(self, info: ValidationInfo) -> Experiment:
-        """Give a task that predicts numbers those of the dataset, if the config says no target."""
+        """Set a numeric target for a task that predicts numbers, if the config states none."""
         dataset = self.dataset
-        unsaid = dataset.target is None and dataset.positive is None
-        if _stored(info) or not unsaid or self.task.target != "numeric":
+        has_target = dataset.target is not None or dataset.positive is not None
+        if _stored(info) or has_target or self.task.target != "numeric":
             return self
         numbers = dataset.model_copy(update={"target": TargetSpec(numeric=True)})
         return self.model_copy(update={"dataset": numbers})
 
     @model_validator(mode="after")
     def _within_bounds(self, info: ValidationInfo) -> Experiment:
-        """Refuse what would take a day to plan, before anything is planned."""
+        """Refuse experiments that would take a day to plan."""
         if not _stored(info) and (cells := self._most_cells()) > MAX_CELLS:
             text = (
                 f"{cells:,} fits and searches are planned, and {MAX_CELLS:,} is the most; "
@@ -256,7 +256,7 @@ class Experiment(Spec):
         return self
 
     def _most_cells(self) -> int:
-        """Return how many cells there are if no trial lacks rows, and no fit is left out."""
+        """Return the number of cells if no trial lacks rows and no fit is left out."""
         sizes = max(len(self.sweep.sizes), 1)
         searched_at = sizes if self.axis is not None and self.axis.drawn else 1
         shares = sum(solver.shares for solver in self.solvers.values())
@@ -265,7 +265,7 @@ class Experiment(Spec):
     @model_validator(mode="before")
     @classmethod
     def _defaults(cls, value: Any) -> Any:
-        """Have what depends on the task validated where it is not written, too."""
+        """Add missing sections that depend on the task, so that they are validated."""
         return {"sweep": {}, "outputs": None, **value} if isinstance(value, dict) else value
 
     @field_validator("outputs", mode="before")
@@ -276,7 +276,7 @@ class Experiment(Spec):
             return _with_gains(task.outputs, info) if task else []
         if task is None or not isinstance(value, list):
             return value
-        sweep = info.data.get("sweep")  # None if that of the config is not valid
+        sweep = info.data.get("sweep")  # None if the config's is not valid
         swept = bool(task.axes) if sweep is None else sweep.axis is not None
         known = outputs_of((*task.measures, *STANDARD), swept=swept)
         for i, name in enumerate(value):
@@ -289,7 +289,7 @@ class Experiment(Spec):
         return _with_gains(value, info)
 
     def to_yaml(self) -> str:
-        """Return the experiment as a config that needs no other file and loads as an equal one."""
+        """Return a self-contained config that loads as an equal experiment."""
         data = self.model_dump(mode="json")
         defaults = {name: info.default for name, info in DatasetSpec.model_fields.items()}
         data["dataset"] = {k: v for k, v in data["dataset"].items() if v != defaults[k]}
@@ -301,7 +301,7 @@ class Experiment(Spec):
 
 
 def known_keys(data: Any, key: Sequence[str | int]) -> list[str]:
-    """Return the keys that there can be at some place of a config."""
+    """Return the allowed keys at a place of a config."""
     if tuple(key) == ("protocol",):
         return list(catalogue.get(data["protocol"]["kind"]).Spec.model_fields)
     if len(key) == 2 and key[0] == "solvers":
@@ -309,26 +309,26 @@ def known_keys(data: Any, key: Sequence[str | int]) -> list[str]:
     model: Any = Experiment
     for part in key:
         annotation = model.model_fields[str(part)].annotation
-        # of a part that may be left out, the model beside None
+        # of an optional section: the model, without None
         model = next(iter(get_args(annotation)), annotation)
     return list(model.model_fields) if issubclass(model, BaseModel) else []
 
 
 def _stored(info: ValidationInfo) -> bool:
-    """Return whether a config is one that a run has stored: then nothing in it is checked again."""
+    """Return whether a config was stored by a run, so that its values are not checked again."""
     return bool(info.context and info.context["stored"])
 
 
 def _task(info: ValidationInfo) -> Task | None:
-    """Return the task of the experiment that is validated; None if it has none or is stored."""
+    """Return the task of a config; None if the config is stored or has no valid task."""
     protocol = info.data.get("protocol")
     return None if protocol is None or _stored(info) else catalogue.get(protocol.kind)
 
 
 def _with_gains(outputs: Sequence[str], info: ValidationInfo) -> list[str]:
-    """Return outputs with the table of gains last, if there are any and it has no place yet."""
+    """Return outputs, with the table of gains appended if there are gains and it is not listed."""
     solvers: Mapping[str, SolverSpec] | None = info.data.get("solvers")
-    if solvers is None:  # those of the config are not valid
+    if solvers is None:  # not valid
         return list(outputs)
     gains = any(solver.against for solver in solvers.values())
     if GAINS in outputs and not gains:
@@ -337,13 +337,13 @@ def _with_gains(outputs: Sequence[str], info: ValidationInfo) -> list[str]:
 
 
 def _read_protocol(spec: type[ProtocolSpec], value: dict[str, Any]) -> ProtocolSpec:
-    """Return a section of a config as a task reads it, which may be user-defined."""
+    """Return the validated ``protocol`` section of a task, which may be user-defined."""
     kind = str(value["kind"])
     if not is_import_path(kind):
         return spec.model_validate(value)
     doing = f"{kind}.Spec"
     rehearse(doing, lambda: spec.model_validate(value))
-    with users_code(doing, (DsgError, ValueError)):  # pydantic's are ValueErrors
+    with users_code(doing, (DsgError, ValueError)):  # pydantic's errors are ValueErrors
         return spec.model_validate(value)
 
 
@@ -360,7 +360,7 @@ def _sweep(written: Mapping[str, Any], axes: Sequence[Axis]) -> SweepSpec:
     ((axis, sizes),) = written.items()
     if not isinstance(sizes, list):
         raise problem(f"must be a list, got {spelled(sizes)}", axis)
-    drawn = next(one.drawn for one in axes if one.name == axis)
+    drawn = next(known.drawn for known in axes if known.name == axis)
     if not sizes:
         raise problem("must hold at least one size" + ("" if drawn else ", or all"), axis)
     for i, size in enumerate(sizes):

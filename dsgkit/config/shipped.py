@@ -1,4 +1,4 @@
-"""The configs that come with the package, in a checkout and installed."""
+"""The configs that are shipped with the package, in a checkout or installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAME = re.compile(r"[\w/-]{1,80}")
 
 
 def folder() -> Path:
-    """Return the folder of the shipped configs: a wheel's own, or that of the checkout."""
+    """Return the folder of the shipped configs: in the installed package, or in the checkout."""
     package = Path(__file__).parents[1]
     inside = package / "configs"
     return inside if inside.is_dir() else package.parent / "configs"
@@ -25,19 +25,19 @@ def folder() -> Path:
 def names() -> list[str]:
     """Return the names of the shipped configs, those in ``claims/`` last."""
     root = folder()
-    found = [*sorted(root.glob(f"*{SUFFIX}")), *sorted(root.glob(f"claims/*{SUFFIX}"))]
-    return [path.relative_to(root).with_suffix("").as_posix() for path in found]
+    paths = [*sorted(root.glob(f"*{SUFFIX}")), *sorted(root.glob(f"claims/*{SUFFIX}"))]
+    return [path.relative_to(root).with_suffix("").as_posix() for path in paths]
 
 
 def located(path: Path) -> Path:
-    """Return the file that a path or a name means.
+    """Return the config file of a path, or of the name of a shipped config.
 
-    A file that is there wins; else ``codrna_s2auc`` is the shipped config of that name.
+    An existing file wins; otherwise ``codrna_s2auc`` is the shipped config of that name.
 
     Raises
     ------
     ConfigError
-        If there is neither; where a shipped config has the name of the file, the text says so.
+        If there is neither.
     """
     name = str(path)
     if os.path.isfile(path):  # noqa: PTH113  False for a name that is too long
@@ -56,20 +56,20 @@ def located(path: Path) -> Path:
 
 
 def _of_that_stem(path: Path) -> str:
-    """Return the name of the shipped config that a missing file is called like; empty if none."""
+    """Return the shipped config with the name of a missing file; empty if there is none."""
     if os.path.lexists(path) or path.suffix != SUFFIX:
         return ""
     return next((name for name in names() if Path(name).name == path.stem), "")
 
 
 def beneath(name: str) -> Path | None:
-    """Return the shipped file with this path in the folder of configs, with or without ending."""
+    """Return the shipped file with this path, with or without extension; None if there is none."""
     path = folder() / f"{name.removesuffix(SUFFIX)}{SUFFIX}"
     return path if _can_be_shipped(name) and path.is_file() else None
 
 
 def bases() -> list[str]:
-    """Return the names of the files that shipped configs extend."""
+    """Return the names of the base configs that shipped ones extend."""
     return [f"base/{path.stem}" for path in sorted((folder() / "base").glob(f"*{SUFFIX}"))]
 
 
@@ -78,12 +78,12 @@ def _can_be_shipped(name: str) -> bool:
 
 
 def copy(name: str, to: Path) -> None:
-    """Copy a shipped config to a file of the user's, ready to edit.
+    """Copy a shipped config to a new file, ready to edit.
 
     Raises
     ------
     ConfigError
-        If there is no such config, or a file is there already.
+        If there is no such config, or the file exists.
     """
     shipped = beneath(name)
     if shipped is None:
@@ -97,6 +97,6 @@ def copy(name: str, to: Path) -> None:
         with to.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise ConfigError(f"{to}: is there already; name another file") from None
+        raise ConfigError(f"{to}: exists already; name another file") from None
     except OSError as error:
         raise ConfigError(f"{to}: {error.strerror}") from None

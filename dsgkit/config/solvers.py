@@ -1,4 +1,4 @@
-"""Solvers of a config, read by what their classes declare."""
+"""The solvers of a config, validated by the parameters that their classes declare."""
 
 from __future__ import annotations
 
@@ -44,15 +44,16 @@ Size = int | Literal["all"]
 
 
 class Stage(Spec):
-    """One of the searches that choose a solver's hyper-parameters, one after the other.
+    """One stage of the search for a solver's hyper-parameters.
 
     Attributes
     ----------
     grid : dict
-        Parameters, each with the values to choose from, at what earlier stages chose.
+        Parameters, each with the values to choose from; parameters of earlier stages keep the
+        values chosen there.
     coordinates : dict
-        In place of a grid: one parameter of several numbers, each of which is chosen in its turn
-        from these values.
+        Instead of a grid: one parameter of several numbers, which are chosen one at a time from
+        these values.
     """
 
     grid: dict[str, list[Any]] = Field(default_factory=dict)
@@ -60,12 +61,12 @@ class Stage(Spec):
 
     @property
     def choices(self) -> dict[str, list[Any]]:
-        """The values of every parameter that is searched."""
+        """The values of every searched parameter."""
         return self.grid or self.coordinates
 
 
 class SolverSpec(Spec):
-    """One line of the comparison.
+    """One solver of the comparison.
 
     Attributes
     ----------
@@ -73,20 +74,20 @@ class SolverSpec(Spec):
         A name of `dsgkit.solvers.catalogue`, which in a config defaults to the solver's key, or the
         import path ``module:class`` of a user-defined class.
     label : str
-        The name in tables and figures; defaults to the solver's own, or the name of the class.
+        The name in tables and figures; defaults to the solver's label, or the name of the class.
     params : dict
-        Fixed parameters, and values that parameters of later stages have until then.
+        Fixed parameters, and values of later stages' parameters until their stage.
     search : tuple of Stage
-        The searches that choose hyper-parameters, one after the other. In a config
-        ``grid: {...}`` is short for a search of one stage.
+        The stages of the search for hyper-parameters, in order. In a config ``grid: {...}`` is
+        short for a search of one stage.
     search_at : dict
-        Sizes used while choosing, by axis; all where it does not say.
+        Sizes of the search, by axis; all rows by default.
     at_most : dict
-        Fits at more are left out, by axis.
+        Largest sizes, by axis; larger fits are left out.
     against : str or None
-        The key of another solver, which this one's results are compared with, trial by trial:
-        the output ``gain_table``. No result depends on it. Where no solver of a config says it,
-        those that learn from more than labelled rows are compared with the first that does not.
+        The key of another solver to compare with, trial by trial, in the output ``gain_table``.
+        No result depends on it. If no solver of a config states it, solvers that learn from more
+        than labelled rows are compared with the first that does not.
     """
 
     kind: str
@@ -104,7 +105,7 @@ class SolverSpec(Spec):
 
     @property
     def shares(self) -> int:
-        """Cells of its searches: grid points that are trained in one pass share one."""
+        """Number of search cells: grid points that are trained in one pass share one."""
         batched = catalogue.get(self.kind).batched
         return sum(
             math.prod(len(values) for name, values in stage.grid.items() if name not in batched)
@@ -118,18 +119,18 @@ SOLVER_KEYS = (*SolverSpec.model_fields, "grid")
 
 
 def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, Any]:
-    """Return the solvers of a config, what is left out filled in and values as solvers take them.
+    """Return the solvers of a config, with defaults filled in and values parsed.
 
     Parameters
     ----------
     written : dict
     protocol : ProtocolSpec or None
-        None if that of the config is not valid.
+        None if the config's is not valid.
 
     Raises
     ------
     PydanticCustomError
-        For what the solvers' classes or the task do not allow.
+        For settings that the solvers' classes or the task do not allow.
     """
     if len(written) > MAX_SOLVERS:
         raise problem(f"must hold at most {MAX_SOLVERS} solvers, got {len(written):,}")
@@ -144,10 +145,10 @@ def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict
 
 
 def _with_baseline(solvers: dict[str, Any], task: Task) -> dict[str, Any]:
-    """Return solvers compared with the first that learns from labelled rows alone.
+    """Compare solvers with the first that learns from labelled rows alone.
 
-    Only if no solver says what it is compared with, were it with nothing. What is given hidden
-    labels is neither compared nor the baseline.
+    Not if any solver states ``against``, even null. Solvers that are given hidden labels are
+    neither compared nor the baseline.
     """
     valid = all(isinstance(s, dict) and isinstance(s["kind"], str) for s in solvers.values())
     if not valid or any("against" in solver for solver in solvers.values()):
@@ -168,7 +169,7 @@ def _with_baseline(solvers: dict[str, Any], task: Task) -> dict[str, Any]:
 
 
 def _check_extent(solvers: Mapping[str, Any]) -> None:
-    """Raise an error where grids are larger than anybody means."""
+    """Raise an error for grids above the bounds."""
     count = 0
     for key, solver in solvers.items():
         for stage in solver["search"] if isinstance(solver, dict) and "search" in solver else ():
@@ -190,12 +191,12 @@ def _check_against(key: str, against: Any, solvers: Collection[str]) -> None:
         raise problem("is the solver itself; name another one", "against")
     others = [name for name in solvers if name != key]
     if against not in others:
-        hint = nearest_or_all(str(against), others) if others else "; there is no other one"
+        hint = nearest_or_all(str(against), others) if others else "; it is the only solver"
         raise problem(f"there is no solver {spelled(against)}{hint}", "against")
 
 
 def _with_defaults(written: dict[str, Any]) -> dict[str, Any]:
-    """Return the solvers of a config with the kinds and labels that their keys stand for."""
+    """Return the solvers of a config with default kinds and labels from their keys."""
     labels = Counter(_plain_label(key, solver) for key, solver in written.items())
     filled = {}
     for key, solver in written.items():
@@ -209,7 +210,7 @@ def _with_defaults(written: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain_label(key: Any, solver: Any) -> str:
-    """Return the label that a solver states or, its key aside, would have."""
+    """Return the label that a solver states, or the default one without its key."""
     settings = solver if isinstance(solver, dict) else {}
     kind = str(settings.get("kind", key))
     known = catalogue.SOLVERS.get(kind)
@@ -241,7 +242,7 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
 
 
 def _check_suits(kind: str, info: catalogue.SolverInfo, task: Task) -> None:
-    """Raise an error unless a solver is for a task, and has what the task calls."""
+    """Raise an error unless a solver supports a task and has the methods that the task calls."""
     if not info.suits(task):
         raise problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}")
     try:
@@ -285,7 +286,7 @@ def _stages(solver: Mapping[str, Any], values: _Values) -> Iterator[Stage]:
 def _stage(stage: Mapping[str, Any], values: _Values, params: Collection[str]) -> Stage:
     if stage.get("coordinates"):
         if stage.get("grid"):
-            raise problem("is in place of a grid, but there is `grid` too", "coordinates")
+            raise problem("replaces a grid, but there is `grid` too", "coordinates")
         with _at("coordinates"):
             return Stage(coordinates=values.coordinates(_mapping(stage["coordinates"])))
     with _at("grid"):
@@ -297,16 +298,16 @@ def _stage(stage: Mapping[str, Any], values: _Values, params: Collection[str]) -
 
 
 class _Values:
-    """Reads values of a solver's parameters.
+    """Parses values of a solver's parameters.
 
     Parameters
     ----------
     kind : str
         The solver.
     known : mapping
-        What its class declares.
+        The parameters that its class declares.
     words : collection of str or None
-        What may stand for a number whose value a trial knows; None if the task is not known.
+        Words for numbers that depend on the trial; None if the task is unknown.
     """
 
     def __init__(
@@ -317,7 +318,7 @@ class _Values:
         self._words = words
 
     def params(self, written: Mapping[str, Any]) -> dict[str, Scalar]:
-        """Return fixed parameters as the solver takes them."""
+        """Return the parsed fixed parameters."""
         read = {}
         for name, value in written.items():
             with _at(name):
@@ -325,7 +326,7 @@ class _Values:
         return read
 
     def grid(self, written: Mapping[str, Any]) -> dict[str, list[Scalar]]:
-        """Return the values to choose from, of every parameter."""
+        """Return the values to choose from, by parameter."""
         read = {}
         for name, entry in written.items():
             with _at(name):
@@ -333,13 +334,13 @@ class _Values:
         return read
 
     def coordinates(self, written: Mapping[str, Any]) -> dict[str, list[Scalar]]:
-        """Return the values to choose every number of one parameter from."""
+        """Return the values to choose from for each number of one parameter."""
         if len(written) != 1:
             raise problem("takes one parameter at a time")
         (name,) = written
         read = self.grid(written)
         if not self._known[name].one_per:
-            raise problem(f"{name!r} of {self._kind} is one number; take `grid`", name)
+            raise problem(f"{name!r} of {self._kind} is one number; use `grid`", name)
         for i, value in enumerate(read[name]):
             if not isinstance(value, int | float):
                 raise problem(f"must be a number, got {spelled(value)}", name, i)
@@ -391,7 +392,7 @@ def _sizes(
 
 
 def check_size(value: Any, *at: str | int, words: tuple[str, ...] = ("all",)) -> None:
-    """Raise an error at a place unless a value is a size, or one of some words."""
+    """Raise an error at a place unless a value is a size or one of ``words``."""
     if isinstance(value, str) and value in words:
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -409,7 +410,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 @contextmanager
 def _at(*place: str | int) -> Iterator[None]:
-    """Say of errors in the block that they are at a place inside of what is validated."""
+    """Prepend a place to the places of errors in the block."""
     try:
         yield
     except PydanticCustomError as error:

@@ -1,4 +1,4 @@
-"""YAML read strictly: core-schema scalars, no repeated keys, the line of every key remembered."""
+"""Strict YAML: core-schema scalars only, no repeated keys; records the line of every key."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Mark:
 
 @dataclass
 class Document:
-    """Plain data and the place that every part of it comes from.
+    """Plain data, and the place where each part of it was written.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class Document:
         return self.marks[self.nearest(key)]
 
     def nearest(self, key: Key) -> Key:
-        """Return ``key`` shortened until it is one that was written."""
+        """Return ``key``, or its nearest ancestor that was written."""
         while key and key not in self.marks:
             key = key[:-1]
         return key
 
     def error(self, key: Key, text: str) -> ConfigError:
-        """Return an error that names the place and the key; an override names itself."""
+        """Return an error with the place and the key; the place of an override is its text."""
         written = self.nearest(key)
         mark = self.marks[written]
         where = f"{mark}: "
@@ -70,7 +70,7 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML file whose top is a mapping.
+    """Read a YAML file whose top level is a mapping.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def read_document(path: Path) -> Document:
 
 
 def parse_document(text: str, source: str) -> Document:
-    """Parse YAML text; ``source`` is the file name of its marks.
+    """Parse YAML text; ``source`` is the file name in its marks.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def parse_document(text: str, source: str) -> Document:
 
 @functools.lru_cache(maxsize=32)
 def _parsed(text: str, source: str) -> Document:
-    """Parse a base once, however many configs of a command, or their profiles, extend it."""
+    """Parse a text once, even if it is the base of several configs."""
     return _parse(text, lambda line: Mark(source, line))
 
 
@@ -132,12 +132,12 @@ def _read_text(path: Path) -> str:
         ) from None
     except OSError as error:
         raise ConfigError(f"{place}: cannot be read: {error.strerror}") from None
-    except ValueError as error:  # a path that holds what no path can
+    except ValueError as error:  # such as a null character in the path
         raise ConfigError(f"{place}: cannot be read: {error}") from None
 
 
 def _read_bytes(path: Path) -> bytes:
-    """Return the content of a regular file: devices and pipes might have no end."""
+    """Return the content of a regular file: devices and pipes might be endless."""
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
         raise ConfigError(f"{Mark(str(path))}: is a folder, not a config file")
@@ -146,7 +146,9 @@ def _read_bytes(path: Path) -> bytes:
     with path.open("rb") as file:
         content = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
-        raise ConfigError(f"{Mark(str(path))}: larger than {MAX_FILE_BYTES:,} bytes: no config")
+        raise ConfigError(
+            f"{Mark(str(path))}: larger than {MAX_FILE_BYTES:,} bytes; not a config file"
+        )
     return content
 
 
@@ -165,9 +167,9 @@ def _parse(text: str, mark_at: Callable[[int], Mark]) -> Document:
 
 
 def _plainly(problem: str) -> str:
-    """Return a problem of the YAML parser with what to do about it, in terms of the text."""
-    if found := re.fullmatch(r"expected ('.') or ('.'), but got '(.+)'", problem):
-        separator, end, token = found.groups()
+    """Return a problem of the YAML parser in plain words, with advice."""
+    if match := re.fullmatch(r"expected ('.') or ('.'), but got '(.+)'", problem):
+        separator, end, token = match.groups()
         before = _TOKENS.get(token, f"'{token}'")
         return f"a {separator} or {end} is missing before {before}"
     for text, advice in _ADVICE.items():
@@ -177,22 +179,22 @@ def _plainly(problem: str) -> str:
 
 
 _TOKENS = {"<scalar>": "this", "<stream end>": "the end of the file", "<alias>": "this"}
-"""Names of parts of the text for people, by the parser's names."""
+"""Plain words for the parser's tokens."""
 
 _ADVICE = {
-    "mapping values are not allowed here": "put text that has ': ' in it in quotes",
-    "found character '\\t'": "indent by spaces, not by tabs",
+    "mapping values are not allowed here": "put text that contains ': ' in quotes",
+    "found character '\\t'": "indent with spaces, not tabs",
     "found character": "put text that begins with it in quotes",
     "found unexpected end of stream": "a quotation mark or bracket is not closed",
     "expected <block end>": (
         "this line is indented unlike those above, or something before it is not closed"
     ),
 }
-"""Advice about problems, by the beginning of their texts."""
+"""Advice on problems, by the beginning of their texts."""
 
 
 class _Builder:
-    """Makes plain data of YAML, and marks every part of it; no more parts than there may be."""
+    """Builds plain data from YAML, with a mark for every part, up to the bounds."""
 
     def __init__(self, text: str, mark_at: Callable[[int], Mark]) -> None:
         self._loader = _StrictLoader(text)
@@ -206,7 +208,7 @@ class _Builder:
         return Document(self._value(node, (), node.start_mark.line), self._marks)
 
     def _value(self, node: Node, key: Key, line: int) -> Any:
-        """Return the node's value, having marked it with ``line`` and its parts with theirs."""
+        """Return the node's value; mark it with ``line``, and its parts with their lines."""
         if len(key) > MAX_NESTING or len(self._marks) >= MAX_FILE_VALUES:
             raise _too_much(len(key), node)
         self._marks[key] = self._mark_at(line + 1)
@@ -220,7 +222,7 @@ class _Builder:
         return {name: self._value(item, (*key, name), at) for name, at, item in self._pairs(node)}
 
     def _pairs(self, node: Node) -> list[tuple[str, int, Node]]:
-        """Return (key, line, value node) of a mapping whose keys are different texts."""
+        """Return (key, line, value node) of a mapping; its keys must be distinct texts."""
         lines: dict[str, int] = {}
         pairs = []
         for key_node, item in node.value:
@@ -240,8 +242,8 @@ class _Builder:
 
 
 def _too_much(level: int, node: Any) -> _ExtentError:
-    """Return the error at a node or event that is nested too deeply, or else one too many."""
-    what = f"more than {MAX_FILE_VALUES:,} values, what aliases stand for included"
+    """Return the error for a node or event beyond the maximum of nesting, or of values."""
+    what = f"more than {MAX_FILE_VALUES:,} values, with aliases expanded"
     if level > MAX_NESTING:
         what = f"nested more than {MAX_NESTING} deep, or an alias that contains itself"
     return _ExtentError(what, node.start_mark.line + 1)
@@ -258,7 +260,7 @@ def _raw(node: Node) -> str:
 
 
 class _StrictLoader(yaml.SafeLoader):
-    """Knows the scalars of the YAML 1.2 core schema and nothing else."""
+    """Loads the scalars of the YAML 1.2 core schema only."""
 
     yaml_constructors: ClassVar[dict] = {}
 
@@ -267,7 +269,7 @@ class _StrictLoader(yaml.SafeLoader):
         self._level = self._count = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Compose a node and those in it, as far as there may be so many."""
+        """Compose a node and its children, up to the bounds."""
         if self._level > MAX_NESTING or self._count >= MAX_FILE_VALUES:
             raise _too_much(self._level, self.peek_event())
         self._count += not isinstance(parent, yaml.MappingNode) or index is not None
@@ -278,10 +280,10 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 class _StrictDumper(yaml.SafeDumper):
-    """Quotes exactly the texts that the strict loader would not read as text."""
+    """Quotes only texts that the strict loader would not read as text."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write equal lists out: a config is read by people."""
+        """Write repeated lists in full: a config is read by people."""
         return True
 
 
@@ -311,7 +313,7 @@ for _class in (_StrictLoader, _StrictDumper):
 
 def _integer(text: str) -> int:
     if len(text) > MAX_DIGITS:
-        raise ValueError("too long to be printed again")
+        raise ValueError("too long to print")
     return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
 
 
@@ -321,7 +323,7 @@ def _float(text: str) -> float:
 
 
 def _text(text: str) -> str:
-    text.encode()  # half a character, such as "\ud800", is none
+    text.encode()  # raises for a lone surrogate, such as "\ud800"
     return text
 
 

@@ -42,7 +42,7 @@ def test_a_copy_is_the_same_experiment_and_overwrites_nothing(elsewhere, name):
     copied, original = load_experiment("mine.yaml"), load_experiment(name)
     assert copied.model_dump(exclude={"name"}) == original.model_dump(exclude={"name"})
     before = (elsewhere / "mine.yaml").read_text()
-    with pytest.raises(ConfigError, match="is there already"):
+    with pytest.raises(ConfigError, match="exists already"):
         shipped.copy("quickstart", elsewhere / "mine.yaml")
     assert (elsewhere / "mine.yaml").read_text() == before
 
