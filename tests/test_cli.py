@@ -165,7 +165,7 @@ def test_a_run_ends_with_what_can_be_done_next(dsg, monkeypatch):
         "  dsg report results/q                    one HTML page",
         "  dsg try rows.csv --label NAME           methods compared on your own rows",
         "  dsg list configs                        shipped configs, run by their names",
-        "  dsg run NAME --profile quick --dry-run  the time that one would take",
+        "  dsg run NAME --profile quick --dry-run  forecast of its time",
     ]
 
 
@@ -303,7 +303,7 @@ def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, words):
     assert code == 128 + number
     (line,) = err.splitlines()
     assert line.startswith(words)
-    assert line.endswith("go on with: dsg run toy.yaml --set seed=1")
+    assert line.endswith("continue with: dsg run toy.yaml --set seed=1")
     assert dsg(*FEW, "--set", "protocol.trials=1")[0] == 0
 
 

@@ -12,7 +12,7 @@ import click
 
 from dsgkit import __version__
 from dsgkit.cli import catalogues, explain, outputs, papers, runs
-from dsgkit.cli.messages import say, tell
+from dsgkit.cli.messages import print_error, print_last
 from dsgkit.cli.parameters import HelpfulGroup, debug_option
 from dsgkit.system.signals import Interrupted, stopped_by_signals
 from dsgkit.text.errors import DsgError
@@ -20,20 +20,20 @@ from dsgkit.users_code.origin import one_line, users_place
 from dsgkit.users_code.rehearsal import leave
 
 MIN_OPEN_FILES = 64
-"""With fewer, not even all libraries can be loaded."""
+"""With fewer, some libraries cannot be loaded."""
 
 _NEW_OBJECTS = 10_000
-"""After so many, Python looks for cycles among them. After 700, as is its default, that took a
-second more of every command on 100,000 records, which have no cycles."""
+"""Threshold of Python's garbage collection. Its default of 700 takes a second more in every command
+on 100,000 records, which have no reference cycles."""
 
 
 def main() -> None:
-    """Run ``dsg``: a user's mistake ends in one line and exit code 1, without a traceback."""
+    """Run ``dsg``; a user's mistake prints one line without a traceback, and exits with code 1."""
     try:
         code: Any = _run()
     except SystemExit as end:
         code = end.code
-    written = _forget_unwritten()
+    written = _flush_output()
     code = code if isinstance(code, int) and code else int(not written)
     leave(code)
 
@@ -47,27 +47,27 @@ def _run() -> Any:
             _check_process()
             code = cli.main(standalone_mode=False)
     except click.ClickException as error:
-        tell(error)
+        print_error(error)
         code = error.exit_code
     except Interrupted as signal:
-        say(str(signal))
+        print_last(str(signal))
         code = signal.exit_code or 1  # user code may set anything
     except (click.Abort, KeyboardInterrupt):
-        say("interrupted")
+        print_last("interrupted")
         code = 130
     except (DsgError, OSError) as error:
         if debug:
             raise
-        tell(error)
+        print_error(error)
         code = 1
     return code
 
 
 def _check_process() -> None:
-    """Have the standard streams open, and room for other files, or end here.
+    """Open closed standard streams, and raise `DsgError` if output or files are impossible.
 
-    The first file that is opened takes the number of a closed stream, and what is printed would go
-    into it.
+    The first file that is opened would get the descriptor of a closed stream, and printed text
+    would go to that file.
     """
     closed = [stream for stream in range(3) if not _is_open(stream)]
     for stream in closed:
@@ -92,10 +92,13 @@ def _is_open(stream: int) -> bool:
     return True
 
 
-def _forget_unwritten() -> bool:
-    """Let go of output that cannot be written, as Python would tell it again; return if all is."""
+def _flush_output() -> bool:
+    """Flush standard output and return whether that succeeded.
+
+    If it fails, the rest is discarded: Python would report the error again at exit.
+    """
     try:
-        if sys.stdout is not None:  # as it is for a process that was started without one
+        if sys.stdout is not None:  # None in a process that was started without one
             sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -107,7 +110,7 @@ class _Commands(HelpfulGroup):
     """Turns any exit of user code into an error message."""
 
     def invoke(self, context: click.Context) -> Any:
-        """Run a command; raise `DsgError` where user code would end it without a message."""
+        """Run a command; raise `DsgError` if user code would end it without a message."""
         try:
             return super().invoke(context)
         except (click.ClickException, click.exceptions.Exit, click.Abort, DsgError, OSError):
@@ -130,7 +133,7 @@ def cli() -> None:
 
     \b
     dsg run quickstart                    a first run, of about a minute
-    dsg try rows.csv --label kind         methods compared on rows of your own
+    dsg try rows.csv --label kind         methods compared on your own rows
     dsg run codrna_s2auc --profile quick  a shipped config, or a file
     dsg init codrna_s2auc mine.yaml       copies one to edit
     dsg report results/quickstart         one HTML page with all of a run

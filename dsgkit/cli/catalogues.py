@@ -1,4 +1,4 @@
-"""Commands on configs, and what they can name: list, init, data."""
+"""Commands on catalogues and datasets: list, init, data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXPLAINED = "`dsg explain NAME` says more"
 
 @click.group(name="list", cls=HelpfulGroup)
 def list_() -> None:
-    """List what a config can name."""
+    """List configs, datasets, tasks, solvers or kernels."""
 
 
 @list_.command()
@@ -38,34 +38,35 @@ def tasks() -> None:
     from dsgkit.tasks.catalogue import TASKS, about
 
     print_columns([(kind, about(kind)) for kind in TASKS])
-    click.echo(f"{EXPLAINED}, of a task also its measures")
+    click.echo(f"{EXPLAINED}, such as the measures of a task")
 
 
 @list_.command()
 def solvers() -> None:
-    """List the solvers, and where they are from."""
+    """List the solvers with their sources."""
     from dsgkit.solvers.catalogue import SOLVERS
 
     print_columns([(s.name, s.label, s.reference) for s in SOLVERS.values()])
-    click.echo(f"{EXPLAINED}, of a solver also its parameters")
-    click.echo('A class of your own: kind: "my_module:MySolver" (see dsgkit/README.md)')
+    click.echo(f"{EXPLAINED}, such as the parameters of a solver")
+    click.echo('Your own class: kind: "my_module:MySolver" (see dsgkit/README.md)')
 
 
 @list_.command()
 @click.argument("folder", required=False, type=PATH)
 def configs(folder: Path | None) -> None:
-    """List the config files in FOLDER, by default those that come with the package.
+    """List the config files in FOLDER, by default those of the package.
 
-    The latter run by their names, `dsg run codrna_s2auc`, and `dsg init codrna_s2auc` copies one.
+    `dsg run codrna_s2auc` runs one of the package by its name, and `dsg init codrna_s2auc` copies
+    it.
     """
     from dsgkit.config import list_configs, shipped
 
-    found = list_configs(folder or shipped.folder())
-    for number, profiles in enumerate(dict.fromkeys(c.profiles for c in found)):
+    summaries = list_configs(folder or shipped.folder())
+    for number, profiles in enumerate(dict.fromkeys(c.profiles for c in summaries)):
         heading = f"Profiles {', '.join(profiles)}:" if profiles else "Without profiles:"
         click.echo(f"\n{heading}" if number else heading)
-        alike = [c for c in found if c.profiles == profiles]
-        print_columns([(f"  {c.name}", c.description or c.dataset) for c in alike])
+        group = [c for c in summaries if c.profiles == profiles]
+        print_columns([(f"  {c.name}", c.description or c.dataset) for c in group])
 
 
 @list_.command()
@@ -100,7 +101,7 @@ def _dataset_argument(command: Any) -> Any:
 @data.command()
 @_dataset_argument
 def fetch(name: str) -> None:
-    """Make sure that the files of dataset NAME are on this machine."""
+    """Download the files of dataset NAME, unless they are on this machine."""
     from dsgkit.data import commands
 
     paths = commands.fetch(name)
@@ -113,7 +114,7 @@ def fetch(name: str) -> None:
 @data.command()
 @_dataset_argument
 def prepare(name: str) -> None:
-    """Parse dataset NAME into memory maps, which later runs open at once."""
+    """Parse dataset NAME into memory maps, which runs open without delay."""
     from dsgkit.data import commands
 
     dataset = commands.prepare(name)
@@ -123,7 +124,7 @@ def prepare(name: str) -> None:
 @data.command()
 @_dataset_argument
 def info(name: str) -> None:
-    """Show what is known of dataset NAME."""
+    """Show facts about dataset NAME."""
     from dsgkit.data import commands
 
     print_columns([(f"{heading}:", text) for heading, text in commands.info(name)])

@@ -1,4 +1,4 @@
-"""The command explain: what a name means."""
+"""The command ``dsg explain``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dsgkit.cli.explanations import Explanation, Item
 
 MAX_PROSE_WIDTH = 100
-"""Columns of prose that is easy to read."""
+"""Columns of a paragraph: longer lines are hard to read."""
 
 
 @click.command()
@@ -24,27 +24,28 @@ MAX_PROSE_WIDTH = 100
 def explain(name: str) -> None:
     """Explain a solver, task, dataset, measure, kernel, output, config, profile or key by NAME.
 
-    A solver is known by its class, label and keys in configs, too; a user-defined solver or task is
-    FILE.py:NAME, as a config spells it. Keys may have those around them before dots:
-    protocol.labeled, solvers.qsg_s2auc.lam. Where several things have one name, all are explained.
+    NAME of a solver may also be its class, its label or its key in a config. A user-defined solver
+    or task is FILE.py:NAME, as in a config. Keys may be dotted: protocol.labeled,
+    solvers.qsg_s2auc.lam. If several things have the name, all are explained.
     """
     from dsgkit.cli import explanations
 
     width = min(shutil.get_terminal_size((80, 24)).columns, MAX_PROSE_WIDTH)
-    found = explanations.explain(name)
-    click.echo("\n\n".join("\n".join(_lines(one, width)) for one in found))
+    texts = ("\n".join(_lines(part, width)) for part in explanations.explain(name))
+    click.echo("\n\n".join(texts))
 
 
-def _lines(one: Explanation, width: int) -> Iterator[str]:
+def _lines(explanation: Explanation, width: int) -> Iterator[str]:
     """Yield an explanation as lines that fit a terminal."""
-    of = f", for {', '.join(one.tasks)}" if one.tasks else ""
-    yield from _wrapped(f"{', '.join(one.names)}: {one.what}{of}", width, indent=0)
-    for fact in filter(None, one.facts):
+    tasks = f", for {', '.join(explanation.tasks)}" if explanation.tasks else ""
+    head = f"{', '.join(explanation.names)}: {explanation.what}{tasks}"
+    yield from _wrapped(head, width, indent=0)
+    for fact in filter(None, explanation.facts):
         yield from _wrapped(fact, width)
-    for text in filter(None, one.paragraphs):
+    for text in filter(None, explanation.paragraphs):
         yield ""
         yield from _wrapped(text, width)
-    for title, items in one.lists.items():
+    for title, items in explanation.lists.items():
         if items:
             yield ""
             yield f"{title}:"
@@ -52,7 +53,7 @@ def _lines(one: Explanation, width: int) -> Iterator[str]:
 
 
 def _listed(items: tuple[Item, ...], width: int) -> Iterator[str]:
-    """Yield items as lines: beside each other where they are names only."""
+    """Yield items as lines; items that are only names share lines."""
     if not any(item.facts or item.text or " " in item.name for item in items):
         yield from _wrapped(", ".join(item.name for item in items), width)
         return

@@ -35,29 +35,28 @@ from dsgkit.text.specs import LARGEST_INTEGER
 from dsgkit.users_code.own import import_path_of, is_import_path
 
 ANY_NAME = "NAME"
-"""Stands in a key for the user's key of a solver."""
+"""Placeholder in a path for a solver's key, which the user chooses."""
 
 _LEADING = re.compile(r"\A((?:#.*\n)+)")
-"""The comment at the top of a config."""
+"""Matches the comment at the top of a config."""
 
-_GRIDS = ("params", "grid", "search")
-"""Where a config has a solver's parameters."""
-
+_PARAMETER_KEYS = ("params", "grid", "search")
+"""Keys of a solver's section that contain parameters."""
 
 _LIKENESS = 0.75
-"""Least similarity of a suggested name: of so many names one is always somewhat alike."""
+"""Least similarity of a suggested name: among many names, one is always somewhat similar."""
 
 _WHERE_NAMES_ARE = (
     "; `dsg list solvers` (or tasks, datasets, kernels) lists names, and `dsg explain TASK` the "
-    "measures of a task; of your own code: dsg explain FILE.py:NAME"
+    "measures of a task; for your own code: dsg explain FILE.py:NAME"
 )
 
 _Key = tuple[tuple[str, ...], "Callable[[], Explanation]"]
-"""The path of a key of a config, and what makes its explanation."""
+"""The path of a config key, and a function that makes its explanation."""
 
 
 class Item(NamedTuple):
-    """A line of a list: a name, facts on it, and a text."""
+    """An item of a list: a name, facts about it, and a text."""
 
     name: str
     facts: str = ""
@@ -71,11 +70,11 @@ class Explanation:
     Attributes
     ----------
     names : tuple of str
-        In full; several where one explanation serves all.
+        Full names; several if they share the explanation.
     what : str
-        What it is, such as ``solver``.
+        Kind of thing, such as ``solver``.
     tasks : tuple of str
-        The kinds of tasks that it is for; empty for one of any task.
+        Kinds of the tasks that it belongs to; empty for any task.
     lists : dict
         Items by title.
     """
@@ -89,31 +88,31 @@ class Explanation:
 
 
 def explain(name: str) -> list[Explanation]:
-    """Return what a name means: one explanation of each thing that is called so.
+    """Return the explanations of everything with a name.
 
     Parameters
     ----------
     name : str
-        Of a solver (also its class, its label in tables, or its key in shipped configs), task,
-        dataset, measure, kernel, output, shipped config or profile of one, or a key of a config,
-        with as much of the keys around it, between dots, as one likes; or ``file.py:Name`` of a
+        Name of a solver (also its class, its label in tables, or its key in shipped configs), task,
+        dataset, measure, kernel, output, shipped config or one of its profiles; or a key of a
+        config, with any number of parent keys, separated by dots; or ``file.py:Name`` of a
         user-defined solver or task.
 
     Raises
     ------
     ConfigError
-        If nothing is called so; the text names what is nearest.
+        If the name is unknown; the text suggests the nearest one.
     """
     if is_import_path(name):
         return [_of_import_path(str(import_path_of(name)))]
-    found = [make() for make in _catalogued(name)]
-    found += _merged(_of_output(name))
-    found += _of_config_solver(name)
-    found += _merged(make() for path, make in _keys() if _is_meant(path, name))
-    if not found:
+    explanations = [make() for make in _catalogued(name)]
+    explanations += _merged(_of_output(name))
+    explanations += _of_config_solver(name)
+    explanations += _merged(make() for path, make in _keys() if _is_meant(path, name))
+    if not explanations:
         hint = did_you_mean(name, known_names(), _LIKENESS) or _WHERE_NAMES_ARE
         raise ConfigError(f"nothing is called {spelled(name)}{hint}")
-    return found
+    return explanations
 
 
 def _of_import_path(path: str) -> Explanation:
@@ -135,19 +134,19 @@ def known_names() -> list[str]:
     measures = (measure.name for _, measure in _measures())
     outputs = (output for _, _, output in _measured_outputs())
     keys = (part for path, _ in _keys() for part in (path[-1], ".".join(path)))
-    in_bases = (text for path in _bases() for one in _solvers_in(path) for text in one[:2])
+    in_bases = (text for path in _bases() for solver in _solvers_in(path) for text in solver[:2])
     catalogues = (SOLVERS, TASKS, DATASETS, FAMILIES, shipped.names(), _profiles(), in_bases)
     others = (solvers, measures, outputs, SHARED, UNASKED, keys)
     return list(dict.fromkeys(itertools.chain(*catalogues, *others)))
 
 
 def _solver_names(info: SolverInfo) -> tuple[str, ...]:
-    """Return what a solver is called besides its name: in Python, in tables and in a config."""
+    """Return the other names of a solver: its class, its label and its dotted key."""
     return info.import_path.partition(":")[2], info.label, f"solvers.{info.name}"
 
 
 def _catalogued(name: str) -> Iterator[Callable[[], Explanation]]:
-    """Yield what makes the explanations of a name of a catalogue."""
+    """Yield functions that explain a name in the catalogues."""
     for info in SOLVERS.values():
         if name in (info.name, *_solver_names(info)):
             yield lambda info=info: _of_solver(info)  # type: ignore[misc]
@@ -168,11 +167,12 @@ def _catalogued(name: str) -> Iterator[Callable[[], Explanation]]:
 
 
 def _is_meant(path: tuple[str, ...], name: str) -> bool:
-    """Return whether a name with dots is the end of a key's path."""
+    """Return whether a dotted name is the end of a key's path."""
     parts = name.split(".")
     is_parameter = path[0] == "solvers" and len(path) == 3 and path[1] != ANY_NAME
     if is_parameter and parts[0] == "solvers" and len(parts) > 3:
-        parts = [*parts[:2], *(part for part in parts[2:-1] if part not in _GRIDS), parts[-1]]
+        inner = (part for part in parts[2:-1] if part not in _PARAMETER_KEYS)
+        parts = [*parts[:2], *inner, parts[-1]]
     ends = path[-len(parts) :]
     return len(ends) == len(parts) and all(
         end == part or (end == ANY_NAME and len(parts) > 1)
@@ -181,22 +181,22 @@ def _is_meant(path: tuple[str, ...], name: str) -> bool:
 
 
 def _merged(found: Iterable[Explanation]) -> list[Explanation]:
-    """Return explanations that differ in nothing but names and tasks as one."""
+    """Merge explanations that differ only in names and tasks."""
     merged: dict[str, Explanation] = {}
-    for one in found:
-        content = repr(replace(one, names=(), tasks=()))
-        same = merged.setdefault(content, one)
+    for new in found:
+        content = repr(replace(new, names=(), tasks=()))
+        same = merged.setdefault(content, new)
         merged[content] = replace(
             same,
-            names=tuple(dict.fromkeys([*same.names, *one.names])),
-            tasks=tuple(dict.fromkeys([*same.tasks, *one.tasks])),
+            names=tuple(dict.fromkeys([*same.names, *new.names])),
+            tasks=tuple(dict.fromkeys([*same.tasks, *new.tasks])),
         )
     return list(merged.values())
 
 
 @functools.cache
 def _keys() -> tuple[_Key, ...]:
-    """Return the path of every key of a config, and what makes its explanation."""
+    """Return the path of every config key, each with a function that makes its explanation."""
     return tuple(_every_key())
 
 
@@ -225,15 +225,15 @@ def _every_key() -> Iterator[_Key]:
 def _fields(above: tuple[str, ...], spec: type[BaseModel], *kinds: str) -> Iterator[_Key]:
     for item in _items(spec):
         path = (*above, item.name)
-        one = Explanation((".".join(path),), "config key", kinds, (item.facts,), (item.text,))
-        yield path, lambda one=one: one  # type: ignore[misc]
+        entry = Explanation((".".join(path),), "config key", kinds, (item.facts,), (item.text,))
+        yield path, lambda entry=entry: entry  # type: ignore[misc]
 
 
 def _axis_key(axis: Axis, kind: str) -> _Key:
     path = ("sweep", axis.name)
     sizes = "ascending sizes" + ("" if axis.drawn else ", the last of which may be all")
-    one = Explanation((".".join(path),), "config key", (kind,), (sizes,), (f"{axis.title}.",))
-    return path, lambda: one
+    entry = Explanation((".".join(path),), "config key", (kind,), (sizes,), (f"{axis.title}.",))
+    return path, lambda: entry
 
 
 def _parameter_key(solver: SolverInfo, parameter: Parameter) -> _Key:
@@ -255,18 +255,18 @@ def _items(spec: type[BaseModel]) -> Iterator[Item]:
         kind = described.type.removesuffix(", optional").replace("None", "null")
         facts = [kind, *_bounds(schemas[name])]
         if info.is_required():
-            facts.append("needed")
+            facts.append("required")
         elif info.default_factory is None and info.default is not None:
             facts.append(f"default {_value(info.default)}")
         yield Item(name, "; ".join(filter(None, facts)), described.text)
 
 
 def _bounds(schema: Mapping[str, Any]) -> list[str]:
-    """Return the ends of a number in words."""
-    words = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+    """Return the bounds of a number as texts, such as ``>= 1``."""
+    signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     parts = [schema, *schema.get("anyOf", [])]
-    found = [(words[key], part[key]) for part in parts for key in words if key in part]
-    return [f"{sign} {end:,}" for sign, end in found if end < LARGEST_INTEGER]
+    bounds = [(signs[key], part[key]) for part in parts for key in signs if key in part]
+    return [f"{sign} {bound:,}" for sign, bound in bounds if bound < LARGEST_INTEGER]
 
 
 def _value(value: Any) -> str:
@@ -333,9 +333,9 @@ def _of_dataset(name: str) -> Explanation:
 
 
 def _of_measure(measure: Measure) -> Explanation:
-    known = [kind for kind, one in _measures() if one == measure]
+    known = [kind for kind, other in _measures() if other == measure]
     item = _measure_item(measure)
-    names = dict.fromkeys(output for _, one, output in _measured_outputs() if one == measure)
+    names = dict.fromkeys(output for _, other, output in _measured_outputs() if other == measure)
     return Explanation(
         (measure.name,),
         "measure",
@@ -369,14 +369,14 @@ def _measures() -> Iterator[tuple[str, Measure]]:
 
 
 def _measured_outputs() -> Iterator[tuple[str, Measure, str]]:
-    """Yield the outputs that measures have, with a task's name and the measure."""
+    """Yield the task, the measure and the name of every output of a measure."""
     for kind, measure in _measures():
         for output in outputs_of([measure], swept=True)[: -len(SHARED)]:
             yield kind, measure, output
 
 
 def _of_output(name: str) -> Iterator[Explanation]:
-    """Yield what a table or figure of measures is, for each task that has it."""
+    """Yield an explanation of a table or figure of measures, for each task that has it."""
     by_task: dict[str, list[Measure]] = {}
     for kind, measure, output in _measured_outputs():
         if output == name:
@@ -396,7 +396,8 @@ def _of_config(path: Path) -> Explanation:
         f"task {task}",
         f"run it by: dsg run {name}" if dataset else f"to be extended: {name}{shipped.SUFFIX}",
     )
-    present = {key: one for key, one in _section(data, "solvers").items() if one is not None}
+    settings = _section(data, "solvers").items()
+    present = {key: solver for key, solver in settings if solver is not None}
     return Explanation(
         (name,),
         "config",
@@ -404,14 +405,14 @@ def _of_config(path: Path) -> Explanation:
         facts,
         tuple(_paragraphs(_comment(path, _LEADING))),
         {
-            "Solvers": tuple(Item(key, _label(key, one)) for key, one in present.items()),
+            "Solvers": tuple(Item(key, _label(key, solver)) for key, solver in present.items()),
             "Profiles": tuple(map(Item, _section(data, "profiles"))),
         },
     )
 
 
 class _Solver(NamedTuple):
-    """A solver that a config adds: under a key, with the name in tables, of a kind."""
+    """A solver that a config adds: its key, label, kind and parameters."""
 
     key: str
     label: str
@@ -420,13 +421,13 @@ class _Solver(NamedTuple):
 
 
 def _of_config_solver(name: str) -> Iterator[Explanation]:
-    """Yield what the solvers are that shipped configs add under a key or a label."""
-    found: dict[_Solver, dict[str, None]] = {}
+    """Yield explanations of solvers that shipped configs add under a key or a label."""
+    configs_by_solver: dict[_Solver, dict[str, None]] = {}
     for item in _configs(name, lambda data: True):
         for solver in _solvers_in(shipped.folder() / f"{item.name}{shipped.SUFFIX}"):
             if name in solver[:2]:
-                found.setdefault(solver, {})[item.name] = None
-    for solver, configs in found.items():
+                configs_by_solver.setdefault(solver, {})[item.name] = None
+    for solver, configs in configs_by_solver.items():
         kind = f"kind {solver.kind}, see: dsg explain {solver.kind}"
         facts = (solver.label, kind, f"params {solver.params}" if solver.params else "")
         lists = {"In the configs": tuple(map(Item, configs))}
@@ -435,14 +436,14 @@ def _of_config_solver(name: str) -> Iterator[Explanation]:
 
 @functools.cache
 def _solvers_in(path: Path) -> tuple[_Solver, ...]:
-    """Return the solvers that a config itself, or a profile in it, has a kind or label for."""
+    """Return the solvers with a kind or label in a config itself, or in its profiles."""
     data = _data(path)
     parts = (data, *_section(data, "profiles").values())
     solvers = [item for part in parts for item in _section(part, "solvers").items()]
     return tuple(
-        _Solver(key, _label(key, one), one.get("kind", key), _settings(one.get("params", {})))
-        for key, one in solvers
-        if isinstance(one, dict) and ("kind" in one or ("label" in one and key in SOLVERS))
+        _Solver(key, _label(key, spec), spec.get("kind", key), _settings(spec.get("params", {})))
+        for key, spec in solvers
+        if isinstance(spec, dict) and ("kind" in spec or ("label" in spec and key in SOLVERS))
     )
 
 
@@ -451,7 +452,7 @@ def _settings(params: Mapping[str, Any]) -> str:
 
 
 def _label(key: str, solver: Mapping[str, Any]) -> str:
-    """Return the name in tables of a solver of a config."""
+    """Return the label of a solver in a config."""
     kind = solver.get("kind", key)
     own = SOLVERS[kind].label if kind in SOLVERS else kind.rpartition(":")[2]
     return str(solver.get("label") or own)
@@ -465,13 +466,13 @@ def _of_profile(name: str) -> Explanation:
     for item in found:
         text = _paragraphs(_comment(folder / f"{item.name}{shipped.SUFFIX}", of_base))
         items.append(item._replace(text=" ".join(text)))
-    facts = (f"dsg run CONFIG --profile {name} puts its settings over those of a config",)
+    facts = (f"dsg run CONFIG --profile {name} merges its settings over those of a config",)
     return Explanation((name,), "profile", (), facts, (), {"In the configs": tuple(items)})
 
 
 @functools.cache
 def _profiles() -> tuple[str, ...]:
-    """Return the names of the profiles that shipped bases have."""
+    """Return the names of the profiles of shipped base configs."""
     return tuple(
         dict.fromkeys(name for path in _bases() for name in _section(_data(path), "profiles"))
     )
@@ -482,19 +483,19 @@ def _bases() -> list[Path]:
 
 
 def _comment(path: Path, pattern: re.Pattern[str]) -> str:
-    """Return the comment of a config that a pattern finds in its first group."""
-    found = pattern.search(path.read_text(encoding="utf-8"))
-    return found[1] if found else ""
+    """Return the comment of a config that the first group of a pattern matches."""
+    match = pattern.search(path.read_text(encoding="utf-8"))
+    return match[1] if match else ""
 
 
 def _paragraphs(comment: str) -> list[str]:
-    """Return the paragraphs of a comment; a line with nothing in it is between two."""
+    """Return the paragraphs of a comment, which empty lines separate."""
     lines = [line.strip().lstrip("#").strip() for line in comment.splitlines()]
     return [" ".join(part.split("\n")) for part in "\n".join(lines).split("\n\n") if part]
 
 
 def _configs(name: str, names_it: Callable[[dict[str, Any]], bool]) -> tuple[Item, ...]:
-    """Return the shipped configs that name something themselves, bases included."""
+    """Return the shipped configs, with base configs, that themselves name something."""
     folder = shipped.folder()
     paths = sorted(folder.rglob(f"*{shipped.SUFFIX}"))
     mentioned = (path for path in paths if name in path.read_text(encoding="utf-8"))
@@ -504,7 +505,7 @@ def _configs(name: str, names_it: Callable[[dict[str, Any]], bool]) -> tuple[Ite
 
 @functools.cache
 def _data(path: Path) -> dict[str, Any]:
-    """Return what a config says itself; strict reading takes a while."""
+    """Return the data of a config without its bases; cached, as strict reading is slow."""
     data: dict[str, Any] = read_document(path).data
     return data
 

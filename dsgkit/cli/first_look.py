@@ -22,11 +22,11 @@ TASKS = {
     "ordinal": "ranking ordered classes",
     "cluster": "clustering",
 }
-"""The tasks in words."""
+"""Descriptions of the tasks."""
 
 FEWEST_ROWS = 60
 FEWEST_OF_CLASS = 10
-"""Rows of a class: five folds of the labelled rows, and some to judge by."""
+"""Rows of a class: for five folds of the labelled rows, and for evaluation."""
 
 _LABELED = 100
 _MAX_LABELED = 500
@@ -35,7 +35,7 @@ _UNLABELED = (200, 1000, 5000)
 _CLUSTERED = 2000
 _MAX_JUDGING_CLASSES = 50
 _ORDERED_CLASSES = range(3, 11)
-"""Numbers of classes that are taken for ordered, if they are whole numbers."""
+"""Numbers of classes that are assumed to be ordered if the labels are whole numbers."""
 
 _SEPARATORS = {
     None: "white space",
@@ -55,7 +55,7 @@ _MAX_CONFIGS = 100
 
 @dataclass(frozen=True)
 class Draft:
-    """A config for a file: the task (of `TASKS`), how the file is read, in lines, and its text."""
+    """A config for a file: its task (of `TASKS`), lines that describe the file, and its text."""
 
     task: str
     lines: list[str]
@@ -68,7 +68,7 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
     Parameters
     ----------
     found : Survey
-        What `survey` found in the file.
+        Result of `survey` for the file.
     task : str, optional
         One of `TASKS`; by default the one that suits the labels.
     positive : str, optional
@@ -77,7 +77,7 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
     Raises
     ------
     DataError
-        One line on labels that suit no task, or not the one that is asked for.
+        If the labels do not suit the task, or any task.
     """
     chosen = task or _task(found, positive)
     notes = _notes(found, chosen, is_default=task is None)
@@ -105,7 +105,7 @@ def draft(found: Survey, task: str | None = None, positive: str | None = None) -
 
 
 def config_path(draft: Draft, path: Path) -> Path:
-    """Return where a config goes: the file that already has its text, or else a free name.
+    """Return the path for a config: the file that already has its text, else an unused name.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def config_path(draft: Draft, path: Path) -> Path:
     Raises
     ------
     ConfigError
-        If too many other configs have such names.
+        If too many numbered names are in use.
     """
     stem = f"{folder_name(path.name.partition('.')[0]) or 'rows'}_{draft.task}_try"
     for k in range(1, _MAX_CONFIGS):
@@ -128,7 +128,7 @@ def config_path(draft: Draft, path: Path) -> Path:
 
 
 def write(draft: Draft, config: Path) -> None:
-    """Write a config to its `config_path`, unless it is there."""
+    """Write a config to its `config_path`, unless it exists."""
     if not config.exists():
         with config.open("x", encoding="utf-8") as file:
             file.write(draft.text)
@@ -148,7 +148,7 @@ def _task(found: Survey, positive: str | None) -> str:
     if whole and len(found.labels) in _ORDERED_CLASSES:
         return "ordinal"
     if len(found.labels) < 2:
-        return "auc"  # which is refused, saying why
+        return "auc"  # `_check_rows` then says why it is impossible
     ways = ["--positive LABEL (that class against all others)", "--task cluster"]
     if found.has_numbers:
         ways.append(f"--task ordinal ({_BINS} classes of equal frequency)")
@@ -159,7 +159,7 @@ def _task(found: Survey, positive: str | None) -> str:
 
 
 def _check_no_labels(found: Survey) -> None:
-    """Raise `DataError` if no label is named, and a column looks like one."""
+    """Raise `DataError` if no label column is given, but a column looks like one."""
     if found.likely_label is not None:
         option = f"--label {shlex.quote(str(found.likely_label))}"
         raise DataError(
@@ -169,10 +169,10 @@ def _check_no_labels(found: Survey) -> None:
 
 
 def _notes(found: Survey, task: str, *, is_default: bool) -> Iterator[str]:
-    """Yield what was assumed of the labels."""
+    """Yield notes on assumptions about the labels."""
     if found.label is None:
-        n, all_of_them = found.n_features, found.n_columns
-        which = f"all {n}" if n == all_of_them else f"{n} of {all_of_them}"
+        n, n_columns = found.n_features, found.n_columns
+        which = f"all {n}" if n == n_columns else f"{n} of {n_columns}"
         yield f"note      no --label given: {which} columns are features"
     elif is_default and task == "ordinal":
         labels = sorted(found.labels)
@@ -227,7 +227,7 @@ def _ordered(found: Survey) -> dict[str, Any]:
 
 
 def _positive(found: Survey, asked: str | None) -> Any:
-    """Return the label that is +1: the one asked for, one that says yes, or the rarer one."""
+    """Return the label for +1: the given one, one that means yes, or the rarer one."""
     by_text = {label_text(label): label for label in found.labels}
     if asked is not None:
         if asked not in by_text:
@@ -246,7 +246,7 @@ def _positive(found: Survey, asked: str | None) -> Any:
 
 
 def _n_labeled(found: Survey, target: dict[str, Any]) -> int:
-    """Return how many rows get labels: more where a class is rare."""
+    """Return the number of labelled rows: more if a class is rare."""
     counts = list(found.labels.values())
     if "positive" in target:
         n = next(n for label, n in found.labels.items() if _value(label) == target["positive"][0])
@@ -276,7 +276,7 @@ def _dataset(found: Survey) -> dict[str, Any]:
 
 
 def _described(found: Survey) -> Iterator[str]:
-    """Yield how the file is read."""
+    """Yield lines that describe how the file is read."""
     sign = _SEPARATORS.get(found.layout.delimiter, f"'{found.layout.delimiter}'")
     header = "header" if found.layout.header else "no header"
     rows = f"{found.n_rows:,} rows" if found.whole else f"the first {found.n_rows:,} rows"
@@ -308,7 +308,7 @@ def _counted(found: Survey) -> str:
 
 
 def _judged_words(found: Survey) -> str:
-    """Return how clusters are chosen and judged."""
+    """Return how clusters are chosen and evaluated."""
     chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
     if found.label is None:
         return f"{chosen}, a weak criterion that nothing verifies here"
@@ -332,5 +332,5 @@ def _target_words(found: Survey, target: dict[str, Any]) -> str:
 
 
 def _value(label: Any) -> Any:
-    """Return a label as a config holds it."""
+    """Return a label as a config spells it."""
     return int(label) if isinstance(label, float) and label == int(label) else label

@@ -1,4 +1,4 @@
-"""Messages of commands other than their results: errors, last words, columns."""
+"""Printing of errors, final messages and columns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ LONGEST_MESSAGE = 1000
 """Characters."""
 
 
-def tell(error: Exception) -> str:
-    """Print what went wrong in one line, and return it."""
+def print_error(error: Exception) -> str:
+    """Print an error in one line, and return the line."""
     if isinstance(error, click.ClickException):
         text = error.format_message()
         if isinstance(error, click.MissingParameter) and error.ctx is not None:
@@ -28,12 +28,12 @@ def tell(error: Exception) -> str:
     else:
         text = text_of(error) or type(error).__name__
     line = in_a_line(" ".join(text.splitlines()), LONGEST_MESSAGE)
-    say(f"Error: {line}")
+    print_last(f"Error: {line}")
     return line
 
 
-def say(line: str) -> None:
-    """Print the last line of a command, if it can be printed; the exit code says it, too."""
+def print_last(line: str) -> None:
+    """Print the last line of a command to stderr; failures are ignored: the exit code remains."""
     with suppress(OSError):
         click.echo(line, err=True)
 

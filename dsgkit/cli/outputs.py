@@ -36,7 +36,7 @@ _solvers_option = solvers_option(
 
 
 def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
-    """Return the arguments of a command that writes tables or figures of results."""
+    """Return a decorator with the arguments of a command that writes tables or figures."""
 
     def add(command: Any) -> Any:
         options = [
@@ -81,7 +81,7 @@ def table(
     from dsgkit.report import text_table, write_tables
     from dsgkit.text.terminal import terminal_width, wrapped
 
-    printed_only = out is None and _is_part(at, solvers)
+    printed_only = out is None and _is_filtered(at, solvers)
     target = None if printed_only else _target(results, out, "folder")
     loaded = _loaded(results, at, solvers)
     click.echo(text_table(loaded, only, terminal_width()))
@@ -114,7 +114,7 @@ def plot(
     """Draw the figures of stored RESULTS; several folders become panels of one figure."""
     from dsgkit.report import draw_figures
 
-    _check_apart(at, solvers, out)
+    _check_filtered_out(at, solvers, out)
     target = _target(results, out, "folder")
     for path in draw_figures(_loaded(results, at, solvers), target, only, formats, width):
         click.echo(path)
@@ -128,10 +128,10 @@ def plot(
 )
 @debug_option
 def compare(a: Path, b: Path, out: Path | None) -> None:
-    """Show what the results in folder B differ by from those in A, and what is beyond chance.
+    """Show the differences of the results in folder B from those in A, with significance tests.
 
-    Scores and training time of every solver and size are tested over trials, trial against trial
-    where both folders have the same splits. The exit code says nothing of differences.
+    Scores and training time of every solver and size are tested over trials, paired by trial if
+    both folders have the same splits. The exit code does not depend on differences.
     """
     from dsgkit.experiment.results import load_results
     from dsgkit.report.compare import compare as compare_results
@@ -152,7 +152,7 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 @_solvers_option
 @debug_option
 def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
-    """Write every fit of stored RESULTS as a row of one CSV table, also of runs that go on.
+    """Write every fit of stored RESULTS as a row of one CSV table, also during a run.
 
     In Python, `dsgkit.load_results(FOLDER)` returns the same as a pandas data frame.
     """
@@ -178,20 +178,20 @@ def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
     """
     from dsgkit.report.html import write_page
 
-    _check_apart(None, solvers, out)
+    _check_filtered_out(None, solvers, out)
     target = _target(results, out, "file")
     path = target if out else target / "report.html"
     click.echo(write_page(_loaded(results, None, solvers), path))
 
 
-def _is_part(at: int | None, solvers: tuple[str, ...] | None) -> bool:
-    """Return whether not all results are to be shown."""
+def _is_filtered(at: int | None, solvers: tuple[str, ...] | None) -> bool:
+    """Return whether only a part of the results is shown."""
     return at is not None or solvers is not None
 
 
-def _check_apart(at: int | None, solvers: tuple[str, ...] | None, out: Path | None) -> None:
-    """Refuse to replace the report of all results by that of a part of them."""
-    if out is None and _is_part(at, solvers):
+def _check_filtered_out(at: int | None, solvers: tuple[str, ...] | None, out: Path | None) -> None:
+    """Refuse to replace the report of all results by one of a part of them."""
+    if out is None and _is_filtered(at, solvers):
         option, what = ("--at", "sizes") if solvers is None else ("--solvers", "solvers")
         raise click.UsageError(
             f"{option} needs --out: the results folder's own report has all {what}"
@@ -201,20 +201,20 @@ def _check_apart(at: int | None, solvers: tuple[str, ...] | None, out: Path | No
 def _loaded(
     folders: tuple[Path, ...], at: int | None, solvers: tuple[str, ...] | None
 ) -> list[Results]:
-    """Return stored results, at one size or of some solvers if that is asked for."""
+    """Return stored results, at one size or of some solvers if given."""
     from dsgkit.experiment.results import load_results
 
     loaded = [load_results(folder) for folder in folders]
-    for bad in filter(None, (one.bad for one in loaded)):
+    for bad in filter(None, (folder.bad for folder in loaded)):
         click.echo(f"unreadable lines of records, left out: {bad.number} ({bad.first})", err=True)
     if solvers is not None:
-        check_solvers(solvers, {str(one.folder): one.solvers for one in loaded})
-        loaded = [one.of(solvers) for one in loaded]
-    return loaded if at is None else [one.at(at) for one in loaded]
+        check_solvers(solvers, {str(part.folder): part.solvers for part in loaded})
+        loaded = [part.of(solvers) for part in loaded]
+    return loaded if at is None else [part.at(at) for part in loaded]
 
 
 def _target(results: tuple[Path, ...], out: Path | None, what: str) -> Path:
-    """Return where to write what is made of some results."""
+    """Return the file or folder to write to."""
     if out is None and len(results) > 1:
         raise click.UsageError(f"several results folders need --out, the {what} to write to")
     return out or results[0]

@@ -51,10 +51,10 @@ def claims(
     json_file: Path | None,
     expect: Path | None,
 ) -> None:
-    """Judge the papers' claims by RESULTS folders, or folders of them.
+    """Judge the papers' claims by RESULTS: results folders, or folders of them.
 
-    By default the kept results, results/reference, which are in the repository only.
-    A verdict follows from results and the criterion of the claim. Studies count that stand in a
+    By default by the kept results, results/reference, which are in the repository only.
+    A verdict follows from the results and the criterion of the claim. Studies are read from a
     folder `studies` next to the results.
     """
     import json
@@ -70,8 +70,8 @@ def claims(
     judged = judge(chosen, read_evidence(results))
     width = terminal_width()
     if ids:
-        found = [claim for paper in judged for claim in paper.claims]
-        click.echo("\n\n".join(claims_text.full_text(claim, width) for claim in found))
+        selected_claims = [claim for paper in judged for claim in paper.claims]
+        click.echo("\n\n".join(claims_text.full_text(claim, width) for claim in selected_claims))
     else:
         click.echo(claims_text.overview(judged, width))
     if json_file is not None:
@@ -94,10 +94,10 @@ def claims(
 )
 @debug_option
 def pages(results: tuple[Path, ...], out: Path) -> None:
-    """Write a page for each paper on RESULTS folders, or folders of them, and an index.
+    """Write a page for each paper, and an index, from RESULTS: folders, or folders of them.
 
-    By default the kept results are shown, results/reference, which are in the repository only. A
-    page has the paper's claims with their verdicts first.
+    By default they show the kept results, results/reference, which are in the repository
+    only. A page begins with the paper's claims and their verdicts.
     """
     from dsgkit.papers.claims import papers
     from dsgkit.papers.evidence import read_evidence
@@ -119,7 +119,7 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
     type=FOLDER,
     default=RESULTS / "papers",
     show_default=True,
-    help="Folder in which each paper gets one.",
+    help="Folder to write to, with a subfolder per paper.",
 )
 @formats_option(FIGURE_FORMATS)
 @width_option
@@ -127,8 +127,8 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
     "--profile",
     "profiles",
     known=paper_profiles,
-    help="Show results of these profiles instead of the paper's protocol; of each config the first "
-    "that has any.",
+    help="Show results of these profiles instead of the paper's protocol; for each config the "
+    "first profile with results.",
 )
 @debug_option
 def figure(
@@ -138,10 +138,11 @@ def figure(
     formats: list[str],
     **look: Any,
 ) -> None:
-    """Draw a figure, or print a table, as in a paper: s2auc/1, svc/table-2; s2auc for all of it.
+    """Draw a figure or print a table as in a paper: s2auc/1, svc/table-2; s2auc for all of them.
 
-    RESULTS are results folders, or folders of them; by default the kept results, results/reference,
-    which are in the repository only. Without a name, list what there is.
+    RESULTS are results folders, or folders of them; by default the kept results,
+    results/reference, which are in the repository only. Without a name, list all figures and
+    tables.
     """
     from dsgkit.papers.figures import all_papers, chosen, listing
 

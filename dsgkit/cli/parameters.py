@@ -32,7 +32,7 @@ _LONGEST_NUMBER = 80
 
 
 class HelpfulGroup(click.Group):
-    """Commands that print their help if none is named.
+    """A group of commands that prints its help if no command is named.
 
     Attributes
     ----------
@@ -45,24 +45,28 @@ class HelpfulGroup(click.Group):
         self.sections: Mapping[str, Iterable[click.Command]] = {}
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Take no arguments for ``--help``."""
+        """Parse no arguments as ``--help``."""
         return super().parse_args(context, args or ["--help"])
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first sentence on each command, all of it."""
+        """Write the complete first sentence of each command's help."""
         for title, commands in (self.sections or {"Commands": self.commands.values()}).items():
+            rows = [
+                (
+                    (command.name or "").ljust(_LONGEST_COMMAND),
+                    command.get_short_help_str(_LONGEST_HELP),
+                )
+                for command in commands
+            ]
             with formatter.section(title):
-                texts = [
-                    (one.name or "", one.get_short_help_str(_LONGEST_HELP)) for one in commands
-                ]
-                formatter.write_dl([(name.ljust(_LONGEST_COMMAND), text) for name, text in texts])
+                formatter.write_dl(rows)
 
 
 class FilePath(click.Path):
-    """A path that there can be."""
+    """A valid path."""
 
     def convert(self, value: Any, parameter: Any, context: Any) -> Any:
-        """Return the path; end with a message if there can be none such."""
+        """Return the path, or fail with a message."""
         if why := why_no_path(os.fspath(value)):
             self.fail(f"{shown(os.fspath(value))} {why}", parameter, context)
         return super().convert(value, parameter, context)
@@ -77,18 +81,18 @@ class ConfigPath(FilePath):
     """A config file, or the name of a shipped one."""
 
     def shell_complete(self, context: Any, parameter: Any, incomplete: str) -> list[Any]:
-        """Complete files, and names."""
+        """Complete files and names of shipped configs."""
         names = map(CompletionItem, config_names(context, parameter, incomplete))
         return [*names, *super().shell_complete(context, parameter, incomplete)]
 
 
 class Whole(click.IntRange):
-    """A whole number in a range; one of thousands of digits is not repeated."""
+    """A whole number in a range; messages do not repeat thousands of digits."""
 
     name = "whole number"
 
     def convert(self, value: Any, parameter: Any, context: Any) -> Any:
-        """Return the number; end with a message if it is none."""
+        """Return the number, or fail with a message."""
         if len(str(value)) > _LONGEST_NUMBER:
             why = f"{shown(value)} is not in the range {self.min}<=x<={self.max}"
             self.fail(why, parameter, context)
@@ -101,7 +105,7 @@ class Seconds(click.FloatRange):
     name = "number of seconds"
 
     def convert(self, value: Any, parameter: Any, context: Any) -> Any:
-        """Return the seconds; end with a message if they are none."""
+        """Return the seconds, or fail with a message."""
         seconds = super().convert(value, parameter, context)
         if math.isnan(seconds):
             self.fail(f"{shown(value)} is not a number of seconds", parameter, context)
@@ -123,7 +127,7 @@ def dataset_names(_context: object, _parameter: object, incomplete: str) -> list
 
 
 def explained_names(context: object, parameter: object, incomplete: str) -> list[str]:
-    """Complete the name of a solver, task, config or dataset, or a key with those around it."""
+    """Complete the name of a solver, task, config or dataset, or a dotted key."""
     from dsgkit.solvers.catalogue import SOLVERS
     from dsgkit.tasks.catalogue import TASKS
 
@@ -132,8 +136,10 @@ def explained_names(context: object, parameter: object, incomplete: str) -> list
 
         return [name for name in known_names() if name.startswith(incomplete)]
     names = [name for name in (*SOLVERS, *TASKS) if name.startswith(incomplete)]
-    found = (complete(context, parameter, incomplete) for complete in (config_names, dataset_names))
-    return [*names, *chain(*found)]
+    others = (
+        complete(context, parameter, incomplete) for complete in (config_names, dataset_names)
+    )
+    return [*names, *chain(*others)]
 
 
 def paper_keys(_context: object = None) -> list[str]:
@@ -144,11 +150,11 @@ def paper_keys(_context: object = None) -> list[str]:
 
 
 def paper_profiles(_context: object = None) -> list[str]:
-    """Return the profiles whose results are judged, and shown, by any paper."""
+    """Return the profiles whose results are used for any paper."""
     from dsgkit.papers.claims import papers
 
-    found = (name for one in papers() for name in chain(*vars(one.profiles).values()) if name)
-    return list(dict.fromkeys(found))
+    names = (name for paper in papers() for name in chain(*vars(paper.profiles).values()) if name)
+    return list(dict.fromkeys(names))
 
 
 def claim_ids(_context: object = None) -> list[str]:
@@ -174,7 +180,7 @@ def config_names(_context: object, _parameter: object, incomplete: str) -> list[
 
 
 def _paths(context: click.Context, argument: str) -> list[Path]:
-    """Return the paths of a command line that ends in an option: click leaves them unread."""
+    """Return the paths of an incomplete command line, which click leaves unparsed."""
     return [Path(path) for path in context.params.get(argument) or context.args]
 
 
@@ -187,17 +193,17 @@ def profile_names(context: click.Context, _parameter: object, incomplete: str) -
         known = [resolve(located(path)).data["profiles"] for path in _paths(context, "configs")]
     except (DsgError, KeyError, TypeError):
         return []
-    shared = [name for name in (known or [{}])[0] if all(name in one for one in known)]
+    shared = [name for name in (known or [{}])[0] if all(name in profiles for profiles in known)]
     return [name for name in shared if name.startswith(incomplete)]
 
 
 class Names(click.ParamType):
-    """Names between commas.
+    """Names separated by commas.
 
     Parameters
     ----------
     known : callable
-        Takes the context, and returns the names that a shell completes.
+        Takes the context, and returns the names for shell completion.
     """
 
     name = "names"
@@ -219,7 +225,7 @@ class Names(click.ParamType):
 
 
 def solvers_option(known: Callable[[click.Context], Iterable[str]], text: str) -> Any:
-    """Return the option --solvers; ``known`` as of `Names`."""
+    """Return the option --solvers; ``known`` is that of `Names`."""
     return click.option("--solvers", metavar="NAME,NAME,..", type=Names(known), help=text)
 
 
@@ -229,22 +235,22 @@ def solvers_of_configs(context: click.Context) -> Iterable[str]:
     from dsgkit.config.shipped import located
 
     try:
-        found = [resolve(located(p)).data.get("solvers") for p in _paths(context, "configs")]
+        values = [resolve(located(p)).data.get("solvers") for p in _paths(context, "configs")]
     except DsgError:
         return []
-    sections = (part for part in found if isinstance(part, dict))
+    sections = (value for value in values if isinstance(value, dict))
     return dict.fromkeys(
-        key for part in sections for key, solver in part.items() if solver is not None
+        key for section in sections for key, solver in section.items() if solver is not None
     )
 
 
 def solvers_of_results(context: click.Context) -> Iterable[str]:
     """Return the keys of all solvers in the results folders of a command line."""
-    return dict.fromkeys(key for one in _stored(context) for key in one.solvers)
+    return dict.fromkeys(key for experiment in _stored(context) for key in experiment.solvers)
 
 
 def _stored(context: click.Context) -> list[Any]:
-    """Return the experiments in the results folders of a command line, as far as there are any."""
+    """Return the experiments of a command line's results folders; empty if one is unreadable."""
     from dsgkit.config import load_experiment
 
     try:
@@ -255,7 +261,7 @@ def _stored(context: click.Context) -> list[Any]:
 
 
 def names_option(*flags: str, known: Callable[[click.Context], Iterable[str]], help: str) -> Any:
-    """Return an option that takes names between commas, and may be repeated."""
+    """Return an option that takes names separated by commas, and may be repeated."""
     return click.option(
         *flags,
         multiple=True,
@@ -267,21 +273,21 @@ def names_option(*flags: str, known: Callable[[click.Context], Iterable[str]], h
 
 
 def outputs_of_results(what: str) -> Callable[[click.Context], list[str]]:
-    """Return what lists the tables, or the figures, of the results folders of a command line."""
+    """Return a function that lists the tables or figures of a command line's results folders."""
 
     def known(context: click.Context) -> list[str]:
         from dsgkit.tasks.measures import is_table
 
         files = (path for root in _paths(context, "results") for path in root.glob(f"{what}s/*"))
-        asked = (name for one in _stored(context) for name in one.outputs)
-        wanted = [name for name in asked if is_table(name) == (what == "table")]
-        return list(dict.fromkeys([*(path.stem for path in files), *wanted]))
+        outputs = (name for experiment in _stored(context) for name in experiment.outputs)
+        of_kind = [name for name in outputs if is_table(name) == (what == "table")]
+        return list(dict.fromkeys([*(path.stem for path in files), *of_kind]))
 
     return known
 
 
 def check_solvers(wanted: Sequence[str], known: Mapping[str, Collection[str]]) -> None:
-    """Refuse names of solvers that nothing has, and what has none of them.
+    """Refuse unknown solvers, and configs or results folders that have none of the solvers.
 
     Parameters
     ----------
@@ -301,7 +307,7 @@ def check_solvers(wanted: Sequence[str], known: Mapping[str, Collection[str]]) -
 
 
 def size_in_bytes(_context: object, _parameter: object, value: str | None) -> int | None:
-    """Return the bytes of a size such as 4GiB or 500MB."""
+    """Parse a size such as 4GiB or 500MB to bytes."""
     if value is None:
         return None
     from pydantic import ByteSize, TypeAdapter, ValidationError
@@ -319,22 +325,22 @@ results_argument = click.argument("results", nargs=-1, required=True, type=PATH)
 
 
 def check_kept(results: Sequence[Path]) -> None:
-    """Raise `ResultsError` where a command is left to the kept results and they are not here."""
+    """Raise `ResultsError` if a command defaults to the kept results and they are missing."""
     if tuple(results) == (KEPT_RESULTS,) and not KEPT_RESULTS.is_dir():
         context = click.get_current_context()
         named = " PAPER/NUMBER" if "name" in context.params else ""
         raise ResultsError(
-            f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of dsgkit, "
-            "not in the installed package: run this in a checkout, or name the folder of your own "
-            "runs: "
+            f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of "
+            "dsgkit, not in the installed package: run this in a checkout, or name the folder of "
+            "your own runs: "
             f"dsg {context.info_name}{named} {RESULTS}"
         )
 
 
 def check_profiles(results: Sequence[Path], profiles: Sequence[str]) -> None:
-    """Refuse profiles that no config of a paper has, and no folder of results is named by."""
+    """Refuse profiles that neither a paper's config nor the name of a results folder has."""
     known = paper_profiles()
-    folders = [path.name for one in results for path in (one, *one.glob("*/"))]
+    folders = [path.name for root in results for path in (root, *root.glob("*/"))]
     for name in profiles:
         if name not in known and not any(folder.endswith(f"-{name}") for folder in folders):
             text = f"no results are of a profile {spelled(name)}{nearest_or_all(name, known)}"
@@ -350,7 +356,7 @@ kept_argument = click.argument(
 
 
 def _formats(_context: object, _parameter: object, value: str) -> list[str]:
-    """Return the formats of a list such as pdf,svg."""
+    """Parse a list of formats such as pdf,svg."""
     formats = [name.strip() for name in value.split(",")]
     for name in formats:
         if name not in FIGURE_FORMATS:
@@ -361,14 +367,14 @@ def _formats(_context: object, _parameter: object, value: str) -> list[str]:
 
 
 def formats_option(default: Sequence[str]) -> Callable[[Any], Any]:
-    """Return what adds the option --format to a command that draws figures."""
+    """Return a decorator that adds the option --format."""
     return click.option(
         "--format",
         "formats",
         default=",".join(default),
         show_default=True,
         callback=_formats,
-        help="Formats of figures: pdf, png, svg, or several with commas.",
+        help="Formats of figures: pdf, png, svg, or several separated by commas.",
     )
 
 

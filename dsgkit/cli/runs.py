@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from dsgkit.cli.messages import print_columns, say, tell
+from dsgkit.cli.messages import print_columns, print_error, print_last
 from dsgkit.cli.parameters import (
     FILE,
     FOLDER,
@@ -35,7 +35,7 @@ MAX_JOBS = 1024
 """Processes, and threads, that a run may have."""
 
 SECOND_LINE_INDENT = 10 * " "
-"""Indent of the second line about a file: the first begins with a word and blanks."""
+"""Indent of wrapped lines about a file: the first begins with a word and spaces."""
 
 LONGEST_TIMEOUT = 10**8
 """Seconds, three years."""
@@ -118,7 +118,7 @@ LONGEST_TIMEOUT = 10**8
 @click.option(
     "--renew",
     is_flag=True,
-    help="Compute cells again that other code has computed, such as before an edit of a solver.",
+    help="Recompute cells that were computed by other code, such as before an edit of a solver.",
 )
 @click.option(
     "--retry-failed/--keep-failed",
@@ -141,8 +141,8 @@ def run(
     """Run the experiments of one or more CONFIGS and write their tables and figures.
 
     A config is a file, or the name of one that comes with the package (dsg list configs). Results
-    go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. Whatever stops a run,
-    the same command goes on where it stopped.
+    go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. If a run is stopped,
+    the same command resumes it.
     """
     from dsgkit.config import load_experiment
     from dsgkit.experiment.folder import check_settings
@@ -159,9 +159,9 @@ def run(
         raise click.UsageError("two of the configs have the same name, and would share results")
     options = _run_options(**settings)
     if options.solvers is not None:
-        check_solvers(options.solvers, {one.name: one.solvers for one in experiments})
+        check_solvers(options.solvers, {known.name: known.solvers for known in experiments})
     if name is None and overrides:
-        _print_own_folders(experiments, configs, profile, out)
+        _print_separate_folders(experiments, configs, profile, out)
     elif name is not None and not options.fresh:
         check_settings(out / name, experiments[0])
     if dry_run:
@@ -190,16 +190,16 @@ def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
         check_scheduler(scheduler)
 
 
-def _print_own_folders(
+def _print_separate_folders(
     experiments: Sequence[Any], configs: Sequence[Path], profile: str | None, out: Path
 ) -> None:
-    """Say where results go that --set keeps apart from those of the config."""
+    """Print the results folders that differ from the configs' because of --set."""
     from dsgkit.config.load import plain_name
 
     for experiment, path in zip(experiments, configs, strict=True):
         if experiment.name != plain_name(path, profile):
             click.echo(
-                f"--set changes results: these go to {out / experiment.name} (--name takes another)"
+                f"--set changes results: they go to {out / experiment.name} (--name changes that)"
             )
 
 
@@ -221,17 +221,17 @@ def _run_options(
 
 
 def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
-    """Return whether an action went well, and report a user's mistake; others may go on."""
+    """Return whether an action succeeded, and the printed error of a user's mistake if any."""
     try:
         return action(*arguments), ""
     except (DsgError, OSError) as error:
         if "--debug" in sys.argv or isinstance(error, BrokenPipeError):
             raise
-        return False, tell(error)
+        return False, print_error(error)
 
 
 def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> list[bool]:
-    """Print what runs are about to take; return which of them can be planned."""
+    """Print forecasts of runs; return for each whether it can run."""
     from dsgkit.experiment.estimate import describe_all, forecast_run
     from dsgkit.text.terminal import terminal_width, wrapped
 
@@ -252,52 +252,54 @@ def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> lis
 def _run_all(
     experiments: Sequence[Any], out: Path, options: Any
 ) -> tuple[list[bool], dict[str, str]]:
-    """Run experiments one after the other; return which went well, and why others did not run."""
+    """Run experiments in order; return which succeeded, and why others did not run."""
     good = []
-    reasons = {one.name: "an earlier failure stopped the run" for one in experiments}
+    reasons = {experiment.name: "an earlier failure stopped the run" for experiment in experiments}
     series = _series(experiments, out, options) if len(experiments) > 1 else None
-    for one in experiments:
+    for experiment in experiments:
+        name = experiment.name
         if series is not None:
-            series.begin(one.name)
-        went_well, reasons[one.name] = _attempt(
-            _run_or_stop, one, out / one.name, replace(options, series=series)
+            series.begin(name)
+        succeeded, reasons[name] = _attempt(
+            _run_or_stop, experiment, out / name, replace(options, series=series)
         )
-        good.append(went_well)
-        if series is not None and reasons[one.name]:
-            series.drop(one.name)
-        if options.fail_fast and not went_well:
+        good.append(succeeded)
+        if series is not None and reasons[name]:
+            series.drop(name)
+        if options.fail_fast and not succeeded:
             break
     return good, reasons
 
 
 def _series(experiments: Sequence[Any], out: Path, options: Any) -> Any:
-    """Return the planned times of experiments, and print what all of them take."""
+    """Return a series with the planned times of experiments, and print their total."""
     from dsgkit.experiment.estimate import describe_all, forecast_run
     from dsgkit.experiment.series import Series
     from dsgkit.text.terminal import terminal_width, wrapped
 
     forecasts = {}
-    for one in experiments:
-        with suppress(DsgError, OSError):  # said when it is to run
-            forecasts[one.name] = forecast_run(one, out / one.name, options)
+    for experiment in experiments:
+        name = experiment.name
+        with suppress(DsgError, OSError):  # reported when it runs
+            forecasts[name] = forecast_run(experiment, out / name, options)
     if len(forecasts) > 1:
         click.echo(wrapped(describe_all(list(forecasts.values())), terminal_width()))
     seconds = {name: forecast.wall[1] for name, forecast in forecasts.items()}
-    return Series({one.name: seconds.get(one.name, 0.0) for one in experiments})
+    return Series({known.name: seconds.get(known.name, 0.0) for known in experiments})
 
 
 def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
-    """Run one experiment; stopped by a signal, say how to go on."""
+    """Run one experiment; if a signal stops it, print how to continue."""
     try:
         return _run_one(experiment, folder, options)
     except Interrupted as signal:
-        there = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
-        say(f"{signal}; {there}; go on with: {_again()}")
+        finished = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
+        print_last(f"{signal}; {finished}; continue with: {_again()}")
         raise SystemExit(signal.exit_code) from None
 
 
 def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
-    """Run one experiment, write its report and print its findings; return if none failed."""
+    """Run one experiment, write its report, print findings; return whether no cell failed."""
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report
@@ -305,7 +307,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     from dsgkit.text.terminal import terminal_width
 
     width = terminal_width()
-    outcome = run_experiment(experiment, folder, _telling(experiment, options, width))
+    outcome = run_experiment(experiment, folder, _reporting(experiment, options, width))
     if outcome.set_aside:
         click.echo(
             f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
@@ -314,16 +316,16 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
     results = load_results(folder, outcome)
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
-        # how cells ended is said at greater length below
+        # `_print_outcome` says in detail how cells ended
         shown = results if options.solvers is None else results.of(options.solvers)
-        if found := findings_text(shown, width, without=["ending"]):
-            click.echo(found)
+        if findings := findings_text(shown, width, without=["ending"]):
+            click.echo(findings)
     _print_outcome(experiment, outcome, results, width)
     return not outcome.failures
 
 
-def _telling(experiment: Any, options: Any, width: int) -> Any:
-    """Return options with which a run reports what is too large, and trials that have ended."""
+def _reporting(experiment: Any, options: Any, width: int) -> Any:
+    """Return options with callbacks that print too large sizes, and sizes and trials that ended."""
     from dsgkit.experiment.endings import describe_too_large
     from dsgkit.report.trials import size_text, trial_text
     from dsgkit.text.terminal import wrapped
@@ -335,7 +337,7 @@ def _telling(experiment: Any, options: Any, width: int) -> Any:
             click.echo(size_text(experiment, size, fits, width))
 
     def trial_ended(trial: int, fits: Any) -> None:
-        if trial or not with_tables:  # the tables of the first one have its scores
+        if trial or not with_tables:  # the tables of the first trial have its scores
             click.echo(trial_text(experiment, trial, fits, width))
 
     def planned(plan: Any) -> None:
@@ -346,7 +348,7 @@ def _telling(experiment: Any, options: Any, width: int) -> Any:
 
 
 def _print_outcome(experiment: Any, outcome: Any, results: Any, width: int) -> None:
-    """Print how cells ended, what is left, and where the results are."""
+    """Print how cells ended, what remains, and where the results are."""
     from dsgkit.experiment.endings import (
         cells,
         describe_endings,
@@ -379,7 +381,7 @@ def _print_outcome(experiment: Any, outcome: Any, results: Any, width: int) -> N
 
 
 def _print_next(folder: Path, config: Path) -> None:
-    """Print what can be done with results, and after a shipped config what else can be run."""
+    """Print commands for the results, and, after a shipped config, for further runs."""
     from dsgkit.config import shipped
 
     where = shlex.quote(str(folder))
@@ -392,25 +394,25 @@ def _print_next(folder: Path, config: Path) -> None:
         steps += [
             ("dsg try rows.csv --label NAME", "methods compared on your own rows"),
             ("dsg list configs", "shipped configs, run by their names"),
-            ("dsg run NAME --profile quick --dry-run", "the time that one would take"),
+            ("dsg run NAME --profile quick --dry-run", "forecast of its time"),
         ]
     print_columns([(f"  {command}", what) for command, what in steps])
 
 
 def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
-    """Write the page on experiments by their names, with the reasons why some have no results."""
+    """Write a page on experiments, with the reasons why some have no results."""
     from dsgkit.experiment.folder import CONFIG
     from dsgkit.experiment.results import load_results
     from dsgkit.report.html import write_page
 
-    there = [name for name in reasons if (out / name / CONFIG).is_file()]
-    missing = [(name, reason) for name, reason in reasons.items() if name not in there]
-    click.echo(write_page([load_results(out / name) for name in there], path, missing))
+    present = [name for name in reasons if (out / name / CONFIG).is_file()]
+    missing = [(name, reason) for name, reason in reasons.items() if name not in present]
+    click.echo(write_page([load_results(out / name) for name in present], path, missing))
     return True
 
 
 def _again() -> str:
-    """Return the command line that goes on where this one was stopped."""
+    """Return the command line that continues this run."""
     return shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
 
 
@@ -420,8 +422,8 @@ def _again() -> str:
 @click.option(
     "--task",
     type=click.Choice(["auc", "svm", "ordinal", "cluster"]),
-    help="Rank or classify two classes, rank ordered ones, or find clusters; by default what suits "
-    "the labels.",
+    help="Rank or classify two classes, rank ordered ones, or find clusters; the default depends "
+    "on the labels.",
 )
 @click.option("--positive", metavar="LABEL", help="The label that is +1; all others are -1.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
@@ -445,7 +447,7 @@ def try_(
 ) -> None:
     """Compare methods on FILE, a table in delimited text, in minutes.
 
-    The labels of most rows are hidden and used to judge. The config is written to the current
+    The labels of most rows are hidden and used for evaluation. The config is written to the current
     folder as FILE_TASK_try.yaml; edit it and run it with `dsg run`. The same `dsg try` command
     resumes its run.
     """
@@ -464,7 +466,7 @@ def try_(
         return
     first_look.write(draft, config)
     experiment = load_experiment(config)
-    # timed once: a first look compares scores, and seconds roughly
+    # timed once: a first look needs times only roughly
     options = _run_options(None, None, None, None, True, once=True)
     if not _run_or_stop(experiment, out / experiment.name, options):
         raise SystemExit(1)
@@ -476,7 +478,7 @@ def try_(
 @click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
 @debug_option
 def status(results: tuple[Path, ...], verbose: bool) -> None:
-    """Show how far the runs of RESULTS folders are, also while they go on."""
+    """Show the progress of the runs of RESULTS folders, also during a run."""
     from dsgkit.experiment.status import describe_status, read_status
     from dsgkit.text.terminal import terminal_width, wrapped
 

@@ -150,7 +150,7 @@ def _state(status: Status) -> str:
     failed = any(records.entry(key, "status") in FAILURES for key in records)
     if status.left or failed:
         left = f", {_left(status)}" if status.left else ""
-        return f"; not running{left}; the same `dsg run` goes on where it stopped"
+        return f"; not running{left}; the same `dsg run` resumes it"
     return "; finished"
 
 

@@ -1,1 +1,1 @@
-"""Classes and functions of users: loaded by name, asked safely, their errors in a line."""
+"""User-defined classes and functions: import, safe calls, errors in one line."""

@@ -1,4 +1,4 @@
-"""Exceptions of user code in one line, whatever their classes do."""
+"""Exceptions of user code in one line, with the place that they come from."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ _MAX_TEXT = 1000
 """Characters of an exception's text that are shown."""
 
 _SITES = {"site-packages", "dist-packages"}
-"""Folders of libraries, of which there may be others: of the user, of the system."""
+"""Names of further folders of libraries, such as the user's or the system's."""
 
 _NOT_THE_USERS = ("<", str(Path(__file__).parent.parent) + os.sep)
 
 
 def one_line(error: BaseException) -> str:
-    """Return an exception's type and text, and the line of the user's code that it comes from."""
-    name = type.__dict__["__name__"].__get__(type(error))  # a metaclass may have one of its own
+    """Return an exception's type and text, and the line of user code that it comes from."""
+    name = type.__dict__["__name__"].__get__(type(error))  # a metaclass may override it
     words = _joined((text_of(error) or "")[:_MAX_TEXT])
     message = f"{name}: {words}" if words else name
     return message + bracketed(users_place(error))
 
 
 def _joined(text: str) -> str:
-    """Return lines as one, with semicolons between those that do not end in a sign."""
+    """Join lines, with a semicolon after those that do not end in punctuation."""
     lines = filter(None, (" ".join(line.split()) for line in text.splitlines()))
     return re.sub(r"(?<![.,:;!?])\n", "; ", "\n".join(lines)).replace("\n", " ")
 
 
 def is_installed(module: str) -> bool:
-    """Return whether a module is of an installed library, and no file of the user's."""
+    """Return whether a module belongs to an installed library, not to the user."""
     return is_of_library(_file_of(module))
 
 
 def is_of_library(file: str) -> bool:
-    """Return whether a file is of an installed library, Python's own included."""
+    """Return whether a file belongs to an installed library or to Python itself."""
     return file.startswith(_LIBRARIES) or not _SITES.isdisjoint(Path(file).parts)
 
 
 def mentions(module: str, text: str) -> bool:
-    """Return whether the file of a module, or of the package that it is in, has some text in it."""
+    """Return whether the file of a module, or of its top-level package, contains a text."""
     with suppress(OSError):
         return text.encode() in Path(_file_of(module)).read_bytes()
     return False
 
 
 def _file_of(module: str) -> str:
-    """Return the file of a module, or of the package that it is in; empty if it has none."""
+    """Return the file of a module's top-level package; empty if it has none."""
     with suppress(ImportError, ValueError):  # it may have no spec
         spec = find_spec(module.partition(".")[0])
         return "" if spec is None else str(spec.origin)
@@ -67,19 +67,19 @@ def _file_of(module: str) -> str:
 
 
 def text_of(error: BaseException) -> str | None:
-    """Return an exception's text; None where asking for it fails."""
+    """Return an exception's text; None if its class fails to provide it."""
     if issubclass(type(error), SyntaxError):
         return _unless_it_fails(lambda: str.__str__(vars(SyntaxError)["msg"].__get__(error)))
     return _unless_it_fails(lambda: str.__str__(str(error)))
 
 
 def users_place(error: BaseException) -> str:
-    """Return ``file:line`` of a user's code; nothing where only libraries were at work."""
+    """Return the last ``file:line`` of user code in a traceback; empty if there is none."""
     return _unless_it_fails(lambda: _place(error)) or ""
 
 
 def _unless_it_fails(ask: Callable[[], str]) -> str | None:
-    """Return what a user-defined exception answers, or None."""
+    """Return the result of calling user code, or None if it raises."""
     try:
         return ask()
     except BaseException as error:
@@ -89,7 +89,7 @@ def _unless_it_fails(ask: Callable[[], str]) -> str | None:
 
 
 def place_of(defined: Any) -> str:
-    """Return ``file:line`` of a user's class or function; empty for those of libraries and ours."""
+    """Return ``file:line`` of a user's class or function; empty for libraries and this package."""
     return _unless_it_fails(lambda: _defined_at(defined)) or ""
 
 
@@ -111,7 +111,7 @@ def _is_users(file: str) -> bool:
 
 
 def shown_path(path: str) -> str:
-    """Return a path as seen from the current folder, if it is inside of it."""
+    """Return a path relative to the current folder, if it is inside of that."""
     relative = os.path.relpath(path)
     return path if relative.startswith(os.pardir) else relative
 

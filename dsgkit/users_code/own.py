@@ -20,18 +20,18 @@ from dsgkit.users_code.rehearsal import rehearse, users_code
 _NAME = r"[^\W\d]\w*"
 _IMPORT_PATH = re.compile(rf"({_NAME}(?:\.{_NAME})*):({_NAME})")
 
-_Known = TypeVar("_Known")
-_answers: dict[tuple[str, str], tuple[object, Any]] = {}
-"""Cached answers by noun and import path, each with the module that the object was found in."""
+_Facts = TypeVar("_Facts")
+_facts: dict[tuple[str, str], tuple[object, Any]] = {}
+"""Cached facts by noun and import path, each with the module that defines the object."""
 
 
 def is_import_path(kind: str) -> bool:
-    """Return whether something is meant by ``module:attribute`` rather than by a name."""
+    """Return whether a kind is ``module:attribute`` rather than a name of a catalogue."""
     return ":" in kind
 
 
 def import_path_of(kind: Any) -> Any:
-    """Return ``module:attribute`` for ``module.py:attribute``, and anything else as it is."""
+    """Return ``module:attribute`` for ``module.py:attribute``, and other values unchanged."""
     if not isinstance(kind, str):
         return kind
     module, colon, attribute = kind.partition(":")
@@ -39,7 +39,7 @@ def import_path_of(kind: Any) -> Any:
 
 
 def is_own(kind: str) -> bool:
-    """Return whether an import path leads to user code, and to no library."""
+    """Return whether an import path leads to user code, not to a library."""
     return is_import_path(kind) and not is_installed(kind.partition(":")[0])
 
 
@@ -47,51 +47,51 @@ def ask_own(
     import_path: str,
     noun: str,
     accepts: Callable[[Any], bool],
-    describe: Callable[[Any], _Known],
+    describe: Callable[[Any], _Facts],
     example: str,
     base: str,
-) -> _Known:
+) -> _Facts:
     """Import an object that a config names, and return facts about it.
 
-    All that the main process wants to know of a user-defined object is asked here, once for a
-    module that is imported, and rehearsed: whatever looks at such an object, be it for an attribute
-    or a class, may have code of the user's run. Libraries need no rehearsal.
+    This is the only place where the main process inspects a user-defined object. It does so once
+    per imported module, after a rehearsal: even access to an attribute or a class may run user
+    code. Libraries need no rehearsal.
 
     Parameters
     ----------
     import_path : str
-        ``module:attribute``. The module is looked for on ``sys.path`` and then in the current
+        ``module:attribute``. The module is searched on ``sys.path`` and then in the current
         folder, which is added to ``sys.path``.
     noun : str
-        What it is to be, such as ``class``.
+        Expected kind of object, such as ``class``.
     accepts : callable
-        Tells whether an object is one.
+        Returns whether an object is of that kind.
     describe : callable
-        Takes the object, having been found to be one.
+        Takes the accepted object and returns the facts.
     example : str
-        An import path, for the error.
+        A valid import path, for the error.
     base : str
-        The package's module that its class is usually derived from.
+        The package's module that contains the usual base class.
 
     Raises
     ------
     ConfigError
-        If there is no such thing, or importing or describing it fails.
+        If there is no such object, or importing or describing it fails.
     """
     match = _IMPORT_PATH.fullmatch(import_path)
     if match is None:
         raise ConfigError(f"{import_path!r} is not an import path, such as {example}")
     folder = str(Path.cwd())
     if not {folder, ""} & set(sys.path):
-        sys.path.append(folder)  # last, so that no file there takes a library's place
+        sys.path.append(folder)  # last, so that no file there shadows a library
     module_name, name = match[1], match[2]
-    known_in, answer = _answers.get((noun, import_path), (None, None))
-    if known_in is not None and known_in is sys.modules.get(module_name):
-        return cast(_Known, answer)
+    module_then, facts = _facts.get((noun, import_path), (None, None))
+    if module_then is not None and module_then is sys.modules.get(module_name):
+        return cast(_Facts, facts)
     if module_name not in sys.modules and mentions(module_name, base):
-        importlib.import_module(base)  # once: the fork that rehearses has it then
+        importlib.import_module(base)  # before the fork for the rehearsal, which then has it
 
-    def ask() -> tuple[Any, _Known]:
+    def ask() -> tuple[Any, _Facts]:
         with users_code(f"importing {module_name!r}", _NoModuleError):
             module = _import(module_name, folder)
         with users_code(import_path):
@@ -99,16 +99,16 @@ def ask_own(
 
     if is_own(import_path):
         rehearse(import_path, ask)
-    _answers[noun, import_path] = known = ask()
+    _facts[noun, import_path] = known = ask()
     return known[1]
 
 
 class _NoModuleError(ConfigError):
-    """No module has this name; any other `DsgError` of an import comes from the module."""
+    """There is no module of this name; other errors of an import come from the module."""
 
 
 def _import(name: str, folder: str) -> Any:
-    """Return a module, or whatever it has put into its place."""
+    """Import a module; it may have replaced itself in ``sys.modules`` by any object."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -122,18 +122,18 @@ def _import(name: str, folder: str) -> Any:
 def _find(
     module: Any, module_name: str, name: str, noun: str, accepts: Callable[[Any], bool]
 ) -> Any:
-    found = getattr(module, name, None)
-    if accepts(found):
-        return found
+    value = getattr(module, name, None)
+    if accepts(value):
+        return value
     file = getattr(module, "__file__", None)
     place = shown_path(file) if isinstance(file, str) else module_name
-    if found is not None:
-        kind = "class" if isinstance(found, type) else type(found).__name__
+    if value is not None:
+        kind = "class" if isinstance(value, type) else type(value).__name__
         raise ConfigError(f"{name!r} in {place} is not a {noun} but {_a(kind)}")
     others = [
         other
-        for other, value in getattr(module, "__dict__", {}).items()
-        if accepts(value) and str(value.__module__).startswith(module_name)
+        for other, candidate in getattr(module, "__dict__", {}).items()
+        if accepts(candidate) and str(candidate.__module__).startswith(module_name)
     ]
     hint = nearest_or_all(name, others) if others else ""
     raise ConfigError(f"{place} has no {noun} {name!r}{hint}")
@@ -144,12 +144,12 @@ def _a(noun: str) -> str:
 
 
 def modules_of(cls: Any, import_path: str) -> tuple[str, ...]:
-    """Return the names of the modules that define what a config names, without libraries.
+    """Return the names of the modules that define a class or object, without libraries.
 
     Parameters
     ----------
     cls : type
-        The class that is run, or that of the object. Those that it is derived from count as well.
+        The class, or the object's class; modules of its base classes count as well.
     import_path : str
         ``module:attribute``, as in the config.
     """
@@ -178,10 +178,10 @@ def code_of(modules: Iterable[str], *, package: bool = True) -> str:
 
 
 def version_of(cls: Any, import_path: str) -> int | str:
-    """Return the class attribute ``version`` or else a hash of the code that defines a class.
+    """Return the class attribute ``version``, or else a hash of the code that defines a class.
 
-    Of a class that a library defines, it is a hash of the file. A version that comes from a class
-    of dsgkit says nothing of code elsewhere that is derived from that.
+    For a library's class it is a hash of the file. A version inherited from a class of dsgkit does
+    not count for a class elsewhere.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def version_of(cls: Any, import_path: str) -> int | str:
     Raises
     ------
     ConfigError
-        If the version is none, or there is no such file.
+        If the version is neither an integer nor a text, or the class has no file.
     """
     version: Any = getattr(cls, "version", None)
     if version is None or (_is_of_ours(cls) and not is_ours(import_path)):
@@ -205,7 +205,7 @@ def version_of(cls: Any, import_path: str) -> int | str:
 
 
 def _is_of_ours(cls: Any) -> bool:
-    """Return whether the version of a class is that of a class of dsgkit."""
+    """Return whether a class has its version from a class of dsgkit."""
     classes = getattr(cls, "__mro__", ())
     return is_ours(next((base for base in classes if "version" in vars(base)), cls).__module__)
 
@@ -219,7 +219,7 @@ def _source_hash(cls: Any, import_path: str) -> str:
     file = _file_of(cls.__module__)
     if file is None:
         raise ConfigError(
-            f"{cls.__name__} comes from no file that could be watched for changes"
+            f"{cls.__name__} has no source file to detect changes in"
             "; give the class a `version`, a number to raise when its results change"
         )
     modules = [name for name in modules_of(cls, import_path) if not is_ours(name)]

@@ -2,9 +2,9 @@
 
 Planning imports user-defined classes, makes instances of them and calls their methods. Exceptions
 that they raise are reported like any other mistake in a config. What no handler catches
-(``os._exit``, a crash in compiled code, an endless loop) happens in a rehearsal first: a fork of
-this process does the same, and only if the fork finishes, this process does it. This process needs
-the classes, not a plan alone: every job is pickled with the protocol of its task.
+(``os._exit``, a crash in compiled code, an endless loop) is detected in a rehearsal: a fork of this
+process does the same first, and this process follows only if the fork finishes. A plan made by the
+fork would not suffice: this process pickles every job with the protocol of its task.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _EXIT_SECONDS = 5.0
 """Seconds for exit handlers."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.001, 0.05
-"""Seconds between two looks at a fork, each pause twice as long as the one before."""
+"""Seconds between two checks of a fork; each pause is twice as long as the one before."""
 
 _PR_SET_PDEATHSIG = 1
 
 _NOTE_BYTES = 1024
-"""Most bytes of a rehearsal's note; longer ones are cut."""
+"""Bytes of a rehearsal's note; longer notes are truncated."""
 
 _on = False
 _timeout: float | None = None
@@ -73,9 +73,10 @@ def rehearsing(timeout: float | None) -> Iterator[None]:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process with an exit code, which of a failure stands whatever user code does at exit.
+    """End the process with an exit code; user code cannot change that of a failure.
 
-    It may have registered anything with `atexit`, such as another exit: a fork runs the handlers.
+    User code may have registered anything with `atexit`, such as another exit, so that a fork runs
+    the handlers.
     """
     if code and _asked:
         _in_fork(lambda: sys.exit(code), _EXIT_SECONDS)
@@ -101,7 +102,7 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
     """
     here, before = os.getpid(), _noted(_padded(doing))
     try:
-        # a worker has its class's settings, as it runs no other's cells
+        # a worker keeps the settings: it runs cells of one class only
         with kept_settings() if _on else nullcontext():
             yield
     except BaseException as error:
@@ -109,7 +110,7 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
         is_readable = text_of(error) is not None
         if _asks_to_stop(error) or (is_readable and issubclass(type(error), passing)):
             raise
-        # showing a cause reads its text
+        # to show a cause reads its text
         message = f"{doing} raises {one_line(error)}" + (f"; {advice}" if advice else "")
         raise ConfigError(message) from (error if is_readable else None)
     finally:
@@ -119,7 +120,7 @@ def users_code(doing: str, passing: _Kinds = DsgError, advice: str = "") -> Iter
 
 
 def _noted(doing: bytes) -> bytes:
-    """Note what this process is doing, if it is a rehearsal; return the note before."""
+    """If this is a rehearsal, write a note on what it is doing; return the previous note."""
     if _note is None:
         return b""
     before = _note[:]
@@ -138,19 +139,19 @@ def _asks_to_stop(error: BaseException) -> bool:
 def rehearse(doing: str, action: Callable[[], object]) -> None:
     """Check in a fork of this process that an action finishes without killing the process.
 
-    The fork prints nothing. It passes over exceptions, which the action then raises here, and only
-    tries to read their texts.
+    The fork prints nothing. It ignores exceptions, which the action then raises again in this
+    process, except that it reads their texts.
 
     Parameters
     ----------
     doing : str
-        What the action does, for the message; it says more by blocks of `users_code`.
+        What the action does, for the message; blocks of `users_code` make it more specific.
     action : callable
 
     Raises
     ------
     ConfigError
-        If the fork has ended before the action had, or had to be stopped at a time limit.
+        If the fork ended before the action, or was stopped at a time limit.
     """
     global _asked
     _asked = True
@@ -174,19 +175,19 @@ def rehearse(doing: str, action: Callable[[], object]) -> None:
 
 
 def _in_fork(action: Callable[[], NoReturn], seconds: float) -> os.waitid_result | None:
-    """Have a fork of this process perform an action that ends it, and return how it ended.
+    """Fork, let the fork perform an action that ends it, and return how it ended.
 
-    After some seconds it is killed, with the process group that it leads, and None is returned.
+    After ``seconds`` it is killed with its process group, and None is returned.
     """
     with warnings.catch_warnings():
-        # of Python 3.12 and later, as the libraries of linear algebra have threads
+        # since Python 3.12 a fork warns if there are threads, here of linear algebra libraries
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         action()
     deadline, pause = time.monotonic() + seconds, _FIRST_PAUSE
     try:
-        # not reaped yet, so that no other process has its number when it is killed
+        # not reaped yet, so that its process id cannot be reused before it is killed
         look = os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT
         while (end := os.waitid(*look)) is None and time.monotonic() < deadline:
             time.sleep(pause)
@@ -226,6 +227,6 @@ def _padded(text: str) -> bytes:
 
 
 def _end_with_parent() -> None:
-    """Have Linux kill this process when its parent has ended."""
+    """Make Linux kill this process when its parent ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

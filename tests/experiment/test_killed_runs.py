@@ -124,7 +124,7 @@ def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole):
     code, out, _ = dsg_here(folder, "status", results)
     assert code == 0
     told = " ".join(out.split())
-    assert "not running, " in told and "; the same `dsg run` goes on where it stopped" in told
+    assert "not running, " in told and "; the same `dsg run` resumes it" in told
     assert_as_if_undisturbed(folder, whole)
     leftovers = [p.name for p in results.rglob("*") if p.name.endswith(".tmp")]
     assert leftovers == []
@@ -169,7 +169,7 @@ def test_a_signal_stops_a_run_in_order_and_another_run_waits(tmp_path, number, t
     _, err = process.communicate(timeout=PATIENCE)
     word = "interrupted" if number == signal.SIGINT else "stopped by SIGTERM"
     there = "finished cells are in results/small, and `dsg table results/small` shows them"
-    assert err == f"{word}; {there}; go on with: dsg {' '.join(RUN)}\n"
+    assert err == f"{word}; {there}; continue with: dsg {' '.join(RUN)}\n"
     assert process.returncode == 128 + number
     all_gone(processes)
     assert len(finished(tmp_path / RESULTS)) == 1  # the one without a search is first

@@ -440,7 +440,7 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
         return made
 
     monkeypatch.setattr(type(TASK), "trial", other)
-    monkeypatch.setattr("dsgkit.users_code.own._answers", {})  # of what was loaded before
+    monkeypatch.setattr("dsgkit.users_code.own._facts", {})  # of what was loaded before
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
     plan = planned(load_experiment(write_config(tmp_path, {"well": behaving()}, trials=3)))
     expected = [(0, 70), (0, 80), (1, 70), (2, 70), (2, 80)]

@@ -64,8 +64,8 @@ def test_before_the_first_record(folder, monkeypatch):
     status = read_status(folder)
     assert describe_status(status).splitlines() == [
         f"{folder}: 0 of 6 cells have a result; not running, 6 cells left, about 105 s of work "
-        "(most of it a guess: no cell of these sizes has ended); the same `dsg run` goes on where "
-        "it stopped",
+        "(most of it a guess: no cell of these sizes has ended); the same `dsg run` resumes "
+        "it",
         "  fast      search      0 of 1 (1 left)",
         "  fast      fit         0 of 3 (3 left)",
         "  slow_one  fit         0 of 2 (2 left)",
@@ -165,7 +165,7 @@ def test_the_end_with_what_went_wrong(folder):
     )
     lines = describe_status(read_status(folder)).splitlines()
     assert lines[0].endswith(
-        "4 of 6 cells have a result; not running; the same `dsg run` goes on where it stopped"
+        "4 of 6 cells have a result; not running; the same `dsg run` resumes it"
     )
     assert lines[3] == "  slow_one  fit         0 of 2 (1 crashed, 1 timeout)"
     assert lines[4] == "1 cell failed:"

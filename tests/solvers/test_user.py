@@ -453,7 +453,7 @@ def test_one_task_may_be_a_plain_text(own_modules):
 
 def test_a_class_without_a_file_needs_a_version(message):
     expected = (
-        "Mine comes from no file that could be watched for changes"
+        "Mine has no source file to detect changes in"
         "; give the class a `version`, a number to raise when its results change"
     )
     assert message(mine('__module__ = "typed in"')) == expected
