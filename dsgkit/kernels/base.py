@@ -1,4 +1,4 @@
-"""Base class of kernels: formula, exact values and the law of the random features."""
+"""Base class of kernels: formula, exact values and distribution of random frequencies."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ class ProtocolSpec(Spec):
         return None
 
     def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
-        """Return in words what a solver is given that no user has; empty if there is nothing.
+        """Return a text on the data of a solver that no user has; empty if there is none.
 
         Parameters
         ----------

@@ -212,7 +212,7 @@ class SimilarUnlabeledTrial:
         return {"X_similar": pairs, "X_unlabeled": unlabeled}
 
     def labeled(self, at: At) -> dict[str, Any]:
-        """Return unlabelled rows with their labels: as many as pairs have points, or all."""
+        """Return unlabelled rows with labels, as many as there are points in pairs, or all."""
         n = min(2 * self._sizes.n_similar, at[UNLABELED.name])
         return {"X": self.split.X_unlabeled[:n], "y": self.split.y_unlabeled[:n]}
 

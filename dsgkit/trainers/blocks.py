@@ -372,11 +372,11 @@ class Streaming(BlockTrainer):
         return BlockFunction(model, mean_of_kernels=False, n_iter=n_iter)
 
     def cost(self, sizes: Sizes, n_models: int = 1, result: Result | None = None) -> Cost:
-        """Return what the engine takes for a fit, or for the values of a grid, or its models."""
+        """Return the cost of a fit, or of the values or models of a grid."""
         return self._cost(sizes, n_models, result or ("model" if n_models == 1 else "values"))
 
     def models_cost(self, sizes: Sizes, n_models: int, risk: Risk, step: Step | None) -> Cost:
-        """Return what `functions` takes."""
+        """Return the cost of `functions`."""
         remembered = engine_sizes.remembered(step.eta) if isinstance(step, Fixed) else None
         cost = self._cost(sizes, n_models, "models", remembered)
         if np.isnan(risk.held_mean(np.ones(sizes.n_sources, np.int64))):
@@ -467,11 +467,11 @@ class Sweeps(BlockTrainer):
         return BlockFunction(model, mean_of_kernels=True)
 
     def cost(self, sizes: Sizes, n_models: int = 1, result: Result | None = None) -> Cost:
-        """Return what the engine takes for a fit, or for the values of a grid, or its models."""
+        """Return the cost of a fit, or of the values or models of a grid."""
         return self._cost(sizes, n_models, result or ("model" if n_models == 1 else "values"))
 
     def models_cost(self, sizes: Sizes, n_models: int, risk: Risk, step: Step | None) -> Cost:
-        """Return what `functions` takes."""
+        """Return the cost of `functions`."""
         majorised = type(risk).majorised([risk]) is not None
         return self._cost(sizes, n_models, "model" if n_models == 1 else "models", majorised)
 

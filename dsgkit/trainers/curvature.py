@@ -80,8 +80,8 @@ def measured_curvatures(
     K = kernel_named(kernel).gram(rows, rows, sigma)
     forms = [
         _Form(_weights(codes[labeled], np.isin(labeled, pool), len(rows), risk.n_classes), risk)
-        for pool, of_pool in zip(pools, risks, strict=True)
-        for risk in of_pool
+        for pool, pool_risks in zip(pools, risks, strict=True)
+        for risk in pool_risks
     ]
     start = np.sin(np.arange(len(rows)))  # an arbitrary direction
     V = np.column_stack([form.diagonal * start for form in forms])
@@ -93,7 +93,7 @@ def measured_curvatures(
         norms = np.linalg.norm(image, axis=0)  # 0 where all rows are equal
         V = np.where(norms > 0, image, V) / np.where(norms > 0, norms, 1)
     largest = iter((2 * CURVATURE_MARGIN * quotients).tolist())
-    return [[next(largest) for _ in of_pool] for of_pool in risks]
+    return [[next(largest) for _ in pool_risks] for pool_risks in risks]
 
 
 def offsets(training: Training, kernel: str, sigma: float) -> Array:
@@ -104,7 +104,7 @@ def offsets(training: Training, kernel: str, sigma: float) -> Array:
     t = training
     if all(step.t0 != "stable" for step in t.steps):
         return np.tile([float(step.t0) for step in t.steps], len(t.pools))
-    forms = {tuple(risks): of_pools for risks, of_pools in zip(t.risks, t.forms, strict=True)}
+    forms = {tuple(risks): by_pool for risks, by_pool in zip(t.risks, t.forms, strict=True)}
     places = list(forms)
     measured = measured_curvatures(
         t.X,
@@ -112,7 +112,7 @@ def offsets(training: Training, kernel: str, sigma: float) -> Array:
         t.X_unlabeled,
         sigma,
         t.pools,
-        [[of_pools[pool] for of_pools in forms.values()] for pool in range(len(t.pools))],
+        [[by_pool[pool] for by_pool in forms.values()] for pool in range(len(t.pools))],
         kernel,
     )
     return np.array(

@@ -70,8 +70,8 @@ class Descent:
         for values, correlate in basis.blocks(rows, W):
             total += [loss.value(values, t).sum(axis=0) for t in (1, -1)]
             gradient += correlate(np.hstack([loss.slope(values, t) for t in (1, -1)]))
-        of_class = gradient.reshape(len(W), 2, n_models).transpose(1, 0, 2)
-        return total / len(rows), of_class / len(rows)
+        by_class = gradient.reshape(len(W), 2, n_models).transpose(1, 0, 2)
+        return total / len(rows), by_class / len(rows)
 
     def _slopes(self, r: Array) -> Array:
         return np.asarray(corrected_slope(r, self.below))

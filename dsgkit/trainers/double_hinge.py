@@ -100,7 +100,7 @@ class DoubleHinge(Trainer):
         return Minimum(values, whitening @ w, objective)
 
     def fold_values(self, training: Training, folds: Folds) -> tuple[Array, Array]:
-        """Return out-of-fold values of every point, each trained by itself; see `Trainer`."""
+        """Return out-of-fold values of every point, each trained separately; see `Trainer`."""
         return fit_each_fold(self, training, folds)
 
     def cost(self, sizes: Sizes, n_models: int = 1) -> Cost:

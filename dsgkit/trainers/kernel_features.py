@@ -32,7 +32,7 @@ class KernelFeatures:
     Parameters
     ----------
     gram : ndarray of shape (n, n)
-        K, symmetric; destroyed.
+        K, symmetric; overwritten.
 
     Attributes
     ----------
