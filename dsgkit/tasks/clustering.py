@@ -161,7 +161,7 @@ UNWEIGHTED = COMPACTNESS.but(
 
 
 class ClusteringSpec(ProtocolSpec):
-    """How rows are scaled, and how parameters are chosen.
+    """Protocol of a clustering: scaling, and the choice of parameters.
 
     Attributes
     ----------
@@ -193,12 +193,12 @@ class ClusteringSpec(ProtocolSpec):
 
     @property
     def protocol(self) -> str:
-        """How rows are used."""
+        """Description of how rows are used."""
         return f"{self.kind} of all rows, {self.setting}"
 
     @property
     def selection(self) -> str:
-        """How hyper-parameters are chosen."""
+        """Description of how hyper-parameters are chosen."""
         return {
             "nmi": "an oracle choice: the highest NMI with the classes, which no user has",
             "davies_bouldin": "without labels: the lowest Davies-Bouldin index among the points "

@@ -36,7 +36,7 @@ DISTANCE = Measure.of(
 
 
 class ConvergenceSpec(SemiSupervisedSpec):
-    """How rows are split and scaled, and whether fits are compared with the exact minimiser.
+    """Protocol of a split whose fits can be compared with the exact minimiser.
 
     Attributes
     ----------

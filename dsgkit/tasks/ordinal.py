@@ -68,7 +68,7 @@ JUDGED = (AUC, MAE, MACRO_MAE, ACCURACY, NEVER)
 
 
 class OrdinalSpec(ConvergenceSpec):
-    """How rows are split and scaled.
+    """Protocol of a split into labelled and unlabelled rows, with scaled features.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class OrdinalSpec(ConvergenceSpec):
 
     @property
     def selection(self) -> str:
-        """How hyper-parameters are chosen."""
+        """Description of how hyper-parameters are chosen."""
         return f"{self.folds}-fold cross-validation by the mean AUC over the cuts"
 
 

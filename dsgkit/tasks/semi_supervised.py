@@ -50,7 +50,7 @@ CLASS_PROPORTION = "class_proportion"
 
 
 class SemiSupervisedSpec(ProtocolSpec):
-    """How rows are split and scaled.
+    """Protocol of a split into labelled and unlabelled rows, with scaled features.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class SemiSupervisedSpec(ProtocolSpec):
 
     @property
     def protocol(self) -> str:
-        """How rows are used."""
+        """Description of how rows are used."""
         words = f"{self.kind} with {self.setting}" if self.setting else self.kind
         return f"{words}, {scale_words(self.scale)}"
 

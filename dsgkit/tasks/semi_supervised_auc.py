@@ -42,7 +42,7 @@ class AUCSpec(ConvergenceSpec):
 
     @property
     def selection(self) -> str:
-        """How hyper-parameters are chosen."""
+        """Description of how hyper-parameters are chosen."""
         return f"{self.folds}-fold cross-validation by AUC"
 
 

@@ -110,7 +110,7 @@ class SVMSpec(SemiSupervisedSpec):
 
     @property
     def selection(self) -> str:
-        """How hyper-parameters are chosen."""
+        """Description of how hyper-parameters are chosen."""
         if self.select == "labeled_rows":
             repeated = f", {self.repeats} times," if self.repeats > 1 else ""
             return (

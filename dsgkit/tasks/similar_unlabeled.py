@@ -107,7 +107,7 @@ def _prior(value: Any) -> float | None:
 
 
 class SimilarUnlabeledSpec(ProtocolSpec):
-    """How rows are drawn and scaled.
+    """Protocol of drawing pairs, unlabelled rows and test rows.
 
     Attributes
     ----------
@@ -142,12 +142,12 @@ class SimilarUnlabeledSpec(ProtocolSpec):
 
     @property
     def protocol(self) -> str:
-        """How rows are used."""
+        """Description of how rows are used."""
         return f"{self.kind} with {self.setting}, {scale_words(self.scale)}"
 
     @property
     def selection(self) -> str:
-        """How hyper-parameters are chosen."""
+        """Description of how hyper-parameters are chosen."""
         loss = {"zero_one": "zero-one", "squared": "squared"}[self.select]
         return (
             f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "

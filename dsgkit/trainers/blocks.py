@@ -137,7 +137,7 @@ class BlockFunctions:
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        """Which functions have finite coefficients."""
+        """Whether the coefficients of each function are finite."""
         return np.concatenate([finite_models(model) for model in self.models])
 
     def values(self, X: Any) -> Single:
@@ -146,7 +146,7 @@ class BlockFunctions:
 
 
 def finite_models(model: DSGModel) -> NDArray[np.bool_]:
-    """Return which functions of a model have finite coefficients and intercepts, shape (G,)."""
+    """Return whether coefficients and intercept of each function are finite, shape (G,)."""
     finite = np.isfinite(model.coefficients).all(axis=(0, 1)) & np.isfinite(model.intercept)
     return np.asarray(finite)
 

@@ -174,7 +174,7 @@ class RampObjective:
 
 @dataclass(frozen=True)
 class RampSolution:
-    """Where the procedure ended.
+    """Result of the procedure.
 
     Attributes
     ----------

@@ -48,7 +48,7 @@ class KernelMachines:
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        """Which settings have a solution."""
+        """Whether each setting has a solution."""
         return np.array([machine is not None for machine in self.machines])
 
     def values(self, X: Any) -> Array:
