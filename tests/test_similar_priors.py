@@ -167,9 +167,9 @@ def test_an_estimate_is_near_the_truth_and_told_where_one_half_is_possible(prior
     assert [one.category for one in told] == [DsgWarning] * warns
     if warns:
         assert str(told[0].message).startswith(
-            "800 pairs and 3000 unlabelled rows do not tell the prior of the larger class: its 95% "
-            f"confidence interval, 0.5 to {high:.3g}, holds 1/2, and the fit takes {estimate:.3g}; "
-            "set prior to the share of the class 1"
+            "800 pairs and 3000 unlabelled rows do not determine the prior of the larger class: "
+            f"its 95% confidence interval, 0.5 to {high:.3g}, includes 1/2, and the fit uses "
+            f"{estimate:.3g}; set prior to the share of the class 1"
         )
 
 

@@ -120,7 +120,7 @@ def load_model(path: str | Path) -> DSGModel:
     DataError
         If the file is not a model file, is damaged, or has a version that this release cannot read.
     """
-    place = in_a_line(str(path), LONGEST_SHOWN_PATH)
+    shown_path = in_a_line(str(path), LONGEST_SHOWN_PATH)
     try:
         entries = read_arrays(Path(path))
         _check_versions(entries)
@@ -133,19 +133,19 @@ def load_model(path: str | Path) -> DSGModel:
             intercept=_intercept(entries, coefficients.shape[2]),
         )
     except FileNotFoundError:
-        raise DataError(f"{place}: no such model file") from None
+        raise DataError(f"{shown_path}: no such model file") from None
     except DataError as error:
-        raise DataError(f"{place}: {error}") from None
+        raise DataError(f"{shown_path}: {error}") from None
     except KeyError as error:
-        raise DataError(f"{place}: not a dsgkit model file (it has no {error})") from None
+        raise DataError(f"{shown_path}: not a dsgkit model file (it has no {error})") from None
     except ValueError as error:
-        raise DataError(f"{place}: not a dsgkit model file ({error})") from None
+        raise DataError(f"{shown_path}: not a dsgkit model file ({error})") from None
     return model
 
 
 def _check_versions(entries: Mapping[str, NDArray[Any]]) -> None:
     """Raise `DataError` unless this release reads and continues a model of these versions."""
-    model, stream = (_whole(entries, f"{what}_version", 0) for what in ("format", "stream"))
+    model, stream = (_whole(entries, f"{kind}_version", 0) for kind in ("format", "stream"))
     if model in (_VERSION_WITHOUT_INTERCEPT, FORMAT_VERSION) and stream == STREAM_VERSION:
         return
     newer = model > FORMAT_VERSION or stream > STREAM_VERSION

@@ -100,9 +100,9 @@ class _Exponents:
             # bound of the rounding error of a sum of products
             error = 4 * n_terms * np.finfo(np.float64).eps * self._sigma * sizes
             near = np.flatnonzero(~(out <= ZERO_EXPONENT - error).all(axis=0))
-            for some in row_blocks(len(near), DIFFERENCE_COLUMNS):
-                B = self._spread[near[some]] * self._unit
-                out[:, near[some]] = -self._sigma * cdist(A * self._unit, B, "sqeuclidean")
+            for block in row_blocks(len(near), DIFFERENCE_COLUMNS):
+                B = self._spread[near[block]] * self._unit
+                out[:, near[block]] = -self._sigma * cdist(A * self._unit, B, "sqeuclidean")
 
     def _cancels(self, norms: Array) -> bool:
         return bool(norms.max(initial=0) > CANCELLING_SQUARED_NORM / self._sigma)

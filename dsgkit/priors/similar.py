@@ -98,9 +98,9 @@ def checked_similar_prior(pairs: Any, X_unlabeled: Any) -> tuple[float, tuple[fl
     prior = (low + high) / 2
     if low == 0.5:
         warnings.warn(
-            f"{len(pairs)} pairs and {len(X_unlabeled)} unlabelled rows do not tell the prior of "
-            f"the larger class: its 95% confidence interval, {low:.3g} to {high:.3g}, holds 1/2, "
-            f"and the fit takes {prior:.3g}; set prior to the share of the class 1 among the "
+            f"{len(pairs)} pairs and {len(X_unlabeled)} unlabelled rows do not determine the prior "
+            f"of the larger class: its 95% confidence interval, {low:.3g} to {high:.3g}, includes "
+            f"1/2, and the fit uses {prior:.3g}; set prior to the share of the class 1 among the "
             "unlabelled rows, or get more pairs",
             DsgWarning,
             stacklevel=2,

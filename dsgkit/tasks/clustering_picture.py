@@ -53,10 +53,10 @@ def picture(
         numbers = np.unique(classes, return_inverse=True)[1]
         arrays["classes"] = numbers[: len(rows)].astype(np.int32)
     if isinstance(model, Equilibria):
-        some = slice(MAX_PICTURE_EQUILIBRIA)
-        shown_equilibria = (model.equilibria_[some] - center) @ axes
+        first = slice(MAX_PICTURE_EQUILIBRIA)
+        shown_equilibria = (model.equilibria_[first] - center) @ axes
         arrays["equilibria"] = shown_equilibria.astype(np.float32)
-        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[some]
+        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[first]
     if X.shape[1] == 2 and hasattr(model, "decision_function"):
         arrays |= _domain(model, shown)
     if hasattr(model, "inside_"):

@@ -22,8 +22,8 @@ def depends_on(estimator: Any, names: Sequence[str]) -> bool:
 
     It does if ``fit`` names the array, unless the estimator's method ``uses`` returns False.
     """
-    given = named_by_fit(estimator, dict.fromkeys(names))
-    return any(not isinstance(estimator, Selective) or estimator.uses(name) for name in given)
+    named = named_by_fit(estimator, dict.fromkeys(names))
+    return any(not isinstance(estimator, Selective) or estimator.uses(name) for name in named)
 
 
 def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,6 +33,6 @@ def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
     ``y_unlabeled`` gets hidden labels: a ``fit(**training)`` gets all others.
     """
     parameters = inspect.signature(estimator.fit).parameters
-    others = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values())
-    asked = {*parameters, *(arrays.keys() - {HIDDEN} if others else ())}
-    return {name: array for name, array in arrays.items() if name in asked}
+    takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
+    names = {*parameters, *(arrays.keys() - {HIDDEN} if takes_any else ())}
+    return {name: array for name, array in arrays.items() if name in names}

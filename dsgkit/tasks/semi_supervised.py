@@ -81,8 +81,8 @@ class SemiSupervisedSpec(ProtocolSpec):
 
     def why_not(self, axis: Axis, size: int) -> str:
         """Return the problem if there are fewer labelled rows than folds."""
-        few = axis == LABELED and size < self.folds
-        return f"{size} rows cannot be cut into {self.folds} folds" if few else ""
+        too_few = axis == LABELED and size < self.folds
+        return f"{size} rows cannot be cut into {self.folds} folds" if too_few else ""
 
     @property
     def setting(self) -> str:
@@ -238,13 +238,13 @@ def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np
         If they are not.
     """
     values = np.asarray(model.decision_function(rows))
-    where = bracketed(place_of(model.decision_function))
+    location = bracketed(place_of(model.decision_function))
     if values.shape not in shapes:
         raise FitError(
-            f"decision_function returned shape {values.shape} for {len(rows):,} rows{where}"
+            f"decision_function returned shape {values.shape} for {len(rows):,} rows{location}"
         )
     if not np.isfinite(values).all():
-        raise FitError(f"decision_function returned values that are not finite{where}")
+        raise FitError(f"decision_function returned values that are not finite{location}")
     return values
 
 

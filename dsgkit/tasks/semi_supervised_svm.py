@@ -171,11 +171,11 @@ class SVMTrial(SemiSupervisedTrial):
         """Yield, part by part, the error of every point on the other parts."""
         parts, given = self._parts(at[UNLABELED.name]), self.given(estimator, at)
         for part in parts:
-            own = {
+            replaced = {
                 "X_unlabeled": self.split.X_unlabeled.take(part),
                 HIDDEN: self.split.y_unlabeled[part],
             }
-            training = {name: own.get(name, array) for name, array in given.items()}
+            training = {name: replaced.get(name, array) for name, array in given.items()}
             models = estimator.fit_points(points, **training)
             others = [other for other in parts if other is not part]
             cuts = self._cuts(models, given["y"], at, len(points))
@@ -209,7 +209,7 @@ class SVMTrial(SemiSupervisedTrial):
             wrong += [np.sum(is_positive(*column) != positive) for column in columns]
             finite &= np.isfinite(values).all(axis=0)
         total = sum(part.stop - part.start for part in parts)
-        return [float(w / total) if ok else None for w, ok in zip(wrong, finite, strict=True)]
+        return [float(w / total) if valid else None for w, valid in zip(wrong, finite, strict=True)]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of training and testing every point on every fold."""
@@ -284,12 +284,13 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():
         return np.nan
-    share, own = float(np.mean(y > 0)), float(np.mean(values >= 0))
-    if abs(own - share) <= STANDARD_ERRORS * math.sqrt(own * (1 - own) / len(y)):
+    share, predicted = float(np.mean(y > 0)), float(np.mean(values >= 0))
+    error = math.sqrt(predicted * (1 - predicted) / len(y))
+    if abs(predicted - share) <= STANDARD_ERRORS * error:
         return None
     cut = np.quantile(values, 1 - share)
-    lacking, beyond = share - np.mean(values > cut), np.mean(values >= cut) - share
-    equal_are_above = lacking > beyond + 1 / len(values)  # a single value at it is not above
+    shortfall, excess = share - np.mean(values > cut), np.mean(values >= cut) - share
+    equal_are_above = shortfall > excess + 1 / len(values)  # a single value at it is not above
     return float(np.nextafter(cut, -np.inf) if equal_are_above else cut)
 
 

@@ -348,10 +348,10 @@ class Streaming(BlockTrainer):
 
     def fit_by(self, training: Training, run: Train) -> BlockFunction:
         """Train as `fit` does, by another training function of the engine."""
-        model = self.finite(training, lambda given: run(self._possible(given)))
+        model = self.finite(training, lambda t: run(self._checked_problem(t)))
         return self.function(model, training)
 
-    def _possible(self, training: Training) -> Problem:
+    def _checked_problem(self, training: Training) -> Problem:
         """Return the problem of one model; raise `FitError` if its steps are NaN."""
         problem = self.problem(training)
         if np.isnan(problem.step(1)[0]).any():

@@ -105,7 +105,7 @@ def offsets(training: Training, kernel: str, sigma: float) -> Array:
     if all(step.t0 != "stable" for step in t.steps):
         return np.tile([float(step.t0) for step in t.steps], len(t.pools))
     forms = {tuple(risks): by_pool for risks, by_pool in zip(t.risks, t.forms, strict=True)}
-    places = list(forms)
+    distinct = list(forms)
     measured = measured_curvatures(
         t.X,
         t.codes,
@@ -117,7 +117,7 @@ def offsets(training: Training, kernel: str, sigma: float) -> Array:
     )
     return np.array(
         [
-            step.theta_lam / (2 * penalty) * curvatures[places.index(tuple(risks))]
+            step.theta_lam / (2 * penalty) * curvatures[distinct.index(tuple(risks))]
             if step.t0 == "stable"
             else float(step.t0)
             for curvatures in measured

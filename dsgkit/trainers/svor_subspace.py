@@ -181,8 +181,8 @@ def _keep_sums(direction, cuts, active, slacks):  # type: ignore[no-untyped-def]
             totals[group[cuts[i]]] += direction[i]
             counts[group[cuts[i]]] += 1.0
     for i in range(len(direction)):
-        where = group[cuts[i]]
-        direction[i] = direction[i] - totals[where] / counts[where] if active[i] else 0.0
+        g = group[cuts[i]]
+        direction[i] = direction[i] - totals[g] / counts[g] if active[i] else 0.0
 
 
 @fast

@@ -78,14 +78,14 @@ class UnlabeledFeatures(ByMeans):
         self.features.check(t.X, t.X_unlabeled)
         at_labeled, at_unlabeled = t.nan_values()
         hidden = [2 * penalty < self.features.smallest_lam for penalty in t.penalties]
-        everything = moments(features, t.X_unlabeled)
+        all_moments = moments(features, t.X_unlabeled)
         for number, fold in enumerate(folds):
             held_out = fold.unlabeled
             any_held_out = held_out is not None and len(held_out) > 0
             excluded = moments(features, t.X_unlabeled, held_out) if any_held_out else None
             means = _means(features, t, number)
             forms = [by_pool[number] for by_pool in t.forms]
-            W = solve_primal_grid(everything.less(excluded), means, forms, t.penalties)
+            W = solve_primal_grid(all_moments.less(excluded), means, forms, t.penalties)
             W[:, hidden] = np.nan
             at_labeled[:, fold.labeled] = evaluate(features, t.X, W, fold.labeled).T
             if held_out is not None:
