@@ -58,7 +58,7 @@ class AddedBlocks:
 
 
 @fast
-def add_scaled(values, scale, total):  # type: ignore[no-untyped-def]
+def add_scaled(values: Single, scale: Single, total: Single) -> None:
     """Add ``scale[g] * values[:, g]`` to the total, in place."""
     for i in range(values.shape[0]):
         for g in range(values.shape[1]):

@@ -41,6 +41,7 @@ from dsgkit.system.progress import part, report
 from dsgkit.system.threads import single_blas_thread
 
 Result = TypeVar("Result")
+Rows = NDArray[np.int64]
 
 _SMALLEST_SCALE, _LARGEST_SCALE = 1e-12, 1e12
 
@@ -125,7 +126,7 @@ def _in_passes(
 
 
 @fast
-def _gather(F, rows, bounds, scale, out):  # type: ignore[no-untyped-def]
+def _gather(F: Single, rows: Rows, bounds: Rows, scale: Single, out: Single) -> None:
     """Read each group's models at the group's rows: ``out[i, g] = scale[g] F[rows[k, i], g]``."""
     for k in range(len(rows)):
         for i in range(rows.shape[1]):
@@ -135,7 +136,7 @@ def _gather(F, rows, bounds, scale, out):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _collect(rows, bounds, c, place, used, C):  # type: ignore[no-untyped-def]
+def _collect(rows: Rows, bounds: Rows, c: Single, place: Rows, used: Rows, C: Single) -> None:
     """Sum each group's coefficients by row: ``C[place[rows[k, i]], g] += c[i, g]``.
 
     ``place`` numbers the rows in order of occurrence, -1 for rows that do not occur; ``used`` lists

@@ -44,7 +44,9 @@ DIRECT_INPUTS = 100
 
 
 @exact_parallel
-def _count_sketch(X, scale, places, signs, out):  # type: ignore[no-untyped-def]
+def _count_sketch(
+    X: Single, scale: float, places: NDArray[np.int64], signs: Array, out: Array
+) -> None:
     for i in prange(X.shape[0]):
         row, x = out[i], X[i]
         row[:] = 0.0

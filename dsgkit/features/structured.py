@@ -90,7 +90,7 @@ def _eight(a, b, c, d, e, f, g, h):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _signed_eights(T, signs):  # type: ignore[no-untyped-def]
+def _signed_eights(T: Single, signs: Single) -> None:
     """Multiply the rows of ``T`` by signs, and each eight of them by a Hadamard matrix."""
     for j in range(0, len(T), 8):
         a, b, c, d = T[j], T[j + 1], T[j + 2], T[j + 3]
@@ -104,7 +104,7 @@ def _signed_eights(T, signs):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _eights(T, w):  # type: ignore[no-untyped-def]
+def _eights(T: Single, w: int) -> None:
     """Multiply each eight runs of ``w`` entries by a Hadamard matrix."""
     for i in range(0, len(T), 8 * w):
         a, b, c, d = T[i : i + w], T[i + w :], T[i + 2 * w :], T[i + 3 * w :]
@@ -116,7 +116,7 @@ def _eights(T, w):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _hadamard(T, signs):  # type: ignore[no-untyped-def]
+def _hadamard(T: Single, signs: Single) -> None:
     """Multiply the columns of ``T`` by signs and a Hadamard matrix, in place.
 
     ``T`` has q rows, a power of two of at least 8. A stage combines eight runs of adjacent entries;
@@ -138,7 +138,7 @@ def _hadamard(T, signs):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _columns(x, out):  # type: ignore[no-untyped-def]
+def _columns(x: Single, out: Single) -> None:
     """Write rows to ``out`` as columns, shape (n_inputs, BLOCK_ROWS); missing ones become 0."""
     n, d = x.shape
     if n < BLOCK_ROWS:
@@ -150,7 +150,7 @@ def _columns(x, out):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _scaled(source, factors, out):  # type: ignore[no-untyped-def]
+def _scaled(source: Single, factors: Single, out: Single) -> None:
     for j in range(len(factors)):
         row, to, factor = source[j], out[j], factors[j]
         for r in range(BLOCK_ROWS):
@@ -158,7 +158,7 @@ def _scaled(source, factors, out):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _project(columns, signs, lengths, T, z):  # type: ignore[no-untyped-def]
+def _project(columns: Single, signs: Single, lengths: Single, T: Single, z: Single) -> None:
     """Write the products of some rows and all frequencies to ``z``, shape (m, BLOCK_ROWS).
 
     ``T`` is scratch, (q, BLOCK_ROWS).
@@ -185,7 +185,7 @@ def _project(columns, signs, lengths, T, z):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _features(z, phi):  # type: ignore[no-untyped-def]
+def _features(z: Single, phi: Single) -> None:
     """Write the cosines and sines of projections (m, BLOCK_ROWS) to ``phi`` (2m, BLOCK_ROWS)."""
     m = z.shape[0]
     for j in range(m):

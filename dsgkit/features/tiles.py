@@ -94,7 +94,7 @@ def cosine(u):  # type: ignore[no-untyped-def]
 
 
 @fast
-def tile_features(Z, out):  # type: ignore[no-untyped-def]
+def tile_features(Z: Single, out: Single) -> None:
     """Write [cos pi Z, sin pi Z] of a tile of projections (rows, m) into ``out`` (rows, 2m).
 
     The halves of a row are separate views: with ``out[i, m + j]`` the loop is not vectorised.
@@ -107,7 +107,7 @@ def tile_features(Z, out):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _fold(Z):  # type: ignore[no-untyped-def]
+def _fold(Z: Single) -> None:
     """Subtract whole turns from a tile of projections, exactly; one half turn remains at most."""
     for i in range(Z.shape[0]):
         z = Z[i]
@@ -116,13 +116,13 @@ def _fold(Z):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _share(count, part, parts):  # type: ignore[no-untyped-def]
+def _share(count: int, part: int, parts: int) -> tuple[int, int]:
     """Return the bounds of one of ``parts`` even runs of ``0..count``."""
     return count * part // parts, count * (part + 1) // parts
 
 
 @fast_parallel
-def _cos_sin(X, W, wide, out, Z):  # type: ignore[no-untyped-def]
+def _cos_sin(X: Single, W: Single, wide: bool, out: Single, Z: Single) -> None:
     parts, rows, _ = Z.shape
     n = X.shape[0]
     for part in prange(parts):

@@ -134,7 +134,7 @@ def columns_within(n: int, n_inputs: int, memory: int) -> int:
 
 
 @fast
-def column(columns, i):  # type: ignore[no-untyped-def]
+def column(columns: KernelColumns, i: int) -> Single:
     """Return column ``i``; it stays valid during the next call, but not a later one."""
     place = columns.slot[i]
     if place < 0:
@@ -150,14 +150,14 @@ def column(columns, i):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _compute(columns, i, out):  # type: ignore[no-untyped-def]
+def _compute(columns: KernelColumns, i: int, out: Single) -> None:
     """Write the kernel of row ``i`` with all rows and with the anchor."""
     _compute_from(columns, i, 0, out)
     out[-1] = _mean_from(columns.mean_from, out)
 
 
 @fast
-def _compute_from(columns, i, first, out):  # type: ignore[no-untyped-def]
+def _compute_from(columns: KernelColumns, i: int, first: int, out: Single) -> None:
     """Write the kernel of row ``i`` with the rows from ``first`` on."""
     if columns.sigma == 0:
         _compute_linear(columns.points, i, first, out)
@@ -177,7 +177,7 @@ def _compute_from(columns, i, first, out):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _compute_linear(points, i, first, out):  # type: ignore[no-untyped-def]
+def _compute_linear(points: Array, i: int, first: int, out: Single) -> None:
     """Write ``<x, x'> + 1`` of row ``i`` with the rows from ``first`` on."""
     n_inputs, n = points.shape
     products = np.empty(_TILE_DISTANCES)
@@ -194,7 +194,7 @@ def _compute_linear(points, i, first, out):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _mean_from(first, values):  # type: ignore[no-untyped-def]
+def _mean_from(first: int, values: Single) -> float:
     """Return the mean of ``values[first:-1]``, or 0 if it is empty."""
     total, n = 0.0, len(values) - 1
     for j in range(first, n):
@@ -203,7 +203,7 @@ def _mean_from(first, values):  # type: ignore[no-untyped-def]
 
 
 @fast_parallel
-def _fill_all(columns):  # type: ignore[no-untyped-def]
+def _fill_all(columns: KernelColumns) -> None:
     """Compute every column into the store: half of each, the rest by symmetry."""
     n, store = columns.points.shape[1], columns.store
     for pair in prange((n + 1) // 2):  # a long and a short column, to balance threads
@@ -220,7 +220,7 @@ def _fill_all(columns):  # type: ignore[no-untyped-def]
 
 
 @fast_parallel
-def _means(columns, anchor):  # type: ignore[no-untyped-def]
+def _means(columns: KernelColumns, anchor: Single) -> None:
     """Compute every column, and keep its value at the anchor only."""
     n = columns.points.shape[1]
     for i in prange(n):

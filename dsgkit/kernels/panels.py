@@ -157,7 +157,7 @@ class Panels:
 
 
 @fast
-def _share(count, part, parts):  # type: ignore[no-untyped-def]
+def _share(count: int, part: int, parts: int) -> tuple[int, int]:
     """Return the bounds of one of ``parts`` even runs of ``0..count``."""
     return count * part // parts, count * (part + 1) // parts
 
@@ -180,7 +180,7 @@ def _gaussian(z, offset, offsets):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _power(z, degree):  # type: ignore[no-untyped-def]
+def _power(z: Single, degree: int) -> None:
     for j in range(len(z)):
         base = value = z[j]
         for _ in range(degree - 1):
@@ -209,7 +209,7 @@ def _fill(X, offsets, centers, center_offsets, degree, W, panel, parts):  # type
 
 
 @fast_parallel
-def _correlate(panel, C, out, n_parts):  # type: ignore[no-untyped-def]
+def _correlate(panel: Single, C: Single, out: Single, n_parts: int) -> None:
     for part in prange(n_parts):
         first, last = _share(panel.shape[0], part, n_parts)
         for chunk in range(first, last):

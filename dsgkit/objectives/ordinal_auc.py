@@ -31,7 +31,7 @@ def open_cuts(counts: NDArray[np.integer]) -> NDArray[np.bool_]:
 
 
 @exact  # without contraction: with two classes, the bits of the binary objective
-def _coefficients(f, share, weight, gamma):  # type: ignore[no-untyped-def]
+def _coefficients(f: Single, share: Single, weight: Single, gamma: Single) -> None:
     """Replace the stacked values by the result of `OrdinalAUCObjective.coefficients`."""
     k, n_models = f.shape[0] - 1, f.shape[2]
     one, two, b = np.float32(1.0), np.float32(2.0), np.float32(f.shape[1])
@@ -68,7 +68,7 @@ def _coefficients(f, share, weight, gamma):  # type: ignore[no-untyped-def]
 
 
 @exact
-def _add(weight, values, out):  # type: ignore[no-untyped-def]
+def _add(weight: Single, values: Single, out: Single) -> None:
     for g in range(len(out)):
         out[g] += weight[g] * values[g]
 

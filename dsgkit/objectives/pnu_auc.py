@@ -14,7 +14,9 @@ from dsgkit.system.jit import fast
 
 
 @fast
-def _coefficients(f_p, f_n, f_u, gamma, c_p, c_n, c_u):  # type: ignore[no-untyped-def]
+def _coefficients(
+    f_p: Single, f_n: Single, f_u: Single, gamma: Single, c_p: Single, c_n: Single, c_u: Single
+) -> None:
     b = np.float32(f_p.shape[0])
     for i in range(f_p.shape[0]):
         for g in range(f_p.shape[1]):

@@ -20,7 +20,7 @@ _MIN_LOGARITHM = -600.0
 
 
 @exact
-def log(x):  # type: ignore[no-untyped-def]
+def log(x: float) -> float:
     """Return the natural logarithm of a positive float64, to some 1e-15 (absolute and relative)."""
     exponent = 0
     while x > 1.5:
@@ -37,7 +37,7 @@ def log(x):  # type: ignore[no-untyped-def]
 
 
 @exact
-def exp(x):  # type: ignore[no-untyped-def]
+def exp(x: float) -> float:
     """Return the exponential of a float64 of at most 0, to a relative error of some 1e-13."""
     halvings = 0
     while x < -0.5:

@@ -255,7 +255,7 @@ def _descend(K, lines, columns, signs, counts, born, n_labeled, rule, first):  #
 
 
 @fast
-def _decay(counts, factor, n_labeled, used):  # type: ignore[no-untyped-def]
+def _decay(counts: Array, factor: float, n_labeled: int, used: NDArray[np.int64]) -> None:
     """Multiply all coefficients by ``factor``; those that underflow free their budget."""
     for j in range(len(counts)):
         if counts[j] != 0:
@@ -279,7 +279,7 @@ def _add(column, sign, step, counts, born, low, high, used, budget):  # type: ig
 
 
 @fast
-def _smallest(counts, born, low, high):  # type: ignore[no-untyped-def]
+def _smallest(counts: Array, born: NDArray[np.int64], low: int, high: int) -> int:
     """Return the position of the smallest nonzero coefficient; of equal ones, the oldest."""
     place = -1
     for j in range(low, high):

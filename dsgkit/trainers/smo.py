@@ -25,9 +25,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsgkit.kernels.columns import KernelColumns, column
-from dsgkit.numerics.arrays import Array
+from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.jit import fast
 from dsgkit.text.errors import FitError
+
+Pieces = tuple[Array, Array, Array, Array, Array]
+"""The arrays of `Gains`, for compiled code."""
 
 MAX_CALL_STEPS = 2000
 """Steps between two returns to Python, where it can be interrupted."""
@@ -117,7 +120,7 @@ class QuadraticProgram:
 
 
 @fast
-def _add(columns, change, values):  # type: ignore[no-untyped-def]
+def _add(columns: KernelColumns, change: Array, values: Array) -> None:
     """Add ``K change`` to the values."""
     for i in range(len(change)):
         if change[i] != 0:
@@ -127,7 +130,7 @@ def _add(columns, change, values):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _slope_up(pieces, i, a):  # type: ignore[no-untyped-def]
+def _slope_up(pieces: Pieces, i: int, a: float) -> float:
     """Return the slope of gain ``i`` to the right of ``a``; minus infinity at the upper bound."""
     _, kink, upper, below, above = pieces
     if a >= upper[i]:
@@ -136,7 +139,7 @@ def _slope_up(pieces, i, a):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _slope_down(pieces, i, a):  # type: ignore[no-untyped-def]
+def _slope_down(pieces: Pieces, i: int, a: float) -> float:
     """Return the slope of gain ``i`` to the left of ``a``; infinity at the lower bound."""
     lower, kink, _, below, above = pieces
     if a <= lower[i]:
@@ -145,21 +148,23 @@ def _slope_down(pieces, i, a):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _next_up(pieces, i, a):  # type: ignore[no-untyped-def]
+def _next_up(pieces: Pieces, i: int, a: float) -> float:
     """Return the next kink or bound of variable ``i`` above ``a``."""
     _, kink, upper, _, _ = pieces
     return kink[i] if a < kink[i] else upper[i]
 
 
 @fast
-def _next_down(pieces, i, a):  # type: ignore[no-untyped-def]
+def _next_down(pieces: Pieces, i: int, a: float) -> float:
     """Return the next kink or bound of variable ``i`` below ``a``."""
     lower, kink, _, _, _ = pieces
     return kink[i] if a > kink[i] else lower[i]
 
 
 @fast
-def _steps(columns, pieces, coef, values, tol, most):  # type: ignore[no-untyped-def]
+def _steps(
+    columns: KernelColumns, pieces: Pieces, coef: Array, values: Array, tol: float, most: int
+) -> tuple[int, bool]:
     """Take up to ``most`` steps; return their number, and whether the problem is solved."""
     n = len(coef)
     up, down = np.empty(n), np.empty(n)
@@ -189,7 +194,7 @@ def _steps(columns, pieces, coef, values, tol, most):  # type: ignore[no-untyped
 
 
 @fast
-def _first(up, down, values):  # type: ignore[no-untyped-def]
+def _first(up: Array, down: Array, values: Array) -> tuple[int, float]:
     """Return the variable that gains most by rising, and the least loss of a falling one."""
     i, best, least = 0, -np.inf, np.inf
     for k in range(len(values)):
@@ -201,7 +206,9 @@ def _first(up, down, values):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _second(diagonal, rising, down, values, i, best):  # type: ignore[no-untyped-def]
+def _second(
+    diagonal: Array, rising: Single, down: Array, values: Array, i: int, best: float
+) -> int:
     """Return the variable to fall while ``i`` rises: the one with the largest decrease."""
     j, largest = i, -1.0
     for k in range(len(values)):

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.kernels.columns import KernelColumns, column
+from dsgkit.numerics.arrays import Single
 from dsgkit.system.jit import fast
 from dsgkit.system.threads import single_blas_thread
 from dsgkit.text.errors import DivergedError, FitError
@@ -169,7 +170,7 @@ class OrdinalProgram:
 
 
 @fast
-def _submatrix(columns, rows):  # type: ignore[no-untyped-def]
+def _submatrix(columns: KernelColumns, rows: NDArray[np.int64]) -> Array:
     """Return the kernel of some rows, in double precision."""
     K = np.empty((len(rows), len(rows)))
     for i in range(len(rows)):
@@ -180,7 +181,9 @@ def _submatrix(columns, rows):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _add(columns, ridge, rows, change, values):  # type: ignore[no-untyped-def]
+def _add(
+    columns: KernelColumns, ridge: float, rows: NDArray[np.int64], change: Array, values: Array
+) -> None:
     """Update the values after a change of the variables of some rows."""
     for i in range(len(rows)):
         if change[i] != 0.0:
@@ -191,7 +194,7 @@ def _add(columns, ridge, rows, change, values):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _slope_up(a, negative, C):  # type: ignore[no-untyped-def]
+def _slope_up(a: float, negative: bool, C: float) -> float:
     """Return the slope of the gain to the right of ``a``; minus infinity at the upper bound."""
     if negative:
         return -1.0 if a < 0.0 else -np.inf
@@ -199,7 +202,7 @@ def _slope_up(a, negative, C):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _slope_down(a, negative, C):  # type: ignore[no-untyped-def]
+def _slope_down(a: float, negative: bool, C: float) -> float:
     """Return the slope of the gain to the left of ``a``; infinity at the lower bound."""
     if negative:
         return -1.0 if a > -C else np.inf
@@ -304,7 +307,7 @@ def _most_violated(explicit, slacks, most_gained, least_lost, tol):  # type: ign
 
 
 @fast
-def _curvature(rising, diagonal, ridge, i, r):  # type: ignore[no-untyped-def]
+def _curvature(rising: Single, diagonal: Array, ridge: float, i: int, r: int) -> float:
     """Return the curvature along a move of one row's variable up and another's down."""
     return diagonal[i] + diagonal[r] + 2.0 * ridge - 2.0 * rising[r]
 

@@ -120,7 +120,7 @@ def _ascend(K, W, gradient, cuts, low, high, x, slacks):  # type: ignore[no-unty
 
 
 @fast
-def _product(matrix, vector):  # type: ignore[no-untyped-def]
+def _product(matrix: Array, vector: Array) -> Array:
     """Return the product of a symmetric matrix and a vector, by rows, so that it is vectorised."""
     out = np.zeros(len(vector))
     for i in range(len(vector)):
@@ -132,7 +132,7 @@ def _product(matrix, vector):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _dot(a, b):  # type: ignore[no-untyped-def]
+def _dot(a: Array, b: Array) -> float:
     total = 0.0
     for i in range(len(a)):
         total += a[i] * b[i]
@@ -140,7 +140,7 @@ def _dot(a, b):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _keep_sum(W, cuts, last):  # type: ignore[no-untyped-def]
+def _keep_sum(W: Array, cuts: NDArray[np.int64], last: int) -> None:
     """Restrict W to directions that keep the sum of the variables of cuts up to ``last``."""
     normal = np.empty(len(cuts))
     for i in range(len(cuts)):
@@ -150,7 +150,7 @@ def _keep_sum(W, cuts, last):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _remove(W, i):  # type: ignore[no-untyped-def]
+def _remove(W: Array, i: int) -> None:
     """Restrict W to directions that keep variable ``i``."""
     _subtract(W, W[i].copy(), W[i, i])
     for k in range(len(W)):
@@ -158,7 +158,7 @@ def _remove(W, i):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _subtract(W, image, squared):  # type: ignore[no-untyped-def]
+def _subtract(W: Array, image: Array, squared: float) -> None:
     """Subtract ``image image' / squared`` from W, unless ``squared`` is 0."""
     if squared > 0.0:
         for i in range(len(image)):
@@ -169,7 +169,9 @@ def _subtract(W, image, squared):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _keep_sums(direction, cuts, active, slacks):  # type: ignore[no-untyped-def]
+def _keep_sums(
+    direction: Array, cuts: NDArray[np.int64], active: NDArray[np.bool_], slacks: Array
+) -> None:
     """Remove the rounding errors of the sums between slacks of 0."""
     n_cuts = len(slacks)
     group = np.zeros(n_cuts, np.int64)
@@ -186,7 +188,7 @@ def _keep_sums(direction, cuts, active, slacks):  # type: ignore[no-untyped-def]
 
 
 @fast
-def _slack_change(direction, cuts, slacks):  # type: ignore[no-untyped-def]
+def _slack_change(direction: Array, cuts: NDArray[np.int64], slacks: Array) -> Array:
     """Return the change of the positive slacks per unit of the direction."""
     change = np.zeros(len(slacks))
     for i in range(len(direction)):
