@@ -373,9 +373,9 @@ class Task(Protocol):
     words : tuple of str
         Names of `Trial.words`.
     target : {"binary", "ordered", "classes", "numeric"} or None
-        Kind of labels for training or judging: datasets with another target are rejected. In a file
-        whose config names no ``target``, ``numeric`` labels are read as numbers. A user-defined
-        task may omit this and the following attributes.
+        Kind of labels for training or judging: datasets with another target are rejected. If the
+        config of a file names no ``target``, ``numeric`` reads its labels as numbers. A
+        user-defined task may omit this and the following attributes.
     calls : tuple of str
         Methods that its trials call in addition to ``fit``. Classes that lack one are rejected.
     gives : tuple of str

@@ -27,7 +27,7 @@ SHARE_GROWTH = 1.5
 """Factor by which that share grows until it is 1. Both values are SVMlight's."""
 
 SWITCH_MARGIN = 1e-4
-"""A pair is switched if the positive row lies below the negative one by at least this."""
+"""A pair is switched if the positive row lies below the negative one by more than this."""
 
 GROWING_TOLERANCE, FINAL_TOLERANCE = 1e-2, 1e-4
 """Tolerance of a machine: SVMlight's until the share is 1. There SVMlight takes 1e-3, with which
