@@ -1,7 +1,7 @@
-"""Datasets: the catalogue, looking up and downloading, parsing, memory maps and targets.
+"""Datasets: catalogue, download, parsing, memory maps and targets.
 
-What reads data is imported when first used, so that checks of configs, which ask the catalogue
-alone, need no arrays.
+Modules that read data are imported on first use: validation of configs needs only the catalogue,
+and no numpy.
 """
 
 from __future__ import annotations

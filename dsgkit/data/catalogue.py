@@ -1,4 +1,4 @@
-"""The known datasets: where they come from, what they must look like, how they are read."""
+"""The registered datasets: their sources, expected shapes and how to read them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CATALOGUE = Path(__file__).with_name("catalogue.toml")
 _STRICT = ConfigDict(extra="forbid")
 
 REVIEW_COMPONENTS = 1000
-"""Components of review texts, as the paper has them."""
+"""Components of review texts in the paper."""
 
 _TargetField = Annotated[
     Binary | Bins | Ordered | Nominal | Numeric,
@@ -35,19 +35,19 @@ class DataFile:
     Attributes
     ----------
     name : str
-        Name under which it is published, or the path of a local file.
+        Published name, or the path of a local file.
     part : str
-        Files of one part follow each other.
+        Part of the dataset; files of the same part are concatenated.
     n_rows : int or None
         Expected number of rows.
     sha256 : str or None
-        Hash of the uncompressed content, so that it holds whatever the container.
+        Hash of the uncompressed content, which is independent of the compression.
     url : str or None
         Official address; without one the file cannot be downloaded.
     member : str or None
-        Name inside ``name`` when that is a zip archive.
+        Name inside ``name`` if that is a zip archive.
     aliases : tuple of str
-        Other names that the content goes by.
+        Other file names of the content.
     """
 
     name: str
@@ -66,52 +66,52 @@ class DatasetInfo:
     Attributes
     ----------
     name, title : str
-        Name in configs, and for people.
+        Name in configs, and in texts.
     loader : str
-        How the files are read; a bundled dataset has none.
+        Format of the files; a bundled dataset has no files.
     target : Target
-        The use of the labels, unless a config says otherwise. In the catalogue as `target_of`
-        takes it.
+        The use of the labels, unless a config sets another. The catalogue has the settings of
+        `target_of`.
     n_rows, n_features : int or None
-        Expected shape of the training part; None for a file not known beforehand.
+        Expected shape of the training part; None if unknown, as for a local file.
     folder : str
         Folder of the files below ``DSGKIT_DATA`` and the cache.
     homepage, licence, citation, note : str
-        For people.
+        Texts for users.
     delimiter : str or None
-        Sign between columns of delimited text; None takes commas when the first line has one,
+        Delimiter of the columns of delimited text; None is a comma if the first line has one,
         else white space.
     decimal : {".", ","}
         Decimal sign of delimited text.
     header : bool
-        Whether the first line of delimited text holds names, or the first lines are the header of
-        an ARFF file.
+        Whether the first line of delimited text has the names of the columns, or the first lines
+        are the header of an ARFF file.
     label_columns : tuple of int or str
-        Columns of the label in delimited text, negative from the end, or by their names in the
-        header: the label is their mean. In the catalogue ``label_column`` for one alone.
+        Columns of the label in delimited text: numbers (negative from the end) or names in the
+        header. The label is their mean. In the catalogue ``label_column`` if there is one.
     text_labels : bool
         Whether the labels of delimited text are text rather than numbers.
     categorical : tuple of int or str
-        Columns of delimited text, likewise, that hold categories: each becomes one column of 0 and
-        1 per category, in sorted order.
+        Categorical columns of delimited text: each becomes one column of 0 and 1 per category, in
+        sorted order.
     ignored : tuple of int or str
-        Columns of delimited text, likewise, that are left out.
+        Columns of delimited text that are left out.
     values : mapping of int to mapping
-        Columns of delimited text, likewise, with the numbers that texts in them stand for; other
-        texts are read as numbers.
+        Columns of delimited text in which texts stand for numbers, with these numbers; other texts
+        are read as numbers.
     components : int
-        Features that the texts of reviews become, at most.
+        Maximum number of features made from review texts.
     function : str or None
-        Function of `sklearn.datasets`, which returns a bundled dataset, or makes one; or of
-        `dsgkit.data.made`.
+        Function of `sklearn.datasets` or `dsgkit.data.made` that returns a bundled dataset or
+        generates one.
     arguments : mapping
         Arguments of that function.
     rows : int or None
-        How many of the training rows are read, the first ones; None for all.
+        Number of training rows to read from the start; None for all.
     double : float or None
-        Noise with which every training row is there twice; see `dsgkit.data.doubling.doubled`.
+        Noise for the copies of all training rows; see `dsgkit.data.doubling.doubled`.
     local : bool
-        True for a user's file, found by its path alone.
+        True for a user's file, which is given by its path.
     """
 
     name: str
@@ -143,7 +143,7 @@ class DatasetInfo:
 
 
 def get(name: str) -> DatasetInfo:
-    """Return the registered dataset of that name.
+    """Return a registered dataset by name.
 
     Raises
     ------
@@ -162,14 +162,14 @@ def read_catalogue(text: str) -> dict[str, DatasetInfo]:
     Parameters
     ----------
     text : str
-        TOML as in ``catalogue.toml``, whose head says how entries are written.
+        TOML in the format that the head of ``catalogue.toml`` describes.
 
     Raises
     ------
     ValueError
-        For text that is no TOML, and for an entry with unknown or missing keys or wrong types.
+        If the text is not TOML, or an entry has unknown or missing keys or wrong types.
     KeyError
-        For a file without its number of rows, and for a shared text that there is not.
+        If a file lacks its number of rows, or a shared text does not exist.
     """
     tables = tomllib.loads(text)
     shared = tables.pop("shared", {})
@@ -178,7 +178,7 @@ def read_catalogue(text: str) -> dict[str, DatasetInfo]:
 
 
 def _filled(value: Any, shared: Mapping[str, str]) -> Any:
-    """Put the shared texts into the places that name them in braces."""
+    """Replace the names of shared texts, which are in braces, by the texts."""
     if isinstance(value, dict):
         return {key: _filled(x, shared) for key, x in value.items()}
     if isinstance(value, list):
@@ -187,7 +187,7 @@ def _filled(value: Any, shared: Mapping[str, str]) -> Any:
 
 
 def _completed(name: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """Add to an entry what follows from the rest of it."""
+    """Add derived values to an entry."""
     address = entry.pop("address", None)
     files = entry.get("files", [])
     if address is not None:

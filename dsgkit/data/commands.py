@@ -1,4 +1,4 @@
-"""Dataset commands of the command line, as functions that return plain data to print."""
+"""Dataset commands of the command line, as functions that return data to print."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from dsgkit.text.errors import DataError
 
 _BLOCK_ROWS = 2**16
 _MAX_COUNTED_CLASSES = 30
-"""Different labels up to which each is counted."""
+"""Maximum number of different labels whose rows are counted one by one."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One finding of `verify`; ``ok`` is None where there was nothing to compare with."""
+    """A result of `verify`; ``ok`` is None if there was nothing to compare with."""
 
     subject: str
     ok: bool | None
@@ -39,12 +39,12 @@ class Check:
 
 
 def fetch(name: str) -> list[Path]:
-    """Make sure that all files of a dataset are on this machine, and return their paths."""
+    """Download missing files of a dataset, and return the paths of all."""
     return list(dict.fromkeys(source.path for source in obtain(get(name))))
 
 
 def prepare(name: str) -> Dataset:
-    """Parse a dataset unless that was done before, and open it."""
+    """Parse a dataset, unless it is prepared already, and open it."""
     return open_dataset(get(name))
 
 
@@ -70,7 +70,7 @@ def _shape(info: DatasetInfo) -> str:
 
 
 def info(name: str) -> list[tuple[str, str]]:
-    """Return all that is known of a dataset as pairs of a heading and a text."""
+    """Return the facts about a dataset as pairs of a heading and a text."""
     dataset = get(name)
     pairs = [
         ("name", dataset.name),
@@ -109,7 +109,7 @@ def _prepared_pairs(dataset: DatasetInfo) -> list[tuple[str, str]]:
         target = str(error)
     return [
         ("prepared", str(folder)),
-        *((f"{part} labels", _label_counts(found)) for part, found in labels.items()),
+        *((f"{part} labels", _label_counts(values)) for part, values in labels.items()),
         ("prepared target", target if target != dataset.target.words else ""),
         ("prepared features", meta["made"]),
         ("content hash", meta["content_hash"]),
@@ -117,7 +117,7 @@ def _prepared_pairs(dataset: DatasetInfo) -> list[tuple[str, str]]:
 
 
 def _label_counts(labels: NDArray[Any]) -> str:
-    """Return how many labels there are of each kind, or between which numbers they lie."""
+    """Return the number of rows per label or, if there are many labels, their range."""
     values, counts = np.unique(labels, return_counts=True)
     if len(values) > _MAX_COUNTED_CLASSES:
         ends = f"from {label_text(values[0])} to {label_text(values[-1])}"
@@ -127,7 +127,7 @@ def _label_counts(labels: NDArray[Any]) -> str:
 
 
 def verify(name: str) -> list[Check]:
-    """Check the files of a dataset and its prepared form, reading all of both.
+    """Check the files of a dataset and its prepared form; both are read completely.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ def _check_part(folder: Path, part: str, recorded: dict[str, Any]) -> Check:
     statistics = Statistics(X.shape[1])
     for start in range(0, len(X), _BLOCK_ROWS):
         statistics.add(np.ascontiguousarray(X[start : start + _BLOCK_ROWS]))
-    found = statistics.finish(stored, recorded["texts"])
-    wrong = [key for key, value in found.items() if value != recorded[key]]
+    actual = statistics.finish(stored, recorded["texts"])
+    wrong = [key for key, value in actual.items() if value != recorded[key]]
     shape = f"{X.shape[0]:,} x {X.shape[1]:,} in {folder}"
     detail = f"differs from the record: {', '.join(wrong)}" if wrong else "as recorded"
     return Check(f"prepared {part}", not wrong, f"{shape}: {detail}")

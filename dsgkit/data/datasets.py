@@ -1,4 +1,4 @@
-"""Datasets as configs name them, opened as memory maps."""
+"""Datasets of configs, opened as memory maps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _BLOCK_ROWS = 10_000
 _AS_WRITTEN = ("loader", "n_features", "delimiter", "decimal", "header", "rows", "double")
-"""Settings that a config and a `DatasetInfo` have under the same name and in the same form."""
+"""Settings with the same name and form in a config and in `DatasetInfo`."""
 
 
 @dataclass(frozen=True)
@@ -54,26 +54,26 @@ class Dataset:
     Attributes
     ----------
     name, title : str
-        Its name in configs, and for people.
+        Name in configs, and in texts.
     X : memmap of float32, or Doubled, of shape (n, d)
         All training rows, unscaled.
     X_test : memmap of float32, or None
-        The official test split, where there is one.
+        The official test split, if there is one.
     labels : ndarray of float64 (a memmap) or of text, shape (n,)
-        The labels of the training rows as the file has them.
+        The labels of the training rows as in the file.
     target : Target
-        Makes ``y`` of ``labels``.
+        Converts ``labels`` to ``y``.
     minimum, maximum : ndarray of float64, shape (d,)
         Extremes of each column over all training rows.
     mean_square : float
         Mean over all training rows of the squared norm of a row.
     made : str
-        How the features were made, in words; empty when they are those of the file.
+        Description of how the features were made; empty if they are those of the file.
     content_hash : str
-        Hash of the rows and the labels as the files have them, and of the noise of doubled
-        ones, whatever the target.
+        Hash of the rows and labels as in the files, and of the noise of doubled rows; independent
+        of the target.
     label_setting : str
-        Setting of a config that says which column the label is; empty where the file does not.
+        Setting of the config for the label's column, for messages; empty if there is none.
     """
 
     name: str
@@ -103,19 +103,19 @@ class Dataset:
 
     @functools.cached_property
     def y(self) -> NDArray[Any]:
-        """Labels of the training rows as the target makes them: -1 and +1, classes, or numbers.
+        """Converted labels of the training rows: -1 and +1, classes, or numbers.
 
         Raises
         ------
         DataError
-            When the labels do not suit the target.
+            If the labels do not suit the target.
         """
         with self._naming():
             return self.target.apply(self.labels, self.labels)
 
     @functools.cached_property
     def y_test(self) -> NDArray[Any] | None:
-        """Labels of the test rows, likewise."""
+        """Converted labels of the test rows."""
         if self.labels_test is None:
             return None
         with self._naming(" (test)"):
@@ -127,16 +127,16 @@ class Dataset:
         try:
             yield
         except ValueError as error:
-            said = f"; {self.label_setting}" if self.label_setting else ""
-            raise DataError(f"dataset {self.name}{part}: {error}{said}") from error
+            setting = f"; {self.label_setting}" if self.label_setting else ""
+            raise DataError(f"dataset {self.name}{part}: {error}{setting}") from error
 
     @property
     def identity(self) -> list[Any]:
-        """The content and the target, which results depend on, ready for JSON."""
+        """Identity of content and target, which results depend on, ready for JSON."""
         return [self.content_hash, *self.target.identity()]
 
     def describe(self) -> dict[str, Any]:
-        """Return what reports say of it, ready for JSON: they may outlive the catalogue's entry."""
+        """Return the facts for reports, ready for JSON."""
         with self._naming():
             target = self.target.description(self.labels)
         described = {
@@ -151,7 +151,7 @@ class Dataset:
         return described | ({"features": self.made} if self.made else {})
 
     def scaling(self, low: float = 0.0, high: float = 1.0) -> tuple[Single, Single]:
-        """Return the scaling that takes every column's range to ``[low, high]``.
+        """Return the scaling that maps every column's range to ``[low, high]``.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class Dataset:
         variance = np.zeros(self.n_features)
         for part in self._blocks():
             variance += ((part - mean) ** 2).sum(axis=0) / n
-        # what rounding leaves of a constant column is no spread
+        # a constant column may have a tiny spread due to rounding
         constant = np.sqrt(variance) <= 1e-7 * np.abs(mean) + np.finfo(np.float32).tiny
         factor = np.where(constant, 1.0, 1 / np.sqrt(np.where(constant, 1.0, variance)))
         return mean.astype(np.float32), factor.astype(np.float32)
@@ -221,7 +221,7 @@ class Dataset:
 
 
 def load_dataset(spec: DatasetSpec) -> Dataset:
-    """Open a dataset; the first time its files are found or downloaded, and parsed.
+    """Open a dataset; the first time, its files are located or downloaded, and parsed.
 
     Parameters
     ----------
@@ -235,24 +235,24 @@ def load_dataset(spec: DatasetSpec) -> Dataset:
     Raises
     ------
     MissingDataError
-        When a file is not on this machine and cannot be downloaded.
+        If a file is not on this machine and cannot be downloaded.
     DataError
-        When a file, or the spec itself, cannot be used.
+        If a file, or the spec itself, cannot be used.
     """
     return open_dataset(resolve(spec))
 
 
 def check_present(spec: DatasetSpec) -> None:
-    """Raise `MissingDataError` where `load_dataset` would have to download a file."""
+    """Raise `MissingDataError` if `load_dataset` would have to download a file."""
     info = resolve(spec)
     if read_meta(prepared_folder(info)) is None and (lacking := find_all(info)[1]):
         raise MissingDataError(missing(info, *lacking))
 
 
 def open_dataset(info: DatasetInfo) -> Dataset:
-    """Open a dataset by its description; prepare it first unless that was done before.
+    """Open a dataset by its description; prepare it first, if necessary.
 
-    A prepared form outlives its files: it is made anew only when they are there and differ.
+    A prepared form remains valid without its files: it is replaced only if they exist and differ.
     """
     folder = prepared_folder(info)
     meta = read_meta(folder)
@@ -270,7 +270,7 @@ def _outdated(meta: dict[str, Any], info: DatasetInfo) -> bool:
 
 
 def obtain(info: DatasetInfo) -> list[FoundFile]:
-    """Return the files of a dataset, downloading what is missing."""
+    """Return the files of a dataset; download missing ones."""
     found, lacking = find_all(info)
     if lacking:
         from dsgkit.data.fetch import download
@@ -297,12 +297,12 @@ def _open(info: DatasetInfo, folder: Path, meta: dict[str, Any]) -> Dataset:
         mean_square=train["mean_square"],
         made=meta["made"],
         content_hash=meta["content_hash"],
-        label_setting=label_setting(info.label_columns) if _says_labels(info) else "",
+        label_setting=label_setting(info.label_columns) if _has_label_setting(info) else "",
     )
 
 
-def _says_labels(info: DatasetInfo) -> bool:
-    """Return whether a config says which columns of a file are the label."""
+def _has_label_setting(info: DatasetInfo) -> bool:
+    """Return whether the config of a dataset sets the columns of the label."""
     return info.local and info.loader == "delimited" and bool(info.label_columns)
 
 
@@ -313,7 +313,7 @@ def _part(folder: Path, meta: dict[str, Any], part: str) -> tuple[Single, NDArra
 
 
 def resolve(spec: DatasetSpec) -> DatasetInfo:
-    """Return the description that a config's ``dataset`` stands for.
+    """Return the description of the dataset of a config.
 
     Raises
     ------
@@ -336,7 +336,7 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
 
 
 def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | Nominal | Numeric | None:
-    """Return the target that a spec says, None if it says none."""
+    """Return the target of a spec; None if it states none."""
     if spec.positive is not None:
         return target_of({"positive": spec.positive})
     return None if spec.target is None else target_of(spec.target.settings)

@@ -1,7 +1,7 @@
-"""Delimited text: one row a line, one column of it, or the mean of several, the label.
+"""Delimited text: a row per line, with the label in a column, or as the mean of several columns.
 
-pandas reads it, a chunk of lines at a time. Lines that pandas refuses, or may read otherwise than
-they are meant, are read again one by one: slowly, and with an error for what is wrong.
+pandas reads it in chunks of lines. Lines that pandas refuses, or might misread, are read again one
+by one: slowly, and with precise errors.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ MAX_WORD_LENGTH = 256
 """Characters of a label or a category; a longer text is not the name of a class."""
 
 _MAX_MEAN_LABEL = 1e300
-"""Size of a label up to which the mean of several is finite."""
+"""Largest label for which the mean of several is surely finite."""
 
 _BLANKS = " \t\v\f"
 _KINDS = np.array([ROW_LINE, BLANK_LINE], np.uint8)
 _UNLIKE_PANDAS = b"\0\r\v\f"
-"""Bytes that pandas and `split` take for different things."""
+"""Bytes that pandas and `split` interpret differently."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """How the columns of a delimited file are laid out.
+    """Layout of the columns of a delimited file.
 
     Attributes
     ----------
@@ -59,16 +59,16 @@ class Columns:
     decimal : {".", ","}
         Decimal sign.
     labels : tuple of int
-        Columns whose mean is the label, from 0; none in a file of features alone.
+        Columns whose mean is the label, from 0; empty in a file without labels.
     text_labels : bool
-        Whether labels are text; then there is one such column.
+        Whether labels are text; there is only one label column then.
     categories : mapping of int to array of text
-        Columns that hold text, from 0, with all their values in sorted order. The n values of a
-        column make n features of 0 and 1.
+        Categorical columns, from 0, with all their values in sorted order. The n values of a
+        column become n features of 0 and 1.
     values : mapping of int to mapping
         Columns, from 0, in which texts stand for numbers.
     ignored : tuple of int
-        Columns, from 0, that are left out, whatever they hold.
+        Columns, from 0, that are left out.
     names : tuple of str
         Names of all columns; empty in a file without a header.
     """
@@ -85,34 +85,34 @@ class Columns:
 
     @cached_property
     def n_features(self) -> int:
-        """Number of columns that rows become."""
+        """Number of features."""
         return sum(self._widths.values())
 
     @property
     def n_values(self) -> int:
-        """Memory of a row while it is read, in features."""
+        """Memory of a row during reading, in units of a feature's."""
         return self.n_features + 2 * len(self.labels) + 16 * len(self.words)
 
     @cached_property
     def places(self) -> dict[int, int]:
-        """The feature that each column becomes, or the first of them."""
+        """The first feature of each column."""
         ends = np.cumsum([0, *self._widths.values()]).tolist()
         return dict(zip(self._widths, ends, strict=False))
 
     @cached_property
     def words(self) -> set[int]:
-        """The columns that are read as texts."""
+        """The columns that are read as text."""
         labels = self.labels if self.text_labels else ()
         return {*self.categories, *self.values, *labels} - {*self.ignored}
 
     @cached_property
     def texts(self) -> dict[int, Any]:
-        """The types for pandas of all columns that may hold texts."""
+        """The pandas types of all columns that may contain text."""
         return dict.fromkeys(self.words, "category") | dict.fromkeys(self.ignored, object)
 
     @cached_property
     def numbers_of(self) -> dict[int, dict[str, int]]:
-        """The number of every value of each categorical column."""
+        """The index of every value of each categorical column."""
         return {
             column: {value: k for k, value in enumerate(values.tolist())}
             for column, values in self.categories.items()
@@ -120,9 +120,9 @@ class Columns:
 
     @cached_property
     def _widths(self) -> dict[int, int]:
-        apart = {*self.labels, *self.ignored}
-        kept = (column for column in range(self.n_columns) if column not in apart)
-        return {column: len(self.categories.get(column, " ")) for column in kept}
+        others = {*self.labels, *self.ignored}
+        features = (column for column in range(self.n_columns) if column not in others)
+        return {column: len(self.categories.get(column, " ")) for column in features}
 
 
 def guess_delimiter(line: bytes) -> str | None:
@@ -136,12 +136,12 @@ def split(line: bytes, delimiter: str | None) -> list[str]:
     Raises
     ------
     LineError
-        For a line that is not text, has too many columns, or in which a quote is not closed.
+        For a line that is not text, has too many columns, or has an unclosed quote.
     """
     text = decoded(line).strip(_blanks(delimiter))
     if not text.strip(_BLANKS):
         return []
-    # not even listed: each of them takes many times its bytes
+    # counted before splitting, which takes a multiple of the memory
     if len(text) > MAX_FEATURES and _n_gaps(text, delimiter) >= MAX_FEATURES:
         raise LineError(f"more than {MAX_FEATURES:,} columns; rows are kept dense")
     if '"' in text:
@@ -158,15 +158,15 @@ def _n_gaps(text: str, delimiter: str | None) -> int:
 
 
 def _unquoted(text: str, delimiter: str | None) -> Iterator[str]:
-    """Yield the fields of a text some of which are in quotes, within which a quote is doubled."""
+    """Yield the fields of a text, some of them in quotes; a quote inside of these is doubled."""
     field, end = _patterns(delimiter)
     at = 0
     while True:
-        found = field.match(text, at)
-        following = end.match(text, found.end()) if found else None
-        if found is None or following is None:
+        match = field.match(text, at)
+        following = end.match(text, match.end()) if match else None
+        if match is None or following is None:
             raise LineError("a quote that is not closed, or with text behind it, in this line")
-        quoted, plain = found.groups()
+        quoted, plain = match.groups()
         yield plain.strip(_BLANKS) if quoted is None else quoted.replace('""', '"').strip(_BLANKS)
         if not following.group():
             return
@@ -175,7 +175,7 @@ def _unquoted(text: str, delimiter: str | None) -> Iterator[str]:
 
 @cache
 def _patterns(delimiter: str | None) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what matches a field, in quotes or not, and what matches the gap behind it."""
+    """Return the pattern of a field, quoted or not, and that of the gap after it."""
     blanks = f"[{_blanks(delimiter)}]*"
     quoted = r'"([^"]*(?:""[^"]*)*)"'
     if delimiter is None:
@@ -186,19 +186,19 @@ def _patterns(delimiter: str | None) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _blanks(delimiter: str | None) -> str:
-    """Return the blanks around fields: a tab that separates them is none."""
+    """Return the blank characters around fields, without the delimiter."""
     return _BLANKS.replace(delimiter or "\0", "")
 
 
 class Table:
-    """Rows that are read from some lines without a header; blank lines are skipped.
+    """Rows read from lines without a header; blank lines are skipped.
 
     Parameters
     ----------
     columns : Columns
-        How to read them.
+        Layout of the columns.
     n_lines : int
-        Number of lines, with at most a row each.
+        Number of lines, with at most one row each.
     """
 
     def __init__(self, columns: Columns, n_lines: int) -> None:
@@ -209,18 +209,19 @@ class Table:
         self.texts = np.full(n_lines if columns.text_labels else 0, "", object)
 
     def read_plain(self, lines: Lines, first: int = 0) -> NDArray[np.uint8]:
-        """Read lines by pandas, or halves of them where it fails, as `read_line` reads them.
+        """Read lines with pandas, with the same result as `read_line`; split them where it fails.
 
         Parameters
         ----------
         lines : Lines
         first : int
-            The row of the first of them.
+            Row of the first line.
 
         Returns
         -------
         ndarray of uint8, shape (n_lines,)
-            `CAREFUL_LINE` where pandas failed. Blank lines are only counted, as if they came last.
+            `CAREFUL_LINE` where pandas failed. Only the number of blank lines is known: they are
+            reported as the last ones.
         """
         if lines.is_large:
             try:
@@ -233,12 +234,12 @@ class Table:
         return np.full(len(lines), CAREFUL_LINE, np.uint8)
 
     def _put_frame(self, first: int, frame: pd.DataFrame) -> int:
-        """Put the fields of all rows but the first where they belong; return how many these are.
+        """Store the fields of all rows but the first, and return the number of rows.
 
         Raises
         ------
         ValueError
-            When `read_line` has to say what is wrong with a field.
+            If a field is wrong; `read_line` then reports it precisely.
         """
         texts = self.columns.texts
         numbers = frame.drop(columns=[*texts]) if texts else frame
@@ -258,12 +259,12 @@ class Table:
         return len(frame) - 1
 
     def read_line(self, i: int, line: bytes) -> bool:
-        """Read the line with number i, slowly and precisely; return whether it has a row.
+        """Read line i, slowly and with precise errors; return whether it has a row.
 
         Raises
         ------
         LineError
-            Saying what is wrong with it.
+            If it is malformed.
         """
         columns = self.columns
         fields = split(line, columns.delimiter)
@@ -278,7 +279,7 @@ class Table:
         return True
 
     def finish(self, rows: NDArray[np.bool_]) -> tuple[Single, NDArray[Any] | None]:
-        """Return the rows and labels of the lines that have some; None without a label's column."""
+        """Return the rows, and the labels or None, of the lines that have a row."""
         X = self.X if rows.all() else self.X[rows]
         if not self.columns.labels:
             return X, None
@@ -287,7 +288,7 @@ class Table:
         return X, np.mean(np.ascontiguousarray(self.labels[rows].T), axis=0)
 
     def _checked_value(self, column: int, text: str) -> float | str:
-        """Return the same as `_value`; an error names the column."""
+        """Call `_value`; errors name the column."""
         columns = self.columns
         try:
             return self._value(column, text)
@@ -299,7 +300,7 @@ class Table:
             raise LineError(f"{name}: {error}{remedy}") from error
 
     def _remedy(self, column: int, text: str) -> str:
-        """Return what to do about a text that is not a number, if it may be meant."""
+        """Return advice about a text that is not a number; empty if there is none."""
         if has_decimal_comma(text) and self.columns.delimiter != ",":
             return '; for decimal commas set `decimal: ","`'
         if column in self.columns.labels:
@@ -307,11 +308,11 @@ class Table:
         if text[:1].isalpha():
             labels = [key_of(label, self.columns.names) for label in self.columns.labels]
             where = "there, in `categorical` or in `ignored`"
-            return f"; {label_setting(labels)}: name a column of texts {where}"
+            return f"; {label_setting(labels)}: name a column of text {where}"
         return ""
 
     def _value(self, column: int, text: str) -> float | str:
-        """Return what a text in a column stands for: a number, that of a category, or itself."""
+        """Return the value of a field: a number, the index of a category, or a text label."""
         columns = self.columns
         if column in columns.labels:
             return self._label(text)
@@ -336,7 +337,7 @@ class Table:
         return self.columns.numbers_of[column][text]
 
     def _put(self, column: int, rows: slice, values: Any) -> None:
-        """Put values of a column where they belong: one, or an array of one per row."""
+        """Store values of a column: a single one, or an array with one per row."""
         columns = self.columns
         if column in columns.labels:
             if columns.text_labels:
@@ -351,7 +352,7 @@ class Table:
 
 
 class Categories(Table):
-    """The values of the categorical columns of some lines.
+    """Collects the values of the categorical columns of some lines.
 
     Attributes
     ----------
@@ -381,15 +382,15 @@ def _word(text: str) -> str:
 
 
 def _frame(lines: Lines, columns: Columns) -> pd.DataFrame:
-    """Return the fields of lines: numbers, and texts that may have blanks around them.
+    """Return the fields of lines as a data frame; texts may have blanks around them.
 
-    The first row is made up: a line that has more fields is an error then, and neither `True` nor
-    a byte order mark is read as a number or a part of one.
+    An artificial first row is added: it makes pandas refuse lines with more fields, and not read
+    `True` as a number or a byte order mark as a part of one.
 
     Raises
     ------
     ValueError
-        When pandas cannot read them, or could read other fields than `split`.
+        If pandas cannot read them, or could read other fields than `split`.
     """
     import pandas as pd
 
@@ -420,6 +421,6 @@ def _frame(lines: Lines, columns: Columns) -> pd.DataFrame:
 
 @cache
 def _quoted(delimiter: str | None) -> re.Pattern[bytes]:
-    """Return what matches a field in quotes; blanks may stand before it."""
+    """Return the pattern of a field in quotes, with blanks before it."""
     other = re.escape(delimiter or " \t")
     return re.compile(rf'"(?<=[{other} \n]")[^"\n]*"(?=[{other}\n])'.encode())

@@ -1,4 +1,4 @@
-"""Every row of a dataset a second time, with noise in its first feature."""
+"""Doubled datasets: every row is repeated with noise in its first feature."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SEED = derive_seed(0, "double")
 
 
 class Doubled:
-    """The rows of a matrix, then the same rows with another first column; read when asked for.
+    """The rows of a matrix, then the same rows with another first column; read lazily.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Doubled:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows, both halves together, and of columns."""
+        """Number of rows in both halves, and of columns."""
         return len(self), self.base.shape[1]
 
     def __getitem__(self, key: slice | NDArray[np.integer]) -> Single:
@@ -64,31 +64,31 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
     dataset : Dataset
     noise : float
         Standard deviation of the Gaussian noise that is added to the first feature of the second
-        copy, in units of that feature's range over the training rows. The paper does not say its
-        own. The noise is part of the dataset, and the same in every run and trial.
+        copy, in units of that feature's range over the training rows. The paper does not state its
+        value. The noise is part of the dataset, and the same in every run and trial.
 
     Returns
     -------
     Dataset
-        With 2 n training rows: row n + i is the copy of row i, with its label. The test rows stay
-        as they are. Of the copies, only the first feature is kept in memory.
+        With 2 n training rows: row n + i is the copy of row i, with its label. The test rows are
+        unchanged. Of the copies, only the first feature is kept in memory.
 
     Raises
     ------
     DataError
-        When the first feature has no range, or the noise makes it too large.
+        If the first feature is constant, or the noise makes it too large.
 
     Notes
     -----
-    A row and its copy are drawn like any others: where a task draws training and test rows from
-    all of these, one may be in the training set and the other in the test set, as in the paper.
-    Test errors on doubled data are too low for methods that remember rows.
+    A row and its copy are drawn like any others: if a task draws training and test rows from all
+    of them, one may be in the training set and the other in the test set, as in the paper. Test
+    errors on doubled data are too low for methods that memorise rows.
     """
     width = dataset.maximum[0] - dataset.minimum[0]
     if not width > 0:
         raise DataError(
             f"dataset {dataset.name}: the first feature is the same in every row; `double` "
-            "measures its noise by the range of that feature"
+            "scales its noise by the range of that feature"
         )
     n = len(dataset.X)
     column = _first_column(dataset.X)
@@ -125,7 +125,7 @@ def _first_column(X: Any) -> Array:
 
 
 def _normals(n: int) -> Single:
-    # what compiles kernels is needed here alone
+    # imported here, as it compiles kernels
     from dsgkit.random.stream import normal_blocks
 
     return normal_blocks(_SEED, 0, 1, 1, n).reshape(n)

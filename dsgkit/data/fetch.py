@@ -1,4 +1,4 @@
-"""Downloading: with retries, checked before it counts, and nothing kept of a failure."""
+"""Downloads: with retries and checksums; a failure leaves no file behind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RETRIES = 3
 """Further attempts after a failed one, after 1, 2 and 3 seconds."""
 
 TIMEOUT_SECONDS = 30
-"""How long a server may be silent."""
+"""Seconds that a server may be silent."""
 
 _BLOCK_BYTES = 2**20
 
@@ -44,20 +44,20 @@ def download(info: DatasetInfo, files: Sequence[DataFile]) -> None:
     info : DatasetInfo
         Their dataset.
     files : sequence of DataFile
-        Those of ``info.files`` that are missing.
+        The missing ones of ``info.files``.
 
     Raises
     ------
     MissingDataError
-        When one has no address or cannot be reached; the text says where to put it by hand.
+        If one has no address or cannot be downloaded; the text says where to put it manually.
     DataError
-        When a checksum is wrong, or the cache cannot be written.
+        If a checksum is wrong, or the cache cannot be written.
     """
-    kept_back = info.local or offline()
-    if by_hand := [file for file in files if kept_back or file.url is None]:
-        raise MissingDataError(missing(info, *by_hand))
+    forbidden = info.local or offline()
+    if manual := [file for file in files if forbidden or file.url is None]:
+        raise MissingDataError(missing(info, *manual))
     for file in files:
-        if find(info, file) is None:  # it may be in an archive that is here by now
+        if find(info, file) is None:  # an archive downloaded before may contain it
             _download(info, file)
 
 
@@ -74,7 +74,7 @@ def _download(info: DatasetInfo, file: DataFile) -> None:
 
 
 def _retrieve(info: DatasetInfo, file: DataFile, incoming: Path) -> Path:
-    """Transfer a file into a folder, trying again if the transfer fails."""
+    """Download a file into a folder, with retries."""
     assert file.url is not None
     path = incoming / file.name
     for attempt in range(RETRIES + 1):
@@ -88,7 +88,7 @@ def _retrieve(info: DatasetInfo, file: DataFile, incoming: Path) -> Path:
 
 
 def _transfer(url: str, path: Path) -> None:
-    # errors of writing are not the server's, and pass
+    # errors of writing are not the server's, and are not retried
     with path.open("wb") as file, _answer(url) as response:
         length = response.length
         with Bar(path.name, length) as bar:
@@ -96,39 +96,39 @@ def _transfer(url: str, path: Path) -> None:
                 file.write(block)
                 bar.update(len(block))
         if length is not None and file.tell() != length:
-            raise _TransferError(f"{file.tell():,} of {length:,} bytes came")
+            raise _TransferError(f"{file.tell():,} of {length:,} bytes received")
 
 
 @contextmanager
 def _answer(url: str) -> Iterator[http.client.HTTPResponse]:
-    with _telling():
+    with _transfer_errors():
         response = urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS)
     with response:
         yield response
 
 
 def _block(response: http.client.HTTPResponse) -> bytes:
-    with _telling():
+    with _transfer_errors():
         return response.read(_BLOCK_BYTES)
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
-    """Raise `_TransferError` for whatever goes wrong between here and the server."""
+def _transfer_errors() -> Iterator[None]:
+    """Convert errors of the network and the server to `_TransferError`."""
     try:
         yield
     except urllib.error.HTTPError as error:
         error.close()
         raise _TransferError(f"the server answers {error.code}") from error
     except (OSError, http.client.HTTPException) as error:
-        cause = getattr(error, "reason", error)  # `URLError` wraps what went wrong
+        cause = getattr(error, "reason", error)  # `URLError` wraps the cause
         raise _TransferError(
             getattr(cause, "strerror", None) or str(cause) or type(cause).__name__
         ) from error
 
 
 def _keep(path: Path, file: DataFile, folder: Path) -> None:
-    """Move a file into the cache if it can be read to its end and its checksum is right."""
+    """Move a file into the cache if it is readable and its checksum is right."""
     source = FoundFile(file, path)
     try:
         check_sha256(source, checksum(source))

@@ -1,4 +1,4 @@
-"""Where data files lie: ``DSGKIT_DATA``, then the cache."""
+"""Location of data files: ``DSGKIT_DATA``, then the cache."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.text.hints import did_you_mean
 
 SUFFIXES = ("", ".xz", ".bz2", ".gz")
-"""Endings of the containers that are read: plain text and three compressions."""
+"""Suffixes of readable files: plain text and three compressions."""
 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A data file that was found, and where."""
+    """A data file on this machine, and its path."""
 
     file: DataFile
     path: Path
 
     @property
     def member(self) -> str | None:
-        """Name inside the file when it is a zip archive."""
+        """Name inside the file if it is a zip archive."""
         return self.file.member if self.path.suffix == ".zip" else None
 
     @property
@@ -33,7 +33,7 @@ class FoundFile:
         return f"{self.path}!{self.member}" if self.member else str(self.path)
 
     def state(self) -> dict[str, str | int]:
-        """Return what changes when the file does, without reading it."""
+        """Return metadata that changes with the file, without reading it."""
         stat = self.path.stat()
         return {
             "path": str(self.path.resolve()),
@@ -49,7 +49,7 @@ class FoundFile:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def identity(self) -> dict[str, str | int]:
-        """Return its state and its hash."""
+        """Return the state and the hash."""
         return self.state() | {"sha256": self.sha256()}
 
 
@@ -63,12 +63,12 @@ def cache_folder() -> Path:
 
 
 def download_folder(info: DatasetInfo) -> Path:
-    """Return the folder of the cache that keeps the downloaded files of a dataset."""
+    """Return the folder of a dataset's downloaded files in the cache."""
     return cache_folder() / "downloads" / info.folder
 
 
 def data_folder() -> Path | None:
-    """Return the user's own folder of data files, ``DSGKIT_DATA``, if set."""
+    """Return the user's folder of data files, ``DSGKIT_DATA``, if set."""
     folder = os.environ.get("DSGKIT_DATA")
     return Path(folder).expanduser().absolute() if folder else None
 
@@ -89,7 +89,7 @@ def find(info: DatasetInfo, file: DataFile) -> FoundFile | None:
 
 
 def find_all(info: DatasetInfo) -> tuple[list[FoundFile], list[DataFile]]:
-    """Return the files of a dataset that are on this machine, and those that are not."""
+    """Return the files of a dataset that are on this machine, and the missing ones."""
     found = [find(info, file) for file in info.files]
     lacking = [file for file, source in zip(info.files, found, strict=True) if source is None]
     return [source for source in found if source is not None], lacking
@@ -116,21 +116,21 @@ def _uncompressed(name: str) -> str:
 
 
 def no_such_file(path: Path) -> str:
-    """Return one line on a file that is not there, with the nearest name that is."""
+    """Return a line about a missing file, with the nearest existing name."""
     if path.is_dir():
         return f"{path} is a folder, not a file"
     folder = path.parent
     if not folder.is_dir():
         return f"no such file: {path} (there is no folder {folder})"
     try:
-        names = [one.name for one in folder.iterdir() if one.is_file()]
+        names = [path.name for path in folder.iterdir() if path.is_file()]
     except OSError:
         names = []
     return f"no such file: {path}{did_you_mean(path.name, names)}"
 
 
 def missing(info: DatasetInfo, *files: DataFile) -> str:
-    """Return one line: which files are missing, where to get them and where to put them."""
+    """Return a line on which files are missing, where to get them and where to put them."""
     if info.local:
         return f"dataset {info.name}: {'; '.join(no_such_file(Path(file.name)) for file in files)}"
     names = [file.name if file.url else file.name + ".xz (or plain)" for file in files]
@@ -138,11 +138,11 @@ def missing(info: DatasetInfo, *files: DataFile) -> str:
     data = data_folder()
     place = (data / info.folder) if data else download_folder(info)
     if len(files) == 1:
-        what, them, put = f"file {contents[0]} is", "it", f"at {place / names[0]}"
+        subject, pronoun, where = f"file {contents[0]} is", "it", f"at {place / names[0]}"
     else:
-        what, them, put = f"files {', '.join(contents)} are", "them", f"in {place}"
+        subject, pronoun, where = f"files {', '.join(contents)} are", "them", f"in {place}"
     addresses = dict.fromkeys(file.url for file in files if file.url)
-    get = [f"get {them} from {', '.join(addresses)}"] if addresses else []
+    get = [f"get {pronoun} from {', '.join(addresses)}"] if addresses else []
     get += [] if all(file.url for file in files) else [f"see {info.homepage} ({info.note})"]
-    put += "" if data else ", or set DSGKIT_DATA"
-    return f"dataset {info.name}: {what} missing; {', '.join(get)} and put {them} {put}"
+    where += "" if data else ", or set DSGKIT_DATA"
+    return f"dataset {info.name}: {subject} missing; {', '.join(get)} and put {pronoun} {where}"

@@ -1,7 +1,7 @@
 """The first lines of delimited text: names of columns, and checks of the header and delimiter.
 
-A user's file is compared with what its config says, so that no row is lost as a header,
-and no header becomes a row.
+A user's file is compared with its config, so that no row is mistaken for a header, and no header
+for a row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dsgkit.text.errors import DataError, shown
 from dsgkit.text.hints import nearest_or_all
 
 MAX_LINES_COMPARED = 20
-"""Lines that a header and a delimiter are compared with."""
+"""Number of lines against which a header and a delimiter are checked."""
 
 _DELIMITERS = (",", ";", "\t", "|", ":", None)
 _MAX_NAMES_SHOWN = 3
@@ -85,15 +85,15 @@ class Start:
 def start_of(
     source: FoundFile, chunks: Iterator[Chunk], info: DatasetInfo
 ) -> tuple[Iterator[Chunk], Start]:
-    """Cut the header off a file; return the other lines, and what the first ones say.
+    """Split a file into its header and the other lines; return these, and the layout.
 
     Blank lines are skipped.
 
     Raises
     ------
     DataError
-        For a header that is a row, a row that is a header, and a delimiter that does not separate
-        columns where another one does. Only files of users are checked.
+        If a header looks like a row, a first row like a header, or another delimiter would separate
+        more columns. Only users' files are checked.
     """
     chunk = next(chunks, Chunk(b"", 1))
     header, names = b"", None
@@ -104,7 +104,7 @@ def start_of(
         if arff := _ARFF_HEADER.match(chunk.data):
             end, header = arff.end() - 1, b""
             names = _arff_names(arff.group())
-        chunk = _behind(chunk, min(end + 1, len(chunk.data)))
+        chunk = _after(chunk, min(end + 1, len(chunk.data)))
     while not chunk.data.strip() and (following := next(chunks, None)):
         chunk = following
     line, start, end = _first_line(chunk)
@@ -122,20 +122,20 @@ def start_of(
 
 @contextmanager
 def located(source: FoundFile, line: int) -> Iterator[None]:
-    """Put file and line before what is wrong with a line."""
+    """Add file and line to a `LineError`, as a `DataError`."""
     try:
         yield
     except LineError as error:
         raise DataError(f"{source.label}:{line}: {error}") from error
 
 
-def _behind(chunk: Chunk, end: int) -> Chunk:
-    """Return the lines of a chunk behind a line feed."""
+def _after(chunk: Chunk, end: int) -> Chunk:
+    """Return the lines of a chunk after a line feed."""
     return Chunk(chunk.data[end:], chunk.first_line + chunk.data.count(b"\n", 0, end))
 
 
 def _first_line(chunk: Chunk) -> tuple[int, int, int]:
-    """Return the number of the first line that is not blank, and where it begins and ends."""
+    """Return number, start and end of the first line that is not blank."""
     blank = _BLANK_LINES.match(chunk.data)
     start = blank.end() if blank else 0
     end = chunk.data.find(b"\n", start)
@@ -144,13 +144,13 @@ def _first_line(chunk: Chunk) -> tuple[int, int, int]:
 
 
 def first_lines(data: bytes) -> list[bytes]:
-    """Return the first lines of some bytes that are not blank."""
+    """Return those of the first lines that are not blank."""
     lines = data.split(b"\n", MAX_LINES_COMPARED)[:MAX_LINES_COMPARED]
     return [line for line in lines if line.strip()]
 
 
 def fields_of(line: bytes, delimiter: str | None) -> list[str]:
-    """Return the fields of a line, none of one that cannot be read: that is reported elsewhere."""
+    """Return the fields of a line; empty if it is malformed, which is reported elsewhere."""
     try:
         return delimited.split(line, delimiter)
     except LineError:
@@ -158,8 +158,8 @@ def fields_of(line: bytes, delimiter: str | None) -> list[str]:
 
 
 def _arff_names(header: bytes) -> tuple[str, ...]:
-    found = _ARFF_NAME.findall(header.decode(errors="replace"))
-    return tuple("".join(groups) for groups in found)
+    matches = _ARFF_NAME.findall(header.decode(errors="replace"))
+    return tuple("".join(groups) for groups in matches)
 
 
 def _delimiter(info: DatasetInfo, first: bytes) -> str | None:
@@ -168,13 +168,13 @@ def _delimiter(info: DatasetInfo, first: bytes) -> str | None:
 
 
 def likely_delimiter(lines: Sequence[bytes], least: float = 1.0) -> tuple[str | None, int]:
-    """Return what separates most columns, and how many; 1 if nothing does.
+    """Return the delimiter that gives most columns, and their number, which is 1 without any.
 
     Parameters
     ----------
     lines : sequence of bytes
     least : float
-        Share of the lines that must have as many.
+        Share of the lines that must have that number of columns.
     """
     best: tuple[str | None, int] = (None, 1)
     for delimiter in _DELIMITERS:
@@ -186,7 +186,7 @@ def likely_delimiter(lines: Sequence[bytes], least: float = 1.0) -> tuple[str | 
 
 
 def decimal_comma_delimiter(lines: Sequence[bytes]) -> str | None:
-    """Return what separates the columns of lines whose commas are all decimal ones, if they are."""
+    """Return the delimiter of lines whose commas are all decimal commas; None for others."""
     for delimiter in (";", "\t"):
         table = [fields_of(line, delimiter) for line in lines]
         commas = [field for fields in table for field in fields if "," in field]
@@ -197,7 +197,7 @@ def decimal_comma_delimiter(lines: Sequence[bytes]) -> str | None:
 
 
 def _check_delimiter(lines: Sequence[bytes], delimiter: str | None, info: DatasetInfo) -> None:
-    """Raise `LineError` if the delimiter makes no columns of lines, and another one does."""
+    """Raise `LineError` if another delimiter would separate more columns."""
     if info.delimiter is None and (other := decimal_comma_delimiter(lines)):
         advice = f'set `delimiter: {_spelled(other)}` and `decimal: ","`'
         raise LineError(f"has commas within numbers: {advice}")
@@ -207,9 +207,9 @@ def _check_delimiter(lines: Sequence[bytes], delimiter: str | None, info: Datase
     likely, n = likely_delimiter(lines)
     if n <= max(counts):
         return
-    found = "one column" if counts[0] == 1 else f"{counts[0]} columns, the lines below others"
-    with_it = f"with `delimiter: {_spelled(likely)}`" if likely else "without `delimiter`"
-    raise LineError(f"has {found}; {with_it} it has {n}")
+    actual = "one column" if counts[0] == 1 else f"{counts[0]} columns, unlike the lines below it"
+    advice = f"with `delimiter: {_spelled(likely)}`" if likely else "without `delimiter`"
+    raise LineError(f"has {actual}; {advice} it has {n}")
 
 
 def _spelled(delimiter: str) -> str:
@@ -219,7 +219,7 @@ def _spelled(delimiter: str) -> str:
 def _check_header(
     header: bytes, rows: Sequence[bytes], delimiter: str | None, decimal: str
 ) -> None:
-    """Raise `LineError` for a header that is a row, or a first row that is a header."""
+    """Raise `LineError` if the header looks like a row, or the first row like a header."""
     table = [fields_of(row, delimiter) for row in rows]
     if header:
         if is_header(fields_of(header, delimiter), table, decimal) is False:
@@ -233,22 +233,22 @@ def _check_header(
 def is_header(
     first: Sequence[str], rows: Sequence[Sequence[str]], decimal: str = "."
 ) -> bool | None:
-    """Return whether a line holds names of columns.
+    """Return whether a line has the names of columns.
 
     Parameters
     ----------
     first : sequence of str
         Its fields.
     rows : sequence of sequence of str
-        Those of lines below it.
+        Fields of the lines below it.
     decimal : {".", ","}
         The decimal sign.
 
     Returns
     -------
     bool or None
-        True if it has texts above columns of numbers, and no number above one; None where no
-        column holds numbers, so that nothing can be concluded.
+        True if it has text above some column of numbers, and a number above none; None if no column
+        has numbers, so that it is unknown.
     """
     kinds = [{is_number(text, decimal) for text in column} for column in zip(*rows, strict=False)]
     below = zip(first, kinds, strict=False)
@@ -257,7 +257,7 @@ def is_header(
 
 
 def is_number(text: str, decimal: str = ".") -> bool | None:
-    """Return whether a field holds a number; None for a missing value."""
+    """Return whether a field is a number; None for a missing value."""
     if is_missing(text):
         return None
     try:

@@ -1,4 +1,4 @@
-"""IDX files: arrays of bytes behind a short header, as MNIST has its images and labels."""
+"""IDX files, such as those of MNIST: arrays of bytes after a short header."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ BLOCK_BYTES = 2**23
 """Values read at a time."""
 
 _BYTES = b"\0\0\x08"
-"""How a file of unsigned bytes begins; the number of its dimensions follows."""
+"""First bytes of a file of unsigned bytes; the number of dimensions follows."""
 
 
 def read_rows(source: FoundFile, n_features: int) -> Iterator[Single]:
-    """Read the items of a file, images for instance, as rows of all their values.
+    """Read the items of a file, such as images, as rows.
 
     Parameters
     ----------
@@ -35,20 +35,20 @@ def read_rows(source: FoundFile, n_features: int) -> Iterator[Single]:
     Yields
     ------
     ndarray of float32, shape (n_block, n_features)
-        With values from 0 to 255.
+        Values from 0 to 255.
 
     Raises
     ------
     DataError
-        For a file that is no IDX file of unsigned bytes, is shorter or longer than its header
-        says, or whose items, rows or checksum are not the expected ones.
+        If the file is not an IDX file of unsigned bytes, is shorter or longer than its header
+        states, or has unexpected items, rows or checksum.
     """
     for block in _read(source, (n_features,)):
         yield block.astype(np.float32)
 
 
 def read_labels(source: FoundFile) -> Array:
-    """Read a file of one dimension, a label each.
+    """Read a file of labels, which has one dimension.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def read_labels(source: FoundFile) -> Array:
 
 
 def _read(source: FoundFile, item: tuple[int, ...]) -> Iterator[NDArray[np.uint8]]:
-    """Yield blocks of items of that shape, and check the file against its header."""
+    """Yield blocks of items of a shape, and check the file against its header."""
     size = math.prod(item)
     step = max(1, BLOCK_BYTES // size)
     digest = hashlib.sha256()
@@ -87,11 +87,11 @@ def _read(source: FoundFile, item: tuple[int, ...]) -> Iterator[NDArray[np.uint8
 def _read_header(
     source: FoundFile, stream: IO[bytes], digest: hashlib._Hash, item: tuple[int, ...]
 ) -> int:
-    """Check that a file holds items of that shape, and return how many."""
+    """Check that a file has items of a shape, and return their number."""
     start = stream.read(4)
     if len(start) < 4 or start[:3] != _BYTES:
         raise DataError(
-            f"{source.label}: no IDX file of unsigned bytes (it begins with {start.hex(' ')}, "
+            f"{source.label}: not an IDX file of unsigned bytes (it begins with {start.hex(' ')}, "
             "not with 00 00 08)"
         )
     n_dimensions = start[3]
@@ -101,7 +101,7 @@ def _read_header(
         raise DataError(f"{source.label}: the file ends within its header")
     shape = np.frombuffer(sizes, ">u4").tolist()
     if bool(item) != (n_dimensions > 1) or math.prod(shape[1:]) != math.prod(item) or not shape:
-        found = " x ".join(f"{size:,}" for size in shape[:4]) or "nothing"
+        actual = " x ".join(f"{size:,}" for size in shape[:4]) or "nothing"
         expected = f"items of {item[0]:,} values each" if item else "one label each"
-        raise DataError(f"{source.label}: its header says {found}, but not {expected}")
+        raise DataError(f"{source.label}: its header says {actual}, but not {expected}")
     return shape[0]

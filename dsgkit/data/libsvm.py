@@ -17,21 +17,21 @@ from dsgkit.numerics.arrays import Single
 from dsgkit.text.errors import shown
 
 CAREFUL_INDEX = -2
-"""In the place of the last index of a line that `last_index` has to read."""
+"""Placeholder for the last index of a line that `last_index` has to read."""
 
 _INDEX = re.compile(rb"([0-9]+):")
 _MAX_DIGITS = 18
 
 
 class Table:
-    """Rows that are read from some lines.
+    """Rows read from lines.
 
     Parameters
     ----------
     n_features : int
         Number of columns.
     n_lines : int
-        Number of lines, with at most a row each.
+        Number of lines, with at most one row each.
     """
 
     def __init__(self, n_features: int, n_lines: int) -> None:
@@ -39,7 +39,7 @@ class Table:
         self.labels = np.zeros(n_lines)
 
     def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
-        """Read the plain ones of many lines; return what each is, as `plain.libsvm_lines` does."""
+        """Read plain lines, if there are many; return their kinds like `plain.libsvm_lines`."""
         if not lines.is_large:
             return np.full(len(lines), CAREFUL_LINE, np.uint8)
         from dsgkit.data.plain import libsvm_lines
@@ -47,12 +47,12 @@ class Table:
         return libsvm_lines(lines, self.X, self.labels)
 
     def read_line(self, i: int, line: bytes) -> bool:
-        """Read the line with number i, slowly and precisely; return whether it has a row.
+        """Read line i, slowly and with precise errors; return whether it has a row.
 
         Raises
         ------
         LineError
-            Saying what is wrong with it.
+            If it is malformed.
         """
         n_features = self.X.shape[1]
         tokens = _tokens(line, 2 + n_features)  # the label, and one feature too many to report
@@ -69,28 +69,28 @@ class Table:
         for index, value in features:
             if index > n_features:
                 raise LineError(f"feature index {index} is beyond the {n_features} features")
-            self.X[i, index - 1] = value + 0.0  # a zero that is left out has no sign either
+            self.X[i, index - 1] = value + 0.0  # no -0.0, as omitted zeros have no sign
         return True
 
     def finish(self, rows: NDArray[np.bool_]) -> tuple[Single, NDArray[Any]]:
-        """Return the rows and labels of the lines that have some."""
+        """Return the rows and labels of the lines that have a row."""
         return (self.X, self.labels) if rows.all() else (self.X[rows], self.labels[rows])
 
 
 def last_index(line: bytes) -> int:
-    """Return the last feature index of a line, 0 if it has none: the largest one, as they increase.
+    """Return the last feature index of a line, which is the largest; 0 if it has none.
 
     Raises
     ------
     LineError
-        For one of absurdly many digits. Any other wrong line is reported when it is read.
+        For an index of too many digits. Other errors are reported when the line is read.
     """
-    found = _INDEX.findall(line.partition(b"#")[0])
-    return _number_of(found[-1].decode()) if found else 0
+    indices = _INDEX.findall(line.partition(b"#")[0])
+    return _number_of(indices[-1].decode()) if indices else 0
 
 
 def _tokens(line: bytes, most: int) -> list[str]:
-    """Return the first tokens of a line; what runs on behind them is not even split."""
+    """Return the first tokens of a line; the rest is not split."""
     content = checked(line).partition(b"#")[0]
     return [token.decode(errors="replace") for token in content.split(None, most)[:most]]
 

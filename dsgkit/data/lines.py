@@ -1,4 +1,4 @@
-"""Files of any size, uncompressed and hashed on the way; text in pieces of whole lines."""
+"""Streaming of files: decompression, checksums, and text in chunks of whole lines."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ CHUNK_BYTES = 4 * 2**20
 """Uncompressed bytes read at a time."""
 
 LONGEST_LINE = 32 * 2**20
-"""Bytes of a line that are waited for; a file without line ends must not fill the memory."""
+"""Bytes of a line; a file without line ends must not fill the memory."""
 
 MIN_COMPILED_BYTES = 2**17
-"""Bytes of lines from which on compiled code reads them; loading it takes a second."""
+"""Bytes of lines above which compiled code reads them; loading it takes a second."""
 
 _OPENERS: dict[str, Callable[..., Any]] = {
     ".xz": lzma.open,
@@ -36,7 +36,7 @@ _OPENERS: dict[str, Callable[..., Any]] = {
     ".gz": gzip.open,
 }
 ROW_LINE, BLANK_LINE, CAREFUL_LINE = 0, 1, 2
-"""Kinds of lines: read, without a row, and left to the careful parser."""
+"""Kinds of lines: read, blank, and left to the careful parser."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -64,9 +64,9 @@ class Lines:
     data : bytes
         The bytes, ending in a line feed.
     starts, ends : ndarray of int64, shape (n_lines,)
-        Where each line begins, and where it ends, before its line feed.
+        Start and end of each line, without its line feed.
     first_line : int
-        Number of the first one, from 1.
+        Number of the first line, from 1.
     """
 
     data: bytes
@@ -93,11 +93,11 @@ class Lines:
 
     @property
     def is_large(self) -> bool:
-        """Whether the chunk that they are of is worth loading compiled code."""
+        """Whether their chunk is large enough for compiled code."""
         return len(self.data) >= MIN_COMPILED_BYTES
 
     def halves(self) -> tuple[Lines, ...]:
-        """Return both halves, or nothing if they are not worth being read by compiled code."""
+        """Return both halves, or nothing if the lines are too few for compiled code."""
         half = len(self) // 2
         if not half or self.ends[-1] - self.starts[0] < MIN_COMPILED_BYTES:
             return ()
@@ -105,7 +105,7 @@ class Lines:
 
     @property
     def text(self) -> bytes:
-        """All of them, with their line feeds."""
+        """All lines, with their line feeds."""
         return self.data[self.starts[0] : self.ends[-1] + 1]
 
     def part(self, start: int, stop: int) -> Lines:
@@ -114,14 +114,14 @@ class Lines:
         return Lines(self.data, self.starts[part], self.ends[part], self.first_line + start)
 
     def parts(self, n_lines: int) -> Iterator[Lines]:
-        """Yield the lines, at most so many at a time."""
+        """Yield the lines in parts of at most ``n_lines``."""
         return (self.part(i, i + n_lines) for i in range(0, len(self), n_lines))
 
 
 class LineReader:
-    """Iterates over a text file in chunks of lines; a thread reads ahead in a large one.
+    """Iterates over a text file in chunks of lines; a thread reads ahead.
 
-    A byte order mark of UTF-8 is left out.
+    A byte order mark of UTF-8 is removed.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class LineReader:
         self._sha256 = hashlib.sha256() if source.file.sha256 else None
 
     def __iter__(self) -> Generator[Chunk]:
-        # in this order: the thread has ended when the file is closed
+        # in this order, so that the thread ends before the file is closed
         with closing(self._chunks()) as chunks, ThreadPoolExecutor(1) as thread:
             chunk = next(chunks, None)
             while chunk is not None:
@@ -143,12 +143,12 @@ class LineReader:
                 chunk = following.result()
 
     def check_sha256(self) -> None:
-        """Compare the checksum of what was read with the registered one, if there is one.
+        """Compare the checksum of the read content with the registered one, if there is one.
 
         Raises
         ------
         DataError
-            When they differ; it names both.
+            If they differ.
         """
         if self._sha256 is not None:
             check_sha256(self.source, self._sha256.hexdigest())
@@ -189,7 +189,7 @@ def decoded(line: bytes) -> str:
     Raises
     ------
     LineError
-        When it is none.
+        If it is not text.
     """
     content = checked(line)
     try:
@@ -222,7 +222,7 @@ def open_content(source: FoundFile) -> Iterator[IO[bytes]]:
     Raises
     ------
     DataError
-        When it cannot be read, or is damaged: also while it is being read.
+        If it cannot be read or is damaged, at any time until it is closed.
     """
     try:
         with _open(source) as stream:
@@ -267,14 +267,14 @@ def check_sha256(source: FoundFile, actual: str) -> None:
     Raises
     ------
     DataError
-        When they differ; it names both.
+        If they differ.
     """
     expected = source.file.sha256
     if expected and actual != expected:
         raise DataError(
             f"{source.label}: the sha256 of the uncompressed content is {actual}, but {expected} "
-            "is registered; replace the file (one of your own goes in by `path:` under its own "
-            "name)"
+            "is registered; replace the file (for a file of your own, set `path` and another "
+            "`name`)"
         )
 
 
@@ -290,7 +290,7 @@ def check_rows(source: FoundFile, n_rows: int) -> None:
     Raises
     ------
     DataError
-        When they differ, and when there are none.
+        If they differ, or there are no rows.
     """
     expected = source.file.n_rows
     if n_rows == 0:

@@ -1,4 +1,4 @@
-"""Datasets that are generated from fixed random numbers and that scikit-learn does not have."""
+"""Generated datasets that scikit-learn does not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How messages name a column, and which texts stand for a missing value."""
+"""Names of columns in messages, and texts for missing values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dsgkit.text.errors import shown
 
 MISSING_VALUES = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
-"""Texts that stand for a missing value in files, in small letters; neither numbers nor names."""
+"""Lower-case texts for a missing value in files."""
 
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 _TEENS = range(11, 14)
 
 
 def key_of(place: int, names: Sequence[str]) -> int | str:
-    """Return how a config names a column: by its name in the header, if that is unique.
+    """Return a column's key in a config: its name in the header if unique, else its number.
 
     Parameters
     ----------
@@ -28,14 +28,14 @@ def key_of(place: int, names: Sequence[str]) -> int | str:
 
 
 def column_name(key: int | str) -> str:
-    """Return a column in a message: its name, or its number from 0."""
+    """Return a column's description for a message, with its name or its number from 0."""
     if isinstance(key, str):
         return f"column {shown(key)}"
     return f"column {key} (the {'first' if key == 0 else _ordinal(key + 1)})"
 
 
 def label_setting(keys: Sequence[int | str]) -> str:
-    """Return in words which columns a config says that the label is."""
+    """Return a description of the config's setting of the label's columns."""
     if len(keys) == 1:
         return f"`label_column` is {shown(keys[0])}"
     return f"`label_columns` is {shown([*keys])}" if keys else "`label_column` is null"

@@ -1,4 +1,4 @@
-"""Numbers in text files, and the errors for anything else."""
+"""Parsing of numbers in text files, with its errors."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import re
 from dsgkit.text.errors import shown
 
 MAX_FEATURES = 2**20
-"""Limit that a mistyped index, or a line without end, meets before memory does."""
+"""Maximum number of features, so that a mistyped index or an endless line does not fill memory."""
 
 LONGEST_NUMBER = 2000
-"""Characters of a number: more than any float64 has digits, and few enough to be read at once."""
+"""Characters of a number: more than any float64 has digits."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
 _SWAPPED = str.maketrans(".,", ",.")
 _FLOAT32_OVERFLOW = 2.0**128 - 2.0**103
-"""From here on numbers round to infinity in float32."""
+"""Smallest number that rounds to infinity in float32."""
 
 
 class LineError(ValueError):
-    """An error in one line; the text needs the file and the line's number before it."""
+    """An error in one line of a file; callers add the file and the line number."""
 
 
 class NotANumberError(LineError):
-    """A field that is a text."""
+    """A field that is not a number."""
 
 
 class MissingValueError(LineError):
@@ -35,11 +35,11 @@ class MissingValueError(LineError):
     Parameters
     ----------
     name : str
-        The column in a message.
+        Description of the column.
     column : int
-        Its place, from 0.
+        Its position, from 0.
     is_label : bool
-        Whether it is the label's.
+        Whether it is a column of the label.
     """
 
     def __init__(self, name: str, column: int, is_label: bool) -> None:
@@ -51,7 +51,7 @@ class MissingValueError(LineError):
 def number(text: str, decimal: str = ".") -> float:
     """Return the finite float64 nearest to a decimal number.
 
-    Python's ``float`` takes more than is meant here: ``1_000``, digits of other scripts, blanks.
+    Python's ``float`` would also accept ``1_000``, digits of other scripts and blanks.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def number(text: str, decimal: str = ".") -> float:
 
 
 def with_point(text: str, decimal: str) -> str:
-    """Return a number with a decimal point; one that has a point instead of a comma is spoilt."""
+    """Return a number with a decimal point; points are invalid if the decimal sign is a comma."""
     return text if decimal == "." else text.translate(_SWAPPED)
 
 
@@ -88,7 +88,7 @@ def has_decimal_comma(text: str) -> bool:
 
 
 def feature(text: str, decimal: str = ".") -> float:
-    """Return a number that is finite in float32, too; raise `LineError` otherwise."""
+    """Return a number that is finite in float32; raise `LineError` otherwise."""
     value = number(text, decimal)
     if abs(value) >= _FLOAT32_OVERFLOW:
         raise LineError(f"{shown(text)} is too large for float32")

@@ -1,4 +1,4 @@
-"""The rows of a dataset part by part, whatever they are read from."""
+"""The rows of a dataset by part, from any source."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from dsgkit.system.progress import Bar
 class Parts:
     """A dataset that is ready to be read.
 
-    ``blocks`` takes a part, ``train`` or ``test``, and yields its rows and labels. ``made`` says
-    how the features were made; it is empty when they are those of the file. ``facts`` are the
-    numbers behind the words, ready for JSON.
+    ``blocks`` takes a part, ``train`` or ``test``, and yields its rows and labels. ``made``
+    describes how the features were made; it is empty if they are those of the file. ``facts`` has
+    the numbers of that description, ready for JSON.
     """
 
     n_features: int
@@ -41,7 +41,7 @@ class Parts:
 
 
 def open_parts(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
-    """Find out, from the files if need be, how to make rows of them.
+    """Return the readers of a dataset; the files are read for unknown shapes and categories.
 
     Parameters and errors are those of `dsgkit.data.prepare.prepare`.
     """
@@ -59,7 +59,7 @@ def _bundled(info: DatasetInfo) -> Parts:
         assert info.function is not None
         library = made if hasattr(made, info.function) else sklearn.datasets
         function = getattr(library, info.function)
-        # what makes rows returns them and their labels, whatever is asked for
+        # functions with arguments generate data and return (X, y) by default
         yield function(**info.arguments) if info.arguments else function(return_X_y=True)
 
     assert info.n_features is not None
@@ -83,7 +83,7 @@ def _of_tables(info: DatasetInfo, sources: Sequence[FoundFile]) -> Parts:
 
 
 def _described(categories: Categories) -> str:
-    """Return in words which columns became several, those of the same values together."""
+    """Return a description of one-hot encoded columns, grouped by their values."""
     places: dict[tuple[str, ...], list[int]] = {}
     for column, values in categories.items():
         places.setdefault(tuple(values.tolist()), []).append(column + 1)
@@ -94,7 +94,7 @@ def _described(categories: Categories) -> str:
 
 
 def _listed(columns: Sequence[int]) -> str:
-    """Return columns in words: ``column 2``, ``columns 1 to 4`` or ``columns 1, 3 and 8``."""
+    """Return columns as text: ``column 2``, ``columns 1 to 4`` or ``columns 1, 3 and 8``."""
     *others, last = columns
     if not others:
         return f"column {last}"
@@ -118,12 +118,12 @@ def _blocks(
     rows_of: Callable[[FoundFile], Iterator[Block]],
     labels_of: Callable[[FoundFile], NDArray[Any]],
 ) -> Callable[[str], Iterator[Block]]:
-    """Return what yields the blocks of a part, with the labels of separate files if there are."""
+    """Return a function that yields the blocks of a part, with labels of separate files if any."""
 
     def blocks(part: str) -> Iterator[Block]:
         rows = chain.from_iterable(rows_of(s) for s in sources if s.file.part == part)
-        apart = [labels_of(s) for s in sources if s.file.part == f"{part}_labels"]
-        return _joined(rows, np.concatenate(apart)) if apart else rows
+        labels = [labels_of(s) for s in sources if s.file.part == f"{part}_labels"]
+        return _joined(rows, np.concatenate(labels)) if labels else rows
 
     return blocks
 

@@ -1,7 +1,7 @@
-"""Plain lines of LIBSVM text, compiled: most lines of most files, and nothing that needs a message.
+"""Compiled parser for plain lines of LIBSVM text, which are most lines of most files.
 
-A line that is not plain in any way, wrong or only unusual, is left to `libsvm.Table.read_line`,
-which would read all other lines in the same way.
+Wrong or unusual lines are left to `libsvm.Table.read_line`, which reads plain lines with the same
+result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TAB, _LINE_FEED, _RETURN, _SPACE, _COMMENT, _COLON = b"\t\n\r #:"
 
 
 def libsvm_lines(lines: Lines, X: Single, labels: NDArray[Any]) -> NDArray[np.uint8]:
-    """Read the plain ones of some LIBSVM lines.
+    """Read the plain lines of LIBSVM text.
 
     Parameters
     ----------
@@ -46,13 +46,13 @@ def libsvm_lines(lines: Lines, X: Single, labels: NDArray[Any]) -> NDArray[np.ui
 
 
 def last_indices(lines: Lines) -> NDArray[np.int64]:
-    """Return what `libsvm.last_index` does for each line; CAREFUL_INDEX if not plain."""
+    """Return `libsvm.last_index` of each line, or CAREFUL_INDEX if the line is not plain."""
     commented = b"#" in lines.data
     return _shared(lambda *arrays: _last_indices(commented, *arrays), lines, np.int64, lines.ends)
 
 
 def _shared(kernel: Callable[..., None], lines: Lines, dtype: Any, *outputs: NDArray[Any]) -> Any:
-    """Fill arrays of a row per line in threads; return one of a number per line."""
+    """Run a kernel on shares of the lines in threads; return its number per line."""
     data = np.frombuffer(lines.data, np.uint8)
     state = np.empty(len(lines), dtype)
     arrays = (lines.starts, *outputs, state)
@@ -130,7 +130,7 @@ def _before_comment(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
 
 @exact
 def _last_index(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
-    """Return the last index between two places, which are scanned from the end."""
+    """Return the last index between two positions, searched from the end."""
     at = end
     while at > start and data[at - ONE] != _COLON:
         at -= ONE
@@ -148,7 +148,7 @@ def _last_index(data: NDArray[np.uint8], start: Any, end: Any) -> Any:
 
 @exact
 def _read_index(data: NDArray[np.uint8], at: Any) -> Any:
-    """Read an index, which is 0 if there is none, and the place behind its first digits."""
+    """Read an index, 0 if there is none; return it and the position after its first digits."""
     stop = at + _MAX_DIGITS
     index = np.uint64(0)
     while at < stop and 48 <= data[at] <= 57:
@@ -176,7 +176,7 @@ def _may_end(byte: int) -> bool:
 
 @exact
 def _ends(data: NDArray[np.uint8], at: Any) -> bool:
-    """Return whether nothing but a comment, and carriage returns at the very end, follows."""
+    """Return whether only a comment, or carriage returns, follow until the line's end."""
     if data[at] == _COMMENT:
         while data[at] != _LINE_FEED and data[at] != _RETURN and data[at] != 0:
             at += ONE

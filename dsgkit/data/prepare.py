@@ -1,4 +1,4 @@
-"""Parsing once: text files become float32 memory maps with their statistics, all or nothing."""
+"""Preparation of datasets: files are parsed once to float32 memory maps with statistics."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ from dsgkit.system.progress import Bar
 from dsgkit.text.errors import DataError
 
 VERSION = 4
-"""Version of the prepared form; another one is prepared anew."""
+"""Version of the prepared form; other versions are prepared again."""
 
 PARTS = {"train": ("X.npy", "y.npy"), "test": ("X_test.npy", "y_test.npy")}
 """Files of the rows and the labels of each part in a prepared folder."""
 
 
 MAX_CHECKED_BYTES = 2**26
-"""Size up to which a file is read and checked whenever it is opened, which takes up to 0.1 s.
+"""Size up to which a file is checked by its content whenever it is opened, in up to 0.1 s.
 
-For a larger one, its state (size, times and place) decides whether it has to be.
+The content of a larger file is checked only if its state (size, times and place) has changed.
 """
 
 MAX_META_BYTES = 2**28
-"""Largest ``meta.json`` that is read, in bytes: with the most features allowed it has 100 MiB."""
+"""Bytes of the largest ``meta.json``: with the maximum number of features it has 100 MiB."""
 
 
 def prepared_folder(info: DatasetInfo) -> Path:
-    """Return where the prepared form of a dataset lies.
+    """Return the folder of a dataset's prepared form.
 
-    The name holds a hash of all that decides the content, except the content of the files. The
-    target is not part of it: labels are kept as they are in the file.
+    Its name has a hash of all settings that determine the content. The target is not among them:
+    labels are stored as they are in the file.
     """
     files = [(f.name, f.part, f.n_rows, f.member) for f in info.files]
     columns = (info.label_columns, info.text_labels, info.categorical, info.components)
     reading = (info.loader, info.delimiter, info.header, *columns)
     text = json.dumps([VERSION, info.name, files, *reading, info.n_rows, info.n_features])
-    if info.ignored or info.values:  # what is prepared of other datasets keeps its name
+    if info.ignored or info.values:  # only then, so that the names of other datasets stay valid
         text += json.dumps([info.ignored, info.values])
     if info.decimal != ".":
         text += json.dumps({"decimal": info.decimal})
@@ -70,7 +70,7 @@ def prepared_folder(info: DatasetInfo) -> Path:
 
 
 def read_meta(folder: Path) -> dict[str, Any] | None:
-    """Return the statistics of a prepared dataset, None if it is not prepared, or damaged."""
+    """Return the metadata of a prepared dataset; None if it is not prepared or damaged."""
     try:
         with open_regular(folder / "meta.json") as file:
             meta = json.loads(file.read(MAX_META_BYTES))
@@ -82,19 +82,19 @@ def read_meta(folder: Path) -> dict[str, Any] | None:
 
 
 def is_current(meta: dict[str, Any], sources: Sequence[FoundFile]) -> bool:
-    """Return whether the prepared form was made of the content of these files."""
+    """Return whether the prepared form was made from the present content of these files."""
     return _identities(meta, sources) is not None
 
 
 def refresh_meta(folder: Path, meta: dict[str, Any], sources: Sequence[FoundFile]) -> bool:
-    """Return what `is_current` does, and record the files as they are now, if they differ.
+    """Return `is_current`, and update the recorded states of the files.
 
-    A large file that was moved or touched is read for this, but not the next time. The record of
-    an earlier release gets the hashes that it lacks.
+    A large file that was moved or touched is read this time, but not the next time. Records of
+    earlier releases get missing hashes.
     """
     identities = _identities(meta, sources)
     if identities is not None and identities != meta["sources"]:
-        with suppress(OSError):  # it can be done without
+        with suppress(OSError):  # the update is optional
             write_atomically(
                 folder / "meta.json", lambda file: file.write(_text(meta | {"sources": identities}))
             )
@@ -104,20 +104,20 @@ def refresh_meta(folder: Path, meta: dict[str, Any], sources: Sequence[FoundFile
 def _identities(
     meta: dict[str, Any], sources: Sequence[FoundFile]
 ) -> list[dict[str, str | int]] | None:
-    """Return what to record of files that a prepared form was made of; None of other files."""
+    """Return the identities of the files to record; None if the prepared form is of others."""
     if len(meta["sources"]) != len(sources):
         return None
-    found = [_identity(*pair) for pair in zip(meta["sources"], sources, strict=True)]
-    known = [identity for identity in found if identity is not None]
-    return known if len(known) == len(found) else None
+    pairs = zip(meta["sources"], sources, strict=True)
+    identities = [identity for pair in pairs if (identity := _identity(*pair)) is not None]
+    return identities if len(identities) == len(sources) else None
 
 
 def _identity(recorded: dict[str, Any], source: FoundFile) -> dict[str, str | int] | None:
-    """Return what to record of a file; None if it is another than the recorded one."""
+    """Return the identity of a file to record; None if it is not the recorded file."""
     state = source.state()
     if state["size"] != recorded["size"]:
         return None
-    if "sha256" not in recorded:  # by an earlier release, which went by the rest
+    if "sha256" not in recorded:  # earlier releases compared only the rest
         same = all(state[name] == value for name, value in recorded.items())
         return source.identity() if same else None
     large = recorded["size"] > MAX_CHECKED_BYTES
@@ -138,12 +138,12 @@ def open_part(folder: Path, part: str, recorded: dict[str, Any]) -> tuple[Single
     part : str
         ``train`` or ``test``.
     recorded : dict
-        The part's entry in what `read_meta` returns.
+        The part's entry in the metadata from `read_meta`.
 
     Raises
     ------
     DataError
-        When the prepared files are damaged.
+        If the prepared files are damaged.
     """
     paths = [folder / name for name in PARTS[part]]
     try:
@@ -168,7 +168,7 @@ def _check_file(path: Path, recorded: dict[str, int]) -> None:
 
 
 def _described(path: Path) -> dict[str, int]:
-    """Return what `_check_file` compares a finished file with."""
+    """Return the facts about a finished file that `_check_file` compares."""
     stat = path.stat()
     return {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "crc32": _crc32(path)}
 
@@ -186,7 +186,7 @@ def _crc32_of(meta: dict[str, Any]) -> int:
 
 
 def raw_labels(stored: NDArray[Any], texts: Sequence[str] | None) -> NDArray[Any]:
-    """Return the labels of the file: stored are the numbers themselves, or places in `texts`."""
+    """Return the labels of the file from stored numbers, or from indices into ``texts``."""
     return stored if texts is None else np.array(texts)[stored]
 
 
@@ -198,17 +198,17 @@ def prepare(info: DatasetInfo, sources: Sequence[FoundFile]) -> Path:
     info : DatasetInfo
         The dataset.
     sources : sequence of FoundFile
-        Its files, in the order of ``info.files``; none for a bundled dataset.
+        Its files, in the order of ``info.files``; empty for a bundled dataset.
 
     Returns
     -------
     Path
-        The prepared folder. Another process may have filled it meanwhile: then its work is kept.
+        The prepared folder. If another process has filled it meanwhile, that result is kept.
 
     Raises
     ------
     DataError
-        When a file cannot be used, or the cache cannot be written. Nothing is left behind.
+        If a file cannot be used, or the cache cannot be written. No files are left behind.
     """
     target = prepared_folder(info)
     with _writing(target.parent) as folder:
@@ -220,7 +220,7 @@ def prepare(info: DatasetInfo, sources: Sequence[FoundFile]) -> Path:
 
 @contextmanager
 def _writing(parent: Path) -> Iterator[Path]:
-    """Give a temporary folder next to the target, removed at the end unless renamed."""
+    """Yield a temporary folder next to the target, removed after the block unless renamed."""
     try:
         with temporary_folder(parent, ".preparing-") as folder:
             yield folder
@@ -264,7 +264,7 @@ def _write(info: DatasetInfo, sources: Sequence[FoundFile], folder: Path) -> dic
 
 
 def _first_rows(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
-    """Yield the first rows of some blocks; what comes after them is not read."""
+    """Yield the first rows of some blocks; later blocks are not read."""
     left = n_rows
     for X, labels in blocks:
         yield X[:left], labels if labels is None else labels[:left]
@@ -283,7 +283,7 @@ def _shown(blocks: Iterator[Block], info: DatasetInfo, part: str) -> Iterator[Bl
 
 
 def _expected_rows(info: DatasetInfo, part: str) -> int | None:
-    """Return the rows that the catalogue expects in a part, None if it does not know."""
+    """Return the expected number of rows of a part; None if unknown."""
     counts = [file.n_rows for file in info.files if file.part == part] or [info.n_rows]
     known = [count for count in counts if count is not None]
     n_rows = sum(known) if len(known) == len(counts) else None
@@ -291,9 +291,9 @@ def _expected_rows(info: DatasetInfo, part: str) -> int | None:
 
 
 class Statistics:
-    """Statistics of a part, updated block by block: extremes, squares, numbers and a hash.
+    """Statistics of a part, updated by block: number of rows, extremes, squared norms and a hash.
 
-    They do not depend on how the rows are cut into blocks.
+    They do not depend on the sizes of the blocks.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ class Statistics:
         self.sha256 = hashlib.sha256()
 
     def add(self, X: Single) -> None:
-        """Take in some rows, C-contiguous and at least one."""
+        """Add rows: C-contiguous, at least one."""
         self.n_rows += len(X)
         self.sha256.update(X.data)
         np.minimum(self.minimum, X.min(axis=0), out=self.minimum)
@@ -316,13 +316,13 @@ class Statistics:
         self._add_squares(np.square(X, dtype=np.float64).sum(axis=1).tolist())
 
     def _add_squares(self, norms: list[float]) -> None:
-        """Add squared norms to a sum that is kept as a number and its rounding error."""
+        """Add squared norms to the sum, which is stored as a number and its rounding error."""
         terms = [*self.squares, *norms]
         total = fsum(terms)
         self.squares = total, fsum([*terms, -total])
 
     def finish(self, stored: NDArray[Any], texts: Sequence[str] | None) -> dict[str, Any]:
-        """Take in the labels, and return everything ready for JSON."""
+        """Add the labels, and return the statistics, ready for JSON."""
         self.sha256.update(np.ascontiguousarray(stored).data)
         if texts is not None:
             self.sha256.update(json.dumps(texts).encode())
@@ -337,7 +337,7 @@ class Statistics:
 
 
 class _Matrix:
-    """A matrix that is written block by block while its statistics are taken."""
+    """Writes a matrix block by block and computes its statistics."""
 
     def __init__(self, folder: Path, part: str, n_features: int) -> None:
         self.rows_path, self.labels_path = (folder / name for name in PARTS[part])
@@ -354,7 +354,7 @@ class _Matrix:
         self.file.close()
 
     def _write_header(self) -> None:
-        # numpy pads the header so that the same bytes hold any number of rows
+        # numpy pads the header so that its size is the same for any number of rows
         shape = (self.statistics.n_rows, self.n_features)
         header = {"descr": "<f4", "fortran_order": False, "shape": shape}
         self.file.seek(0)
@@ -382,7 +382,7 @@ class _Matrix:
 
 
 class _Labels:
-    """The labels of a part: numbers as float64, texts as places in the sorted list of them."""
+    """The labels of a part: numbers as float64, texts as indices into their sorted list."""
 
     def __init__(self) -> None:
         self._blocks: list[NDArray[Any]] = []
@@ -396,7 +396,7 @@ class _Labels:
         self._blocks.append(labels)
 
     def finish(self) -> tuple[NDArray[Any], list[str] | None]:
-        """Return what is stored, and the texts if labels are text."""
+        """Return the array to store, and the texts if labels are text."""
         stored = np.concatenate(self._blocks)
         if not self._places:
             return stored.astype("<f8", copy=False), None
@@ -435,7 +435,7 @@ def _publish(folder: Path, target: Path, meta: dict[str, Any]) -> None:
         present = read_meta(target)
         if present is not None and present["sources"] == meta["sources"]:
             return None
-        # an outdated form: out of the way, to be deleted with the temporary folder's own kind
+        # an outdated form: moved to a temporary folder and deleted
         old = Path(tempfile.mkdtemp(prefix=".preparing-", dir=target.parent))
         with suppress(FileNotFoundError):
             target.rename(old / "old")

@@ -1,4 +1,4 @@
-"""Blocks of parsed rows from the files of a dataset, with the place of every error."""
+"""Reading of a dataset's files as blocks of rows, with file and line in every error."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from dsgkit.text.hints import spelled
 
 Block = tuple[Single, NDArray[Any] | None]
 Categories = Mapping[int, NDArray[Any]]
-"""The values, in sorted order, of every categorical column, from 0."""
+"""The sorted values of every categorical column, by its position from 0."""
 
 BLOCK_VALUES = 2**23
-"""Values of the dense blocks that rows are read into."""
+"""Number of values in a dense block of rows."""
 
 MAX_COUNTED_ROWS = 200_000
-"""Rows in which missing values are counted."""
+"""Number of rows in which missing values are counted."""
 
 _FREE_BYTES, _MAX_EXPANSION = 2**28, 1000
-"""Bytes that rows may always take, and how many times those of their text they may."""
+"""Bytes that rows may always take, and their maximum ratio to the bytes of their text."""
 
 
 class Table(Protocol):
-    """Rows to be filled from as many lines; each format has its own."""
+    """Interface of tables that are filled from lines, one class per format."""
 
     def read_plain(self, lines: Lines) -> NDArray[np.uint8]:
-        """Read what can be read fast; return the kind of every line, such as `ROW_LINE`."""
+        """Read the lines that have a fast parser; return the kind of every line."""
 
     def read_line(self, i: int, line: bytes) -> bool:
-        """Read any line; return whether it has a row. It alone raises a `LineError`."""
+        """Read any line; return whether it has a row. Only this method raises `LineError`."""
 
 
 TableT = TypeVar("TableT", bound=Table)
@@ -66,7 +66,7 @@ def read_blocks(
     source : FoundFile
         The file.
     info : DatasetInfo
-        How to read it; ``n_features`` must be known.
+        Its format; ``n_features`` must be known.
     categories : mapping, optional
         Categories, from `find_categories`.
 
@@ -78,8 +78,8 @@ def read_blocks(
     Raises
     ------
     DataError
-        With file and line for a malformed line; for an empty file, an unexpected number of rows
-        and a wrong checksum.
+        For a malformed line, with file and line; an empty file, an unexpected number of rows, or a
+        wrong checksum.
     """
     reader = LineReader(source)
     n_rows = 0
@@ -95,13 +95,13 @@ def read_blocks(
 def _tables(
     source: FoundFile, info: DatasetInfo, categories: Categories, chunks: Iterator[Chunk]
 ) -> Iterator[tuple[libsvm.Table | delimited.Table, NDArray[np.bool_]]]:
-    """Yield the tables that are filled from a file, with which of their rows are filled."""
+    """Yield the tables filled from a file, each with a mask of its filled rows."""
     assert info.n_features is not None
     n_features = info.n_features
     if info.loader == "libsvm":
         return _filled(source, chunks, lambda n: libsvm.Table(n_features, n), n_features)
     chunks, start = start_of(source, chunks, info)
-    n_labels = 0 if _labels_apart(source, info) else len(info.label_columns)
+    n_labels = 0 if _has_label_file(source, info) else len(info.label_columns)
     n_columns = n_features - sum(len(values) - 1 for values in categories.values())
     n_columns += n_labels + len(info.ignored)
     columns = _layout(source, info, start, n_columns, categories)
@@ -111,7 +111,7 @@ def _tables(
 def _filled(
     source: FoundFile, chunks: Iterator[Chunk], table: Callable[[int], TableT], n_values: int
 ) -> Iterator[tuple[TableT, NDArray[np.bool_]]]:
-    """Fill tables from chunks; a row of them takes so many values."""
+    """Fill tables from chunks; a row takes the memory of ``n_values`` values."""
     for chunk in chunks:
         for lines in Lines.of(chunk).parts(max(1, BLOCK_VALUES // max(1, n_values))):
             filled = table(len(lines))
@@ -124,27 +124,28 @@ def _filled(
 
 @contextmanager
 def _missing_counted(source: FoundFile, info: DatasetInfo) -> Iterator[None]:
-    """Add to the error at a missing value how many its column has, and what can be done."""
+    """Add the number of missing values of the column, and advice, to the error about one."""
     try:
         yield
     except DataError as error:
-        found = error.__cause__
-        if not isinstance(found, MissingValueError):
+        missing = error.__cause__
+        if not isinstance(missing, MissingValueError):
             raise
-        n, names, whole = _count_missing(source, info, found.column)
-        which = "in all" if whole else f"in the first {MAX_COUNTED_ROWS:,} rows"
-        key = spelled(key_of(found.column, names))
-        leave = (
-            "take the rows out" if found.is_label else f"or leave the column out: ignored: [{key}]"
+        n, names, whole = _count_missing(source, info, missing.column)
+        where = "in all" if whole else f"in the first {MAX_COUNTED_ROWS:,} rows"
+        key = spelled(key_of(missing.column, names))
+        advice = (
+            "remove these rows"
+            if missing.is_label
+            else f"fill it in, or leave the column out: ignored: [{key}]"
         )
-        fill = "" if found.is_label else "fill it in, "
-        raise DataError(f"{error}, {n:,} {which}; {fill}{leave}") from error
+        raise DataError(f"{error}, {n:,} {where}; {advice}") from error
 
 
 def _count_missing(
     source: FoundFile, info: DatasetInfo, column: int
 ) -> tuple[int, tuple[str, ...], bool]:
-    """Return how many missing values a column has, the columns' names, and if all rows count."""
+    """Return the missing values of a column, the columns' names, and if all rows were counted."""
     n = n_rows = 0
     with closing(iter(LineReader(source))) as chunks:
         rest, start = start_of(source, chunks, info)
@@ -158,8 +159,8 @@ def _count_missing(
 
 
 def read_labels(source: FoundFile, info: DatasetInfo) -> NDArray[Any]:
-    """Read a file that holds one label a line."""
-    alone = replace(
+    """Read a file with one label per line."""
+    labels_only = replace(
         info,
         n_features=0,
         label_columns=(0,),
@@ -169,11 +170,11 @@ def read_labels(source: FoundFile, info: DatasetInfo) -> NDArray[Any]:
         loader="delimited",
         header=False,
     )
-    return np.concatenate([y for _, y in read_blocks(source, alone) if y is not None])
+    return np.concatenate([y for _, y in read_blocks(source, labels_only) if y is not None])
 
 
 def find_categories(sources: Sequence[FoundFile], info: DatasetInfo) -> Categories:
-    """Find the values of the categorical columns in all files; these are read once for it.
+    """Return the values of the categorical columns, for which all files are read once.
 
     Raises
     ------
@@ -182,12 +183,12 @@ def find_categories(sources: Sequence[FoundFile], info: DatasetInfo) -> Categori
     """
     if not info.categorical:
         return {}
-    found: dict[int, set[str]] = {}
+    categories: dict[int, set[str]] = {}
     for source in sources:
         if not source.file.part.endswith("_labels"):
             for column, values in _categories_of(source, info):
-                found.setdefault(column, set()).update(values)
-    return {column: np.array(sorted(values)) for column, values in found.items()}
+                categories.setdefault(column, set()).update(values)
+    return {column: np.array(sorted(values)) for column, values in categories.items()}
 
 
 def _categories_of(source: FoundFile, info: DatasetInfo) -> Iterator[tuple[int, set[str]]]:
@@ -204,15 +205,15 @@ def _categories_of(source: FoundFile, info: DatasetInfo) -> Iterator[tuple[int, 
 
 
 def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: Categories) -> int:
-    """Find the number of features of files that are not known beforehand.
+    """Return the number of features of unregistered files.
 
-    The largest index in LIBSVM files (all of them are read once), the columns of the first row
-    in delimited ones.
+    It is the largest index in LIBSVM files, which are all read once for it, or the number of
+    features in the first row of a delimited file.
 
     Raises
     ------
     DataError
-        With file and line for an index beyond all reason.
+        For an implausible index, with file and line.
     """
     if info.loader == "libsvm":
         return _largest_index(sources)
@@ -223,10 +224,10 @@ def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: 
 
 
 def _largest_index(sources: Sequence[FoundFile]) -> int:
-    """Return the largest index of LIBSVM files, unless it cannot be meant.
+    """Return the largest index of LIBSVM files, unless it is implausible.
 
-    Only the last index of a line is looked for: a line whose indices do not increase is reported
-    when it is read.
+    Only the last index of each line is read: indices that do not increase are reported later, when
+    the line is read.
     """
     largest, place, n_lines, n_bytes = 0, "", 0, 0
     for source in sources:
@@ -240,14 +241,14 @@ def _largest_index(sources: Sequence[FoundFile]) -> int:
                 largest, place = int(indices[i]), f"{source.label}:{lines.first_line + i}"
             if largest > MAX_FEATURES:
                 raise DataError(
-                    f"{place}: an index asks for {largest:,} features; rows are kept dense, with "
+                    f"{place}: an index implies {largest:,} features; rows are kept dense, with "
                     f"at most {MAX_FEATURES:,}"
                 )
     if 4 * largest * n_lines > max(_FREE_BYTES, _MAX_EXPANSION * n_bytes):
         raise DataError(
-            f"{place}: an index asks for {largest:,} features; rows are kept dense, and these "
+            f"{place}: an index implies {largest:,} features; rows are kept dense, and these "
             f"{n_lines:,} would take over {_MAX_EXPANSION:,} times the size of their text: if the "
-            "index is meant, set `dataset.n_features`"
+            "index is correct, set `dataset.n_features`"
         )
     return largest
 
@@ -274,17 +275,17 @@ def _n_columns(source: FoundFile, start: Start) -> int:
 def _layout(
     source: FoundFile, info: DatasetInfo, start: Start, n_columns: int, categories: Categories
 ) -> delimited.Columns:
-    """Return how the columns of a file are laid out."""
+    """Return the layout of the columns of a file."""
     ignored = _places(source, "ignored", info.ignored, n_columns, start)
     recoded = _places(source, "values", tuple(info.values), n_columns, start)
     values = dict(zip(recoded, info.values.values(), strict=True))
     labels: tuple[int, ...] = ()
-    if not _labels_apart(source, info):
+    if not _has_label_file(source, info):
         labels = _places(source, "label_column", info.label_columns, n_columns, start)
         if info.text_labels and len(labels) > 1:
-            raise DataError(f"{source.label}: labels that are text have no mean; take one column")
-        _check_apart(source, labels, categories, "categorical", start.names)
-        _check_apart(source, labels, ignored, "ignored", start.names)
+            raise DataError(f"{source.label}: labels that are text have no mean; use one column")
+        _check_disjoint(source, labels, categories, "categorical", start.names)
+        _check_disjoint(source, labels, ignored, "ignored", start.names)
     text_labels = info.text_labels and bool(labels)
     return delimited.Columns(
         *(n_columns, start.delimiter, info.decimal, labels, text_labels),
@@ -292,18 +293,18 @@ def _layout(
     )
 
 
-def _check_apart(
+def _check_disjoint(
     source: FoundFile, labels: Sequence[int], others: Iterable[int], what: str, names: Sequence[str]
 ) -> None:
     for column in set(labels) & set(others):
         name = column_name(key_of(column, names))
-        raise DataError(f"{source.label}: {name} holds the label, it cannot be `{what}` too")
+        raise DataError(f"{source.label}: {name} is the label and cannot be `{what}` too")
 
 
 def _places(
     source: FoundFile, key: str, columns: Sequence[int | str], n_columns: int, start: Start
 ) -> tuple[int, ...]:
-    """Return columns counted from the first one."""
+    """Return the positions of columns, from 0."""
     try:
         places = tuple(start.place(key, column, n_columns) for column in columns)
     except LineError as error:
@@ -324,9 +325,9 @@ def check_names(sources: Sequence[FoundFile], info: DatasetInfo) -> None:
             names.append(start_of(source, chunks, info)[1].names)
         if names[-1] != names[0]:
             raise DataError(
-                f"{source.label}: its columns are not named as those of {sources[0].path.name}"
+                f"{source.label}: its columns have other names than those of {sources[0].path.name}"
             )
 
 
-def _labels_apart(source: FoundFile, info: DatasetInfo) -> bool:
+def _has_label_file(source: FoundFile, info: DatasetInfo) -> bool:
     return any(file.part == f"{source.file.part}_labels" for file in info.files)

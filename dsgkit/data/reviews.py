@@ -1,8 +1,8 @@
-"""Reviews of products: the words of the text become features, the stars are the label.
+"""Product reviews: features from the words of the text, with the stars as label.
 
-Texts become TF-IDF, reduced by a truncated SVD, both by scikit-learn and both fitted on the
-training rows. Files are JSON lines, as McAuley's Amazon product data have them, or a CSV table with
-a line of names; of each review the fields `TEXT` and `STARS` are read.
+Features are TF-IDF reduced by a truncated SVD, both of scikit-learn and fitted on the training
+rows. Files are JSON lines, as in McAuley's Amazon product data, or a CSV table with a header; of
+each review the fields `TEXT` and `STARS` are read.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from dsgkit.numerics.arrays import Array, Single
 from dsgkit.text.errors import DataError, shown
 
 TEXT, STARS = "reviewText", "overall"
-"""Names of the fields that are read."""
+"""Names of the fields to read."""
 
 SEED = 0
-"""Seed of the random projection that the SVD starts from."""
+"""Seed of the SVD's initial random projection."""
 
 Review = tuple[str, float]
 _TOO_FEW_TERMS = "the texts of the reviews hold fewer than two different words"
@@ -36,25 +36,25 @@ _Records = Iterator[tuple[int, Mapping[str, Any]]]
 
 
 def read_reviews(source: FoundFile) -> Iterator[Review]:
-    """Read a file one review after the other.
+    """Read the reviews of a file.
 
     Parameters
     ----------
     source : FoundFile
-        JSON lines, or a table with a line of names: the first character decides.
+        JSON lines, which start with ``{``, or a table with a header.
 
     Yields
     ------
     text : str
         May be empty.
     stars : float
-        As the file has them.
+        As in the file.
 
     Raises
     ------
     DataError
-        With file and line for a malformed review; for an empty file, an unexpected number of rows
-        and a wrong checksum.
+        For a malformed review, with file and line; an empty file, an unexpected number of rows, or
+        a wrong checksum.
     """
 
     def fail(line: int, text: str) -> DataError:
@@ -130,14 +130,14 @@ def _review(record: Mapping[str, Any], line: int, fail: _Fail) -> Review:
 
 @dataclass(frozen=True)
 class Embedding:
-    """Turns the texts of reviews into rows.
+    """Converts the texts of reviews to rows.
 
     Attributes
     ----------
     facts : dict
-        ``n_asked`` and ``n_components``, the components that were asked for and that there are;
-        ``n_terms`` of the vocabulary; ``explained_variance``, the share that the components keep of
-        the variance of TF-IDF.
+        ``n_asked`` and ``n_components``, the requested and the actual number of components;
+        ``n_terms`` of the vocabulary; ``explained_variance``, the components' share of the variance
+        of TF-IDF.
     """
 
     vectorizer: Any
@@ -152,14 +152,14 @@ class Embedding:
 
 
 def fit(reviews: Iterable[Review], components: int) -> tuple[Embedding, Single, Array]:
-    """Fit the way from texts to rows, with the same bytes every time.
+    """Fit the conversion from texts to rows; the result is the same in every bit each time.
 
     Parameters
     ----------
     reviews : iterable of Review
         The training rows.
     components : int
-        Features asked for; there are fewer where rows or terms are.
+        Requested number of features; capped by the numbers of rows and terms.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def fit(reviews: Iterable[Review], components: int) -> tuple[Embedding, Single, 
     Raises
     ------
     DataError
-        When the texts have fewer than two different words.
+        If the texts have fewer than two different words.
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -184,12 +184,12 @@ def fit(reviews: Iterable[Review], components: int) -> tuple[Embedding, Single, 
         words = vectorizer.fit_transform(_texts(reviews, stars))
     except DataError:
         raise
-    except ValueError as error:  # of an empty vocabulary
+    except ValueError as error:  # empty vocabulary
         raise DataError(_TOO_FEW_TERMS) from error
     if words.shape[1] < 2:
         raise DataError(_TOO_FEW_TERMS)
     svd = TruncatedSVD(min(components, *words.shape), random_state=SEED)
-    # the order of sums is that of one thread; reviews that are all alike have no variance
+    # one thread: the order of sums is fixed; identical reviews have no variance
     with single_blas_thread(), np.errstate(invalid="ignore"):
         X = svd.fit_transform(words)
     facts = {
@@ -202,7 +202,7 @@ def fit(reviews: Iterable[Review], components: int) -> tuple[Embedding, Single, 
 
 
 def described(facts: Mapping[str, Any]) -> str:
-    """Return in words how the features of reviews were made."""
+    """Return a description of how the features of reviews were made."""
     less = f" ({facts['n_asked']:,} asked for)" if facts["n_components"] < facts["n_asked"] else ""
     return (
         f"{facts['n_components']:,} components{less} of TF-IDF over {facts['n_terms']:,} terms, "
@@ -211,7 +211,7 @@ def described(facts: Mapping[str, Any]) -> str:
 
 
 def _texts(reviews: Iterable[Review], stars: list[float]) -> Iterator[str]:
-    """Yield the texts, and note the stars on the way."""
+    """Yield the texts, and append the stars to a list."""
     for text, value in reviews:
         stars.append(value)
         yield text

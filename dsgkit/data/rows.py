@@ -1,4 +1,4 @@
-"""Rows of a large matrix, chosen and scaled lazily: nothing is copied until rows are read."""
+"""Lazy views of a large matrix with selected and scaled rows, which are copied when read."""
 
 from __future__ import annotations
 
@@ -29,9 +29,8 @@ class Rows:
 
     Notes
     -----
-    Reading is by slice or by an array of positions, and gives a new C-contiguous array; of a slice
-    of rows, columns can be taken as from any array. The index and the scaling are read-only: other
-    views share them.
+    Rows are read by a slice or an array of positions into a new C-contiguous array; a second index
+    selects columns. The index and the scaling are read-only, because views share them.
     """
 
     ndim = 2
@@ -74,7 +73,7 @@ class Rows:
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def take(self, key: Index) -> Rows:
-        """Return the view of some of these rows, without reading them.
+        """Return a view of some of these rows, without reading them.
 
         Parameters
         ----------

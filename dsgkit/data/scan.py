@@ -1,8 +1,8 @@
-"""Decimal numbers in bytes, compiled: the float64 nearest to each, as Python's ``float`` gives it.
+"""Compiled parser of decimal numbers: returns the nearest float64, like Python's ``float``.
 
 Up to 19 digits and a power of ten become a float64 by one product or quotient of exact numbers
-[1]_, or by a product with 128 bits of the power [2]_. The few numbers that neither decides (next to
-the midpoint of two float64, subnormal, overflowing, endless) are left to the caller.
+[1]_, or by a product with 128 bits of the power [2]_. The few numbers that neither method decides
+(next to the midpoint of two float64, subnormal, overflowing, too long) are left to the caller.
 
 References
 ----------
@@ -36,7 +36,7 @@ _ALL_BITS = np.uint64(2**64 - 1)
 def _powers_of_five() -> NDArray[np.uint64]:
     """Return the 128 leading bits of 5**q for all q, the high half of each first.
 
-    Cut off, but rounded up from -27 on, where a quotient by 5**-q may be exact.
+    Truncated, but rounded up for -27 <= q < 0, where a quotient by 5**-q may be exact.
     """
     rows = []
     for q in range(_MIN_POWER, _MAX_POWER + 1):
@@ -77,7 +77,7 @@ def _leading_zeros(w: Any) -> Any:
 
 @exact
 def _nearest(w: Any, q: Any) -> Any:
-    """Return whether it is decided, and the bits of the float64 nearest to w * 10**q; w > 0."""
+    """Return if the result is certain, and the bits of the float64 nearest to w * 10**q; w > 0."""
     if q < _MIN_POWER or q > _MAX_POWER:
         return False, np.uint64(0)
     zeros, w = _leading_zeros(w)
@@ -101,7 +101,7 @@ def _nearest(w: Any, q: Any) -> Any:
         and mantissa & np.uint64(3) == np.uint64(1)
         and mantissa << shift == high
     ):
-        mantissa &= ~np.uint64(1)  # exactly between two: to the even one
+        mantissa &= ~np.uint64(1)  # exactly at the midpoint: round to even
     mantissa = (mantissa + (mantissa & np.uint64(1))) >> np.uint64(1)
     if mantissa >= np.uint64(2**53):
         mantissa = np.uint64(2**52)
@@ -113,7 +113,7 @@ def _nearest(w: Any, q: Any) -> Any:
 
 @exact
 def _value(w: Any, q: int, cut: bool) -> Any:
-    """Return whether it is decided, and w * 10**q, where w may lack further digits."""
+    """Return if the result is certain, and w * 10**q; with ``cut``, w lacks further digits."""
     if w == np.uint64(0):
         return True, 0.0
     if not cut and w < np.uint64(2**53) and -_EXACT_POWER <= q <= _EXACT_POWER:
@@ -129,23 +129,23 @@ def _value(w: Any, q: int, cut: bool) -> Any:
 
 @exact
 def read_number(data: NDArray[np.uint8], at: Any) -> Any:
-    """Read the number that begins at a place of some bytes.
+    """Read the number that begins at a position.
 
     Parameters
     ----------
     data : ndarray of uint8
-        The bytes. The last one is not part of a number: none is looked for behind it.
+        The last byte must not be part of a number: it ends the search.
     at : uint64
-        The place. (Unsigned: numba lets other integers count from the end, which takes time.)
+        The position. (Unsigned: numba checks signed integers for counting from the end.)
 
     Returns
     -------
     found : bool
-        False if there is no number, and for one that is left to the caller.
+        False if there is no number, or if it is left to the caller.
     value : float
         The number.
     at : uint64
-        The place behind it, if one was found.
+        The position after it, if ``found``.
     """
     negative = data[at] == 45
     at += np.uint64(negative | (data[at] == 43))
@@ -175,7 +175,7 @@ def read_number(data: NDArray[np.uint8], at: Any) -> Any:
 
 @exact
 def _read_digits(data: NDArray[np.uint8], w: Any, at: Any) -> Any:
-    """Return w with the digits that follow behind its own, and the place behind them."""
+    """Append digits to w; return it and the position after them."""
     digit = data[at] - np.uint8(48)
     while digit <= 9:
         w = w * np.uint64(10) + np.uint64(digit)
@@ -186,7 +186,7 @@ def _read_digits(data: NDArray[np.uint8], w: Any, at: Any) -> Any:
 
 @exact
 def _read_power(data: NDArray[np.uint8], at: Any) -> Any:
-    """Return the power of ten at a place, and the place behind; _POWER_CAP if it is none."""
+    """Return the power of ten, _POWER_CAP if it is invalid, and the position after it."""
     down = data[at] == 45
     at += np.uint64(down | (data[at] == 43))
     start = at
@@ -201,7 +201,7 @@ def _read_power(data: NDArray[np.uint8], at: Any) -> Any:
 
 @exact
 def _long_value(data: NDArray[np.uint8], at: Any, end: Any, q: Any) -> Any:
-    """Return what `_value` does for digits, maybe with a point, too many for an integer."""
+    """Return `_value` for too many digits for an integer, perhaps with a point."""
     w: Any = np.uint64(0)
     cut: Any = False
     n: Any = 0

@@ -1,4 +1,4 @@
-"""A dataset as a config names it: one of the catalogue, or a user's file."""
+"""Schema of a config's dataset: one of the catalogue, or a user's file."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _distinct_labels(value: Any) -> Any:
 def _column(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise problem(f"a column is a whole number or a name, got {spelled(value)}")
-    # here, as a union reports what is wrong with a value for each of its types
+    # checked here, as pydantic reports an error for every type of a union
     if isinstance(value, int) and value > LARGEST_INTEGER:
         raise PydanticKnownError("less_than_equal", {"le": LARGEST_INTEGER})
     if isinstance(value, int) and value < -LARGEST_INTEGER:
@@ -84,18 +84,18 @@ def _columns(value: list[int | str]) -> list[int | str]:
 
 
 def _why_no_delimiter(text: str) -> str:
-    """Return why the columns of a file cannot be separated by a text; empty if they can."""
+    """Return why a text cannot be a delimiter; empty if it can."""
     if len(text) != 1:
-        return "must be one character, and columns between spaces have none"
+        return "must be one character; leave it out for white space"
     if text != "\t" and (
         why_no_line(text) or not text.isascii() or text.isalnum() or text in '".+-'
     ):
-        return "must be a sign that no number holds, such as ',', ';' or a tab"
+        return "must be a character that no number contains, such as ',', ';' or a tab"
     return ""
 
 
 FolderName = Annotated[str, AfterValidator(_folder_name)]
-"""A name that a folder can have and a figure can show."""
+"""A name that is valid for a folder and in figures."""
 
 Column = Annotated[int | str, BeforeValidator(_column)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
@@ -113,18 +113,18 @@ _COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored")
 
 
 class TargetSpec(Spec):
-    """How labels become targets; in a config exactly one of the attributes.
+    """Conversion of labels to targets; a config sets exactly one of the attributes.
 
     Attributes
     ----------
     positive : list, optional
         The labels that are +1; all others are -1.
     bins : int, optional
-        Numeric labels are cut into so many classes of equal frequency.
+        Number of classes of equal frequency into which numeric labels are cut.
     ordered : True or list, optional
-        The labels are the classes in their order: ascending numbers, or as listed.
+        The labels are ordered classes: ascending numbers, or as listed.
     classes : True or list, optional
-        The labels are classes that judge and train nothing: all that there are, or those listed.
+        The labels are classes for evaluation only, not for training: all, or those listed.
     numeric : True, optional
         The labels are numbers to predict.
     """
@@ -156,42 +156,42 @@ class DatasetSpec(Spec):
     Attributes
     ----------
     name : str, optional
-        A name of `dsgkit.data.catalogue`; with a path, what tables call the file.
+        A name of `dsgkit.data.catalogue`; with a path, the name of the file in tables.
     path : str, optional
-        A file; a relative path starts at the config's folder.
+        A file; relative paths start at the config's folder.
     loader : {"libsvm", "delimited", "reviews"}, optional
         The format of the file.
     test_path : str, optional
         A file of test rows in the same format.
     target : TargetSpec, optional
-        By default what the catalogue says; for a file of reviews the stars in their order, for
-        another the larger of two labels is +1.
+        By default the catalogue's; for a file of reviews the ordered stars, for other files the
+        larger of two labels is +1.
     positive : list, optional
         Short for ``target: {positive: ...}``.
     n_features : int, optional
-        Columns of a LIBSVM file, where the file itself may not show them all.
+        Number of columns of a LIBSVM file, if the file may not use all of them.
     delimiter : str, optional
-        Sign between the columns of delimited text.
+        Delimiter between the columns of delimited text.
     decimal : {".", ","}
-        Decimal sign of delimited text; a comma where another sign separates the columns.
+        Decimal sign of delimited text; a comma needs another delimiter.
     header : bool
         Whether the first line of delimited text names the columns.
     label_column : int, str or None
-        Column of the label in delimited text, 0-based; negative counts from the end. Or its name
+        Column of the label in delimited text: its number from 0, negative from the end, or its name
         in the header. None for rows without labels.
     label_columns : list of int or str, optional
-        Several such columns, whose mean is the label.
+        Several columns, whose mean is the label.
     categorical : list of int or str, optional
-        Columns of delimited text that hold categories; each becomes a feature per category.
+        Categorical columns of delimited text; each becomes a feature per category.
     ignored : list of int or str, optional
-        Columns of delimited text that are left out, such as the number of a row.
+        Columns of delimited text to leave out, such as row numbers.
     components : int, optional
-        Features that the texts of reviews become, 1000 by default.
+        Number of features made from review texts, 1000 by default.
     rows : int, optional
-        Only the first so many training rows are read.
+        Number of training rows to read from the start.
     double : float, optional
-        Every training row is there a second time, with Gaussian noise of this standard deviation
-        in its first feature, in units of the range of that feature.
+        Repeat every training row with Gaussian noise in its first feature, of this standard
+        deviation in units of that feature's range.
     """
 
     name: FolderName | None = None
@@ -228,7 +228,7 @@ class DatasetSpec(Spec):
         if self.label_column is None and (self.target or self.positive):
             raise problem("rows without labels have no target; leave it out", "target")
         if self.label_columns is not None and self.label_column != -1:
-            raise problem("takes the place of label_column; leave one of them out", "label_columns")
+            raise problem("replaces label_column; leave one of them out", "label_columns")
         return self
 
     def _suits_loader(self) -> None:
@@ -243,7 +243,7 @@ class DatasetSpec(Spec):
         if self.loader != "reviews":
             self._only(known - {"components"}, "is for the reviews loader")
         else:
-            self._only(known - {"n_features"}, "is not for reviews; say components")
+            self._only(known - {"n_features"}, "is not for reviews; use `components`")
 
     def _without_names(self) -> None:
         for key in _COLUMN_KEYS:

@@ -1,4 +1,4 @@
-"""A look at a file of delimited text: what its columns and its labels are."""
+"""Survey of a file of delimited text: its layout, columns and labels."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from dsgkit.data.numbers import LineError, has_decimal_comma, with_point
 from dsgkit.text.errors import DataError, shown
 
 MAX_SURVEY_ROWS = 20_000
-"""Rows that are looked at, the first ones."""
+"""Number of rows to read from the start."""
 
 MAX_CATEGORIES = 50
-"""Texts of a column up to which each is a feature."""
+"""Different texts of a categorical column; a column with more is left out."""
 
 MAX_MISTAKE_SHARE = 0.1
-"""Texts for each number of a column up to which numbers are meant, and the texts are mistakes."""
+"""Ratio of texts to numbers in a column up to which the texts are considered mistakes."""
 
 MIN_LINE_SHARE = 0.7
-"""Share of the first lines with as many columns from which the others are mistakes."""
+"""Share of first lines with equally many columns from which the others are considered mistakes."""
 
 MIN_CLASSES, MAX_CLASSES = 2, 20
-"""Different values of a column that is taken for labels."""
+"""Different values of a column that looks like labels."""
 
 _LABEL_NAMES = frozenset(
     ("label", "labels", "class", "classes", "target", "y", "diagnosis", "outcome", "species")
@@ -62,23 +62,23 @@ class Survey:
     Attributes
     ----------
     n_rows : int
-        Rows that were looked at.
+        Number of rows read.
     whole : bool
-        Whether these are all.
+        Whether these are all rows.
     layout : DatasetInfo
         Delimiter, decimal sign and header.
     n_numbers : int
-        Columns of numbers, the label's not counted.
+        Number of numeric columns, without the label's.
     categorical : dict of column to int
-        Columns of text, with the number of their values.
+        Columns of text, with the number of different values.
     ignored : dict of column to str
         Columns that are left out, with the reason.
     label : column or None
         Column of the labels.
     labels : counter of float or str
-        How many rows have each label; numbers where all are.
+        Number of rows with each label; labels are numbers if all of them are.
     likely_label : column or None
-        Column that looks like the labels, if none was named.
+        Column that looks like the labels, if none was given.
     """
 
     path: Path
@@ -94,7 +94,7 @@ class Survey:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns, all counted."""
+        """Total number of columns."""
         return self.n_features + len(self.ignored) + (self.label is not None)
 
     @property
@@ -108,7 +108,7 @@ class Survey:
         return not any(isinstance(label, str) for label in self.labels)
 
     def without_label(self, why: str) -> Survey:
-        """Return the same without labels, their column left out."""
+        """Return the survey without labels; their column is ignored."""
         assert self.label is not None
         ignored = self.ignored | {self.label: why}
         return replace(self, label=None, labels=Counter(), ignored=ignored)
@@ -116,7 +116,7 @@ class Survey:
 
 @dataclass
 class _Column:
-    """Counts of what a column holds."""
+    """Counts of the values of a column."""
 
     key: ColumnKey
     decimal: str
@@ -146,11 +146,11 @@ class _Column:
 
     @property
     def is_categorical(self) -> bool:
-        """Whether it is read as text: `?` and `none` are values then."""
+        """Whether it is read as text; `?` and `none` are then values."""
         return self.n_texts > MAX_MISTAKE_SHARE * self.n_numbers
 
     def why_ignored(self, n_rows: int) -> str:
-        """Return why the column says nothing of other rows; empty if it may."""
+        """Return why the column cannot generalise to other rows; empty if it may."""
         if self.is_categorical:
             is_free = not self.n_numbers and len(self.values) > MAX_CATEGORIES
             return f"text with over {MAX_CATEGORIES} values" if is_free else ""
@@ -161,7 +161,7 @@ class _Column:
         return "an id, by its name" if _ID.fullmatch(str(self.key)) else ""
 
     def check(self, path: Path) -> None:
-        """Raise `DataError` if it cannot be read as numbers, or as text."""
+        """Raise `DataError` if it can be read neither as numbers nor as text."""
         missing = [line for line, text in self.missing if not text or not self.is_categorical]
         if missing:
             self._refuse(path, missing[0], f"a missing value, {len(missing):,} in all; fill it in")
@@ -180,23 +180,23 @@ class _Column:
         missing = [line for line, text in self.missing if not text or not self.n_texts]
         if missing:
             raise DataError(
-                f"{path}:{missing[0]}: {self.name}: no label, {len(missing):,} in all; take "
-                "the rows out"
+                f"{path}:{missing[0]}: {self.name}: no label, {len(missing):,} in all; remove "
+                "these rows"
             )
 
     @property
     def has_few_classes(self) -> bool:
-        """Whether it has as few values as a column of labels."""
+        """Whether it has few enough values for labels."""
         return MIN_CLASSES <= len(self.values) <= MAX_CLASSES and not self.missing
 
     @property
     def has_label_name(self) -> bool:
-        """Whether its name is one that labels often have."""
+        """Whether it has a usual name of labels."""
         return str(self.key).lower() in _LABEL_NAMES
 
     @property
     def has_few_integers(self) -> bool:
-        """Whether it holds few different whole numbers and nothing else."""
+        """Whether it has only few different whole numbers."""
         few = not self.n_texts and self.has_few_classes
         return few and all(float(with_point(x, self.decimal)).is_integer() for x in self.values)
 
@@ -208,12 +208,12 @@ class _Column:
 
     @property
     def name(self) -> str:
-        """The column in a message."""
+        """Description of the column for a message."""
         return column_name(self.key)
 
 
 def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey:
-    """Look at a file.
+    """Survey a file.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
     Raises
     ------
     DataError
-        One line on what cannot be used: where, and what to do.
+        If the file cannot be used, with the place and advice.
     """
     if not path.is_file():
         raise DataError(no_such_file(path))
@@ -249,25 +249,16 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
         except LineError as error:
             raise DataError(f"{path}: {error}") from error
         columns = [_Column(key_of(i, start.names), info.decimal) for i in range(n_columns)]
-        labels: Counter[str] = Counter()
-        n_rows, whole = 0, True
-        for line, fields in _rows(source, rest, start.delimiter, n_columns):
-            if n_rows == MAX_SURVEY_ROWS:
-                whole = False
-                break
-            n_rows += 1
-            for column, text in zip(columns, fields, strict=True):
-                column.add(line, text)
-            if target is not None:
-                labels[fields[target]] += 1
+        rows = _rows(source, rest, start.delimiter, n_columns)
+        labels, n_rows, whole = _count(rows, columns, target)
     features, reasons = _features(path, columns, n_rows, left_out, target)
     return Survey(
         path=path,
         n_rows=n_rows,
         whole=whole,
         layout=replace(info, delimiter=start.delimiter),
-        n_numbers=sum(not one.is_categorical for one in features),
-        categorical={one.key: len(one.values) for one in features if one.is_categorical},
+        n_numbers=sum(not column.is_categorical for column in features),
+        categorical={c.key: len(c.values) for c in features if c.is_categorical},
         ignored=reasons,
         label=None if target is None else columns[target].key,
         labels=_labels(labels, info.decimal),
@@ -275,14 +266,40 @@ def survey(path: Path, label: str | None, ignored: Sequence[str] = ()) -> Survey
     )
 
 
+def _count(
+    rows: Iterator[tuple[int, list[str]]], columns: Sequence[_Column], target: int | None
+) -> tuple[Counter[str], int, bool]:
+    """Count the fields of the first rows by column.
+
+    Returns
+    -------
+    labels : Counter of str
+        Number of rows with each label; empty without a column of labels.
+    n_rows : int
+    whole : bool
+        Whether these were all rows.
+    """
+    labels: Counter[str] = Counter()
+    n_rows = 0
+    for line, fields in rows:
+        if n_rows == MAX_SURVEY_ROWS:
+            return labels, n_rows, False
+        n_rows += 1
+        for column, text in zip(columns, fields, strict=True):
+            column.add(line, text)
+        if target is not None:
+            labels[fields[target]] += 1
+    return labels, n_rows, True
+
+
 def _likely_label(columns: Sequence[_Column], left_out: set[int]) -> ColumnKey | None:
-    """Return the column that looks like labels, by its name, its texts or its place."""
+    """Return the column that looks like labels by its name, its texts or its position."""
     kept = [column for i, column in enumerate(columns) if i not in left_out]
     ends = [*kept[-1:], *kept[:1]]
     likely = [
-        *(one for one in kept if one.has_label_name),
-        *(one for one in (*ends, *kept) if one.n_texts and one.has_few_classes),
-        *(one for one in ends if one.has_few_integers),
+        *(column for column in kept if column.has_label_name),
+        *(column for column in (*ends, *kept) if column.n_texts and column.has_few_classes),
+        *(column for column in ends if column.has_few_integers),
     ]
     return likely[0].key if likely else None
 
@@ -297,18 +314,18 @@ def _features(
     DataError
         If one of them cannot be read, a row has no label, or no column is left.
     """
-    for one in columns:
-        if one.has_decimal_commas:
-            line, text = one.first_text
+    for column in columns:
+        if column.has_decimal_commas:
+            line, text = column.first_text
             raise DataError(
-                f"{path}:{line}: {one.name}: {shown(text)}: write decimal points, not commas"
+                f"{path}:{line}: {column.name}: {shown(text)}: write decimal points, not commas"
             )
     described = [column for i, column in enumerate(columns) if i not in {*left_out, target}]
-    reasons = {one.key: why for one in described if (why := one.why_ignored(n_rows))}
+    reasons = {column.key: why for column in described if (why := column.why_ignored(n_rows))}
     reasons |= {columns[i].key: "as asked" for i in sorted(left_out)}
-    features = [one for one in described if one.key not in reasons]
-    for one in features:
-        one.check(path)
+    features = [column for column in described if column.key not in reasons]
+    for column in features:
+        column.check(path)
     if target is not None:
         columns[target].check_label(path)
     if not features:
@@ -317,7 +334,7 @@ def _features(
 
 
 def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
-    """Find out by the first lines how columns and decimals are separated, and if they are named."""
+    """Detect delimiter, decimal sign and header from the first lines."""
     with closing(iter(LineReader(source))) as chunks:
         lines = first_lines(next(chunks).data) if source.path.stat().st_size else []
     if not lines:
@@ -329,28 +346,28 @@ def _layout(source: FoundFile, label: str | None) -> DatasetInfo:
             f"{source.label}: looks like LIBSVM text; write a config with `loader: libsvm`"
         )
     delimiter, n_columns = likely_delimiter(lines)
-    if n_columns == 1:  # the reader then says which line has too few, or too many
+    if n_columns == 1:  # tolerate lines with other numbers of columns: the reader reports them
         delimiter, n_columns = likely_delimiter(lines, MIN_LINE_SHARE)
     if n_columns == 1:
         raise DataError(
-            f"{source.label}: no delimiter makes as many columns, two or more, of the first "
-            f"{len(lines)} lines"
+            f"{source.label}: no delimiter splits the first {len(lines)} lines into equally many "
+            "columns, two or more"
         )
     if delimiter == ",":
         delimiter = decimal_comma_delimiter(lines) or ","
     names, *rows = [delimited.split(line, delimiter) for line in lines]
     decimal = _decimal([*chain(*rows)] or names)
-    found = is_header(names, rows, decimal)
+    has_header = is_header(names, rows, decimal)
     return DatasetInfo(
         *(str(source.path), "", "delimited"),
         delimiter=delimiter or " ",
         decimal=decimal,
-        header=label in names if found is None else found,
+        header=label in names if has_header is None else has_header,
     )
 
 
 def _decimal(fields: Sequence[str]) -> Literal[".", ","]:
-    """Return the decimal sign of the numbers in some fields: a comma if none has a point."""
+    """Return the decimal sign of fields: a comma if some number has one, and none a point."""
     has_points = any("." in field and is_number(field) for field in fields)
     return "," if any(map(has_decimal_comma, fields)) and not has_points else "."
 
@@ -361,7 +378,7 @@ def _check_names(start: Start, n_columns: int) -> None:
 
 
 def _place(start: Start, option: str, column: str, n_columns: int) -> int:
-    """Return the place of a column that is given by its name, or its number."""
+    """Return the position of a column, given by name or number."""
     if column not in start.names and re.fullmatch(r"[+-]?\d{1,9}", column):
         return start.place(option, int(column), n_columns)
     if not start.names:
@@ -375,7 +392,7 @@ def _place(start: Start, option: str, column: str, n_columns: int) -> int:
 def _rows(
     source: FoundFile, chunks: Iterator[Chunk], delimiter: str | None, n_columns: int
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each line that has a row, and its fields."""
+    """Yield the line number and the fields of each row."""
     for chunk in chunks:
         lines = Lines.of(chunk)
         for i in range(len(lines)):
@@ -388,7 +405,7 @@ def _rows(
 
 
 def _labels(counts: Counter[str], decimal: str) -> Counter[Any]:
-    """Return labels as numbers, if all are."""
+    """Convert labels to numbers, if all of them are."""
     if not all(is_number(text, decimal) for text in counts):
         return counts
     numbers: Counter[float] = Counter()

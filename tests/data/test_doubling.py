@@ -103,7 +103,7 @@ def test_registered_datasets_are_cut_and_doubled():
 @pytest.mark.parametrize(
     ("name", "noise", "said"),
     [
-        ("digits", 0.1, "dataset digits: the first feature is the same in every row; `double` me"),
+        ("digits", 0.1, "dataset digits: the first feature is the same in every row; `double` sc"),
         ("breast_cancer", 1e300, "`double: 1e\\+300` makes its first feature"),
     ],
 )

@@ -62,7 +62,7 @@ def test_labels_by_name(tmp_path, text, options, labels, X):
     [
         ({"label_column": "knd"}, ": label_column 'knd': no such column (did you mean 'kind'?)"),
         ({"categorical": ["hue"]}, ": categorical 'hue': no such column; known: id, colour, size,"),
-        ({"ignored": ["kind"]}, ": column 'kind' holds the label, it cannot be `ignored` too"),
+        ({"ignored": ["kind"]}, ": column 'kind' is the label and cannot be `ignored` too"),
         ({"categorical": ["colour", 1]}, ": categorical names one of the 4 columns twice"),
     ],
 )
@@ -81,7 +81,7 @@ MISSING = "size,mass,width,kind\n1,2,1,0\n,3,1,1\n4,NaN,1,0\nNA,6,1,1\n7,8,1,\n"
         ({"header": True, "ignored": ["size"]}, ":4: column 'mass': a missing value, 1 "
          "in all; fill it in, or leave the column out: ignored: ['mass']"),
         ({"header": True, "ignored": [0, 1]}, ":6: column 'kind': no label, 1 in "
-         "all; take the rows out"),
+         "all; remove these rows"),
         ({"header": False}, ":2: column 0 (the first): a missing value, 2 in all; fill it in, "
          "or leave the column out: ignored: [0]"),
     ],
@@ -112,7 +112,7 @@ def test_names_that_are_not_of_one_column(tmp_path, text, said):
 def test_test_rows_have_the_same_columns(tmp_path):
     (tmp_path / "test.csv").write_text("kind,id,colour,size\nyes,1,red,2\n")
     said = refusal(tmp_path, TABLE, test_path=str(tmp_path / "test.csv"), **NAMED)
-    assert said.endswith("test.csv: its columns are not named as those of data")
+    assert said.endswith("test.csv: its columns have other names than those of data")
 
 
 HEADERLESS = ["1,2,0\n3,4,1\n", "?,2,a\n3,4,b\n", "5,red,1\n6,blue,0\n", "1;2;x\n3;4;y\n"]
@@ -156,7 +156,11 @@ WINE = "fixed acidity;pH;quality\n7.4;3.5;5\n7.8;3.2;6\n"
         ("1\t2\t0\n3\t4\t1\n", {"delimiter": ";"}, 'with `delimiter: "\\t"` it has 3'),
         ("1,2,0\n3,4,1\n", {"delimiter": ";"}, "has one column; with `delimiter: ','` it has 3"),
         ("1  2 0\n3 4  1\n", {"delimiter": ","}, "has one column; without `delimiter` it has 3"),
-        (WINE, {"header": True}, "has 2 columns, the lines below others; with `delimiter: ';'` it"),
+        (
+            WINE,
+            {"header": True},
+            "has 2 columns, unlike the lines below it; with `delimiter: ';'` it",
+        ),
         (WINE, {"header": True, "delimiter": ","}, "has one column; with `delimiter: ';'` it has"),
         ("1,2,10:30\n3,4,10:45\n5,10:50\n", {"positive": ["10:30"]}, "2 columns instead of 3"),
     ],

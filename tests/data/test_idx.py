@@ -53,7 +53,7 @@ def test_images_become_rows(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"", r"no IDX file of unsigned bytes \(it begins with , not"),
+        (b"", r"not an IDX file of unsigned bytes \(it begins with , not"),
         (b"\x00\x00\x0d\x03" + bytes(12), "begins with 00 00 0d 03, not with 00 00 08"),
         (b"3,4,5,6\n", "begins with 33 2c 34 2c"),
         (idx_bytes(IMAGES)[:10], "the file ends within its header"),

@@ -89,7 +89,7 @@ REFUSED = [
     (Binary((5,)), NUMBERS, NUMBERS, "no row has the label 5, .* the rows have 1, 2, 3"),
     (Binary((1, 2, 3)), NUMBERS, NUMBERS, r"names every label of the rows \(1, 2, 3\): two cl"),
     (Binary(), [1, 1], [1, 1], "every row has the label 1: two classes are needed"),
-    (Binary(("win", 1)), NUMBERS, NUMBERS, "the labels are numbers; win or 1 is none"),
+    (Binary(("win", 1)), NUMBERS, NUMBERS, "the labels are numbers; win or 1 is not"),
     (Binary(), [1, 7], [2, 1], "row 2: 7 is a third label after 2 and 1"),
     (Ordered(), [1, 9], [1, 2], r"row 2: label 9 is not in the training rows \(known: 1, 2\)"),
     (Ordered((1, 2)), [1, 2], [1, 7], "row 2: label 7 is not in the order 1, 2"),

@@ -1,6 +1,6 @@
 """Targets: how a learning task uses the labels of a dataset, decided when it is opened.
 
-numpy is imported where it is used: checks of configs read targets too, and need no arrays.
+numpy is imported in functions, as validation of configs needs targets but no arrays.
 """
 
 from dsgkit.data.targets.base import Kind, Target, check_kind

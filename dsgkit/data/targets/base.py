@@ -1,4 +1,4 @@
-"""Base class of targets, and a check that one suits a task."""
+"""Interface of targets, and a check that a dataset's target suits a task."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ Kind = Literal["binary", "ordered", "classes", "numeric"]
 
 
 class Target(Protocol):
-    """A way from the labels of a file to those that a task learns from.
+    """Conversion of the labels of a file to those that a task learns from.
 
     Attributes
     ----------
     kind : {"binary", "ordered", "classes", "numeric"}
-        The labels that it makes: -1 and +1, classes 1..k in their order, classes 1..k without one,
-        which only judge, or numbers.
+        Resulting labels: -1 and +1, ordered classes 1..k, unordered classes 1..k for evaluation
+        only, or numbers.
     """
 
     kind: ClassVar[Kind]
 
     @property
     def words(self) -> str:
-        """A description of the target for people."""
+        """A description of the target."""
 
     @property
     def named(self) -> tuple[Label, ...]:
-        """The labels that it names: if one is text, the labels of the file are."""
+        """The labels that it names; if one is text, so are the labels of the file."""
 
     def description(self, training: NDArray[Any]) -> str:
-        """Return what became of the labels of the training rows, for people.
+        """Return a description of the converted labels of the training rows.
 
         Raises
         ------
         ValueError
-            When the labels do not suit the target.
+            If the labels do not suit the target.
         """
 
     def identity(self) -> list[Any]:
         """Return what distinguishes this target from others, ready for JSON."""
 
     def apply(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[Any]:
-        """Return what becomes of some labels.
+        """Convert labels.
 
         Parameters
         ----------
         labels : ndarray of float64 or of text, shape (n,)
-            As the file has them.
+            As in the file.
         training : ndarray, shape (n_training,)
-            Those of the training rows, for what depends on the labels that there are.
+            Labels of the training rows, which the conversion may depend on.
 
         Returns
         -------
@@ -64,7 +64,7 @@ class Target(Protocol):
         Raises
         ------
         ValueError
-            When the labels do not suit the target; the text names label and row.
+            If the labels do not suit the target; the text names label and row.
         """
 
 
@@ -77,18 +77,18 @@ _NEEDS: dict[Kind, tuple[str, str]] = {
 
 
 def check_kind(dataset: Dataset, kind: Kind) -> None:
-    """Refuse a dataset whose target makes other classes than a task learns.
+    """Refuse a dataset whose target is of another kind than a task needs.
 
     Parameters
     ----------
     dataset : Dataset
     kind : {"binary", "ordered", "classes", "numeric"}
-        The kind that the task learns, or judges by.
+        The kind that the task needs.
 
     Raises
     ------
     DataError
-        When the target makes something else.
+        If the target is of another kind.
     """
     if dataset.target.kind == kind:
         return

@@ -1,4 +1,4 @@
-"""Two classes, one side of the labels against the other."""
+"""Target of two classes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Binary:
 
     @property
     def words(self) -> str:
-        """A description of the target for people."""
+        """A description of the target."""
         if self.positive is None:
             return "positive class: the larger label"
         rest = "the rest" if self.negative is None else listed(self.negative, ", ")
@@ -46,15 +46,15 @@ class Binary:
 
     @property
     def named(self) -> tuple[Label, ...]:
-        """The labels of both sides."""
+        """The labels of both classes."""
         return (*(self.positive or ()), *(self.negative or ()))
 
     def description(self, training: NDArray[Any]) -> str:
-        """Return the same words whatever the labels are."""
+        """Return `words`, which do not depend on the labels."""
         return self.words
 
     def identity(self) -> list[Any]:
-        """Return the labels of both sides, in an order and a spelling of their own."""
+        """Return the sorted labels of both classes as text."""
         sides = (self.positive, self.negative)
         return [
             "binary",
@@ -67,7 +67,7 @@ class Binary:
         Raises
         ------
         ValueError
-            For a label of neither side, and when all labels are of one.
+            For a label of neither class, or if all rows are of the same class.
         """
         import numpy as np
 
@@ -83,7 +83,7 @@ class Binary:
         return np.where(is_positive, 1, -1).astype(np.int8)
 
     def _sides(self, training: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Return the labels of both sides in the type of the file's; None for all others."""
+        """Return the labels of both classes in the file's type; None for all others."""
         if self.positive is None:
             low, high = sorted(_first_two(training))
             return like([high], training), like([low], training)
@@ -91,7 +91,7 @@ class Binary:
         return like(self.positive, training), negative
 
     def _one_class(self, found: NDArray[Any], are_positive: bool) -> str:
-        """Say that all labels of the rows are of the same class."""
+        """Return a message that all rows are of the same class."""
         labels = in_a_line(", ".join(map(label_text, found[:_MAX_SHOWN])))
         if len(found) == 1:
             no_row = self.positive is not None and not are_positive
@@ -107,7 +107,7 @@ class Binary:
         return f"no row has the label {named}, which `positive` names; the rows have {labels}"
 
     def _strange(self, labels: NDArray[Any], row: int, training: NDArray[Any]) -> str:
-        """Say what is wrong with a label that is of neither side."""
+        """Return a message about a label of neither class."""
         label = label_text(labels[row])
         if self.positive is None:
             seen = listed(_first_two(training), " and ")

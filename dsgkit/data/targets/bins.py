@@ -1,4 +1,4 @@
-"""Numeric labels, cut into ordered classes."""
+"""Target of ordered classes from numeric labels."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Bins:
     """Classes 1..k: numeric labels cut into bins of equal frequency.
 
-    Class j holds the labels in ``(q_{j-1}, q_j]``, where ``q_j`` is the smallest training label
+    Class j has the labels in ``(q_{j-1}, q_j]``, where ``q_j`` is the smallest training label
     that at least the share j / count of the training rows do not exceed. Equal quantiles merge, so
-    that there may be fewer classes than asked for, and none is empty.
+    that there may be fewer classes than ``count``, and none is empty.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Bins:
 
     @property
     def words(self) -> str:
-        """A description of the target for people."""
+        """A description of the target."""
         return f"{self.count} bins of equal frequency"
 
     @property
@@ -61,7 +61,7 @@ class Bins:
         Raises
         ------
         ValueError
-            For labels that are text, and when all training labels are the same.
+            If labels are text, or all training labels are equal.
         """
         import numpy as np
 

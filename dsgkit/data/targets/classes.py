@@ -1,4 +1,4 @@
-"""Numbers of classes, and of the rows in each."""
+"""Helpers of targets with classes 1..k: checks, numbering and counts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ MOST_CLASSES = 2**15 - 1
 
 
 def check_count(n_classes: int, what: str) -> None:
-    """Refuse a number of classes, of which there is one per ``what``, that cannot be learned.
+    """Refuse fewer than two classes or more than `MOST_CLASSES`.
+
+    Parameters
+    ----------
+    n_classes : int
+    what : str
+        Noun for a class in the message, such as ``label``.
 
     Raises
     ------
     ValueError
-        For less than two, and for more than `MOST_CLASSES`.
     """
     if n_classes < 2:
         raise ValueError(f"the training rows have one {what} alone; ordered classes need two")
@@ -33,7 +38,7 @@ def check_count(n_classes: int, what: str) -> None:
 def numbers_of(
     labels: NDArray[Any], classes: NDArray[Any], *, name_known: bool = False
 ) -> NDArray[Any]:
-    """Return the place of each label among the classes, from 1, as int16.
+    """Return the class number of each label, from 1, as int16.
 
     Parameters
     ----------
@@ -46,21 +51,21 @@ def numbers_of(
     Raises
     ------
     ValueError
-        For a label that is no class.
+        For a label without a class.
     """
     import numpy as np
 
     ascending = np.argsort(classes)
     place = np.searchsorted(classes, labels, sorter=ascending).clip(max=len(classes) - 1)
-    found = ascending[place]
-    strange = classes[found] != labels
-    if strange.any():
-        row = int(np.argmax(strange))
+    indices = ascending[place]
+    unknown = classes[indices] != labels
+    if unknown.any():
+        row = int(np.argmax(unknown))
         known = f" (known: {listed(classes, ', ')})" if name_known else ""
         raise ValueError(
             f"row {row + 1:,}: label {label_text(labels[row])} is not in the training rows{known}"
         )
-    return (found + 1).astype(np.int16)
+    return (indices + 1).astype(np.int16)
 
 
 def class_counts(y: NDArray[Any], n_classes: int) -> list[int]:
@@ -71,6 +76,6 @@ def class_counts(y: NDArray[Any], n_classes: int) -> list[int]:
 
 
 def with_counts(rows: Iterable[tuple[str, int]]) -> str:
-    """Return names and their numbers of rows, the first of which says what is counted."""
+    """Return names with their numbers of rows: ``a (3 rows), b (2)``."""
     (first, count), *others = rows
     return ", ".join([f"{first} ({count:,} rows)", *(f"{name} ({n:,})" for name, n in others)])

@@ -1,4 +1,4 @@
-"""Labels as people name them and as a file spells them."""
+"""Labels in configs and in files: comparison and text."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ def are_numbers(labels: Iterable[Label]) -> bool:
 
 
 def label_text(label: Label) -> str:
-    """Return a label as a file would spell it: whole numbers without a point."""
+    """Return a label as text, whole numbers without a decimal point."""
     return str(label) if isinstance(label, str) else repr(float(label)).removesuffix(".0")
 
 
 def listed(labels: Iterable[Label], between: str) -> str:
-    """Return labels with a text between them."""
+    """Return labels as text, with a separator."""
     return between.join(map(label_text, labels))
 
 
 def any_of(labels: Iterable[Label]) -> str:
-    """Return labels in words: ``1, 2 or 3``."""
+    """Return labels as text: ``1, 2 or 3``."""
     *first, last = map(label_text, labels)
     return f"{', '.join(first)} or {last}" if first else last
 
 
 def like(named: Sequence[Label], labels: NDArray[Any]) -> NDArray[Any]:
-    """Return labels that a person named in the type of those of the file."""
+    """Convert labels of a config to the type of the file's labels."""
     import numpy as np
 
     if labels.dtype.kind == "U":
         return np.array([label_text(label) for label in named])
     if not are_numbers(named):
-        raise ValueError(f"the labels are numbers; {any_of(named)} is none")
+        raise ValueError(f"the labels are numbers; {any_of(named)} is not")
     return np.array([float(label) for label in named])

@@ -1,4 +1,4 @@
-"""The labels as classes without an order, which judge clusters and train nothing."""
+"""Target of unordered classes, for the evaluation of clusters only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Nominal:
     Parameters
     ----------
     labels : tuple of labels, optional
-        All labels that there can be, such as the texts of a local file.
+        All possible labels, such as the texts of a local file.
     """
 
     kind: ClassVar[Kind] = "classes"
@@ -30,13 +30,13 @@ class Nominal:
 
     @property
     def words(self) -> str:
-        """A description of the target for people."""
+        """A description of the target."""
         known = "" if self.labels is None else f", {listed(self.labels, ', ')},"
         return f"the labels{known} are classes for judging only"
 
     @property
     def named(self) -> tuple[Label, ...]:
-        """The labels that there can be."""
+        """All possible labels, if given."""
         return self.labels or ()
 
     def description(self, training: NDArray[Any]) -> str:
@@ -49,7 +49,7 @@ class Nominal:
         return f"{len(classes)} classes for judging only: {with_counts(rows)}"
 
     def identity(self) -> list[Any]:
-        """Return the labels in an order and a spelling of their own."""
+        """Return the sorted labels as text."""
         return ["classes", None if self.labels is None else sorted(map(label_text, self.labels))]
 
     def apply(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[Any]:
@@ -58,7 +58,7 @@ class Nominal:
         Raises
         ------
         ValueError
-            For a label that no training row has or that is not named, and for too many.
+            For a label that no training row has or that is not possible, and for too many classes.
         """
         return numbers_of(labels, self._classes(training))
 

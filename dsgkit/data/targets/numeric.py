@@ -1,4 +1,4 @@
-"""The labels themselves, as numbers."""
+"""Target of numeric labels."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, config=ConfigDict(extra="forbid"))
 class Numeric:
-    """The numbers that the file has, for tasks that predict one."""
+    """The numbers in the file, for regression."""
 
     kind: ClassVar[Kind] = "numeric"
 
     @property
     def words(self) -> str:
-        """A description of the target for people."""
+        """A description of the target."""
         return "the labels are numbers"
 
     @property
@@ -36,7 +36,7 @@ class Numeric:
         return f"numbers from {values.min():.6g} to {values.max():.6g}, mean {values.mean():.6g}"
 
     def identity(self) -> list[Any]:
-        """Return the kind: there is nothing to set."""
+        """Return the kind: there are no settings."""
         return ["numeric"]
 
     def apply(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[Any]:
@@ -45,7 +45,7 @@ class Numeric:
         Raises
         ------
         ValueError
-            For labels that are text.
+            If labels are text.
         """
         import numpy as np
 

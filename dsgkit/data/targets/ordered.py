@@ -1,4 +1,4 @@
-"""The labels themselves as ordered classes."""
+"""Target of ordered classes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Ordered:
     Parameters
     ----------
     order : tuple of labels, optional
-        All labels from the lowest to the highest; those that no training row has make no class. By
-        default the labels are numbers, and ascend.
+        All labels from the lowest to the highest; labels that no training row has are not classes.
+        By default the labels are numbers in ascending order.
     """
 
     kind: ClassVar[Kind] = "ordered"
@@ -31,14 +31,14 @@ class Ordered:
 
     @property
     def words(self) -> str:
-        """A description of the target for people."""
+        """A description of the target."""
         if self.order is None:
             return "the labels in ascending order are the classes"
         return f"the classes in order are {listed(self.order, ', ')}"
 
     @property
     def named(self) -> tuple[Label, ...]:
-        """The labels of the order."""
+        """The labels of the order, if given."""
         return self.order or ()
 
     def description(self, training: NDArray[Any]) -> str:
@@ -51,7 +51,7 @@ class Ordered:
         return f"{text}; no row has {any_of(absent)}" if absent else text
 
     def identity(self) -> list[Any]:
-        """Return the order in a spelling of its own."""
+        """Return the order as text."""
         return ["ordered", None if self.order is None else [label_text(x) for x in self.order]]
 
     def apply(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[Any]:
@@ -60,8 +60,8 @@ class Ordered:
         Raises
         ------
         ValueError
-            For a label that no training row has or the order lacks, for text without an order, and
-            when the training rows have fewer than two labels.
+            For a label that no training row has or the order lacks, for text without an order, or
+            if the training rows have fewer than two labels.
         """
         classes = self._classes(training)
         check_count(len(classes), "label")

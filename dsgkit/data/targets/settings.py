@@ -1,4 +1,4 @@
-"""Targets as the catalogue and configs describe them."""
+"""Targets from the settings in the catalogue and in configs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dsgkit.data.targets.ordered import Ordered
 
 
 def target_of(settings: Mapping[str, Any]) -> Binary | Bins | Ordered | Nominal | Numeric:
-    """Return the target that the catalogue or a config describes.
+    """Return the target for the settings of the catalogue or a config.
 
     Parameters
     ----------
     settings : mapping
-        ``{positive: labels}``, with ``negative`` if need be; ``{bins: count}``; ``{ordered:
-        labels}``, where True stands for ascending numbers; ``{classes: labels}``, where True stands
-        for all that there are; ``{numeric: true}``.
+        ``{positive: labels}``, optionally with ``negative``; ``{bins: count}``; ``{ordered:
+        labels}``, or True for ascending numbers; ``{classes: labels}``, or True for all labels;
+        ``{numeric: true}``.
 
     Raises
     ------
