@@ -149,13 +149,13 @@ def _catalogued(name: str) -> Iterator[Callable[[], Explanation]]:
     """Yield functions that explain a name in the catalogues."""
     for info in SOLVERS.values():
         if name in (info.name, *_solver_names(info)):
-            yield lambda info=info: _of_solver(info)  # type: ignore[misc]
+            yield functools.partial(_of_solver, info)
     if name in TASKS:
         yield lambda: _of_task(name)
     if name in DATASETS:
         yield lambda: _of_dataset(name)
     for measure in dict.fromkeys(measure for _, measure in _measures() if measure.name == name):
-        yield lambda measure=measure: _of_measure(measure)  # type: ignore[misc]
+        yield functools.partial(_of_measure, measure)
     if name in FAMILIES:
         yield lambda: _of_kernel(name)
     if text := (SHARED | UNASKED).get(name):
@@ -225,15 +225,17 @@ def _every_key() -> Iterator[_Key]:
 def _fields(above: tuple[str, ...], spec: type[BaseModel], *kinds: str) -> Iterator[_Key]:
     for item in _items(spec):
         path = (*above, item.name)
-        entry = Explanation((".".join(path),), "config key", kinds, (item.facts,), (item.text,))
-        yield path, lambda entry=entry: entry  # type: ignore[misc]
+        yield _config_key(path, kinds, item.facts, item.text)
+
+
+def _config_key(path: tuple[str, ...], kinds: tuple[str, ...], facts: str, text: str) -> _Key:
+    explanation = Explanation((".".join(path),), "config key", kinds, (facts,), (text,))
+    return path, lambda: explanation
 
 
 def _axis_key(axis: Axis, kind: str) -> _Key:
-    path = ("sweep", axis.name)
     sizes = "ascending sizes" + ("" if axis.drawn else ", the last of which may be all")
-    entry = Explanation((".".join(path),), "config key", (kind,), (sizes,), (f"{axis.title}.",))
-    return path, lambda: entry
+    return _config_key(("sweep", axis.name), (kind,), sizes, f"{axis.title}.")
 
 
 def _parameter_key(solver: SolverInfo, parameter: Parameter) -> _Key:

@@ -455,7 +455,7 @@ def _resolved(estimator: Any) -> Record:
 
 
 def _storable(value: Any) -> Any:
-    """Return a value as JSON can hold it; in words if it cannot."""
+    """Convert a value for JSON; values of other types become their repr."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, list | tuple):

@@ -29,7 +29,7 @@ def describe_endings(
     ended : sequence of Record
         Records whose status is not ``ok``.
     axis : Axis or None
-        What is swept.
+        The swept axis.
     tracebacks : bool
         Add the traceback of the first cell of each group.
     """

@@ -17,21 +17,21 @@ class Job:
     Attributes
     ----------
     content_hash : str
-        Of the dataset that the plan was made for.
+        Hash of the planned dataset.
     solver_version : int or str
-        Of the solver that the plan was made for.
+        Version of the planned solver.
     chosen : dict
-        The values of all searched parameters of a fit, chosen by the searches before it.
+        Parameters that the searches before the cell have chosen.
     threads : int or None
-        Threads of a timed fit; None for as many as the machine that runs it has.
+        Threads of a timed fit; None for all of the machine that runs it.
     processes : int
-        How many searches run at the same time on a machine, and share its threads and memory.
+        Number of concurrent searches that share the threads and memory of a machine.
     data_bytes : int
-        Of the dataset's rows, which a process that runs the job has to load.
+        Bytes of the dataset's rows, which the worker has to load.
     once : bool
-        Whether a fit is timed once only.
+        Whether a fit is timed only once.
     alone : bool
-        Whether nothing else may run on the machine meanwhile.
+        Whether no other job may run on the machine meanwhile.
     """
 
     experiment: Experiment
@@ -47,11 +47,11 @@ class Job:
     alone: bool = False
 
     @property
-    def apart(self) -> str:
-        """The import path of a class whose cells have processes of their own, else empty.
+    def external_class(self) -> str:
+        """The import path of an external class, whose cells run in separate processes, or empty.
 
-        A class from outside of the package may change anything in the process that runs it.
-        Classes of scikit-learn, which the package loads anyway, share processes with its own.
+        An external class may change anything in the process that runs it. Classes of scikit-learn,
+        which the package loads anyway, do not count.
         """
         kind = self.experiment.solvers[self.cell.solver].kind
         shared = kind.partition(".")[0] in ("dsgkit", "sklearn")
@@ -59,7 +59,7 @@ class Job:
 
     @property
     def description(self) -> str:
-        """The job in words."""
+        """Description of the job for progress."""
         cell, axis = self.cell, self.experiment.axis
         label = self.experiment.solvers[cell.solver].label
         size = f", {cell.at[axis.name]:,} {axis.noun}" if axis else ""

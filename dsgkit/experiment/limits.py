@@ -1,4 +1,4 @@
-"""Limits of a cell, and whether a cell that met a limit before may go further now."""
+"""Limits of a cell, and whether they still hold for a cell that met a limit before."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ LIMIT_ENTRIES = ("needed", "limit", "timeout")
 
 
 def status_words(status: str) -> str:
-    """Return a status as it is printed."""
+    """Return a status as printed text."""
     return status.replace("_", " ")
 
 
 def ending(record: Mapping[str, Any]) -> str:
-    """Return the status of a record; of one out of memory, whether it was refused."""
+    """Return the status of a record, or `REFUSED` if it was refused for its predicted memory."""
     refused = record["status"] == MemoryLimitError.status and record.get("needed") is not None
     return REFUSED if refused else str(record["status"])
 
@@ -45,7 +45,7 @@ class Limits:
     timeout : float or None
         Seconds, from when its data are loaded and its solver is compiled.
     memory : int or None
-        Bytes of the worker process, shared ones included, without pages of mapped files.
+        Bytes of the worker process, with shared memory, without pages of mapped files.
     """
 
     timeout: float | None = None

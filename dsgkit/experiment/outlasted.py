@@ -1,4 +1,4 @@
-"""Skips fits for which one of no more rows took longer than the time limit."""
+"""Skips fits if one on as many or fewer rows has met the time limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class OutlastedError(FitError):
     Parameters
     ----------
     timeout : float
-        Seconds that a smaller fit was given; infinite if its solver's own limit ended it.
+        Time limit of the smaller fit in seconds; infinite if its solver's own limit ended it.
     """
 
     status = "timeout"
@@ -50,7 +50,7 @@ class Outlasted:
         self._stopped = defaultdict(list)
 
     def note(self, cell: Cell, record: Record) -> None:
-        """Remember a fit that was stopped."""
+        """Note a fit, if it was stopped."""
         if cell.kind == "fit" and record["status"] in STOPPED_STATUSES:
             own = record["status"] == TimeLimitError.status
             stopped = self._stopped[cell.solver, cell.trial, cell.needs]

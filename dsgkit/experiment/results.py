@@ -144,7 +144,7 @@ class Results:
     experiment : Experiment
         The resolved configuration.
     task : Description
-        What is swept and measured.
+        The task: its axis, measures and descriptions.
     data : dict
         Facts about the dataset.
     environment : dict

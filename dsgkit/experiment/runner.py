@@ -54,27 +54,27 @@ Planned = Callable[[Plan], None]
 _MEMORY_OF_A_SEARCH = 2 * 2**30
 
 MAX_REPEATS = 2
-"""Most times that a disturbed fit is measured again."""
+"""Maximum number of times that a disturbed fit is measured again."""
 
 
 def default_jobs() -> int:
-    """Return how many searches run at a time: one per core, as far as memory allows."""
+    """Return the number of concurrent searches: one per core, as far as memory allows."""
     fitting = psutil.virtual_memory().available // _MEMORY_OF_A_SEARCH
     return max(1, min(available_threads(), fitting))
 
 
 class Executor(AbstractContextManager["Executor"], Protocol):
-    """Where jobs run: `workers.LocalWorkers`, or `cluster.Cluster`."""
+    """Interface of `workers.LocalWorkers` and `cluster.Cluster`, which run jobs."""
 
     @property
     def busy(self) -> int:
-        """Number of jobs that are running."""
+        """Number of running jobs."""
 
     def accepts(self, job: Job) -> bool:
         """Return whether a job can start now."""
 
     def submit(self, job: Job) -> None:
-        """Start a job that is accepted."""
+        """Start an accepted job."""
 
     def wait(self) -> list[tuple[Job, Record]]:
         """Return the jobs that have ended, at least one, with their records."""
@@ -82,16 +82,16 @@ class Executor(AbstractContextManager["Executor"], Protocol):
 
 @dataclass(frozen=True)
 class Options:
-    """How an experiment is run; no option is part of a cell's identity.
+    """Options of a run; none of them is part of a cell's identity.
 
     Attributes
     ----------
     jobs : int
-        Searches that run at the same time. Fits are timed alone, except on one thread.
+        Number of concurrent searches. Fits are timed alone, except on one thread.
     threads : int or None
         Threads of a fit, shared by the searches; None for the experiment's setting, or all.
     limits : Limits
-        Of each cell.
+        Limits of each cell.
     scheduler : str or None
         Address of a Dask scheduler whose workers run the cells; None for this machine.
     fresh : bool
@@ -105,18 +105,18 @@ class Options:
     once : bool
         Time every fit once, for runs whose times do not matter.
     solvers : collection of str, optional
-        Run the cells of these solvers only, by key; others stay as they are.
+        Run the cells of these solvers only, by key.
     progress : bool
-        Show progress: a line on a terminal, else one a minute.
+        Show progress: a line on a terminal, else one per minute.
     series : Series, optional
-        The experiments that run one after the other, for the progress.
+        The series of experiments that this one is part of, for the progress.
     planned : callable or None
         Called with the plan before any cell runs.
     size_ended : callable or None
-        Called when a size of the sweep has ended in the first trial: with the size (0 without a
-        sweep) and its fits, each a cell with its record.
+        Called after the last fit of a size in the first trial, with the size (0 without a sweep)
+        and the fits, each a cell with its record.
     trial_ended : callable or None
-        Called with the number of a trial that has ended, and its fits.
+        Called after the last cell of a trial, with its number and its fits.
     """
 
     jobs: int = 1
@@ -152,7 +152,7 @@ class Options:
         return self.limits.settle(records[key])
 
     def chosen(self, plan: Sequence[Cell]) -> Sequence[Cell]:
-        """Return the cells of a plan that the options choose."""
+        """Return the cells of a plan that the options select."""
         solvers = self.solvers
         return plan if solvers is None else [cell for cell in plan if cell.solver in solvers]
 
@@ -172,17 +172,17 @@ class Outcome:
     Attributes
     ----------
     chosen : sequence of Cell
-        Cells of the plan that were to run (`Options.solvers`).
+        Selected cells of the plan (`Options.solvers`).
     records : Records
-        Records in the store, those of other plans included.
+        Records in the store, including those of other plans.
     computed, left : int
         Cells run now, and cells not run (`Options.fail_fast`).
     set_aside : Path or None
         Where unreadable records of earlier runs were moved to.
     other_code : OtherCode
-        Cells among the reused ones that other code has computed.
+        Reused cells that were computed by other code.
     left_out : list of LeftOut
-        Points of the sweep that have no cell by the config.
+        Points of the sweep that the config leaves out.
     too_large : list of TooLarge
         Sizes of the sweep that exceed the data.
     """
@@ -199,24 +199,24 @@ class Outcome:
 
     @property
     def reused(self) -> int:
-        """Cells that had a result already; one that is in the plan twice counts once."""
+        """Number of distinct cells that were not run because they had ended before."""
         return len({cell.key for cell in self.chosen}) - self.computed - self.left
 
     @property
     def not_chosen(self) -> int:
-        """Cells without a record, of solvers that were not to run."""
+        """Number of cells without a record that were not selected."""
         chosen = {cell.key for cell in self.chosen}
         return len({cell.key for cell in self.plan} - chosen - self.records.keys())
 
     @cached_property
     def ended(self) -> list[Record]:
-        """Chosen cells without a result, whenever they ended; the last record counts."""
+        """The last records of selected cells that have ended without a result, now or before."""
         keys, records = dict.fromkeys(cell.key for cell in self.chosen), self.records
         return [records[k] for k in keys if records.entry(k, "status") not in (None, "ok")]
 
     @property
     def failures(self) -> list[Record]:
-        """The cells that went wrong; the others met a limit, or have no solution."""
+        """Those of `ended` that failed; the others met a limit or have no solution."""
         return [record for record in self.ended if record["status"] in FAILURES]
 
 
@@ -244,7 +244,7 @@ def run_experiment(
         If data or the results folder cannot be used.
     """
     options = options or Options()
-    check_writable(folder)  # before hours of download, or of parsing
+    check_writable(folder)  # before hours of downloading or parsing
     dataset = load_dataset(experiment.dataset)
     whole, task = whole_plan(experiment, dataset), described(experiment)
     plan = options.chosen(whole.cells)
@@ -308,7 +308,7 @@ def _cell_entries(plan: Sequence[Cell]) -> Iterator[str]:
     known: dict[tuple[str, str, int, float], tuple[str, str]] = {}
     for cell in plan:
         alike = cell.kind, cell.solver, id(cell.at), cell.flops
-        if alike not in known:  # in all trials
+        if alike not in known:  # the same text for all trials
             first = {"kind": cell.kind, "solver": cell.solver}
             last = {"at": dict(cell.at), "flops": cell.flops, "code": cell.code}
             last |= {"also_at": cell.also_at} if cell.also_at else {}
@@ -318,7 +318,7 @@ def _cell_entries(plan: Sequence[Cell]) -> Iterator[str]:
 
 
 class _Run:
-    """Hands out the jobs of a run and writes down their records."""
+    """Hands out the jobs of a run and stores their records."""
 
     def __init__(
         self,
@@ -453,14 +453,14 @@ class _Run:
             bar.disturb(job)
 
     def _sizes(self, cell: Cell) -> Sequence[int]:
-        """Return the sizes of the sweep that a fit stands for, ascending; none of a search."""
+        """Return the sizes at which a fit's result holds, ascending; empty for a search."""
         axis = self.experiment.axis
         if cell.kind != "fit":
             return ()
         return sorted((cell.at[axis.name] if axis else 0, *cell.also_at))
 
     def _count(self, cell: Cell) -> None:
-        """Count a cell that has ended, and say so of the last one of a size or a trial."""
+        """Count a cell that has ended; report the end of its size or trial."""
         self.left[cell.trial] -= 1
         for size in self._sizes(cell) if cell.trial == 0 else ():
             self.left_at[size] -= 1
@@ -470,7 +470,7 @@ class _Run:
             self.options.trial_ended(cell.trial, self._fits(cell.trial))
 
     def _fits(self, trial: int, size: int | None = None) -> list[tuple[Cell, Record]]:
-        """Return the fits of a trial, of a size if there is one, with their records."""
+        """Return the fits of a trial, or of one size of it, with their records."""
         fits = (cell for cell in self.plan if cell.trial == trial and cell.kind == "fit")
         return [
             (cell, self.store.records[cell.key])
@@ -479,19 +479,19 @@ class _Run:
         ]
 
     def _with_files(self, record: Record) -> Record:
-        """Return a record as it is stored: what it refers to is on disk."""
+        """Write the files that a record refers to, and return the record to store."""
         folder = self.store.folder
-        if not folder.is_dir():  # the store says so once the record is with the others
+        if not folder.is_dir():  # the store reports it once it has rescued this record
             return {**name_artefact(record), "environment": None}
         made_in = self.environments.name(record.get("environment"))
         return {**keep_artefact(folder, record), "environment": made_in}
 
 
 def _storable(job: Job, record: Record) -> Record:
-    """Return a record, or that of a failure if it could not be read back."""
-    aside = ("artefact", "environment")  # they get files of their own
+    """Return a record, or that of a failure if it violates the schema."""
+    in_files = ("artefact", "environment")  # stored in separate files
     try:
-        sealed({name: value for name, value in record.items() if name not in aside})
+        sealed({name: value for name, value in record.items() if name not in in_files})
     except UnreadableError as error:
         return failed_record(job, FitError(f"its result cannot be stored: {error}"))
     return record

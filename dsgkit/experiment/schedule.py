@@ -1,4 +1,4 @@
-"""Which cell may start next."""
+"""Order in which cells start."""
 
 from __future__ import annotations
 
@@ -98,6 +98,6 @@ class Schedule:
         return cell
 
     def finish(self, key: str) -> None:
-        """Note that a cell has ended; cells that waited for it alone can start."""
+        """Note that a cell has ended, so that cells that waited for it can start."""
         self._running.pop(key, None)
         self._order.done(key)

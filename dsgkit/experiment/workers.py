@@ -1,13 +1,13 @@
 """Worker processes that run cells under supervision.
 
-Each worker has a connection of its own, at which the main process never waits: one that is
-killed, stopped or hangs, at whatever moment, costs the cell that it was at and nothing else. (Where
-workers share a queue, one that dies with its lock held takes the others with it.)
+Each worker has a separate connection, at which the main process never blocks: a worker that is
+killed, is stopped or hangs costs only its present cell. (If workers shared a queue, one that died
+while it held the lock would block the others.)
 
-A worker leads a process group, so that what a solver starts is killed with it, and Ctrl-C in a
-terminal does not reach it: that is for the main process. What a solver starts in another group
-is known by a mark in its environment, also when its parents are gone. Should the main process
-be killed, a guard in the group notices and kills them all.
+A worker leads a process group, so that processes of a solver are killed with it, and Ctrl-C in a
+terminal reaches the main process only. Processes that a solver starts in another group have a mark
+in their environment, which identifies them even if their parents are gone. If the main process is
+killed, a guard in the group notices and kills them all.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ STARTING_SECONDS = 60.0
 """Seconds for starting a process and importing a solver, on top of a cell's own time limit."""
 
 LOADING_RATE = 2**20
-"""Bytes of rows per second: the slowest that data may load, be it by parsing their files."""
+"""Bytes of rows per second: the slowest rate at which data may be loaded or parsed."""
 
 COMPILING_SECONDS = 60.0
 """Seconds for compiling, which is a fit on a few rows, on top of a cell's own time limit."""
 
 MAX_SPARE_WORKERS = 4
-"""Processes with nothing to do that are kept for jobs of other classes than those that run."""
+"""Idle processes that are kept for jobs of other classes than the running ones."""
 
 CHECK_SECONDS = 0.05
 """Seconds between two checks of time and memory, where there is a limit."""
@@ -88,12 +88,12 @@ Listener = Callable[[Job, float], object]
 class LocalWorkers:
     """Runs jobs in worker processes of this machine, started when needed and used again.
 
-    A process runs jobs of one class from outside of the package (`Job.apart`), or jobs of none.
+    A process runs only jobs of one external class (`Job.external_class`), or only other jobs.
 
     Parameters
     ----------
     count : int
-        Most jobs at a time. A job that is ``alone`` runs while nothing else does.
+        Maximum number of concurrent jobs. A job that is ``alone`` runs without others.
     on_progress : callable
         Called with a running job and the fraction that is done.
     """
@@ -117,20 +117,20 @@ class LocalWorkers:
 
     def submit(self, job: Job) -> None:
         """Start a job that is accepted."""
-        while worker := self._idle_worker(job.apart):
+        while worker := self._idle_worker(job.external_class):
             if not worker.is_stopped and worker.start(job):
                 break
             worker.kill()  # it died, or was stopped, while it was idle
         else:
             self._make_room()
-            worker = _Worker(job.apart)
+            worker = _Worker(job.external_class)
             worker.start(job)  # if it is gone already, `wait` returns its job
         self._busy.append(worker)
 
-    def _idle_worker(self, apart: str) -> _Worker | None:
+    def _idle_worker(self, external_class: str) -> _Worker | None:
         """Take the last idle worker for jobs of a class."""
         for worker in reversed(self._idle):
-            if worker.apart == apart:
+            if worker.external_class == external_class:
                 self._idle.remove(worker)
                 return worker
         return None
@@ -165,7 +165,7 @@ class LocalWorkers:
             worker.signal()
 
     def stop(self) -> None:
-        """Kill all workers, whatever they are doing."""
+        """Kill all workers."""
         for worker in [*self._busy, *self._idle]:
             worker.kill()
         self._busy, self._idle = [], []
@@ -193,14 +193,14 @@ class _Worker:
 
     Parameters
     ----------
-    apart : str
-        `Job.apart` of all its jobs.
+    external_class : str
+        `Job.external_class` of all its jobs.
     """
 
     job: Job
 
-    def __init__(self, apart: str) -> None:
-        self.apart = apart
+    def __init__(self, external_class: str) -> None:
+        self.external_class = external_class
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         self._trace = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the worker
@@ -280,13 +280,13 @@ class _Worker:
         self._stage, self._deadline = stage, time.monotonic() + timeout + stage.seconds
 
     def _garbled(self, error: Exception) -> Record:
-        """Return the record of a job whose process sends something that is not a message."""
+        """Return the record of a job whose process has sent an invalid message."""
         self.kill()
         message = f"worker process sent something that is not a record of a cell: {one_line(error)}"
         return ended_record(self.job, "crashed", message)
 
     def _died(self) -> Record:
-        """Return the record of a job whose process is gone, by itself or killed by another."""
+        """Return the record of a job whose process has exited or was killed."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_END_SECONDS)
         message = _cause(self._process.returncode)
@@ -309,7 +309,7 @@ class _Worker:
         return None
 
     def _overdue(self) -> Record:
-        """Return the record of a job that took too long; a failure if its solver had not begun."""
+        """Return the record of a job that took too long: a crash if data were still loading."""
         timeout, stage = self.job.limits.timeout, self._stage
         message = f"stopped after {timeout:g} s"
         if stage.seconds:
@@ -344,11 +344,11 @@ class _Worker:
 def _kill_marked(mark: str) -> None:
     """Kill the processes with a mark in their environment, and those that they start meanwhile."""
     killed: set[psutil.Process] = set()
-    while found := {process for process in psutil.process_iter() if _has(process, mark)} - killed:
-        for process in found:
+    while marked := {process for process in psutil.process_iter() if _has(process, mark)} - killed:
+        for process in marked:
             with suppress(psutil.Error):
                 process.kill()
-        killed |= found
+        killed |= marked
 
 
 def _has(process: psutil.Process, mark: str) -> bool:
@@ -359,7 +359,7 @@ def _has(process: psutil.Process, mark: str) -> bool:
 
 
 def _cause(exit_code: int | None) -> str:
-    """Return in words why a process is gone."""
+    """Return a description of why a process is gone."""
     if exit_code is None:
         return "worker process closed its connection"
     if exit_code >= 0:
@@ -370,9 +370,9 @@ def _cause(exit_code: int | None) -> str:
 
 
 def _private_memory(pid: int) -> int:
-    """Return the resident bytes of a process without pages of files; 0 if it is gone.
+    """Return the resident bytes of a process, without pages of files but with shared memory.
 
-    Memory shared with other processes counts, too.
+    0 if it is gone.
     """
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_bytes()
@@ -400,23 +400,23 @@ def serve(connection: int, trace: int) -> None:
     with suppress(EOFError):
         while True:
             number, job = read_message(stream)
-            _run(job, _Teller(stream, number, process))
+            _run(job, _Sender(stream, number, process))
 
 
-def _run(job: Job, tell: _Teller) -> None:
-    with listening(_Reporter(tell)):
+def _run(job: Job, send: _Sender) -> None:
+    with listening(_ProgressSender(send)):
         record = run_job(
             job,
-            reached=lambda stage: tell("reached", stage),
-            keep=lambda record: tell("kept", record),
+            reached=lambda stage: send("reached", stage),
+            keep=lambda record: send("kept", record),
         )
     try:
-        tell("ended", record)
+        send("ended", record)
     except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
-        tell("ended", failed_record(job, error))
+        send("ended", failed_record(job, error))
 
 
-class _Teller:
+class _Sender:
     """Sends messages about a job. Exits if called in a forked copy: the job has one record."""
 
     def __init__(self, stream: BufferedRWPair, number: int, process: int) -> None:
@@ -433,15 +433,15 @@ class _Teller:
             os._exit(1)
 
 
-class _Reporter:
-    """Passes progress on from time to time."""
+class _ProgressSender:
+    """Sends progress at most once per `_PROGRESS_SECONDS`."""
 
-    def __init__(self, tell: _Teller) -> None:
-        self._tell = tell
+    def __init__(self, send: _Sender) -> None:
+        self._send = send
         self._next = 0.0
 
     def __call__(self, fraction: float) -> None:
         now = time.monotonic()
         if now >= self._next:
             self._next = now + _PROGRESS_SECONDS
-            self._tell("progress", fraction)
+            self._send("progress", fraction)

@@ -86,7 +86,7 @@ def _fill(buffer: NDArray[np.uint8], file: int, offset: int) -> None:
     """Fill a buffer from an offset in a file."""
     done = 0
     while done < len(buffer):
-        count = os.preadv(file, [buffer[done:]], offset + done)  # type: ignore[list-item]
+        count = os.preadv(file, [buffer[done:].data], offset + done)
         if count == 0:
             raise OSError("the file of a memory map has become shorter")
         done += count

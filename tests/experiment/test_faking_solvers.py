@@ -465,10 +465,10 @@ def test_a_message_that_is_cut_short_is_the_end_of_the_connection():
 
 ORPHAN = """
 import socket
-from dsgkit.experiment.workers import _Teller
+from dsgkit.experiment.workers import _Sender
 ours, theirs = socket.socketpair()
 ours.close()
-_Teller(theirs.makefile("rwb"), 1, __import__("os").getpid())("progress", 0.5)
+_Sender(theirs.makefile("rwb"), 1, __import__("os").getpid())("progress", 0.5)
 print("goes on")
 """
 

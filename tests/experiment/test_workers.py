@@ -194,8 +194,8 @@ def test_each_class_of_ones_own_has_workers_of_its_own(folder):
             before = set(workers_of(os.getpid()))
             assert run_one(workers, jobs[name])["status"] == "ok"
             new = set(workers_of(os.getpid())) - before
-            assert len(new) == (jobs[name].apart not in processes)
-            processes.setdefault(jobs[name].apart, new)
+            assert len(new) == (jobs[name].external_class not in processes)
+            processes.setdefault(jobs[name].external_class, new)
     assert set(processes) == {BEHAVING, COUNTING}
 
 
