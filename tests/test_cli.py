@@ -381,7 +381,7 @@ def test_settings_that_change_results_have_a_folder_of_their_own(dsg, toy):
     code, out, _ = dsg(*FEW, "--set", "protocol.trials=1")
     assert code == 0
     (other,) = set(results.iterdir()) - {results / "toy"}
-    assert out.startswith(f"--set changes results: these go to results/{other.name} (--name ")
+    assert out.startswith(f"--set changes results: they go to results/{other.name} (--name ")
     assert "\n0 cells computed, " in out  # the first trial is the same
     assert dsg(*FEW, "--set", "protocol.trials=1", "--timeout", "60")[0] == 0
     assert {path.name for path in results.iterdir()} == {"toy", other.name}

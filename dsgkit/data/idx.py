@@ -78,7 +78,7 @@ def _read(source: FoundFile, item: tuple[int, ...]) -> Iterator[NDArray[np.uint8
             yield np.frombuffer(data, np.uint8).reshape(count, *item)
         if stream.read(1):
             raise DataError(
-                f"{source.label}: the file goes on after the {n_items:,} items of its header"
+                f"{source.label}: the file continues after the {n_items:,} items of its header"
             )
     check_rows(source, n_items)
     check_sha256(source, digest.hexdigest())

@@ -94,8 +94,7 @@ class Store:
         archive = packed(self.path)
         if archive.exists() and not self.path.exists():
             raise ResultsError(
-                f"{archive}: kept results; run into another --out, or `gunzip` it to go on with "
-                "them"
+                f"{archive}: kept results; run into another --out, or `unxz` it to continue them"
             )
         if fresh and self.path.exists():
             self.path.rename(self.folder / f"cells-{time.time_ns()}.jsonl")
@@ -205,7 +204,7 @@ class Store:
         except OSError as error:
             return f"its results could not be kept in {path} ({error.strerror})"
         results = "its results are" if whole else "what is left of its results is"
-        return f"{results} in {path}, and the same `dsg run` goes on from there"
+        return f"{results} in {path}, and the same `dsg run` continues from there"
 
     def _pieces(self) -> Iterator[bytes]:
         offset = 0

@@ -58,7 +58,7 @@ def test_images_become_rows(tmp_path, monkeypatch, suffix):
         (b"3,4,5,6\n", "begins with 33 2c 34 2c"),
         (idx_bytes(IMAGES)[:10], "the file ends within its header"),
         (idx_bytes(IMAGES)[:-7], "the file ends within item 4 of the 5 that its header says"),
-        (idx_bytes(IMAGES) + b"\0", "the file goes on after the 5 items of its header"),
+        (idx_bytes(IMAGES) + b"\0", "the file continues after the 5 items of its header"),
         (idx_bytes(LABELS), "its header says 5, but not items of 6 values each"),
         (idx_bytes(IMAGES, (5, 3, 3)), "its header says 5 x 3 x 3, but not items of 6 values"),
         (idx_bytes(IMAGES[:0]), "the file holds no rows"),
