@@ -266,8 +266,8 @@ def _orders(
     """Return a method's row: its stated orders, and measured exponents if any."""
     cells = [Cell(stated["method"])]
     for what, order in (("time", "time"), ("memory", "space")):
-        of = [pair for pair in points or () if pair[0].of == what]
-        measured = NO_ALGORITHM if points is None else _exponents(of)
+        pairs = [pair for pair in points or () if pair[0].of == what]
+        measured = NO_ALGORITHM if points is None else _exponents(pairs)
         cells += [Cell(stated[order] or NO_VALUE), Cell(measured)]
     return cells
 

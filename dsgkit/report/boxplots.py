@@ -85,25 +85,25 @@ def boxplot(shown: Sequence[Summary], measure: Measure, width: Width | None = No
         entries = [list(one.largest(measure).values()) for one in shown]
         handles = [] if named else _handles(styles, entries)
         names = _names_below(entries[0], swept=bool(axis)) if named else []
-        lying = named and _are_wide(names)
-        names = list(map(_folded, names)) if lying else names
+        horizontal = named and _are_wide(names)
+        names = list(map(_folded, names)) if horizontal else names
         lines = sum(TEXT_LINE * (name.count("\n") + 1) + BETWEEN_NAMES for name in names)
         figure, axes = panels.new_figure(
             [one.heading for one in shown],
             handles,
             arrangement=panels.arranged(width),
-            extra_height=max(0.0, lines - panels.SINGLE_HEIGHT + 0.7) if lying else 0.0,
+            extra_height=max(0.0, lines - panels.SINGLE_HEIGHT + 0.7) if horizontal else 0.0,
             note=_note(entries),
         )
-        for panel, one, of in zip(axes, shown, entries, strict=True):
-            _draw_panel(panel, [of], measure, styles, lying=lying)
+        for panel, one, group in zip(axes, shown, entries, strict=True):
+            _draw_panel(panel, [group], measure, styles, horizontal=horizontal)
             if named:
-                ticks = panel.set_yticks if lying else panel.set_xticks
+                ticks = panel.set_yticks if horizontal else panel.set_xticks
                 ticks(range(len(names)), names, linespacing=1.0)
             else:
-                _label_sizes(panel, of, swept=one.axis is not None)
+                _label_sizes(panel, group, swept=one.axis is not None)
         sizes = _size_words(entries[0], axis) if named else axis
-        if lying:
+        if horizontal:
             panels.label_axes(axes, f"{label} at {sizes}" if sizes else label, "")
         else:
             panels.label_axes(axes, sizes, label)
@@ -143,20 +143,25 @@ def boxplot_at(
     styles = styles_of(shown)
     with mpl.rc_context(RC):
         groups = [
-            [[one.entries(measure)[solver, size] for solver in one.solvers] for size in at]
-            for one, at in zip(shown, sizes, strict=True)
+            [[one.entries(measure)[solver, size] for solver in one.solvers] for size in panel_sizes]
+            for one, panel_sizes in zip(shown, sizes, strict=True)
         ]
         flags = [flagged(one, flag) for one in shown]
-        handles = _handles(styles, [group for at in groups for group in at])
+        handles = _handles(styles, [group for panel_sizes in groups for group in panel_sizes])
         if flag and any(any(map(any, one.values())) for one in flags):
             handles.append(flag.handle)
         titles = [one.heading for one in shown]
-        note = _note(group for at in groups for group in at)
+        note = _note(group for panel_sizes in groups for group in panel_sizes)
         figure, axes = panels.new_figure(titles, handles, arrangement=arrangement, note=note)
-        for panel, of, marked, at in zip(axes, groups, flags, sizes, strict=True):
-            _draw_panel(panel, of, measure, styles, marked)
-            ticks = [_first(of, number) + (len(of[0]) - 1) / 2 for number in range(len(of))]
-            counts = [(short_count(size.n), size.full) for size in at if size.n]
+        for panel, panel_groups, marked, panel_sizes in zip(
+            axes, groups, flags, sizes, strict=True
+        ):
+            _draw_panel(panel, panel_groups, measure, styles, marked)
+            ticks = [
+                _first(panel_groups, number) + (len(panel_groups[0]) - 1) / 2
+                for number in range(len(panel_groups))
+            ]
+            counts = [(short_count(size.n), size.full) for size in panel_sizes if size.n]
             texts = [f"all ({n})" if full else n for n, full in counts]
             panel.set_xticks(ticks if texts else [], texts)
         panels.label_axes(axes, all_axes(shown), panels.measure_label(measure))
@@ -217,9 +222,9 @@ def _draw_panel(
     styles: Mapping[str, SolverStyle],
     flags: Mapping[tuple[str, Size], tuple[bool, ...]] | None = None,
     *,
-    lying: bool = False,
+    horizontal: bool = False,
 ) -> None:
-    """Draw the boxes of one dataset by groups; horizontal ones with ``lying``."""
+    """Draw the boxes of one dataset by groups."""
     entries = [entry for group in groups for entry in group]
     side = 0.6 + max(0, MIN_SLOTS - len(entries)) / 2
     last = _first(groups, len(groups) - 1) + len(groups[0]) - 1
@@ -230,31 +235,31 @@ def _draw_panel(
         for index, entry in enumerate(group):
             place = _first(groups, number) + index
             if entry.solver in beyond:
-                _draw_far_off(axes, place, measure, entry, lying=lying)
+                _draw_far_off(axes, place, measure, entry, horizontal=horizontal)
             elif entry.values:
                 heights = [percents(measure, value) for value in entry.values]
                 marked = (flags or {}).get((entry.solver, entry.size), ())
-                _draw_box(axes, place, heights, styles[entry.solver], marked, lying=lying)
-            elif lying:
-                _draw_status_beside(axes, place, entry)
+                _draw_box(axes, place, heights, styles[entry.solver], marked, horizontal=horizontal)
+            elif horizontal:
+                _draw_horizontal_status(axes, place, entry)
             else:
                 _draw_status(axes, place, entry, narrow=slot < STATUS_WIDTH)
         if number:
             line = _first(groups, number) - (BETWEEN_GROUPS + 1) / 2
             axes.axvline(line, color="0.7", linewidth=0.6, linestyle=":")
-    if lying:
+    if horizontal:
         axes.set_ylim(last + side, -side)
     else:
         axes.set_xlim(-side, last + side)
-    axes.grid(visible=False, axis="y" if lying else "x")
-    axes.tick_params(axis="y" if lying else "x", length=0)
+    axes.grid(visible=False, axis="y" if horizontal else "x")
+    axes.tick_params(axis="y" if horizontal else "x", length=0)
     has_values = any(entry.values for entry in entries)
-    _set_value_axis(axes, measure if has_values else None, lying=lying)
+    _set_value_axis(axes, measure if has_values else None, horizontal=horizontal)
 
 
-def _set_value_axis(axes: Axes, measure: Measure | None, *, lying: bool) -> None:
+def _set_value_axis(axes: Axes, measure: Measure | None, *, horizontal: bool) -> None:
     """Widen the value axis to the measure's least range; no ticks without a measure."""
-    axis = axes.xaxis if lying else axes.yaxis
+    axis = axes.xaxis if horizontal else axes.yaxis
     if measure is None:
         axis.set_ticks([])
         return
@@ -262,8 +267,8 @@ def _set_value_axis(axes: Axes, measure: Measure | None, *, lying: bool) -> None
     least = percents(measure, measure.least_range)
     if high - low < least:
         middle = (low + high) / 2
-        (axes.set_xlim if lying else axes.set_ylim)(middle - least / 2, middle + least / 2)
-    panels.set_few_ticks(axis, *([MAX_TICKS] if lying else []))
+        (axes.set_xlim if horizontal else axes.set_ylim)(middle - least / 2, middle + least / 2)
+    panels.set_few_ticks(axis, *([MAX_TICKS] if horizontal else []))
 
 
 def _common_size(entries: Sequence[Entry], *, swept: bool) -> Size | None:
@@ -350,14 +355,16 @@ def far_off(measure: Measure, entries: Sequence[Entry]) -> list[str]:
     return outliers
 
 
-def _draw_far_off(axes: Axes, place: float, measure: Measure, entry: Entry, *, lying: bool) -> None:
+def _draw_far_off(
+    axes: Axes, place: float, measure: Measure, entry: Entry, *, horizontal: bool
+) -> None:
     """Draw an arrow towards a box beyond the axis, with its median."""
     low = measure.better == "higher"
     value = percents(measure, median(entry.values))
     # Turned by a right angle, an arrow to the left points down.
     arrow = r"$\leftarrow$" if low else r"$\rightarrow$"
     number = f"{value:.{measure.digits}f}"
-    if lying:
+    if horizontal:
         axes.text(
             0.02 if low else 0.98,
             place,
@@ -386,7 +393,7 @@ def _draw_box(
     style: SolverStyle,
     flags: Sequence[bool] = (),
     *,
-    lying: bool = False,
+    horizontal: bool = False,
 ) -> None:
     """Draw one box, or a bar at the median of few trials, and a dot per trial.
 
@@ -395,9 +402,9 @@ def _draw_box(
     hollow = flags if len(flags) == len(values) else [False] * len(values)
     if len(values) < MIN_BOXED_TRIALS:
         ends = [place - BOX_WIDTH / 3, place + BOX_WIDTH / 3]
-        bar = _turned(ends, [median(values)] * 2, lying=lying)
+        bar = _turned(ends, [median(values)] * 2, horizontal=horizontal)
         axes.plot(*bar, color=style.color, linewidth=1.3, zorder=2)
-        _draw_dots(axes, place, values, hollow, _marker(style), lying=lying)
+        _draw_dots(axes, place, values, hollow, _marker(style), horizontal=horizontal)
         return
     line = {"color": style.color, "linewidth": 0.9}
     # A box of equal values has no area: its median line gets the colour.
@@ -405,7 +412,7 @@ def _draw_box(
     axes.boxplot(
         [list(values)],
         positions=[place],
-        orientation="horizontal" if lying else "vertical",
+        orientation="horizontal" if horizontal else "vertical",
         widths=BOX_WIDTH,
         patch_artist=True,
         showfliers=False,
@@ -416,14 +423,14 @@ def _draw_box(
         capprops=line,
     )
     full = {**DOT, "markerfacecolor": color, "markeredgecolor": "white"}
-    _draw_dots(axes, place, values, hollow, full, lying=lying)
+    _draw_dots(axes, place, values, hollow, full, horizontal=horizontal)
 
 
 def _turned(
-    places: Sequence[float], values: Sequence[float], *, lying: bool
+    places: Sequence[float], values: Sequence[float], *, horizontal: bool
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """Return x and y coordinates; values are on the x axis with ``lying``."""
-    return (values, places) if lying else (places, values)
+    """Return x and y coordinates; values of horizontal boxes are on the x axis."""
+    return (values, places) if horizontal else (places, values)
 
 
 def _draw_dots(
@@ -433,12 +440,12 @@ def _draw_dots(
     hollow: Sequence[bool],
     full: dict[str, Any],
     *,
-    lying: bool,
+    horizontal: bool,
 ) -> None:
     for look, wanted in ((full, False), ({**full, **HOLLOW_MARKER}, True)):
         dots = [v for v, flag in zip(values, hollow, strict=True) if flag is wanted]
         if dots:
-            at = _turned([place] * len(dots), dots, lying=lying)
+            at = _turned([place] * len(dots), dots, horizontal=horizontal)
             axes.plot(*at, **{"linestyle": "none", **look})
 
 
@@ -463,7 +470,7 @@ def _draw_status(axes: Axes, place: float, entry: Entry, *, narrow: bool) -> Non
     axes.text(place, 0.5, words, transform=axes.get_xaxis_transform(), **look)
 
 
-def _draw_status_beside(axes: Axes, place: float, entry: Entry) -> None:
+def _draw_horizontal_status(axes: Axes, place: float, entry: Entry) -> None:
     """Print a solver's status in place of its horizontal box."""
     needs = "" if entry.needed is None else f"needs {memory_text(entry.needed)}"
     words = ", ".join(filter(None, [entry.status, needs]))

@@ -53,14 +53,14 @@ def params_table(summary: Summary) -> Table:
         rows.append([*map(Cell, texts), Cell(f"{at_edge}/{total}", value=at_edge / total)])
     by = f", {selection}" if (selection := summary.results.task.selection) else ""
     axis = summary.axis
-    who, of = (
+    unit, each = (
         ("searches", f" (one per trial and number of {lowered(axis.title)})")
         if (axis and axis.drawn)
         else ("trials", "")
     )
     layout = Layout(
-        f"Chosen hyper-parameters and how many {who} chose each{of}; {summary.heading}{by}.",
-        ["Solver", "Parameter", f"Chosen ({who})", "Grid", "At its edge"],
+        f"Chosen hyper-parameters and how many {unit} chose each{each}; {summary.heading}{by}.",
+        ["Solver", "Parameter", f"Chosen ({unit})", "Grid", "At its edge"],
         rows,
     )
     task = summary.results.task

@@ -104,15 +104,15 @@ def curve_in(shown: Sequence[Summary], measure: Measure, arrangement: panels.Arr
         ]
         panels.label_axes(axes, all_axes(shown), panels.measure_label(measure))
         names = [
-            name_beside(panel, _named_beside(of) if named else [], END_FONT)
-            for panel, of in zip(axes, ends, strict=True)
+            name_beside(panel, _named_beside(panel_ends) if named else [], END_FONT)
+            for panel, panel_ends in zip(axes, ends, strict=True)
         ]
         # Texts avoid the drawn lines, so the layout must be final.
         figure.draw_without_rendering()
         for panel, texts in zip(axes, names, strict=True):
             spread(panel, texts)
-        for panel, of in zip(axes, ends, strict=True):
-            place(panel, _named_within(of) if named else _reasons(of), END_FONT)
+        for panel, panel_ends in zip(axes, ends, strict=True):
+            place(panel, _named_within(panel_ends) if named else _reasons(panel_ends), END_FONT)
     return figure
 
 

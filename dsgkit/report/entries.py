@@ -96,11 +96,11 @@ def remark_notes(entries: Iterable[Entry], title: str = "") -> list[str]:
     about = f"{title}: " if title else ""
     notes = []
     for (mark, remark), counts in trials.items():
-        of = (
+        solvers = (
             f"{in_sentence(solver)} in {ranges(n, '-')} of {counted(planned, 'trial')}"
             for (solver, planned), n in counts.items()
         )
-        notes.append(f"{mark} {remark} ({about}{', '.join(of)}).")
+        notes.append(f"{mark} {remark} ({about}{', '.join(solvers)}).")
     return notes
 
 

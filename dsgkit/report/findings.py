@@ -261,9 +261,9 @@ def _gains(summary: Summary, measure: Measure) -> list[Gain]:
 def _gain_findings(summary: Summary, gains: Sequence[Gain]) -> Iterator[Finding]:
     """Yield a finding for each solver with which others are compared."""
     measure = _measures(summary)[0] if gains else None
-    for against, of_one in grouped(gains, lambda gain: gain.against).items():
-        if measure and any(gain.holm_t is not None for gain in of_one):
-            yield Finding("gain", _gain_text(summary, measure, against, of_one), GAINS)
+    for against, members in grouped(gains, lambda gain: gain.against).items():
+        if measure and any(gain.holm_t is not None for gain in members):
+            yield Finding("gain", _gain_text(summary, measure, against, members), GAINS)
 
 
 def _gain_text(summary: Summary, measure: Measure, against: str, gains: Sequence[Gain]) -> str:
@@ -296,10 +296,10 @@ def _members(summary: Summary, measure: Measure, gains: Sequence[Gain]) -> list[
     """Return solvers with their gains at their largest sizes, and their other sizes."""
     largest = summary.sizes[-1].n
     texts = []
-    for solver, of in grouped(gains, lambda gain: gain.solver).items():
-        sizes = [f"{gain.size.n:,}" for gain in of]
-        at = f" at {listed(sizes)}" if len(of) > 1 or of[-1].size.n != largest else ""
-        by, interval = of[-1].change_words(measure)
+    for solver, members in grouped(gains, lambda gain: gain.solver).items():
+        sizes = [f"{gain.size.n:,}" for gain in members]
+        at = f" at {listed(sizes)}" if len(members) > 1 or members[-1].size.n != largest else ""
+        by, interval = members[-1].change_words(measure)
         texts.append(f"{in_sentence(solver)}{at} (by {', '.join(filter(None, [by, interval]))})")
     return texts
 
@@ -427,7 +427,7 @@ def _crossed(summary: Summary, lines: Mapping[str, Mapping[int, float]]) -> str:
         always = f"at every number of {axis}"
         where = f"from about {_rounded(sizes[0])} {axis} on" if sizes else always
         groups.setdefault((faster, where), []).append(in_sentence(rival))
-    texts = [f"{how} than {listed(of)} {where}" for (how, where), of in groups.items()]
+    texts = [f"{how} than {listed(names)} {where}" for (how, where), names in groups.items()]
     return f"{in_sentence(main)} trains {'; '.join(texts)}." if texts else ""
 
 
@@ -454,8 +454,10 @@ def _edges(summary: Summary) -> Iterator[Finding]:
     searches = "searches" if summary.axis and summary.axis.drawn else "trials"
     for (parameter, value, side), choices in edges.items():
         who = "; ".join(
-            f"{listed([in_sentence(one.solver) for one in of])} ({n} of {total} {searches})"
-            for (n, total), of in grouped(choices, lambda one: (one.count, one.searches)).items()
+            f"{listed([in_sentence(one.solver) for one in members])} ({n} of {total} {searches})"
+            for (n, total), members in grouped(
+                choices, lambda one: (one.count, one.searches)
+            ).items()
         )
         at = f"{parameter} is at {value_text(value)}, the {side} end of its grid"
         way = {"lower": "downwards", "upper": "upwards"}[side]

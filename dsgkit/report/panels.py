@@ -137,12 +137,11 @@ def new_figure(
     for unused in axes[n_panels:]:
         figure.delaxes(unused)
     letters = int(width / columns * TITLE_LETTERS_PER_INCH)
-    for place, title in zip(places, titles, strict=True):
+    empty_titles = {place: title for place, (title, _) in arrangement.empty.items()}
+    for place, title in {**dict(zip(places, titles, strict=True)), **empty_titles}.items():
         text = _in_lines(arrangement.title(place, title), letters)
         axes[place].set_title(text, linespacing=1.0)
-    for place, (title, why) in arrangement.empty.items():
-        text = _in_lines(arrangement.title(place, title), letters)
-        axes[place].set_title(text, linespacing=1.0)
+    for place, (_, why) in arrangement.empty.items():
         _write_reason(axes[place], why, letters)
     if labels or note:
         figure.legend(

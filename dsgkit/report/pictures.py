@@ -89,21 +89,29 @@ def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
     The first column has the true classes, if known. Many solvers take several rows of panels per
     dataset.
     """
-    found = [{**truth_of(of), **of} for of in map(pictures_of, shown)]
+    drawn = [{**truth_of(by_solver), **by_solver} for by_solver in map(pictures_of, shown)]
     solvers = [
-        name for name in (CLASSES_TITLE, *all_solvers(shown)) if any(name in of for of in found)
+        name
+        for name in (CLASSES_TITLE, *all_solvers(shown))
+        if any(name in by_solver for by_solver in drawn)
     ]
     lines = -(-len(solvers) // (MAX_COLUMN_PANELS if wanted == "column" else COLUMNS))
     columns = -(-len(solvers) // lines)
     width = min(MAX_PANEL_INCHES, (INCHES[wanted or "page"] - LABEL_WIDTH) / columns)
-    places = [Place.of([one.arrays for one in of.values()]) for of in found]
-    texts = [{name: _folded(one.text, width) for name, one in of.items()} for of in found]
+    places = [Place.of([one.arrays for one in by_solver.values()]) for by_solver in drawn]
+    texts = [
+        {name: _folded(one.text, width) for name, one in by_solver.items()} for by_solver in drawn
+    ]
     folds = [solvers[first : first + columns] for first in range(0, len(solvers), columns)]
-    below = [_most_lines([of.get(name, "") for name in names]) for of in texts for names in folds]
+    below = [
+        _most_lines([by_solver.get(name, "") for name in names])
+        for by_solver in texts
+        for names in folds
+    ]
     with mpl.rc_context({**RC, "axes.grid": False, "axes.spines.top": True}):
         heights = [width * place.aspect for place in places for _ in folds]
         figure, axes = _new_figure(heights, columns, width, below)
-        for number, (one, of, place) in enumerate(zip(shown, found, places, strict=True)):
+        for number, (one, by_solver, place) in enumerate(zip(shown, drawn, places, strict=True)):
             panels = axes[number * lines : (number + 1) * lines].ravel()
             for unused in panels[len(solvers) :]:
                 figure.delaxes(unused)
@@ -119,12 +127,12 @@ def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
                     linespacing=1.1,
                     labelpad=2,
                 )
-                if solver in of:
-                    _draw_panel(panel, of[solver].arrays, place)
+                if solver in by_solver:
+                    _draw_panel(panel, by_solver[solver].arrays, place)
                 else:
                     _write_reason(panel, one, solver)
         _rasterize_many(axes.ravel())
-        handles = _legend([picture for of in found for picture in of.values()])
+        handles = _legend([picture for by_solver in drawn for picture in by_solver.values()])
         if handles:
             figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
@@ -146,15 +154,15 @@ def pictures_in_rows(
     """
     columns = min(columns, len(panels))
     side = min(MAX_SIDE_INCHES, (width - LABEL_WIDTH) / columns)
-    found = {id(one): pictures_of(one) for one, _, _ in panels}
+    drawn = {id(one): pictures_of(one) for one, _, _ in panels}
     places = {
-        id(one): Place.of([p.arrays for p in found[id(one)].values()]) for one, _, _ in panels
+        id(one): Place.of([p.arrays for p in drawn[id(one)].values()]) for one, _, _ in panels
     }
     rows = [panels[first : first + columns] for first in range(0, len(panels), columns)]
     texts = {
-        (id(one), solver): _folded(found[id(one)][solver].text, side)
+        (id(one), solver): _folded(drawn[id(one)][solver].text, side)
         for one, solver, _ in panels
-        if solver in found[id(one)]
+        if solver in drawn[id(one)]
     }
     size = TITLE_FONT if side > NARROW_PANEL else SMALL_TITLE_FONT
     titles = [[_folded(title, side, size) for _, _, title in row] for row in rows]
@@ -169,7 +177,7 @@ def pictures_in_rows(
             figure.delaxes(unused)
         named = zip(axes.flat, panels, itertools.chain.from_iterable(titles), strict=False)
         for panel, (one, solver, _), title in named:
-            place, picture = places[id(one)], found[id(one)].get(solver)
+            place, picture = places[id(one)], drawn[id(one)].get(solver)
             _frame(panel, place)
             panel.set_title(title, fontsize=size, pad=3, linespacing=1.0)
             text = texts.get((id(one), solver), "")
@@ -179,7 +187,7 @@ def pictures_in_rows(
             else:
                 _write_reason(panel, one, solver)
         _rasterize_many(axes.flat)
-        handles = _legend([found[id(o)][s] for o, s, _ in panels if s in found[id(o)]])
+        handles = _legend([drawn[id(o)][s] for o, s, _ in panels if s in drawn[id(o)]])
         if handles:
             figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure

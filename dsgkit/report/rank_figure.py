@@ -102,11 +102,11 @@ def _draw(axes: Axes, one: Ranking, styles: Mapping[str, SolverStyle], width: fl
     plural = "s" if one.n_datasets != 1 else ""
     axes.set_title(f"{one.title} ({one.n_datasets} dataset{plural})", fontsize=TITLE_FONT, pad=2)
     longest = max(map(len, one.ranks)) + len(" 1.00")
-    beside = min(LETTER_WIDTH * longest + 0.1, (width - MIN_AXIS_WIDTH) / 2)
-    pad = (most - 1) * beside / (width - 2 * beside)
+    name_width = min(LETTER_WIDTH * longest + 0.1, (width - MIN_AXIS_WIDTH) / 2)
+    pad = (most - 1) * name_width / (width - 2 * name_width)
     axes.set_xlim(1 - pad, most + pad)
     axes.set_axis_off()
-    every = 1 if (width - 2 * beside) / (most - 1) > MIN_TICK_STEP else 2
+    every = 1 if (width - 2 * name_width) / (most - 1) > MIN_TICK_STEP else 2
     axes.plot([1, most], [0, 0], color="k", linewidth=0.8)
     for tick in range(1, most + 1):
         axes.plot([tick, tick], [0, 0.3], color="k", linewidth=0.8)

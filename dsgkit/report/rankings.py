@@ -108,9 +108,14 @@ def _measured(each: Reproduction) -> float:
 def _values(shown: Sequence[Summary], measure: Measure) -> pd.DataFrame:
     """Return the printed values by dataset (rows) and common solver."""
     largest = {one.title: one.largest(measure) for one in shown}
-    solvers = [name for name in all_solvers(shown) if all(name in of for of in largest.values())]
+    solvers = [
+        name for name in all_solvers(shown) if all(name in entries for entries in largest.values())
+    ]
     values = pd.DataFrame(
-        {name: [_printed(measure, of[name]) for of in largest.values()] for name in solvers}
+        {
+            name: [_printed(measure, entries[name]) for entries in largest.values()]
+            for name in solvers
+        }
     )
     return values.dropna(axis=1, how="all").dropna()
 

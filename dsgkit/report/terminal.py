@@ -98,7 +98,9 @@ def _columns(layout: Layout) -> list[Column]:
     cells[0] = [
         Cell("") if one == last else one for one, last in zip(cells[0], above, strict=False)
     ]
-    return [Column(head, *_entries(of)) for head, of in zip(layout.header, cells, strict=True)]
+    return [
+        Column(head, *_entries(column)) for head, column in zip(layout.header, cells, strict=True)
+    ]
 
 
 def _entries(cells: Sequence[Cell]) -> tuple[list[str], list[bool]]:

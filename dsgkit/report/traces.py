@@ -53,7 +53,9 @@ class Training:
 
     def values_after(self, seconds: float) -> tuple[float, ...]:
         """Return each trial's last value within ``seconds``, if it has one."""
-        reached = ([one.value for one in of if one.seconds <= seconds] for of in self.courses)
+        reached = (
+            [one.value for one in course if one.seconds <= seconds] for course in self.courses
+        )
         return tuple(values[-1] for values in reached if values)
 
 

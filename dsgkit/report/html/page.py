@@ -98,7 +98,9 @@ def _overview(
         "contents": _contents(sections, missing),
         "fitted": bool(fitted),
         # the only results of a task have all in their own section
-        "kinds": [_of_a_kind(kind, of, folder) for kind, of in kinds.items() if len(of) > 1],
+        "kinds": [
+            _of_a_kind(kind, members, folder) for kind, members in kinds.items() if len(members) > 1
+        ],
     }
 
 

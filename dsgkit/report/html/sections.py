@@ -80,11 +80,11 @@ def picture_of(drawing: FigureOutput, command: Sequence[str]) -> Context:
     """Return a figure for a page, with the command that redraws it."""
     figure = drawing.draw()
     width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
-    of = f"Datasets: {'; '.join(one.heading for one in drawing.shown)}. "
-    of += f"Solvers: {'; '.join(all_solvers(drawing.shown))}. The tables have the numbers."
+    contents = f"Datasets: {'; '.join(one.heading for one in drawing.shown)}. "
+    contents += f"Solvers: {'; '.join(all_solvers(drawing.shown))}. The tables have the numbers."
     return {
         "caption": drawing.caption,
-        "alternative": f"{drawing.caption} {of}",
+        "alternative": f"{drawing.caption} {contents}",
         "source": _address(svg(figure)),
         "width": width,
         "height": height,
@@ -203,7 +203,8 @@ def _solver(name: str, spec: Any, swept: bool) -> list[Cell]:
         Cell(_listed({name: value_text(value) for name, value in fixed.items()})),
         Cell("; then ".join(texts) or NO_VALUE),
         Cell(
-            ", then ".join(f"{n:,}{of}" for n, of in zip(points, per, strict=True)), value=points[0]
+            ", then ".join(f"{n:,}{suffix}" for n, suffix in zip(points, per, strict=True)),
+            value=points[0],
         ),
     ]
     if swept:
