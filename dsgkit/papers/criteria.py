@@ -164,8 +164,8 @@ class Criterion(Spec):
         pairs = grouped(points, lambda point: (point.a, point.b))
         absent = [Point(name, note=NO_RESULTS) for name in scope.missing]
         verdicts = [
-            judged([*points, *absent], self.holds, self.in_part, scope.claimed)
-            for points in pairs.values() or ([],)
+            judged([*members, *absent], self.holds, self.in_part, scope.claimed)
+            for members in pairs.values() or ([],)
         ]
         return combined(verdicts), [*points, *absent]
 
