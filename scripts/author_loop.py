@@ -1,6 +1,6 @@
-"""QSG-S2AUC as papers' authors write it, in plain numpy: what the benchmarks compare with.
+"""QSG-S2AUC as the papers' authors write it, in plain numpy: the baseline of the benchmarks.
 
-Each iteration makes every earlier block of frequencies again from its seed, evaluates the whole
+Each iteration regenerates every earlier block of frequencies from its seed, evaluates the whole
 batch of three times ``batch_size`` rows on it, and decays every coefficient.
 """
 
@@ -28,7 +28,7 @@ def fit(
     Parameters
     ----------
     X : ndarray of shape (n_labeled, n_inputs)
-        Its precision, float32 or float64, is that of all that is computed.
+        Its dtype, float32 or float64, is the precision of all computations.
     y : ndarray of shape (n_labeled,)
         Labels -1 and 1.
     X_unlabeled : ndarray of shape (n_unlabeled, n_inputs)
@@ -58,14 +58,14 @@ def fit(
 
 
 def coefficients(p: NDArray, n: NDArray, u: NDArray, gamma: float) -> list[NDArray]:
-    """Return the derivatives of the triplets' losses by the values of their three rows."""
+    """Return the derivatives of the triplets' losses with respect to the values of their rows."""
     pn, pu = 2 * gamma * (1 - p + n), 2 * (1 - gamma) * (1 - p + u)
     un = 2 * (1 - gamma) * (1 - u + n)
     return [-pn - pu, pn + un, pu - un]
 
 
 def features(X: NDArray, block: int, n_features: int, sigma: float) -> NDArray:
-    """Return the features of a block, made from its seed, shape (n, 2 * n_features)."""
+    """Return the features of a block from its seed, shape (n, 2 * n_features)."""
     rng = np.random.default_rng(block)
     W = rng.standard_normal((X.shape[1], n_features), dtype=X.dtype.type)
     Z = X @ (W * X.dtype.type(np.sqrt(2 * sigma)))

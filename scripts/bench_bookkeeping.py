@@ -1,10 +1,10 @@
-"""Measure what an experiment of very many cells costs in addition to its cells.
+"""Measure the overhead of an experiment with very many cells.
 
-An experiment of 100,000 cells, half of them searches and half fits, is planned and given invented
-records, as a finished run leaves them. Then each of these runs in a process of its own: ``dsg run
---dry-run``, ``dsg run`` with nothing left to do, ``dsg table``, ``dsg status``, and opening the
-store alone. Printed are wall-clock and processor seconds, and the peak of resident memory in MiB.
-Exits with code 1 if one takes more than 5 seconds of the processor, or more than 300 MiB.
+Plans an experiment of 100,000 cells, half searches and half fits, and writes synthetic records as a
+finished run does. Then each of these runs in its own process: ``dsg run --dry-run``, ``dsg run``
+with nothing left to do, ``dsg table``, ``dsg status``, and opening the store. Prints wall-clock and
+processor seconds, and the peak resident memory in MiB. Exits with code 1 if one takes more than 5
+processor seconds or 300 MiB.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class Cost(NamedTuple):
 
     @property
     def kept(self) -> bool:
-        """Whether it is within what is aimed at; other processes do not count."""
+        """Whether processor time and memory are within the limits."""
         return self.processor_seconds <= MAX_SECONDS and self.peak_mib <= MAX_MIB
 
 
 def record(cell: Any, environment: str | None, rng: random.Random) -> dict[str, Any]:
-    """Return an invented record of a cell, with what a run writes into one."""
+    """Return a synthetic record of a cell, with all entries that a run writes."""
     chosen = dict(cell.points[0]) if cell.kind == "fit" else {}
     times = {"load": 1e-6, "compile": 1e-6, cell.kind: round(rng.random(), 6)}
     common = {
@@ -72,10 +72,9 @@ def record(cell: Any, environment: str | None, rng: random.Random) -> dict[str, 
 
 
 def write_results(folder: Path, cells: int) -> None:
-    """Write an experiment, and the results folder that its finished run leaves, into a folder.
+    """Write an experiment, and the results folder of its finished run, into a folder.
 
-    To be called in a process of its own, with all its memory: what a process has at most is also
-    counted for one that it starts.
+    Call it in a process of its own: a child process inherits the peak memory of its parent.
     """
     from dsgkit.config import load_experiment
     from dsgkit.data.datasets import load_dataset
@@ -86,7 +85,7 @@ def write_results(folder: Path, cells: int) -> None:
     from dsgkit.experiment.store import CELLS
 
     os.environ["DSGKIT_CACHE"] = str(folder / "cache")
-    os.chdir(folder)  # where the module of its solver is
+    os.chdir(folder)  # the folder of the solver's module
     experiment = load_experiment(write_experiment(folder, cells))
     dataset = load_dataset(experiment.dataset)
     plan = make_plan(experiment, dataset)
@@ -109,7 +108,7 @@ def _entries(plan: Sequence[Any]) -> Iterator[str]:
 
 
 def cost(arguments: Sequence[str], folder: Path) -> Cost:
-    """Run Python with some arguments in a folder."""
+    """Return the cost of running Python with some arguments in a folder."""
     environment = {**os.environ, "DSGKIT_CACHE": str(folder / "cache")}
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -123,7 +122,7 @@ def cost(arguments: Sequence[str], folder: Path) -> Cost:
 
 
 def measure(folder: Path, cells: int) -> dict[str, Cost]:
-    """Return the costs, by what was done, of an experiment of about so many cells."""
+    """Return the costs by action for an experiment of about that many cells."""
     writer = multiprocessing.get_context("spawn").Process(
         target=write_results, args=(folder, cells)
     )

@@ -1,10 +1,10 @@
 """Measure the clustering of Shuttle's 43,500 rows, and of 1,000,000 generated ones.
 
-Both phases of BSGDLMOC, and the stages of the second one by themselves: the function at all rows,
-the trajectories of the boundary rows, the segments between equilibria, and the nearest boundary row
-of all others. Shuttle is read from the file in ``DSGKIT_DATA`` and standardised; without it, only
-generated rows are clustered: some groups on a grid, in 2 and in 9 columns. The memory is the peak
-beyond what the process, with the rows, held before.
+Times both phases of BSGDLMOC, and each stage of the second one: the function at all rows, the
+trajectories of the boundary rows, the segments between equilibria, and the nearest boundary row of
+all other rows. Shuttle is read from ``DSGKIT_DATA`` and standardised; without it, only generated
+rows are clustered: groups on a grid, in 2 and in 9 columns. The memory is the peak above that of
+the process with the rows before the fit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def shuttle() -> Array | None:
 
 
 def generated(n_rows: int, n_inputs: int) -> Array:
-    """Return rows of some normal groups around corners of a grid, in a random order."""
+    """Return rows of normal groups around corners of a grid, in random order."""
     rng = np.random.default_rng(0)
     corners = np.stack(np.meshgrid(*[np.arange(-2.0, 3)] * 2), axis=-1).reshape(-1, 2)
     centers = np.zeros((GROUPS, n_inputs))
@@ -52,7 +52,7 @@ def generated(n_rows: int, n_inputs: int) -> Array:
 
 
 def stages(model: BSGDLMOC, X: Array) -> dict[str, float]:
-    """Return the seconds of each stage of the second phase, done once more."""
+    """Repeat the second phase and return the seconds of each stage."""
     clock = Clock()
     domain = Domain(model.support_vectors_, model.dual_coef_, model.gamma_)
     with clock.phase("values"):
@@ -96,7 +96,7 @@ def measure(X: Array, **params: Any) -> dict[str, Any]:
 
 
 def problems(rows: int, columns: tuple[int, ...]) -> Iterator[tuple[str, Array, dict[str, float]]]:
-    """Yield names, rows and parameters of what is clustered."""
+    """Yield names, rows and parameters of the problems."""
     X = shuttle()
     if X is None:
         click.echo("no shuttle/shuttle.trn.xz in DSGKIT_DATA: Shuttle is left out", err=True)
@@ -105,7 +105,7 @@ def problems(rows: int, columns: tuple[int, ...]) -> Iterator[tuple[str, Array, 
             yield "shuttle", X, {"gamma": gamma, "C": C, "budget": 100}
     for n_inputs in columns:
         name = f"generated, {n_inputs} columns"
-        # in more columns rows are farther apart
+        # distances grow with the number of columns
         yield name, generated(rows, n_inputs), {"gamma": 2 / n_inputs, "C": 32.0, "budget": 100}
 
 

@@ -1,4 +1,4 @@
-"""Measure the engine: one fit and a whole grid, against the method as authors write it.
+"""Measure the engine: one fit and a whole grid, compared with the method as authors write it.
 
 For each number of inputs d, in one run and in turn, medians of the repeats:
 
@@ -6,17 +6,18 @@ For each number of inputs d, in one run and in turn, medians of the repeats:
   float64 cosines are several times slower still);
 - the engine, one fit;
 - the engine, the paper's grid at one sigma: 7 lam x 11 gamma x 5 folds = 385 models;
-- the hardware's limit: the projections of all features that the method must evaluate as bare
-  matrix products, plus their cosines and sines as one vectorised loop in the cache; for the grid
-  also the product of the features with 385 columns. Each is the fastest of several shapes. (One
-  model needs one cosine with a phase, no sine: it can be below that limit.)
+- the hardware's limit: the projections of all features that the method must evaluate as bare matrix
+  products, plus their cosines and sines as one vectorised loop in the cache; for the grid also the
+  product of the features with 385 columns. Each is the fastest of several shapes. (A single model
+  can be below this limit: it needs one cosine with a phase and no sine.)
 
-Then structured frequencies of many columns: nanoseconds of a projection with its cosine, in blocks
-of as many frequencies as a matrix has, or 1,024, next to independent ones and to the dense limit.
+Then structured frequencies of many columns: nanoseconds per projection with its cosine, in blocks
+of as many frequencies as a matrix has, or 1,024, compared with independent ones and the dense
+limit.
 
-Then the gain of a second thread, how the cost grows with T, b and m, and what a user would pick
-instead: scikit-learn's RBFSampler with the same loop on fixed features, and the exact solution
-(SAMULT) by the number of rows. Compilation is not measured.
+Then the gain of a second thread, the growth of the cost with T, b and m, and the alternatives:
+scikit-learn's RBFSampler with the same loop on fixed features, and the exact solution (SAMULT) by
+the number of rows. Compilation is not measured.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ N_FOLDS = 5
 N_MODELS = len(POINTS) * N_FOLDS
 N_FREQUENCIES = 256
 N_CALLS = 16
-"""Calls in a row that are timed as one: a single one takes 3 ms, in part for waking threads."""
+"""Calls timed together: a single one takes 3 ms, partly for waking threads."""
 
 
 def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
     """Return the limits of one fit and of the grid, in seconds.
 
-    Each drawn unlabelled row is evaluated on every earlier block, and each new block at the rows
-    drawn and at the labelled rows.
+    Each drawn unlabelled row is evaluated on every earlier block, and each new block at the drawn
+    and the labelled rows.
     """
     T = n_iterations
     rows = BATCH * T * (T - 1) / 2 + (BATCH + N_LABELED) * T
@@ -67,7 +68,7 @@ def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
 
 
 class Task:
-    """Random rows of one size and the ways to train on them."""
+    """Random rows of one size, and methods that train on them."""
 
     def __init__(self, n_inputs: int, n_iterations: int, **sizes: int) -> None:
         rng = np.random.default_rng(0)
@@ -80,7 +81,7 @@ class Task:
         self.model = QSGS2AUC(**SETTING, n_iterations=n_iterations, **sizes)
 
     def compile(self) -> None:
-        """Compile all that `fit` and `grid` use."""
+        """Compile the code of `fit` and `grid`."""
         few = QSGS2AUC(n_iterations=40, batch_size=8, n_features=8)
         few.fit(self.X, self.y, self.XU[:1000])
         few.fit_points(POINTS[:2], folds=self.folds, X=self.X, y=self.y, X_unlabeled=self.XU[:1000])
@@ -104,15 +105,15 @@ def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> tuple[dict, 
     """Return the figures of one fit and of the grid for one number of inputs."""
     task = Task(n_inputs, n_iterations)
     task.compile()
-    found: list[tuple[float, float]] = []
+    measured: list[tuple[float, float]] = []
     runs = {
         "author": task.author,
         "fit": task.fit,
-        "limit": lambda: found.append(limits(n_inputs, n_iterations)),
+        "limit": lambda: measured.append(limits(n_inputs, n_iterations)),
         "grid": task.grid,
     }
     times = medians(runs, repeats)
-    limit, grid_limit = (statistics.median(values) for values in zip(*found, strict=True))
+    limit, grid_limit = (statistics.median(values) for values in zip(*measured, strict=True))
     one_fit = {
         "seconds": times["fit"],
         "author_seconds": times["author"],
@@ -131,7 +132,7 @@ def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> tuple[dict, 
 
 
 def measure_threads(n_iterations: int, repeats: int) -> dict[str, float]:
-    """Return the gain of all threads over one, of a fit and of the grid."""
+    """Return the speed-up of all threads over one, for a fit and for the grid."""
     available = numba.get_num_threads()
     task = Task(18, n_iterations)
     task.compile()
@@ -162,7 +163,7 @@ def exponent(sizes: list[int], repeats: int, task_of: Callable[[int], Task]) -> 
 
 
 def measure_scaling(n_iterations: int, repeats: int) -> dict[str, float]:
-    """Return the exponents with which one fit in one pass grows with T, m and b (d = 18)."""
+    """Return the exponents of the time of a one-pass fit in T, m and b (d = 18)."""
     Task(18, n_iterations).compile()
     lengths, sizes = [2 * n_iterations, 4 * n_iterations, 8 * n_iterations], [128, 256, 512, 1024]
     T = lengths[0]
@@ -174,7 +175,7 @@ def measure_scaling(n_iterations: int, repeats: int) -> dict[str, float]:
 
 
 def measure_sincos() -> dict[str, float]:
-    """Return nanoseconds per cosine and sine: vectorised on one thread, and numpy's."""
+    """Return nanoseconds per cosine and sine: vectorised on one thread, and by numpy."""
     with threads_for(1, 1):
         ours = statistics.median(sincos_seconds() for _ in range(5))
     z = np.random.default_rng(0).normal(size=(64, N_FREQUENCIES)).astype(np.float32)
@@ -190,7 +191,7 @@ def measure_sincos() -> dict[str, float]:
 
 
 def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
-    """Return nanoseconds of a projection with its cosine, with all threads."""
+    """Return nanoseconds per projection with its cosine, with all threads."""
     rng, m = np.random.default_rng(0), max(1024, matrix_size(n_inputs, n_inputs))
     X = rng.normal(size=(4096, n_inputs)).astype(np.float32) / np.float32(np.sqrt(n_inputs))
     A = rng.normal(size=(1, 2 * m, 1)).astype(np.float32)
@@ -251,7 +252,7 @@ def main(
 ) -> None:
     """Measure and print."""
     keep_freed_memory()
-    # random rows in many columns have no kernel values, whose computation takes the same time
+    # random rows in many columns have kernel values of 0, which take the same time
     warnings.filterwarnings("ignore", "sigma=", DsgWarning)
     result: dict[str, Any] = {
         "machine": describe_environment(),

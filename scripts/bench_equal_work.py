@@ -1,8 +1,8 @@
 """Time equal fits on one thread: alone, next to busy processes, and two at once.
 
-Wall time grows with whatever else the machine does; the processor time of the same fit should not,
-beyond what caches and memory are shared. The busy processes multiply matrices, one on each core.
-The conditions take turns, so that a slow minute is one of all.
+Wall time grows with the machine's other load; the processor time of the same fit should only grow
+by shared caches and memory. The busy processes multiply matrices, one on each core. The conditions
+take turns, so that a slow minute affects all of them.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ SOLVERS: dict[str, tuple[Any, int]] = {
     "Nystrom-S2AUC": (NystromS2AUC(**SETTING, n_landmarks=300, random_state=0), 20_000),
     "SAMULT": (SAMULT(**SETTING), 1500),
 }
-"""Solvers with their numbers of unlabelled rows."""
+"""Numbers of unlabelled rows by solver."""
 
 CONDITIONS = ("alone", "busy", "two")
 MAX_DIFFERENCE = 0.2
-"""Between processor times of equal work."""
+"""Largest ratio of processor times of equal work."""
 
 BUSY_SIZE = 500
 
 
 def fits(names: tuple[str, ...]) -> dict[str, Callable[[], object]]:
-    """Return fits by name; each has been made once, which compiles."""
+    """Return fits by name; each has run once, to compile."""
     set_threads(1, 1)
     made: dict[str, Callable[[], object]] = {}
     for name in names:
@@ -57,7 +57,7 @@ def fits(names: tuple[str, ...]) -> dict[str, Callable[[], object]]:
 
 
 def be_busy(ready: Any) -> None:
-    """Multiply matrices on one thread for ever."""
+    """Multiply matrices on one thread forever."""
     set_threads(1, 1)
     A = np.random.default_rng(0).random((BUSY_SIZE, BUSY_SIZE))
     ready.value = True
@@ -66,7 +66,7 @@ def be_busy(ready: Any) -> None:
 
 
 def fit_on(names: tuple[str, ...], place: Any, ready: Any) -> None:
-    """Make the fit at some place among the names for ever."""
+    """Repeat the fit at an index of the names forever."""
     made = fits(names)
     ready.value = True
     while True:
@@ -74,12 +74,12 @@ def fit_on(names: tuple[str, ...], place: Any, ready: Any) -> None:
 
 
 class Companions:
-    """Processes that run during a fit; they are stopped while they are not wanted.
+    """Processes that run during a fit; they are paused in between.
 
     Parameters
     ----------
     names : tuple of str
-        Of the fits.
+        Names of the fits.
     busy : int
         Number of processes that multiply matrices.
     """
@@ -99,13 +99,13 @@ class Companions:
             while not ready.value:
                 process.join(0.1)
                 if process.exitcode is not None:
-                    raise click.ClickException("a process that was to run beside fits has ended")
+                    raise click.ClickException("a process that should run during fits has ended")
             os.kill(process.pid, signal.SIGSTOP)  # type: ignore[arg-type]
             self._processes[condition].append(process)
 
     @contextlib.contextmanager
-    def beside(self, condition: str, place: int) -> Iterator[None]:
-        """Have those of a condition run, the one that fits at the fit of some place."""
+    def during(self, condition: str, place: int) -> Iterator[None]:
+        """Run the processes of a condition; a fitting process repeats the fit at ``place``."""
         self._place.value = place
         wanted = self._processes[condition]
         for process in wanted:
@@ -133,7 +133,7 @@ def measure(names: tuple[str, ...], repeats: int, busy: int) -> dict[str, Any]:
             for place, name in enumerate(names):
                 for condition in CONDITIONS:
                     clock = Clock()
-                    with companions.beside(condition, place), clock.phase("fit"):
+                    with companions.during(condition, place), clock.phase("fit"):
                         made[name]()
                     both = clock.wall["fit"], clock.processor["fit"]
                     seconds.setdefault((name, condition), []).append(both)
@@ -152,7 +152,7 @@ def measure(names: tuple[str, ...], repeats: int, busy: int) -> dict[str, Any]:
 
 
 def largest_ratio(figures: dict[str, Any], condition: str) -> float:
-    """Return how far the processor time of a fit is from that of the fit alone, as a ratio."""
+    """Return the largest ratio of processor times between a condition and the fit alone."""
     ratios = [
         times["processor"][condition] / times["processor"]["alone"] for times in figures.values()
     ]
@@ -168,13 +168,13 @@ def describe(figures: dict[str, Any], busy: int) -> str:
             first = of["alone"]
             rest = " ".join(f"{of[c]:>9.3f} {of[c] / first:>6.2f}" for c in CONDITIONS[1:])
             lines.append(f"{name:<14} {what:<10} {first:>9.3f} {rest}")
-    beside, at_once = (largest_ratio(figures, condition) for condition in CONDITIONS[1:])
-    agree = "agree" if beside <= 1 + MAX_DIFFERENCE else "do not agree"
+    loaded, at_once = (largest_ratio(figures, condition) for condition in CONDITIONS[1:])
+    agree = "agree" if loaded <= 1 + MAX_DIFFERENCE else "do not agree"
     lines += [
-        f"Seconds of one fit on one thread; busy: beside {busy} busy processes on "
+        f"Seconds of one fit on one thread; busy: next to {busy} busy processes on "
         f"{available_threads()} cores; two: two equal fits at once.",
-        f"Processor times beside busy processes {agree} within {MAX_DIFFERENCE:.0%}: "
-        f"the largest ratio is {beside:.2f}; that of two fits at once {at_once:.2f}.",
+        f"Processor times next to busy processes {agree} within {MAX_DIFFERENCE:.0%}: "
+        f"the largest ratio is {loaded:.2f}; that of two fits at once {at_once:.2f}.",
     ]
     return "\n".join(lines)
 

@@ -1,8 +1,8 @@
-"""Measure how fast text files are read, in comparison with scikit-learn and pandas.
+"""Measure the speed of reading text files, compared with scikit-learn and pandas.
 
-A LIBSVM and a CSV file of normal numbers are written, then read in turn by this package, in blocks
-as preparing a dataset does, and by ``load_svmlight_file`` or ``read_csv``. Printed are medians in
-MB of text per second, and how much the memory of a process grows while this package reads.
+Writes a LIBSVM and a CSV file of normal numbers, then reads them in turn by this package (in
+blocks, as it prepares datasets) and by ``load_svmlight_file`` or ``read_csv``. Prints medians in MB
+of text per second, and the growth of memory while this package reads.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ROWS = 20_000
 
 
 def paths_in(folder: Path) -> dict[str, Path]:
-    """Return the paths of the files by their formats."""
+    """Return the paths of the files by format."""
     return {name: folder / name for name in ("libsvm", "delimited")}
 
 
@@ -55,7 +55,7 @@ def write_files(folder: Path, megabytes: int) -> None:
 
 
 def read(path: Path, loader: Any, n_features: int | None = N_FEATURES) -> None:
-    """Read a file in blocks, and keep none."""
+    """Read a file in blocks and discard them."""
     source = FoundFile(DataFile(str(path)), path)
     info = DatasetInfo(loader, "", loader, (source.file,), n_rows=None, n_features=n_features)
     if n_features is None:
@@ -65,7 +65,7 @@ def read(path: Path, loader: Any, n_features: int | None = N_FEATURES) -> None:
 
 
 def memory_mib(paths: dict[str, Path]) -> float:
-    """Return by how much reading the files raises the peak memory of this process."""
+    """Return the growth of this process's peak memory while it reads the files."""
     n_bytes = 2 * MIN_COMPILED_BYTES
     for loader, path in paths.items():  # loads the compiled code
         start = path.with_suffix(".start")
@@ -82,7 +82,7 @@ def _peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _apart(*arguments: object) -> str:
+def _in_new_process(*arguments: object) -> str:
     command = [sys.executable, str(Path(__file__).resolve()), *map(str, arguments)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
@@ -106,14 +106,14 @@ def main(
 
 
 def compare(megabytes: int, repeats: int, as_json: bool) -> None:
-    """Print the rates next to those of the others."""
+    """Print the rates of this package and of the others."""
     import pandas as pd
     from sklearn.datasets import load_svmlight_file
 
     with tempfile.TemporaryDirectory() as name:
-        # each in a process of its own: one that is started has the peak of its parent, too
-        _apart("--write", name, "--megabytes", megabytes)
-        grown = float(_apart("--memory", name))
+        # each in a process of its own: a child inherits the peak of its parent
+        _in_new_process("--write", name, "--megabytes", megabytes)
+        grown = float(_in_new_process("--memory", name))
         libsvm, delimited = paths_in(Path(name)).values()
         read(libsvm.with_suffix(".start"), "libsvm")
         read(delimited.with_suffix(".start"), "delimited")

@@ -1,10 +1,9 @@
-"""Measure what the runner itself costs, where the cells cost nothing.
+"""Measure the overhead of the runner, with cells that cost nothing.
 
-An experiment of many cells, half of them searches and half fits, whose solver returns at once, runs
-in two worker processes. Printed are the time per cell beyond that of starting and reporting, the
-memory of the processes after each quarter of the run, and the time of ``dsg run`` once everything
-is finished. Exits with code 1 if memory grows by more than a tenth from the first quarter to the
-last.
+Runs an experiment of many cells, half searches and half fits, with a solver that returns at once,
+in two worker processes. Prints the time per cell without start and report, the memory of the
+processes after each quarter of the run, and the time of ``dsg run`` on the finished experiment.
+Exits with code 1 if memory grows by more than a tenth from the first quarter to the last.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class FirstColumn(PairwiseAUCEstimator):
         return X[:][:, 0]
 """
 FITS = 20
-"""Sweep points, and as many shares of a search, of each trial."""
+"""Sweep points of each trial; also the number of shares of a search."""
 
 MAX_GROWTH = 0.1
 _LOOK_SECONDS = 0.5
@@ -52,27 +51,27 @@ _REPEATS = 5
 
 @dataclass
 class Memory:
-    """Resident bytes of a process and of its workers as time goes on."""
+    """Resident bytes of a process and its workers over time."""
 
     in_charge: list[int] = field(default_factory=list)
     workers: list[int] = field(default_factory=list)
 
     def look(self, process: psutil.Process) -> None:
-        """Take one measurement; none while the workers start."""
+        """Take one measurement, unless workers are starting."""
         children = [child for child in process.children() if "python" in child.name()]
         if len(children) == 2:
             self.in_charge.append(process.memory_info().rss)
             self.workers.append(max(child.memory_info().rss for child in children))
 
     def quarters(self, values: list[int]) -> list[float]:
-        """Return MiB after each quarter of the run: the median of what was seen around it."""
+        """Return MiB after each quarter of the run: medians of the measurements around it."""
         near = max(1, len(values) // 20)
         ends = [len(values) * part // 4 for part in (1, 2, 3, 4)]
         return [median(values[max(0, end - near) : end]) / 2**20 for end in ends]
 
 
 def write_experiment(folder: Path, cells: int) -> Path:
-    """Write data, solver and config of an experiment of about so many cells; return the config."""
+    """Write data, solver and config of an experiment of about that size; return the config."""
     rng = np.random.default_rng(0)
     X = rng.random((230, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=230) > 0.5, 1, -1)
@@ -128,12 +127,12 @@ def _watch(pid: int, memory: Memory, over: threading.Event) -> None:
     while not over.wait(_LOOK_SECONDS):
         try:
             memory.look(process)
-        except psutil.Error:  # something has ended meanwhile
+        except psutil.Error:  # a process has ended meanwhile
             continue
 
 
 def measure(folder: Path, cells: int) -> dict[str, Any]:
-    """Return the figures of an experiment of about so many cells."""
+    """Return the figures of an experiment of about that many cells."""
     write_experiment(folder, cells)
     memory = Memory()
     seconds = run(folder, memory)

@@ -1,9 +1,9 @@
-"""Compute some cells of the kept results again, and compare.
+"""Recompute some cells of the kept results, and compare.
 
     python scripts/check_reference.py --cells 6
 
-Of each learning setting, cells are drawn by a seed among the searches and fits that took a few
-seconds. The exit code is 1 if a number differs by more than rounding explains.
+For each learning setting, cells are drawn by a seed from the searches and fits that took a few
+seconds. The exit code is 1 if a number differs by more than rounding.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from dsgkit.experiment.store import CELLS
 from dsgkit.text.errors import DataError
 
 MAX_CELL_SECONDS = 5.0
-"""That a cell took which is computed again."""
+"""Bound on the recorded seconds of a cell to recompute."""
 
 TOLERANCE = 1e-3
-"""Relative to the larger number, or 1: other processors round otherwise, and choices follow."""
+"""Relative to the larger number, or 1: processors round differently, which affects choices."""
 
 
 class Check(NamedTuple):
-    """A cell that was computed again.
+    """A recomputed cell.
 
     Attributes
     ----------
     folder : Path
     cell : str
-        In words.
+        Its description.
     difference : float
-        The largest of any number in it, relative to the larger or 1; infinite where it ended in
-        another way.
+        Largest difference of its numbers, relative to the larger number or 1; infinite if its
+        status differs.
     """
 
     folder: Path
@@ -57,7 +57,7 @@ class Check(NamedTuple):
 @click.option("--cells", default=6, show_default=True, help="Of each setting.")
 @click.option("--seed", default=0, show_default=True)
 def main(results: tuple[Path, ...], cells: int, seed: int) -> None:
-    """Check folders of results; all kept ones by default."""
+    """Check results folders, by default all kept ones."""
     folders = results or tuple(path.parent for path in Path("results/reference").glob("*/cells*"))
     by_setting: dict[str, list[Path]] = {}
     for folder in sorted(folders):
@@ -78,7 +78,7 @@ def main(results: tuple[Path, ...], cells: int, seed: int) -> None:
 
 
 def check_some(folders: Sequence[Path], number: int, draw: random.Random) -> Iterator[Check]:
-    """Yield checks of so many cells of some folders, as far as their data are here.
+    """Yield checks of ``number`` cells of some folders whose data are available.
 
     Parameters
     ----------
@@ -102,12 +102,12 @@ def check_some(folders: Sequence[Path], number: int, draw: random.Random) -> Ite
 
 
 def check(folder: Path, number: int, draw: random.Random) -> Iterator[Check]:
-    """Yield checks of so many cells of a folder.
+    """Yield checks of ``number`` cells of a folder.
 
     Raises
     ------
     DataError
-        If its dataset is not on this machine.
+        If its dataset is missing.
     """
     experiment = load_experiment(folder / CONFIG)
     dataset = load_dataset(experiment.dataset)
@@ -117,10 +117,10 @@ def check(folder: Path, number: int, draw: random.Random) -> Iterator[Check]:
         for cell in draw.sample(cells, min(number, len(cells))):
             job = _job(experiment, dataset, cell, records[cell.key])
             workers.submit(job)
-            found: list[tuple[Job, Record]] = []
-            while not found:
-                found = workers.wait()
-            ((_, record),) = found
+            finished: list[tuple[Job, Record]] = []
+            while not finished:
+                finished = workers.wait()
+            ((_, record),) = finished
             yield Check(folder, job.description, difference(records[cell.key], record))
 
 
@@ -132,7 +132,7 @@ def _is_short(records: Records, cell: Cell) -> bool:
 
 
 def _job(experiment: Experiment, dataset: Dataset, cell: Cell, record: Record) -> Job:
-    """Return the job that made a record, as it is run without repeats."""
+    """Return the job of a record, without repeats."""
     version = solver_info(experiment, cell.solver).version
     chosen = {} if record["params"] is None else record["params"]
     return Job(
@@ -150,24 +150,24 @@ def _job(experiment: Experiment, dataset: Dataset, cell: Cell, record: Record) -
 def difference(kept: Record, computed: Record) -> float:
     """Return the largest difference of two records' scores, relative to the larger or 1.
 
-    Infinite where one has a number that the other has not, or ended in another way.
+    Infinite if statuses differ, or if only one has some number.
     """
     if kept["status"] != computed["status"]:
         return math.inf
     one, other = list(_numbers(kept)), list(_numbers(computed))
     if len(one) != len(other):
         return math.inf
-    return max(map(_apart, one, other), default=0.0)
+    return max(map(_relative_difference, one, other), default=0.0)
 
 
 def _numbers(record: Record) -> Iterator[tuple[str, float | None]]:
-    """Yield the scores of a fit, or of a search by point and fold, each with its name."""
+    """Yield named scores of a fit, or of a search by point and fold."""
     yield from sorted(record.get("scores", {}).items())
     for place, folds in enumerate(record.get("fold_scores", ())):
         yield from ((f"point {place}, fold {fold}", score) for fold, score in enumerate(folds))
 
 
-def _apart(a: tuple[str, float | None], b: tuple[str, float | None]) -> float:
+def _relative_difference(a: tuple[str, float | None], b: tuple[str, float | None]) -> float:
     (name_a, x), (name_b, y) = a, b
     if name_a != name_b or (x is None) != (y is None):
         return math.inf

@@ -1,4 +1,4 @@
-"""How fast this machine makes matrix products, and cosines and sines, with all its threads."""
+"""The machine's limits: speed of matrix products, cosines and sines with all threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dsgkit.system.jit import fast_parallel, prange
 from dsgkit.system.threads import single_blas_thread
 
 COLUMNS = 256
-"""Projections of a row that cosines and sines are timed on."""
+"""Number of projections of a row for timing cosines and sines."""
 
 
 @fast_parallel
@@ -33,13 +33,13 @@ def _sincos(Z, out, calls):  # type: ignore[no-untyped-def]
 def product_seconds(inner: int, columns: int) -> float:
     """Return the seconds per row of a float32 product (rows, inner) x (inner, columns).
 
-    The fastest of tiles of several sizes, one per thread and in its cache, and of one large product
-    by BLAS with all its threads.
+    The fastest of tiles of several sizes, one per thread and in its cache, and of one large BLAS
+    product with all threads.
     """
     rng = np.random.default_rng(0)
     B = rng.random((inner, columns), dtype=np.float32)
     threads = numba.get_num_threads()
-    found = []
+    per_row = []
     with single_blas_thread():
         for rows in (24, 64, 216, 256, 512):
             A = rng.random((threads, rows, inner), dtype=np.float32)
@@ -47,16 +47,16 @@ def product_seconds(inner: int, columns: int) -> float:
             calls = max(1, int(1e9 / (rows * inner * columns)))
             _products(A, B, out, 1)
             taken = seconds(partial(_products, A, B, out, calls))
-            found.append(taken / (calls * threads * rows))
+            per_row.append(taken / (calls * threads * rows))
     A, out = rng.random((8192, inner), dtype=np.float32), np.empty((8192, columns), np.float32)
     np.dot(A, B, out=out)
-    return min(*found, seconds(lambda: np.dot(A, B, out=out)) / len(A))
+    return min(*per_row, seconds(lambda: np.dot(A, B, out=out)) / len(A))
 
 
 def sincos_seconds() -> float:
-    """Return the seconds that the cosine and the sine of one projection take, all threads busy.
+    """Return the seconds per cosine and sine of one projection, with all threads busy.
 
-    The faster of two tiles in the cache, by the engine's own loop, 5 times as fast as numpy.
+    The faster of two tiles in the cache, by the engine's loop, 5 times as fast as numpy.
     """
     return min(_sincos_seconds(rows) for rows in (16, 64))
 

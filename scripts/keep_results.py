@@ -2,12 +2,12 @@
 
     python scripts/keep_results.py results/iris_clustering-reference
 
-A copy of each folder goes to results/reference: everything that reports need, records, plan and
-task compressed. `dsg table`, `plot`, `report`, `compare`, `status` and `claims` read it as it is.
+Copies each folder to results/reference: everything that reports need, with records, plan and task
+compressed. `dsg table`, `plot`, `report`, `compare`, `status` and `claims` read copies directly.
 
     python scripts/keep_results.py --again results/reference/*/
 
-writes the tables and figures of kept folders again, as a later release does.
+rewrites the tables and figures of kept folders by the current release.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from dsgkit.system.files import packed
 from dsgkit.tasks.measures import PICTURES
 
 PROFILE = "-reference"
-"""The end of a name that a kept folder does not have: it is the profile of most."""
+"""Suffix that is removed from kept folders' names: the most common profile."""
 
 COLORS = 128
 
 NEW, OLD = ".new", ".old"
-"""Suffixes of folders next to the kept ones, for the time of a copy."""
+"""Suffixes of temporary folders next to the kept ones."""
 
 
 @click.command(help=__doc__)
 @click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--out", default="results/reference", type=click.Path(path_type=Path))
-@click.option("--again", is_flag=True, help="Write tables and figures of kept folders again.")
+@click.option("--again", is_flag=True, help="Rewrite tables and figures of kept folders.")
 def main(results: tuple[Path, ...], out: Path, again: bool) -> None:
-    """Copy each folder of results, or write the report of a copy again."""
+    """Copy each results folder, or rewrite the report of a copy."""
     for folder in results:
         if again:
-            if packed(folder / TASK).exists():  # else it is no folder of a run
+            if packed(folder / TASK).exists():  # raises if it is not a results folder
                 shutil.rmtree(folder / "tables", ignore_errors=True)
                 shutil.rmtree(folder / "figures", ignore_errors=True)
                 draw(folder)
@@ -61,9 +61,9 @@ def main(results: tuple[Path, ...], out: Path, again: bool) -> None:
 
 
 def keep(folder: Path, target: Path) -> None:
-    """Replace what is kept at ``target`` by a copy of a results folder, with its report.
+    """Replace the kept folder ``target`` by a copy of a results folder, with its report.
 
-    The copy is made next to it, in a folder that is not one of results, and takes its place whole.
+    The copy is made in a temporary folder next to it, and replaces it as a whole.
     """
     new = target.parent / NEW / target.name
     shutil.rmtree(new, ignore_errors=True)
@@ -72,9 +72,9 @@ def keep(folder: Path, target: Path) -> None:
 
 
 def replace(target: Path, new: Path) -> None:
-    """Put a folder in the place of another, which stays whole until then.
+    """Replace a folder by another one, as a whole.
 
-    A folder that an interrupted call moved away comes back first.
+    A folder that an interrupted call moved away is restored first.
     """
     old = target.parent / OLD / target.name
     if old.exists() and not target.exists():
@@ -86,12 +86,12 @@ def replace(target: Path, new: Path) -> None:
     new.rename(target)
     shutil.rmtree(old, ignore_errors=True)
     for parent in (new.parent, old.parent):
-        with suppress(OSError):  # another folder is in it
+        with suppress(OSError):  # it contains another folder
             parent.rmdir()
 
 
 def copy(folder: Path, target: Path) -> None:
-    """Write what is kept of a results folder, with its report."""
+    """Write the kept part of a results folder, with its report."""
     target.mkdir(parents=True)
     for name in (CONFIG, DATASET, ENVIRONMENT):
         shutil.copyfile(folder / name, target / name)
@@ -109,7 +109,7 @@ def copy(folder: Path, target: Path) -> None:
 def draw(target: Path) -> None:
     """Write the tables and figures of a kept folder.
 
-    What is left out here, `dsg table` and `dsg plot` write again.
+    `dsg table` and `dsg plot` can write the files that are left out.
     """
     kept = load_results(target)
     for table in write_tables([kept], target):
@@ -123,7 +123,7 @@ def draw(target: Path) -> None:
 
 
 def drawn(results: Results) -> set[str]:
-    """Return the files that pictures are drawn of: one of each solver, where there are pictures."""
+    """Return the files needed for pictures, one per solver; empty without pictures."""
     if PICTURES not in results.experiment.outputs:
         return set()
     fits = [one for one in results.records if one["status"] == "ok" and "artefact" in one]
@@ -132,20 +132,22 @@ def drawn(results: Results) -> set[str]:
 
 
 def pack_arrays(arrays: Path, target: Path) -> None:
-    """Copy the arrays of a picture, compressed, with as much of the domain as is drawn."""
+    """Copy the arrays of a picture, compressed, with the contour of the domain only."""
     with np.load(arrays) as opened, zipfile.ZipFile(target, "w", zipfile.ZIP_LZMA) as archive:
         for name, values in opened.items():
-            entry = zipfile.ZipInfo(f"{name}.npy")  # without a time, equal files stay equal
+            entry = zipfile.ZipInfo(
+                f"{name}.npy"
+            )  # no time stamps, so that equal arrays give equal files
             entry.compress_type = zipfile.ZIP_LZMA
             with archive.open(entry, "w") as file:
                 np.save(file, contour_of(values) if name == "domain" else values)
 
 
 def contour_of(f: NDArray[np.floating]) -> NDArray[np.float16]:
-    """Return what a picture needs of a function on a grid, shape (n_y, n_x): its contour at zero.
+    """Return a function on a grid, shape (n_y, n_x), reduced to its contour at zero.
 
-    The contour lies in the squares of the grid with corners of both signs. Their values have three
-    digits; all others have a constant with their sign.
+    The contour lies in grid squares with corners of both signs. Their values are rounded to three
+    digits; all other values become a constant of the same sign.
     """
     inside = np.pad(f >= 0, 1, mode="edge")
     blocks = sliding_window_view(inside, (3, 3))
@@ -155,7 +157,7 @@ def contour_of(f: NDArray[np.floating]) -> NDArray[np.float16]:
 
 
 def shrink(picture: Path) -> None:
-    """Replace a picture by one with a palette, a quarter of its size."""
+    """Convert an image file to a palette, a quarter of its size."""
     with Image.open(picture) as opened:
         opened.convert("P", palette=Image.Palette.ADAPTIVE, colors=COLORS).save(
             picture, optimize=True, dpi=opened.info["dpi"]

@@ -1,4 +1,4 @@
-"""Writes the numbers of studies as JSON, for programs that judge by them."""
+"""Writes the numbers of studies as JSON, as evidence for the papers' claims."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ json_option = click.option(
     "--json",
     "json_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the numbers here, with the arguments and the commit.",
+    help="Write the numbers to this file, with arguments and commit.",
 )
-"""The option of a study's command; its value is the ``file`` of `write_json`."""
+"""The option ``--json`` of a study; its value is the ``file`` of `write_json`."""
 
 
 def write_json(file: Path | None, study: str, numbers: dict[str, Any]) -> None:
-    """Write the numbers of a study, if they are asked for; called within its command.
+    """Write the numbers of a study if a file is given; call it inside the study's command.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def write_json(file: Path | None, study: str, numbers: dict[str, Any]) -> None:
     study : str
         The script's name.
     numbers : dict
-        What it has found.
+        The results.
     """
     if file is None:
         return
     given = click.get_current_context().params
-    # where files are is nobody else's business
+    # leave out local paths
     arguments = {name: value for name, value in given.items() if not _has_paths(value)}
     content = {
         "study": study,

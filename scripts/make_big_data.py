@@ -1,11 +1,11 @@
-"""Write large datasets of a known nonlinear law to disk, for measurements.
+"""Write large datasets with a known nonlinear law to disk, for measurements.
 
-Rows are uniform in the unit cube. The score of a row is Friedman's first function of its first
-five columns, ``10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5``; the others are noise. The label
-is 1 with the probability ``1 / (1 + exp(m - score))``, m the score's mean, else -1: no method can
-rank better than the score itself.
+Rows are uniform in the unit cube. The score of a row is Friedman's first function of its first five
+columns, ``10 sin(pi x1 x2) + 20 (x3 - 1/2)^2 + 10 x4 + 5 x5``; the others are noise. The label is 1
+with the probability ``1 / (1 + exp(m - score))``, m the mean score, else -1: no method can rank
+better than the score itself.
 
-A dataset of n rows is the beginning of every larger one.
+A dataset of n rows is the first part of every larger one.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
 SIZES = ((5_000_000, 18), (1_000_000, 54))
-"""Rows and columns of the datasets that are written by default."""
+"""Rows and columns of the default datasets."""
 
 CHUNK_ROWS = 2**16
-"""Rows made at a time, from a seed of their own."""
+"""Rows generated at a time; each chunk has its own seed."""
 
 MEAN_SCORE = 14.413
 """Mean of the score over the unit cube."""
@@ -34,7 +34,7 @@ def score(X: NDArray) -> NDArray[np.float64]:
 
 
 def make_chunk(number: int, n_inputs: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Return rows ``number * CHUNK_ROWS`` and on, with their labels."""
+    """Return the rows from ``number * CHUNK_ROWS`` on, with their labels."""
     rng = np.random.default_rng((n_inputs, number))
     X = rng.random((CHUNK_ROWS, n_inputs), dtype=np.float32)
     positive = rng.random(CHUNK_ROWS) < 1 / (1 + np.exp(MEAN_SCORE - score(X)))
@@ -42,19 +42,19 @@ def make_chunk(number: int, n_inputs: int) -> tuple[NDArray[np.float32], NDArray
 
 
 def make_rows(n_rows: int, n_inputs: int) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Return the first rows of the law and their labels, in memory."""
+    """Return the first rows and their labels in memory."""
     chunks = [make_chunk(k, n_inputs) for k in range(-(-n_rows // CHUNK_ROWS))]
     X, y = (np.concatenate(parts)[:n_rows] for parts in zip(*chunks, strict=True))
     return X, y
 
 
 def folder_of(parent: Path, n_rows: int, n_inputs: int) -> Path:
-    """Return where a dataset lies: ``X.npy`` and ``y.npy`` in a folder named by its size."""
+    """Return the folder of a dataset, with ``X.npy`` and ``y.npy``; its name has the size."""
     return parent / f"friedman_{n_rows}x{n_inputs}"
 
 
 def write(parent: Path, n_rows: int, n_inputs: int) -> Path:
-    """Write a dataset, unless it is there already, and return its folder."""
+    """Write a dataset, unless it exists, and return its folder."""
     folder = folder_of(parent, n_rows, n_inputs)
     if folder.exists():
         return folder

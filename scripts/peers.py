@@ -1,6 +1,6 @@
-"""Times the alternatives to QSG-S2AUC on rows of a known law.
+"""Times of the alternatives to QSG-S2AUC on generated rows.
 
-The same loop in numpy on scikit-learn's fixed random features, and the exact solution.
+These are the same loop in numpy on scikit-learn's fixed random features, and the exact solution.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Rows = NDArray[np.float32]
 def fixed_features_fit(
     X: Rows, y: NDArray, XU: Rows, n_iterations: int, n_components: int
 ) -> Callable[[Rows], NDArray]:
-    """Train on scikit-learn's RBFSampler by the same loop in numpy; return its function."""
+    """Train on scikit-learn's RBFSampler by the same loop in numpy; return the function."""
     sampler = RBFSampler(gamma=SETTING["sigma"], n_components=n_components, random_state=0)
     sampler.fit(X)
     draws = np.random.default_rng(0)
@@ -49,7 +49,7 @@ def fixed_features_fit(
 
 
 def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
-    """Return times and AUCs of the engine and of what one would use instead, d = 18."""
+    """Return times and AUCs of the engine and its alternatives, d = 18."""
     X, y = make_big_data.make_rows(N_LABELED + n_iterations * BATCH + N_TEST, 18)
     X_l, y_l, test = X[:N_LABELED], y[:N_LABELED], slice(-N_TEST, None)
     XU = X[N_LABELED:-N_TEST]
@@ -77,7 +77,7 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
 
 
 def measure_samult(X: Rows, y: NDArray, XU: Rows, engine: float, repeats: int) -> dict[str, Any]:
-    """Return the exact solution's seconds by unlabelled rows, and where it takes the engine's."""
+    """Return the exact solution's seconds by unlabelled rows, and the rows at the engine's time."""
     sizes = [n for n in EXACT_SIZES if n <= len(XU)]
     runs = {str(n): partial(SAMULT(**SETTING).fit, X, y, XU[:n]) for n in sizes}
     times = np.maximum.accumulate(list(medians(runs, repeats).values()))

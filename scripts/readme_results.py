@@ -1,9 +1,8 @@
-"""Write the results in the README and its picture, computed from the kept ones.
+"""Write the results section of the README and its picture from the kept results.
 
     python scripts/readme_results.py
 
-With ``--check`` nothing is written, and the exit code is 1 if the README or the picture says
-something else.
+``--check`` writes nothing; the exit code is 1 if the README or the picture is out of date.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from dsgkit.papers.verdicts import Outcome
 
 ROOT = Path(__file__).parents[1]
 PICTURE = "readme.svg"
-"""The picture's file, in the folder of the kept results."""
+"""File of the picture in the folder of kept results."""
 
 RESULTS_SECTION = re.compile(
     r"(?<=<!-- results: begin -->\n).*?(?=<!-- results: end -->)", re.DOTALL
 )
-"""Where the paragraphs stand in the README."""
+"""The place of the paragraphs in the README."""
 
 WIDTH = 104
 
@@ -38,7 +37,7 @@ COUNTED = {
     Outcome.FAILS: ("does not hold", "do not hold"),
     Outcome.UNTESTABLE: ("cannot be tested here", "cannot be tested here"),
 }
-"""Each outcome of one claim, and of several, as a verb."""
+"""Each outcome as a verb, in singular and plural."""
 
 COLORS = {
     Outcome.HOLDS: ("#1b7a3d", "#fff"),
@@ -46,7 +45,7 @@ COLORS = {
     Outcome.FAILS: ("#a4271d", "#fff"),
     Outcome.UNTESTABLE: ("#d0d0d0", "#000"),
 }
-"""The colour of each outcome's bars, and of the numbers in them."""
+"""Colours of each outcome's bars and of the numbers in them."""
 
 BARS_LEFT, BARS_WIDTH, BARS_TOP, BAR_HEIGHT, ROW_HEIGHT, LEGEND_STEP = 260, 480, 44, 24, 34, 120
 PICTURE_MARGIN = 12
@@ -58,7 +57,7 @@ PICTURE_MARGIN = 12
 @click.option("--readme", default=ROOT / "README.md", type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Compare only.")
 def main(results: Path, readme: Path, check: bool) -> None:
-    """Write the paragraphs and the picture, or compare them."""
+    """Write the paragraphs and the picture, or check them."""
     before = readme.read_text(encoding="utf-8")
     if not RESULTS_SECTION.search(before):
         raise click.ClickException(f"{readme}: has no place for results (<!-- results: begin -->)")
@@ -78,7 +77,7 @@ def main(results: Path, readme: Path, check: bool) -> None:
 
 
 def paragraph(paper: JudgedPaper) -> str:
-    """Return what is found of a paper: its claims by verdict, then the main ones."""
+    """Return a paper's paragraph: its claims by verdict, then the main claims."""
     claims = {one.claim.id: one for one in paper.claims}
     counts = [f"{n} {COUNTED[outcome][n > 1]}" for outcome, n in paper.counts.items() if n]
     found = [
@@ -92,7 +91,7 @@ def paragraph(paper: JudgedPaper) -> str:
 
 
 def verdict_text(claim: JudgedClaim) -> str:
-    """Return the verdicts on a claim, with how many comparisons count; nothing without any."""
+    """Return the verdicts on a claim, with the numbers of comparisons that count, if any."""
     parts = []
     tested = {
         by: one for by, one in claim.verdicts.items() if one.outcome is not Outcome.UNTESTABLE
@@ -105,7 +104,7 @@ def verdict_text(claim: JudgedClaim) -> str:
 
 
 def picture(papers: Sequence[JudgedPaper]) -> str:
-    """Return an SVG with a bar for each paper: how many of its claims have each verdict."""
+    """Return an SVG with a bar per paper: its numbers of claims by verdict."""
     step = BARS_WIDTH / max(len(paper.claims) for paper in papers)
     rows = [line for place, paper in enumerate(papers) for line in _bar(paper, place, step)]
     width = BARS_LEFT + BARS_WIDTH + PICTURE_MARGIN
@@ -131,7 +130,7 @@ def _legend() -> Iterator[str]:
 
 
 def _bar(paper: JudgedPaper, place: int, step: float) -> Iterator[str]:
-    """Yield the name of a paper and the parts of its bar, a claim as wide as a step."""
+    """Yield the SVG of a paper's name and bar; a claim is one step wide."""
     authors, *_, venue = paper.paper.citation.split(", ")
     top = BARS_TOP + ROW_HEIGHT * place
     at = f'y="{top + BAR_HEIGHT / 2}" dominant-baseline="central"'

@@ -1,11 +1,11 @@
-"""Run every shipped config whose data are on this machine, and go on with it after a stop.
+"""Run every shipped config whose data are available; a later call resumes.
 
     python scripts/reproduce.py --profile reference
 
-First comes the plan: hours by config, and where missing data are to be found. Papers take turns,
-the cheapest configs first, so that each has results early. With the profile ``reference``, configs
-are run that answer single claims, and some with the profiles for users of the methods, too. In the
-end the papers' claims are judged, and a page on each paper is written.
+First it prints the plan: hours by config, and sources of missing data. Papers take turns, the
+cheapest configs first, so that each has results early. The profile ``reference`` also runs the
+configs for single claims, and some configs with the profiles for users of the methods. In the end
+it judges the papers' claims and writes a page on each paper.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DSG = (sys.executable, "-m", "dsgkit.cli")
 CONFIGS = Path(__file__).parents[1] / "configs"
 
 TIMEOUT_SECONDS = 90
-"""Seconds after which a cell is stopped: exact methods go on with more rows until then."""
+"""Time limit of a cell in seconds, which ends exact methods on many rows."""
 
 FURTHER_RUNS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "reference": {
@@ -42,10 +42,10 @@ FURTHER_RUNS: Mapping[str, Mapping[str, Sequence[str]]] = {
         "useful": tuple(f"{name}_s3vm" for name in ("codrna", "ijcnn1", "w8a", "dota2")),
     }
 }
-"""Configs that are run with further profiles, too, by the profile that is asked for."""
+"""Configs to run with further profiles, by the given profile."""
 
 FITTING_PROFILES = ("wide", "useful")
-"""Profiles that a config for single claims may have in addition to the paper's settings."""
+"""Optional profiles of configs for single claims."""
 
 
 class Run(NamedTuple):
@@ -57,7 +57,7 @@ class Run(NamedTuple):
     profile : str or None
     experiment : Experiment
     seconds : float
-        Of processor time that are left, by the plan.
+        Remaining processor time by the plan.
     """
 
     config: Path
@@ -70,7 +70,9 @@ class Run(NamedTuple):
 @click.option("--profile", default="reference", show_default=True)
 @click.option("--out", default="results", show_default=True, type=click.Path(path_type=Path))
 @click.option("--jobs", default=default_jobs(), show_default=True)
-@click.option("--timeout", default=TIMEOUT_SECONDS, show_default=True, help="Seconds for a cell.")
+@click.option(
+    "--timeout", default=TIMEOUT_SECONDS, show_default=True, help="Time limit of a cell in seconds."
+)
 @click.option("--plan-only", is_flag=True, help="Print the plan, and run nothing.")
 def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> None:
     """Plan, then run."""
@@ -99,7 +101,7 @@ def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> N
 
 
 def wanted(profile: str) -> Iterable[tuple[Path, str | None]]:
-    """Yield every config with the profile, then those that are run in addition."""
+    """Yield every config with the profile, then the additional runs."""
     for config in sorted(CONFIGS.glob("*.yaml")):
         yield config, profile
     for further, names in FURTHER_RUNS.get(profile, {}).items():
@@ -115,7 +117,7 @@ def wanted(profile: str) -> Iterable[tuple[Path, str | None]]:
 
 
 def planned(configs: Iterable[tuple[Path, str | None]], out: Path, options: Options) -> list[Run]:
-    """Print what each run takes, or what is missing for it, and return those that can run."""
+    """Print the plan or the missing data of each run, and return those that can run."""
     runs = []
     for config, profile in configs:
         experiment = load_experiment(config, profile=profile)
@@ -135,7 +137,7 @@ def planned(configs: Iterable[tuple[Path, str | None]], out: Path, options: Opti
 
 
 def in_turn(runs: Iterable[Run]) -> list[Run]:
-    """Return runs in their order: the setting with the least done next, with its cheapest."""
+    """Return runs in order: next is the cheapest run of the setting with the least done."""
     left: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: -run.seconds):
         left.setdefault(run.experiment.protocol.kind, []).append(run)

@@ -1,9 +1,9 @@
-"""Extrapolate how long the author-style loop would take to train an experiment's QSG-S2AUC models.
+"""Extrapolate the time of the author-style loop for an experiment's QSG-S2AUC models.
 
-Takes a few of the models that the plan of CONFIG trains (the loop's time depends on T, b, m and the
-rows' width alone), measures the loop (`author_loop.py`) on the config's own rows, and multiplies by
-the number of models: every grid point on every fold of every trial, and every fit of the sweep.
-Scoring is left out. The result is an extrapolation, not a measurement.
+Measures the loop (`author_loop.py`) on the rows of CONFIG for a few of the planned models (its time
+depends on T, b, m and the number of columns only), and multiplies by the number of models: every
+grid point on every fold of every trial, and every fit of the sweep. Scoring is left out. The result
+is an extrapolation, not a measurement.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Sizes = tuple[int, int, int, int]
 
 
 def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[Sizes]:
-    """Return how many models the plan trains, by unlabelled rows, T, b and m."""
+    """Return the number of planned models by unlabelled rows, T, b and m."""
     models: Counter[Sizes] = Counter()
     folds = _protocol(experiment).folds
     for cell in make_plan(experiment, dataset):
@@ -48,7 +48,7 @@ def _protocol(experiment: Experiment) -> SemiSupervisedSpec:
 
 
 def loop_seconds(split: SemiSupervisedSplit, sizes: Sizes) -> float:
-    """Return the seconds of one fit by the author-style loop, on the rows of a trial."""
+    """Return the seconds of one fit by the author-style loop on the rows of a trial."""
     n_unlabeled, T, b, m = sizes
     XU = split.X_unlabeled[:n_unlabeled]
     X, y = split.X[:], split.y
@@ -57,7 +57,7 @@ def loop_seconds(split: SemiSupervisedSplit, sizes: Sizes) -> float:
 
 @click.command(help=__doc__)
 @click.argument("config", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--sample", default=3, show_default=True, help="Models measured of each size.")
+@click.option("--sample", default=3, show_default=True, help="Measured models of each size.")
 def main(config: Path, sample: int) -> None:
     """Print the table and the total."""
     keep_freed_memory()

@@ -1,16 +1,16 @@
 """Follow TSGS3VM-P from its start to its minimum, and compare it with the exact minimisers.
 
-For every trial, sigma, C and C*/C it is trained by growing numbers of sweeps. With no loss of
+For every trial, sigma, C and C*/C it is trained by growing numbers of sweeps. Without the loss of
 unlabelled rows (C* = 0) its minimum is known: quadratic programs give it on the same random
-features and with the kernel itself; `SupervisedSVM` also has an offset. So it can be told apart
-what it does to stop early, to have few random features, and to have a smaller C at the minimum.
+features and with the kernel itself; `SupervisedSVM` also has an offset. This separates the effects
+of an early stop, of few random features, and of a smaller C at the minimum.
 
-A first sweep starts from f = 0, where the bound of the hinge that it minimises is a square: with
-all blocks at once it would be the least-squares fit, which is computed with the kernel, too.
+A first sweep starts from f = 0, where its upper bound of the hinge is a square: with all blocks at
+once it would be the least-squares fit, which is also computed with the kernel.
 
 Figures are means over the trials: the objective (of the hinge, divided by C); AUC; and the error,
-also as a mean over the classes, with the share of positives that the labelled rows have. AUC and
-errors are of rows that no method is trained on.
+also as a mean over the classes, with the labelled rows' share of positives. AUC and errors are on
+rows that no method is trained on.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def minimiser(K: Array, y: Array, C: float) -> Array:
     n = len(y)
     box = sparse.vstack([sparse.eye(n), -sparse.eye(n)], format="csc"), np.repeat([1.0, 0.0], n)
     none = sparse.csc_matrix((0, n)), np.zeros(0)
-    # of the dual variables as shares of their bound, C/n
+    # dual variables are shares of their bound, C/n
     Q = sparse.csc_matrix(C / n * y[:, None] * K * y)
     return np.clip(solve_qp(Q, -np.ones(n), none, box, dense=True), 0, 1) * C / n * y
 
@@ -95,7 +95,7 @@ def squared_norms(model: DSGModel) -> Array:
 
 
 class Trial:
-    """The rows of one trial, and what scores functions of them."""
+    """The rows of one trial, and scores of functions on them."""
 
     def __init__(self, split: SemiSupervisedSplit) -> None:
         self.X, self.y = split.X[:], split.y
@@ -105,11 +105,11 @@ class Trial:
 
     @property
     def places(self) -> tuple[Any, Any, Any]:
-        """Where the values of a function are needed."""
+        """The rows at which the values of a function are needed."""
         return self.X, self.rest, self.X_tested
 
     def scores(self, C: float, values: Any, squared_norm: float = np.nan) -> Row:
-        """Return the scores of a function by its values at the `places`."""
+        """Return the scores of a function from its values at the `places`."""
         labeled, unlabeled, tested = values
         signs = np.where(is_positive(tested, share_cut(unlabeled, self.y)), 1, -1)
         return {
@@ -130,16 +130,16 @@ class Trial:
             models: list[DSGModel] = functions.models
             values = zip(*(together.decision_function(rows).T for rows in self.places), strict=True)
             norms = np.concatenate([squared_norms(model) for model in models])
-            for point, of, norm in zip(points, values, norms, strict=True):
+            for point, at_rows, norm in zip(points, values, norms, strict=True):
                 ratio = point["C_star_ratio"]
-                # with unlabelled rows it would lack their loss
-                row = self.scores(point["C"], of, norm if ratio == 0 else np.nan)
+                # with unlabelled rows the objective would lack their loss
+                row = self.scores(point["C"], at_rows, norm if ratio == 0 else np.nan)
                 yield {"what": f"{n_sweeps} sweeps", "ratio": ratio, **row}
         kernels = [feature_kernel(models[0], rows, self.X) for rows in self.places]
         yield from self.minimised("minimum, same features", minimiser, kernels)
 
     def minimised(self, what: str, solve: Any, kernels: list[Array]) -> Iterator[Row]:
-        """Yield the scores of a closed form with a kernel, given between `places` and `X`."""
+        """Yield the scores of a closed form, with the kernel between `places` and `X`."""
         K = kernels[0]
         for c in C:
             coef = solve(K, self.y, c)
@@ -147,7 +147,7 @@ class Trial:
             yield {"what": what, "ratio": 0.0, **self.scores(c, values, coef @ K @ coef)}
 
     def machines(self, sigma: float) -> Iterator[Row]:
-        """Yield the scores of the exact minimisers with the kernel, without and with an offset."""
+        """Yield the scores of the exact kernel minimisers, without and with an offset."""
         kernels = [gaussian_gram(rows, self.X, sigma) for rows in self.places]
         yield from self.minimised("minimum, kernel", minimiser, kernels)
         yield from self.minimised("least squares, kernel", least_squares, kernels)
@@ -163,7 +163,7 @@ class Trial:
 @click.option("--trials", default=5, show_default=True)
 @click.option("--sigma", "sigmas", default=(0.1, 0.01, 1.0), multiple=True, show_default=True)
 @click.option("--blocks", default=8, show_default=True)
-@click.option("--features", default=128, show_default=True, help="Frequencies of a block.")
+@click.option("--features", default=128, show_default=True, help="Frequencies per block.")
 @json_option
 def main(
     dataset: str,

@@ -1,10 +1,10 @@
 """Train and predict on large files: time, AUC and peak memory by the number of rows.
 
-Writes the datasets of `make_big_data.py` into FOLDER where they are missing. Each size is measured
-in a process of its own, on memory maps: a fit with the same T, b and m for every size, then a
-prediction for all rows. With ``--ordinal`` the method is QS3ORAO on five classes, the quintiles of
-the score and noise, and the time of its thresholds is in the fit. Exits with code 1 if training on
-ten times the rows takes more than 1.2 times the memory.
+Writes missing datasets of `make_big_data.py` into FOLDER. Each size is measured in its own process,
+on memory maps: a fit with the same T, b and m for every size, then a prediction for all rows.
+``--ordinal`` takes QS3ORAO on five classes, the quintiles of the noisy score; the fit then includes
+the thresholds. Exits with code 1 if training on ten times the rows takes more than 1.2 times the
+memory.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from dsgkit.system.progress import Bar, listening
 from dsgkit.tasks.metrics import auc, cut_aucs
 
 N_LABELED = {False: 200, True: 500}
-"""Labelled rows, by whether the classes are ordinal."""
+"""Numbers of labelled rows; the key says whether classes are ordinal."""
 
 SIZES = {
     False: ((500_000, 18), (5_000_000, 18), (1_000_000, 54)),
     True: ((500_000, 14), (5_000_000, 14)),
 }
 MAX_MEMORY_GROWTH = 1.2
-"""Bound on the peak memory with 5,000,000 rows over that with 500,000."""
+"""Largest ratio of the peak memory with 5,000,000 rows to that with 500,000."""
 
 
 def ordered_classes(folder: Path) -> Any:
     """Return classes 0..4 of rows: the quintiles of their score with logistic noise.
 
-    The rows are mapped for this alone: pages that were read count as memory while they are mapped.
+    It maps the rows only temporarily: read pages count as memory while they are mapped.
     """
     score = make_big_data.score(np.load(folder / "X.npy", mmap_mode="r"))
     noisy = score + np.random.default_rng(0).logistic(size=len(score))
@@ -47,7 +47,7 @@ def ordered_classes(folder: Path) -> Any:
 
 
 def ranked(labels: Any, values: Any, ordinal: bool) -> float:
-    """Return the AUC, or its mean over the cuts."""
+    """Return the AUC, or its mean over the cuts of ordinal classes."""
     if not ordinal:
         return auc(labels, values)
     return float(np.mean([cut for cut in cut_aucs(labels, values, 5) if cut is not None]))
@@ -65,7 +65,7 @@ def measure(folder: Path, iterations: int, ordinal: bool) -> dict[str, Any]:
     few.fit(rows, labels, X[n_labeled : n_labeled + 2000]).decision_function(rows)
     model = solver(sigma=2 / X.shape[1], n_iterations=iterations)
     clock = Clock()
-    reset_peak_memory()  # what compiling took does not count
+    reset_peak_memory()  # memory of the compilation does not count
     with clock.phase("fit"):
         model.fit(rows, labels, X[rest])
     training_memory = peak_memory()
@@ -89,7 +89,7 @@ def measure(folder: Path, iterations: int, ordinal: bool) -> dict[str, Any]:
 
 
 def in_a_process(folder: Path, iterations: int, ordinal: bool) -> dict[str, Any]:
-    """Measure in a new process, whose memory holds nothing else."""
+    """Measure in a new process, with no other memory."""
     command = [sys.executable, __file__, str(folder), "--one", "--iterations", str(iterations)]
     command += ["--ordinal"] * ordinal
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
@@ -106,14 +106,14 @@ def main(folder: Path, iterations: int, ordinal: bool, json_file: Path | None, o
     if one:
         click.echo(json.dumps(measure(folder, iterations, ordinal)))
         return
-    found = [
+    sizes = [
         in_a_process(make_big_data.write(folder, *size), iterations, ordinal)
         for size in SIZES[ordinal]
     ]
-    growth = found[1]["fit_memory"] / found[0]["fit_memory"]
-    write_json(json_file, "study_big_data", {"sizes": found, "memory_growth": growth})
+    growth = sizes[1]["fit_memory"] / sizes[0]["fit_memory"]
+    write_json(json_file, "study_big_data", {"sizes": sizes, "memory_growth": growth})
     click.echo("     rows   d   fit (s)   (MiB)   predict (s)   (MiB)  ns/feature    AUC  (best)")
-    for f in found:
+    for f in sizes:
         click.echo(
             f"{f['rows']:>9} {f['inputs']:>3} {f['fit_seconds']:>9.2f}"
             f" {f['fit_memory'] / 2**20:>7.0f} {f['predict_seconds']:>13.2f}"

@@ -1,11 +1,11 @@
 """Train TSGS3VM on a large file in one pass: time, memory, error, and the hardware's limit.
 
 Writes the dataset of `make_big_data.py` into FOLDER if it is missing, and trains on its memory map
-with 200 labelled rows. Printed next to the wall-clock time are the processor time of all threads,
-and the time per row, feature and block: a row that is drawn meets every block that the steps have
-not made negligible by then. The limit is that of `bench_engine.py`, the same projections as bare
-matrix products and their cosines and sines as one vectorised loop, measured before and after the
-fit: other work on the machine slows down both.
+with 200 labelled rows. Prints the wall-clock time, the processor time of all threads, and the time
+per row, feature and block: a drawn row is evaluated on every block that the steps have not made
+negligible. The limit is that of `bench_engine.py` (the same projections as bare matrix products,
+their cosines and sines as one vectorised loop), measured before and after the fit: other load slows
+down both.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from dsgkit.system.progress import Bar, listening
 
 N_LABELED = 200
 N_TESTED = 20_000
-"""Unlabelled rows that the error is measured on."""
+"""Number of unlabelled rows for measuring the error."""
 
 
 def blocks_met(n_iterations: int, step: float) -> int:
-    """Return how many earlier blocks one row drawn in each iteration meets, all in all."""
+    """Return the total number of earlier blocks on which one row per iteration is evaluated."""
     kept = min(n_iterations, remembered(step))
     return sum(min(t, kept) for t in range(n_iterations))
 
 
 def limit_seconds(n_inputs: int, n_features: int) -> float:
-    """Return the seconds that the features of a row in one block take at the least."""
+    """Return the least seconds for the features of a row in one block."""
     return product_seconds(n_inputs, n_features) + n_features * sincos_seconds()
 
 
@@ -52,7 +52,7 @@ def measure(folder: Path, **params: Any) -> dict[str, Any]:
     m, b = model.n_features, model.batch_size
     limits = [limit_seconds(X.shape[1], m)]
     clock, cpu = Clock(), time.process_time()
-    reset_peak_memory()  # what compiling took does not count
+    reset_peak_memory()  # memory of the compilation does not count
     with clock.phase("fit"), Bar(folder.name, 1.0) as bar, listening(bar.show):
         model.fit(rows, labels, rest)
     cpu, memory = time.process_time() - cpu, peak_memory()

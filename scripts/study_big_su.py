@@ -1,9 +1,9 @@
 """Train TSGSU with many unlabelled rows: time and memory by their number.
 
 Writes the dataset of `make_big_data.py` into FOLDER if it is missing. Each number of unlabelled
-rows is measured in a process of its own, on a memory map and with 5,000 similar pairs, at the
-paper's setting: T = 100 iterations of batches of 1,000 and 1,000, m = 1,000. The memory is the
-process's own: without the pages of files that are mapped. Exits with code 1 if training on fifty
+rows is measured in its own process, on a memory map and with 5,000 similar pairs, at the paper's
+setting: T = 100 iterations of batches of 1,000 and 1,000, m = 1,000. The memory is that of the
+process without mapped files. Exits with code 1 if training on fifty
 times the rows takes more than 1.2 times the memory.
 """
 
@@ -27,17 +27,17 @@ from dsgkit.solvers.similar.tsgsu import TSGSU
 N_PAIRS = 5000
 N_INPUTS = 14
 N_LABELED = 40_000
-"""First rows of the file, that pairs are made of and the accuracy is measured on."""
+"""Number of first rows of the file, used for pairs and for the accuracy."""
 
 PRIOR = 0.7
-"""Share of the positive rows: those whose score is above a quantile."""
+"""Share of positive rows, which have the highest scores."""
 
 SIZES = (100_000, 5_000_000)
 MAX_MEMORY_GROWTH = 1.2
 
 
 class OwnMemory:
-    """The largest memory of this process without mapped files, looked at every 5 ms."""
+    """Peak memory of this process without mapped files, sampled every 5 ms."""
 
     def __init__(self) -> None:
         self.peak = 0
@@ -60,7 +60,7 @@ class OwnMemory:
     def __exit__(self, *error: object) -> None:
         self._stop.set()
         self._thread.join()
-        self._note()  # what is measured may be over before the first look
+        self._note()  # the measured code may end before the first sample
 
 
 def pairs_and_tested(rows: Any) -> tuple[Any, Any, Any]:
@@ -73,7 +73,7 @@ def pairs_and_tested(rows: Any) -> tuple[Any, Any, Any]:
 
 
 def measure(folder: Path, n_unlabeled: int) -> dict[str, Any]:
-    """Train with so many unlabelled rows and return the figures."""
+    """Train with a number of unlabelled rows and return the figures."""
     X = np.load(folder / "X.npy", mmap_mode="r")
     pairs, tested, positive = pairs_and_tested(np.array(X[:N_LABELED]))
     unlabeled = X[N_LABELED:][:n_unlabeled]
@@ -106,17 +106,17 @@ def main(folder: Path, json_file: Path | None, one: int | None) -> None:
         return
     written = make_big_data.write(folder, SIZES[-1], N_INPUTS)
     click.echo("unlabelled   fit (s)   own memory (MiB)   accuracy  (majority)")
-    found = []
+    results = []
     for size in SIZES:
         command = [sys.executable, __file__, str(written), "--one", str(size)]
         result = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-        found.append(f := json.loads(result))
+        results.append(f := json.loads(result))
         click.echo(
             f"{f['rows']:>10} {f['seconds']:>9.2f} {f['memory'] / 2**20:>18.0f}"
             f" {f['accuracy']:>10.3f} {f['majority']:>11.3f}"
         )
-    write_json(json_file, "study_big_su", {"sizes": found})
-    sys.exit(found[-1]["memory"] > MAX_MEMORY_GROWTH * found[0]["memory"])
+    write_json(json_file, "study_big_su", {"sizes": results})
+    sys.exit(results[-1]["memory"] > MAX_MEMORY_GROWTH * results[0]["memory"])
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Measures what the budget and the early stop of support vector clustering cost.
+"""Measure the cost of the budget and the early stop of support vector clustering.
 
-The paper on budgeted support vector clustering reports clusters that are better than those of
-exact SVC. For growing budgets, and for both rules by which training may end, this fits the
-methods on a grid of gamma and C and prints the purity, the NMI and the compactness of the fit with
-the highest NMI, as the shipped configs choose it, in the mean over seeds. Beside them stand
-the exact sphere (SVC) and the descent without a budget.
+The paper on budgeted support vector clustering reports clusters that are better than those of exact
+SVC. For growing budgets, and for both stopping rules, this fits the methods on a grid of gamma and
+C and prints the purity, the NMI and the compactness of the fit with the highest NMI (the choice of
+the shipped configs), as means over seeds. The exact sphere (SVC) and the descent without a budget
+are fitted for comparison.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STOPS = {"paper": "paper's stop", "epoch": "epoch"}
 GAMMAS = [2.0**e for e in range(-5, 6, 2)]
 MARGIN_C = [2.0**e for e in range(1, 12, 2)]
 SPHERE_C = [2.0**e for e in range(-9, 2, 2)]
-"""Those of the profile ``reference``, without values that leave no row inside of the domain."""
+"""Values of the profile ``reference``, without those that leave no row inside the domain."""
 
 INDICES = ["purity", "nmi", "adjusted_rand", "compactness"]
 METHOD = ["method", "stop", "budget"]

@@ -1,23 +1,21 @@
-"""Watch the mass of a budgeted one-class machine along a long training.
+"""Follow the mass of a budgeted one-class machine along a long training.
 
-Rows that are drawn once all have the coefficient C/t, so that removal takes the oldest of equal
-ones, and what is left weighs C (B + draws of rows that were there)/t, which falls: fewer rows are
-inside of the domain, in the end often none. Projection hands the coefficient over, and keeps the
-mass.
+Rows that are drawn once all have the coefficient C/t, so removal takes the oldest of them. The rest
+weighs C (B + repeated draws of kept rows)/t, which falls: fewer rows are inside the domain, in the
+end often none. Projection transfers the coefficient to others, and keeps the mass.
 
-The script trains on a dataset in the plane, or on generated rows where its file is not found in
-``DSGKIT_DATA``, each scaled to [0, 1]; it prints the sum of the coefficients and the share of rows
-inside along the training, means over seeds, and how far the objective of the last iterate is above
-its minimum, by the dual quadratic program. It exits with code 1 unless removal loses many rows
-while PNN stays as it is without a budget. The figure shows the mass and the share, and the range
-over the seeds; a JSON file has both of every seed, and by how much of the minimum the objective is
-above it.
+The script trains on a dataset in the plane, or on generated rows if its file is missing in
+``DSGKIT_DATA``, scaled to [0, 1]. It prints means over seeds of the sum of the coefficients and of
+the share of rows inside along the training, and the excess of the last iterate's objective over its
+minimum, by the dual quadratic program. It exits with code 1 unless removal loses many rows while
+PNN stays as without a budget. The figure shows the mass and the share, with ranges over the seeds;
+a JSON file has both for every seed, and the relative excess of the objective.
 
-Theorem 7 of the paper bounds the mean of the objectives of all iterates, less the minimum: without
-maintenance by O(log T/T), with removal by a term more, that of the coefficients that went. A loop
-over a kernel matrix, on the rows that the machines draw, gives that mean without a budget, with
-removal, and with the removal of random vectors; the JSON file has it and the bound, means over the
-seeds, and the numbers of support vectors.
+Theorem 7 of the paper bounds the mean of the objectives of all iterates minus the minimum: without
+maintenance by O(log T/T), with removal by an additional term for the removed coefficients. A loop
+over a kernel matrix, on the rows that the machines draw, computes that mean without a budget, with
+removal, and with removal of random vectors. The JSON file has means over the seeds of it and of the
+bound, and the numbers of support vectors.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ MIN_LOST_SHARE = 0.3
 """Least difference in the final share of rows inside, PNN minus removal."""
 
 MAX_SHARE_GAP = 0.1
-"""How far PNN's share may be from that without a budget."""
+"""Largest difference of PNN's share to that without a budget."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ def scaled_rows(dataset: str) -> tuple[str, Array]:
 def machines(
     gamma: float, C: float, budget: int, n_steps: int, seed: int
 ) -> dict[str, LargeMarginClustering]:
-    """Return what is compared, to be trained for some steps."""
+    """Return the compared machines, to be trained for some steps."""
     steps: dict[str, Any] = {"tol": 0.0, "max_iter": n_steps, "random_state": seed}
     models: dict[str, LargeMarginClustering] = {
         strategy: BSGDLMOC(gamma, C, budget=budget, strategy=strategy, **steps)
@@ -120,9 +118,9 @@ class Averaged:
     objective : ndarray of shape (n_lengths,)
         The mean of the objectives of the iterates so far.
     bound : ndarray of shape (n_lengths,)
-        Of that mean less the minimum.
+        Bound of that mean minus the minimum.
     coefficients : ndarray of shape (n,)
-        Of all rows in the end.
+        Final coefficients of all rows.
     """
 
     objective: Array
@@ -133,7 +131,7 @@ class Averaged:
 def averaged(
     K: Array, C: float, budget: int, strategy: str, lengths: list[int], seed: int
 ) -> Averaged:
-    """Return the mean objective along a training, and the bound of it.
+    """Return the mean objective along a training, and its bound.
 
     Parameters
     ----------
@@ -142,17 +140,17 @@ def averaged(
     C : float
     budget : int
     strategy : {"none", "removal", "removal_at_random"}
-        What goes past the budget: nothing, the vector with the smallest coefficient, of equal ones
-        the oldest, or a random one.
+        Vector to remove past the budget: none, the one with the smallest coefficient (the oldest
+        of equal ones), or a random one.
     lengths : list of int
     seed : int
     """
     n, rng = len(K), np.random.default_rng(seed)
     drawn = draw_with_replacement(seed, ROWS, 0, lengths[-1], 1, n)[:, 0]
-    s, values, norm = np.zeros(n), np.zeros(n), 0.0  # t w, its values, and its squared norm
+    s, values, norm = np.zeros(n), np.zeros(n), 0.0  # t w, its values and squared norm
     since = np.zeros(n, np.int64)
     total = removed = most = 0.0
-    found = []
+    measured = []
     for t, row in enumerate(drawn, start=1):
         before = max(t - 1, 1)
         total += norm / before**2 / 2 + C * np.maximum(0, 1 - values / before).mean()
@@ -171,19 +169,19 @@ def averaged(
                 values -= s[gone] * K[gone]
                 s[gone] = 0
         if t in lengths:
-            found.append((total / t, theorem_bound(C, most, removed, t)))
-    objective, bound = np.array(found).T
+            measured.append((total / t, theorem_bound(C, most, removed, t)))
+    objective, bound = np.array(measured).T
     return Averaged(objective, bound, s / lengths[-1])
 
 
 def theorem_bound(C: float, most: float, removed: float, n_steps: int) -> float:
-    """Return the right side of Theorem 7, rows having norm 1.
+    """Return the right side of Theorem 7 for rows of norm 1.
 
     Parameters
     ----------
     C : float
     most, removed : float
-        The largest and the sum of all ``t alpha`` that went.
+        The largest and the sum of all removed ``t alpha``.
     n_steps : int
     """
     G, H = 2 * C, most  # Lemmas 3 and 5
@@ -192,7 +190,7 @@ def theorem_bound(C: float, most: float, removed: float, n_steps: int) -> float:
 
 
 def minimum(X: Array, gamma: float, C: float) -> float:
-    """Return the least value of the objective: that of its dual, which has no gap."""
+    """Return the minimum of the objective, by its dual, which has no gap."""
     n = len(X)
     K = rbf_kernel(X, gamma=gamma)
     box = sparse.vstack([-sparse.eye_array(n), sparse.eye_array(n)])
@@ -203,13 +201,13 @@ def minimum(X: Array, gamma: float, C: float) -> float:
 
 
 def draw(curves: dict[str, Curve], lengths: list[int], path: Path) -> None:
-    """Draw the mass and the share inside against the steps: means, and ranges over the seeds."""
+    """Draw the mass and the share inside against steps: means, with ranges over the seeds."""
     with mpl.rc_context(RC):
         figure = Figure(figsize=(PAGE_WIDTH, 2.6), layout="constrained")
         left, right = figure.subplots(1, 2)
         for (name, curve), look in zip(curves.items(), LOOKS, strict=False):
             line = {"color": look.color, "marker": look.marker, "ls": look.linestyle, "ms": 3.5}
-            if name == "no budget":  # a band, on which the line that keeps to it is seen
+            if name == "no budget":  # a band, so that a line on top of it stays visible
                 line |= {"ls": "-", "marker": "", "lw": 4, "alpha": 0.45, "zorder": 1}
             for axes, values in ((left, curve.mass), (right, curve.inside)):
                 axes.plot(lengths, values.mean(axis=1), label=TITLES[name], **line)
@@ -231,7 +229,9 @@ def draw(curves: dict[str, Curve], lengths: list[int], path: Path) -> None:
 @click.option("--budget", default=50, show_default=True)
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--most", default=LENGTHS[-1], show_default=True, help="Largest number of steps.")
-@click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw it here.")
+@click.option(
+    "--figure", type=click.Path(dir_okay=False, path_type=Path), help="File of the figure."
+)
 @json_option
 def main(
     dataset: str,

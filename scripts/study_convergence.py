@@ -1,10 +1,10 @@
 """Check that QSG-S2AUC converges to the exact solution at the rate 1/t (Theorem 1 of the paper).
 
 The squared pairwise loss makes the objective quadratic, so its minimiser f* has a closed form
-(SAMULT). The script trains QSG-S2AUC for growing numbers of iterations with several seeds by the
+(SAMULT). The script trains QSG-S2AUC for growing numbers of iterations with several seeds and the
 theorem's step ``theta / t``, and fits the slope of log mean (f_t - f*)^2 against log t. It exits
-with code 1 if the slope is not within 0.25 of the theory's -1. With ``--ordinal`` the method is
-QS3ORAO on four classes, its minimiser Exact S2OR.
+with code 1 if the slope is not within 0.25 of the theory's -1. ``--ordinal`` takes QS3ORAO on four
+classes, with the minimiser Exact S2OR.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from dsgkit import QS3ORAO, QSGS2AUC, SAMULT, ExactS2OR
 from dsgkit.tasks.metrics import auc
 
 TOLERANCE = 0.25
-"""How far the slope may be from -1."""
+"""Largest difference of the slope to -1."""
 
 
 def synthetic_rows(
     n: int, n_inputs: int, seed: int, n_classes: int = 2
 ) -> tuple[NDArray[np.float32], NDArray]:
-    """Return rows in the unit cube, and labels 1..k of a nonlinear law."""
+    """Return rows in the unit cube, and labels 1..k by a nonlinear law."""
     rng = np.random.default_rng(seed)
     X = rng.random((n, n_inputs), dtype=np.float32)
     score = np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n)

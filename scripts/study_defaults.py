@@ -2,16 +2,16 @@
 
 On scikit-learn's digits (3 against 5), breast cancer and wine, in [0, 1], standardised and as they
 are. Rankers, classifiers and ordinal estimators get 50 labelled rows, drawn by class, and half of
-the rest without labels; the other half is tested. Similar-unlabelled estimators get 50 similar
-pairs (25 of wine) and the class prior; of the digits there are as many 5s as make the 3s 70%. The
-supervised ones get the labels of all points of pairs. A cell is the mean over the seeds
-of the test AUC (two classes; wine's are the first against the others), of its mean over the cuts
-(ordinal, wine alone), of the accuracy (similar-unlabelled), or the adjusted Rand index of all rows
-(clusterings, one seed; also of groups in a plane, as they are, and of iris). "refused" is a fit
-that raised an error, which is printed below. Constant predictors are left out. Prints Markdown.
+the rest without labels; the other half is for testing. Similar-unlabelled estimators get 50 similar
+pairs (25 for wine) and the class prior; digits have only so many 5s that 70% are 3s. The supervised
+ones get the labels of all points of pairs. A cell is the mean over the seeds of the test AUC (two
+classes; for wine, the first against the others), of its mean over the cuts (ordinal, wine only), of
+the accuracy (similar-unlabelled), or the adjusted Rand index of all rows (clusterings, one seed;
+also for unscaled groups in a plane and for iris). "refused" is a fit that raised an error, which is
+printed below. Constant predictors are left out. Prints Markdown.
 
-``--sigma`` replaces the sigma of all estimators that have one: ``variance`` and ``entries`` are the
-inverse of the sum of the columns' variances and scikit-learn's ``gamma="scale"``, ``median`` is the
+``--sigma`` replaces the sigma of all estimators that have one: ``variance`` is the inverse of the
+sum of the columns' variances, ``entries`` is scikit-learn's ``gamma="scale"``, ``median`` is the
 inverse of the median squared distance.
 """
 
@@ -52,7 +52,7 @@ from dsgkit.text.errors import DsgError, DsgWarning
 
 Codes = NDArray[np.int64]
 Make = Callable[[str], Any]
-"""Takes the name of an estimator to a new one."""
+"""Returns a new estimator of a name."""
 
 N_LABELED = 50
 N_PAIRS = {"digits": 50, "breast cancer": 50, "wine": 25}
@@ -81,7 +81,7 @@ RULES: dict[str, Callable[[Array], float]] = {
 
 
 class Case(NamedTuple):
-    """Rows of one dataset on one scale, drawn by one seed, and their classes from 0 on."""
+    """Rows of one dataset on one scale, drawn by one seed, and their classes from 0."""
 
     name: str
     X: Array
@@ -95,7 +95,7 @@ class Case(NamedTuple):
 
 
 class Score(NamedTuple):
-    """Score of an estimator on a case, with its seconds and its error."""
+    """Score of an estimator on a case, with its seconds and error."""
 
     name: str
     value: float
@@ -104,7 +104,7 @@ class Score(NamedTuple):
 
 
 def datasets() -> Iterator[tuple[str, Array, Codes]]:
-    """Yield names, rows as they are, and classes from 0 on."""
+    """Yield names, unscaled rows, and classes from 0."""
     X, y = load_digits(return_X_y=True)
     kept = np.isin(y, (3, 5))
     yield "digits", X[kept], (y[kept] == 3).astype(np.int64)
@@ -113,7 +113,7 @@ def datasets() -> Iterator[tuple[str, Array, Codes]]:
 
 
 def planes() -> Iterator[tuple[str, Array, Codes]]:
-    """Yield names of what only clusterings are tried on, rows and classes."""
+    """Yield names, rows and classes of datasets for clusterings only."""
     drawn: dict[str, Any] = {"n_samples": 500, "random_state": 0}
     yield "moons", *make_moons(noise=0.05, **drawn)
     yield "circles", *make_circles(factor=0.5, noise=0.05, **drawn)
@@ -162,7 +162,7 @@ def two_classes(case: Case, make: Make) -> Iterator[Score]:
 
 
 class PerCut:
-    """A peer of its own for every cut between ordered classes."""
+    """A separate peer for every cut between ordered classes."""
 
     def __init__(self, peer: Callable[[], Any]) -> None:
         self._peer = peer
@@ -173,7 +173,7 @@ class PerCut:
         return self
 
     def decision_function(self, X: Array) -> Array:
-        """Return a column for every cut."""
+        """Return a column per cut."""
         return np.column_stack([peer.decision_function(X) for peer in self._fitted])
 
 
@@ -194,18 +194,18 @@ def ordered(case: Case, make: Make) -> Iterator[Score]:
 
 
 def pairs_of(case: Case) -> tuple[Any, ...]:
-    """Return the points of similar pairs and their labels, other rows, test rows and the prior."""
+    """Return points of similar pairs, their labels, other rows, test rows and the prior."""
     rng = np.random.default_rng(case.seed)
     y = case.binary
     positive, negative = (rng.permutation(np.flatnonzero(y == code)) for code in (1, 0))
-    if case.name == "digits":  # there are as many 3s as 5s, with which pairs tell nothing
+    if case.name == "digits":  # equally many 3s and 5s would make pairs uninformative
         negative = negative[: round(len(positive) * 3 / 7)]
     prior = len(positive) / (len(positive) + len(negative))
     n_pairs = N_PAIRS[case.name]
     n_positive = round(n_pairs * prior**2 / similar_share(prior))
     points = np.r_[positive[: 2 * n_positive], negative[: 2 * (n_pairs - n_positive)]]
     left = positive[2 * n_positive :], negative[2 * (n_pairs - n_positive) :]
-    # pairs are of the larger class more often than rows: others go until the prior is left again
+    # pairs take more of the larger class: drop rows of the other until the prior is restored
     n = int(min(len(left[0]) / prior, len(left[1]) / (1 - prior)))
     kept = np.r_[left[0][: round(n * prior)], left[1][: n - round(n * prior)]]
     unlabeled, test = train_test_split(
@@ -244,7 +244,7 @@ def clustered(case: Case, make: Make) -> Iterator[Score]:
 
 
 def scored(name: str, score: Callable[..., float], *given: Any) -> Score:
-    """Return what a fit and its score come to; NaN and the error's text if it was refused."""
+    """Return the score of a fit; NaN and the error's text if it was refused."""
     start, error = time.perf_counter(), ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of LogisticRegression on raw rows
@@ -257,7 +257,7 @@ def scored(name: str, score: Callable[..., float], *given: Any) -> Score:
 
 
 def maker(rule: str | None, X: Array) -> Make:
-    """Return what makes an estimator by its name: with its defaults, but perhaps for sigma."""
+    """Return a function that makes an estimator by name, with defaults except perhaps sigma."""
 
     def make(name: str) -> Any:
         model = getattr(dsgkit, name)()
@@ -277,12 +277,12 @@ STUDIES: dict[str, Callable[[Case, Make], Iterator[Score]]] = {
 
 
 def shown(mean: float) -> str:
-    """Return a mean for people."""
+    """Return a mean as text."""
     return "refused" if np.isnan(mean) else f"{mean:.3f}"
 
 
 def table(title: str, rule: str | None, seeds: int) -> Iterator[str]:
-    """Yield the lines of one study's table, and of the errors."""
+    """Yield the lines of one study's table and errors."""
     scores: dict[str, dict[str, list[Score]]] = defaultdict(lambda: defaultdict(list))
     for name, label, X, y in scaled(title):
         for seed in range(seeds):
@@ -296,8 +296,8 @@ def table(title: str, rule: str | None, seeds: int) -> Iterator[str]:
         seconds = max(score.seconds for column in columns for score in row[column])
         cells = map(shown, [*means, min(means)])
         yield f"| {name} | {' | '.join(cells)} | {seconds:.1f} |"
-    found = [score for row in scores.values() for column in row.values() for score in column]
-    yield from dict.fromkeys(f"- {s.name}: {s.error}" for s in found if s.error)
+    every = [score for row in scores.values() for column in row.values() for score in column]
+    yield from dict.fromkeys(f"- {s.name}: {s.error}" for s in every if s.error)
 
 
 @click.command(help=__doc__)

@@ -1,13 +1,13 @@
 """Split the error of QSG-S2AUC into that of random features and that of data (Lemmas 1 and 3).
 
-The proof puts a function h_t between f_t and the minimiser f*: it takes the steps of the run, with
-its coefficients and the rows that it draws, but with kernels in place of random features. Lemma 1
-bounds the mean of ``(f_t(x) - h_t(x))^2``, Lemma 3 that of ``||h_t - f*||^2`` in the RKHS, both by
-O(1/t). h_t and f* are sums of kernels at training rows, so that the second follows from their Gram
-matrix. Rows, setting and minimiser are those of `study_convergence.py`, the step is ``theta / t``.
+The proof puts a function h_t between f_t and the minimiser f*: it takes the same steps, with the
+run's coefficients and drawn rows, but with kernels in place of random features. Lemma 1 bounds the
+mean of ``(f_t(x) - h_t(x))^2``, Lemma 3 that of ``||h_t - f*||^2`` in the RKHS, both by O(1/t). h_t
+and f* are sums of kernels at training rows, so the second follows from their Gram matrix. Rows,
+setting and minimiser are those of `study_convergence.py`; the step is ``theta / t``.
 
 The script fits the slopes of both errors against t, and exits with code 1 unless each is within 0.3
-of -1. With ``--ordinal`` the method is QS3ORAO on four classes.
+of -1. ``--ordinal`` takes QS3ORAO on four classes.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ LAM, SIGMA, GAMMA = 0.125, 1.0, 0.5
 BATCH, N_FREQUENCIES = 64, 64
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
 FIRST_FITTED = 64
-"""Iteration from which slopes are fitted."""
+"""First iteration for fitting slopes."""
 
 TOLERANCE = 0.3
-"""How far a slope may be from -1."""
+"""Largest difference of a slope to -1."""
 
 TITLES = {
     "feature_errors": "mean (f_t - h_t)^2 / mean f*^2",
@@ -53,7 +53,7 @@ TITLES = {
 def problem_of(
     X: NDArray[np.float32], y: NDArray, theta_lam: float, n_iterations: int, seed: int
 ) -> Problem:
-    """Return the problem of one model, of the classes 1..k of the first rows."""
+    """Return the problem of one model for the classes 1..k of the first rows."""
     labels, counts = np.unique(y[:N_LABELED], return_counts=True)
     objective: Objective = PNUAUCObjective(np.array([GAMMA]))
     if len(labels) > 2:
@@ -109,7 +109,7 @@ def errors_of(problem: Problem, exact: Array, lengths: Sequence[int]) -> tuple[A
     best = K @ exact
     rows = row_numbers(problem)
     beta = np.zeros(len(X))
-    found = []
+    measured = []
     for t, coefficients in enumerate(recorder.kept, start=1):
         (step,), (decay,) = problem.step(t)
         beta *= decay
@@ -118,8 +118,8 @@ def errors_of(problem: Problem, exact: Array, lengths: Sequence[int]) -> tuple[A
         if t in f:
             h, off = K @ beta, beta - exact
             feature_error = np.mean((f[t] - h) ** 2) / np.mean(best**2)
-            found.append((feature_error, off @ K @ off / (exact @ best)))
-    feature_errors, data_errors = np.array(found).T
+            measured.append((feature_error, off @ K @ off / (exact @ best)))
+    feature_errors, data_errors = np.array(measured).T
     return feature_errors, data_errors
 
 
@@ -141,12 +141,14 @@ def main(seeds: int, theta_lam: float, most: int, ordinal: bool, json_file: Path
     X, y = synthetic_rows(N_LABELED + N_UNLABELED, N_INPUTS, 0, 4 if ordinal else 2)
     exact = minimiser(X, y)
     problems = [problem_of(X, y, theta_lam, lengths[-1], seed) for seed in range(seeds)]
-    found = np.array([errors_of(problem, exact, lengths) for problem in problems])
-    errors = dict(zip(TITLES, found.swapaxes(0, 1), strict=True))
+    every = np.array([errors_of(problem, exact, lengths) for problem in problems])
+    errors = dict(zip(TITLES, every.swapaxes(0, 1), strict=True))
     click.echo("      t" + "".join(f"  {title:>30}" for title in TITLES.values()))
-    for t, *means in zip(lengths, *(of.mean(axis=0) for of in errors.values()), strict=True):
+    for t, *means in zip(
+        lengths, *(values.mean(axis=0) for values in errors.values()), strict=True
+    ):
         click.echo(f"{t:7d}" + "".join(f"  {mean:30.3e}" for mean in means))
-    slopes = {name: slope(lengths, of, FIRST_FITTED) for name, of in errors.items()}
+    slopes = {name: slope(lengths, values, FIRST_FITTED) for name, values in errors.items()}
     for name, fitted in slopes.items():
         click.echo(f"slope of {TITLES[name]} from t = {FIRST_FITTED} on: {fitted:.2f} (theory: -1)")
     write_json(json_file, "study_errors", {"iterations": lengths, **errors, "slopes": slopes})

@@ -1,8 +1,8 @@
 """Compare the AUC of QSG-S2AUC with that of the exact solution (SAMULT) on real data.
 
-Both solve the same problem: same labelled and unlabelled rows, same lam, sigma and gamma. The
-settings are the paper's corners and centre; AUC is that of the rows' true labels. The script
-exits with code 1 if the AUCs differ by more than 0.01 anywhere.
+Both solve the same problem, with the same labelled and unlabelled rows, lam, sigma and gamma. The
+settings are the corners and the centre of the paper's grid; AUC is by the rows' true labels. The
+script exits with code 1 if AUCs differ by more than 0.01 anywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LAM = (2.0**-3, 1.0, 2.0**3)
 SIGMA = (2.0**-3, 1.0, 2.0**3)
 GAMMA = (0.0, 0.5, 1.0)
 TOLERANCE = 0.01
-"""How much the AUCs may differ."""
+"""Largest difference of the AUCs."""
 
 
 def largest_difference(name: str, unlabeled: int, iterations: int, seed: int) -> float:

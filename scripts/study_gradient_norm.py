@@ -1,27 +1,26 @@
-"""Watch the gradient of TSGS3VM or TSGSU fall along its runs (Theorems 1 and 2 of the papers).
+"""Follow the gradient of TSGS3VM or TSGSU along runs (Theorems 1 and 2 of the papers).
 
-The theorems speak of h_t, which takes the steps of the run with kernels in place of random
-features: ``h_{t+1} = (1 - step) h_t - step sum_i c_i k(x_i, .)``, c_i the run's own coefficients
-of the rows drawn at iteration t. It is a sum of kernels at training rows, so that the gradient
-``grad R(h_t)`` is one too, and its norm in the RKHS follows from their Gram matrix: exactly, over
-all rows. The steps are the theorems', ``theta / T^(3/4)`` for TSGS3VM.
+The theorems are on h_t, which takes the steps of the run with kernels in place of random features:
+``h_{t+1} = (1 - step) h_t - step sum_i c_i k(x_i, .)``, c_i the run's own coefficients of the rows
+drawn at iteration t. It is a sum of kernels at training rows, as is the gradient ``grad R(h_t)``,
+so its norm in the RKHS follows exactly from the Gram matrix of all rows. The steps are the
+theorems', ``theta / T^(3/4)`` for TSGS3VM.
 
-Its Theorem 2 bounds the mean of ``||grad R(h_t)||^2`` by O(T^(-1/4)), Theorem 1 that of
-``(f_t - h_t)^2`` by O(T^(-1/2)), where R is smooth. The hinge is not: at a minimum, rows on the
-margin have some derivative between 0 and -1, of which the gradient takes one end, so that the norm
-of a single ``grad R(h_t)`` need not vanish.
+Its Theorem 2 bounds the mean of ``||grad R(h_t)||^2`` by O(T^(-1/4)), Theorem 1 that of ``(f_t -
+h_t)^2`` by O(T^(-1/2)), where R is smooth. The hinge is not: at a minimum, rows on the margin have
+some derivative between 0 and -1, but the gradient takes one end of this interval, so the norm of a
+single ``grad R(h_t)`` need not vanish.
 
-With ``--objective su`` the method is TSGSU, with the steps ``theta / sqrt(T)``: its Theorem 1 says
-O(T^(-1/2)) of the gradients, though what it derives leaves a constant, and its Lemma 1 bounds the
-mean of ``(f_t - h_t)^2`` by a constant. Its corrected risks ``|r|`` are not smooth where r is 0: at
-a minimum there the gradient does not vanish. ``--correction none`` leaves them as they are.
+``--objective su`` takes TSGSU, with the steps ``theta / sqrt(T)``. Its Theorem 1 states O(T^(-1/2))
+for the gradients, although its derivation leaves a constant, and its Lemma 1 bounds the mean of
+``(f_t - h_t)^2`` by a constant. Its corrected risks ``|r|`` are not smooth at r = 0: at a minimum
+there the gradient does not vanish. ``--correction none`` leaves risks uncorrected.
 
-The theorems hold from any start, not only from f = 0. With ``--starts`` there are runs of TSGS3VM
-from two functions far away, too: a random one, and one with the wrong sign at every labelled row.
-Printed is also the objective that the runs end with: that a point is stationary does not say how
-good it is.
+The theorems hold from any start, not only from f = 0. ``--starts`` adds runs of TSGS3VM from two
+distant functions: a random one, and one with the wrong sign at every labelled row. The final
+objective is printed too, because a stationary point can be a poor one.
 
-The script fits both slopes against T, and exits with code 1 if one is above the theorem's by more
+The script fits both slopes against T, and exits with code 1 if one exceeds the theorem's by more
 than 0.1, from any start.
 """
 
@@ -62,32 +61,32 @@ BATCH, N_FREQUENCIES = 16, 16
 LENGTHS = (16, 64, 256, 1024, 4096, 16384)
 PRIOR, LAM, N_PAIRS = 0.8, 0.01, 300
 RATES = {"s3vm": (-1 / 4, -1 / 2), "su": (-1 / 2, 0.0)}
-"""The theorems' exponents of the squared gradient and of ``(f_T - h_T)^2``, by the objective."""
+"""The theorems' exponents of the squared gradient and of ``(f_T - h_T)^2``, by objective."""
 
 STARTS = ("zero", "random", "opposite")
 START_NORM = 10.0
 """RKHS norm of the distant starts: ``1/2 ||f||^2`` is then four times the objective at 0."""
 
 QUANTITIES = ("||grad R||^2", "(f_T - h_T)^2")
-"""Quantities that the rates are for."""
+"""Quantities with a rate."""
 
 TOLERANCE = 0.1
-"""How far a slope may be above the theorem's."""
+"""Largest excess of a slope over the theorem's."""
 
 
 @dataclass(frozen=True)
 class Recorder:
-    """An objective that keeps the coefficients that it gives, and the largest value.
+    """Wrapper of an objective that records its coefficients and the largest value.
 
     Attributes
     ----------
     objective : Objective
     kept : list of list of ndarray
-        Coefficients of every source, by iterations.
+        Coefficients of every source, by iteration.
     largest : list of float
-        By iterations.
+        Largest value, by iteration.
     start : sequence of list of ndarray, optional
-        What is left of the start at the rows drawn from every source, by iterations.
+        Remaining part of the start at the rows drawn from every source, by iteration.
     """
 
     objective: Objective
@@ -96,7 +95,7 @@ class Recorder:
     start: Sequence[list[NDArray[np.float32]]] = ()
 
     def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-        """Return the objective's coefficients, and keep them."""
+        """Return the objective's coefficients, and record them."""
         if len(self.start):
             left = self.start[len(self.kept)]
             values = [f + at_start for f, at_start in zip(values, left, strict=True)]
@@ -120,7 +119,7 @@ class Run:
     distance : float
         Mean of ``(f - h)^2`` over all rows at the end.
     largest : float
-        The largest size of a value that a row had when it was drawn.
+        Largest absolute value of a row when it was drawn.
     objective : float
         ``R(h)`` at the end.
     """
@@ -132,7 +131,7 @@ class Run:
 
 
 def two_moons(n: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-    """Return rows on two half circles with noise, and which are on the upper one."""
+    """Return rows on two noisy half circles, and which are on the upper one."""
     rng = np.random.default_rng(seed)
     upper = rng.random(n) < 0.5
     angle = np.pi * rng.random(n)
@@ -142,7 +141,7 @@ def two_moons(n: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]
 
 
 def s3vm_problem(loss: str, n_iterations: int, seed: int) -> Problem:
-    """Return a problem of one model with the steps of the theorems."""
+    """Return a problem of TSGS3VM with the steps of its theorems."""
     X, positive = two_moons(N_LABELED + N_UNLABELED, seed)
     labels = positive[:N_LABELED]
     weights = np.array([C]), np.array([C_UNLABELED])
@@ -190,15 +189,15 @@ def lemma_bound(largest: float) -> float:
     Parameters
     ----------
     largest : float
-        Bound of the values, and so of the derivatives ``|z - t|/2`` of the loss. The kernel and
-        the products of a feature are at most 1, as are the slopes of the correction.
+        Bound of the values, and so of the derivatives ``|z - t|/2`` of the loss. The kernel, the
+        products of a feature and the slopes of the correction are at most 1.
     """
     scale = (2 * similar_share(PRIOR) + 1) / (2 * PRIOR - 1)
     return float((scale * (largest + 1) / 2 * 2 * THETA) ** 2)
 
 
 def row_numbers(problem: Problem) -> list[NDArray[np.int64]]:
-    """Return the rows that each source draws at each iteration, by their number in all tables."""
+    """Return the rows drawn from each source at each iteration, numbered over all tables."""
     starts = np.cumsum([0, *(len(table) for table in problem.tables)])
     return [
         starts[s.table]
@@ -215,7 +214,7 @@ def row_numbers(problem: Problem) -> list[NDArray[np.int64]]:
 
 
 def pools_of(problem: Problem) -> list[NDArray[np.int64]]:
-    """Return all rows of each source, by their number in all tables."""
+    """Return all rows of each source, numbered over all tables."""
     starts = np.cumsum([0, *(len(table) for table in problem.tables)])
     return [
         starts[s.table] + (s.pools[0] if s.pools else np.arange(len(problem.tables[s.table])))
@@ -248,7 +247,7 @@ def full_objective(problem: Problem, beta: Array, h: Array) -> float:
 
 
 def start_of(name: str, problem: Problem, K: Array) -> Array:
-    """Return the coefficients of a start, at all rows."""
+    """Return the coefficients of a start at all rows."""
     beta = np.zeros(len(K))
     if name == "random":
         beta = np.random.default_rng(problem.features.seed).normal(size=len(K))
@@ -324,17 +323,17 @@ def draw(runs: dict[int, list[Run]], rates: tuple[float, float], path: Path) -> 
 
 
 def mean_gradients(runs: dict[int, list[Run]]) -> list[float]:
-    """Return the mean of the squared norms over the iterations of the runs of each length."""
+    """Return the mean squared norm over the iterations, for the runs of each length."""
     return [float(np.mean([run.gradients[:-1].mean() for run in some])) for some in runs.values()]
 
 
 def mean_distances(runs: dict[int, list[Run]]) -> list[float]:
-    """Return the mean distance of f and h at the end of the runs of each length."""
+    """Return the mean final distance of f and h, for the runs of each length."""
     return [float(np.mean([run.distance for run in some])) for some in runs.values()]
 
 
 def printed(name: str, runs: dict[int, list[Run]], rates: tuple[float, float]) -> list[float]:
-    """Print what the theorems bound for the runs from one start, and return the slopes."""
+    """Print the bounded quantities for the runs from one start, and return the slopes."""
     gradients, distances = mean_gradients(runs), mean_distances(runs)
     click.echo(f"start: {name}")
     click.echo(
@@ -354,7 +353,7 @@ def printed(name: str, runs: dict[int, list[Run]], rates: tuple[float, float]) -
 
 
 def by_seed(runs: dict[int, list[Run]]) -> dict[str, Array]:
-    """Return what the runs from one start show, each of shape (n_seeds, n_lengths)."""
+    """Return the quantities of the runs from one start, each of shape (n_seeds, n_lengths)."""
     return {
         name: np.array([[of(run) for run in some] for some in runs.values()]).T
         for name, of in (
@@ -373,7 +372,7 @@ def by_seed(runs: dict[int, list[Run]]) -> dict[str, Array]:
     type=click.Choice(list(CORRECTIONS)),
     default="abs",
     show_default=True,
-    help="Of the risks of TSGSU.",
+    help="Correction of the risks of TSGSU.",
 )
 @click.option("--seeds", default=3, show_default=True)
 @click.option(
@@ -383,8 +382,12 @@ def by_seed(runs: dict[int, list[Run]]) -> dict[str, Array]:
     type=click.IntRange(min=64),
     help="Largest number of iterations.",
 )
-@click.option("--starts", "from_far", is_flag=True, help="Start TSGS3VM far away, too.")
-@click.option("--figure", type=click.Path(dir_okay=False, path_type=Path), help="Draw it here.")
+@click.option(
+    "--starts", "from_far", is_flag=True, help="Also start TSGS3VM from distant functions."
+)
+@click.option(
+    "--figure", type=click.Path(dir_okay=False, path_type=Path), help="File of the figure."
+)
 @json_option
 def main(
     objective: str,
@@ -396,19 +399,19 @@ def main(
     figure: Path | None,
     json_file: Path | None,
 ) -> None:
-    """Print what the theorems bound, for runs of growing length."""
+    """Print the bounded quantities for runs of growing length."""
     if from_far and objective != "s3vm":
         raise click.UsageError("--starts is for --objective s3vm")
     lengths, rates = [T for T in LENGTHS if most >= T], RATES[objective]
     problem: Callable[[int, int], Problem] = functools.partial(su_problem, correction=correction)
     if objective == "s3vm":
         problem = functools.partial(s3vm_problem, loss)
-    found = {
+    by_start = {
         start: {T: [follow(problem(T, seed), start) for seed in range(seeds)] for T in lengths}
         for start in (STARTS if from_far else STARTS[:1])
     }
-    slopes = {start: printed(start, runs, rates) for start, runs in found.items()}
-    runs = found[STARTS[0]]
+    slopes = {start: printed(start, runs, rates) for start, runs in by_start.items()}
+    runs = by_start[STARTS[0]]
     numbers: dict[str, Any] = {
         "iterations": lengths,
         "squared_gradients": mean_gradients(runs),
@@ -421,7 +424,7 @@ def main(
         click.echo("bounds of (f_T - h_T)^2: " + ", ".join(f"{bound:.1f}" for bound in bounds))
         numbers["bounds"] = bounds
     if from_far:
-        starts = {start: by_seed(of) for start, of in found.items()}
+        starts = {start: by_seed(of) for start, of in by_start.items()}
         for name in ("squared_gradients", "squared_distances"):
             numbers[name] = np.vstack([of[name] for of in starts.values()])
         numbers |= {"slopes": slopes, "starts": starts}

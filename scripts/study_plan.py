@@ -1,10 +1,10 @@
-"""Compare what ``dsg run --dry-run`` foresees with the processor time of the run.
+"""Compare the processor time planned by ``dsg run --dry-run`` with that of the run.
 
-Every config is planned and then run in a process of its own, with one job and one thread, and the
-processor time of that process and its workers is set against the plan's. Then, solver by solver,
-training and judging are set against what the plan counts for them, from the times in the records:
-these are times on the clock, so other work on the machine shows in them. A class whose ratios are
-far from 1 should state another ``pace`` (`dsgkit.numerics.costs.Pace`).
+Every config is planned and then run in its own process, with one job and one thread; the processor
+time of that process and its workers is compared with the plan's. Then, for each solver, the
+recorded times of training and judging are compared with the planned ones; these are wall times, so
+they include other load. A class whose ratios are far from 1 should state another ``pace``
+(`dsgkit.numerics.costs.Pace`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Row = dict[str, Any]
 def by_solver(
     plan: Iterable[Cell], records: Mapping[str, Record], labels: Mapping[str, str], speed: float
 ) -> list[Row]:
-    """Return the planned and measured seconds of the finished cells of every solver and kind."""
+    """Return planned and measured seconds of finished cells by solver and kind."""
     totals: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0, 0, 0, 0])
     for cell in plan:
         record = records.get(cell.key)
@@ -71,7 +71,7 @@ def study(
     timeout: float | None,
     out: Path,
 ) -> Row:
-    """Plan a config, run it, and return both."""
+    """Plan and run a config; return both times."""
     experiment = load_experiment(config, profile=profile, overrides=overrides)
     folder = out / experiment.name
     options = Options(jobs=1, threads=1, fresh=True, limits=Limits(timeout=timeout))
@@ -101,7 +101,7 @@ def study(
 
 
 def _children() -> float:
-    """Return the processor seconds of all processes that were started and have ended."""
+    """Return the processor seconds of all ended child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
@@ -126,8 +126,8 @@ def _print(row: Row) -> None:
 @click.command(help=__doc__)
 @click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--profile", help="Profile of all the configs.")
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="As of `dsg run`.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="Limit of every cell.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="As in `dsg run`.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="Time limit of every cell.")
 @click.option("--out", default=Path("results/plans"), type=click.Path(path_type=Path))
 @json_option
 def main(

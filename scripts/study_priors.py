@@ -2,12 +2,12 @@
 
 From similar pairs and unlabelled rows: the larger prior by the formula of
 `dsgkit.priors.similar_prior` and by that of TSGSU's paper, ``(1 + sqrt(2 pi_S - 1))/2``, with KM1,
-KM2 or penalised L1 for the shares; and the ends of `similar_prior_interval`. The paper takes the
-share of similar points in the unlabelled rows for ``pi_S``. From as many positive as there are
-pairs, and unlabelled rows: penalised L1. Rows are drawn by the prior, without replacement; a cell
-is the mean over the seeds, and the standard deviation. Prints Markdown.
-``gaussians`` are two normal distributions of variance 1 in four dimensions, whose means are 3
-apart; other names are those of the catalogue.
+KM2 or penalised L1 for the shares; and the ends of `similar_prior_interval`. The paper uses the
+share of similar points in the unlabelled rows as ``pi_S``. From as many positive rows as pairs, and
+unlabelled rows: penalised L1. Rows are drawn by the prior, without replacement; a cell has the mean
+over the seeds and the standard deviation. Prints Markdown. ``gaussians`` are two normal
+distributions of variance 1 in four dimensions, whose means are 3 apart; other names are those of
+the catalogue.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from dsgkit.random.seeds import derive_seed, permutation
 GENERATED = "gaussians"
 SHARES = {"km1": km1_share, "km2": km2_share, "penalised_l1": penalised_l1_share}
 PAPERS = "{}, paper's formula"
-"""Column of a method's share by the formula of the paper."""
+"""Column of a method's estimate by the paper's formula."""
 
 
 def classes_of(name: str, n_rows: int) -> tuple[Array, Array]:
     """Return positive and negative rows: generated, or all of a dataset scaled to [0, 1]."""
     if name == GENERATED:
         rows = np.random.default_rng(0).normal(size=(2 * n_rows, 4))
-        rows[:n_rows] += 1.5  # in each of four dimensions: the means are 3 apart
+        rows[:n_rows] += 1.5  # 1.5 in each of four dimensions: the means are at distance 3
         return rows[:n_rows], rows[n_rows:]
     dataset = load_dataset(DatasetSpec(name=name))
     X = np.asarray(dataset.X[:], np.float64)
@@ -52,7 +52,7 @@ def drawn(
 ) -> tuple[Array, Array, Array]:
     """Return the points of similar pairs, positive rows and unlabelled rows, all different.
 
-    Classes of pairs and of unlabelled rows are random, as they are where data are found.
+    Classes of pairs and of unlabelled rows are random, as in practice.
     """
     rng = np.random.default_rng(derive_seed(seed, "classes"))
     of_pairs = int(rng.binomial(n_pairs, prior**2 / similar_share(prior)))
@@ -72,31 +72,31 @@ def drawn(
 
 
 def papers_prior(share: float) -> float:
-    """Return the larger prior as the paper has it from the share of similar points."""
+    """Return the larger prior by the paper's formula, from the share of similar points."""
     return (1 + math.sqrt(max(0.0, 2 * share - 1))) / 2
 
 
 def estimates(
     similar: Array, positive: Array, unlabeled: Array, methods: Sequence[str], seed: int
 ) -> dict[str, float]:
-    """Return the estimates by their columns."""
-    found = {}
+    """Return the estimates by column."""
+    priors = {}
     for method in methods:
         forth, back = (
             SHARES[method](component, mixture, random_state=seed)
             for component, mixture in ((similar, unlabeled), (unlabeled, similar))
         )
-        found[method] = 1 / (1 + forth * back)  # as `similar_prior`
-        found[PAPERS.format(method)] = papers_prior(forth)
+        priors[method] = 1 / (1 + forth * back)  # as in `similar_prior`
+        priors[PAPERS.format(method)] = papers_prior(forth)
     pairs = similar.reshape(-1, 2, similar.shape[1])
     low, high = similar_prior_interval(pairs, unlabeled, random_state=seed)
-    found |= {"interval, low": low, "interval, high": high}
+    priors |= {"interval, low": low, "interval, high": high}
     share = penalised_l1_share(positive, unlabeled, random_state=seed)
-    return found | {"penalised_l1, positive-unlabelled": share}
+    return priors | {"penalised_l1, positive-unlabelled": share}
 
 
 def cell(values: Any) -> str:
-    """Return the mean and the standard deviation, for people."""
+    """Return the mean and the standard deviation as text."""
     return f"{np.mean(values):.3f} ({np.std(values, ddof=1):.3f})"
 
 
@@ -124,14 +124,14 @@ def main(
     for name in datasets:
         classes = classes_of(name, 2 * max(pairs) + max(pairs) + unlabeled)
         for prior, n_pairs in itertools.product(priors, pairs):
-            found = [
+            by_seed = [
                 estimates(*drawn(classes, prior, n_pairs, unlabeled, seed), methods, seed)
                 for seed in range(seeds)
             ]
             if not cases:
-                columns = ("dataset", "prior", "pairs", *found[0])
+                columns = ("dataset", "prior", "pairs", *by_seed[0])
                 click.echo(f"| {' | '.join(columns)} |\n|" + "---|" * len(columns))
-            by_column = {column: [one[column] for one in found] for column in found[0]}
+            by_column = {column: [one[column] for one in by_seed] for column in by_seed[0]}
             click.echo(
                 f"| {name} | {prior:g} | {n_pairs} | {' | '.join(map(cell, by_column.values()))} |"
             )

@@ -1,13 +1,12 @@
-"""Look for the published clusterings among all that the paper's grids give.
+"""Search for the published clusterings among all points of the paper's grids.
 
-The paper on budgeted support vector clustering states neither how it chose gamma and C nor how it
-scaled features; and C may be that of the sum over rows, not of their mean as its equation has it.
-For its methods, on datasets of the shipped configs, this fits every point of the grid with several
-seeds, on raw and on scaled features and with C in either unit, and keeps purity, Rand index, NMI
-and the number of clusters in a CSV file: what is there of all seeds is not fitted again. It prints,
-for each published triple that is possible, the point whose mean triple is nearest to it, and how
-many of the published figures are within 0.05 under every rule of choice, the last of them by the
-figures themselves.
+The paper on budgeted support vector clustering does not state how it chose gamma and C or how it
+scaled features; and C may weigh the sum over rows, not their mean as in its equation. For its
+methods, on datasets of the shipped configs, this fits every point of the grid with several seeds,
+on raw and on scaled features and with C in either unit. A CSV file keeps purity, Rand index, NMI
+and the number of clusters; points with all seeds are not fitted again. It prints, for each possible
+published triple, the point with the nearest mean triple, and the number of published figures within
+0.05 under every rule of choice, the last of which uses the figures themselves.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ CONFIGS = Path(__file__).parents[1] / "configs"
 SCALES = ("raw", "standard")
 METHODS_IN = {"mean": bsgd_svc.METHODS, "sum": ("SGD", "BSGD-R", "BSGD-PNN", "BSGD-PRN")}
 UNITS = tuple(METHODS_IN)
-"""Scales of the losses, which C multiplies in the objective."""
+"""Scales of the losses that C multiplies in the objective."""
 
 TRIPLE = ["purity", "rand", "nmi"]
 SETTING = ["scale", "C of the"]
@@ -60,7 +59,7 @@ SHAPE_RULE = f"lowest Davies-Bouldin index, {MIN_CLUSTERS} to {MAX_CLUSTERS} clu
 def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, Any]]:
     """Fit every point of the paper's methods, and return the indices of each as a row.
 
-    Of a sphere, C is the same in either unit: SVC and FSVC are fitted for the mean alone.
+    For a sphere, C is the same in either unit, so SVC and FSVC are fitted with that of the mean.
     """
     experiment = load_experiment(CONFIGS / f"{dataset}_clustering.yaml")
     data = load_dataset(experiment.dataset)
@@ -98,7 +97,7 @@ def indices_of(X: Any, classes: Any, labels: Any) -> dict[str, Any]:
 
 
 def published() -> pd.DataFrame:
-    """Return the published triples that some clustering with structure may have."""
+    """Return the published triples that some clustering with structure can have."""
     rows = [
         {
             "dataset": finding.dataset,
@@ -111,9 +110,9 @@ def published() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def means(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of every point over its seeds, next to its method's published values."""
-    values = found.drop(columns="seed").groupby(POINT, as_index=False).mean()
+def means(fitted: pd.DataFrame) -> pd.DataFrame:
+    """Return every point's mean over seeds, with its method's published values."""
+    values = fitted.drop(columns="seed").groupby(POINT, as_index=False).mean()
     values = values.rename(columns={name: MEASURED + name for name in TRIPLE})
     both = values.merge(published(), on=["dataset", "method"])
     both["distance"] = distances(both).max(axis=1)
@@ -121,12 +120,12 @@ def means(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def distances(both: pd.DataFrame) -> pd.DataFrame:
-    """Return how far measured indices are from published ones."""
+    """Return the distances of measured indices to published ones."""
     return pd.DataFrame({name: (both[MEASURED + name] - both[name]).abs() for name in TRIPLE})
 
 
 def chosen(points: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the point of each dataset, method and scaling that every rule of choice takes."""
+    """Return the point chosen by each rule for every dataset, method and scaling."""
     by_index = {
         rule: points.loc[points.groupby(KEYS)[MEASURED + name].idxmax()]
         for rule, name in RULES.items()
@@ -139,7 +138,7 @@ def chosen(points: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def counts(points: pd.DataFrame) -> pd.DataFrame:
-    """Return how many figures are within the tolerance, by scaling and rule."""
+    """Return the number of figures within the tolerance by scaling and rule."""
     rows = []
     for rule, of_rule in chosen(points).items():
         for (scale, unit), one in of_rule.groupby(SETTING):
@@ -151,7 +150,7 @@ def counts(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def nearest(points: pd.DataFrame) -> pd.DataFrame:
-    """Return, for every published triple, the nearest point under either scaling."""
+    """Return the nearest point to every published triple under each scaling."""
     best = points.loc[points.groupby(["dataset", "method"])["distance"].idxmin()]
 
     def triple(prefix: str) -> pd.Series:
@@ -179,7 +178,7 @@ def collect(
     units: tuple[str, ...],
     seeds: int,
 ) -> pd.DataFrame:
-    """Return what the file holds, with the fits that it lacks added to it."""
+    """Add missing fits to the file and return its contents."""
     known = pd.read_csv(path) if path.is_file() else pd.DataFrame(columns=[*POINT, "seed"])
     for wanted in itertools.product(datasets, scales, units):
         have = known[known[["dataset", *SETTING]].eq(list(wanted)).all(axis=1)]
@@ -205,11 +204,11 @@ def main(
     seeds: int,
     json_file: Path | None,
 ) -> None:
-    """Fit what the file lacks of some datasets, and print what it says of all that it holds."""
-    found = collect(path, datasets, scales, units, seeds)
-    if not len(found):
+    """Add missing fits on some datasets to the file, and print results on all its fits."""
+    fitted = collect(path, datasets, scales, units, seeds)
+    if not len(fitted):
         raise click.ClickException(f"{path} holds nothing yet: name datasets to fit")
-    points = means(found)
+    points = means(fitted)
     agreeing, at_best = counts(points), nearest(points)
     click.echo(f"Published figures within {INDEX_TOLERANCE:g} of means over seeds\n")
     click.echo(markdown(agreeing))

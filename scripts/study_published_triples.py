@@ -1,13 +1,13 @@
-"""Look for clusterings that have the published triples which no clustering should have.
+"""Search for clusterings with the published triples that no clustering should have.
 
 The paper on budgeted support vector clustering prints purity, Rand index and NMI of 6 methods on 15
-datasets. Of 22 of these 90 triples `dsgkit.published.audit` proves that no clustering has them. For
-each, this looks for a clustering under other readings of the indices: purity by the size of the
-class, as the paper's formula may be read; other means of the entropies in the NMI; and only a part
-of the rows, the others being left out. Simulated annealing moves rows of a class from one cluster
-to another until all three indices are within rounding. What it finds proves that a reading makes a
-triple possible; that it finds nothing proves nothing, so it also looks for the triples that no
-bound excludes, by the usual reading, and says how many it misses.
+datasets. `dsgkit.published.audit` proves that no clustering has 22 of these 90 triples. For each,
+this searches for a clustering under other readings of the indices: purity by the size of the class,
+as the paper's formula may be read; other means of the entropies in the NMI; and only a part of the
+rows. Simulated annealing moves rows of a class from one cluster to another until all three indices
+are within rounding. A clustering proves that a reading makes a triple possible; failure proves
+nothing, so it also searches for the triples that no bound excludes, by the usual reading, and
+prints how many it misses.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from dsgkit.published.audit import ROUNDING, findings
 
 TRIPLE = ("purity", "rand", "nmi")
 PURITIES = ("cluster", "class")
-"""What the largest count of a class in a cluster is divided by the size of."""
+"""Purity divides the largest class count in a cluster by the size of one of these."""
 
 MEANS = ("arithmetic", "geometric", "maximum", "minimum", "joint entropy")
-"""What the mutual information is divided by: a mean of the entropies of classes and clusters."""
+"""Mean of the entropies of classes and clusters that divides the mutual information."""
 
 ROWS = ("all", "a part")
 MAX_CLUSTERS = 800
 MIN_KEPT_SHARE = 0.1
-"""Of the rows, where a part may be left out."""
+"""Least share of kept rows, if a part may be left out."""
 
 
 class Reading(NamedTuple):
-    """What the three indices mean: a value of `PURITIES`, `MEANS` and `ROWS`."""
+    """Definition of the three indices: a value each of `PURITIES`, `MEANS` and `ROWS`."""
 
     purity: str
     mean: str
@@ -52,14 +52,14 @@ OTHERS = {
     "another mean in the NMI": [USUAL._replace(mean=mean) for mean in MEANS[1:]],
     "a part of the rows": [USUAL._replace(rows="a part")],
 }
-"""Readings that differ from the usual one in one thing."""
+"""Readings that differ from the usual one in one respect."""
 
 ANY = "any of these together"
 
 
 @njit
 def _changed(counts: Any, M: Any, sums: Any, cluster: int, sign: float, by_class: bool) -> None:
-    """Add what a cluster has to the sums over clusters, or take it away."""
+    """Add a cluster's terms to the sums over clusters, or subtract them."""
     size, squares, logs, most = 0.0, 0.0, 0.0, 0.0
     for j in range(len(M)):
         n = counts[cluster, j]
@@ -78,7 +78,7 @@ def _changed(counts: Any, M: Any, sums: Any, cluster: int, sign: float, by_class
 
 @njit
 def _misfit(sums: Any, kept: Any, mean: int, target: Any, tolerance: float) -> float:
-    """Return by how much the three indices miss a triple, beyond rounding."""
+    """Return the total distance of the three indices to a triple, beyond rounding."""
     n = kept.sum()
     squares = (kept * kept).sum()
     logs = 0.0
@@ -109,7 +109,7 @@ def _misfit(sums: Any, kept: Any, mean: int, target: Any, tolerance: float) -> f
 
 @njit
 def _move(counts: Any, M: Any, sums: Any, kept: Any, move: Any, by_class: bool) -> None:
-    """Move k rows of class j from cluster a to b; the last cluster are those that are left out."""
+    """Move k rows of class j from cluster a to b; the last cluster has the rows left out."""
     a, b, j, k = move
     outside = len(counts) - 1
     for cluster, change in ((a, -k), (b, k)):
@@ -134,9 +134,9 @@ def _search(
     steps: int,
     draw: np.random.Generator,
 ) -> float:
-    """Move rows between clusters until a triple is met; return by how much it is missed.
+    """Move rows between clusters until a triple is met; return the remaining distance.
 
-    The last row of ``counts`` are the rows that are left out; at least ``least`` are kept.
+    The last row of ``counts`` has the rows left out; at least ``least`` rows are kept.
     """
     outside = len(counts) - 1
     sums = np.zeros(5)
@@ -168,7 +168,7 @@ def _search(
 
 
 def starts(sizes: Sequence[int], draw: np.random.Generator) -> Iterator[np.ndarray]:
-    """Yield clusterings to start from, of few to many clusters: the classes, and rows at random."""
+    """Yield starts with few to many clusters: the classes, and random clusterings."""
     M = np.asarray(sizes)
     most = min(int(M.sum()), MAX_CLUSTERS)
     for n_clusters in sorted({min(most, n) for n in (len(M), 3 * len(M), 100, MAX_CLUSTERS)}):
@@ -185,7 +185,7 @@ def starts(sizes: Sequence[int], draw: np.random.Generator) -> Iterator[np.ndarr
 def is_found(
     sizes: Sequence[int], triple: Sequence[float], reading: Reading, steps: int, seed: int
 ) -> bool:
-    """Return whether a clustering was found that has a triple under a reading."""
+    """Return whether the search finds a clustering with a triple under a reading."""
     M = np.asarray(sizes, dtype=float)
     least = M.sum() * (MIN_KEPT_SHARE if reading.rows == "a part" else 1.0)
     how = (reading.purity == "class", MEANS.index(reading.mean), least, ROUNDING, steps)
@@ -196,14 +196,14 @@ def is_found(
 
 
 def possible(dataset: str, method: str, steps: int, seed: int) -> dict[str, bool]:
-    """Return under which readings a clustering was found that has a published triple."""
+    """Return for each reading whether the search finds a clustering with a published triple."""
     sizes = bsgd_svc.datasets()[dataset].class_sizes
     triple = [bsgd_svc.value(dataset, method, name) for name in TRIPLE]
 
     def found(readings: Sequence[Reading]) -> bool:
         return any(is_found(sizes, triple, one, steps, seed) for one in readings)
 
-    answers = {what: found(readings) for what, readings in OTHERS.items()}
+    answers = {name: found(readings) for name, readings in OTHERS.items()}
     tried = [USUAL, *itertools.chain(*OTHERS.values())]
     every = (Reading(*one) for one in itertools.product(PURITIES, MEANS, ROWS))
     further = [one for one in every if one not in tried]
@@ -215,7 +215,7 @@ def possible(dataset: str, method: str, steps: int, seed: int) -> dict[str, bool
 @click.option("--seed", default=0, show_default=True)
 @json_option
 def main(steps: int, seed: int, json_file: Path | None) -> None:
-    """Look for clusterings, and print under which readings there are some."""
+    """Search for clusterings, and print the readings under which there are some."""
     rows: list[dict[str, Any]] = []
     missed, n_usual = [], 0
     for (dataset, method), finding in findings().items():

@@ -1,15 +1,15 @@
-"""Tell apart what limits the AUC of QS3ORAO: its grid, its rows, its loss, its one function.
+"""Separate the limits of QS3ORAO's AUC: grid, unlabelled rows, loss, a single function.
 
 On each dataset and trial the paper's objective is minimised exactly at every point of the paper's
 grid and of the wider one, with labelled rows alone (gamma = 1) and with unlabelled ones (gamma =
-1/2): by one function for all cuts between the classes, as QS3ORAO has it, and by a function for
-every cut, as M-SAMULT has it. Beside them are SVOREX, which minimises errors, and the all-threshold
-logistic regression.
+1/2), by one function for all cuts between the classes, as in QS3ORAO, and by one function per cut,
+as in M-SAMULT. SVOREX, which minimises errors, and all-threshold logistic regression are compared
+with them.
 
-For each method and grid, the point is printed that has the highest AUC, as a mean over the trials,
-on rows that no method is trained on: their labels choose, so that no method gains or loses by how
-well a point can be found. Last, gamma is chosen like that: one for all cuts, and then for each cut
-in its turn.
+Printed is, for each method and grid, the point with the highest mean AUC over the trials on rows
+that no method is trained on. These rows' labels choose it, so the quality of model selection has no
+influence. Last, gamma is chosen in the same way: one for all cuts, then for one cut after the
+other.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GRIDS = {
     "paper": ([2.0**k for k in range(-3, 4, 2)], [2.0**k for k in range(-3, 4, 2)]),
     "wide": ([2.0**k for k in range(-18, 3, 4)], [2.0**k for k in range(-7, 4, 2)]),
 }
-"""Grids of lam and of sigma, as in the configs."""
+"""Grids of lam and sigma, as in the configs."""
 
 C = (1e-2, 1e0, 1e2, 1e4)
 LOGISTIC_LAM = (2.0**-26, 2.0**-18, 2.0**-10, 2.0**-2)
@@ -52,13 +52,13 @@ def pair_terms(a: Array, b: Array) -> tuple[Array, Array]:
     Parameters
     ----------
     a, b : ndarray of shape (n,)
-        Weights of the rows as x and as z.
+        Weights of the rows in the roles of x and z.
     """
     return np.diag(a + b) - np.outer(a, b) - np.outer(b, a), a - b
 
 
 def cut_terms(y: Array, n_unlabeled: int, cut: int, gamma: float) -> tuple[Array, Array]:
-    """Return M and v of the risk of one cut: classes up to it are negative."""
+    """Return M and v of one cut's risk; classes up to the cut are negative."""
     rest = np.zeros(n_unlabeled)
     positive, negative = (np.r_[side / side.sum(), rest] for side in (y > cut, y <= cut))
     unlabeled = np.r_[np.zeros(len(y)), rest + 1 / max(1, n_unlabeled)]
@@ -90,31 +90,31 @@ class Trial:
         self.trained = np.vstack([self.X, self.rest])
 
     def auc(self, values: Array) -> float:
-        """Return the mean AUC over the cuts of values at the tested rows."""
+        """Return the mean AUC over the cuts, for values at the test rows."""
         codes = np.searchsorted(self.cuts, self.y_tested)
         found = cut_aucs(codes, values, len(self.cuts) + 1)
         return float(np.mean([one for one in found if one is not None]))
 
     def terms(self, gammas: Sequence[float]) -> list[tuple[Array, Array]]:
-        """Return M and v of every cut; without unlabelled rows where gamma is 1."""
+        """Return M and v of every cut; gamma = 1 is without unlabelled rows."""
         n = 0 if set(gammas) == {1.0} else len(self.rest)
         return [cut_terms(self.y, n, cut, g) for cut, g in zip(self.cuts, gammas, strict=True)]
 
     def kernels(self, sigma: float) -> tuple[Array, Array]:
-        """Return the kernel of the training rows, and that of the tested rows with them."""
+        """Return the kernels among the training rows, and between test and training rows."""
         K, K_tested = (
             gaussian_gram(rows, self.trained, sigma) for rows in (self.trained, self.tested)
         )
         return K, K_tested
 
     def one_function(self, K: Kernels, gammas: Sequence[float], lam: float) -> float:
-        """Return the AUC of the minimiser of the mean over the cuts."""
+        """Return the AUC of the minimiser of the mean risk over the cuts."""
         M, v = (np.mean(of, axis=0) for of in zip(*self.terms(gammas), strict=True))
         n = len(v)
         return self.auc(K[1][:, :n] @ minimiser(K[0][:n, :n], M, v, lam))
 
     def one_per_cut(self, K: Kernels, gammas: Sequence[float], lam: float) -> float:
-        """Return the AUC of a minimiser for every cut."""
+        """Return the AUC of a separate minimiser per cut."""
         terms = self.terms(gammas)
         n = len(terms[0][1])
         coef = [minimiser(K[0][:n, :n], M, v, lam) for M, v in terms]
@@ -144,7 +144,7 @@ class Trial:
                     yield ("all-threshold", grid, lam, sigma), of_logistic
 
     def gain_of_gammas(self, lam: float, sigma: float) -> dict[str, float]:
-        """Return the AUC by the best gamma of all cuts, and after one pass over the cuts."""
+        """Return the AUC with the best common gamma, and after one pass over the cuts."""
         K = self.kernels(sigma)
         shared = [[gamma] * len(self.cuts) for gamma in GAMMAS]
         aucs = [self.one_function(K, gammas, lam) for gammas in shared]
@@ -160,7 +160,7 @@ class Trial:
 
 
 def study(name: str, labeled: int, trials: int) -> dict[str, Any]:
-    """Return what is found on one dataset, and print it."""
+    """Print and return the results on one dataset."""
     dataset = open_dataset(get(name))
     spec = OrdinalSpec(kind=TASK.kind, labeled=labeled, folds=2)
     drawn = [Trial(OrdinalTrial(dataset, spec, number).split) for number in range(trials)]

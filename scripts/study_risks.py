@@ -1,16 +1,16 @@
-"""Check that unlabelled rows stand for the missing class without bias: R_PU + R_NU - 1/2 = R_PN.
+"""Check that unlabelled rows replace a class without bias: R_PU + R_NU - 1/2 = R_PN.
 
-The papers derive it for the 0-1 loss, and train with the squared one, ``(1 - f(a) + f(b))^2``, for
-which the two sides differ by ``2 (pi Var_P f + (1 - pi) Var_N f)``, pi the share of positive rows,
-where the constant is 1 rather than 1/2: a penalty on how f varies within the classes.
+The papers derive it for the 0-1 loss, and train with the squared loss ``(1 - f(a) + f(b))^2``. For
+this the constant is 1 instead of 1/2, and the two sides differ by ``2 (pi Var_P f + (1 - pi) Var_N
+f)``, pi the share of positive rows: a penalty on the variance of f within the classes.
 
 Functions are fixed: QSG-S2AUC or QS3ORAO, trained on rows that are put aside, and a random
-direction with variance 1. R_PN is that of all other rows of a dataset, for every cut between its
-classes. The left side is estimated on random draws of labelled and unlabelled rows, with
-replacement; printed is its mean over the draws less R_PN, and that in standard errors. With all
-rows as positive, negative and unlabelled ones both equations are exact, which is checked, too.
+direction with variance 1. R_PN is computed on all other rows of a dataset, for every cut between
+its classes. The left side is estimated on random draws of labelled and unlabelled rows, with
+replacement; printed is its mean over the draws minus R_PN, also in standard errors. With all rows
+as positive, negative and unlabelled ones both equations are exact, which is checked too.
 
-The script exits with code 1 if they are not, or if with the 0-1 loss a difference is above 3
+The script exits with code 1 if they are not exact, or if a difference with the 0-1 loss exceeds 3
 standard errors.
 """
 
@@ -61,24 +61,24 @@ LOSSES: dict[str, tuple[Callable[[Array, Array], float], float]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A fixed function at all rows, and which of them are above a cut."""
+    """Values of a fixed function at all rows, and which rows are above a cut."""
 
     name: str
     f: Array
     positive: NDArray[np.bool_]
 
     def left_side(self, loss: str, labeled: Any = slice(None), unlabeled: Any = slice(None)) -> Any:
-        """Return ``R_PU + R_NU`` less the constant, on some rows."""
+        """Return ``R_PU + R_NU`` minus the constant on some rows."""
         risk, constant = LOSSES[loss]
         f, positive, u = self.f[labeled], self.positive[labeled], self.f[unlabeled]
         return risk(f[positive], u) + risk(u, f[~positive]) - constant
 
     def right_side(self, loss: str) -> float:
-        """Return ``R_PN`` of all rows."""
+        """Return ``R_PN`` on all rows."""
         return LOSSES[loss][0](self.f[self.positive], self.f[~self.positive])
 
     def penalty(self) -> float:
-        """Return what the squared loss adds."""
+        """Return the difference of both sides for the squared loss."""
         share = self.positive.mean()
         variances = self.f[self.positive].var(), self.f[~self.positive].var()
         return float(2 * (share * variances[0] + (1 - share) * variances[1]))
@@ -132,7 +132,7 @@ def judged(case: Case, draws: int) -> dict[str, dict[str, float]]:
 
 
 def study(datasets: tuple[str, ...], draws: int) -> dict[str, Any]:
-    """Print the differences on some datasets, and return them: lists of a value per case."""
+    """Print and return the differences on some datasets, as lists with a value per case."""
     cases = [case for name in datasets for case in cases_of(name)]
     found = [judged(case, draws) for case in cases]
     for case, of in zip(cases, found, strict=True):
@@ -151,7 +151,7 @@ def study(datasets: tuple[str, ...], draws: int) -> dict[str, Any]:
 
 
 def missed(numbers: dict[str, Any]) -> list[str]:
-    """Return what does not hold that must."""
+    """Return descriptions of the violated equations."""
     found = []
     if not np.abs(numbers["zero_one"]).max() <= MAX_STANDARD_ERRORS:
         found.append("the 0-1 loss is biased")

@@ -1,12 +1,12 @@
-"""Compare the rules that make classes of a ranking, on the same functions of several datasets.
+"""Compare rules for thresholds on the same ranking functions of several datasets.
 
 For each dataset and trial one function is trained (QS3ORAO at the given hyper-parameters), and its
 thresholds are placed by every rule. The paper's rule, the hinge, depends on the scale of the
-function; the others do not. ``constant`` is the median class of the labelled rows.
+function; the others do not. ``constant`` predicts the median class of the labelled rows.
 
-Lemma 1 of the paper says that the thresholds with the least hinge loss are unique and strictly
-ordered. So the JSON file also has, of every trial and cut, how wide the interval of its minimisers
-is, and how far each threshold is below the next one.
+Lemma 1 of the paper states that the thresholds with the least hinge loss are unique and strictly
+ordered. So the JSON file also has, for every trial and cut, the width of the interval of
+minimisers, and the distance of each threshold to the next one.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ LOSS_TOLERANCE = 1e-9
 
 
 def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:
-    """Return the ends of the interval on which the hinge loss of a cut is least.
+    """Return the ends of the interval of minimisers of a cut's hinge loss.
 
-    The loss is convex and linear between ``f - 1`` of rows above and ``f + 1`` of those below: it
-    is least from the first to the last of these points that have the least loss.
+    The loss is convex and piecewise linear, with knots at ``f - 1`` of rows above and ``f + 1`` of
+    rows below: its minimisers lie between the first and the last knot with the least loss.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:
 
 
 def widths_of(model: Any, X: Any, y: NDArray) -> list[float]:
-    """Return how wide the interval of the minimisers is, for every cut."""
+    """Return the width of the interval of minimisers for every cut."""
     values = model.decision_function(X[:]).astype(np.float64)
     ends = [minimisers(values, y > cut) for cut in model.classes_[:-1]]
     return [high - low for low, high in ends]
 
 
 def scores_of(name: str, trials: int, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the scores of every rule in every trial on a dataset."""
+    """Yield the scores of every rule and trial on a dataset."""
     dataset = open_dataset(get(name))
     for number in range(trials):
         trial = TASK.trial(dataset, TASK.Spec(kind=TASK.kind), number)

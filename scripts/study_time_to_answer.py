@@ -1,19 +1,18 @@
-"""Measure the AUC that QSG-S2AUC and what competes with it reach against their training seconds.
+"""Measure the AUC of QSG-S2AUC and its rivals against their training seconds.
 
-Trial by trial: 200 labelled rows, 20,000 unlabelled ones, and test rows. Every method is fitted at
-growing sizes (iterations, blocks, landmarks, frequencies), each at its own best lam, sigma and
-gamma. These are chosen once per dataset and method, in trial 0 and at a moderate size, by the AUC
-of validation rows: that uses labels that a user of so few labelled rows does not have, and leaves
-out of the comparison how well each method's settings can be found. All gammas are below 1, where
-unlabelled rows are used; what the labelled rows alone give (gamma = 1, exactly) is a line of
-reference.
+A trial has 200 labelled rows, 20,000 unlabelled ones, and test rows. Every method is fitted at
+growing sizes (iterations, blocks, landmarks, frequencies), at its own best lam, sigma and gamma.
+These are chosen once per dataset and method, in trial 0 and at a moderate size, by the AUC of
+validation rows. Users with so few labels cannot do that; it leaves the quality of model selection
+out of the comparison. All gammas are below 1, where unlabelled rows are used; the exact solution on
+the labelled rows alone (gamma = 1) is a line of reference.
 
-All compute with one thread. Seconds are those of the processor in one fit, after a first one that
-compiles: on an idle machine that is the time by the clock, and other work does not count. A size of
-more than a few seconds is measured in fewer trials; in the table and figure it is placed by its
-difference to the next smaller size in the same trials. The table's gain is the mean difference to
-the exact solution on the labelled rows alone, trial by trial. Every measurement is kept in a file,
-and not repeated by another run.
+All methods use one thread. Seconds are processor time of one fit, after a first fit that compiles:
+on an idle machine that is the wall time, and other load does not count. A size of more than a few
+seconds is measured in fewer trials; in the table and figure it is placed by its difference to the
+next smaller size in the same trials. The table's gain is the mean difference to the exact solution
+on the labelled rows alone, trial by trial. Every measurement is kept in a file, and not repeated by
+another run.
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ GAMMA = (0.5, 0.9)
 
 @dataclass(frozen=True)
 class Method:
-    """How a method is measured.
+    """Settings for the measurement of a method.
 
     Attributes
     ----------
     parameter : str
-        What its size is.
+        Parameter that is its size.
     sizes : dict of int to int
-        How many trials, at most, each size is measured in.
+        Most trials for each size.
     choose_at : int
-        Size at which its settings are chosen.
+        Size at which hyper-parameters are chosen.
     """
 
     parameter: str
@@ -71,7 +70,7 @@ METHODS = {
     "qsg_s2auc_p": Method(
         "n_blocks", {4: ALL_SIZES, 8: ALL_SIZES, 16: ALL_SIZES, 32: ALL_SIZES}, 16
     ),
-    # the labelled and the validation rows are landmarks where settings are chosen
+    # the choice also takes the labelled and the validation rows as landmarks
     "nystrom_s2auc": Method(
         "n_landmarks", {0: ALL_SIZES, 500: ALL_SIZES, 1000: ALL_SIZES, 2000: 3, 4000: 1}, 0
     ),
@@ -83,7 +82,7 @@ METHODS = {
 }
 EXACT = "samult"
 EXACT_SIZES = 0, 2000
-"""Numbers of unlabelled rows: with none gamma is 1, with some all is as for `nystrom_s2auc`."""
+"""Numbers of unlabelled rows: gamma = 1 without any, else settings of `nystrom_s2auc`."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Numbers of rows; there are fewer test and unlabelled rows where a dataset is small."""
+    """Numbers of rows; small datasets have fewer test and unlabelled rows."""
 
     labeled: int
     unlabeled: int
@@ -129,13 +128,13 @@ class Sizes:
 
 
 class Records:
-    """Measurements in a file of a JSON object per line, which grows.
+    """Measurements in a growing file with a JSON object per line.
 
     Parameters
     ----------
     path : Path
     common : dict
-        What every measurement of this run has in common; others in the file are of no account.
+        Common entries of this run's measurements; others in the file are ignored.
     """
 
     def __init__(self, path: Path, common: Record) -> None:
@@ -149,7 +148,7 @@ class Records:
         return next((record for record in self.all if key.items() <= record.items()), None)
 
     def add(self, key: Record, result: Record) -> Record:
-        """Keep a measurement."""
+        """Append a measurement."""
         record = {**self._common, **key, **result}
         with self._path.open("a") as file:
             file.write(json.dumps(record) + "\n")
@@ -165,9 +164,9 @@ def estimator(method: str, size: int, trial: int) -> Any:
 
 
 def choose(method: str, rows: Trial) -> Record:
-    """Return the settings with the highest AUC of the validation rows, and the seconds that took.
+    """Return the settings with the highest AUC of the validation rows, and the seconds taken.
 
-    The validation rows are held out as a fold, so that a method can share work among settings.
+    The validation rows are a held-out fold, so that a method can share work among settings.
     """
     gammas: tuple[float, ...] = (1.0,)
     model, U = SOLVERS[EXACT].load()(), rows.X_unlabeled[:1]
@@ -201,14 +200,14 @@ def measure(method: str, size: int, trial: int, setting: Record, rows: Trial) ->
 
 
 def compile_all(rows: Trial) -> None:
-    """Have all that is compiled on first use compiled."""
+    """Compile all code in advance."""
     U = rows.X_unlabeled[:300]
     for method, of_method in METHODS.items():
         estimator(method, min(of_method.sizes), 0).fit(rows.X, rows.y, U)
 
 
 def work(datasets: tuple[str, ...], trials: int) -> Iterator[Record]:
-    """Yield the keys of all measurements, those that are made in the most trials first."""
+    """Yield the keys of all measurements, those with the most trials first."""
     for dataset, method in itertools.product(datasets, (EXACT, *METHODS)):
         yield {"kind": "choice", "dataset": dataset, "method": method}
     sizes = [(ALL_SIZES, EXACT, n) for n in EXACT_SIZES]
@@ -226,14 +225,14 @@ def work(datasets: tuple[str, ...], trials: int) -> Iterator[Record]:
     multiple=True,
     default=("codrna", "ijcnn1", "skin", "covtype_20k"),
     show_default=True,
-    help="Of the catalogue; may be repeated.",
+    help="Dataset of the catalogue; may be repeated.",
 )
 @click.option("--trials", default=5, show_default=True)
 @click.option("--labeled", default=200, show_default=True)
 @click.option("--unlabeled", default=20_000, show_default=True, help="At most.")
-@click.option("--validation", default=1000, show_default=True, help="Rows that settings rest on.")
+@click.option("--validation", default=1000, show_default=True, help="Validation rows.")
 @click.option("--test", default=10_000, show_default=True, help="At most; a quarter of the rows.")
-@click.option("--minutes", default=np.inf, help="After these, begin no further fit.")
+@click.option("--minutes", default=np.inf, help="Start no fit after this time.")
 def main(
     folder: Path,
     datasets: tuple[str, ...],
@@ -244,7 +243,7 @@ def main(
     test: int,
     minutes: float,
 ) -> None:
-    """Measure what FOLDER does not hold yet, and write its tables and its figure."""
+    """Add missing measurements to FOLDER, and write its tables and figure."""
     end = time.monotonic() + 60 * minutes
     set_threads(1, 1)
     folder.mkdir(parents=True, exist_ok=True)
@@ -269,7 +268,7 @@ def main(
 
 
 def _result(key: Record, rows: Trial, records: Records) -> Record:
-    """Return what a measurement gives."""
+    """Return the result of a measurement."""
     if key["kind"] == "choice":
         return choose(key["method"], rows)
     method = "nystrom_s2auc" if key["method"] == EXACT and key["size"] else key["method"]

@@ -20,7 +20,7 @@ Record = dict[str, Any]
 
 EXACT = "samult"
 LABELLED_BELOW = ("qsg_s2auc_p", "rff_s2auc")
-"""Methods whose sizes are written below their points."""
+"""Methods with sizes written below their points."""
 
 NOUNS = {
     "qsg_s2auc": "iterations",
@@ -39,12 +39,12 @@ class Point:
     ----------
     size, trials : int
     auc : float
-        Median over all trials; where a size has fewer of them, that of the next smaller size and
+        Median over all trials; for a size with fewer trials, that of the next smaller size plus
         the mean difference to it in the same trials.
     low, high : float
         Range over its trials.
     seconds : float
-        Median.
+        Median over its trials.
     gain : float
         Mean difference to the exact solution on the labelled rows alone, trial by trial.
     """
@@ -149,7 +149,7 @@ def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def draw(records: Sequence[Record], path: Path) -> None:
     """Draw AUC against the seconds of a fit, a panel for each dataset.
 
-    Sizes that are measured in fewer trials have hollow markers.
+    Sizes with fewer trials have hollow markers.
     """
     curves = points(records)
     datasets = list(dict.fromkeys(dataset for dataset, _ in curves))

@@ -1,4 +1,4 @@
-"""Wall-clock times of calls made in turn, and what keeps them comparable."""
+"""Comparable wall-clock times of calls made in turn."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 PAUSE_SECONDS = 0.3
-"""Seconds between calls that are timed."""
+"""Pause in seconds before each timed call."""
 
 
 def seconds(run: Callable[[], object]) -> float:
@@ -22,7 +22,7 @@ def seconds(run: Callable[[], object]) -> float:
 def medians(runs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Return the median seconds of each call; the calls are made in turn.
 
-    A pause before each: BLAS threads go on spinning for a while after their last product.
+    A pause precedes each call: BLAS threads keep spinning for a while after a product.
     """
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
@@ -33,8 +33,8 @@ def medians(runs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str,
 
 
 def keep_freed_memory() -> None:
-    """Have malloc keep what arrays free: it makes the author-style loop 5 times faster.
+    """Make malloc keep freed memory, which makes the author-style loop 5 times faster.
 
-    glibc raises its thresholds once a large block has been freed.
+    glibc raises its thresholds after a large block has been freed.
     """
     np.empty(2**25 - 2**16, np.uint8)
