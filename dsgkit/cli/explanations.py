@@ -180,10 +180,10 @@ def _is_meant(path: tuple[str, ...], name: str) -> bool:
     )
 
 
-def _merged(found: Iterable[Explanation]) -> list[Explanation]:
+def _merged(explanations: Iterable[Explanation]) -> list[Explanation]:
     """Merge explanations that differ only in names and tasks."""
     merged: dict[str, Explanation] = {}
-    for new in found:
+    for new in explanations:
         content = repr(replace(new, names=(), tasks=()))
         same = merged.setdefault(content, new)
         merged[content] = replace(
@@ -463,9 +463,9 @@ def _label(key: str, solver: Mapping[str, Any]) -> str:
 def _of_profile(name: str) -> Explanation:
     of_base = re.compile(rf"(?m)((?:^ +#.*\n)+)^  {re.escape(name)}:")
     folder = shipped.folder()
-    found = _configs(name, lambda data: name in _section(data, "profiles"))
+    configs = _configs(name, lambda data: name in _section(data, "profiles"))
     items = []
-    for item in found:
+    for item in configs:
         text = _paragraphs(_comment(folder / f"{item.name}{shipped.SUFFIX}", of_base))
         items.append(item._replace(text=" ".join(text)))
     facts = (f"dsg run CONFIG --profile {name} merges its settings over those of a config",)

@@ -356,16 +356,16 @@ class Categories(Table):
 
     Attributes
     ----------
-    found : dict of int to set of text
+    categories : dict of int to set of text
         The values of each column.
     """
 
     def __init__(self, columns: Columns, n_lines: int) -> None:
         super().__init__(columns, n_lines)
-        self.found: dict[int, set[str]] = {column: set() for column in columns.categories}
+        self.categories: dict[int, set[str]] = {column: set() for column in columns.categories}
 
     def _category(self, column: int, text: str) -> int:
-        self.found[column].add(_word(text))
+        self.categories[column].add(_word(text))
         return 0
 
     def _put(self, column: int, rows: slice, values: Any) -> None:

@@ -90,9 +90,9 @@ def find(info: DatasetInfo, file: DataFile) -> FoundFile | None:
 
 def find_all(info: DatasetInfo) -> tuple[list[FoundFile], list[DataFile]]:
     """Return the files of a dataset that are on this machine, and the missing ones."""
-    found = [find(info, file) for file in info.files]
-    lacking = [file for file, source in zip(info.files, found, strict=True) if source is None]
-    return [source for source in found if source is not None], lacking
+    sources = [find(info, file) for file in info.files]
+    lacking = [file for file, source in zip(info.files, sources, strict=True) if source is None]
+    return [source for source in sources if source is not None], lacking
 
 
 def _candidates(info: DatasetInfo, file: DataFile) -> Iterator[Path]:

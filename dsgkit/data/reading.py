@@ -201,7 +201,7 @@ def _categories_of(source: FoundFile, info: DatasetInfo) -> Iterator[tuple[int, 
         for table, _ in _filled(
             source, chunks, lambda n: delimited.Categories(columns, n), columns.n_values
         ):
-            yield from table.found.items()
+            yield from table.categories.items()
 
 
 def count_features(sources: Sequence[FoundFile], info: DatasetInfo, categories: Categories) -> int:

@@ -419,8 +419,8 @@ def _diagnostics(estimator: Any, trial: Trial, at: At) -> dict[str, float]:
     try:
         if not isinstance(estimator, Diagnosed):
             return {}
-        found = estimator.diagnostics(**named_by_fit(estimator, trial.training(at)))
-        numbers = {str(name): _number(value) for name, value in found.items()}
+        given = estimator.diagnostics(**named_by_fit(estimator, trial.training(at)))
+        numbers = {str(name): _number(value) for name, value in given.items()}
         finite = {name: number for name, number in numbers.items() if number is not None}
         _DIAGNOSTICS.validate_python(finite)
     except BaseException as error:

@@ -376,8 +376,8 @@ def _private_memory(pid: int) -> int:
     """
     with suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_bytes()
-        if found := re.findall(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB$", status, re.MULTILINE):
-            return 1024 * sum(map(int, found))
+        if sizes := re.findall(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB$", status, re.MULTILINE):
+            return 1024 * sum(map(int, sizes))
     with suppress(psutil.Error):  # on systems without this distinction
         info = psutil.Process(pid).memory_info()
         return int(info.rss - getattr(info, "shared", 0))

@@ -90,10 +90,10 @@ class Binary:
         negative = None if self.negative is None else like(self.negative, training)
         return like(self.positive, training), negative
 
-    def _one_class(self, found: NDArray[Any], are_positive: bool) -> str:
+    def _one_class(self, present: NDArray[Any], are_positive: bool) -> str:
         """Return a message that all rows are of the same class."""
-        labels = in_a_line(", ".join(map(label_text, found[:_MAX_SHOWN])))
-        if len(found) == 1:
+        labels = in_a_line(", ".join(map(label_text, present[:_MAX_SHOWN])))
+        if len(present) == 1:
             no_row = self.positive is not None and not are_positive
             named = listed(self.positive or (), " or ")
             why = f"; none has {named}, which `positive` names" if no_row else ""
