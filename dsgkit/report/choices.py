@@ -136,7 +136,7 @@ def _by_search(
 
 @dataclass(frozen=True)
 class EdgeChoice:
-    """How many searches of a solver chose an end of the grid of a parameter.
+    """The number of a solver's searches that chose an end of a parameter's grid.
 
     The ``side`` is ``lower`` or ``upper``. Searches in which another value of the parameter scored
     as well are not counted: a wider grid would not help there.

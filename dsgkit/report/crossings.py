@@ -1,4 +1,4 @@
-"""Where the time lines of two solvers cross."""
+"""Crossings of the time lines of two solvers."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // Rows go by the numbers of a column, those without one last; by text where it has none.
+  // Rows are sorted by the numbers of a column, those without a number last; else by text.
   const sorted = (rows, column, direction) => {
     const value = (row) => row.cells[column].dataset.value;
     const text = (row) => row.cells[column].textContent.trim();
@@ -13,7 +13,7 @@
     });
   };
 
-  // Ascending, descending, as it was.
+  // Ascending, descending, original order.
   const NEXT = { ascending: "descending", descending: "none", none: "ascending" };
   const DIRECTION = { ascending: 1, descending: -1 };
 
@@ -49,13 +49,13 @@
         button.textContent = "Copied";
         setTimeout(() => { button.textContent = "Copy"; }, 1500);
       } catch {
-        select(code); // where pages may not write to the clipboard, the keyboard still can
+        select(code); // without access to the clipboard, select the text for the keyboard
       }
     });
     command.append(button);
   };
 
-  // On paper nothing can be opened. A config stays folded: it is long, and in a file of its own.
+  // Open all details for printing, except the long config, which has its own file.
   const openForPrint = () => {
     let closed = [];
     addEventListener("beforeprint", () => {
@@ -65,17 +65,17 @@
     addEventListener("afterprint", () => closed.forEach((details) => { details.open = false; }));
   };
 
-  // Where a table is wider than the window, its frame says so.
-  const tellOverflow = () => {
+  // Mark the frame of a table that is wider than the window.
+  const markOverflow = () => {
     document.querySelectorAll(".scroll").forEach((frame) => {
       frame.classList.toggle("overflows", frame.scrollWidth > frame.clientWidth + 1);
     });
   };
 
-  document.querySelectorAll("details").forEach((one) => one.addEventListener("toggle", tellOverflow));
-  addEventListener("resize", tellOverflow);
+  document.querySelectorAll("details").forEach((one) => one.addEventListener("toggle", markOverflow));
+  addEventListener("resize", markOverflow);
   document.querySelectorAll("table[data-sortable]").forEach(makeSortable);
   document.querySelectorAll(".command").forEach(addCopyButton);
   openForPrint();
-  tellOverflow();
+  markOverflow();
 })();
