@@ -152,7 +152,7 @@ def header(shape, dtype="<f4"):
 
 
 SHAPES = [(2**40,), (2**62, 2**62), (-1, -4), (10**12, 0), (2**31, 2**31, 4)]
-CLAIMED = [(header(shape) + bytes(16), "not that of its bytes") for shape in SHAPES]
+CLAIMED = [(header(shape) + bytes(16), "does not match its bytes") for shape in SHAPES]
 
 
 @pytest.mark.parametrize(
