@@ -51,8 +51,9 @@ POINTS = [{"lam": lam, "gamma": gamma} for lam, gamma in itertools.product(LAM, 
 N_FOLDS = 5
 N_MODELS = len(POINTS) * N_FOLDS
 N_FREQUENCIES = 256
-N_CALLS = 16
-"""Calls timed together: a single one takes 3 ms, partly for waking threads."""
+CALL_COLUMNS = 50_000
+"""Columns times calls that are timed as one, for 0.2 s and more: after a pause, two threads may
+share a core for tens of milliseconds."""
 
 
 def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
@@ -199,10 +200,11 @@ def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
     dense = FourierFeatures("gaussian", 0.5, m, 0).in_order(n_inputs, 1)
     structured = StructuredFeatures(0.5, m, 0)
     limit: list[float] = []
+    n_calls = max(1, CALL_COLUMNS // n_inputs)
 
     def calls_of(features: BlockSums) -> Callable[[], None]:
         def calls() -> None:
-            for _ in range(N_CALLS):
+            for _ in range(n_calls):
                 features.add(X, 0, A, values)
 
         return calls
@@ -216,7 +218,7 @@ def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
         runs["independent"](), runs["structured"]()  # compiled, and drawn
         times = medians(runs, repeats)
     ns = {
-        name: 1e9 * times[name] / (N_CALLS * len(X) * m) for name in ("independent", "structured")
+        name: 1e9 * times[name] / (n_calls * len(X) * m) for name in ("independent", "structured")
     }
     ns["limit"] = 1e9 * statistics.median(limit)
     return {"m": m, **ns, "limit_over_structured": ns["limit"] / ns["structured"]}
