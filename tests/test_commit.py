@@ -15,6 +15,8 @@ from dsgkit.system.commit import CHANGED_SUFFIX, FILE, commit_of
 
 ROOT = Path(__file__).parents[1]
 
+FILTERED = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.4 and later
+
 
 def git(folder, *arguments):
     """Run git as a user without settings; returns what it prints."""
@@ -75,7 +77,7 @@ def test_without_git_the_commit_is_that_of_the_branch(checkout, commit, packed, 
 def test_an_exported_copy_knows_its_commit(checkout, commit, tmp_path):
     git(checkout, "archive", "--output", tmp_path / "export.tar", "HEAD")
     with tarfile.open(tmp_path / "export.tar") as archive:
-        archive.extractall(tmp_path / "export", filter="data")
+        archive.extractall(tmp_path / "export", **FILTERED)
     assert commit_of(tmp_path / "export" / "dsgkit") == commit
 
 
@@ -97,7 +99,7 @@ def build(folder, target, into):
             archive.extractall(unpacked)
         return unpacked
     with tarfile.open(file) as archive:
-        archive.extractall(unpacked, filter="data")
+        archive.extractall(unpacked, **FILTERED)
     (inner,) = unpacked.iterdir()
     return inner
 

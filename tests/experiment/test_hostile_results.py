@@ -460,7 +460,9 @@ def test_a_store_whose_file_is_taken_away_says_so_and_loses_nothing(tmp_path, wo
             store.append(fit("b"))
         elif when == "files":
             raise ResultsError("the files of a record cannot be written")
-    one_line(error, "the same `dsg run` goes on", *["the files of"] * (when == "files"))
+    one_line(
+        error, "the same `dsg run` continues from there", *["the files of"] * (when == "files")
+    )
     kept = {key_of(name) for name in ("ab" if when == "append" else "a")}
     place = Path(str(error.value).partition("its results are in ")[2].partition(", and")[0])
     assert read_records(place)[0].keys() == kept
