@@ -89,29 +89,21 @@ def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
     The first column has the true classes, if known. Many solvers take several rows of panels per
     dataset.
     """
-    drawn = [{**truth_of(by_solver), **by_solver} for by_solver in map(pictures_of, shown)]
+    drawn = [{**truth_of(row), **row} for row in map(pictures_of, shown)]
     solvers = [
-        name
-        for name in (CLASSES_TITLE, *all_solvers(shown))
-        if any(name in by_solver for by_solver in drawn)
+        name for name in (CLASSES_TITLE, *all_solvers(shown)) if any(name in row for row in drawn)
     ]
     lines = -(-len(solvers) // (MAX_COLUMN_PANELS if wanted == "column" else COLUMNS))
     columns = -(-len(solvers) // lines)
     width = min(MAX_PANEL_INCHES, (INCHES[wanted or "page"] - LABEL_WIDTH) / columns)
-    places = [Place.of([one.arrays for one in by_solver.values()]) for by_solver in drawn]
-    texts = [
-        {name: _folded(one.text, width) for name, one in by_solver.items()} for by_solver in drawn
-    ]
+    places = [Place.of([one.arrays for one in row.values()]) for row in drawn]
+    texts = [{name: _folded(one.text, width) for name, one in row.items()} for row in drawn]
     folds = [solvers[first : first + columns] for first in range(0, len(solvers), columns)]
-    below = [
-        _most_lines([by_solver.get(name, "") for name in names])
-        for by_solver in texts
-        for names in folds
-    ]
+    below = [_most_lines([row.get(name, "") for name in names]) for row in texts for names in folds]
     with mpl.rc_context({**RC, "axes.grid": False, "axes.spines.top": True}):
         heights = [width * place.aspect for place in places for _ in folds]
         figure, axes = _new_figure(heights, columns, width, below)
-        for number, (one, by_solver, place) in enumerate(zip(shown, drawn, places, strict=True)):
+        for number, (one, row, place) in enumerate(zip(shown, drawn, places, strict=True)):
             panels = axes[number * lines : (number + 1) * lines].ravel()
             for unused in panels[len(solvers) :]:
                 figure.delaxes(unused)
@@ -127,12 +119,12 @@ def pictures(shown: Sequence[Summary], wanted: Width | None = None) -> Figure:
                     linespacing=1.1,
                     labelpad=2,
                 )
-                if solver in by_solver:
-                    _draw_panel(panel, by_solver[solver].arrays, place)
+                if solver in row:
+                    _draw_panel(panel, row[solver].arrays, place)
                 else:
                     _write_reason(panel, one, solver)
         _rasterize_many(axes.ravel())
-        handles = _legend([picture for by_solver in drawn for picture in by_solver.values()])
+        handles = _legend([picture for row in drawn for picture in row.values()])
         if handles:
             figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     return figure
