@@ -23,6 +23,7 @@ from dsgkit.papers.figures import (
     read_figures,
 )
 from dsgkit.papers.figures_written import Look, output_of, written
+from dsgkit.report.boxplots import BETWEEN_GROUPS
 from dsgkit.report.terminal import plain
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.measures import STANDARD
@@ -256,6 +257,7 @@ def test_boxes_are_at_the_same_sizes(paper, sizes):
     heights = [low for low, high in ends if low == high]
     assert heights == pytest.approx([0.902, 0.8, 0.904])
     assert len(texts_of(axes)) == 1  # why slow has no box at 4,000
+    assert axes.get_xticks() == pytest.approx([0.5, 2 + BETWEEN_GROUPS + 0.5])  # between two boxes
 
 
 def courses(values, final_error=0.0, seconds=1.0):
