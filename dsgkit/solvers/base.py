@@ -115,6 +115,9 @@ class Estimator(BaseEstimator):
     _solution: ClassVar[str] = "coef_"
     """The attribute that only a fitted model has."""
 
+    _labeled_only: ClassVar[bool] = False
+    """Whether the function depends on the labelled rows alone."""
+
     max_memory: float | None = preset(None)
     _fit_method: ClassVar[str] = "fit"
     """The method that fits the function, which may be only a part of ``fit``."""
@@ -154,7 +157,7 @@ class Estimator(BaseEstimator):
 
         If it does not, a sweep over the number of that array's rows needs one fit only.
         """
-        return True
+        return name != "X_unlabeled" or not self._labeled_only
 
     def cost(self, n_inputs: int, *, n_models: int = 1, **counts: int) -> Cost:
         """Estimate the cost of a fit, for plans and progress bars.

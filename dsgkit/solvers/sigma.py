@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -51,8 +51,6 @@ class WithSigma(Estimator):
 
     sigma: Sigma
     sigma_: float = fitted("The sigma in use.")
-    _labeled_only: ClassVar[bool] = False
-    """Whether the function, and so "scale", depends on the labelled rows alone."""
 
     @property
     def _sigma(self) -> float:

@@ -54,9 +54,6 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
     _fit_method: ClassVar[str] = "fit_function"
 
-    _labeled_only: ClassVar[bool] = False
-    """Whether the function depends on labelled rows alone."""
-
     thresholds: Any = preset("logistic")
 
     thresholds_: Array = fitted(
@@ -97,7 +94,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
         The other rules use unlabelled rows only for the common origin of the folds' values.
         """
-        return not (name == "X_unlabeled" and self._labeled_only and self.thresholds != "share")
+        return super().uses(name) or self.thresholds == "share"
 
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function alone, without thresholds: `predict` is not available yet."""

@@ -76,10 +76,6 @@ class SupervisedSVM(FunctionKeeper, WithSigma, LabeledEstimator):
         """
         return super().fit(X, y)
 
-    def uses(self, name: str) -> bool:
-        """Return False for unlabelled rows; see the base class."""
-        return name != "X_unlabeled"
-
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
     ) -> Cost:
@@ -109,7 +105,7 @@ class AllLabelsSVM(SupervisedSVM):
     True
     """
 
-    _labeled_only: ClassVar[bool] = False
+    _labeled_only: ClassVar[bool] = False  # the hidden labels are those of the unlabelled rows
 
     _: KW_ONLY
     most_rows: Annotated[
@@ -151,10 +147,6 @@ class AllLabelsSVM(SupervisedSVM):
         with self._sigma_for(drawn):
             self._fit(drawn, np.where(labels[rows] == self.classes_[1], 1.0, -1.0))
         return self
-
-    def uses(self, name: str) -> bool:
-        """Return True: the hidden labels are those of the unlabelled rows."""
-        return True
 
     def cost(  # type: ignore[override]  # of its counts by name
         self, n_inputs: int, *, n_models: int = 1, n_labeled: int, n_unlabeled: int
