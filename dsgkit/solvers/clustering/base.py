@@ -37,6 +37,9 @@ KernelGamma = Annotated[
 
 _BLOCK_ROWS = 65_536
 
+NEIGHBOUR_SHARE = 0.06
+"""Share of all rows that are neighbours of a row at the default gamma."""
+
 LEAST_ROWS = 50
 """Least rows for a warning about the number of clusters."""
 
@@ -78,9 +81,6 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     _required_methods: ClassVar[RequiredMethods] = (("_machine",), ("_grouping",))
     _solution: ClassVar[str] = "dual_coef_"
     """The attribute that only a trained domain has."""
-
-    _neighbours: ClassVar[float] = 0.06
-    """Share of all rows that are neighbours of a row at the default gamma."""
 
     _domain_time_share: ClassVar[float] = 0.5
     """Approximate share of the domain in the time of a fit."""
@@ -222,7 +222,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
                 f"the rows' variance, {variance:.3g}, has no finite inverse: scale the features, "
                 "or set gamma"
             )
-        return gamma_of_neighbours(X, self._neighbours, variance)
+        return gamma_of_neighbours(X, NEIGHBOUR_SHARE, variance)
 
     def _warn_of_clusters(self, X: Any) -> None:
         """Warn if the default gamma finds one cluster, or more than ``sqrt(n)``."""

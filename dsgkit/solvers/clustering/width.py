@@ -9,6 +9,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from dsgkit.numerics.arrays import Array
+from dsgkit.numerics.rows import spaced
 
 MAX_ROWS = 500
 """Most rows used; evenly spaced ones if there are more."""
@@ -43,8 +44,8 @@ def gamma_of_neighbours(X: Any, share: float, variance: float) -> float:
     ----------
     .. [1] Hinton & Roweis, "Stochastic neighbor embedding", NIPS 2002.
     """
-    n = min(len(X), MAX_ROWS)
-    points = np.asarray(X[np.linspace(0, len(X) - 1, n).astype(int)], np.float64)
+    points = np.asarray(spaced(X, MAX_ROWS), np.float64)
+    n = len(points)
     squares = cdist(points, points, "sqeuclidean") / variance
     if not squares.any():
         return 1 / variance
