@@ -27,6 +27,7 @@ import json
 import statistics
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import author_loop
@@ -202,16 +203,13 @@ def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
     limit: list[float] = []
     n_calls = max(1, CALL_COLUMNS // n_inputs)
 
-    def calls_of(features: BlockSums) -> Callable[[], None]:
-        def calls() -> None:
-            for _ in range(n_calls):
-                features.add(X, 0, A, values)
-
-        return calls
+    def add(features: BlockSums) -> None:
+        for _ in range(n_calls):
+            features.add(X, 0, A, values)
 
     runs: dict[str, Callable[[], object]] = {
-        "independent": calls_of(dense),
-        "structured": calls_of(structured),
+        "independent": partial(add, dense),
+        "structured": partial(add, structured),
         "limit": lambda: limit.append(product_seconds(n_inputs, m) / m + sincos_seconds()),
     }
     with single_blas_thread():

@@ -7,14 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.stats import entropy, gmean
 from sklearn.base import clone
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_iris,
-    load_wine,
-    make_blobs,
-    make_circles,
-    make_moons,
-)
+from sklearn.datasets import load_breast_cancer, make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 
@@ -22,6 +15,7 @@ from dsgkit import BSGDLMOC, FSVC, SGDLMOC, BenHurSVC
 from dsgkit.data.rows import Rows
 from dsgkit.solvers.clustering.width import MAX_ROWS, gamma_of_neighbours
 from dsgkit.text.errors import DsgWarning
+from tests.solvers.datasets import iris, standardised_wine
 
 RNG = np.random.default_rng(0)
 
@@ -69,15 +63,6 @@ def anisotropic():
     return X @ [[0.6, -0.6], [-0.4, 0.8]], y
 
 
-def iris():
-    return load_iris(return_X_y=True)
-
-
-def wine():
-    X, y = load_wine(return_X_y=True)
-    return scale(X), y
-
-
 def cancer():
     X, y = load_breast_cancer(return_X_y=True)
     return scale(X), y
@@ -89,7 +74,7 @@ LEAST = {
     blobs: (0.7, 0.7, 0.7, 0.5),
     anisotropic: (0.85, 0.85, 0.85, 0.85),
     iris: (0.45, 0.45, 0.45, 0.45),
-    wine: (0.4, 0.4, 0.25, 0.4),
+    standardised_wine: (0.4, 0.4, 0.25, 0.4),
     cancer: (0.2, None, None, None),
 }
 """Adjusted Rand indices that defaults have at least, by solver; None where a warning is all."""

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_diabetes, load_digits, load_iris, load_wine
+from sklearn.datasets import load_diabetes, load_digits
 from sklearn.model_selection import train_test_split
-from sklearn.preprocessing import scale
 
 from dsgkit.kernels.columns import kernel_columns
 from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
@@ -16,6 +15,7 @@ from dsgkit.text.errors import FitError
 from dsgkit.trainers import svor_smo, svor_subspace
 from dsgkit.trainers.svor_smo import OrdinalProgram
 from tests.solvers.brute_force import kernel
+from tests.solvers.datasets import iris, standardised_wine
 
 ORACLES = Path(__file__).parents[2] / "oracles"
 BOTH = pytest.mark.parametrize("method", [SVOREX, SVORIM])
@@ -149,15 +149,6 @@ def test_a_weight_beyond_numbers_is_refused():
 
 def digits():
     return load_digits(return_X_y=True)
-
-
-def iris():
-    return load_iris(return_X_y=True)
-
-
-def standardised_wine():
-    X, y = load_wine(return_X_y=True)
-    return scale(X), y
 
 
 def binned_diabetes():
