@@ -39,12 +39,12 @@ from peers import BATCH, N_LABELED, SETTING, measure_peers
 from timing import keep_freed_memory, medians, seconds
 
 from dsgkit import QSGS2AUC
+from dsgkit.errors import DsgWarning
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.features import FourierFeatures, StructuredFeatures
 from dsgkit.features.blocks import BlockSums
 from dsgkit.features.structured import matrix_size
 from dsgkit.system.threads import single_blas_thread, threads_for
-from dsgkit.text.errors import DsgWarning
 
 LAM = [2.0**k for k in range(-3, 4)]
 GAMMA = [k / 10 for k in range(11)]

@@ -18,6 +18,7 @@ import click
 
 from dsgkit.config import Experiment, load_experiment
 from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.errors import DataError
 from dsgkit.experiment.folder import CONFIG, read_task
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
@@ -25,7 +26,6 @@ from dsgkit.experiment.plan import Cell, make_plan, solver_info
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.runner import Options
 from dsgkit.experiment.store import CELLS
-from dsgkit.text.errors import DataError
 
 MAX_CELL_SECONDS = 5.0
 """Bound on the recorded seconds of a cell to recompute."""

@@ -19,11 +19,11 @@ from typing import NamedTuple
 import click
 
 from dsgkit.config import Experiment, list_configs, load_experiment
+from dsgkit.errors import DataError
 from dsgkit.experiment.estimate import forecast_run
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.runner import Options, default_jobs
 from dsgkit.experiment.status import duration
-from dsgkit.text.errors import DataError
 
 DSG = (sys.executable, "-m", "dsgkit.cli")
 CONFIGS = Path(__file__).parents[1] / "configs"

@@ -21,10 +21,10 @@ from kept import json_option, write_json
 from dsgkit import BSGDLMOC, SGDLMOC, BenHurSVC
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import FitError
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks import indices
 from dsgkit.tasks.clustering import ClusteringSpec, ClusteringTrial
-from dsgkit.text.errors import FitError
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 

@@ -45,10 +45,10 @@ from sklearn.preprocessing import minmax_scale, scale
 from sklearn.svm import SVC
 
 import dsgkit
+from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.tasks.metrics import cut_aucs
-from dsgkit.text.errors import DsgError, DsgWarning
 
 Codes = NDArray[np.int64]
 Make = Callable[[str], Any]

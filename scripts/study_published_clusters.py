@@ -22,6 +22,7 @@ from kept import json_option, write_json
 
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import FitError
 from dsgkit.experiment.plan import grid_points, solver_info
 from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import ROUNDING, findings
@@ -35,7 +36,6 @@ from dsgkit.tasks.clustering import (
     ClusteringTrial,
 )
 from dsgkit.tasks.clustering_published import INDEX_TOLERANCE
-from dsgkit.text.errors import FitError
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 SCALES = ("raw", "standard")

@@ -13,8 +13,8 @@ from dsgkit.config import load_experiment
 from dsgkit.config.yaml_loader import read_document
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.survey import survey
+from dsgkit.errors import DsgError
 from dsgkit.experiment.results import load_results
-from dsgkit.text.errors import DsgError
 from tests.test_wrong_inputs import cases
 
 N = 90

@@ -14,7 +14,7 @@ import pytest
 
 from dsgkit import cli
 from dsgkit.cli.messages import LONGEST_MESSAGE
-from dsgkit.text.errors import ResultsError
+from dsgkit.errors import ResultsError
 
 HOSTILE = {
     "empty": "",

@@ -3,8 +3,8 @@ import psutil
 import pytest
 
 from dsgkit import SAMULT
+from dsgkit.errors import MemoryLimitError
 from dsgkit.system import memory
-from dsgkit.text.errors import MemoryLimitError
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError
 from dsgkit.priors import CANDIDATES, PenL1Prior, energy_distance_prior
-from dsgkit.text.errors import DataError
 
 ORACLES = Path(__file__).parent / "oracles"
 

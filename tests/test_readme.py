@@ -81,7 +81,7 @@ def test_code_with_labelled_and_unlabelled_rows_runs(page, tmp_path, monkeypatch
         assert names["values"].shape == (4, 40)
 
 
-@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
+@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 def test_code_with_pairs_and_with_clusters_runs():
     names = {}
     exec(block("python", PACKAGE, "Pairs of rows of one class"), names)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import minmax_scale, scale
 
 from dsgkit import SUSL
 from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.numerics.qp import solve_qp
 from dsgkit.priors import (
     checked_similar_prior,
@@ -25,7 +26,6 @@ from dsgkit.priors import (
 )
 from dsgkit.priors.kernel_means import LAM_TOLERANCE
 from dsgkit.priors.pair_moments import UNKNOWN_INTERVAL
-from dsgkit.text.errors import DataError, DsgWarning, FitError
 
 STORED = Path(__file__).parent / "oracles" / "su_mpe_gauss_p07.npz"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config import load_experiment, shipped
-from dsgkit.text.errors import ConfigError
+from dsgkit.errors import ConfigError
 from tests.test_hostile_commands import dsg, one_line  # noqa: F401  a fixture
 
 DIGITS = "dataset: {name: digits}\n"

@@ -14,8 +14,8 @@ from dsgkit import __version__
 from dsgkit.cli import catalogues, explain, outputs, papers, runs
 from dsgkit.cli.messages import print_error, print_last
 from dsgkit.cli.parameters import HelpfulGroup, debug_option
+from dsgkit.errors import DsgError
 from dsgkit.system.signals import Interrupted, stopped_by_signals
-from dsgkit.text.errors import DsgError
 from dsgkit.users_code.origin import one_line, users_place
 from dsgkit.users_code.rehearsal import leave
 

@@ -20,6 +20,7 @@ from dsgkit.config.solvers import SolverSpec, Stage
 from dsgkit.config.yaml_loader import read_document
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.spec import DatasetSpec, TargetSpec
+from dsgkit.errors import ConfigError, did_you_mean, spelled
 from dsgkit.kernels import FAMILIES
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SOLVERS, SolverInfo
@@ -29,8 +30,6 @@ from dsgkit.tasks.base import Axis, Task
 from dsgkit.tasks.catalogue import TASKS
 from dsgkit.tasks.measures import SHARED, STANDARD, UNASKED, WAYS, Measure, outputs_of
 from dsgkit.text.docstrings import Described, descriptions, docstring_of
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import did_you_mean, spelled
 from dsgkit.text.specs import LARGEST_INTEGER
 from dsgkit.users_code.own import import_path_of, is_import_path
 

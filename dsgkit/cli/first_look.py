@@ -12,9 +12,8 @@ from dsgkit.config.yaml_loader import dump
 from dsgkit.data.names import column_name
 from dsgkit.data.survey import ColumnKey, Survey
 from dsgkit.data.targets import label_text
+from dsgkit.errors import ConfigError, DataError, in_a_line, nearest_or_all, shown
 from dsgkit.system.files import folder_name
-from dsgkit.text.errors import ConfigError, DataError, in_a_line, shown
-from dsgkit.text.hints import nearest_or_all
 
 TASKS = {
     "auc": "ranking two classes",

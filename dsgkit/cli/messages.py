@@ -7,8 +7,7 @@ from contextlib import suppress
 
 import click
 
-from dsgkit.text.errors import DsgError, in_a_line
-from dsgkit.text.hints import LONGEST_SHOWN_PATH
+from dsgkit.errors import DsgError, in_a_line
 from dsgkit.users_code.origin import text_of
 
 LONGEST_MESSAGE = 1000
@@ -24,7 +23,7 @@ def print_error(error: Exception) -> str:
     elif isinstance(error, OSError) and not isinstance(error, DsgError):
         text = error.strerror or str(error)
         if error.filename is not None:
-            text = f"{in_a_line(str(error.filename), LONGEST_SHOWN_PATH)}: {text}"
+            text = f"{in_a_line(str(error.filename), 300)}: {text}"
     else:
         text = text_of(error) or type(error).__name__
     line = in_a_line(" ".join(text.splitlines()), LONGEST_MESSAGE)

@@ -12,9 +12,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from dsgkit.errors import DsgError, ResultsError, nearest_or_all, shown, spelled
 from dsgkit.system.files import why_no_path
-from dsgkit.text.errors import DsgError, ResultsError, shown
-from dsgkit.text.hints import nearest_or_all, spelled
 
 RESULTS = Path("results")
 KEPT_RESULTS = RESULTS / "reference"

@@ -28,8 +28,8 @@ from dsgkit.cli.parameters import (
     solvers_of_configs,
     solvers_option,
 )
+from dsgkit.errors import DsgError
 from dsgkit.system.signals import Interrupted
-from dsgkit.text.errors import DsgError
 
 MAX_JOBS = 1024
 """Processes, and threads, that a run may have."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from dsgkit.config.load import resolve
-from dsgkit.text.errors import ConfigError
+from dsgkit.errors import ConfigError
 
 
 class ConfigSummary(NamedTuple):

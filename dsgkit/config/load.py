@@ -19,9 +19,8 @@ from dsgkit.config.schema import Experiment, known_keys
 from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
 from dsgkit.data import catalogue
 from dsgkit.data.spec import DatasetSpec
+from dsgkit.errors import ConfigError, DataError, did_you_mean, nearest_or_all, spelled
 from dsgkit.system.files import why_no_path
-from dsgkit.text.errors import ConfigError, DataError
-from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.text.specs import LONGEST_NAME
 
 

@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from dsgkit.config.yaml_loader import Document, Key
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import nearest_or_all, spelled
+from dsgkit.errors import ConfigError, nearest_or_all, spelled
 
 _EXPECTED_TYPES = {
     "int_type": "a whole number",

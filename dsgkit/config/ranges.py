@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from dsgkit.text.hints import spelled
+from dsgkit.errors import spelled
 
 MAX_VALUES = 1000
 """Longer ranges and lists are assumed to be mistakes."""

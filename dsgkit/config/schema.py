@@ -22,12 +22,11 @@ from dsgkit.config.bounds import MAX_CELLS, MAX_THREADS
 from dsgkit.config.solvers import SOLVER_KEYS, Size, SolverSpec, check_size, read_solvers
 from dsgkit.config.yaml_loader import dump
 from dsgkit.data.spec import DatasetSpec, FolderName, TargetSpec
+from dsgkit.errors import ConfigError, DsgError, listed, nearest_or_all, spelled
 from dsgkit.solvers import catalogue as solver_catalogue
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.base import Axis, Description, ProtocolSpec, SolverFacts, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
-from dsgkit.text.errors import ConfigError, DsgError
-from dsgkit.text.hints import listed, nearest_or_all, spelled
 from dsgkit.text.specs import LONGEST_NAME, Spec, problem
 from dsgkit.users_code.own import import_path_of, is_import_path
 from dsgkit.users_code.rehearsal import rehearse, users_code

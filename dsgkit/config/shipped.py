@@ -6,8 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import nearest_or_all, spelled
+from dsgkit.errors import ConfigError, nearest_or_all, spelled
 
 SUFFIX = ".yaml"
 

@@ -17,12 +17,11 @@ from dsgkit.config.bounds import (
     MAX_SOLVERS,
 )
 from dsgkit.config.ranges import parse_number, parse_values
+from dsgkit.errors import ConfigError, did_you_mean, nearest_or_all, spelled
 from dsgkit.solvers import catalogue
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.base import Axis, ProtocolSpec, Task
 from dsgkit.tasks.given import HIDDEN
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.text.labels import why_no_label
 from dsgkit.text.specs import LARGEST_INTEGER, LONGEST_NAME, Spec, problem
 from dsgkit.users_code.own import import_path_of, is_import_path

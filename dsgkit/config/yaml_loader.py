@@ -15,8 +15,7 @@ import yaml
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from dsgkit.config.bounds import MAX_FILE_BYTES, MAX_FILE_VALUES, MAX_NESTING
-from dsgkit.text.errors import ConfigError, in_a_line
-from dsgkit.text.hints import LONGEST_SHOWN_PATH, did_you_mean, spelled
+from dsgkit.errors import ConfigError, did_you_mean, in_a_line, spelled
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -30,7 +29,7 @@ class Mark:
     line: int | None = None
 
     def __str__(self) -> str:
-        source = in_a_line(self.source, LONGEST_SHOWN_PATH)
+        source = in_a_line(self.source, 300)
         return source if self.line is None else f"{source}:{self.line}"
 
 

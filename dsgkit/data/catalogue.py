@@ -12,8 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from dsgkit.data.targets import Binary, Bins, Nominal, Numeric, Ordered, target_of
-from dsgkit.text.errors import DataError
-from dsgkit.text.hints import nearest_or_all, spelled
+from dsgkit.errors import DataError, nearest_or_all, spelled
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 

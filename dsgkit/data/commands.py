@@ -22,7 +22,7 @@ from dsgkit.data.prepare import (
     read_meta,
 )
 from dsgkit.data.targets import label_text
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 
 _BLOCK_ROWS = 2**16
 _MAX_COUNTED_CLASSES = 30

@@ -35,9 +35,9 @@ from dsgkit.data.targets import (
     are_numbers,
     target_of,
 )
+from dsgkit.errors import DataError, MissingDataError
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.mapped import read_rows
-from dsgkit.text.errors import DataError, MissingDataError
 
 if TYPE_CHECKING:
     from dsgkit.data.spec import DatasetSpec

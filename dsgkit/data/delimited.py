@@ -28,8 +28,8 @@ from dsgkit.data.numbers import (
     has_decimal_comma,
     number,
 )
+from dsgkit.errors import shown
 from dsgkit.numerics.arrays import Single
-from dsgkit.text.errors import shown
 
 if TYPE_CHECKING:
     import pandas as pd

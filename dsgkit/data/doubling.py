@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.mapped import fixed, positions, read_rows
-from dsgkit.text.errors import DataError
 
 if TYPE_CHECKING:
     from dsgkit.data.datasets import Dataset

@@ -14,9 +14,9 @@ from pathlib import Path
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile, download_folder, find, missing
 from dsgkit.data.lines import check_sha256, checksum
+from dsgkit.errors import DataError, DsgError, MissingDataError
 from dsgkit.system.files import temporary_folder
 from dsgkit.system.progress import Bar
-from dsgkit.text.errors import DataError, DsgError, MissingDataError
 
 RETRIES = 3
 """Further attempts after a failed one, after 1, 2 and 3 seconds."""

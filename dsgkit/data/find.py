@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
-from dsgkit.text.hints import did_you_mean
+from dsgkit.errors import did_you_mean
 
 SUFFIXES = ("", ".xz", ".bz2", ".gz")
 """Suffixes of readable files: plain text and three compressions."""

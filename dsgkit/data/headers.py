@@ -19,8 +19,7 @@ from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import Chunk, checked
 from dsgkit.data.names import is_missing
 from dsgkit.data.numbers import LineError, NotANumberError, has_decimal_comma, number
-from dsgkit.text.errors import DataError, shown
-from dsgkit.text.hints import nearest_or_all
+from dsgkit.errors import DataError, nearest_or_all, shown
 
 MAX_LINES_COMPARED = 20
 """Number of lines against which a header and a delimiter are checked."""

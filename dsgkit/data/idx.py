@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import check_rows, check_sha256, open_content
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array, Single
-from dsgkit.text.errors import DataError
 
 BLOCK_BYTES = 2**23
 """Values read at a time."""

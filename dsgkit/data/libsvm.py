@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dsgkit.data.lines import CAREFUL_LINE, Lines, checked
 from dsgkit.data.numbers import LineError, feature, number
+from dsgkit.errors import shown
 from dsgkit.numerics.arrays import Single
-from dsgkit.text.errors import shown
 
 CAREFUL_INDEX = -2
 """Placeholder for the last index of a line that `last_index` has to read."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dsgkit.data.find import FoundFile
 from dsgkit.data.numbers import LineError
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 
 CHUNK_BYTES = 4 * 2**20
 """Uncompressed bytes read at a time."""

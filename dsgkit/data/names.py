@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dsgkit.text.errors import shown
+from dsgkit.errors import shown
 
 MISSING_VALUES = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
 """Lower-case texts for a missing value in files."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from dsgkit.text.errors import shown
+from dsgkit.errors import shown
 
 MAX_FEATURES = 2**20
 """Maximum number of features, so that a mistyped index or an endless line does not fill memory."""

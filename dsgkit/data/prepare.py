@@ -24,10 +24,10 @@ from dsgkit.data.lines import holds_no
 from dsgkit.data.numbers import MAX_FEATURES
 from dsgkit.data.parts import open_parts
 from dsgkit.data.reading import Block
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Single
 from dsgkit.system.files import open_regular, sync_folder, temporary_folder, write_atomically
 from dsgkit.system.progress import Bar
-from dsgkit.text.errors import DataError
 
 VERSION = 4
 """Version of the prepared form; other versions are prepared again."""

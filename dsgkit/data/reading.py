@@ -25,9 +25,8 @@ from dsgkit.data.lines import (
 )
 from dsgkit.data.names import column_name, is_missing, key_of
 from dsgkit.data.numbers import MAX_FEATURES, LineError, MissingValueError
+from dsgkit.errors import DataError, spelled
 from dsgkit.numerics.arrays import Single
-from dsgkit.text.errors import DataError
-from dsgkit.text.hints import spelled
 
 Block = tuple[Single, NDArray[Any] | None]
 Categories = Mapping[int, NDArray[Any]]

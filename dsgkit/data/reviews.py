@@ -20,8 +20,8 @@ import numpy as np
 from dsgkit.data import numbers
 from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import LineReader, check_rows
+from dsgkit.errors import DataError, shown
 from dsgkit.numerics.arrays import Array, Single
-from dsgkit.text.errors import DataError, shown
 
 TEXT, STARS = "reviewText", "overall"
 """Names of the fields to read."""

@@ -9,10 +9,9 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticKnownError
 
 from dsgkit.data.targets import MOST_CLASSES, label_text
+from dsgkit.errors import spelled, why_no_line
 from dsgkit.system.files import folder_name
-from dsgkit.text.hints import spelled
 from dsgkit.text.labels import why_no_label
-from dsgkit.text.lines import why_no_line
 from dsgkit.text.specs import LARGEST_INTEGER, LONGEST_NAME, Count, Spec, is_finite, problem
 
 

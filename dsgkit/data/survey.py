@@ -28,7 +28,7 @@ from dsgkit.data.headers import (
 from dsgkit.data.lines import Chunk, LineReader, Lines, decoded
 from dsgkit.data.names import column_name, key_of
 from dsgkit.data.numbers import LineError, has_decimal_comma, with_point
-from dsgkit.text.errors import DataError, shown
+from dsgkit.errors import DataError, shown
 
 MAX_SURVEY_ROWS = 20_000
 """Number of rows to read from the start."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine.sizes import rows_at_once
+from dsgkit.errors import DataError, in_a_line
 from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.numerics.arrays import Single
 from dsgkit.random import STREAM_VERSION
@@ -18,8 +19,6 @@ from dsgkit.system.arrays import read_arrays, shown_entry
 from dsgkit.system.files import write_atomically
 from dsgkit.system.progress import report
 from dsgkit.system.threads import single_blas_thread
-from dsgkit.text.errors import DataError, in_a_line
-from dsgkit.text.hints import LONGEST_SHOWN_PATH
 
 FORMAT_VERSION = 3
 """Version of the model file."""
@@ -120,7 +119,7 @@ def load_model(path: str | Path) -> DSGModel:
     DataError
         If the file is not a model file, is damaged, or has a version that this release cannot read.
     """
-    shown_path = in_a_line(str(path), LONGEST_SHOWN_PATH)
+    shown_path = in_a_line(str(path), 300)
     try:
         entries = read_arrays(Path(path))
         _check_versions(entries)

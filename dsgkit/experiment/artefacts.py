@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.store import own_folder, write_whole
 from dsgkit.system.arrays import read_arrays
 from dsgkit.system.files import open_regular, write_atomically
-from dsgkit.text.errors import ResultsError
 
 ARTEFACTS = "artefacts"
 """Name of the artefacts' folder in a results folder."""

@@ -21,6 +21,7 @@ from pydantic import TypeAdapter
 from dsgkit import __version__
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.endings import without_numbers
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
@@ -48,7 +49,6 @@ from dsgkit.tasks.asked import Diagnosed
 from dsgkit.tasks.base import At, Trial
 from dsgkit.tasks.base import Clock as PhaseClock
 from dsgkit.tasks.given import named_by_fit
-from dsgkit.text.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.text.specs import LARGEST_NUMBER
 from dsgkit.users_code.origin import one_line
 

@@ -23,11 +23,11 @@ from typing import Any
 from filelock import ReadWriteLock
 
 from dsgkit import __version__
+from dsgkit.errors import DsgError, in_a_line, shown
 from dsgkit.experiment.cells import ended_record
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.workers import LocalWorkers
-from dsgkit.text.errors import DsgError, in_a_line, shown
 
 _ANSWER_SECONDS = 15
 _LOOK_SECONDS = 5.0

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from dsgkit.errors import printable
 from dsgkit.experiment.limits import FAILURES, ending, status_words
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import Axis
-from dsgkit.text.errors import printable
 from dsgkit.text.groups import grouped
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import check_present, load_dataset
+from dsgkit.errors import DataError, MissingDataError
 from dsgkit.experiment.codes import to_renew
 from dsgkit.experiment.endings import cells, describe_too_large
 from dsgkit.experiment.measure import product_speed
@@ -25,7 +26,6 @@ from dsgkit.experiment.unseen import ASSUMED, stand_in
 from dsgkit.system.memory import memory_limit
 from dsgkit.system.threads import available_threads
 from dsgkit.tasks.base import Axis
-from dsgkit.text.errors import DataError, MissingDataError
 from dsgkit.text.terminal import NO_BREAK, Column, table, wrapped
 
 RUN_SECONDS = 5.0

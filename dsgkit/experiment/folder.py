@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from dsgkit.config import Experiment, load_experiment
 from dsgkit.config.changes import first_difference
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import (
     Amount,
     CellSchema,
@@ -28,7 +29,6 @@ from dsgkit.experiment.records import (
 from dsgkit.system.files import open_packed
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import why_no_columns
-from dsgkit.text.errors import ResultsError
 
 CONFIG = "config.yaml"
 DATASET = "dataset.json"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dsgkit.errors import MemoryLimitError
 from dsgkit.system.memory import memory_limit
-from dsgkit.text.errors import MemoryLimitError
 
 FAILURES = ("failed", "crashed")
 """Statuses of cells that went wrong: an exception, or a worker process that died."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 
+from dsgkit.errors import FitError, TimeLimitError
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.base import At
-from dsgkit.text.errors import FitError, TimeLimitError
 
 NOT_BEGUN_PREFIX = "not begun: "
 

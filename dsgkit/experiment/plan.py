@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.targets import check_kind
+from dsgkit.errors import ConfigError, DataError, spelled
 from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
@@ -21,9 +22,7 @@ from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import catalogue as tasks
 from dsgkit.tasks.asked import Costed
 from dsgkit.tasks.base import At, Description, Trial, Work
-from dsgkit.text.errors import ConfigError, DataError
 from dsgkit.text.groups import grouped
-from dsgkit.text.hints import spelled
 from dsgkit.text.specs import LARGEST_NUMBER
 from dsgkit.users_code.own import code_of, is_import_path, is_own
 from dsgkit.users_code.rehearsal import rehearse, users_code

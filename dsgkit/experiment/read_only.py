@@ -18,8 +18,8 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
+from dsgkit.errors import DsgWarning, SolverError
 from dsgkit.system.mapped import fixed
-from dsgkit.text.errors import DsgWarning, SolverError
 from dsgkit.users_code.origin import bracketed, place_of
 
 _inside = False

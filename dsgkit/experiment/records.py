@@ -26,11 +26,9 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from dsgkit.errors import ResultsError, spelled
 from dsgkit.system.files import open_packed
 from dsgkit.tasks.base import Axis
-from dsgkit.text.errors import ResultsError
-from dsgkit.text.hints import spelled
-from dsgkit.text.lines import CONTROL
 from dsgkit.text.specs import LARGEST_NUMBER
 
 Record = dict[str, Any]
@@ -52,7 +50,7 @@ Code = Annotated[str, Field(pattern=f"^{_HASH}{{16}}$")]
 """Hash of the code that computed a cell."""
 
 Name = Annotated[str, Field(max_length=10_000)]
-Label = Annotated[str, Field(max_length=10_000, pattern=rf"^[^{CONTROL}]*$")]
+Label = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """Text for figures: without control characters, which fonts lack."""
 
 Count = Annotated[int, Field(ge=0, le=2**62)]

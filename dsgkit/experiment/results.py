@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from dsgkit.config import Experiment, SolverSpec, load_experiment
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.codes import OtherCode, by_other_code
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import (
@@ -31,7 +32,6 @@ from dsgkit.experiment.store import CELLS
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import FIT_COLUMNS
 from dsgkit.tasks.measures import MEMORY, Measure
-from dsgkit.text.errors import ResultsError
 from dsgkit.text.labels import LONGEST_LABEL, as_drawn
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import psutil
 
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.errors import FitError
 from dsgkit.experiment.artefacts import keep_artefact, name_artefact
 from dsgkit.experiment.cells import failed_record, record_of
 from dsgkit.experiment.codes import OtherCode, by_other_code, to_renew
@@ -46,7 +47,6 @@ from dsgkit.experiment.workers import Listener, LocalWorkers
 from dsgkit.system.memory import memory_limit
 from dsgkit.system.signals import stop_if_asked
 from dsgkit.system.threads import available_threads
-from dsgkit.text.errors import FitError
 
 FitsEnded = Callable[[int, Sequence[tuple[Cell, Record]]], None]
 Planned = Callable[[Plan], None]

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dsgkit.config import Experiment
+from dsgkit.errors import FitError
 from dsgkit.experiment.limits import LIMIT_ENTRIES
 from dsgkit.experiment.plan import Cell, Point
 from dsgkit.experiment.records import Record
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.errors import FitError
 
 SEARCHING_PREFIX = "while searching: "
 

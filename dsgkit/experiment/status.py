@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.codes import by_other_code
 from dsgkit.experiment.endings import (
     cells,
@@ -32,7 +33,6 @@ from dsgkit.experiment.records import Bad, Records, read_records
 from dsgkit.experiment.store import CELLS, running
 from dsgkit.system.files import packed
 from dsgkit.tasks.base import Axis
-from dsgkit.text.errors import ResultsError, in_a_line
 
 
 @dataclass(frozen=True)

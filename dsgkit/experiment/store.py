@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from dsgkit.errors import ResultsError, printable
 from dsgkit.experiment.records import (
     MAX_LINE_BYTES,
     Record,
@@ -29,7 +30,6 @@ from dsgkit.system.files import (
     sync_folder,
     write_atomically,
 )
-from dsgkit.text.errors import ResultsError, printable
 
 CELLS = "cells.jsonl"
 LOCK = ".lock"

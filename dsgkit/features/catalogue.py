@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from dsgkit.errors import DataError, shown
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.sketch import SketchFeatures
 from dsgkit.features.structured import KERNEL, NAME, StructuredFeatures
 from dsgkit.kernels import FAMILIES, Kernel, kernel_named
 from dsgkit.system.arrays import shown_entry
-from dsgkit.text.errors import DataError, shown
 
 LARGEST_LENGTH = 2.0**100
 """Upper bound of `Kernel.farthest`, whose lower bound is the inverse: rows of that norm and their

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dsgkit.errors import DataError, shown
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.dot_product import dot_product
 from dsgkit.kernels.gaussian import GAUSSIAN
 from dsgkit.kernels.laplacian import LAPLACIAN
 from dsgkit.kernels.linear import LINEAR
 from dsgkit.kernels.matern import matern
-from dsgkit.text.errors import DataError, shown
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.jit import fast, fast_parallel, prange
-from dsgkit.text.errors import DataError
 
 MIN_COLUMNS = 2
 """Columns that a step on a pair of variables needs at once."""

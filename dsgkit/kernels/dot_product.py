@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.expansions import expansion_memory, expansion_of, finite_rows
 from dsgkit.numerics.arrays import Array
-from dsgkit.text.errors import DataError
 
 LARGEST_DEGREE = 20
 

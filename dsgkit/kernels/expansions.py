@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.text.errors import DataError
 
 BLOCK_ENTRIES = 2**20
 """Kernel values that an expansion holds at a time."""

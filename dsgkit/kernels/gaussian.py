@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.base import Draws, Kernel, Spectrum
 from dsgkit.kernels.rounding import MAX_LENGTH_RATIO
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.text.errors import DataError
 
 BLOCK_ENTRIES = 2**18
 """Kernel values of a block (of 64 to 128 rows), so that exponents stay in cache."""

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.catalogue import kernel_named
 from dsgkit.numerics.arrays import Single
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.system.mapped import positions, read_rows
-from dsgkit.text.errors import DataError
 
 BLOCK_ROWS = 8192
 """Rows that are checked at a time."""

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.base import Kernel
 from dsgkit.kernels.expansions import expansion_memory, finite_rows
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.text.errors import DataError
 
 BLOCK_ROWS = 4096
 """Rows that an expansion reads at a time."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import blas
 
+from dsgkit.errors import FitError
 from dsgkit.kernels.base import Kernel
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.linear_systems import eigh, eigh_memory
-from dsgkit.text.errors import FitError
 
 EIGENVALUE_CUTOFF = 1e-12
 """Eigenvalues of the landmarks' Gram matrix below this share of the largest are dropped.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from dsgkit.errors import FitError
 from dsgkit.numerics.arrays import Array
-from dsgkit.text.errors import FitError
 
 EIGH_FLOPS = 5.0
 """Time of an eigendecomposition of size n, in n^3 operations of a matrix product."""

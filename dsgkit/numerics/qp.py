@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from dsgkit.errors import FitError, TimeLimitError
 from dsgkit.numerics.arrays import Array
-from dsgkit.text.errors import FitError, TimeLimitError
 
 
 def solve_qp(

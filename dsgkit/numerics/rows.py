@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 
 
 def row_blocks(n_rows: int, size: int) -> Iterator[slice]:

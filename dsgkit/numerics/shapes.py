@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.text.errors import FitError
+from dsgkit.errors import FitError
 
 
 def checked_shape(values: Any, method: str, *shapes: tuple[int, ...]) -> NDArray[Any]:

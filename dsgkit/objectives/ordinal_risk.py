@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.text.errors import DataError
 
 
 def ordinal_risk(gamma: float | tuple[float, ...], counts: NDArray[np.integer]) -> PairwiseRisk:

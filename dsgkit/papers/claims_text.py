@@ -14,10 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from dsgkit.config.yaml_loader import Document, read_document
+from dsgkit.errors import did_you_mean, listed, spelled
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict, merged
 from dsgkit.report.numbers import NO_VALUE, counted, memory_text, p_text, seconds_text
-from dsgkit.text.hints import did_you_mean, listed, spelled
 from dsgkit.text.terminal import Column, paragraph, table
 
 EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "Compared", "Agrees", "Remark")

@@ -11,13 +11,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from dsgkit.errors import ResultsError, nearest_or_all, spelled
 from dsgkit.numerics.arrays import Array
 from dsgkit.papers.evidence import SEARCH, Case, Sample, is_time
 from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.errors import ResultsError
 from dsgkit.text.groups import grouped
-from dsgkit.text.hints import nearest_or_all, spelled
 from dsgkit.text.specs import Count, Spec, Text, problem
 
 MIN_TRIALS = 5

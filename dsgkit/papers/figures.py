@@ -12,11 +12,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from dsgkit.data.catalogue import DATASETS, DatasetInfo
+from dsgkit.errors import DsgError, ResultsError, nearest_or_all, spelled
 from dsgkit.papers.claims import Paper, papers
 from dsgkit.papers.criteria import one_of
 from dsgkit.papers.reading import read_strictly
-from dsgkit.text.errors import DsgError, ResultsError
-from dsgkit.text.hints import nearest_or_all, spelled
 from dsgkit.text.specs import Count, Spec, Text, problem
 
 Dataset = Annotated[str, one_of(DATASETS)]

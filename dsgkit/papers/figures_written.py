@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dsgkit.errors import ResultsError
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.figures import Figures, Shown
 from dsgkit.papers.figures_drawn import Look, figure_output, needed_evidence
@@ -12,7 +13,6 @@ from dsgkit.papers.figures_tables import table_output
 from dsgkit.report.formats import write_table
 from dsgkit.report.output import FigureOutput, TableOutput
 from dsgkit.report.terminal import plain
-from dsgkit.text.errors import ResultsError
 from dsgkit.text.terminal import paragraph, terminal_width
 
 __all__ = ["Look", "output_of", "written"]

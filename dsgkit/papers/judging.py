@@ -6,13 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from dsgkit.errors import DsgError, nearest_or_all, spelled
 from dsgkit.papers.claims import Claim, Paper
 from dsgkit.papers.criteria import Criterion, Scope
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined
 from dsgkit.system.progress import Bar
-from dsgkit.text.errors import DsgError
-from dsgkit.text.hints import nearest_or_all, spelled
 
 PROTOCOL, USEFUL = "protocol", "useful"
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from dsgkit.config.yaml_loader import Document, read_document
-from dsgkit.text.errors import ConfigError
+from dsgkit.errors import ConfigError
 from dsgkit.text.specs import Spec
 
 Read = TypeVar("Read", bound=Spec)

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
+from dsgkit.errors import listed
 from dsgkit.text.groups import grouped
-from dsgkit.text.hints import listed
 from dsgkit.text.specs import problem
 
 MIN_DATASETS = 3

@@ -20,11 +20,11 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.spatial.distance import cdist
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.qp import solve_qp
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
-from dsgkit.text.errors import DataError
 
 MAX_ROWS = 300
 """Rows of either kind that an estimate uses; of more, a random sample. With as many, a dozen

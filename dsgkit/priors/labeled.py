@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.numerics.arrays import Array
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.text.errors import DataError
 
 MAX_ROWS = 20_000
 """Unlabelled rows that an estimate uses; of more, a random sample. The standard error of its mean

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 from dsgkit.priors.labeled import random_rows
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.text.errors import DataError
 
 N_CENTERS = 50
 """Gaussian functions that f combines; their width is the median distance to unlabelled rows."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, Literal
 
+from dsgkit.errors import DataError, DsgWarning
 from dsgkit.priors.kernel_means import km1_share, km2_share
 from dsgkit.priors.labeled import penalised_l1_share
 from dsgkit.priors.pair_moments import similar_prior_interval
-from dsgkit.text.errors import DataError, DsgWarning
 
 _SHARES = {"km1": km1_share, "km2": km2_share, "penalised_l1": penalised_l1_share}
 

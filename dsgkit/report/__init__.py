@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dsgkit import __version__
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG, PLAN
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.store import CELLS
@@ -17,7 +18,6 @@ from dsgkit.report.outputs import wanted_figures
 from dsgkit.report.style import DEFAULT_FORMATS, Width
 from dsgkit.report.summary import check_recorded, summarise
 from dsgkit.report.tables import text_table, write_summaries, write_tables
-from dsgkit.text.errors import ResultsError
 
 __all__ = ["draw_figures", "refresh_report", "text_table", "write_report", "write_tables"]
 

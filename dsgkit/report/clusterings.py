@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.artefacts import load_artefact
 from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.output import FigureOutput, late
@@ -23,7 +24,6 @@ from dsgkit.report.style import Width
 from dsgkit.report.summary import Size, Summary, all_solvers, different
 from dsgkit.system.files import folder_name
 from dsgkit.tasks.measures import PICTURES
-from dsgkit.text.errors import ResultsError
 from dsgkit.text.labels import as_drawn
 
 REQUIRED_ARRAYS = {"rows", "labels"}

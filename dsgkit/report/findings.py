@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dsgkit.errors import in_a_line
 from dsgkit.experiment.endings import by_cause, places, reason
 from dsgkit.experiment.results import Results
 from dsgkit.report.choices import edge_choices
@@ -26,7 +27,6 @@ from dsgkit.report.numbers import (
 )
 from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
 from dsgkit.tasks.measures import GAINS, TIME, Measure, place_asked
-from dsgkit.text.errors import in_a_line
 from dsgkit.text.groups import grouped
 from dsgkit.text.terminal import paragraph
 

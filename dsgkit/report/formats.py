@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.system.files import write_atomically
-from dsgkit.text.errors import ResultsError
 
 LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",

@@ -8,8 +8,8 @@ from fractions import Fraction
 from string import ascii_lowercase
 from typing import Any
 
+from dsgkit.errors import spelled
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.hints import spelled
 
 MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 NO_VALUE = "–"

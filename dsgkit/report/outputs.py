@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from dsgkit.errors import ResultsError, nearest_or_all
 from dsgkit.report.choices import params_tables
 from dsgkit.report.clusterings import picture_figures
 from dsgkit.report.gains import gain_tables
@@ -25,8 +26,6 @@ from dsgkit.report.summary import Summary, all_outputs
 from dsgkit.report.trace_tables import trace_table
 from dsgkit.report.traces import is_traced
 from dsgkit.tasks.measures import GAINS, RANKS
-from dsgkit.text.errors import ResultsError
-from dsgkit.text.hints import nearest_or_all
 
 Made = TypeVar("Made", bound=Output)
 

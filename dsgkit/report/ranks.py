@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from dsgkit.text.errors import ResultsError
+from dsgkit.errors import ResultsError
 
 LEVEL = 0.05
 """Level of the tests."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.limits import LEFT_OUT, status_words
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.timing import is_disturbed
 from dsgkit.tasks.base import Axis
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.errors import ResultsError
 
 NOT_RUN = "not run"
 """Status of a trial without a record or a value, and without a known reason."""

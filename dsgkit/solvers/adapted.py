@@ -19,11 +19,11 @@ from sklearn.base import (
     is_regressor,
 )
 
+from dsgkit.errors import FOREIGN_ERRORS, DsgError, warn_of_point
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.declared import fitted
-from dsgkit.text.errors import FOREIGN_ERRORS, DsgError, warn_of_point
 
 Role = Literal["classifier", "regressor", "clusterer"]
 

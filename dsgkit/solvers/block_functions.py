@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DSGModel, Problem, train
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.base import Estimator, Points
 from dsgkit.solvers.declared import fitted
@@ -18,7 +19,6 @@ from dsgkit.solvers.inputs import as_rows
 from dsgkit.solvers.parameters import parameters
 from dsgkit.system.stopwatch import Stopwatch
 from dsgkit.tasks.asked import Thresholded
-from dsgkit.text.errors import DataError
 from dsgkit.trainers.blocks import RandomFeatures, Sweeps
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import nearest_or_all, spelled
+from dsgkit.errors import ConfigError, nearest_or_all, spelled
 from dsgkit.users_code.own import is_import_path, modules_of, version_of
 
 if TYPE_CHECKING:

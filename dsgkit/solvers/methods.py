@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dsgkit.errors import ConfigError
 from dsgkit.tasks.given import HIDDEN
-from dsgkit.text.errors import ConfigError
 from dsgkit.users_code.origin import bracketed, place_of
 
 if TYPE_CHECKING:

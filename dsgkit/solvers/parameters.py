@@ -28,8 +28,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import numpy as np
 from typing_extensions import Doc
 
-from dsgkit.text.errors import DataError
-from dsgkit.text.hints import spelled
+from dsgkit.errors import DataError, spelled
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
 
+from dsgkit.errors import DataError, DsgWarning
 from dsgkit.kernels import kernel_named
 from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.common import Sigma
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.text.errors import DataError, DsgWarning
 
 SAMPLE_ROWS = 200
 """Size of the sample of labelled and unlabelled rows: 19,900 pairs."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from dsgkit.errors import ConfigError, spelled
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.solvers.methods import (
     BASES,
@@ -21,8 +22,6 @@ from dsgkit.solvers.methods import (
     missing_methods,
 )
 from dsgkit.solvers.parameters import Parameter, parameters
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import spelled
 from dsgkit.users_code.origin import bracketed, place_of
 from dsgkit.users_code.own import ask_own, modules_of, version_of
 from dsgkit.users_code.rehearsal import users_code

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from dsgkit.errors import shown
 from dsgkit.system.files import open_regular
-from dsgkit.text.errors import shown
 
 MOST_UNPACKED = 2**30
 """Bytes of a file's unpacked arrays: compression can shrink them a thousandfold."""

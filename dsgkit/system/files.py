@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from dsgkit.text.lines import why_no_line
+from dsgkit.errors import why_no_line
 
 _ABANDONED_SECONDS = 24 * 3600
 

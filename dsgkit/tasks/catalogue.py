@@ -6,9 +6,8 @@ import pkgutil
 import sys
 from typing import Any, cast
 
+from dsgkit.errors import ConfigError, nearest_or_all, spelled
 from dsgkit.tasks.base import Task
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import nearest_or_all, spelled
 from dsgkit.users_code.own import is_import_path, modules_of, version_of
 
 TASKS = {

@@ -19,6 +19,13 @@ from numpy.typing import NDArray
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import check_kind
+from dsgkit.errors import (
+    FOREIGN_ERRORS,
+    DataError,
+    DsgError,
+    FitError,
+    warn_of_point,
+)
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks import indices
@@ -40,13 +47,6 @@ from dsgkit.tasks.clustering_picture import picture
 from dsgkit.tasks.clustering_published import published_of
 from dsgkit.tasks.measures import PICTURES, RANKS, Measure
 from dsgkit.tasks.scaling import scale_words, scaling_of
-from dsgkit.text.errors import (
-    FOREIGN_ERRORS,
-    DataError,
-    DsgError,
-    FitError,
-    warn_of_point,
-)
 from dsgkit.text.specs import Interval
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dsgkit.errors import spelled
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.hints import spelled
 
 FIT_COLUMNS = (
     "key",

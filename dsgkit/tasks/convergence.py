@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.tasks.asked import ComparedExactly, Observable, Thresholded, settled_with
 from dsgkit.tasks.base import At, Clock, Judgement
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.observed import Along, fit_watched
 from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
-from dsgkit.text.errors import DsgError, DsgWarning
 
 MAX_CONVERGENCE_ROWS = 5000
 """Largest number of unlabelled rows for which the exact minimiser is computed, in cubic time."""

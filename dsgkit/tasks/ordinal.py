@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.targets import check_kind
+from dsgkit.errors import DataError, FitError
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks.asked import Classifying, Thresholded
@@ -31,7 +32,6 @@ from dsgkit.tasks.semi_supervised import (
     finite_values,
 )
 from dsgkit.tasks.splits import SemiSupervisedSplit, split_in_order
-from dsgkit.text.errors import DataError, FitError
 from dsgkit.text.specs import Count
 
 CLASS_PROPORTIONS = "class_proportions"

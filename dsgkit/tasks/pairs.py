@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import check_kind
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Single
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.text.errors import DataError
 
 Positions = NDArray[np.int64]
 

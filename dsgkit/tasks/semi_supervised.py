@@ -12,6 +12,7 @@ from pydantic import model_validator
 
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.targets import Kind
+from dsgkit.errors import FitError
 from dsgkit.numerics.costs import MEASURING_FLOPS
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed
@@ -27,7 +28,6 @@ from dsgkit.tasks.splits import (
     check_split,
     semi_supervised_split,
 )
-from dsgkit.text.errors import FitError
 from dsgkit.text.specs import Count, Folds, Interval, problem
 from dsgkit.users_code.origin import bracketed, place_of
 

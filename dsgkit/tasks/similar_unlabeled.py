@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from dsgkit.data.datasets import Dataset
+from dsgkit.errors import DataError
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP
 from dsgkit.priors import checked_similar_prior
@@ -30,7 +31,6 @@ from dsgkit.tasks.observed import N_CHECKPOINTS, Along, fit_watched
 from dsgkit.tasks.pairs import PairSplit, pair_sizes, pair_split
 from dsgkit.tasks.scaling import Scale, scale_words, scaling_of
 from dsgkit.tasks.semi_supervised import UNLABELED, finite_values
-from dsgkit.text.errors import DataError
 from dsgkit.text.specs import Count, Folds, is_finite, problem
 
 TEST_ROWS = "test rows"

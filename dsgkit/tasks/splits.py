@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Kind, check_kind
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Single
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.text.errors import DataError
 
 Positions = NDArray[np.int64]
 

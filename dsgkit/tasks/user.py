@@ -6,11 +6,10 @@ from types import SimpleNamespace
 from typing import Any, cast, get_args
 
 from dsgkit.data.targets import Kind
+from dsgkit.errors import ConfigError, nearest_or_all, spelled
 from dsgkit.tasks.base import Axis, ProtocolSpec, Task
 from dsgkit.tasks.columns import why_no_columns
 from dsgkit.tasks.measures import STANDARD, Measure, outputs_of
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import nearest_or_all, spelled
 from dsgkit.users_code.own import ask_own, modules_of, version_of
 
 _EXAMPLE = "my_module:MY_TASK"

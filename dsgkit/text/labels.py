@@ -6,9 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from dsgkit.text.errors import in_a_line
-from dsgkit.text.hints import spelled
-from dsgkit.text.lines import why_no_line
+from dsgkit.errors import in_a_line, spelled, why_no_line
 from dsgkit.text.specs import problem
 
 LONGEST_LABEL = 200

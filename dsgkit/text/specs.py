@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from dsgkit.text.hints import spelled
+from dsgkit.errors import spelled
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer of a config: arrays and seeds have signed 64-bit integers."""

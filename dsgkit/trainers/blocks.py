@@ -27,13 +27,13 @@ from dsgkit.engine import (
     training_cost,
 )
 from dsgkit.engine import sizes as engine_sizes
+from dsgkit.errors import DivergedError, FitError
 from dsgkit.features import FeatureBlocks, random_features
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.risks import Risk
 from dsgkit.system import progress
-from dsgkit.text.errors import DivergedError, FitError
 from dsgkit.trainers.balance import with_intercepts, with_intercepts_cost
 from dsgkit.trainers.linear import FeatureMap
 from dsgkit.trainers.steps import DECREASING, Steps

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.responses import (
     SINGULAR_SYSTEM,
     Response,

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DivergedError
 from dsgkit.kernels.columns import (
     MIN_COLUMNS,
     KernelColumns,
@@ -31,7 +32,6 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.system.progress import report
-from dsgkit.text.errors import DivergedError
 from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
 from dsgkit.trainers.smo import Gains, QuadraticProgram
 from dsgkit.trainers.training import Sizes, Step, Training

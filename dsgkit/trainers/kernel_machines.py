@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import FitError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.objectives.pairwise_risk import POSITIVE
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.training import Sizes, Step, Training
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dsgkit.errors import DivergedError, FitError
 from dsgkit.kernels.expansions import finite_rows
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.kernels.panels import PANEL_ROWS
@@ -21,7 +22,6 @@ from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.progress import part, report
-from dsgkit.text.errors import DivergedError, FitError
 from dsgkit.trainers.basis import (
     BLOCK_ENTRIES,
     Basis,

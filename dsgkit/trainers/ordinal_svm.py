@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import FitError
 from dsgkit.kernels.columns import (
     MIN_COLUMNS,
     KernelColumns,
@@ -20,7 +21,6 @@ from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.numerics.rows import training_rows
 from dsgkit.system.progress import report
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.svor_smo import OrdinalProgram, program_memory
 from dsgkit.trainers.training import Array, Given

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from dsgkit.errors import DataError, FitError, IndefiniteError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh, solve_penalised
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.system.threads import single_blas_thread
-from dsgkit.text.errors import DataError, FitError, IndefiniteError
 
 Codes = NDArray[np.integer]
 

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dsgkit.errors import FitError
 from dsgkit.kernels.columns import KernelColumns, column
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.jit import fast
-from dsgkit.text.errors import FitError
 
 Pieces = tuple[Array, Array, Array, Array, Array]
 """The arrays of `Gains`, for compiled code."""

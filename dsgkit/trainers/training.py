@@ -11,12 +11,12 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives import Objective
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Risk
-from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 
 Codes = NDArray[np.integer]
 Rows = NDArray[np.int64]

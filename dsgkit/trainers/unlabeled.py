@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.arrays import Array
@@ -19,7 +20,6 @@ from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.linear import BLOCK_ROWS, FeatureMap, Features, LinearFunction, evaluate
 from dsgkit.trainers.moments import mean_features, moments

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from dsgkit.errors import ConfigError, did_you_mean, nearest_or_all, spelled
 from dsgkit.system.sources import Module, code_hash, is_ours
-from dsgkit.text.errors import ConfigError
-from dsgkit.text.hints import did_you_mean, nearest_or_all, spelled
 from dsgkit.users_code.origin import is_installed, is_of_library, mentions, shown_path
 from dsgkit.users_code.rehearsal import rehearse, users_code
 

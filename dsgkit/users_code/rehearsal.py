@@ -20,9 +20,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from typing import NoReturn
 
+from dsgkit.errors import ConfigError, DsgError
 from dsgkit.system.settings import kept_settings
 from dsgkit.system.signals import is_request, signal_name
-from dsgkit.text.errors import ConfigError, DsgError
 from dsgkit.users_code.origin import one_line, text_of
 
 _Kinds = type[BaseException] | tuple[type[BaseException], ...]

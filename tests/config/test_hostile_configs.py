@@ -14,9 +14,9 @@ from dsgkit.config.schema import Experiment
 from dsgkit.config.solvers import SOLVER_KEYS
 from dsgkit.config.yaml_loader import dump
 from dsgkit.data.spec import DatasetSpec, TargetSpec
+from dsgkit.errors import ConfigError
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.tasks import catalogue as tasks
-from dsgkit.text.errors import ConfigError
 from tests.config.conftest import MINIMAL
 
 LONGEST_MESSAGE = 700

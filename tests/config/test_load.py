@@ -12,7 +12,7 @@ from dsgkit.config import Experiment, SolverSpec, Stage, SweepSpec, list_configs
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import resolve
 from dsgkit.data.targets import Binary, Bins, Nominal, Ordered
-from dsgkit.text.errors import ConfigError
+from dsgkit.errors import ConfigError
 from tests.config.conftest import MINIMAL
 
 BASE = """\

@@ -3,7 +3,7 @@
 import pytest
 
 from dsgkit.config import load_experiment, shipped
-from dsgkit.text.errors import ConfigError
+from dsgkit.errors import ConfigError
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from dsgkit.config import load_experiment
-from dsgkit.text.errors import ConfigError
+from dsgkit.errors import ConfigError
 from tests.test_wrong_inputs import cases
 
 OWN = """

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsgkit.config.yaml_loader import Mark, dump, parse_document, parse_override, read_document
-from dsgkit.text.errors import ConfigError
+from dsgkit.errors import ConfigError
 
 
 def load(text):

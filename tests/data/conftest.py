@@ -13,7 +13,7 @@ from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.data.find import find_all
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Binary
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 
 REAL_DATA = os.environ.get("DSGKIT_DATA")
 COMPRESS = {"": bytes, ".xz": lzma.compress, ".bz2": bz2.compress, ".gz": gzip.compress}

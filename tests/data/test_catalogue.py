@@ -7,7 +7,7 @@ import pytest
 
 from dsgkit.data.catalogue import DATASETS, get, read_catalogue
 from dsgkit.data.targets import Binary, Bins, Ordered
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 
 ENTRY = """
 [shared]

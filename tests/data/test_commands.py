@@ -9,7 +9,7 @@ from dsgkit.data import commands
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo
 from dsgkit.data.prepare import prepared_folder
 from dsgkit.data.targets import Binary, Bins
-from dsgkit.text.errors import DataError, MissingDataError
+from dsgkit.errors import DataError, MissingDataError
 
 TEXT = b"1,2,0\n3,4,1\n5,6,1\n"
 

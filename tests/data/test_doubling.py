@@ -7,8 +7,8 @@ from dsgkit.data import doubling
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.spec import DatasetSpec
+from dsgkit.errors import DataError
 from dsgkit.tasks.splits import semi_supervised_split
-from dsgkit.text.errors import DataError
 
 N = 2_000
 

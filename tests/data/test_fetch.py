@@ -12,7 +12,7 @@ import pytest
 from dsgkit.data import fetch
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.datasets import obtain, open_dataset
-from dsgkit.text.errors import DataError, MissingDataError
+from dsgkit.errors import DataError, MissingDataError
 
 TEXT = b"1 1:2\n-1 1:3\n" * 1000
 BODY = lzma.compress(TEXT)

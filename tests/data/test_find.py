@@ -10,7 +10,7 @@ from dsgkit.data.datasets import check_present, load_dataset, obtain, resolve
 from dsgkit.data.find import find, missing
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Binary
-from dsgkit.text.errors import DataError, MissingDataError
+from dsgkit.errors import DataError, MissingDataError
 
 SUFFIXED = ["plain", "plain.xz", "plain.bz2", "plain.gz"]
 

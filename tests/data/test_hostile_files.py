@@ -24,7 +24,7 @@ from dsgkit.data.find import FoundFile
 from dsgkit.data.lines import CAREFUL_LINE, ROW_LINE, Chunk, Lines
 from dsgkit.data.scan import read_number
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 from tests.data.conftest import COMPRESS, load, refusal
 
 FORMATS = {"libsvm": b"1 1:2 2:3\n-1 1:4 2:5\n", "delimited": b"2,3,1\n4,5,-1\n"}

@@ -11,7 +11,7 @@ from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.datasets import open_dataset
 from dsgkit.data.find import FoundFile
 from dsgkit.data.targets import Binary
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 from tests.data.conftest import COMPRESS
 
 IMAGES = (np.arange(5 * 2 * 3) * 8 % 256).astype(np.uint8).reshape(5, 2, 3)

@@ -23,7 +23,7 @@ from dsgkit.data.find import FoundFile
 from dsgkit.data.rows import Rows
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Binary, check_kind
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 from tests.data.conftest import changed, load
 
 TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"

@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from dsgkit.data import lines
 from dsgkit.data.datasets import load_dataset
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 from tests.data.conftest import COMPRESS
 
 WORDS = ["guitar", "string", "good", "bad", "pick", "drum", "loud", "soft"]

@@ -18,7 +18,7 @@ from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.find import FoundFile
 from dsgkit.data.reading import read_blocks
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 from tests.data.conftest import COMPRESS, load, refusal
 
 ARFF = b"% A comment\n@RELATION made\n\n@ATTRIBUTE a REAL\n@attribute 'b c' NUMERIC\n"

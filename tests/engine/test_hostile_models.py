@@ -9,10 +9,10 @@ import pytest
 
 from dsgkit import load_model
 from dsgkit.engine import DSGModel
+from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures, SketchFeatures, random_features
 from dsgkit.system import arrays
 from dsgkit.system.arrays import read_arrays
-from dsgkit.text.errors import DataError
 from tests.solvers.allocated import peak_of
 
 X = np.random.default_rng(1).random((5, 3), dtype=np.float32)

@@ -19,11 +19,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from dsgkit.errors import MemoryLimitError
 from dsgkit.numerics.costs import Cost
 from dsgkit.tasks.metrics import error_rate
 from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
 from dsgkit.tasks.semi_supervised_svm import ERROR
-from dsgkit.text.errors import MemoryLimitError
 
 WARM_UP = 64
 """Rows of the fit that no clock sees; what misbehaves only later is above this size."""

@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.tasks.base import Judgement, ProtocolSpec, Work
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.errors import DataError
 
 RMSE = Measure(
     name="rmse",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.artefacts import copy_artefact, keep_artefact, load_artefact
-from dsgkit.text.errors import ResultsError
 
 KEY = "ab12" * 8
 ARRAYS = {"rows": np.arange(6, dtype=np.float32).reshape(3, 2), "labels": np.array([0, 1, -1])}

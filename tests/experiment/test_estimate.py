@@ -7,6 +7,7 @@ import pytest
 
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import MissingDataError
 from dsgkit.experiment import estimate
 from dsgkit.experiment.estimate import CELL_SECONDS, describe_all, forecast_run
 from dsgkit.experiment.limits import Limits
@@ -16,7 +17,6 @@ from dsgkit.experiment.store import Store
 from dsgkit.numerics.costs import MILLISECOND, Cost, Pace
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.tasks.base import Work
-from dsgkit.text.errors import MissingDataError
 from tests.experiment.runs import key_of
 
 SPEED = 100.0

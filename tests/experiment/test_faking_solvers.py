@@ -19,13 +19,13 @@ import pytest
 from dsgkit import cli
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError
 from dsgkit.experiment import cells, workers
 from dsgkit.experiment.channel import Channel, MessageError, read_message, write_message
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.workers import LocalWorkers
-from dsgkit.text.errors import ConfigError
 from dsgkit.users_code import rehearsal
 from tests.conftest import change_toy
 from tests.experiment.runs import dsg, dsg_here
@@ -192,7 +192,7 @@ def test_the_text_of_an_error_is_rehearsed_too():
 
 ERROR = """
 import os
-from dsgkit.text.errors import DsgError
+from dsgkit.errors import DsgError
 from dsgkit.system.signals import Interrupted
 class E(BASE):
     METHOD
@@ -204,7 +204,7 @@ class Meta(type):
 class Mine(metaclass=Meta): pass
 """
 MUTE = """
-class Mute(__import__("dsgkit.text.errors").text.errors.DsgError):
+class Mute(__import__("dsgkit.errors").text.errors.DsgError):
     def __str__(self): 1 / 0
 """
 WELL = MODULE.format(place="", way="pass")

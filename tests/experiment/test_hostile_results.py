@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config import Experiment, load_experiment
+from dsgkit.errors import FitError, ResultsError
 from dsgkit.experiment import cells
 from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.experiment.environment import Environments
@@ -37,7 +38,6 @@ from dsgkit.report import draw_figures, text_table, write_tables
 from dsgkit.report.html import write_page
 from dsgkit.tasks.base import Axis, Description, PublishedFigure
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.errors import FitError, ResultsError
 from tests.experiment.in_process import InProcess
 from tests.experiment.runs import key_of, plan_text
 

@@ -9,12 +9,12 @@ import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.random.seeds import derive_seed
 from dsgkit.report.compare import compare
-from dsgkit.text.errors import ConfigError
 from tests.experiment.own_task import RidgeTrial, rmse
 from tests.experiment.runs import dsg_here, stored
 from tests.test_wrong_inputs import cases

@@ -9,6 +9,7 @@ import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError
 from dsgkit.experiment.folder import read_plan
 from dsgkit.experiment.plan import (
     Cell,
@@ -21,7 +22,6 @@ from dsgkit.experiment.plan import (
 )
 from dsgkit.experiment.runner import _write_plan
 from dsgkit.tasks.semi_supervised_auc import AUCTrial
-from dsgkit.text.errors import ConfigError
 from tests.conftest import change_toy
 from tests.experiment.misbehaving import TASK
 from tests.experiment.runs import behaving, write_config

@@ -7,11 +7,11 @@ import math
 import pytest
 
 from dsgkit.config import Experiment
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import Store
-from dsgkit.text.errors import ResultsError
 from tests.experiment.runs import key_of, plan_text
 
 EXPERIMENT = Experiment(

@@ -10,6 +10,7 @@ from sklearn.metrics import roc_auc_score
 from dsgkit import SAMULT
 from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import FitError
 from dsgkit.experiment import cells as cells_module
 from dsgkit.experiment.cells import Bench, run_job
 from dsgkit.experiment.jobs import Job
@@ -23,7 +24,6 @@ from dsgkit.report import text_table, write_report
 from dsgkit.report.html import write_page
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.system.progress import listening
-from dsgkit.text.errors import FitError
 from tests.experiment.runs import MEASURED, stored
 
 pytestmark = pytest.mark.usefixtures("in_process")

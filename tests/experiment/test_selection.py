@@ -1,8 +1,8 @@
 import pytest
 
+from dsgkit.errors import FitError
 from dsgkit.experiment import selection
 from dsgkit.experiment.plan import Cell
-from dsgkit.text.errors import FitError
 
 SIDES = {"lam": "larger", "sigma": "smaller"}
 

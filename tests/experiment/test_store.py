@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import read_records
 from dsgkit.experiment.store import (
     CELLS,
@@ -15,7 +16,6 @@ from dsgkit.experiment.store import (
     find_records,
     running,
 )
-from dsgkit.text.errors import ResultsError
 from tests.experiment.runs import key_of
 
 A, B, C, D = map(key_of, "abcd")

@@ -3,9 +3,9 @@ import pytest
 from scipy import stats
 from sklearn.gaussian_process.kernels import Matern
 
+from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures, load_features
 from dsgkit.kernels import kernel_named
-from dsgkit.text.errors import DataError
 
 
 def gaussian_kernel(X, Z, sigma):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
+from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures, StructuredFeatures, load_features, random_features
 from dsgkit.features.structured import matrix_size
-from dsgkit.text.errors import DataError
 from tests.engine.threads import threads
 
 SHAPES = [(5, 3), (8, 8), (8, 24), (20, 6), (20, 40), (1, 4), (7, 1), (100, 70)]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.columns import column, columns_memory, kernel_columns
-from dsgkit.text.errors import DataError
 from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import kernel
 

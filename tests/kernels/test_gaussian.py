@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.gaussian import gaussian_expansion, gaussian_gram
-from dsgkit.text.errors import DataError
 
 
 def rows_of(n, seed):

@@ -6,10 +6,10 @@ from scipy import stats
 from sklearn.gaussian_process.kernels import Matern
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel
 
+from dsgkit.errors import DataError
 from dsgkit.kernels import expansions
 from dsgkit.kernels.catalogue import kernel_named
 from dsgkit.kernels.rounding import FEATURE_TOLERANCE, largest_scale
-from dsgkit.text.errors import DataError
 
 
 def rows_of(n, seed, d=4):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.panels import Panels, in_single
-from dsgkit.text.errors import DataError
 
 
 def products(panels, X, W, C):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config.load import resolve
+from dsgkit.errors import ConfigError
 from dsgkit.papers.accuracy import AtLeastAsGood, BetterThan
 from dsgkit.papers.claims import N_HEADLINES, criteria, papers, read_paper
 from dsgkit.papers.criteria import Scope
@@ -14,7 +15,6 @@ from dsgkit.papers.evidence import SEARCH
 from dsgkit.papers.times import Sooner
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.measures import STANDARD
-from dsgkit.text.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 CONFIGS, RESULTS = ROOT / "configs", ROOT / "results" / "reference"

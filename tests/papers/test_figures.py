@@ -12,6 +12,7 @@ import pytest
 from dsgkit import cli
 from dsgkit.config.load import resolve
 from dsgkit.data.catalogue import DATASETS
+from dsgkit.errors import ConfigError, DsgError, ResultsError
 from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.figures import (
@@ -27,7 +28,6 @@ from dsgkit.report.boxplots import BETWEEN_GROUPS
 from dsgkit.report.terminal import plain
 from dsgkit.tasks import catalogue
 from dsgkit.tasks.measures import STANDARD
-from dsgkit.text.errors import ConfigError, DsgError, ResultsError
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 EVERY = [(paper, figure) for paper in all_papers() for figure in paper.figures]

@@ -11,13 +11,13 @@ import pytest
 from matplotlib.image import imread
 from scipy import stats
 
+from dsgkit.errors import ResultsError
 from dsgkit.report.compare import compare, comparison_text, write_comparison
 from dsgkit.report.compare.figure import comparison_figure
 from dsgkit.report.compare.text import answer, verdict
 from dsgkit.report.contrasts import holm, paired_contrast, unpaired_contrast
 from dsgkit.report.numbers import difference_text, ranges, ratio_text
 from dsgkit.tasks.measures import TIME
-from dsgkit.text.errors import ResultsError
 from tests.report.conftest import AUC, CLASSES, RANKING, TEST_AUC, solver_of
 
 MACHINE = {"processor": "old", "threads": 2}

@@ -9,13 +9,13 @@ from matplotlib.image import imread
 from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
+from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures, write_report
 from dsgkit.report.curves import with_bands
 from dsgkit.report.outputs import all_figures, wanted_figures
 from dsgkit.report.style import COLUMN_WIDTH, LOOKS, PAGE_WIDTH
 from dsgkit.report.summary import summarise
 from dsgkit.tasks.measures import STANDARD, TIME
-from dsgkit.text.errors import ResultsError
 from tests.report.conftest import (
     AUC,
     CLASSES,

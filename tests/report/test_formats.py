@@ -6,6 +6,7 @@ from functools import partial
 import pandas as pd
 import pytest
 
+from dsgkit.errors import ResultsError
 from dsgkit.report.formats import (
     Cell,
     Layout,
@@ -19,7 +20,6 @@ from dsgkit.report.formats import (
 from dsgkit.report.numbers import memory_text, short_count, time_digits, with_std
 from dsgkit.report.summary import Size
 from dsgkit.report.terminal import plain
-from dsgkit.text.errors import ResultsError
 
 TABLE = Layout(
     "A caption.",

@@ -20,12 +20,12 @@ from matplotlib.image import imread
 
 from dsgkit import cli
 from dsgkit.config.solvers import Stage
+from dsgkit.errors import ResultsError
 from dsgkit.experiment import results as stored
 from dsgkit.report.html import page_text, write_page
 from dsgkit.report.html.sections import SVG_DATA
 from dsgkit.report.summary import Summary
 from dsgkit.report.tables import write_tables
-from dsgkit.text.errors import ResultsError
 from tests.report.conftest import (
     CLASSES,
     Invented,

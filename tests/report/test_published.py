@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
+from dsgkit.errors import ResultsError
 from dsgkit.report import text_table, write_tables
 from dsgkit.tasks.base import Published, PublishedFigure
-from dsgkit.text.errors import ResultsError
 from tests.report.conftest import RANKING
 
 KINDS = ("qsg_s2auc", "samult")

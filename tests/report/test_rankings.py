@@ -2,6 +2,7 @@
 
 import pytest
 
+from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures
 from dsgkit.report.html import page_text
 from dsgkit.report.outputs import all_figures, wanted_figures
@@ -10,7 +11,6 @@ from dsgkit.report.rankings import measured_rankings, published_rankings
 from dsgkit.report.reproductions import reproductions
 from dsgkit.report.summary import summarise
 from dsgkit.tasks.base import Published, PublishedFigure
-from dsgkit.text.errors import ResultsError
 from tests.report.conftest import AUC, RANKING, solver_of
 
 NAMES = ("one", "two", "three")

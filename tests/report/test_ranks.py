@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from dsgkit.errors import ResultsError
 from dsgkit.published import bsgd_svc
 from dsgkit.report.rank_figure import caption, rank_figure
 from dsgkit.report.ranks import Ranking, critical_difference, ranking
-from dsgkit.text.errors import ResultsError
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,13 @@ from click import UsageError
 
 from dsgkit import cli, report
 from dsgkit.config.ranges import parse_values
+from dsgkit.errors import ResultsError
 from dsgkit.report.numbers import grid_text, value_text
 from dsgkit.report.summary import settings, summarise
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.tasks.base import Published
 from dsgkit.tasks.columns import why_no_columns
 from dsgkit.tasks.measures import STANDARD
-from dsgkit.text.errors import ResultsError
 from tests.report.conftest import AUC, BALANCE, RANKING, solver_of
 
 PACKAGE = Path(report.__file__).parent

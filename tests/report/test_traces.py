@@ -5,12 +5,12 @@ import re
 import numpy as np
 import pytest
 
+from dsgkit.errors import ResultsError
 from dsgkit.report import draw_figures, write_report
 from dsgkit.report.compare.comparison import compare
 from dsgkit.report.html import page_text
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.tasks.measures import STANDARD, outputs_of
-from dsgkit.text.errors import ResultsError
 from tests.report.conftest import ERROR as PLAIN_ERROR
 from tests.report.conftest import RANKING, UNLABELED, solver_of
 

@@ -115,7 +115,7 @@ def test_large_files_are_measured_and_growth_is_judged(study, tmp_path, ordinal)
     invoke(main, *arguments, code=1)
 
 
-@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
+@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 def test_many_unlabelled_rows_are_measured_beside_pairs_of_one_class(script, tmp_path):
     scope = script("study_big_su")["main"].callback.__globals__
     few = {"n_iterations": 4, "batch_size": 20, "n_features": 8}

@@ -9,13 +9,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from dsgkit import load_model
+from dsgkit.errors import DataError, SolverError
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.text.errors import DataError, SolverError
 from tests.solvers.small import arrays, folds_for, made, of_task, rows_at
 
 # a few pairs tell little at any prior: the class of each moves the risk
-pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 
 OTHER_VALUES = {
     **{"lam": 0.5, "sigma": 2.0, "kernel": "laplacian", "frequencies": "structured"},

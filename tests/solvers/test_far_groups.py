@@ -6,11 +6,11 @@ Rows and shifts are multiples of 2^-10, so that all differences within a group a
 import numpy as np
 import pytest
 
+from dsgkit.errors import DataError
 from dsgkit.kernels.gaps import MAX_ACCURATE_NORM, without_gaps
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.text.errors import DataError
 from tests.solvers.given import given
 
 OF_KERNEL = [
@@ -29,7 +29,7 @@ def groups(n, d, apart, seed=0):
     return rows, second
 
 
-@pytest.mark.filterwarnings("ignore::dsgkit.text.errors.DsgWarning")
+@pytest.mark.filterwarnings("ignore::dsgkit.errors.DsgWarning")
 @pytest.mark.parametrize("name", OF_KERNEL)
 def test_exact_solvers(name):
     info, values = SOLVERS[name], []

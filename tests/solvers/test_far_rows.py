@@ -7,11 +7,11 @@ import pytest
 
 from dsgkit import load_model
 from dsgkit.engine import sizes
+from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures, random_features
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.lengths import check_projections
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import problem
 from tests.solvers.given import given
 

@@ -9,7 +9,7 @@ COMMAND = "python -m tests.solvers.fingerprints"
 
 
 # a few pairs tell little at any prior: the class of each moves the risk
-pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 
 
 @pytest.mark.parametrize("name", SOLVERS)

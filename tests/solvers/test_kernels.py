@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dsgkit import QSGS2AUC, SAMULT
+from dsgkit.errors import DataError
 from dsgkit.features import random_features
 from dsgkit.solvers.s3vm.frs3vm import FRS3VM
-from dsgkit.text.errors import DataError
 from tests.kernels.test_other_kernels import OTHERS
 from tests.solvers.brute_force import minimise, problem, samult_form
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import sparse
 
 from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import folds_of, problem
 from tests.solvers.fingerprints import PARAMS
 from tests.solvers.given import SEMI_SUPERVISED

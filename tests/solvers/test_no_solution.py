@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dsgkit.text.errors import DivergedError, FitError, IndefiniteError, TimeLimitError
+from dsgkit.errors import DivergedError, FitError, IndefiniteError, TimeLimitError
 from tests.solvers.small import arrays, folds_for, made, rows_at
 
 pytestmark = [

@@ -9,14 +9,14 @@ from scipy import sparse
 
 from dsgkit import SAMULT
 from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.text.errors import DataError, MemoryLimitError
 from tests.solvers.brute_force import problem
 from tests.solvers.given import SEMI_SUPERVISED
 from tests.solvers.small import arrays, folds_for, made, of_task, rows_at
 
 # a few pairs tell little at any prior: the class of each moves the risk
-pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 
 HOSTILE = [math.nan, math.inf, 10**400, "", "no such", None, True, [], [1.0, "a"], {}, 0.5, -1, 0]
 

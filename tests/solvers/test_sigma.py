@@ -11,10 +11,10 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from dsgkit import QSGS2AUC, RFFS2AUC, SAMULT, KernelRidgeOrdinal, SupervisedSVM
+from dsgkit.errors import DataError, DsgWarning
 from dsgkit.random.folds import stratified_folds
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.sigma import scale_of
-from dsgkit.text.errors import DataError, DsgWarning
 from tests.solvers.brute_force import problem
 from tests.solvers.given import given
 from tests.solvers.small import arrays, folds_for, rows_at
@@ -26,7 +26,7 @@ IN_TWO_CLASSES = [
     if not {"similar_unlabeled", "clustering"} & set(solver.tasks)
 ]
 
-few_pairs = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
+few_pairs = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 
 
 @functools.cache

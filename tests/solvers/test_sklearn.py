@@ -61,7 +61,7 @@ def test_scikit_learn_accepts(name):
 OTHERS = [SOLVERS[name].load() for name in (*of_task("clustering"), "supervised_sl")]
 
 
-@pytest.mark.filterwarnings("ignore:.* rows at the default gamma:dsgkit.text.errors.DsgWarning")
+@pytest.mark.filterwarnings("ignore:.* rows at the default gamma:dsgkit.errors.DsgWarning")
 @pytest.mark.parametrize("solver", [*OTHERS, FuzzyCMeans, SOLVERS["majority_class"].load()])
 def test_scikit_learn_accepts_without_exception(solver):
     check_estimator(solver(), on_skip=None)

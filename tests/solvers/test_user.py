@@ -13,10 +13,10 @@ from sklearn.cluster import KMeans
 from sklearn.linear_model import Ridge
 
 from dsgkit import bases
+from dsgkit.errors import ConfigError, DsgWarning
 from dsgkit.solvers.catalogue import SOLVERS, get
 from dsgkit.system.sources import Module, code_hash
 from dsgkit.tasks.given import named_by_fit
-from dsgkit.text.errors import ConfigError, DsgWarning
 from tests.solvers.brute_force import folds_of, problem
 
 DBSCAN = "sklearn.cluster:DBSCAN"

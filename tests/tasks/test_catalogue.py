@@ -2,8 +2,8 @@
 
 import pytest
 
+from dsgkit.errors import ConfigError
 from dsgkit.tasks.catalogue import TASKS, get, version
-from dsgkit.text.errors import ConfigError
 
 OWN = """
 from dsgkit.tasks.base import ProtocolSpec

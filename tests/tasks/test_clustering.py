@@ -17,11 +17,11 @@ from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
 from dsgkit.data.targets import Nominal
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers import catalogue
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
 from dsgkit.tasks.clustering import TASK, checked_labels, class_indices, shape_indices
-from dsgkit.text.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from tests.data.conftest import make_dataset
 
 AT = {"rows": 120}

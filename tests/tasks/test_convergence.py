@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from dsgkit.cli import cli
 from dsgkit.config import load_experiment
 from dsgkit.data.targets import Ordered
+from dsgkit.errors import DsgWarning
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
@@ -20,7 +21,6 @@ from dsgkit.tasks.convergence import DISTANCE
 from dsgkit.tasks.observed import checkpoints
 from dsgkit.tasks.ordinal import TASK as ORDINAL
 from dsgkit.tasks.semi_supervised_auc import TASK as AUC
-from dsgkit.text.errors import DsgWarning
 from tests.data.conftest import make_dataset
 
 SETTING = {"lam": 0.25, "sigma": 1.0, "gamma": 0.5}

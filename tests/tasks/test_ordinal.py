@@ -5,10 +5,10 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dsgkit.data.targets import Ordered
+from dsgkit.errors import DataError, FitError
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.tasks.ordinal import TASK
-from dsgkit.text.errors import DataError, FitError
 from tests.data.conftest import make_dataset
 
 LABELLED, FOLDS = 30, 3

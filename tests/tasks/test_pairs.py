@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsgkit.data.targets import Ordered
+from dsgkit.errors import DataError
 from dsgkit.tasks.pairs import pair_sizes, pair_split
-from dsgkit.text.errors import DataError
 from tests.data.conftest import make_dataset
 
 

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
+from dsgkit.errors import DataError
 from dsgkit.experiment.measure import Clock
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.base import PointModels, SemiSupervisedClassifier
@@ -15,7 +16,6 @@ from dsgkit.tasks.semi_supervised_auc import TASK as AUC
 from dsgkit.tasks.semi_supervised_auc import fold_scores
 from dsgkit.tasks.semi_supervised_svm import TASK as SVM
 from dsgkit.tasks.semi_supervised_svm import share_cut
-from dsgkit.text.errors import DataError
 from tests.data.conftest import make_dataset
 
 RNG = np.random.default_rng(0)

@@ -3,19 +3,19 @@ import pytest
 from pydantic import ValidationError
 from sklearn.metrics import balanced_accuracy_score
 
+from dsgkit.errors import DataError
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
 from dsgkit.tasks import similar_unlabeled
 from dsgkit.tasks.metrics import su_risk
 from dsgkit.tasks.observed import N_CHECKPOINTS, checkpoints
 from dsgkit.tasks.similar_unlabeled import TASK
-from dsgkit.text.errors import DataError
 from tests.data.conftest import make_dataset
 
 FOLDS = 3
 
 # a few pairs tell little at any prior: the class of each moves the risk
-pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.text.errors.DsgWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 
 
 def dataset_of(n_positive=300, n_negative=200):

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsgkit.errors import DataError
 from dsgkit.tasks.splits import semi_supervised_split
-from dsgkit.text.errors import DataError
 from tests.data.conftest import make_dataset
 
 

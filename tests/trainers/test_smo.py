@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
+from dsgkit.errors import FitError
 from dsgkit.kernels.columns import column, kernel_columns
-from dsgkit.text.errors import FitError
 from dsgkit.trainers import smo as _smo
 from dsgkit.trainers.smo import Gains, QuadraticProgram
 from tests.solvers.brute_force import kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from dsgkit.data.targets.labels import Label
-from dsgkit.text.errors import DataError
+from dsgkit.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

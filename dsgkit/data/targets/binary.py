@@ -9,7 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from dsgkit.data.targets.base import Kind
 from dsgkit.data.targets.labels import Label, label_text, like, listed
-from dsgkit.text.errors import in_a_line
+from dsgkit.errors import in_a_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.limits import status_words
 from dsgkit.experiment.results import Results
 from dsgkit.report.compare.differences import (
@@ -37,7 +38,6 @@ from dsgkit.report.summary import (
 )
 from dsgkit.tasks.base import Axis
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.errors import ResultsError
 
 FIT_COLUMNS = ["name", "size", "trial"]
 """Columns that identify a fit across folders."""

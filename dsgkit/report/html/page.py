@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dsgkit import __version__
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.report.formats import Cell, Layout, write_text
 from dsgkit.report.html.machine import describe_code, describe_environments
@@ -20,7 +21,6 @@ from dsgkit.report.html.sections import Context, make_section, pictures
 from dsgkit.report.numbers import NO_VALUE
 from dsgkit.report.outputs import wanted_tables
 from dsgkit.report.summary import Summary, summarise
-from dsgkit.text.errors import ResultsError
 from dsgkit.text.groups import grouped
 
 TEMPLATES = "templates"

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Doc
 
+from dsgkit.errors import DataError, DsgWarning
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.solvers.base import Estimator, RequiredMethods
 from dsgkit.solvers.clustering.groups import Clusters, Grouping, Machine, TrainedDomain
@@ -21,7 +22,6 @@ from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_distances
 from dsgkit.solvers.parameters import POSITIVE, Smoother
 from dsgkit.system.progress import part
-from dsgkit.text.errors import DataError, DsgWarning
 
 Array = NDArray[np.float64]
 

@@ -16,11 +16,11 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.inputs import as_rows, check_distances
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
-from dsgkit.text.errors import DataError
 
 _USUAL_STEPS = 50.0
 """Approximate steps until convergence."""

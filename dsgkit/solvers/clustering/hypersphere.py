@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.errors import DataError, FitError
 from dsgkit.kernels.gaps import without_gaps
 from dsgkit.numerics.arrays import Array
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.domain import Domain
-from dsgkit.text.errors import DataError, FitError
 
 TOLERANCE = 1e-8
 """Tolerance of libsvm's optimality conditions."""

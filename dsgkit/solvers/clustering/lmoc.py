@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
@@ -26,7 +27,6 @@ from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother
 from dsgkit.system.progress import part
-from dsgkit.text.errors import FitError
 
 Stop = Literal["paper", "epoch"]
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from typing_extensions import Doc
 
+from dsgkit.errors import FitError
 from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
@@ -22,7 +23,6 @@ from dsgkit.solvers.common import MaxMemory
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import THREE_BALLS, with_example
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
-from dsgkit.text.errors import FitError
 
 SphereC = Annotated[
     float,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import Tags
 
+from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.numerics.rows import spaced, training_rows
 from dsgkit.objectives.ordinal_risk import above_cuts
 from dsgkit.random.folds import stratified_folds
@@ -17,7 +18,6 @@ from dsgkit.solvers.base import Folds, Points, RequiredMethods, SemiSupervisedEs
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
-from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from dsgkit.trainers.training import Given
 
 Array = NDArray[np.float64]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.numerics.costs import Cost, Pace
@@ -21,7 +22,6 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
 from dsgkit.solvers.sigma import WithSigma
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.closed_form import ClosedForm
 from dsgkit.trainers.responses import centered_values
 from dsgkit.trainers.training import Fold, Given

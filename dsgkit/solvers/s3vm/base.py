@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives.margin import MarginRisk, RoundedMarginRisk
@@ -21,7 +22,6 @@ from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import PointFunctions
 from dsgkit.solvers.minimise import Pools, RiskMinimiser, by_trainer, training_of
 from dsgkit.solvers.sigma import WithSigma
-from dsgkit.text.errors import DataError
 from dsgkit.trainers.training import (
     Decreasing,
     Fixed,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.errors import FitError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.solvers.base import SemiSupervisedClassifier
@@ -18,7 +19,6 @@ from dsgkit.solvers.functions import FunctionKeeper
 from dsgkit.solvers.inputs import check_finite
 from dsgkit.solvers.parameters import COUNT, POSITIVE, Range, Smoother
 from dsgkit.solvers.sigma import WithSigma
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.kernel_machines import KernelMachine
 from dsgkit.trainers.libsvm import LibSVM, svm_cost
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from sklearn.base import clone
 from typing_extensions import Doc
 
+from dsgkit.errors import DsgWarning
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.solvers.block_functions import BlockFunctionEstimator
 from dsgkit.solvers.common import CStar, CStarRatio, Frequencies, KernelName, RampS, RandomState
@@ -19,7 +20,6 @@ from dsgkit.solvers.minimise import training_of
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.s3vm.base import step_of
 from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
-from dsgkit.text.errors import DsgWarning
 from dsgkit.trainers.blocks import RandomFeatures
 from dsgkit.trainers.steps import Steps, StepsOfMargins
 from dsgkit.trainers.training import Given, Step, Training

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
 
+from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import training_rows
 from dsgkit.solvers.base import BinaryClassifier, Estimator, Points, RequiredMethods
@@ -17,7 +18,6 @@ from dsgkit.solvers.common import Prior
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_finite
 from dsgkit.solvers.similar.prior import check_prior, known_prior
-from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 
 HeldOut = tuple[NDArray[np.integer], NDArray[np.integer]]
 """Positions of pairs, or of the points of pairs, and of unlabelled rows."""

@@ -6,10 +6,10 @@ import math
 import warnings
 from typing import Any
 
+from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
-from dsgkit.text.errors import DataError, DsgWarning, FitError
 
 NOISY_RISK_STD = 0.1
 """A fit warns if the sampling of labels gives the risk a larger standard deviation than this."""

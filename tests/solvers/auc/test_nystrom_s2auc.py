@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from dsgkit.errors import FitError
 from dsgkit.solvers.auc.nystrom_s2auc import NystromS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
-from dsgkit.text.errors import FitError
 from tests.solvers.brute_force import problem
 
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1e-6, 2.0, 0.5), (1, 2, 1)]

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dsgkit.errors import DataError
 from dsgkit.objectives.pairwise_risk import pnu_risk
-from dsgkit.text.errors import DataError
 from dsgkit.trainers.responses import (
     DualResponse,
     PrimalResponse,

@@ -7,9 +7,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dsgkit.data.rows import Rows
+from dsgkit.errors import IndefiniteError
 from dsgkit.priors import PenL1Prior
 from dsgkit.solvers.auc.pnu_auc import PNUAUC
-from dsgkit.text.errors import IndefiniteError
 from dsgkit.trainers.explicit_features import OnCenters
 from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import folds_of, kernel, minimise, pnu_form, problem

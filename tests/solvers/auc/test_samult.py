@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from dsgkit.errors import FitError
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.exact import ExactS2OR
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.responses import DualResponse
 from tests.solvers.brute_force import folds_of, kernel, problem, samult_form
 from tests.solvers.ordinal.brute_force import ordinal_problem

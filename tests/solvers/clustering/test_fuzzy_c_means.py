@@ -6,8 +6,8 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from dsgkit.errors import DataError
 from dsgkit.solvers.clustering.fuzzy_c_means import FuzzyCMeans, centers_of, memberships_of
-from dsgkit.text.errors import DataError
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,13 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.solvers.clustering import nearest
 from dsgkit.solvers.clustering.base import total_variance
 from dsgkit.solvers.clustering.fsvc import FSVC
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC
 from dsgkit.solvers.clustering.svc import BenHurSVC
 from dsgkit.solvers.clustering.width import gamma_of_neighbours
-from dsgkit.text.errors import DataError, FitError, MemoryLimitError
 from tests.solvers.brute_force import kernel
 
 BOTH = pytest.mark.parametrize("solver", [BSGDLMOC, SGDLMOC])

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from dsgkit.errors import DataError, FitError
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.ends import EndExponents
 from dsgkit.solvers.clustering.equilibria import find_equilibria
@@ -17,7 +18,6 @@ from dsgkit.solvers.clustering.fsvc import FSVC, cover
 from dsgkit.solvers.clustering.hypersphere import enclosing_sphere
 from dsgkit.solvers.clustering.segments import connected, joined_pairs
 from dsgkit.solvers.clustering.svc import BenHurSVC
-from dsgkit.text.errors import DataError, FitError
 from tests.solvers.brute_force import kernel
 
 ORACLES = Path(__file__).parents[2] / "oracles"

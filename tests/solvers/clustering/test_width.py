@@ -13,8 +13,8 @@ from sklearn.preprocessing import scale
 
 from dsgkit import BSGDLMOC, FSVC, SGDLMOC, BenHurSVC
 from dsgkit.data.rows import Rows
+from dsgkit.errors import DsgWarning
 from dsgkit.solvers.clustering.width import MAX_ROWS, gamma_of_neighbours
-from dsgkit.text.errors import DsgWarning
 from tests.solvers.datasets import iris, standardised_wine
 
 RNG = np.random.default_rng(0)

@@ -18,8 +18,8 @@ from dsgkit import (
     ExactS2OR,
     KernelRidgeOrdinal,
 )
+from dsgkit.errors import FitError
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.training import Given
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem

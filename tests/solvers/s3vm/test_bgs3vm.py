@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dsgkit.data.rows import Rows
+from dsgkit.errors import MemoryLimitError
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.s3vm.bgs3vm import BGS3VM
-from dsgkit.text.errors import MemoryLimitError
 from dsgkit.trainers import budgeted_descent
 from tests.solvers.brute_force import kernel, problem
 

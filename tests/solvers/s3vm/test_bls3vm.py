@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
+from dsgkit.errors import FitError
 from dsgkit.solvers.s3vm.bls3vm import BLS3VM
 from dsgkit.system.progress import listening
-from dsgkit.text.errors import FitError
 from dsgkit.trainers import concave_convex
 from tests.solvers.brute_force import problem
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import parameters
 from dsgkit.solvers.s3vm.base import S3VM
-from dsgkit.text.errors import DataError
 from tests.solvers.brute_force import problem
 
 QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8, "n_blocks": 2}

@@ -5,8 +5,8 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from dsgkit import FRS3VM
+from dsgkit.errors import DsgWarning
 from dsgkit.features import FourierFeatures
-from dsgkit.text.errors import DsgWarning
 from tests.engine import reference
 from tests.solvers.brute_force import problem
 

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from dsgkit import AllLabelsSVM, SelfTraining, SupervisedSVM
 from dsgkit.data.rows import Rows
-from dsgkit.text.errors import DataError, FitError
+from dsgkit.errors import DataError, FitError
 
 RNG = np.random.default_rng(7)
 X = RNG.random((60, 3)).astype(np.float32)

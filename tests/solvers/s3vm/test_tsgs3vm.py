@@ -5,7 +5,7 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from dsgkit import TSGS3VM
-from dsgkit.text.errors import DsgWarning
+from dsgkit.errors import DsgWarning
 from dsgkit.trainers import balance
 from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem

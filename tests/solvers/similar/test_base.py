@@ -12,12 +12,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.solvers.similar import prior as priors
 from dsgkit.solvers.similar.prior import label_noise
 from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
 from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
-from dsgkit.text.errors import DataError, DsgWarning, FitError
 from tests.solvers.similar.problems import su_problem
 
 SOLVERS = {

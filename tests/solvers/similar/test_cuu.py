@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
+from dsgkit.errors import FitError
 from dsgkit.kernels import kernel_named
 from dsgkit.objectives.similar_unlabeled import slopes_below
 from dsgkit.solvers.similar.cuu import CUU
-from dsgkit.text.errors import FitError
 from dsgkit.trainers.basis import kernel_basis, kernel_curvature, linear_basis
 from dsgkit.trainers.descent import Descent
 from tests.solvers.similar.problems import ORACLES, minimiser, parts, squared, su_problem

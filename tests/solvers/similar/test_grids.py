@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+from dsgkit.errors import DataError, FitError
 from dsgkit.solvers.similar.cuu import CUU
 from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
 from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.solvers.similar.tsgsu import TSGSU
 from dsgkit.solvers.similar.tsgsu_p import TSGSUP
-from dsgkit.text.errors import DataError, FitError
 from dsgkit.trainers import blocks
 from tests.solvers.similar.problems import su_problem
 

@@ -5,9 +5,9 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.kernel_ridge import KernelRidge
 
+from dsgkit.errors import DataError
 from dsgkit.solvers.similar.majority import MajorityClass
 from dsgkit.solvers.similar.supervised import SupervisedSL
-from dsgkit.text.errors import DataError
 from tests.solvers.similar.problems import su_problem
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from dsgkit.engine import Problem, sizes
+from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.similar.tsgsu import TSGSU
-from dsgkit.text.errors import DataError
 from dsgkit.trainers.curvature import largest_eigenvalue
 from tests.features.test_sketch import textbook
 from tests.solvers.similar.problems import SLOPES, su_problem
