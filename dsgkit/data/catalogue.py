@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from dsgkit.data.targets import Binary, Bins, Nominal, Numeric, Ordered, target_of
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, nearest_or_all, spelled
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
@@ -22,8 +22,7 @@ REVIEW_COMPONENTS = 1000
 """Components of review texts in the paper."""
 
 _TargetField = Annotated[
-    Binary | Bins | Ordered | Nominal | Numeric,
-    BeforeValidator(lambda value: target_of(value) if isinstance(value, dict) else value),
+    Target, BeforeValidator(lambda value: Target.of(value) if isinstance(value, dict) else value)
 ]
 
 
@@ -70,7 +69,7 @@ class DatasetInfo:
         Format of the files; a bundled dataset has no files.
     target : Target
         The use of the labels, unless a config sets another. The catalogue has the settings of
-        `target_of`.
+        `Target.of`.
     n_rows, n_features : int or None
         Expected shape of the training part; None if unknown, as for a local file.
     folder : str
@@ -117,7 +116,7 @@ class DatasetInfo:
     title: str
     loader: Literal["libsvm", "delimited", "reviews", "idx", "bundled"]
     files: tuple[DataFile, ...] = ()
-    target: _TargetField = Binary()
+    target: _TargetField = Target()
     n_rows: int | None = None
     n_features: int | None = None
     folder: str = ""

@@ -104,7 +104,7 @@ def _prepared_pairs(dataset: DatasetInfo) -> list[tuple[str, str]]:
         for part, recorded in meta["parts"].items()
     }
     try:
-        target = dataset.target.description(labels["train"])
+        target = dataset.target.describe(labels["train"])
     except ValueError as error:
         target = str(error)
     return [

@@ -25,16 +25,7 @@ from dsgkit.data.prepare import (
     read_meta,
     refresh_meta,
 )
-from dsgkit.data.targets import (
-    Binary,
-    Bins,
-    Nominal,
-    Numeric,
-    Ordered,
-    Target,
-    are_numbers,
-    target_of,
-)
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.system.mapped import read_rows
@@ -138,7 +129,7 @@ class Dataset:
     def describe(self) -> dict[str, Any]:
         """Return the facts for reports, ready for JSON."""
         with self._naming():
-            target = self.target.description(self.labels)
+            target = self.target.describe(self.labels)
         described = {
             "name": self.name,
             "title": self.title,
@@ -335,11 +326,11 @@ def _registered(spec: DatasetSpec) -> DatasetInfo:
     return replace(info, **known) if known else info
 
 
-def _target(spec: DatasetSpec) -> Binary | Bins | Ordered | Nominal | Numeric | None:
+def _target(spec: DatasetSpec) -> Target | None:
     """Return the target of a spec; None if it states none."""
     if spec.positive is not None:
-        return target_of({"positive": spec.positive})
-    return None if spec.target is None else target_of(spec.target.settings)
+        return Target.of({"positive": spec.positive})
+    return None if spec.target is None else Target.of(spec.target.settings)
 
 
 def _local(spec: DatasetSpec) -> DatasetInfo:
@@ -349,18 +340,18 @@ def _local(spec: DatasetSpec) -> DatasetInfo:
     files = [DataFile(str(path))]
     if spec.test_path is not None:
         files.append(DataFile(str(Path(spec.test_path).expanduser().absolute()), "test"))
-    target = _target(spec) or (Ordered() if spec.loader == "reviews" else Binary())
+    target = _target(spec) or Target("ordered" if spec.loader == "reviews" else "binary")
     columns: tuple[Any, ...] = tuple(spec.label_columns or (spec.label_column,))
     as_written: dict[str, Any] = {key: getattr(spec, key) for key in _AS_WRITTEN}
     if columns == (None,):
-        columns, target = (), Nominal()  # all rows get the same label
+        columns, target = (), Target("classes")  # all rows get the same label
     return DatasetInfo(
         name=spec.name or path.name,
         title=path.name,
         files=tuple(files),
         target=target,
         label_columns=columns,
-        text_labels=not are_numbers(target.named),
+        text_labels=target.has_text,
         categorical=tuple(spec.categorical or ()),
         ignored=tuple(spec.ignored or ()),
         components=spec.components or REVIEW_COMPONENTS,

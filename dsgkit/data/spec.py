@@ -145,7 +145,7 @@ class TargetSpec(Spec):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The attributes that are set, as `dsgkit.data.targets.target_of` takes them."""
+        """The attributes that are set, as `Target.of` takes them."""
         return self.model_dump(exclude_none=True)
 
 

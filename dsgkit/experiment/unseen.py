@@ -9,7 +9,6 @@ import numpy as np
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.datasets import Dataset, resolve
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.data.targets import Bins
 from dsgkit.numerics.arrays import Single
 
 ASSUMED = "numbers of rows are the catalogue's, and shares of classes are assumed"
@@ -63,5 +62,4 @@ def _codes(info: DatasetInfo) -> Sequence[float]:
         return _TWO_CLASSES
     if kind == "numeric":
         return (0.0, 1.0)
-    bins = info.target.count if isinstance(info.target, Bins) else _CLASSES
-    return range(1, bins + 1)
+    return range(1, (info.target.bins or _CLASSES) + 1)

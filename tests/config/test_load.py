@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dsgkit.config import Experiment, SolverSpec, Stage, SweepSpec, list_configs, load_experiment
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import resolve
-from dsgkit.data.targets import Binary, Bins, Nominal, Ordered
+from dsgkit.data.targets import Target
 from dsgkit.errors import ConfigError
 from tests.config.conftest import MINIMAL
 
@@ -199,16 +199,22 @@ def test_local_files_are_looked_for_beside_the_file_that_names_them(folder, tmp_
     ("keys", "target"),
     [
         ("name: digits", get("digits").target),
-        ("name: digits, positive: [3, 7]", Binary((3, 7))),
-        ("name: digits, target: {positive: [3, 7]}", Binary((3, 7))),
-        ("name: digits, target: {bins: 5}", Bins(5)),
-        ("name: digits, target: {ordered: true}", Ordered()),
-        ("path: a, loader: libsvm, target: {ordered: true}", Ordered()),
-        ("path: a, loader: delimited, target: {ordered: [b, 1]}", Ordered(("b", 1))),
-        ("name: digits, target: {classes: true}", Nominal()),
-        ("path: a, loader: delimited, target: {classes: [b, 1]}", Nominal(("b", 1))),
-        ("path: a, loader: reviews, components: 9", Ordered()),
-        ("path: a, loader: delimited, label_columns: [1, 2], categorical: [0]", Binary()),
+        ("name: digits, positive: [3, 7]", Target("binary", (3, 7))),
+        ("name: digits, target: {positive: [3, 7]}", Target("binary", (3, 7))),
+        ("name: digits, target: {bins: 5}", Target("ordered", bins=5)),
+        ("name: digits, target: {ordered: true}", Target("ordered")),
+        ("path: a, loader: libsvm, target: {ordered: true}", Target("ordered")),
+        (
+            "path: a, loader: delimited, target: {ordered: [b, 1]}",
+            Target("ordered", labels=("b", 1)),
+        ),
+        ("name: digits, target: {classes: true}", Target("classes")),
+        (
+            "path: a, loader: delimited, target: {classes: [b, 1]}",
+            Target("classes", labels=("b", 1)),
+        ),
+        ("path: a, loader: reviews, components: 9", Target("ordered")),
+        ("path: a, loader: delimited, label_columns: [1, 2], categorical: [0]", Target()),
     ],
 )
 def test_targets_and_columns_reach_the_data_and_are_written_again(folder, keys, target):

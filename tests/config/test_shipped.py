@@ -10,7 +10,7 @@ from dsgkit.config import list_configs, load_experiment, shipped
 from dsgkit.config.load import resolve
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.datasets import Dataset
-from dsgkit.data.targets import Binary, Nominal, Ordered, target_of
+from dsgkit.data.targets import Target
 from dsgkit.experiment.plan import make_plan
 from dsgkit.published import bsgd_svc
 from dsgkit.solvers.catalogue import SOLVERS
@@ -50,17 +50,15 @@ def load(name, profile=None):
 def labels_of(target, n):
     """Return labels that a target takes; of two classes 5 of 12 rows are positive."""
     is_positive = np.arange(n) % 12 < 5
-    if isinstance(target, Binary) and target.positive:
+    if target.kind == "binary" and target.positive:
         positive = target.positive[0]
         others = "another" if isinstance(positive, str) else -99
         return np.where(is_positive, positive, target.negative[0] if target.negative else others)
-    if isinstance(target, Binary):
+    if target.kind == "binary":
         return is_positive.astype(float)
-    named = target.order if isinstance(target, Ordered) else None
-    named = target.labels if isinstance(target, Nominal) else named
-    if named:
-        return np.array(named)[np.arange(n) % len(named)]
-    if isinstance(target, Ordered | Nominal):
+    if target.labels:
+        return np.array(target.labels)[np.arange(n) % len(target.labels)]
+    if target.kind in ("ordered", "classes") and target.bins is None:
         return np.arange(n) % N_CLASSES + 1.0
     return np.arange(n, dtype=float)  # to be cut into bins
 
@@ -70,7 +68,7 @@ def dataset_of(spec):
     info = DATASETS[spec.name]
     n_rows = (spec.rows or info.n_rows) * (1 if info.double is None else 2)
     given = spec.target
-    target = info.target if given is None else target_of(given.settings)
+    target = info.target if given is None else Target.of(given.settings)
     n_features = info.n_features or 1
     return Dataset(
         name=info.name,

@@ -12,7 +12,7 @@ from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.data.find import find_all
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.data.targets import Binary
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
 
 REAL_DATA = os.environ.get("DSGKIT_DATA")
@@ -78,7 +78,7 @@ def make_dataset(X, y, X_test=None, y_test=None):
         X_test=X_test,
         labels=y,
         labels_test=y_test,
-        target=Binary(),
+        target=Target(),
         minimum=X.min(axis=0).astype(float),
         maximum=X.max(axis=0).astype(float),
         mean_square=float(np.square(X, dtype=float).sum(axis=1).mean()),

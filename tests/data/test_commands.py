@@ -8,7 +8,7 @@ import pytest
 from dsgkit.data import commands
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo
 from dsgkit.data.prepare import prepared_folder
-from dsgkit.data.targets import Binary, Bins
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 
 TEXT = b"1,2,0\n3,4,1\n5,6,1\n"
@@ -21,7 +21,7 @@ def made(monkeypatch, tmp_path):
     monkeypatch.setenv("DSGKIT_DATA", str(tmp_path / "data"))
     file = DataFile("made.csv", n_rows=3, sha256=hashlib.sha256(TEXT).hexdigest())
     info = DatasetInfo(
-        "made", "Made", "delimited", (file,), Binary((1,), (0,)), 3, 2, folder="made"
+        "made", "Made", "delimited", (file,), Target("binary", (1,), (0,)), 3, 2, folder="made"
     )
     monkeypatch.setitem(DATASETS, "made", info)
     return info
@@ -53,13 +53,21 @@ def test_information_is_in_single_lines(name):
 @pytest.mark.parametrize(
     ("text", "target", "told"),
     [
-        (TEXT, Binary((1,), (0,)), ["positive class: 1; negative: 0", "3 (0: 1, 1: 2)", None]),
+        (
+            TEXT,
+            Target("binary", (1,), (0,)),
+            ["positive class: 1; negative: 0", "3 (0: 1, 1: 2)", None],
+        ),
         (
             "".join(f"1,2,{i / 2}\n" for i in range(-3, 37)).encode(),
-            Binary((5,)),
+            Target("binary", (5,)),
             ["positive class: 5; negative: the rest", "40, of 40 kinds from -1.5 to 18", None],
         ),
-        (TEXT, Bins(3), ["3 bins of equal frequency", "3 (0: 1, 1: 2)", "2 bins of equal fre"]),
+        (
+            TEXT,
+            Target("ordered", bins=3),
+            ["3 bins of equal frequency", "3 (0: 1, 1: 2)", "2 bins of equal fre"],
+        ),
     ],
 )
 def test_information_after_preparing(made, tmp_path, text, target, told):

@@ -9,7 +9,7 @@ from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.datasets import check_present, load_dataset, obtain, resolve
 from dsgkit.data.find import find, missing
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.data.targets import Binary
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 
 SUFFIXED = ["plain", "plain.xz", "plain.bz2", "plain.gz"]
@@ -135,5 +135,5 @@ def test_a_file_has_no_name_of_the_catalogue():
 
 def test_positive_labels_may_be_named_for_a_registered_dataset():
     info = resolve(DatasetSpec(name="covtype_20k", positive=[3]))
-    assert info.target == Binary((3,)) != get("covtype_20k").target
+    assert info.target == Target("binary", (3,)) != get("covtype_20k").target
     assert replace(info, target=get("covtype_20k").target) == get("covtype_20k")

@@ -10,7 +10,7 @@ from dsgkit.data import idx
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.datasets import open_dataset
 from dsgkit.data.find import FoundFile
-from dsgkit.data.targets import Binary
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
 from tests.data.conftest import COMPRESS
 
@@ -40,7 +40,7 @@ def test_images_become_rows(tmp_path, monkeypatch, suffix):
             source = made_file(tmp_path, name + suffix, content, part=name, n_rows=count)
             files.append(source.file)
     info = DatasetInfo(
-        *("made", "Made", "idx", tuple(files), Binary((3,))), n_features=6, local=True
+        *("made", "Made", "idx", tuple(files), Target("binary", (3,))), n_features=6, local=True
     )
     dataset = open_dataset(info)
     assert dataset.X.dtype == np.float32

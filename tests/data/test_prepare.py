@@ -22,7 +22,7 @@ from dsgkit.data.datasets import load_dataset, obtain, open_dataset, resolve
 from dsgkit.data.find import FoundFile
 from dsgkit.data.rows import Rows
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.data.targets import Binary, check_kind
+from dsgkit.data.targets import Target, check_kind
 from dsgkit.errors import DataError
 from tests.data.conftest import changed, load
 
@@ -335,7 +335,7 @@ def test_one_prepared_copy_keeps_the_labels_for_every_target(
     for named, dataset in opened.items():
         assert dataset.labels.tolist() == dataset.labels_test.tolist() == raw
         assert dataset.y.tolist() == [1 if label == named else -1 for label in raw]
-        assert dataset.target == Binary((named,))
+        assert dataset.target == Target("binary", (named,))
     folder = preparing.prepared_folder(resolve(spec))
     assert np.load(folder / "y.npy").dtype == stored
     assert preparing.read_meta(folder)["parts"]["test"]["texts"] == texts

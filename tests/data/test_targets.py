@@ -5,31 +5,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.data.targets import Binary, Bins, Nominal, Numeric, Ordered, target_of
+from dsgkit.data.targets import Target
 
 NUMBERS = np.array([1.0, 2, 3, 1])
 TEXTS = np.array(["win", "draw", "1", "win"])
 
 
 MADE = [
-    (Binary((2,), (1, 3)), NUMBERS, [-1, 1, -1, -1]),
-    (Binary((2,)), NUMBERS, [-1, 1, -1, -1]),
-    (Binary((1, "3")), NUMBERS, [1, -1, 1, 1]),
-    (Binary(("win",)), TEXTS, [1, -1, -1, 1]),
-    (Binary((1, "draw")), TEXTS, [-1, 1, 1, -1]),
-    (Binary(), np.array(["b", "a", "b"]), [1, -1, 1]),
-    (Ordered(), np.array([5.0, -1, 2, 5]), [3, 1, 2, 3]),
-    (Ordered((5, -1, 2, 8)), np.array([5.0, -1, 2, 5]), [1, 2, 3, 1]),
-    (Ordered(("low", "mid", "high")), np.array(["mid", "high", "low"]), [2, 3, 1]),
-    (Ordered((2, 1)), np.array(["1", "2"]), [2, 1]),
-    (Bins(2), np.array([4.0, 1, 3, 2]), [2, 1, 2, 1]),
-    (Bins(3), np.array([1.0, 1, 1, 1, 2]), [1, 1, 1, 1, 2]),
-    (Bins(5), np.array([1.0, 2, 2, 2, 2]), [1, 2, 2, 2, 2]),
-    (Nominal(), NUMBERS, [1, 2, 3, 1]),
-    (Nominal(), TEXTS, [3, 2, 1, 3]),
-    (Nominal((1, 2, 3, 9)), NUMBERS, [1, 2, 3, 1]),
-    (Nominal(), np.zeros(3), [1, 1, 1]),
-    (Numeric(), np.array([2.5, -1, 1e6]), [2.5, -1, 1e6]),
+    (Target("binary", (2,), (1, 3)), NUMBERS, [-1, 1, -1, -1]),
+    (Target("binary", (2,)), NUMBERS, [-1, 1, -1, -1]),
+    (Target("binary", (1, "3")), NUMBERS, [1, -1, 1, 1]),
+    (Target("binary", ("win",)), TEXTS, [1, -1, -1, 1]),
+    (Target("binary", (1, "draw")), TEXTS, [-1, 1, 1, -1]),
+    (Target(), np.array(["b", "a", "b"]), [1, -1, 1]),
+    (Target("ordered"), np.array([5.0, -1, 2, 5]), [3, 1, 2, 3]),
+    (Target("ordered", labels=(5, -1, 2, 8)), np.array([5.0, -1, 2, 5]), [1, 2, 3, 1]),
+    (Target("ordered", labels=("low", "mid", "high")), np.array(["mid", "high", "low"]), [2, 3, 1]),
+    (Target("ordered", labels=(2, 1)), np.array(["1", "2"]), [2, 1]),
+    (Target("ordered", bins=2), np.array([4.0, 1, 3, 2]), [2, 1, 2, 1]),
+    (Target("ordered", bins=3), np.array([1.0, 1, 1, 1, 2]), [1, 1, 1, 1, 2]),
+    (Target("ordered", bins=5), np.array([1.0, 2, 2, 2, 2]), [1, 2, 2, 2, 2]),
+    (Target("classes"), NUMBERS, [1, 2, 3, 1]),
+    (Target("classes"), TEXTS, [3, 2, 1, 3]),
+    (Target("classes", labels=(1, 2, 3, 9)), NUMBERS, [1, 2, 3, 1]),
+    (Target("classes"), np.zeros(3), [1, 1, 1]),
+    (Target("numeric"), np.array([2.5, -1, 1e6]), [2.5, -1, 1e6]),
 ]
 DTYPES = {"binary": np.int8, "ordered": np.int16, "classes": np.int16, "numeric": np.float64}
 
@@ -44,7 +44,7 @@ def test_what_a_target_makes_of_labels(target, labels, expected):
 def test_the_larger_of_two_labels_is_positive(labels, training):
     labels = np.array([*labels, -3.5, 2])
     expected = [1 if label == 2 else -1 for label in labels]
-    assert Binary().apply(labels, np.array(training)).tolist() == expected
+    assert Target().apply(labels, np.array(training)).tolist() == expected
 
 
 numbers = st.lists(st.integers(-4, 4).map(float), min_size=2, max_size=40)
@@ -60,9 +60,9 @@ def test_bins_end_at_quantiles(labels, count):
     training = np.array(labels)
     if len(quantiles) == 1:
         with pytest.raises(ValueError, match="one quantile of the labels alone"):
-            Bins(count).apply(training, training)
+            Target("ordered", bins=count).apply(training, training)
         return
-    y = Bins(count).apply(training, training)
+    y = Target("ordered", bins=count).apply(training, training)
     assert y.tolist() == [sum(q < x for q in quantiles) + 1 for x in labels]
     assert set(y.tolist()) == set(range(1, len(quantiles) + 1))
 
@@ -72,37 +72,82 @@ def test_bins_of_different_labels_differ_by_one_row(labels, count):
     training = np.array(labels, float)
     if len(set(training)) < len(labels):  # integers that are the same float
         return
-    counts = np.bincount(Bins(count).apply(training, training))[1:]
+    counts = np.bincount(Target("ordered", bins=count).apply(training, training))[1:]
     assert counts.max() - counts.min() <= 1
     assert len(counts) == min(count, len(labels))
 
 
 def test_bins_hold_labels_beyond_those_of_training():
     training = np.array([1.0, 2, 3, 4])
-    assert Bins(2).apply(np.array([-9.0, 2, 2.5, 99]), training).tolist() == [1, 1, 2, 2]
+    assert Target("ordered", bins=2).apply(np.array([-9.0, 2, 2.5, 99]), training).tolist() == [
+        1,
+        1,
+        2,
+        2,
+    ]
 
 
 REFUSED = [
-    (Binary((1,), (2,)), NUMBERS, NUMBERS, r"row 3: unknown label 3 \(known: 1, 2\)"),
-    (Binary(("win",), ("draw",)), TEXTS, TEXTS, r"row 3: unknown label 1 \(known: win, draw\)"),
-    (Binary(), NUMBERS, NUMBERS, "row 3: 3 is a third label after 1 and 2; say by `positive`"),
-    (Binary((5,)), NUMBERS, NUMBERS, "no row has the label 5, .* the rows have 1, 2, 3"),
-    (Binary((1, 2, 3)), NUMBERS, NUMBERS, r"names every label of the rows \(1, 2, 3\): two cl"),
-    (Binary(), [1, 1], [1, 1], "every row has the label 1: two classes are needed"),
-    (Binary(("win", 1)), NUMBERS, NUMBERS, "the labels are numbers; win or 1 is not"),
-    (Binary(), [1, 7], [2, 1], "row 2: 7 is a third label after 2 and 1"),
-    (Ordered(), [1, 9], [1, 2], r"row 2: label 9 is not in the training rows \(known: 1, 2\)"),
-    (Ordered((1, 2)), [1, 2], [1, 7], "row 2: label 7 is not in the order 1, 2"),
-    (Ordered(("a", "b")), ["a"], ["b", "c"], "row 2: label c is not in the order a, b"),
-    (Ordered(), ["a"], ["a", "b"], "the labels are text, such as a; set their order by"),
-    (Ordered(), [1, 1], [1, 1], "have one label alone; ordered classes need two"),
-    (Ordered((1, 2)), [1, 1], [1, 1], "have one label alone; ordered classes need two"),
-    (Ordered(), range(40_000), range(40_000), "40,000 different labels are too many"),
-    (Bins(3), [5, 5], [5, 5], "one quantile of the labels alone; ordered classes need two"),
-    (Bins(3), ["a"], ["a", "b"], "bins need numbers as labels, not text such as a"),
-    (Nominal(), [1, 4], [1, 2], "row 2: label 4 is not in the training rows"),
-    (Nominal((1, 2)), NUMBERS, NUMBERS, "label 3 is not one of 1, 2"),
-    (Numeric(), TEXTS, TEXTS, "needs numbers, not text such as win"),
+    (Target("binary", (1,), (2,)), NUMBERS, NUMBERS, r"row 3: label 3 is unknown \(known: 1, 2\)"),
+    (
+        Target("binary", ("win",), ("draw",)),
+        TEXTS,
+        TEXTS,
+        r"row 3: label 1 is unknown \(known: win, draw\)",
+    ),
+    (
+        Target(),
+        NUMBERS,
+        NUMBERS,
+        "row 3: label 3 is a third label after 1 and 2; say by `positive`",
+    ),
+    (Target("binary", (5,)), NUMBERS, NUMBERS, "no row has the label 5, .* the rows have 1, 2, 3"),
+    (
+        Target("binary", (1, 2, 3)),
+        NUMBERS,
+        NUMBERS,
+        r"names every label of the rows \(1, 2, 3\): two cl",
+    ),
+    (Target(), [1, 1], [1, 1], "every row has the label 1: two classes are needed"),
+    (Target("binary", ("win", 1)), NUMBERS, NUMBERS, "the labels are numbers; win or 1 is not"),
+    (Target(), [1, 7], [2, 1], "row 2: label 7 is a third label after 2 and 1"),
+    (
+        Target("ordered"),
+        [1, 9],
+        [1, 2],
+        r"row 2: label 9 is not in the training rows \(known: 1, 2\)",
+    ),
+    (Target("ordered", labels=(1, 2)), [1, 2], [1, 7], "row 2: label 7 is not in the order 1, 2"),
+    (
+        Target("ordered", labels=("a", "b")),
+        ["a"],
+        ["b", "c"],
+        "row 2: label c is not in the order a, b",
+    ),
+    (Target("ordered"), ["a"], ["a", "b"], "the labels are text, such as a; set their order by"),
+    (Target("ordered"), [1, 1], [1, 1], "have one label alone; ordered classes need two"),
+    (
+        Target("ordered", labels=(1, 2)),
+        [1, 1],
+        [1, 1],
+        "have one label alone; ordered classes need two",
+    ),
+    (Target("ordered"), range(40_000), range(40_000), "40,000 different labels are too many"),
+    (
+        Target("ordered", bins=3),
+        [5, 5],
+        [5, 5],
+        "one quantile of the labels alone; ordered classes need two",
+    ),
+    (
+        Target("ordered", bins=3),
+        ["a"],
+        ["a", "b"],
+        "bins need numbers as labels, not text such as a",
+    ),
+    (Target("classes"), [1, 4], [1, 2], "row 2: label 4 is not in the training rows"),
+    (Target("classes", labels=(1, 2)), NUMBERS, NUMBERS, "label 3 is not one of 1, 2"),
+    (Target("numeric"), TEXTS, TEXTS, "needs numbers, not text such as win"),
 ]
 
 
@@ -114,38 +159,55 @@ def test_labels_that_do_not_suit_are_named(target, labels, training, text):
 
 
 WORDS = {
-    Binary((2,), (1,)): "positive class: 2; negative: 1",
-    Binary((3, "yes")): "positive classes: 3, yes; negative: the rest",
-    Binary((0.1,)): "positive class: 0.1; negative: the rest",
-    Binary(): "positive class: the larger label",
-    Ordered(): "the labels in ascending order are the classes",
-    Ordered(("a", 2)): "the classes in order are a, 2",
-    Bins(5): "5 bins of equal frequency",
-    Nominal(("a", 2)): "the labels, a, 2, are classes for judging only",
+    Target("binary", (2,), (1,)): "positive class: 2; negative: 1",
+    Target("binary", (3, "yes")): "positive classes: 3, yes; negative: the rest",
+    Target("binary", (0.1,)): "positive class: 0.1; negative: the rest",
+    Target(): "positive class: the larger label",
+    Target("ordered"): "the labels in ascending order are the classes",
+    Target("ordered", labels=("a", 2)): "the classes in order are a, 2",
+    Target("ordered", bins=5): "5 bins of equal frequency",
+    Target("classes", labels=("a", 2)): "the labels, a, 2, are classes for judging only",
 }
 TOLD = [
-    (Binary(), TEXTS, Binary().words),
-    (Ordered(), NUMBERS, "3 ordered classes: 1 (2 rows), 2 (1), 3 (1)"),
-    (Ordered(("win", 1, "lost", "draw")), TEXTS,
+    (Target(), TEXTS, Target().words),
+    (Target("ordered"), NUMBERS, "3 ordered classes: 1 (2 rows), 2 (1), 3 (1)"),
+    (Target("ordered", labels=("win", 1, "lost", "draw")), TEXTS,
      "3 ordered classes: win (2 rows), 1 (1), draw (1); no row has lost"),
-    (Bins(2), NUMBERS, "2 bins of equal frequency: up to 1 (2 rows), above 1 (2)"),
-    (Bins(5), np.repeat([0.5, 2, 1234.5], 1000),
+    (Target("ordered", bins=2), NUMBERS,
+     "2 bins of equal frequency: up to 1 (2 rows), above 1 (2)"),
+    (Target("ordered", bins=5), np.repeat([0.5, 2, 1234.5], 1000),
      "3 bins of equal frequency (5 asked for, equal ones merged): "
      "up to 0.5 (1,000 rows), up to 2 (1,000), above 2 (1,000)"),
-    (Nominal(), NUMBERS, "3 classes for judging only: 1 (2 rows), 2 (1), 3 (1)"),
-    (Numeric(), np.array([1.0, 2, 6]), "numbers from 1 to 6, mean 3"),
+    (Target("classes"), NUMBERS, "3 classes for judging only: 1 (2 rows), 2 (1), 3 (1)"),
+    (Target("numeric"), np.array([1.0, 2, 6]), "numbers from 1 to 6, mean 3"),
 ]  # fmt: skip
 
 
 def test_targets_are_told_and_told_apart():
     assert {target: target.words for target in WORDS} == WORDS
-    assert [target.description(labels) for target, labels, _ in TOLD] == [told for *_, told in TOLD]
-    same = Binary((1, 2)).identity() == Binary((2.0, "1")).identity()
-    same &= Nominal((2, 1)).identity() == Nominal((1, 2.0)).identity() != Nominal().identity()
-    assert same and Binary((1, 2)).identity() == ["binary", ["1", "2"], None]
+    assert [target.describe(labels) for target, labels, _ in TOLD] == [told for *_, told in TOLD]
+    same = Target("binary", (1, 2)).identity() == Target("binary", (2.0, "1")).identity()
+    same &= (
+        Target("classes", labels=(2, 1)).identity()
+        == Target("classes", labels=(1, 2.0)).identity()
+        != Target("classes").identity()
+    )
+    assert same and Target("binary", (1, 2)).identity() == ["binary", ["1", "2"], None]
     different = [
-        *(Binary(), Binary((1,)), Binary((1,), (2,)), Binary((2,), (1,)), Binary((1, 2))),
-        *(Ordered(), Ordered((1, 2)), Ordered((2, 1)), Bins(2), Bins(3)),
+        *(
+            Target(),
+            Target("binary", (1,)),
+            Target("binary", (1,), (2,)),
+            Target("binary", (2,), (1,)),
+            Target("binary", (1, 2)),
+        ),
+        *(
+            Target("ordered"),
+            Target("ordered", labels=(1, 2)),
+            Target("ordered", labels=(2, 1)),
+            Target("ordered", bins=2),
+            Target("ordered", bins=3),
+        ),
     ]
     assert len({str(target.identity()) for target in different}) == len(different)
     assert [target.kind for target in different] == ["binary"] * 5 + ["ordered"] * 5
@@ -153,15 +215,15 @@ def test_targets_are_told_and_told_apart():
 
 def test_targets_as_the_catalogue_writes_them():
     written = [
-        ({"positive": [1], "negative": [2]}, Binary((1,), (2,))),
-        ({"bins": 5}, Bins(5)),
-        ({"ordered": True}, Ordered()),
-        ({"ordered": ["a", "b"]}, Ordered(("a", "b"))),
-        ({"classes": True}, Nominal()),
-        ({"classes": ["a", "b"]}, Nominal(("a", "b"))),
-        ({"numeric": True}, Numeric()),
+        ({"positive": [1], "negative": [2]}, Target("binary", (1,), (2,))),
+        ({"bins": 5}, Target("ordered", bins=5)),
+        ({"ordered": True}, Target("ordered")),
+        ({"ordered": ["a", "b"]}, Target("ordered", labels=("a", "b"))),
+        ({"classes": True}, Target("classes")),
+        ({"classes": ["a", "b"]}, Target("classes", labels=("a", "b"))),
+        ({"numeric": True}, Target("numeric")),
     ]
-    assert [target_of(keys) for keys, _ in written] == [target for _, target in written]
-    for wrong in ({"bins": 1}, {"bins": 5, "positive": [1]}, {"ordered": 3}, {"bin": 5}):
-        with pytest.raises(ValueError, match="validation error"):
-            target_of(wrong)
+    assert [Target.of(keys) for keys, _ in written] == [target for _, target in written]
+    for wrong in ({"bins": 5, "positive": [1]}, {"ordered": 3}, {"bin": 5}):
+        with pytest.raises(TypeError):
+            Target.of(wrong)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from dsgkit import QSGS2AUC, SAMULT
-from dsgkit.data.targets import Ordered
+from dsgkit.data.targets import Target
 from tests.data.conftest import make_dataset
 from tests.scripts.conftest import invoke, numbers_of
 
@@ -137,7 +137,7 @@ def test_rules_for_thresholds_are_compared_on_the_same_functions(study):
     main, scope = study("study_thresholds")
     rng = np.random.default_rng(0)
     X, y = rng.random((120, 2)), rng.integers(1, 4, 120)
-    dataset = replace(make_dataset(X, y), target=Ordered())
+    dataset = replace(make_dataset(X, y), target=Target("ordered"))
     scope["open_dataset"] = lambda _: dataset
     lines = invoke(main, "lev", "--trials", 1).output.splitlines()
     assert [line.split()[-5] for line in lines[2:7]] == [*scope["RULES"], "constant"]

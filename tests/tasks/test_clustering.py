@@ -16,7 +16,7 @@ from sklearn.metrics import (
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
-from dsgkit.data.targets import Nominal
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers import catalogue
@@ -28,7 +28,7 @@ AT = {"rows": 120}
 
 
 def with_classes(X, y):
-    return replace(make_dataset(X, y), target=Nominal())
+    return replace(make_dataset(X, y), target=Target("classes"))
 
 
 def dataset_of(d=2):

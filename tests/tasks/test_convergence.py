@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from dsgkit.cli import cli
 from dsgkit.config import load_experiment
-from dsgkit.data.targets import Ordered
+from dsgkit.data.targets import Target
 from dsgkit.errors import DsgWarning
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
@@ -39,7 +39,7 @@ def trial_of(task, **settings):
         y = 1 + np.searchsorted(np.quantile(score, [0.3, 0.7]), score)
     dataset = make_dataset(X, y)
     if task is ORDINAL:
-        dataset = replace(dataset, target=Ordered())
+        dataset = replace(dataset, target=Target("ordered"))
     spec = task.Spec(kind=task.kind, labeled=40, folds=3, **settings)
     return task.trial(dataset, spec, 0)
 

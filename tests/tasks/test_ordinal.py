@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from dsgkit.data.targets import Ordered
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, FitError
 from dsgkit.experiment.measure import Clock
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
@@ -18,7 +18,7 @@ def dataset_of(counts=(20, 30, 10, 40)):
     rng = np.random.default_rng(0)
     y = rng.permutation(np.repeat(np.arange(1, len(counts) + 1), counts))
     X = np.column_stack([y + rng.normal(size=len(y)), 10 * rng.random(len(y))])
-    return replace(make_dataset(X, y), target=Ordered())
+    return replace(make_dataset(X, y), target=Target("ordered"))
 
 
 def trial_of(dataset, seed=0, **settings):

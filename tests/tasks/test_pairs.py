@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.data.targets import Ordered
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
 from dsgkit.tasks.pairs import pair_sizes, pair_split
 from tests.data.conftest import make_dataset
@@ -83,4 +83,4 @@ def test_too_few_rows_of_a_class_are_refused():
 
 def test_another_target_than_two_classes_is_refused():
     with pytest.raises(DataError, match="the task needs two classes"):
-        drawn_of(replace(dataset_of(50, 50), target=Ordered()))
+        drawn_of(replace(dataset_of(50, 50), target=Target("ordered")))
