@@ -20,7 +20,7 @@ from typing import Any
 import click
 import numpy as np
 
-from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
+from dsgkit.experiment.timing import Clock, peak_memory, reset_peak_memory
 from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import find_equilibria

@@ -23,7 +23,7 @@ import make_big_data
 import numpy as np
 
 from dsgkit import QSGS2AUC, RFFS2AUC, SAMULT, NystromS2AUC
-from dsgkit.experiment.measure import Clock
+from dsgkit.experiment.timing import Clock
 from dsgkit.system.threads import available_threads, set_threads
 
 N_LABELED = 200

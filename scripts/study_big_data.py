@@ -21,7 +21,7 @@ import numpy as np
 from kept import json_option, write_json
 
 from dsgkit import QS3ORAO, QSGS2AUC
-from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
+from dsgkit.experiment.timing import Clock, peak_memory, reset_peak_memory
 from dsgkit.system.progress import Bar, listening
 from dsgkit.tasks.metrics import auc, cut_aucs
 

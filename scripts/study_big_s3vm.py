@@ -23,7 +23,7 @@ from kept import json_option, write_json
 
 from dsgkit import TSGS3VM
 from dsgkit.engine.sizes import remembered
-from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
+from dsgkit.experiment.timing import Clock, peak_memory, reset_peak_memory
 from dsgkit.system.progress import Bar, listening
 
 N_LABELED = 200

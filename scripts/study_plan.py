@@ -24,7 +24,7 @@ from dsgkit.config import load_experiment
 from dsgkit.data.datasets import load_dataset
 from dsgkit.experiment.estimate import forecast_run, trained
 from dsgkit.experiment.limits import Limits
-from dsgkit.experiment.measure import product_speed
+from dsgkit.experiment.paces import product_speed
 from dsgkit.experiment.plan import Cell, make_plan
 from dsgkit.experiment.records import Record, read_records
 from dsgkit.experiment.runner import Options

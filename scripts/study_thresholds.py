@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import open_dataset
-from dsgkit.experiment.measure import Clock
+from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.ordinal.constant_median import ConstantMedian
 from dsgkit.tasks.ordinal import TASK

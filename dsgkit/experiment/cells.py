@@ -26,7 +26,6 @@ from dsgkit.experiment.endings import without_numbers
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import LIMIT_ENTRIES
-from dsgkit.experiment.measure import Clock, peak_memory, reset_peak_memory
 from dsgkit.experiment.plan import (
     Cell,
     Point,
@@ -38,7 +37,13 @@ from dsgkit.experiment.plan import (
 from dsgkit.experiment.read_only import guarded
 from dsgkit.experiment.records import CellSchema, Diagnostics, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
-from dsgkit.experiment.timing import Timing
+from dsgkit.experiment.timing import (
+    Clock,
+    peak_memory,
+    repeated,
+    reset_peak_memory,
+    timing_record,
+)
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system import progress
 from dsgkit.system.memory import constrain_memory
@@ -225,18 +230,17 @@ def _result(
     reached("begun")
     reset_peak_memory()
     warned: list[str] = []
-    timing = Timing(threads)
+    first = Clock()
     with _warnings_to(warned):
         if cell.kind == "search":
             record = _search(bench, job, clock)
         else:
-            record = _fit(bench, job, clock, timing)
+            record = _fit(bench, job, clock, first) | timing_record([(first, 1)], threads)
     record = {**record, "warnings": warned} if warned else record
     if cell.kind == "fit" and not job.once:
         keep(record)
         with clock.phase("repeat"):
-            _repeat(bench, job, timing)
-        record |= timing.record
+            record |= timing_record(_repeated(bench, job, first), threads)
     return record
 
 
@@ -247,8 +251,8 @@ def _seed_generators(bench: Bench, cell: Cell) -> None:
     np.random.seed(seed % 2**32)  # noqa: NPY002
 
 
-def _repeat(bench: Bench, job: Job, timing: Timing) -> None:
-    """Time equal fits of new estimators; an error only ends the repeating."""
+def _repeated(bench: Bench, job: Job, first: Clock) -> list[tuple[Clock, int]]:
+    """Time equal fits of new estimators."""
     cell, trial = job.cell, bench.trial(job.cell.trial)
 
     def fit(clock: PhaseClock) -> None:
@@ -256,8 +260,8 @@ def _repeat(bench: Bench, job: Job, timing: Timing) -> None:
         trial.fit(bench.estimator(cell, job.chosen), cell.at, clock)
 
     silent = progress.listening(lambda _: None)  # the progress bar has reached the cell's end
-    with contextlib.suppress(BaseException), silent, _warnings_to([]):
-        timing.repeat(fit)
+    with silent, _warnings_to([]):
+        return repeated(fit, first)
 
 
 @contextlib.contextmanager
@@ -382,7 +386,7 @@ def _search(bench: Bench, job: Job, clock: Clock) -> Record:
         return {"fold_scores": bench.scores(cell, job.chosen, cell.at, cell.points)}
 
 
-def _fit(bench: Bench, job: Job, clock: Clock, timing: Timing) -> Record:
+def _fit(bench: Bench, job: Job, clock: Clock, first: Clock) -> Record:
     """Time one fit and judge it; what a picture is drawn from is still in memory.
 
     Repeats have the same parameters, rows and seed, so they come to the same: none is judged.
@@ -391,7 +395,10 @@ def _fit(bench: Bench, job: Job, clock: Clock, timing: Timing) -> Record:
     trained = cell.work.training / (cell.flops or 1)
     estimator = bench.estimator(cell, job.chosen)
     with progress.part(0, trained):
-        timing.first(lambda phases: trial.fit(estimator, cell.at, phases), clock)
+        try:
+            trial.fit(estimator, cell.at, first)
+        finally:
+            clock.wall.update(first.wall)
     memory = peak_memory()
     with progress.part(trained, 1):
         judgement = trial.judge(estimator, cell.at, clock)
@@ -408,7 +415,6 @@ def _fit(bench: Bench, job: Job, clock: Clock, timing: Timing) -> Record:
         "scores": scores,
         "estimator": _resolved(estimator),
         "peak_memory": memory,
-        **timing.record,
     }
     kept["diagnostics"] = _diagnostics(estimator, trial, cell.at)
     return record | {name: value for name, value in kept.items() if value}

@@ -13,15 +13,15 @@ from dsgkit.data.datasets import check_present, load_dataset
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.experiment.codes import to_renew
 from dsgkit.experiment.endings import cells, describe_too_large
-from dsgkit.experiment.measure import product_speed
 from dsgkit.experiment.outlasted import Outlasted, OutlastedError
+from dsgkit.experiment.paces import product_speed
 from dsgkit.experiment.plan import Cell, Plan, TooLarge, whole_plan
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.reuse import sources
-from dsgkit.experiment.runner import MAX_REPEATS, Options
+from dsgkit.experiment.runner import Options
 from dsgkit.experiment.status import duration
 from dsgkit.experiment.store import CELLS, find_records
-from dsgkit.experiment.timing import repeated
+from dsgkit.experiment.timing import LONG_FIT, MIN_REPEATS, MIN_SECONDS
 from dsgkit.experiment.unseen import ASSUMED, stand_in
 from dsgkit.system.memory import memory_limit
 from dsgkit.system.threads import available_threads
@@ -137,13 +137,6 @@ class RunForecast:
         """Seconds until the run ends if fits use all their threads, and if they use only one."""
         before, fits = self._wall_parts
         return before + fits / self.threads, before + fits
-
-    @property
-    def disturbed_wall(self) -> float:
-        """Seconds until the run ends if all fits are disturbed, so that they are timed again."""
-        before, fits = self._wall_parts
-        again = 0 if self.once or self.threads == 1 else MAX_REPEATS
-        return before + fits * (1 + again)
 
     @property
     def _wall_parts(self) -> tuple[float, float]:
@@ -277,15 +270,9 @@ def _totals(forecasts: Sequence[RunForecast]) -> str:
         for times in zip(*(forecast.wall for forecast in forecasts), strict=True)
     )
     wall = shortest if shortest == longest else f"{shortest} to {longest}"
-    most = sum(forecast.disturbed_wall for forecast in forecasts)
-    disturbed = (
-        f"; up to {duration(most)} if other processes disturb fits, which are then timed again"
-        if duration(most) != longest
-        else ""
-    )
     first = forecasts[0]
     options = f"--jobs{NO_BREAK}{first.jobs} --threads{NO_BREAK}{first.threads}"
-    return f"about {processor} of processor time, {wall} on the clock with {options}{disturbed}"
+    return f"about {processor} of processor time, {wall} on the clock with {options}"
 
 
 def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
@@ -365,8 +352,8 @@ class _Model:
             self._outlasted.note(cell, stopped)
             training = min(training, most)
             judging = most - training
-        if cell.kind == "fit" and not self._once:
-            training = repeated(training)
+        if cell.kind == "fit" and not self._once and training <= LONG_FIT:
+            training = max(MIN_REPEATS * training, MIN_SECONDS)
         part.training += training
         part.judging += judging
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
-from dsgkit.experiment.measure import product_speed
+import numpy as np
+
 from dsgkit.experiment.outlasted import NOT_BEGUN_PREFIX
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.selection import SEARCHING_PREFIX
@@ -32,6 +35,9 @@ class Planned(Protocol):
     def flops(self) -> float:
         """Approximate number of operations."""
 
+
+_PRODUCT_ROWS = 1024
+_N_PRODUCTS = 5
 
 Place = tuple[Any, ...]
 """The solver, the kind and the sizes of cells that take about as long as each other."""
@@ -108,3 +114,18 @@ def _seconds_taken(record: Record) -> float:
         return float(sum(times.values()))
     was_run = not (record.get("message") or "").startswith((NOT_BEGUN_PREFIX, SEARCHING_PREFIX))
     return float(record.get("timeout", 0.0)) if was_run else 0.0
+
+
+@functools.cache
+def product_speed() -> float:
+    """Return the operations per second of processor time in a float32 matrix product.
+
+    The fastest of a few products, since other processes only slow it down; measured once.
+    """
+    a = np.ones((_PRODUCT_ROWS, _PRODUCT_ROWS), np.float32)
+    seconds = []
+    for _ in range(_N_PRODUCTS):
+        start = time.process_time()
+        a @ a
+        seconds.append(time.process_time() - start)
+    return 2 * _PRODUCT_ROWS**3 / max(min(seconds), 1e-6)

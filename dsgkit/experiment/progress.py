@@ -77,8 +77,6 @@ class RunProgress:
         self._begin = self._last_line = clock()
         self._running: dict[str, tuple[Job, float]] = {}
         self._ended: set[str] = set()
-        self._disturbed: dict[str, Job] = {}
-        self._timed_again: Job | None = None
         self._lock = threading.Lock()
         console = Console(stderr=True)
         self._live = Live(
@@ -112,12 +110,9 @@ class RunProgress:
             self._live.stop()
 
     def advance(self, job: Job, fraction: float) -> None:
-        """Note how far a running cell is; repeated measurements do not count."""
+        """Note how far a running cell is."""
         with self._lock:
-            if job.cell.key in self._ended:
-                self._timed_again = job
-            else:
-                self._running[job.cell.key] = job, fraction
+            self._running[job.cell.key] = job, fraction
 
     def finish(self, job: Job, record: Record) -> None:
         """Count a cell that has ended, and update the predicted times."""
@@ -127,23 +122,11 @@ class RunProgress:
             self._left[place(job.cell)] -= 1
             self._paces.note(job.cell, record)
 
-    def disturb(self, job: Job) -> None:
-        """Note a fit that was disturbed by other processes and will be timed again."""
-        with self._lock:
-            self._disturbed[job.cell.key] = job
-
-    def settle(self, job: Job) -> None:
-        """Note that a fit has been timed again."""
-        with self._lock:
-            self._disturbed.pop(job.cell.key, None)
-            self._timed_again = None
-
     def seconds_left(self) -> float:
         """Return the estimated remaining seconds of the run."""
         with self._lock:
             left = [(self._typical[of], float(n)) for of, n in self._left.items() if n]
             left += [(job.cell, -fraction) for job, fraction in self._running.values()]
-            left += [(job.cell, 1.0) for job in self._disturbed.values()]
             seconds = (
                 number * self._paces.seconds(cell) / self._side_by_side[cell.kind]
                 for cell, number in left
@@ -155,7 +138,7 @@ class RunProgress:
         ended = f"{len(self._ended):,} of {cells(self._cells)}"
         seconds = self.seconds_left()
         left = ""
-        if self._ended and (self._disturbed or len(self._ended) < self._cells):
+        if self._ended and len(self._ended) < self._cells:
             left = f", about {duration(max(1.0, seconds))} left"
         if self._series is None:
             line = f"{ended}, {duration(self._clock() - self._begin)} so far{left}"
@@ -168,15 +151,11 @@ class RunProgress:
     def _current(self) -> str:
         """Return what is running; empty if nothing is."""
         with self._lock:
-            if self._running:
-                latest, _ = next(reversed(self._running.values()))
-                more = len(self._running) - 1
-                return latest.description + (f" (+{more})" if more else "")
-            if self._timed_again is None:
+            if not self._running:
                 return ""
-            more = len(self._disturbed.keys() - {self._timed_again.cell.key})
-            after = f", then {more:,} more" if more else ""
-            return f"timing again what was disturbed: {self._timed_again.description}{after}"
+            latest, _ = next(reversed(self._running.values()))
+            more = len(self._running) - 1
+            return latest.description + (f" (+{more})" if more else "")
 
     def print_line(self) -> None:
         """Print the line with a timestamp, at most once per minute."""

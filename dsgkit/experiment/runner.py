@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -42,7 +42,6 @@ from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.series import Series
 from dsgkit.experiment.store import Store, check_writable, write_file, write_whole
-from dsgkit.experiment.timing import is_disturbed, is_less_disturbed, timed_otherwise
 from dsgkit.experiment.workers import Listener, LocalWorkers
 from dsgkit.system.memory import memory_limit
 from dsgkit.system.signals import stop_if_asked
@@ -52,9 +51,6 @@ FitsEnded = Callable[[int, Sequence[tuple[Cell, Record]]], None]
 Planned = Callable[[Plan], None]
 
 _MEMORY_OF_A_SEARCH = 2 * 2**30
-
-MAX_REPEATS = 2
-"""Maximum number of times that a disturbed fit is measured again."""
 
 
 def default_jobs() -> int:
@@ -258,8 +254,6 @@ def run_experiment(
         if not options.fresh:
             copy_records(store, {cell.key for cell in plan})
         again = to_renew(plan, store.records) if options.renew else set()
-        if experiment.threads is not None:
-            again |= timed_otherwise(plan, store.records, options.threads or experiment.threads)
         reused = [c for c in plan if c.key not in again and options.settled(store.records, c.key)]
         other_code = by_other_code(reused, store.records)
         settled = {cell.key for cell in reused}
@@ -343,8 +337,6 @@ class _Run:
         self.better = choosing_measure(experiment).better
         self.computed = 0
         self.failed = False
-        self.disturbed: deque[Job] = deque()
-        self.measured: Counter[str] = Counter()
         self.outlasted = Outlasted()
 
     @property
@@ -383,10 +375,7 @@ class _Run:
         )
 
     def _next(self, executor: Executor, bar: RunProgress) -> Job | None:
-        """Return the next job that can start; a fit that cannot start ends here.
-
-        Disturbed fits are measured again at the end of the run, when the disturbance may be over.
-        """
+        """Return the next job that can start; a fit that cannot start ends here."""
 
         def accepts(cell: Cell) -> bool:
             return executor.accepts(self._job(cell, {}))
@@ -402,9 +391,6 @@ class _Run:
                 self._finish(job, failed_record(job, error), bar)
             else:
                 return self._job(cell, chosen)
-        ended = self.computed == len(self.schedule.cells)
-        if ended and self.disturbed and executor.accepts(self.disturbed[0]):
-            return self.disturbed.popleft()
         return None
 
     def _job(self, cell: Cell, chosen: Point) -> Job:
@@ -434,23 +420,13 @@ class _Run:
 
     def _finish(self, job: Job, record: Record, bar: RunProgress) -> None:
         key, record = job.cell.key, _storable(job, record)
-        if not self.measured[key]:
-            self.store.append(self._with_files(record))
-            self.schedule.finish(key)
-            self.computed += 1
-            self.failed = self.failed or record["status"] in FAILURES
-            bar.finish(job, record)
-            self._count(job.cell)
-        else:
-            bar.settle(job)
-            if is_less_disturbed(record, self.store.records[key]):
-                self.store.append(self._with_files(record))
+        self.store.append(self._with_files(record))
+        self.schedule.finish(key)
+        self.computed += 1
+        self.failed = self.failed or record["status"] in FAILURES
+        bar.finish(job, record)
+        self._count(job.cell)
         self.outlasted.note(job.cell, record)
-        self.measured[key] += 1
-        again = not job.once and self.measured[key] <= MAX_REPEATS
-        if again and is_disturbed(self.store.records[key]):
-            self.disturbed.append(job)
-            bar.disturb(job)
 
     def _sizes(self, cell: Cell) -> Sequence[int]:
         """Return the sizes at which a fit's result holds, ascending; empty for a search."""

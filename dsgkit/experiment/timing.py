@@ -1,4 +1,4 @@
-"""Repeated timing of one fit, and whether other processes disturbed it.
+"""Clocks and peak memory of a cell, and repeated timing of its fit.
 
 Fits with the same parameters, rows and seed do the same work, so only the machine makes their times
 differ: the median over repeats is reported, and their range shows how reliable it is.
@@ -6,18 +6,18 @@ differ: the median over repeats is reported, and their range shows how reliable 
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import os
+import resource
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Any
-
-from dsgkit.experiment.measure import Clock
-from dsgkit.tasks.base import Clock as PhaseClock
-
-if TYPE_CHECKING:
-    from dsgkit.experiment.plan import Cell
-    from dsgkit.experiment.records import Records
+from typing import Any
 
 MIN_REPEATS = 3
 MIN_SECONDS = 1.0
@@ -36,124 +36,136 @@ DISTURBED_RATIO = 1.5
 NOISE_SECONDS = 0.001
 """Seconds of waiting in a measurement that do not count: starting threads takes as long."""
 
-Record = dict[str, Any]
-Fit = Callable[[PhaseClock], object]
+
+class Clock:
+    """Seconds of the named phases of a cell.
+
+    Attributes
+    ----------
+    wall, processor : dict
+        Wall time, and processor time of all threads of the process, by phase.
+    busiest : dict
+        Processor time of the busiest thread: wall time cannot be shorter.
+    """
+
+    def __init__(self) -> None:
+        self.wall: dict[str, float] = defaultdict(float)
+        self.processor: dict[str, float] = defaultdict(float)
+        self.busiest: dict[str, float] = defaultdict(float)
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the time spent in the ``with`` block to a phase."""
+        threads, processor, wall = _thread_seconds(), time.process_time(), time.perf_counter()
+        try:
+            yield
+        finally:
+            self.wall[name] += time.perf_counter() - wall
+            self.processor[name] += time.process_time() - processor
+            spent = (s - threads.get(thread, 0.0) for thread, s in _thread_seconds().items())
+            self.busiest[name] += max(spent)
 
 
-def repeated(seconds: float) -> float:
-    """Return the total seconds of all repeats of a fit that takes ``seconds``."""
-    if seconds > LONG_FIT:
-        return seconds
-    return max(MIN_REPEATS * seconds, MIN_SECONDS)
+def _thread_seconds() -> dict[int, float]:
+    """Return the processor seconds of each thread; without Linux's /proc, of this one only."""
+    seconds = {threading.get_native_id(): time.thread_time()}
+    with contextlib.suppress(OSError):
+        for task in Path("/proc/self/task").iterdir():
+            with contextlib.suppress(OSError, ValueError):  # the thread has ended
+                nanoseconds = (task / "schedstat").read_bytes().split(maxsplit=1)[0]
+                seconds.setdefault(int(task.name), int(nanoseconds) / 1e9)
+    return seconds
 
 
-class Timing:
-    """Times of equal fits.
+def repeated(
+    fit: Callable[[Clock], object], first: Clock, told: Callable[[int], object] = lambda _: None
+) -> list[tuple[Clock, int]]:
+    """Time fits that equal a first one until there are enough repeats and seconds.
 
     Parameters
     ----------
-    threads : int
-        Threads of each fit. On one thread, its time is the processor time, else the wall time.
+    fit : callable
+        Trains a new estimator, in phases of the clock that it is called with. An error only ends
+        the repeating.
+    first : Clock
+        Phases of the first fit.
+    told : callable
+        Called with the number of each measurement before it starts; the first repeat is number 2.
+
+    Returns
+    -------
+    list of (Clock, int)
+        Measurements: the sum over some equal fits, and their number. The first fit is the first.
     """
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-        self._load = os.getloadavg()[0]
-        self._measured: list[tuple[Clock, int]] = []
-        self._seconds = 0.0
-
-    def first(self, fit: Fit, cell: Clock) -> None:
-        """Time the fit that is evaluated; its phases are also added to its cell's clock."""
-        clock = Clock()
-        begun = time.perf_counter()
-        try:
-            fit(clock)
-        finally:
-            cell.add(clock)
-        self._keep(clock, 1, time.perf_counter() - begun)
-
-    def repeat(self, fit: Fit) -> None:
-        """Time equal fits until there are enough repeats and seconds.
-
-        The seconds include everything around the phases, so that repeating a short phase after a
-        long preparation does not take forever.
-        """
-        if self._seconds > LONG_FIT:
-            return
-        while len(self._measured) < MIN_REPEATS or self._seconds < MIN_SECONDS:
+    measured = [(first, 1)]
+    last = total = sum(first.wall.values())
+    with contextlib.suppress(BaseException):
+        while last <= LONG_FIT and (len(measured) < MIN_REPEATS or total < MIN_SECONDS):
+            told(len(measured) + 1)
             clock, fits, begun = Clock(), 0, time.perf_counter()
             while not fits or time.perf_counter() - begun < SHORTEST_MEASUREMENT:
                 fit(clock)
                 fits += 1
-            self._keep(clock, fits, time.perf_counter() - begun)
+            measured.append((clock, fits))
+            last = time.perf_counter() - begun  # with what is around the phases: it may be long
+            total += last
+    return measured
 
-    def _keep(self, clock: Clock, fits: int, seconds: float) -> None:
-        self._measured.append((clock, fits))
-        self._seconds += seconds
 
-    @property
-    def record(self) -> Record:
-        """Entries for the cell's record: ``times``, ``timing`` and ``measurements``."""
-        wall, processor, busiest = (
-            self._each(lambda clock: clock.wall),
-            self._each(lambda clock: clock.processor),
-            self._each(lambda clock: clock.busiest),
-        )
-        shown = processor if self._threads == 1 else wall
-        timing = {
+def timing_record(measured: Sequence[tuple[Clock, int]], threads: int) -> dict[str, Any]:
+    """Return the entries ``times``, ``timing`` and ``measurements`` of a fit's record.
+
+    On one thread, the time of a fit is its processor time, which other processes hardly change;
+    else it is the wall time.
+    """
+    each = {
+        kind: {
+            name: [round(vars(clock)[kind].get(name, 0.0) / fits, 6) for clock, fits in measured]
+            for name in measured[0][0].wall
+        }
+        for kind in ("wall", "processor", "busiest")
+    }
+    shown = each["processor" if threads == 1 else "wall"]
+    totals = [(sum(c.wall.values()), sum(c.busiest.values())) for c, _ in measured]
+    waited = median(wall - DISTURBED_RATIO * busy for wall, busy in totals)
+    slowdown = median(min(wall / max(busy, 1e-9), 1e6) for wall, busy in totals)
+    return {
+        "times": {name: round(median(values), 6) for name, values in shown.items()},
+        "timing": {
             "range": {name: [min(values), max(values)] for name, values in shown.items()},
-            "threads": self._threads,
-            "slowdown": round(self._slowdown, 3),
-            "disturbed": self._disturbed,
-        }
-        measurements = {"wall": wall, "processor": processor, "busiest": busiest}
-        return {
-            "times": {name: round(median(values), 6) for name, values in shown.items()},
-            "timing": timing,
-            "measurements": measurements | {"load": self._load},
-        }
-
-    def _each(self, seconds: Callable[[Clock], Mapping[str, float]]) -> dict[str, list[float]]:
-        """Return the seconds per fit of each phase in every measurement."""
-        names = dict.fromkeys(name for clock, _ in self._measured for name in seconds(clock))
-        return {
-            name: [round(seconds(c).get(name, 0.0) / fits, 6) for c, fits in self._measured]
-            for name in names
-        }
-
-    @property
-    def _totals(self) -> list[tuple[float, float]]:
-        """Wall time and time of the busiest thread, summed over phases, of every measurement."""
-        return [(sum(c.wall.values()), sum(c.busiest.values())) for c, _ in self._measured]
-
-    @property
-    def _slowdown(self) -> float:
-        """Wall time over the busiest thread's time; at most a million."""
-        return median(min(wall / max(busy, 1e-9), 1e6) for wall, busy in self._totals)
-
-    @property
-    def _disturbed(self) -> bool:
-        return median(wall - DISTURBED_RATIO * busy for wall, busy in self._totals) > NOISE_SECONDS
+            "threads": threads,
+            "slowdown": round(slowdown, 3),
+            "disturbed": waited > NOISE_SECONDS,
+        },
+        "measurements": {**each, "load": os.getloadavg()[0]},
+    }
 
 
 def is_disturbed(record: Mapping[str, Any]) -> bool:
     """Return whether other processes have disturbed the times of a fit.
 
-    Fits on one thread never count: their time is processor time, which hardly changes.
+    Fits on one thread never count: their time is processor time.
     """
     timing = record.get("timing") or {"disturbed": False}
     return bool(timing["disturbed"]) and timing["threads"] > 1
 
 
-def is_less_disturbed(record: Mapping[str, Any], than: Mapping[str, Any]) -> bool:
-    """Return whether a repeated measurement of a fit was less disturbed than the one before."""
-    if record["status"] != "ok" or "timing" not in record:
-        return False
-    return bool(record["timing"]["slowdown"] < than["timing"]["slowdown"])
+def reset_peak_memory() -> None:
+    """Start a new measurement of this process's peak memory, where the system supports it.
+
+    Freed memory that the allocator holds is returned first: it would count as used.
+    """
+    gc.collect()
+    with contextlib.suppress(AttributeError, OSError):
+        ctypes.CDLL(None).malloc_trim(0)
+    with contextlib.suppress(OSError):  # then `peak_memory` is the peak since the process started
+        Path("/proc/self/clear_refs").write_text("5")
 
 
-def timed_otherwise(plan: Iterable[Cell], records: Records, threads: int) -> set[str]:
-    """Return the keys of fits that were timed on another number of threads."""
-    fits = {cell.key for cell in plan if cell.kind == "fit"}
-    timings = {key: records.entry(key, "timing") for key in fits if key in records}
-    return {key for key, timing in timings.items() if (timing or {}).get("threads") != threads}
+def peak_memory() -> int:
+    """Return the peak resident memory in bytes since the last reset (of the whole process)."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+        return int(next(s for s in lines if s.startswith("VmHWM:")).split()[1]) * 1024
+    except (OSError, StopIteration):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

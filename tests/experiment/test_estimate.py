@@ -175,14 +175,6 @@ def test_a_forecast_counts_points_by_search_and_names_sizes_that_are_left_out(fo
     assert "`all`" not in forecast(*shares, too_large=[TooLarge((5000,), 539, True)]).text(100)
 
 
-def test_fits_that_are_disturbed_are_timed_again(forecast):
-    run, once = forecast(cell("fit", 60)), forecast(cell("fit", 60), once=True)
-    assert run.disturbed_wall - run.wall[1] == pytest.approx(2 * (60 + CELL_SECONDS))
-    assert "; up to 3 min if other processes disturb fits" in " ".join(run.text(80).split())
-    assert "disturb" not in once.text(80)
-    assert "disturb" not in forecast(cell("fit", 60), threads=1).text(80)
-
-
 def test_a_forecast_says_what_gains_are_over(forecast):
     overrides = ["solvers.qsg_s2auc.against=samult", "solvers.rff_s2auc.against=samult"]
     text = " ".join(forecast(cell("fit", 1), overrides=overrides).text(80).split())

@@ -108,23 +108,6 @@ def test_a_line_fits_and_has_the_time_left_for_all_configs(clock, width):
     assert progress.line(None) == f"{times}; config_3: {200 * 'x'}"
 
 
-def test_fits_that_are_timed_again_are_work_that_is_left(clock):
-    progress = RunProgress([cell(0), cell(1)], clock=clock)
-    fits = [job(cell(number), f"fit {number}") for number in range(2)]
-    for fit in fits:
-        progress.finish(fit, took(30.0))
-        progress.disturb(fit)
-    progress.advance(fits[0], 0.1)
-    ended = "2 of 2 cells, 0 s so far"
-    again = "timing again what was disturbed"
-    assert progress.line(None) == f"{ended}, about 60 s left: {again}: fit 0, then 1 more"
-    progress.settle(fits[0])
-    progress.advance(fits[1], 0.1)
-    assert progress.line(None) == f"{ended}, about 30 s left: {again}: fit 1"
-    progress.settle(fits[1])
-    assert progress.line(None) == ended
-
-
 def test_without_a_terminal_there_is_a_line_a_minute_with_the_time(clock, monkeypatch):
     err = io.StringIO()
     monkeypatch.setattr("sys.stderr", err)

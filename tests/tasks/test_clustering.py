@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
-from dsgkit.experiment.measure import Clock
+from dsgkit.experiment.timing import Clock
 from dsgkit.solvers import catalogue
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
 from dsgkit.tasks.clustering import TASK, checked_labels, class_indices, shape_indices

@@ -12,7 +12,7 @@ from dsgkit.cli import cli
 from dsgkit.config import load_experiment
 from dsgkit.data.targets import Target
 from dsgkit.errors import DsgWarning
-from dsgkit.experiment.measure import Clock
+from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.exact import ExactS2OR

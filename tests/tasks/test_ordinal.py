@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, FitError
-from dsgkit.experiment.measure import Clock
+from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.tasks.ordinal import TASK
 from tests.data.conftest import make_dataset

@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from dsgkit.errors import DataError
-from dsgkit.experiment.measure import Clock
+from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.base import PointModels, SemiSupervisedClassifier
 from dsgkit.system.progress import listening

@@ -4,7 +4,7 @@ from pydantic import ValidationError
 from sklearn.metrics import balanced_accuracy_score
 
 from dsgkit.errors import DataError
-from dsgkit.experiment.measure import Clock
+from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
 from dsgkit.tasks import similar_unlabeled
 from dsgkit.tasks.metrics import su_risk
