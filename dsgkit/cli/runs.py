@@ -326,7 +326,7 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
 
 def _reporting(experiment: Any, options: Any, width: int) -> Any:
     """Return options with callbacks that print too large sizes, and sizes and trials that ended."""
-    from dsgkit.experiment.endings import describe_too_large
+    from dsgkit.experiment.status import describe_too_large
     from dsgkit.report.trials import size_text, trial_text
     from dsgkit.text.terminal import wrapped
 
@@ -349,18 +349,12 @@ def _reporting(experiment: Any, options: Any, width: int) -> Any:
 
 def _print_outcome(experiment: Any, outcome: Any, results: Any, width: int) -> None:
     """Print how cells ended, what remains, and where the results are."""
-    from dsgkit.experiment.endings import (
-        cells,
-        describe_endings,
-        describe_too_large,
-        describe_warnings,
-    )
+    from dsgkit.experiment.status import cells, describe_endings, describe_too_large
     from dsgkit.text.terminal import wrapped
 
-    if outcome.ended:
-        click.echo(wrapped(describe_endings(outcome.ended, results.task.axis), width), err=True)
-    if warned := describe_warnings(results.records.having("warnings"), results.task.axis):
-        click.echo(wrapped(warned, width), err=True)
+    warned = [one for one in results.records.having("warnings") if one["status"] == "ok"]
+    for line in describe_endings([*outcome.ended, *warned], results.task.axis):
+        click.echo(wrapped(line, width), err=True)
     if old := outcome.other_code.described(results.label, "--renew computes them again"):
         click.echo(wrapped(f"reused: {old}", width), err=True)
     if outcome.left:

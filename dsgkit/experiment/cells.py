@@ -22,7 +22,6 @@ from dsgkit import __version__
 from dsgkit.config import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
-from dsgkit.experiment.endings import without_numbers
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job
 from dsgkit.experiment.limits import LIMIT_ENTRIES
@@ -37,6 +36,7 @@ from dsgkit.experiment.plan import (
 from dsgkit.experiment.read_only import guarded
 from dsgkit.experiment.records import CellSchema, Diagnostics, Record
 from dsgkit.experiment.selection import best_point, choosing_measure
+from dsgkit.experiment.status import without_numbers
 from dsgkit.experiment.timing import (
     Clock,
     peak_memory,

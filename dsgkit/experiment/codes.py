@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from dsgkit.experiment.endings import cells
 from dsgkit.experiment.folder import PlanEntry
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.records import Records
+from dsgkit.experiment.status import cells
 
 
 class OtherCode(NamedTuple):

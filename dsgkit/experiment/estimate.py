@@ -12,14 +12,13 @@ from dsgkit.config import Experiment
 from dsgkit.data.datasets import check_present, load_dataset
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.experiment.codes import to_renew
-from dsgkit.experiment.endings import cells, describe_too_large
 from dsgkit.experiment.outlasted import Outlasted, OutlastedError
 from dsgkit.experiment.paces import product_speed
 from dsgkit.experiment.plan import Cell, Plan, TooLarge, whole_plan
 from dsgkit.experiment.records import Record, Records, read_records
 from dsgkit.experiment.reuse import sources
 from dsgkit.experiment.runner import Options
-from dsgkit.experiment.status import duration
+from dsgkit.experiment.status import cells, describe_too_large, duration
 from dsgkit.experiment.store import CELLS, find_records
 from dsgkit.experiment.timing import LONG_FIT, MIN_REPEATS, MIN_SECONDS
 from dsgkit.experiment.unseen import ASSUMED, stand_in

@@ -26,8 +26,8 @@ from dsgkit.experiment.folder import (
     read_plan,
     read_task,
 )
-from dsgkit.experiment.limits import ending
 from dsgkit.experiment.records import Bad, Record, Records, read_records
+from dsgkit.experiment.status import ending
 from dsgkit.experiment.store import CELLS
 from dsgkit.tasks.base import Axis, Description
 from dsgkit.tasks.columns import FIT_COLUMNS

@@ -23,7 +23,7 @@ from dsgkit.experiment.codes import OtherCode, by_other_code, to_renew
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
 from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.limits import FAILURES, LEFT_OUT, TOO_LARGE, Limits
+from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.outlasted import STOPPED_STATUSES, Outlasted
 from dsgkit.experiment.plan import (
     Cell,
@@ -41,6 +41,7 @@ from dsgkit.experiment.reuse import copy_records
 from dsgkit.experiment.schedule import Schedule
 from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.series import Series
+from dsgkit.experiment.status import FAILURES, LEFT_OUT, TOO_LARGE
 from dsgkit.experiment.store import Store, check_writable, write_file, write_whole
 from dsgkit.experiment.workers import Listener, LocalWorkers
 from dsgkit.system.memory import memory_limit

@@ -1,21 +1,16 @@
-"""Status of a run, read from its results folder during the run or afterwards."""
+"""Where a run stands and how its cells ended, read during the run or afterwards."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from dsgkit.errors import ResultsError, in_a_line
-from dsgkit.experiment.codes import by_other_code
-from dsgkit.experiment.endings import (
-    cells,
-    describe_endings,
-    describe_too_large,
-    describe_warnings,
-)
+from dsgkit.errors import MemoryLimitError, ResultsError, in_a_line, printable
 from dsgkit.experiment.folder import (
     PLAN,
     TASK,
@@ -27,12 +22,151 @@ from dsgkit.experiment.folder import (
     read_plan,
     read_task,
 )
-from dsgkit.experiment.limits import FAILURES, LEFT_OUT, ending, status_words
-from dsgkit.experiment.paces import Paces, place
-from dsgkit.experiment.records import Bad, Records, read_records
-from dsgkit.experiment.store import CELLS, running
+from dsgkit.experiment.records import Bad, Record, Records, read_records
 from dsgkit.system.files import packed
 from dsgkit.tasks.base import Axis
+
+if TYPE_CHECKING:
+    from dsgkit.experiment.plan import TooLarge
+
+FAILURES = ("failed", "crashed")
+"""Statuses of cells that went wrong: an exception, or a worker process that died."""
+
+REFUSED = "refused"
+"""Ending of a cell that was not begun: it needs more memory than there is."""
+
+LEFT_OUT = "left_out"
+"""Status of a point of a sweep that has no cell: the config leaves it out (``at_most``)."""
+
+TOO_LARGE = "too_large"
+"""Kind of a plan's entry for sizes of the sweep that exceed the data."""
+
+MAX_CAUSES = 20
+"""Causes that are printed."""
+
+
+def status_words(status: str) -> str:
+    """Return a status as printed text."""
+    return status.replace("_", " ")
+
+
+def ending(record: Mapping[str, Any]) -> str:
+    """Return the status of a record, or `REFUSED` if it was refused for its predicted memory."""
+    refused = record["status"] == MemoryLimitError.status and record.get("needed") is not None
+    return REFUSED if refused else str(record["status"])
+
+
+def cells(count: int) -> str:
+    """Return a number of cells as text, such as ``1 cell`` or ``2 cells``."""
+    return f"{count:,} cell{'' if count == 1 else 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the largest unit of which it has at least two."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def without_numbers(text: str) -> str:
+    """Replace all numbers: texts that differ only in these become equal."""
+    return re.sub(r"\d[\d.,]*", "#", text)
+
+
+def by_cause(records: Iterable[Record]) -> list[list[Record]]:
+    """Group records by status, error and place in the code, the most frequent cause first.
+
+    Messages that differ only in numbers are of one cause. Ties are in the order of the records.
+    """
+    groups: dict[Any, list[Record]] = defaultdict(list)
+    for record in records:
+        groups[_cause(record)].append(record)
+    return sorted(groups.values(), key=len, reverse=True)
+
+
+def _cause(record: Record) -> tuple[Any, ...]:
+    lines = (record.get("traceback") or "").splitlines()
+    frames = tuple(line for line in lines if line.lstrip().startswith("File "))
+    return record["status"], without_numbers(record.get("message") or ""), frames
+
+
+def reason(record: Record) -> str:
+    """Return in one line why a cell has no result."""
+    words = status_words(ending(record))
+    first = (record.get("message") or words).partition("\n")[0]
+    complete = record["status"] in ("failed", "ok") or first.startswith(words)
+    return first if complete else f"{words}: {first}"
+
+
+def places(records: Sequence[Record], axis: Axis | None) -> str:
+    """Return the trials and sizes of some cells, such as ``trials 1..3, 500 unlabelled``."""
+    text = _range("trial", sorted({record["trial"] + 1 for record in records}))
+    if axis:
+        sizes = sorted({record["at"][axis.name] for record in records})
+        text += f", {_range('', sizes)} {axis.noun}"
+    return text if len(records) == 1 else f"{text} ({cells(len(records))})"
+
+
+def _range(noun: str, values: Sequence[int]) -> str:
+    if len(values) == 1:
+        return f"{noun} {values[0]:,}".strip()
+    return f"{noun + 's ' if noun else ''}{values[0]:,}..{values[-1]:,}"
+
+
+def describe_endings(
+    records: Iterable[Record], axis: Axis | None, *, tracebacks: bool = False
+) -> list[str]:
+    """Return lines on cells that have no result or a warning: a line per solver and cause.
+
+    Parameters
+    ----------
+    records : iterable of Record
+        Those of cells with a result and without warnings are ignored.
+    axis : Axis or None
+        The swept axis.
+    tracebacks : bool
+        Add the traceback of the first cell of each group.
+    """
+    failed: list[Record] = []
+    limited: list[Record] = []
+    warned: list[Record] = []
+    for record in records:
+        if record["status"] != "ok":
+            (failed if record["status"] in FAILURES else limited).append(record)
+        else:
+            warned += [record | {"message": text} for text in record.get("warnings", ())]
+    lines = []
+    for head, ended in (
+        (f"{cells(len(failed))} failed:", failed),
+        (f"{cells(len(limited))} ended at a limit or without a solution:", limited),
+        ("warnings:", warned),
+    ):
+        groups: dict[Any, list[Record]] = defaultdict(list)
+        for record in ended:
+            groups[record.get("label"), record["kind"], _cause(record)].append(record)
+        lines += [head] if ended else []
+        for (label, kind, _), group in list(groups.items())[:MAX_CAUSES]:
+            what = f"{label or group[0]['solver']} {kind}, {places(group, axis)}"
+            lines.append(f"  {what}: {reason(group[0])}")
+            if tracebacks and group[0].get("traceback"):
+                lines += [f"    {line}" for line in group[0]["traceback"].splitlines()]
+        if len(groups) > MAX_CAUSES:
+            lines.append(f"  and {len(groups) - MAX_CAUSES} more causes")
+    return [printable(line) for line in lines]
+
+
+def describe_too_large(
+    too_large: Iterable[TooLarge | TooLargeEntry], axis: Axis | None
+) -> list[str]:
+    """Return a line for each list of sizes that exceed the data."""
+    if axis is None:
+        return []
+    return [
+        f"{axis.name}: {', '.join(f'{size:,}' for size in sizes)} left out: "
+        f"the data leave {most:,} {axis.title.lower()}" + ("" if taken else "; `all` takes them")
+        for sizes, most, taken in too_large
+    ]
 
 
 @dataclass(frozen=True)
@@ -82,6 +216,8 @@ class Status:
     @property
     def is_guess(self) -> bool:
         """Whether most of the remaining time is for sizes at which no cell has ended."""
+        from dsgkit.experiment.paces import place
+
         seen = {place(self.plan[key]) for key in self.records}
         unseen = {
             k: s for k, s in self._seconds_by_entry.items() if place(self.plan[k]) not in seen
@@ -91,6 +227,8 @@ class Status:
     @cached_property
     def _seconds_by_entry(self) -> dict[str, float]:
         """Estimated seconds of each remaining cell, by its key."""
+        from dsgkit.experiment.paces import Paces
+
         paces = Paces((self.plan[key], record) for key, record in self.records.items())
         return {entry.key: paces.seconds(entry) for entry in self.left}
 
@@ -103,6 +241,8 @@ def read_status(folder: Path) -> Status:
     ResultsError
         If the folder is not a results folder.
     """
+    from dsgkit.experiment.store import CELLS, running
+
     if not any(path.exists() for path in (folder / TASK, packed(folder / TASK))):
         raise ResultsError(
             f"{folder}: not a results folder; name one that a run made, such as results/NAME"
@@ -119,24 +259,22 @@ def read_status(folder: Path) -> Status:
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     """Return the status as text."""
+    from dsgkit.experiment.codes import by_other_code
+
     records = status.records
     done = Counter(records.entry(key, "status") for key in records)
     lines = [f"{status.folder}: {done['ok']:,} of {cells(len(status.plan))} have a result"]
     lines[0] += _state(status)
     lines += _by_solver(status)
     lines += [f"  {line}" for line in describe_too_large(status.too_large, status.axis)]
-    if ended := [records[key] for key in records if records.entry(key, "status") != "ok"]:
-        lines.append(describe_endings(ended, status.axis, tracebacks=tracebacks))
-    warned = (records[key] for key in records if records.entry(key, "warnings"))
-    if warnings := describe_warnings(warned, status.axis):
-        lines.append(warnings)
+    lines += describe_endings((records[key] for key in records), status.axis, tracebacks=tracebacks)
     other_code = by_other_code(status.plan.values(), records)
     if other_code.changed:
         changes = other_code.described(in_a_line, "`dsg run --renew` computes them again")
         lines.append(f"compared with the code of the last run: {changes}")
     if bad := status.bad:
         lines.append(
-            f"unreadable lines of {CELLS}: {bad.number}; their cells run again ({bad.first})"
+            f"unreadable lines of cells.jsonl: {bad.number}; their cells run again ({bad.first})"
         )
     return "\n".join(lines)
 
@@ -198,11 +336,3 @@ def _counts(ended: Counter[str], total: int) -> str:
     left = total - ended.total()
     parts: Sequence[str] = [*sorted(others), *([f"{left} left"] if left else [])]
     return f"{ended['ok']:>5} of {total}" + (f" ({', '.join(parts)})" if parts else "")
-
-
-def duration(seconds: float) -> str:
-    """Return a time in the largest unit of which it has at least two."""
-    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"

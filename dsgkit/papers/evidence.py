@@ -15,11 +15,11 @@ import numpy as np
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG
-from dsgkit.experiment.limits import ending, status_words
 from dsgkit.experiment.outlasted import OutlastedError
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.selection import SEARCHING_PREFIX
+from dsgkit.experiment.status import ending, status_words
 from dsgkit.experiment.store import CELLS
 from dsgkit.experiment.timing import is_disturbed
 from dsgkit.numerics.arrays import Array

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dsgkit.errors import in_a_line
-from dsgkit.experiment.endings import by_cause, places, reason
 from dsgkit.experiment.results import Results
+from dsgkit.experiment.status import by_cause, places, reason
 from dsgkit.report.choices import edge_choices
 from dsgkit.report.contrasts import LEVEL
 from dsgkit.report.crossings import crossings

@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from dsgkit.experiment.limits import ending, status_words
+from dsgkit.experiment.status import ending, status_words
 from dsgkit.numerics.arrays import Array
 from dsgkit.report.clusterings import (
     CLASSES_TITLE,

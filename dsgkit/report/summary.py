@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.limits import LEFT_OUT, status_words
 from dsgkit.experiment.results import Results
+from dsgkit.experiment.status import LEFT_OUT, status_words
 from dsgkit.experiment.timing import is_disturbed
 from dsgkit.tasks.base import Axis
 from dsgkit.tasks.measures import Measure

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from dsgkit.config.solvers import Stage
 from dsgkit.experiment import results as stored
-from dsgkit.experiment.limits import ending
+from dsgkit.experiment.status import ending
 from dsgkit.report.outputs import all_figures
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import write_tables

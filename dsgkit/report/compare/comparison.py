@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.limits import status_words
 from dsgkit.experiment.results import Results
+from dsgkit.experiment.status import status_words
 from dsgkit.report.compare.differences import (
     ABSENT,
     Choice,
