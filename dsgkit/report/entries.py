@@ -46,7 +46,7 @@ UNITS = {
 """Caption suffix per unit."""
 
 _BEST_TIME = (
-    "the fastest, if its longest time is shorter than the shortest of every other and no other was "
+    "the fastest, if its longest time is shorter than the shortest of every other and none was "
     "disturbed"
 )
 
@@ -191,7 +191,7 @@ def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
 
 def _best_time(measure: Measure, entries: Sequence[Entry]) -> list[Entry]:
     """Return the entry with the best time if it is clearly the best, see `_BEST_TIME`."""
-    if len(entries) < 2:
+    if len(entries) < 2 or any(entry.disturbed for entry in entries):
         return []
     sign = -1 if measure.better == "higher" else 1
     best = min(entries, key=lambda entry: sign * entry.centre)
@@ -199,7 +199,7 @@ def _best_time(measure: Measure, entries: Sequence[Entry]) -> list[Entry]:
     for other in entries:
         lowest, highest = _printed_spread(other)
         reached = lowest <= high if sign > 0 else highest >= low
-        if other is not best and (reached or other.disturbed):
+        if other is not best and reached:
             return []
     return [best]
 

@@ -340,10 +340,24 @@ def _oracles(summary: Summary) -> Iterator[Finding]:
 
 
 def _times(summary: Summary) -> Iterator[Finding]:
-    """Yield the fastest solver at the largest common size, and where time lines cross."""
+    """Yield the fastest solver at the largest common size, and where time lines cross.
+
+    Sizes at which other processes disturbed a fit are not compared.
+    """
     lines = _lines(summary)
     if len(lines) < MIN_RIVALS:
         return
+    entries = summary.entries(TIME).items()
+    disturbed = {size.n for (name, size), entry in entries if entry.disturbed and name in lines}
+    if disturbed:
+        sizes = {n for line in lines.values() for n in line}
+        which = listed([f"{n:,}" for n in sorted(disturbed)])
+        at = "" if sizes <= disturbed else f" at {which} {lowered(_axis_title(summary))}"
+        text = f"Training time: times{at} were disturbed and are not compared."
+        yield Finding("time", text, "time_table")
+        lines = {
+            name: {n: line[n] for n in line.keys() - disturbed} for name, line in lines.items()
+        }
     common = set.intersection(*(set(line) for line in lines.values()))
     level = {solver for (solver, _), entry in summary.entries(TIME).items() if entry.level}
     if common:
@@ -380,9 +394,6 @@ def _fastest(
     if not whole:
         seconds = seconds_text(times[fastest])
         text += f"; {_group(summary, '')}, {in_sentence(fastest)} is the fastest ({seconds})"
-    entries = summary.entries(TIME).items()
-    if any(entry.disturbed for (_, size), entry in entries if size.n == n):
-        text += "; some timings were disturbed by other processes"
     return f"Training time{_at(summary, Size(n, False))}: {text}."
 
 

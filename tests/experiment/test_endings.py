@@ -39,9 +39,7 @@ def test_what_ended_in_the_same_way_is_one_line():
 
 def test_a_long_story_is_one_line_and_a_traceback_is_for_who_asks():
     record = ended("failed", "E: first\nsecond", traceback="Traceback\n  line\nE: first")
-    assert describe_endings([record], AXIS)[1:] == [
-        "  A fit, trial 1, 100 unlabelled: E: first"
-    ]
+    assert describe_endings([record], AXIS)[1:] == ["  A fit, trial 1, 100 unlabelled: E: first"]
     assert describe_endings([record, record], AXIS, tracebacks=True)[2:] == [
         "    Traceback",
         "      line",

@@ -415,6 +415,19 @@ def test_the_verdict_tells_direction_number_and_time(compared, a, b, told):
     assert verdict(compared(a, b)) == told
 
 
+def test_disturbed_times_are_not_compared(compared):
+    a, b = (timed([0.5, 0.6], seconds) for seconds in ([1.0, 1.1], [2.0, 9.0]))
+    first, second = b["samult"][500]
+    timing = {"range": {}, "threads": 2, "slowdown": 3.0, "disturbed": True}
+    second["timing"] = timing
+    told = "training time: B takes 2.00 times as long (median over 1); times of 1 of 2 fits were"
+    assert told in verdict(compared(a, b)).replace("Training", "training")
+    first["timing"] = timing
+    told = verdict(compared(a, b))
+    assert "imes of 2 of 2 fits were disturbed and are not compared." in told
+    assert "as long" not in told
+
+
 def on(machine):
     return {"stored": {"files": {"": machine}}}
 

@@ -11,6 +11,7 @@ import pandas as pd
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.status import status_words
+from dsgkit.experiment.timing import is_disturbed
 from dsgkit.report.compare.differences import (
     ABSENT,
     Choice,
@@ -21,7 +22,7 @@ from dsgkit.report.compare.differences import (
     environment_differences,
     timing_problems,
 )
-from dsgkit.report.effects import Effect, adjusted, effects, match
+from dsgkit.report.effects import Effect, adjusted, effects, is_ratio, match
 from dsgkit.report.numbers import ranges
 from dsgkit.report.summary import (
     LEFT_OUT_WORDS,
@@ -78,6 +79,8 @@ class Comparison:
         Settings of the config that common fits depend on.
     timing_problems : list of str
         Why times cannot be compared; empty if they can.
+    disturbed : int
+        Fits in both folders that other processes disturbed in either: their times are not compared.
     """
 
     a: Results
@@ -94,6 +97,7 @@ class Comparison:
     environment: list[Difference]
     changed: list[Difference]
     timing_problems: list[str]
+    disturbed: int
 
     @property
     def paired(self) -> bool:
@@ -117,7 +121,12 @@ def compare(a: Results, b: Results) -> Comparison:
     theirs = {(measure.name, measure.caption) for measure in b.task.measures}
     common = [m for m in a.task.measures if (m.name, m.caption) in theirs]
     judged = [measure for measure in common if measure.better]
-    families = [(m, adjusted(effects(matched, m, paired=not unpaired))) for m in judged]
+    timings = matched[["timing_a", "timing_b"]].where(matched["common"], None)
+    disturbed = timings.map(lambda timing: is_disturbed({"timing": timing})).any(axis=1)
+    families = [
+        (m, adjusted(effects(matched[~(disturbed & is_ratio(m))], m, paired=not unpaired)))
+        for m in judged
+    ]
     return Comparison(
         a=a,
         b=b,
@@ -133,6 +142,7 @@ def compare(a: Results, b: Results) -> Comparison:
         environment=environment_differences(a, b),
         changed=changed_settings(a, b),
         timing_problems=timing_problems(a, b),
+        disturbed=int(disturbed.sum()),
     )
 
 

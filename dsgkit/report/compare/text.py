@@ -213,7 +213,10 @@ def verdict(comparison: Comparison) -> str:
             parts.append(f"{measure.word}: {_time(effects, comparison)}")
         elif not same:
             parts.append(f"{measure.word}: {_score(effects, comparison)}")
-    if not comparison.effects:
+    if comparison.disturbed:
+        number = f"of {comparison.disturbed:,} of {counted(comparison.common, 'fit')} "
+        parts.append(f"times {number}were disturbed and are not compared")
+    elif not comparison.effects:
         parts.append("no fit finished in both A and B")
     text = "; ".join(parts)
     return f"{text[0].upper()}{text[1:]}."
