@@ -46,7 +46,7 @@ UNITS = {
 """Caption suffix per unit."""
 
 _BEST_TIME = (
-    "the fastest, if its longest time is shorter than the shortest of every other and none was "
+    "the fastest, if its longest time is shorter than the shortest of every other and no other was "
     "disturbed"
 )
 
