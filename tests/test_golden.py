@@ -1,0 +1,364 @@
+"""Facts that a rewrite may not change, recorded from the program of tag ``before-diet``.
+
+The recorded facts are in ``tests/data/golden``. ``DSGKIT_RECORD_GOLDEN=1`` records them again: only
+for a change that is meant, and named in the commit. What needs real data runs where
+``DSGKIT_DATA`` is set.
+"""
+
+import hashlib
+import json
+import lzma
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dsgkit import load_results
+from dsgkit.config import load, load_experiment
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.datasets import load_dataset
+from dsgkit.data.spec import DatasetSpec
+from dsgkit.errors import ConfigError, DataError
+from dsgkit.experiment import results
+from dsgkit.experiment.plan import make_plan
+
+ROOT = Path(__file__).parents[1]
+CONFIGS, KEPT = ROOT / "configs", ROOT / "results" / "reference"
+GOLDEN = Path(__file__).parent / "data" / "golden"
+RECORD = bool(os.environ.get("DSGKIT_RECORD_GOLDEN"))
+DATA = os.environ.get("DSGKIT_DATA")
+needs_data = pytest.mark.skipif(not DATA, reason="needs the real data of DSGKIT_DATA")
+
+
+# What the facts are read with: the only part that knows names of the program.
+
+
+def resolved_document(path, profile):
+    """Return a config's settings before validation, and the place of each key."""
+    unvalidated = mock.patch.object(load, "_validated", side_effect=lambda document, _: document)
+    with unvalidated, mock.patch.object(load, "first_difference", return_value=""):
+        document = load_experiment(path, profile=profile)
+    return document.data, lambda key: str(document.mark(key))
+
+
+def profiles(path):
+    return list(load.resolve(path).data.get("profiles", {}))
+
+
+def planned(cell):
+    """Return what a plan says of a cell."""
+    return {
+        "key": cell.key,
+        "kind": cell.kind,
+        "solver": cell.solver,
+        "trial": cell.trial,
+        "at": dict(cell.at),
+        "also_at": list(cell.also_at),
+        "needs": list(cell.needs),
+        "flops": cell.flops,
+        "memory": cell.work.memory,
+        "points": [list(points) for points in cell.stages],
+    }
+
+
+def kept_frames(folder):
+    """Return the tables of a results folder: fits as users get them, fits and searches inside."""
+    inner = results.load_results(folder)
+    return {"fits": load_results(folder), "cells": inner.cells, "search": inner.search}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def own_cache(tmp_path_factory):
+    """Parse data anew, and download none."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DSGKIT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("DSGKIT_OFFLINE", "1")
+        yield
+
+
+# Comparing with what is recorded.
+
+
+def same(name, value):
+    """Compare with the recorded value of that name, or record it."""
+    path = GOLDEN / f"{name.replace(' ', '_')}.json.xz"
+    value = json.loads(json.dumps(value))
+    if RECORD:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lzma.compress(json.dumps(value, separators=(",", ":")).encode(), preset=9))
+    golden = json.loads(lzma.decompress(path.read_bytes()))
+    if isinstance(golden, dict):
+        assert list(value) == list(golden)
+        differing = {key: (golden[key], value[key]) for key in golden if golden[key] != value[key]}
+        assert not differing
+    assert value == golden
+
+
+def digest(value):
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def plain(value):
+    """Return a value of a table, whatever type pandas keeps it in."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in value]
+    if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool | np.bool_ | str):
+        return str(value)
+    return float(value)
+
+
+def frame_digests(frame):
+    """Return a digest of each column."""
+    return {str(name): digest(plain(frame[name].tolist())) for name in frame}
+
+
+def places(data, place, key=()):
+    """Yield every key of a resolved config with its place."""
+    yield [list(key), place(key).replace(f"{CONFIGS}/", "")]
+    children = enumerate(data) if isinstance(data, list) else dict.items(data)
+    for name, value in children:
+        if isinstance(value, list | dict):
+            yield from places(value, place, (*key, name))
+        else:
+            yield [[*key, name], place((*key, name)).replace(f"{CONFIGS}/", "")]
+
+
+# Configs.
+
+
+def test_resolved_configs_and_the_places_of_their_keys():
+    found = {}
+    for path in sorted([*CONFIGS.glob("*.yaml"), *CONFIGS.glob("base/*.yaml")]):
+        for profile in (None, *profiles(path)):
+            data, place = resolved_document(path, profile)
+            name = " ".join([str(path.relative_to(CONFIGS)), *filter(None, [profile])])
+            data = json.loads(json.dumps(data).replace(f"{CONFIGS}/", ""))
+            found[name] = [digest(data), digest(list(places(data, place)))]
+    same("configs", found)
+
+
+# Plans: kept folders, and configs with a profile and overrides.
+
+MADE = {
+    "quickstart": ("quickstart.yaml",),
+    "quickstart wide": ("quickstart.yaml", "wide"),
+    "layers_2_s2auc_labels": (),
+    "layers_5_ordinal_labels-wide": (),
+    "gaussians_2_s3vm_labels": (),
+    "rings_clustering_choice": (),
+    "moons": ("moons_clustering.yaml", "quick"),
+    "layers_2 su": ("codrna_su.yaml", None, "dataset.name=layers_2", "sweep.unlabeled=[300, all]"),
+}
+REAL = {
+    "codrna_s2auc": (),
+    "ijcnn1_s3vm-useful": (),
+    "abalone_ordinal-wide": (),
+    "skin_su": (),
+    "glass_clustering-wide": (),
+    "codrna_s3vm": ("codrna_s3vm.yaml", "reference", "protocol.trials=1"),
+    "sgemm_ordinal": ("sgemm_ordinal.yaml",),
+}
+
+
+def experiment_of(name, config=None, profile=None, *overrides):
+    if config is None:
+        return load_experiment(KEPT / name / "config.yaml")
+    return load_experiment(CONFIGS / config, profile=profile, overrides=overrides)
+
+
+@pytest.mark.parametrize("name", [*MADE, *(pytest.param(name, marks=needs_data) for name in REAL)])
+def test_plans(name):
+    experiment = experiment_of(name, *{**MADE, **REAL}[name])
+    cells = [planned(cell) for cell in make_plan(experiment, load_dataset(experiment.dataset))]
+    order = {cell["key"]: place for place, cell in enumerate(cells)}
+    columns = {column: [cell[column] for cell in cells] for column in cells[0]}
+    columns["needs"] = [[order[key] for key in keys] for keys in columns["needs"]]
+    columns["points"] = list(map(digest, columns["points"]))
+    hashed = digest(columns)
+    columns["key"] = [key[:8] for key in columns["key"]]
+    columns["points"] = [points[:6] for points in columns["points"]]
+    same(f"plan {name}", {"number": len(cells), "hash": hashed} | columns)
+
+
+# Datasets.
+
+
+def specs():
+    """Return every dataset part of the configs and of kept folders, and of the catalogue."""
+    paths = sorted([*CONFIGS.glob("*.yaml"), *KEPT.glob("*/config.yaml")])
+    parts = [resolved_document(path, None)[0]["dataset"] for path in paths]
+    parts += [{"name": name} for name in DATASETS]
+    return {json.dumps(part, sort_keys=True): part for part in parts}
+
+
+def facts(spec):
+    """Return the identity, shape and digests of a dataset; None if it is not here."""
+    try:
+        dataset = load_dataset(spec)
+    except DataError:
+        return None
+    labels = [dataset.y, dataset.y_test]
+    labels = [None if y is None else y.astype(float).tobytes() for y in labels]
+    return {
+        "identity": dataset.identity,
+        "shape": list(dataset.X.shape),
+        "labels": [y and hashlib.sha256(y).hexdigest()[:16] for y in labels],
+        "extremes": digest([dataset.minimum.tolist(), dataset.maximum.tolist()]),
+        "described": digest(dataset.describe()),
+    }
+
+
+@pytest.mark.parametrize(
+    "group", ["made", pytest.param("real", marks=[needs_data, pytest.mark.slow])]
+)
+def test_content_of_datasets(group):
+    found = {}
+    for name, part in specs().items():
+        made = DATASETS[part["name"]].loader == "bundled"
+        if made == (group == "made") and (known := facts(DatasetSpec(**part))):
+            found[name] = known
+    same(f"datasets {group}", found)
+
+
+# Kept results: one folder of every paper column by column, and all as users get them.
+
+FOLDERS = (
+    "codrna_s2auc",
+    "gaussians_2_s3vm_labels",
+    "lev_ordinal_convergence",
+    "ijcnn1_su",
+    "iris_clustering_choice",
+)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_tables_of_kept_results(name):
+    frames = kept_frames(KEPT / name)
+    same(f"tables {name}", {key: frame_digests(frame) for key, frame in frames.items()})
+
+
+@pytest.mark.slow
+def test_every_kept_folder_opens():
+    folders = sorted(path.parent for path in KEPT.glob("*/cells.jsonl*"))
+    tables = {folder.name: load_results(folder) for folder in folders}
+    found = {name: [len(fits), digest(frame_digests(fits))] for name, fits in tables.items()}
+    same("kept", found)
+
+
+# A run of the quickstart: its cells but for times.
+
+
+@pytest.mark.slow
+def test_cells_of_the_quickstart(tmp_path):
+    command = [sys.executable, "-m", "dsgkit.cli", "run", CONFIGS / "quickstart.yaml"]
+    environment = {**os.environ, "DSGKIT_ONCE": "1"}
+    subprocess.run([*command, "--out", tmp_path], check=True, env=environment, capture_output=True)
+    lines = (tmp_path / "quickstart" / "cells.jsonl").read_text().splitlines()
+    records = {record["key"]: record for record in map(json.loads, lines)}
+    measured = ("times", "environment", "started", "peak_memory", "timing", "check", "code")
+    clock = ("seconds", "memory")
+    for record in records.values():
+        for name in measured:
+            record.pop(name, None)
+        for group in ("scores", "diagnostics", "measurements"):
+            numbers = record.get(group) or {}
+            record[group] = {k: v for k, v in numbers.items() if not k.endswith(clock)}
+    assert {record["status"] for record in records.values()} == {"ok"}
+    same("quickstart", dict(sorted(records.items())))
+
+
+# Messages: the place and the words that matter, not the sentence.
+
+SAMULT = "dataset: {name: layers_2}\nsolvers:\n  samult:\n    grid: {lam: 1, sigma: 1}\n"
+AUC = "protocol.kind=semi_supervised_auc"
+WRONG_CONFIGS = {
+    "protocl: {}": (5, "protocl", "protocol"),
+    "zzz: {}": (5, "zzz"),
+    "protocol:\n  trials: 2.5": (6, "protocol.trials", "2.5"),
+    "protocol:\n  trials:": (6, "protocol.trials"),
+    "protocol: {trials: 0}": (5, "protocol.trials", "0"),
+    "protocol:\n  folds: 5\n  labeled: 4": (7, "protocol.labeled", "4"),
+    "protocol: {scale: [1, 0]}": (5, "protocol.scale", "[1, 0]"),
+    "protocol: {kind: semi_supervised}": (5, "protocol.kind", "semi_supervised_svm"),
+    "outputs: auc_table": (5, "outputs", "list"),
+    "outputs: [auc_tabel]": (5, "outputs", "auc_table"),
+    "seed: -1": (5, "seed", "-1"),
+    "sweep: {labelled: [500]}": (5, "sweep.labelled", "labeled"),
+    "sweep:\n  unlabeled:\n  - 500\n  - 200": (8, "sweep.unlabeled.1", "ascending"),
+    "sweep: {unlabeled: []}": (5, "sweep.unlabeled"),
+    "    params: {eta: 1}": (5, "solvers.samult.params.eta", "eta"),
+    "    params: {sigma: 1}": (4, "solvers.samult.grid.sigma", "params"),
+    "    kind: qsg_auc": (5, "solvers.samult.kind", "qsg_s2auc"),
+    "  pnu_auc: {kind: pnu_auc, grid: {eta: [2]}}": (5, "solvers.pnu_auc.grid.eta", "2"),
+    "  pnu_auc:\n    label: SAMULT": (6, "solvers.pnu_auc.label", "SAMULT"),
+    "  pnu_auc: null": (5, "solvers.pnu_auc", "{}"),
+    "  pnu_auc: {against: samul}": (5, "solvers.pnu_auc.against", "samult"),
+    "  my solver: {}": (
+        5,
+        "solvers.my solver",
+    ),
+    "threads: 0": (5, "threads", "0"),
+    "seed: 1\nseed: 2": (6, "seed", "5"),
+    "seed: [1": (6, "YAML"),
+    "\tseed: 1": (5, "tabs"),
+    "extends: base/none.yaml": (5, "extends", "none.yaml"),
+    "profiles: [quick]": (5, "profiles", "mapping"),
+}
+
+
+@pytest.mark.parametrize("text", WRONG_CONFIGS)
+def test_places_of_wrong_configs(text, tmp_path):
+    line, *words = WRONG_CONFIGS[text]
+    path = tmp_path / "c.yaml"
+    path.write_text(SAMULT + text + "\n")
+    with pytest.raises(ConfigError) as error:
+        load_experiment(path, overrides=[AUC] * ("kind: semi" not in text))
+    message = str(error.value)
+    assert message.startswith(f"{path}:{line}: ") and "\n" not in message
+    assert all(word in message.partition(": ")[2] for word in words), message
+
+
+CSV = {"loader": "delimited", "delimiter": ",", "label_column": -1}
+LIBSVM = {"loader": "libsvm", "n_features": 3}
+MALFORMED = {
+    b"1,2,1\n3,x,0\n": (CSV, 2, "'x'"),
+    b"1,2,1\n3,,0\n": (CSV, 2, ""),
+    b"1,2,1\n3,4,0\n5,0\n": (CSV, 3, ""),
+    b"1,2,1\n3,4,5,0\n": (CSV, 2, ""),
+    b"u,v,kind\n1,2,1\n": (CSV, 1, "header"),
+    b"1,2,1\n3,4,0\n ": (CSV | {"header": True}, 1, "header"),
+    b"1,2,1\n\n3,inf,0\n": (CSV, 3, "inf"),
+    b"1,2,1\n3,1e39,0\n": (CSV, 2, "1e39"),
+    b"1;2;1\n3;4;0\n": (CSV, 1, "delimiter"),
+    b"1,2,1\n3,\xff,0\n": (CSV, 2, ""),
+    b"": (CSV, None, ""),
+    b"1 1:2 2:3\n-1 1:4 2:y\n": (LIBSVM, 2, "y"),
+    b"1 1:2 2:3\n-1 2:4 1:5\n": (LIBSVM, 2, "index"),
+    b"1 1:2\n-1 0:4\n": (LIBSVM, 2, "0"),
+    b"1 1:2\n-1 1:2\n-1 3\n": (LIBSVM, 3, "3"),
+    b"1 1:2\nz 1:2\n": (LIBSVM, 2, "z"),
+    b"1 1:2\n-1 4:2\n": (LIBSVM, 2, "4"),
+    b"1 1:2\n-1 1:nan\n": (LIBSVM, 2, "nan"),
+}
+
+
+@pytest.mark.parametrize("content", MALFORMED)
+def test_places_of_malformed_data(content, tmp_path):
+    keys, line, word = MALFORMED[content]
+    path = tmp_path / "rows.txt"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as error:
+        load_dataset(DatasetSpec(path=str(path), **keys))
+    message = str(error.value)
+    assert str(path) + (f":{line}" if line else "") in message and "\n" not in message, message
+    assert word in message.partition(f":{line}")[2], message
