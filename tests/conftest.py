@@ -69,16 +69,6 @@ def fits_timed_once():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def ordinary_exits():
-    """Have commands that are run in this process end by `SystemExit`, not with the process."""
-    from dsgkit import cli
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "leave", sys.exit)
-        yield
-
-
-@pytest.fixture(scope="session", autouse=True)
 def share_of_the_cores():
     """Compute with this process's share of the threads where tests run in several processes."""
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))

@@ -10,12 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from dsgkit import cli
-from dsgkit.config import load_experiment
-from dsgkit.experiment import cells
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.catalogue import SOLVERS
 
@@ -91,38 +88,6 @@ def test_the_help_names_every_command_in_the_order_in_which_users_meet_them():
     assert sorted(listed) == sorted(cli.cli.commands)
     assert listed[:2] == ["run", "try"]
     assert listed[-3:] == ["claims", "figure", "pages"]
-
-
-COMPLETED = {
-    "run toy.yaml --solvers samult,": "samult,pnu_auc samult,qsg_s2auc samult,rff_s2auc "
-    "samult,samult",
-    "table R --only p": "params_table",
-    "plot R --only time_c": "time_curve",
-    "plot R --only time_curve,a": "time_curve,auc_boxplot",
-    "table R --only a": "auc_table",
-    "report R --solvers s": "samult",
-    "table nowhere --solvers s": "",
-    "explain qs3orao_": "qs3orao_p",
-    "explain quick": "quickstart",
-    "explain protocol.labele": "protocol.labeled",
-    "run codrna_s2auc --profile qui": "quick",
-    "figure s2": "s2auc s2auc/table-1 s2auc/1 s2auc/table-2 s2auc/2",
-    "claims --paper s2auc,s": "s2auc,s2auc s2auc,s3vm s2auc,su s2auc,svc",
-}
-"""What a shell offers for the last word; R is a folder of results."""
-
-
-def test_a_shell_completes_what_there_is(toy, monkeypatch):
-    monkeypatch.chdir(toy.parent)
-    Path("R/tables").mkdir(parents=True)
-    Path("R/tables/params_table.csv").touch()
-    Path("R/config.yaml").write_text(load_experiment(toy).to_yaml())
-    shell = ShellComplete(cli.cli, {}, "dsg", "_DSG_COMPLETE")
-    for line, offered in COMPLETED.items():
-        *before, last = line.split(" ")
-        found = [item.value for item in shell.get_completions(before, last)]
-        assert found == offered.split(), line
-    assert shell.get_completions(["claims", "--id"], "s2auc-0")[0].value == "s2auc-01"
 
 
 @pytest.mark.slow
@@ -307,26 +272,6 @@ def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, words):
     assert dsg(*FEW, "--set", "protocol.trials=1")[0] == 0
 
 
-def test_an_interrupt_that_python_loses_stops_a_run_as_well(dsg, monkeypatch):
-    """As it does with what is raised while an object is deleted."""
-    run_job, jobs, lost = cells.run_job, [], []
-
-    class Deleted:
-        def __del__(self):
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    def run_interrupted(job, *arguments, **options):
-        jobs.append(job)
-        Deleted()
-        return run_job(job, *arguments, **options)
-
-    monkeypatch.setattr(cells, "run_job", run_interrupted)
-    monkeypatch.setattr(sys, "unraisablehook", lost.append)
-    code, _, err = dsg(*BARE, "--fresh")
-    assert (code, len(jobs), len(lost)) == (128 + signal.SIGTERM, 1, 1)
-    assert err.startswith("stopped by SIGTERM; ")
-
-
 @pytest.mark.slow
 def test_one_config_that_cannot_run_does_not_stop_the_others_and_is_on_the_page(dsg, toy, gone):
     both = ("gone.yaml", *FEW[1:])
@@ -344,15 +289,6 @@ def test_one_config_that_cannot_run_does_not_stop_the_others_and_is_on_the_page(
     assert (code, out) == (1, "none.html\n")
     page = html.unescape((toy.parent / "none.html").read_text())
     assert f"not run: {err.removeprefix('Error: ').strip()}" in page
-
-
-def test_several_configs_begin_with_what_all_take(dsg, toy):
-    (toy.parent / "second.yaml").write_text(toy.read_text())
-    code, out, _ = dsg("run", "second.yaml", *FEW[1:], "--set", "protocol.trials=1")
-    assert code == 0
-    assert out.splitlines()[2].startswith("2 experiments: about ")
-    assert "trial 1 of 1, 40 unlabelled rows:" in out
-    assert "3 cells computed" in out and "0 cells computed, 3 reused" in out
 
 
 @pytest.mark.slow
@@ -400,15 +336,8 @@ def test_a_folder_of_a_chosen_name_is_of_the_same_settings(dsg, toy):
     assert dsg(*one, "--set", "seed=2", "--fresh")[0] == 0
 
 
-def test_debug_shows_the_traceback(monkeypatch, toy):
-    monkeypatch.chdir(toy.parent)
-    monkeypatch.setattr(sys, "argv", ["dsg", "table", "nowhere", "--debug"])
-    with pytest.raises(cli.DsgError):
-        cli.main()
-
-
 def test_lists(dsg):
-    *registered, _, own = dsg("list", "solvers")[1].splitlines()
+    _, _, *registered, _, own = dsg("list", "solvers")[1].splitlines()
     assert [line.split()[0] for line in registered if line[0] != " "] == list(SOLVERS)
     assert "QSG-S2AUC" in registered[0]
     assert 'kind: "my_module:MySolver"' in own
@@ -436,7 +365,8 @@ def test_lists_fit_the_terminal(listed, monkeypatch, toy):
         text = texts[columns] = CliRunner().invoke(cli.cli, words).output
         lines = {line: line.removeprefix("homepage:").split() for line in text.splitlines()}
         assert all(len(line) <= columns or len(of) == 1 for line, of in lines.items())
-    assert len({" ".join(sorted(text.split())) for text in texts.values()}) == 1
+    words = {" ".join(sorted(text.replace("-", "").split())) for text in texts.values()}
+    assert len(words) == 1
 
 
 def test_data_commands(dsg, toy):

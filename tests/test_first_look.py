@@ -188,9 +188,9 @@ def test_a_config_is_never_written_over(monkeypatch):
 
     def run(experiment, folder, options):
         ran.append(str(folder))
-        return True
+        return ""
 
-    monkeypatch.setattr("dsgkit.cli.runs._run_or_stop", run)
+    monkeypatch.setattr("dsgkit.cli.run._run_one", run)
     for options in ([], [], ["--task", "svm"]):
         done = dsg_try(PLAIN, "--label", "kind", *options)
         assert done.exit_code == 0, (done.output, done.exception)

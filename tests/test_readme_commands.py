@@ -15,13 +15,14 @@ import yaml
 from click.testing import CliRunner
 
 from dsgkit import cli
-from dsgkit.cli.explanations import explain
-from dsgkit.cli.parameters import claim_ids
+from dsgkit.cli.explain import explanations
 from dsgkit.config import list_configs, load_experiment, shipped
+from dsgkit.papers.claims import papers
 from dsgkit.papers.figures import all_papers, chosen
+from dsgkit.papers.judging import selected
 from tests.scripts.conftest import SCRIPTS, script  # noqa: F401  a fixture
-from tests.test_hostile_commands import commands
 from tests.test_readme import CONFIGS, README, ROOT, block
+from tests.test_wrong_commands import commands
 
 PAGES = {
     name: (ROOT / name).read_text()
@@ -113,9 +114,9 @@ CHECKS = {
     "run": lambda configs, **options: check_run(
         [one for one in configs if not is_placeholder(one)], **options
     ),
-    "explain": lambda name, **_: is_placeholder(name) or explain(name),
+    "explain": lambda name, **_: is_placeholder(name) or next(explanations(name)),
     "figure": lambda name, **_: name is None or chosen(all_papers(), name),
-    "claims": lambda ids, **_: [claim_ids().index(one) for one in ids],
+    "claims": lambda ids, **_: selected(papers(), ids, ()),
     "compare": lambda a, b, **_: check_results([a, b]),
     **dict.fromkeys(("status", "table", "plot", "report", "export"), check_results),
 }
@@ -190,7 +191,7 @@ def options_of(command):
 
 def test_every_option_in_a_sentence_is_one(script):  # noqa: F811
     """Of a command, or of a script that its page names."""
-    known = set().union(*(options_of(one) for _, one in commands(cli.cli))) | {"--help"}
+    known = set().union(*(options_of(one) for _, one in commands(cli.cli))) | {"--help", "--debug"}
     for path in SCRIPTS.glob("*.py"):
         if "@click.command" in path.read_text():
             known |= options_of(script(path.stem)["main"])

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.config import load_experiment, shipped
+from dsgkit.config import load_experiment
 from dsgkit.errors import ConfigError
-from tests.test_hostile_commands import dsg, one_line  # noqa: F401  a fixture
 
 DIGITS = "dataset: {name: digits}\n"
 PARTS = {
@@ -17,11 +16,6 @@ PARTS = {
     "$TAIL": "solvers: {samult: {grid: {lam: 1, sigma: 1}}}",
     "$HUGE": "9" * 400,
 }
-GOOD = """\
-dataset: {path: rows.csv, loader: delimited, header: true, label_column: kind, positive: ["yes"]}
-protocol: {kind: semi_supervised_auc, labeled: 20, trials: 2}
-solvers: {samult: {}}
-"""
 
 
 def cases(section):
@@ -82,20 +76,3 @@ def test_a_wrong_profile_is_answered(text, expected, answer):
 @pytest.mark.parametrize(("override", "expected"), cases(r"overrides of \$MINIMAL"))
 def test_a_wrong_override_is_answered(override, expected, answer):
     assert answer("$MINIMAL", AUC, override) == expected
-
-
-@pytest.mark.parametrize(("line", "expected"), cases("commands"))
-def test_a_wrong_command_line_is_answered(line, expected, dsg, tmp_path, monkeypatch):  # noqa: F811
-    monkeypatch.delenv("DSGKIT_DATA", raising=False)
-    rows = (f"{i % 7},{i % 5},{'yes' if i % 2 else 'no'}\n" for i in range(60))
-    (tmp_path / "rows.csv").write_text("a,b,kind\n" + "".join(rows))
-    (tmp_path / "good.yaml").write_text(GOOD)
-    before = sorted(tmp_path.rglob("*"))
-    code, out, err = dsg(*line.split())
-    assert out == "" or (out.startswith("--set changes results: ") and out.count("\n") == 1)
-    told = one_line(code, "", err).removeprefix("Error: ")
-    cache = f"{tmp_path.parent}/cache-{tmp_path.name}"
-    for path, name in ((cache, "CACHE"), (shipped.folder(), "CONFIGS"), (tmp_path, "HERE")):
-        told = told.replace(str(path), name)
-    assert told == expected
-    assert sorted(tmp_path.rglob("*")) == before

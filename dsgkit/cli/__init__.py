@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
-import resource
 import sys
 from typing import Any
 
 import click
 
 from dsgkit import __version__
-from dsgkit.cli import catalogues, explain, outputs, papers, runs
-from dsgkit.cli.messages import print_error, print_last
-from dsgkit.cli.parameters import HelpfulGroup, debug_option
-from dsgkit.errors import DsgError
+from dsgkit.cli import data, explain, lists, papers, results, run
+from dsgkit.cli.messages import tell
+from dsgkit.cli.params import HelpfulGroup
 from dsgkit.system.signals import Interrupted, stopped_by_signals
-from dsgkit.users_code.origin import one_line, users_place
-from dsgkit.users_code.rehearsal import leave
-
-MIN_OPEN_FILES = 64
-"""With fewer, some libraries cannot be loaded."""
 
 _NEW_OBJECTS = 10_000
 """Threshold of Python's garbage collection. Its default of 700 takes a second more in every command
@@ -28,107 +21,40 @@ on 100,000 records, which have no reference cycles."""
 
 
 def main() -> None:
-    """Run ``dsg``; a user's mistake prints one line without a traceback, and exits with code 1."""
-    try:
-        code: Any = _run()
-    except SystemExit as end:
-        code = end.code
-    written = _flush_output()
-    code = code if isinstance(code, int) and code else int(not written)
-    leave(code)
-
-
-def _run() -> Any:
-    """Run the command, print its errors, and return its exit code."""
-    debug = "--debug" in sys.argv
-    gc.set_threshold(_NEW_OBJECTS)
+    """Run ``dsg``; a mistake, and anything unexpected, ends in one line and a nonzero exit code."""
+    arguments = [word for word in sys.argv[1:] if word != "--debug"]
+    code: Any = 1
     try:
         with stopped_by_signals():
-            _check_process()
-            code = cli.main(standalone_mode=False)
+            gc.set_threshold(_NEW_OBJECTS)
+            code = cli.main(arguments, prog_name="dsg", standalone_mode=False) or 0
+            print(end="", flush=True)  # a full disk is no success
+    except SystemExit as stop:
+        code = stop.code
     except click.ClickException as error:
-        print_error(error)
         code = error.exit_code
+        tell(error)
     except Interrupted as signal:
-        print_last(str(signal))
-        code = signal.exit_code or 1  # user code may set anything
+        code = signal.exit_code
+        tell(str(signal))
     except (click.Abort, KeyboardInterrupt):
-        print_last("interrupted")
         code = 130
-    except (DsgError, OSError) as error:
-        if debug:
-            raise
-        print_error(error)
-        code = 1
-    return code
-
-
-def _check_process() -> None:
-    """Open closed standard streams, and raise `DsgError` if output or files are impossible.
-
-    The first file that is opened would get the descriptor of a closed stream, and printed text
-    would go to that file.
-    """
-    closed = [stream for stream in range(3) if not _is_open(stream)]
-    for stream in closed:
-        null = os.open(os.devnull, os.O_RDWR)
-        if null != stream:
-            os.dup2(null, stream)
-            os.close(null)
-    if 1 in closed:
-        raise DsgError("standard output is closed; send it to /dev/null if nobody reads it")
-    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if most != resource.RLIM_INFINITY and most < MIN_OPEN_FILES:
-        raise DsgError(
-            f"this process may open {most} files, and needs {MIN_OPEN_FILES}: ulimit -n 1024"
-        )
-
-
-def _is_open(stream: int) -> bool:
-    try:
-        os.fstat(stream)
-    except OSError:
-        return False
-    return True
-
-
-def _flush_output() -> bool:
-    """Flush standard output and return whether that succeeded.
-
-    If it fails, the rest is discarded: Python would report the error again at exit.
-    """
-    try:
-        if sys.stdout is not None:  # None in a process that was started without one
-            sys.stdout.flush()
-    except OSError:
+        tell("interrupted")
+    except BrokenPipeError:  # the reader of the output has ended, such as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return False
-    return True
-
-
-class _Commands(HelpfulGroup):
-    """Turns any exit of user code into an error message."""
-
-    def invoke(self, context: click.Context) -> Any:
-        """Run a command; raise `DsgError` if user code would end it without a message."""
-        try:
-            return super().invoke(context)
-        except (click.ClickException, click.exceptions.Exit, click.Abort, DsgError, OSError):
+    except Exception as error:
+        if "--debug" in sys.argv:
             raise
-        except SystemExit as error:
-            if type(error.code) is int and error.code > 0:
-                raise
-            raise DsgError(f"your code raises {one_line(error)}") from error
-        except Exception as error:
-            if not users_place(error):
-                raise
-            raise DsgError(f"your code raises {one_line(error)}") from error
+        tell(error)
+        if isinstance(error, OSError):  # Python would fail to flush again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    sys.exit(code)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=HelpfulGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dsg")
-@debug_option
-def cli() -> None:
+@click.option("--debug", is_flag=True, help="Show the traceback of an error, of any command.")
+def cli(debug: bool) -> None:
     """Reproduce experiments on scalable kernel methods for weakly supervised learning.
 
     \b
@@ -143,13 +69,12 @@ def cli() -> None:
     """  # noqa: D301  click wants the \b character itself
 
 
-_SECTIONS = {
-    "Experiments": (runs.run, runs.try_, catalogues.init, runs.status),
-    "Results": (outputs.table, outputs.plot, outputs.report, outputs.compare, outputs.export),
-    "What there is": (catalogues.list_, explain.explain, catalogues.data, runs.env),
+cli.sections = {
+    "Experiments": (run.run, run.try_, lists.init, run.status),
+    "Results": (results.table, results.plot, results.report, results.compare, results.export),
+    "What there is": (lists.list_, explain.explain, data.data, run.env),
     "The five papers": (papers.claims, papers.figure, papers.pages),
 }
-cli.sections = _SECTIONS
-for _group in _SECTIONS.values():
-    for _command in _group:
+for _commands in cli.sections.values():
+    for _command in _commands:
         cli.add_command(_command)

@@ -1,75 +1,173 @@
-"""The command ``dsg explain``."""
+"""The command ``dsg explain``: docstrings of solvers, tasks, datasets and keys of a config."""
 
 from __future__ import annotations
 
-import shutil
-import textwrap
+import inspect
+import re
+import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import Any
 
 import click
 
-from dsgkit.cli.parameters import debug_option, explained_names
+from dsgkit.errors import ConfigError, nearest_or_all, spelled
 
-if TYPE_CHECKING:
-    from dsgkit.cli.explanations import Explanation, Item
-
-MAX_PROSE_WIDTH = 100
-"""Columns of a paragraph: longer lines are hard to read."""
+_MARKUP = (
+    (r"(?m)^(\w[\w ]*)\n-{3,}$", r"\1:\n"),
+    (r"(?s)\n+Examples:\n.*", ""),
+    (r"(?s)``(.+?)``", r"\1"),
+    (r":[a-z]+:`~?\.?(.+?)`", r"\1"),
+    (r"`(?:dsgkit\.(?:\w+\.)*)?([^`]+?)`", r"\1"),
+    (r"\[(\d+)\]_", r"[\1]"),
+)
+_ENTRY = re.compile(r"(?m)^(\w[\w, ]*) : (.+)\n((?:(?: {4}.*)?(?:\n|\Z))+)")
+"""Matches the names, type and text of an entry of a numpydoc section."""
 
 
 @click.command()
-@click.argument("name", shell_complete=explained_names)
-@debug_option
+@click.argument("name")
 def explain(name: str) -> None:
-    """Explain a solver, task, dataset, measure, kernel, output, config, profile or key by NAME.
+    """Explain a solver, task, dataset or key of a config by NAME.
 
-    NAME of a solver may also be its class, its label or its key in a config. A user-defined solver
-    or task is FILE.py:NAME, as in a config. Keys may be dotted: protocol.labeled,
-    solvers.qsg_s2auc.lam. If several things have the name, all are explained.
+    A solver may also be named by its class. A user-defined solver or task is FILE.py:NAME, as in a
+    config. Keys may be dotted: labeled, protocol.labeled, solvers.qsg_s2auc.lam. If several things
+    have the name, all are explained.
     """
-    from dsgkit.cli import explanations
+    from dsgkit.text.terminal import terminal_width
 
-    width = min(shutil.get_terminal_size((80, 24)).columns, MAX_PROSE_WIDTH)
-    texts = ("\n".join(_lines(part, width)) for part in explanations.explain(name))
-    click.echo("\n\n".join(texts))
-
-
-def _lines(explanation: Explanation, width: int) -> Iterator[str]:
-    """Yield an explanation as lines that fit a terminal."""
-    tasks = f", for {', '.join(explanation.tasks)}" if explanation.tasks else ""
-    head = f"{', '.join(explanation.names)}: {explanation.what}{tasks}"
-    yield from _wrapped(head, width, indent=0)
-    for fact in filter(None, explanation.facts):
-        yield from _wrapped(fact, width)
-    for text in filter(None, explanation.paragraphs):
-        yield ""
-        yield from _wrapped(text, width)
-    for title, items in explanation.lists.items():
-        if items:
-            yield ""
-            yield f"{title}:"
-            yield from _listed(items, width)
+    texts = list(explanations(name))
+    if not texts:
+        lists = "`dsg list solvers` (or tasks, datasets, configs) lists names"
+        raise ConfigError(f"nothing is called {spelled(name)}{_hint(name)}; {lists}")
+    click.echo("\n\n".join(_flowed(text, terminal_width()) for text in texts))
 
 
-def _listed(items: tuple[Item, ...], width: int) -> Iterator[str]:
-    """Yield items as lines; items that are only names share lines."""
-    if not any(item.facts or item.text or " " in item.name for item in items):
-        yield from _wrapped(", ".join(item.name for item in items), width)
-        return
-    for item in items:
-        yield from _wrapped(": ".join(filter(None, item[:2])), width, hanging=4)
-        if item.text:
-            yield from _wrapped(item.text, width, indent=6)
+def explanations(name: str) -> Iterator[str]:
+    """Yield a text on everything with a name: a head line, then its documentation."""
+    from dsgkit.data.catalogue import DATASETS
+    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.tasks.catalogue import TASKS
+    from dsgkit.users_code.own import import_path_of, is_import_path
+
+    if is_import_path(name):
+        yield _of_import_path(str(import_path_of(name)))
+    for kind, info in SOLVERS.items():
+        if name in (kind, f"solvers.{kind}", info.import_path.partition(":")[2]):
+            yield _of_solver(info)
+    if name in TASKS:
+        yield _of_task(name)
+    if name in DATASETS:
+        yield _of_dataset(name)
+    for path, text in _keys():
+        if path == name or path.endswith(f".{name}"):
+            yield f"{path}: key of a config, {text}"
 
 
-def _wrapped(text: str, width: int, *, indent: int = 2, hanging: int = 0) -> list[str]:
-    first = " " * indent
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=first,
-        subsequent_indent=first + " " * hanging,
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
+def _of_import_path(path: str) -> str:
+    from dsgkit.solvers import catalogue as solvers
+
+    try:
+        return _of_solver(solvers.get(path))
+    except ConfigError as error:
+        try:
+            return _of_task(path)
+        except ConfigError:
+            raise error from None
+
+
+def _of_solver(info: Any) -> str:
+    kind = info.load()
+    head = f"{info.name}: solver, for {', '.join(info.tasks)}"
+    source = "; ".join(filter(None, [info.label, info.reference, f"class {kind.__name__}"]))
+    return f"{head}\n\n{source}\n\n{inspect.getdoc(kind) or ''}"
+
+
+def _of_dataset(name: str) -> str:
+    from dsgkit.data.catalogue import DATASETS
+
+    info = DATASETS[name]
+    shape = f"{info.n_rows:,} rows x {info.n_features:,} features"
+    facts = [info.title, shape, info.target.words, info.homepage, info.licence, info.citation]
+    return "\n\n".join([f"{name}: dataset", *filter(None, [*facts, info.note])])
+
+
+def _of_task(kind: str) -> str:
+    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.tasks import catalogue as tasks
+
+    task = tasks.get(kind)
+    module = kind.partition(":")[0] if ":" in kind else type(task).__module__
+    about = inspect.cleandoc(sys.modules[module].__doc__ or "")
+    keys = [f"{name} : {text}" for name, text in described(task.Spec).items()]
+    measures = [
+        f"{m.name} : {m.better or 'neither'} is better\n    {m.title}" for m in task.measures
+    ]
+    solvers = ", ".join(info.name for info in SOLVERS.values() if kind in info.tasks)
+    parts = [f"{kind}: task", about, "Keys under protocol:", *keys, "Measures:", *measures]
+    return "\n\n".join([*parts, *([f"Solvers:\n    {solvers}"] if solvers else [])])
+
+
+def _keys() -> Iterator[tuple[str, str]]:
+    """Yield the dotted path of every key of a config, with its type and text."""
+    from dsgkit.config.schema import Experiment, FileKeys
+    from dsgkit.config.solvers import SolverSpec, Stage
+    from dsgkit.data.spec import DatasetSpec, TargetSpec
+    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.tasks import catalogue as tasks
+
+    sections: list[tuple[str, type]] = [
+        ("", FileKeys),
+        ("", Experiment),
+        ("dataset.", DatasetSpec),
+        ("dataset.target.", TargetSpec),
+        ("solvers.NAME.", SolverSpec),
+        ("solvers.NAME.search.", Stage),
+    ]
+    for above, spec in sections:
+        yield from ((above + name, text) for name, text in described(spec).items())
+    found: dict[str, list[str]] = {}
+    for kind in tasks.TASKS:
+        for name, text in described(tasks.get(kind).Spec).items():
+            found.setdefault(f"protocol.{name}: {text}", []).append(kind)
+        for axis in tasks.get(kind).axes:
+            found.setdefault(f"sweep.{axis.name}: sizes\n    {axis.title}.", []).append(kind)
+    for entry, kinds in found.items():
+        path, _, text = entry.partition(": ")
+        yield path, f"for {', '.join(kinds)}: {text}"
+    for info in SOLVERS.values():
+        for name, text in described(info.load()).items():
+            if name in info.params:
+                yield f"solvers.{info.name}.{name}", text
+
+
+def described(kind: Any) -> dict[str, str]:
+    """Return the type and text of what the docstrings of a class and its bases describe."""
+    found: dict[str, str] = {}
+    fields = getattr(kind, "model_fields", None)
+    for base in reversed(kind.__mro__):
+        for names, what, text in _ENTRY.findall(inspect.cleandoc(vars(base).get("__doc__") or "")):
+            found |= {name.strip(): f"{what}\n{text.rstrip()}" for name in names.split(",")}
+    return found if fields is None else {name: found.get(name, "") for name in fields}
+
+
+def _hint(name: str) -> str:
+    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.tasks.catalogue import TASKS
+
+    known = [*SOLVERS, *TASKS, *(path.rpartition(".")[2] for path, _ in _keys())]
+    return nearest_or_all(name, known) if nearest_or_all(name, known).startswith(" (") else ""
+
+
+def _flowed(text: str, width: int) -> str:
+    """Wrap a docstring; consecutive lines of one indent are a paragraph."""
+    from dsgkit.text.terminal import paragraph
+
+    for pattern, replacement in _MARKUP:
+        text = re.sub(pattern, replacement, text)
+    lines = []
+    for indent, group in groupby(text.split("\n"), lambda line: len(line) - len(line.lstrip())):
+        for is_text, part in groupby(group, bool):
+            words = " ".join(line.strip() for line in part)
+            lines.append(paragraph(words, width, " " * indent, " " * indent) if is_text else "")
+    return "\n".join(lines)

@@ -2,48 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dsgkit.cli.messages import print_columns
-from dsgkit.cli.parameters import (
+from dsgkit.cli.messages import print_pairs
+from dsgkit.cli.params import (
     FIGURE_FORMATS,
     FILE,
     FOLDER,
     KEPT_RESULTS,
     RESULTS,
     check_kept,
-    check_profiles,
-    claim_ids,
-    debug_option,
-    figure_names,
     formats_option,
     kept_argument,
     names_option,
-    paper_keys,
-    paper_profiles,
     width_option,
 )
+from dsgkit.errors import nearest_or_all, spelled
 
 
 @click.command()
 @kept_argument
-@names_option("--paper", "keys", known=paper_keys, help="Judge these papers only, such as s2auc.")
-@names_option("--id", "ids", known=claim_ids, help="Print these claims in full, such as s2auc-01.")
-@click.option(
-    "--json",
-    "json_file",
-    type=FILE,
-    help="Write verdicts and evidence to this file.",
-)
+@names_option("--paper", "keys", help="Judge these papers only, such as s2auc.")
+@names_option("--id", "ids", help="Print these claims in full, such as s2auc-01.")
+@click.option("--json", "json_file", type=FILE, help="Write verdicts and evidence to this file.")
 @click.option(
     "--expect",
     type=FILE,
     help="YAML or JSON file of verdicts by claim; exit with code 1 if one differs.",
 )
-@debug_option
 def claims(
     results: tuple[Path, ...],
     keys: tuple[str, ...],
@@ -70,8 +60,8 @@ def claims(
     judged = judge(chosen, read_evidence(results))
     width = terminal_width()
     if ids:
-        selected_claims = [claim for paper in judged for claim in paper.claims]
-        click.echo("\n\n".join(claims_text.full_text(claim, width) for claim in selected_claims))
+        full = (claims_text.full_text(one, width) for paper in judged for one in paper.claims)
+        click.echo("\n\n".join(full))
     else:
         click.echo(claims_text.overview(judged, width))
     if json_file is not None:
@@ -92,7 +82,6 @@ def claims(
     show_default=True,
     help="Folder for index.html and a page for each paper.",
 )
-@debug_option
 def pages(results: tuple[Path, ...], out: Path) -> None:
     """Write a page for each paper, and an index, from RESULTS: folders, or folders of them.
 
@@ -111,7 +100,7 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="PAPER/NUMBER", required=False, shell_complete=figure_names)
+@click.argument("name", metavar="PAPER/NUMBER", required=False)
 @kept_argument
 @click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
 @click.option(
@@ -126,11 +115,9 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
 @names_option(
     "--profile",
     "profiles",
-    known=paper_profiles,
     help="Show results of these profiles instead of the paper's protocol; for each config the "
     "first profile with results.",
 )
-@debug_option
 def figure(
     name: str | None,
     results: tuple[Path, ...],
@@ -147,13 +134,25 @@ def figure(
     from dsgkit.papers.figures import all_papers, chosen, listing
 
     if name is None:
-        print_columns(list(listing(all_papers())))
+        print_pairs(list(listing(all_papers())))
         return
     from dsgkit.papers.figures_written import Look, written
 
     wanted = chosen(all_papers(), name)
-    check_kept(results)
-    check_profiles(results, look["profiles"])
-    made = written(wanted, results, out, formats, Look(**look))
-    for text in made:
+    check_kept(results, " PAPER/NUMBER")
+    _check_profiles(results, look["profiles"])
+    for text in written(wanted, results, out, formats, Look(**look)):
         click.echo(text)
+
+
+def _check_profiles(results: Sequence[Path], profiles: Sequence[str]) -> None:
+    """Refuse profiles that neither a paper's config nor the name of a results folder has."""
+    from dsgkit.papers.claims import papers
+
+    used = [profile for paper in papers() for of in vars(paper.profiles).values() for profile in of]
+    known = list(dict.fromkeys(filter(None, used)))
+    folders = [path.name for root in results for path in (root, *root.glob("*/"))]
+    for name in profiles:
+        if name not in known and not any(folder.endswith(f"-{name}") for folder in folders):
+            text = f"no results are of a profile {spelled(name)}{nearest_or_all(name, known)}"
+            raise click.BadParameter(text, param_hint="--profile")

@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import datetime
 from types import TracebackType
 
+from rich import get_console
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
@@ -77,12 +78,15 @@ class RunProgress:
         self._running: dict[str, tuple[Job, float]] = {}
         self._ended: set[str] = set()
         self._lock = threading.Lock()
-        console = Console(stderr=True)
+        # that of `dsgkit.text.terminal.say`, whose texts appear above the line
+        console = get_console() if sys.stdout and sys.stdout.isatty() else Console(stderr=True)
         self._live = Live(
             get_renderable=lambda: Text(self.line(console.width), no_wrap=True),
             console=console,
             transient=True,
             refresh_per_second=_REFRESHES,
+            redirect_stdout=False,
+            redirect_stderr=False,
         )
         self._on_terminal = shown and console.is_terminal
         self._stop = threading.Event()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import compress, groupby
 
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.text.terminal import BREAK, Column, count_parts, paragraph, table
+from dsgkit.text.terminal import BREAK, Column, fits, paragraph, table
 
 _COLUMNS_AT_ONE_SIZE = 2
 """Columns of a table with one measure at one size: names and values."""
@@ -20,7 +20,7 @@ def plain(layout: Layout, width: int) -> str:
 
 def fits_whole(layout: Layout, width: int) -> bool:
     """Return whether a table fits into ``width`` columns without a break."""
-    return count_parts(_columns(layout), width) == 1
+    return fits(_columns(layout), width)
 
 
 def plain_tables(layouts: Sequence[Layout], width: int) -> str:
@@ -47,7 +47,7 @@ def _turned(layout: Layout, width: int) -> Layout:
         return layout
     turned = layout.transposed(layout.corner)
     either = (turned, layout)
-    return min(either, key=lambda one: count_parts(_columns(one), width))
+    return max(either, key=lambda one: fits(_columns(one), width))
 
 
 def _side_by_side(layouts: Sequence[Layout]) -> Iterator[Layout]:

@@ -55,11 +55,11 @@ def test_a_number_is_aligned_whatever_marks_others_have():
 
 def test_a_text_is_wrapped_at_its_note_first_and_a_number_never():
     assert plain(TABLE, 42).splitlines()[2:8] == [
-        "Solver       1,000             all (2,000)",
-        "------  ----------  ----------------------",
-        "A_1|x   0.9 ± 0.1*           out of memory",
-        "                           (needs 2.0 GiB)",
-        "B       0.8 ± 0.1        0.7 ± 0.1 (7/10)*",
+        "Solver       1,000        all (2,000)",
+        "------  ----------  -----------------",
+        "A_1|x   0.9 ± 0.1*      out of memory",
+        "                      (needs 2.0 GiB)",
+        "B       0.8 ± 0.1   0.7 ± 0.1 (7/10)*",
         "",
     ]
 

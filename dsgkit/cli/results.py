@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from dsgkit.cli.parameters import (
+from dsgkit.cli.messages import print_wrapped
+from dsgkit.cli.params import (
     FIGURE_FORMATS,
     FILE,
     FOLDER,
     PATH,
-    Whole,
     check_solvers,
-    debug_option,
     formats_option,
     names_option,
-    outputs_of_results,
     results_argument,
-    solvers_of_results,
-    solvers_option,
     width_option,
 )
 
-if TYPE_CHECKING:
-    from dsgkit.experiment.results import Results
-    from dsgkit.report.style import Width
-
-
-_solvers_option = solvers_option(
-    solvers_of_results, "Show these solvers only, by their keys in the config."
+_solvers_option = names_option(
+    "--solvers", multiple=False, help="Show these solvers only, by their keys in the config."
 )
 
 
@@ -39,26 +30,20 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
     """Return a decorator with the arguments of a command that writes tables or figures."""
 
     def add(command: Any) -> Any:
-        options = [
-            results_argument,
-            click.option(
-                "--out", type=FOLDER, help="Folder to write to; default: the results folder itself."
-            ),
-            names_option(
-                "--only",
-                known=outputs_of_results(what),
-                help=f"Make these {what}s only, such as {example}.",
-            ),
+        for option in (
+            _solvers_option,
             click.option(
                 "--at",
-                type=Whole(min=1, max=2**63 - 1),
+                type=click.IntRange(1, 2**63 - 1),
                 metavar="SIZE",
                 help="Show only the fits at the largest size up to this one.",
             ),
-            _solvers_option,
-            debug_option,
-        ]
-        for option in reversed(options):
+            names_option("--only", help=f"Make these {what}s only, such as {example}."),
+            click.option(
+                "--out", type=FOLDER, help="Folder to write to; default: the results folder itself."
+            ),
+            results_argument,
+        ):
             command = option(command)
         return command
 
@@ -79,23 +64,18 @@ def table(
     With --at or --solvers, and without --out, nothing is written.
     """
     from dsgkit.report import text_table, write_tables
-    from dsgkit.text.terminal import terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width
 
-    printed_only = out is None and _is_filtered(at, solvers)
-    target = None if printed_only else _target(results, out, "folder")
+    is_part = at is not None or solvers is not None
+    target = None if is_part and out is None else _target(results, out, "folder")
     loaded = _loaded(results, at, solvers)
     click.echo(text_table(loaded, only, terminal_width()))
-    for line in [] if target is None else _written(write_tables(loaded, target, only)):
-        click.echo(wrapped(line, terminal_width()))
-
-
-def _written(paths: Sequence[Path]) -> Iterator[str]:
-    """Yield a line for each folder, with the names of its files and their formats."""
-    for folder in dict.fromkeys(path.parent for path in paths):
-        inside = [path for path in paths if path.parent == folder]
+    written = [] if target is None else write_tables(loaded, target, only)
+    for folder in dict.fromkeys(path.parent for path in written):
+        inside = [path for path in written if path.parent == folder]
         names = ", ".join(dict.fromkeys(path.stem for path in inside))
         formats = ", ".join(dict.fromkeys(path.suffix[1:] for path in inside))
-        yield f"{folder}: {names} ({formats})"
+        print_wrapped(f"{folder}: {names} ({formats})")
 
 
 @click.command()
@@ -109,12 +89,12 @@ def plot(
     at: int | None,
     solvers: tuple[str, ...] | None,
     formats: list[str],
-    width: Width | None,
+    width: Any,
 ) -> None:
     """Draw the figures of stored RESULTS; several folders become panels of one figure."""
     from dsgkit.report import draw_figures
 
-    _check_filtered_out(at, solvers, out)
+    _check_whole(out, at=at, solvers=solvers)
     target = _target(results, out, "folder")
     for path in draw_figures(_loaded(results, at, solvers), target, only, formats, width):
         click.echo(path)
@@ -126,7 +106,6 @@ def plot(
 @click.option(
     "--out", type=FOLDER, help="Folder to write the tables and a figure to; default: only print."
 )
-@debug_option
 def compare(a: Path, b: Path, out: Path | None) -> None:
     """Show the differences of the results in folder B from those in A, with significance tests.
 
@@ -150,7 +129,6 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 @results_argument
 @click.option("-o", "--out", type=FILE, help="File to write; default: standard output.")
 @_solvers_option
-@debug_option
 def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
     """Write every fit of stored RESULTS as a row of one CSV table, also during a run.
 
@@ -170,7 +148,6 @@ def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
 @results_argument
 @click.option("--out", type=FILE, help="File to write; default: report.html in the results folder.")
 @_solvers_option
-@debug_option
 def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
     """Write one HTML page on stored RESULTS that needs no other file and no network.
 
@@ -178,29 +155,25 @@ def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
     """
     from dsgkit.report.html import write_page
 
-    _check_filtered_out(None, solvers, out)
+    _check_whole(out, solvers=solvers)
     target = _target(results, out, "file")
     path = target if out else target / "report.html"
     click.echo(write_page(_loaded(results, None, solvers), path))
 
 
-def _is_filtered(at: int | None, solvers: tuple[str, ...] | None) -> bool:
-    """Return whether only a part of the results is shown."""
-    return at is not None or solvers is not None
-
-
-def _check_filtered_out(at: int | None, solvers: tuple[str, ...] | None, out: Path | None) -> None:
+def _check_whole(out: Path | None, **filters: Any) -> None:
     """Refuse to replace the report of all results by one of a part of them."""
-    if out is None and _is_filtered(at, solvers):
-        option, what = ("--at", "sizes") if solvers is None else ("--solvers", "solvers")
-        raise click.UsageError(
-            f"{option} needs --out: the results folder's own report has all {what}"
-        )
+    for name, value in filters.items():
+        if out is None and value is not None:
+            what = "sizes" if name == "at" else name
+            raise click.UsageError(
+                f"--{name} needs --out: the results folder's own report has all {what}"
+            )
 
 
 def _loaded(
-    folders: tuple[Path, ...], at: int | None, solvers: tuple[str, ...] | None
-) -> list[Results]:
+    folders: Sequence[Path], at: int | None, solvers: tuple[str, ...] | None
+) -> Sequence[Any]:
     """Return stored results, at one size or of some solvers if given."""
     from dsgkit.experiment.results import load_results
 

@@ -5,53 +5,36 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dsgkit.cli.messages import print_columns, print_error, print_last
-from dsgkit.cli.parameters import (
+from dsgkit.cli.messages import message, print_pairs, print_wrapped, tell
+from dsgkit.cli.params import (
     FILE,
     FOLDER,
     PATH,
     RESULTS,
-    ConfigPath,
-    Seconds,
-    Whole,
     check_solvers,
-    debug_option,
-    profile_names,
+    names_option,
     size_in_bytes,
-    solvers_of_configs,
-    solvers_option,
 )
 from dsgkit.errors import DsgError
 from dsgkit.system.signals import Interrupted
 
-MAX_JOBS = 1024
-"""Processes, and threads, that a run may have."""
-
-SECOND_LINE_INDENT = 10 * " "
-"""Indent of wrapped lines about a file: the first begins with a word and spaces."""
-
-LONGEST_TIMEOUT = 10**8
-"""Seconds, three years."""
+_COUNT = click.IntRange(1, 1024)
 
 
 @click.command()
-@click.argument("configs", nargs=-1, required=True, type=ConfigPath(path_type=Path))
+@click.argument("configs", nargs=-1, required=True, type=PATH)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
-@click.option(
-    "--profile",
-    shell_complete=profile_names,
-    help="Use a profile of the config, such as quick.",
-)
-@solvers_option(
-    solvers_of_configs,
-    "Run these solvers only, by their keys in the config; others stay as they are.",
+@click.option("--profile", help="Use a profile of the config, such as quick.")
+@names_option(
+    "--solvers",
+    multiple=False,
+    help="Run these solvers only, by their keys in the config; others stay as they are.",
 )
 @click.option(
     "--name",
@@ -60,12 +43,12 @@ LONGEST_TIMEOUT = 10**8
 )
 @click.option(
     "--jobs",
-    type=Whole(min=1, max=MAX_JOBS),
+    type=_COUNT,
     help="Hyper-parameter searches at a time; default: one per core. Timed fits always run alone.",
 )
 @click.option(
     "--threads",
-    type=Whole(min=1, max=MAX_JOBS),
+    type=_COUNT,
     help="Threads of a timed fit, shared by searches; default: the config's, or one per core.",
 )
 @click.option(
@@ -78,7 +61,7 @@ LONGEST_TIMEOUT = 10**8
 @click.option(
     "--timeout",
     metavar="SECONDS",
-    type=Seconds(min=0, max=LONGEST_TIMEOUT, min_open=True),
+    type=click.FloatRange(0, 10**8, min_open=True),
     help="Stop a cell that takes longer. On top are a minute and a second per MiB of rows for "
     "loading, and a minute for compiling, by a fit on few rows.",
 )
@@ -127,7 +110,6 @@ LONGEST_TIMEOUT = 10**8
     help="Run cells again that failed before, or leave them as they are.",
 )
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
-@debug_option
 def run(
     configs: tuple[Path, ...],
     overrides: tuple[str, ...],
@@ -145,6 +127,7 @@ def run(
     the same command resumes it.
     """
     from dsgkit.config import load_experiment
+    from dsgkit.config.load import plain_name
     from dsgkit.experiment.folder import check_settings
     from dsgkit.users_code.rehearsal import rehearsing
 
@@ -154,27 +137,40 @@ def run(
     experiments = [
         load_experiment(path, profile=profile, overrides=overrides, name=name) for path in configs
     ]
-    names = [experiment.name for experiment in experiments]
-    if len(set(names)) < len(names):
+    if len({experiment.name for experiment in experiments}) < len(experiments):
         raise click.UsageError("two of the configs have the same name, and would share results")
-    options = _run_options(**settings)
+    options = _options(**settings)
     if options.solvers is not None:
         check_solvers(options.solvers, {known.name: known.solvers for known in experiments})
-    if name is None and overrides:
-        _print_separate_folders(experiments, configs, profile, out)
-    elif name is not None and not options.fresh:
+    if name is not None and not options.fresh:
         check_settings(out / name, experiments[0])
+    for experiment, path in zip(experiments, configs, strict=True):
+        if name is None and overrides and experiment.name != plain_name(path, profile):
+            where = out / experiment.name
+            print_wrapped(f"--set changes results: they go to {where} (--name changes that)")
     if dry_run:
-        good = _print_forecasts(experiments, out, options)
-    else:
-        _check_places(out, page, options.scheduler)
-        good, reasons = _run_all(experiments, out, options)
-        if len(names) == 1 and all(good):
-            _print_next(out / names[0], configs[0])
-        if page is not None:
-            good.append(_attempt(_write_page, out, reasons, page)[0])
-    if not all(good):
-        raise SystemExit(1)
+        raise SystemExit(_print_plans(experiments, out, options))
+    _check_places(out, page, options.scheduler)
+    failures = _run_all(experiments, out, options)
+    if len(experiments) == 1 and not any(failures.values()):
+        _print_next(out / experiments[0].name, configs[0])
+    if page is not None and (why := _attempt(_write_page, out, failures, page)):
+        failures["page"] = why
+    raise SystemExit(int(any(failures.values())))
+
+
+def _options(
+    jobs: int | None = None,
+    timeout: float | None = None,
+    memory_limit: int | None = None,
+    resume: bool = True,
+    **others: Any,
+) -> Any:
+    from dsgkit.experiment.limits import Limits
+    from dsgkit.experiment.runner import Options, default_jobs
+
+    limits = Limits(timeout, memory_limit)
+    return Options(jobs=jobs or default_jobs(), limits=limits, fresh=not resume, **others)
 
 
 def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
@@ -190,188 +186,115 @@ def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
         check_scheduler(scheduler)
 
 
-def _print_separate_folders(
-    experiments: Sequence[Any], configs: Sequence[Path], profile: str | None, out: Path
-) -> None:
-    """Print the results folders that differ from the configs' because of --set."""
-    from dsgkit.config.load import plain_name
-
-    for experiment, path in zip(experiments, configs, strict=True):
-        if experiment.name != plain_name(path, profile):
-            click.echo(
-                f"--set changes results: they go to {out / experiment.name} (--name changes that)"
-            )
-
-
-def _run_options(
-    jobs: int | None,
-    threads: int | None,
-    timeout: float | None,
-    memory_limit: int | None,
-    resume: bool,
-    **others: Any,
-) -> Any:
-    from dsgkit.experiment.limits import Limits
-    from dsgkit.experiment.runner import Options, default_jobs
-
-    limits = Limits(timeout, memory_limit)
-    return Options(
-        jobs=jobs or default_jobs(), threads=threads, limits=limits, fresh=not resume, **others
-    )
-
-
-def _attempt(action: Callable[..., bool], *arguments: Any) -> tuple[bool, str]:
-    """Return whether an action succeeded, and the printed error of a user's mistake if any."""
+def _attempt(action: Callable[..., str], *arguments: Any) -> str:
+    """Return why an action failed, having told a user's mistake; empty if it did not."""
     try:
-        return action(*arguments), ""
+        return action(*arguments)
     except (DsgError, OSError) as error:
         if "--debug" in sys.argv or isinstance(error, BrokenPipeError):
             raise
-        return False, print_error(error)
+        tell(error)
+        return message(error)
 
 
-def _print_forecasts(experiments: Sequence[Any], out: Path, options: Any) -> list[bool]:
-    """Print forecasts of runs; return for each whether it can run."""
+def _print_plans(experiments: Sequence[Any], out: Path, options: Any) -> int:
+    """Print the plans of runs; return the exit code."""
     from dsgkit.experiment.estimate import describe_all, forecast_run
-    from dsgkit.text.terminal import terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width
 
-    width = terminal_width()
     forecasts: list[Any] = []
 
-    def forecast(experiment: Any) -> bool:
+    def print_plan(experiment: Any) -> str:
         forecasts.append(forecast_run(experiment, out / experiment.name, options))
-        click.echo(forecasts[-1].text(width))
-        return not forecasts[-1].missing
+        click.echo(forecasts[-1].text(terminal_width()))
+        return str(forecasts[-1].missing)
 
-    good = [_attempt(forecast, experiment)[0] for experiment in experiments]
+    failures = [_attempt(print_plan, experiment) for experiment in experiments]
     if len(forecasts) > 1:
-        click.echo(wrapped(describe_all(forecasts), width))
-    return good
+        print_wrapped(describe_all(forecasts))
+    return int(any(failures))
 
 
-def _run_all(
-    experiments: Sequence[Any], out: Path, options: Any
-) -> tuple[list[bool], dict[str, str]]:
-    """Run experiments in order; return which succeeded, and why others did not run."""
-    good = []
-    reasons = {experiment.name: "an earlier failure stopped the run" for experiment in experiments}
-    series = _series(experiments, out, options) if len(experiments) > 1 else None
+def _run_all(experiments: Sequence[Any], out: Path, options: Any) -> dict[str, str]:
+    """Run experiments in order; return why each failed, empty if it did not."""
+    failures = {experiment.name: "an earlier failure stopped the run" for experiment in experiments}
     for experiment in experiments:
-        name = experiment.name
-        if series is not None:
-            series.begin(name)
-        succeeded, reasons[name] = _attempt(
-            _run_or_stop, experiment, out / name, replace(options, series=series)
-        )
-        good.append(succeeded)
-        if series is not None and reasons[name]:
-            series.drop(name)
-        if options.fail_fast and not succeeded:
+        folder = out / experiment.name
+        failures[experiment.name] = _attempt(_run_one, experiment, folder, options)
+        if options.fail_fast and failures[experiment.name]:
             break
-    return good, reasons
+    return failures
 
 
-def _series(experiments: Sequence[Any], out: Path, options: Any) -> Any:
-    """Return a series with the planned times of experiments, and print their total."""
-    from dsgkit.experiment.estimate import describe_all, forecast_run
-    from dsgkit.experiment.series import Series
-    from dsgkit.text.terminal import terminal_width, wrapped
-
-    forecasts = {}
-    for experiment in experiments:
-        name = experiment.name
-        with suppress(DsgError, OSError):  # reported when it runs
-            forecasts[name] = forecast_run(experiment, out / name, options)
-    if len(forecasts) > 1:
-        click.echo(wrapped(describe_all(list(forecasts.values())), terminal_width()))
-    seconds = {name: forecast.wall[1] for name, forecast in forecasts.items()}
-    return Series({known.name: seconds.get(known.name, 0.0) for known in experiments})
-
-
-def _run_or_stop(experiment: Any, folder: Path, options: Any) -> bool:
-    """Run one experiment; if a signal stops it, print how to continue."""
-    try:
-        return _run_one(experiment, folder, options)
-    except Interrupted as signal:
-        finished = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
-        print_last(f"{signal}; {finished}; continue with: {_again()}")
-        raise SystemExit(signal.exit_code) from None
-
-
-def _run_one(experiment: Any, folder: Path, options: Any) -> bool:
-    """Run one experiment, write its report, print findings; return whether no cell failed."""
+def _run_one(experiment: Any, folder: Path, options: Any) -> str:
+    """Run an experiment, write its report and print findings; return whether cells failed."""
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runner import run_experiment
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text
     from dsgkit.text.terminal import terminal_width
 
-    width = terminal_width()
-    outcome = run_experiment(experiment, folder, _reporting(experiment, options, width))
-    if outcome.set_aside:
-        click.echo(
-            f"unreadable records were moved to {outcome.set_aside}, and their cells run again",
-            err=True,
-        )
+    try:
+        outcome = run_experiment(experiment, folder, _reporting(experiment, options))
+    except Interrupted as signal:
+        again = shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
+        finished = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
+        tell(f"{signal}; {finished}; continue with: {again}")
+        raise SystemExit(signal.exit_code) from None
     results = load_results(folder, outcome)
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
-        # `_print_outcome` says in detail how cells ended
         shown = results if options.solvers is None else results.of(options.solvers)
-        if findings := findings_text(shown, width, without=["ending"]):
+        # `_print_outcome` says in detail how cells ended
+        if findings := findings_text(shown, terminal_width(), without=["ending"]):
             click.echo(findings)
-    _print_outcome(experiment, outcome, results, width)
-    return not outcome.failures
+    _print_outcome(experiment, outcome, results)
+    return "cells failed" if outcome.failures else ""
 
 
-def _reporting(experiment: Any, options: Any, width: int) -> Any:
+def _reporting(experiment: Any, options: Any) -> Any:
     """Return options with callbacks that print too large sizes, and sizes and trials that ended."""
     from dsgkit.experiment.status import describe_too_large
     from dsgkit.report.trials import size_text, trial_text
-    from dsgkit.text.terminal import wrapped
+    from dsgkit.text.terminal import say, terminal_width, wrapped
 
-    with_tables = options.series is None or options.series.is_first
-
-    def size_ended(size: int, fits: Any) -> None:
-        if with_tables:
-            click.echo(size_text(experiment, size, fits, width))
-
-    def trial_ended(trial: int, fits: Any) -> None:
-        if trial or not with_tables:  # the tables of the first trial have its scores
-            click.echo(trial_text(experiment, trial, fits, width))
+    width = terminal_width()
 
     def planned(plan: Any) -> None:
         for line in describe_too_large(plan.too_large, experiment.axis):
-            click.echo(wrapped(line, width))
+            say(wrapped(line, width))
+
+    def size_ended(size: int, fits: Any) -> None:
+        say(size_text(experiment, size, fits, width))
+
+    def trial_ended(trial: int, fits: Any) -> None:
+        if trial:  # the tables of the first trial have its scores
+            say(trial_text(experiment, trial, fits, width))
 
     return replace(options, planned=planned, size_ended=size_ended, trial_ended=trial_ended)
 
 
-def _print_outcome(experiment: Any, outcome: Any, results: Any, width: int) -> None:
+def _print_outcome(experiment: Any, outcome: Any, results: Any) -> None:
     """Print how cells ended, what remains, and where the results are."""
     from dsgkit.experiment.status import cells, describe_endings, describe_too_large
-    from dsgkit.text.terminal import wrapped
 
+    axis = experiment.axis
     warned = [one for one in results.records.having("warnings") if one["status"] == "ok"]
-    for line in describe_endings([*outcome.ended, *warned], results.task.axis):
-        click.echo(wrapped(line, width), err=True)
+    print_wrapped(*describe_endings([*outcome.ended, *warned], axis), err=True)
+    if outcome.set_aside:
+        print_wrapped(f"unreadable records were moved to {outcome.set_aside}", err=True)
     if old := outcome.other_code.described(results.label, "--renew computes them again"):
-        click.echo(wrapped(f"reused: {old}", width), err=True)
+        print_wrapped(f"reused: {old}", err=True)
     if outcome.left:
-        click.echo(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
+        print_wrapped(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
     if outcome.not_chosen:
-        click.echo(
-            f"{cells(outcome.not_chosen)} of other solvers left, for a run without --solvers"
-        )
-    for line in describe_too_large(outcome.too_large, experiment.axis):
-        click.echo(wrapped(line, width))
-    if (results.cells["status"] == "ok").any():
-        what = f"tables and figures are in {results.folder}"
-    else:
+        left = cells(outcome.not_chosen)
+        print_wrapped(f"{left} of other solvers left, for a run without --solvers")
+    print_wrapped(*describe_too_large(outcome.too_large, axis))
+    what = f"tables and figures are in {results.folder}"
+    if not (results.cells["status"] == "ok").any():
         what = f"no fit has a result; `dsg status -v {results.folder}` shows where each error arose"
-    click.echo(
-        wrapped(f"{cells(outcome.computed)} computed, {outcome.reused} reused; {what}", width)
-    )
+    print_wrapped(f"{cells(outcome.computed)} computed, {outcome.reused} reused; {what}")
 
 
 def _print_next(folder: Path, config: Path) -> None:
@@ -390,24 +313,19 @@ def _print_next(folder: Path, config: Path) -> None:
             ("dsg list configs", "shipped configs, run by their names"),
             ("dsg run NAME --profile quick --dry-run", "forecast of its time"),
         ]
-    print_columns([(f"  {command}", what) for command, what in steps])
+    print_pairs([(f"  {command}", what) for command, what in steps])
 
 
-def _write_page(out: Path, reasons: Mapping[str, str], path: Path) -> bool:
+def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
     """Write a page on experiments, with the reasons why some have no results."""
     from dsgkit.experiment.folder import CONFIG
     from dsgkit.experiment.results import load_results
     from dsgkit.report.html import write_page
 
-    present = [name for name in reasons if (out / name / CONFIG).is_file()]
-    missing = [(name, reason) for name, reason in reasons.items() if name not in present]
+    present = [name for name in failures if (out / name / CONFIG).is_file()]
+    missing = [(name, why) for name, why in failures.items() if name not in present]
     click.echo(write_page([load_results(out / name) for name in present], path, missing))
-    return True
-
-
-def _again() -> str:
-    """Return the command line that continues this run."""
-    return shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
+    return ""
 
 
 @click.command(name="try")
@@ -429,7 +347,6 @@ def _again() -> str:
     help="Folder in which the results folder is.",
 )
 @click.option("--dry-run", is_flag=True, help="Print the config; write nothing and run nothing.")
-@debug_option
 def try_(
     file: Path,
     label: str | None,
@@ -454,15 +371,14 @@ def try_(
     config = first_look.config_path(draft, file)
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
     for line in [*draft.lines, f"config    {config}: {what}"]:
-        click.echo(paragraph(line, terminal_width(), SECOND_LINE_INDENT))
+        click.echo(paragraph(line, terminal_width(), " " * 10))
     if dry_run:
         click.echo(f"\n{draft.text}", nl=False)
         return
     first_look.write(draft, config)
     experiment = load_experiment(config)
     # timed once: a first look needs times only roughly
-    options = _run_options(None, None, None, None, True, once=True)
-    if not _run_or_stop(experiment, out / experiment.name, options):
+    if _run_one(experiment, out / experiment.name, _options(once=True)):
         raise SystemExit(1)
     _print_next(out / experiment.name, config)
 
@@ -470,15 +386,12 @@ def try_(
 @click.command()
 @click.argument("results", nargs=-1, required=True, type=PATH)
 @click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
-@debug_option
 def status(results: tuple[Path, ...], verbose: bool) -> None:
     """Show the progress of the runs of RESULTS folders, also during a run."""
     from dsgkit.experiment.status import describe_status, read_status
-    from dsgkit.text.terminal import terminal_width, wrapped
 
     for folder in results:
-        text = describe_status(read_status(folder), tracebacks=verbose)
-        click.echo(wrapped(text, terminal_width()))
+        print_wrapped(describe_status(read_status(folder), tracebacks=verbose))
 
 
 @click.command()

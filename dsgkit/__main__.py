@@ -1,0 +1,5 @@
+"""``python -m dsgkit``."""
+
+from dsgkit.cli import main
+
+main()

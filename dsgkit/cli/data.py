@@ -1,0 +1,58 @@
+"""Commands on datasets: dsg data."""
+
+from __future__ import annotations
+
+import click
+
+from dsgkit.cli.messages import print_pairs
+from dsgkit.cli.params import HelpfulGroup
+
+
+@click.group(cls=HelpfulGroup)
+def data() -> None:
+    """Fetch, prepare and check datasets."""
+
+
+@data.command()
+@click.argument("name")
+def fetch(name: str) -> None:
+    """Download the files of dataset NAME, unless they are on this machine."""
+    from dsgkit.data import commands
+
+    paths = commands.fetch(name)
+    for path in paths:
+        click.echo(path)
+    if not paths:
+        click.echo(f"{name} ships with scikit-learn; there is nothing to fetch")
+
+
+@data.command()
+@click.argument("name")
+def prepare(name: str) -> None:
+    """Parse dataset NAME into memory maps, which runs open without delay."""
+    from dsgkit.data import commands
+
+    dataset = commands.prepare(name)
+    click.echo(f"{name}: {len(dataset.X):,} rows, {dataset.n_features} features, ready")
+
+
+@data.command()
+@click.argument("name")
+def info(name: str) -> None:
+    """Show facts about dataset NAME."""
+    from dsgkit.data import commands
+
+    print_pairs([(f"{heading}:", text) for heading, text in commands.info(name)])
+
+
+@data.command()
+@click.argument("name")
+def verify(name: str) -> None:
+    """Check the files of dataset NAME against their checksums and recorded statistics."""
+    from dsgkit.data import commands
+
+    checks = commands.verify(name)
+    words = {True: "ok", False: "WRONG", None: "unchecked"}
+    print_pairs([(words[check.ok], f"{check.subject}: {check.detail}") for check in checks])
+    if any(check.ok is False for check in checks):
+        raise SystemExit(1)

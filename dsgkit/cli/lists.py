@@ -1,0 +1,83 @@
+"""Commands on what there is: list, init."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dsgkit.cli.messages import print_pairs, print_table
+from dsgkit.cli.params import PATH, HelpfulGroup
+
+_EXPLAINED = "`dsg explain NAME` says more"
+
+
+@click.group(name="list", cls=HelpfulGroup)
+def list_() -> None:
+    """List configs, datasets, tasks, solvers or kernels."""
+
+
+@list_.command()
+def datasets() -> None:
+    """List the registered datasets."""
+    from dsgkit.data import commands
+
+    print_table(("Dataset", "Rows x features", "State", "Title"), commands.overview())
+
+
+@list_.command()
+def tasks() -> None:
+    """List the learning settings."""
+    from dsgkit.tasks.catalogue import TASKS, about
+
+    print_pairs([(kind, about(kind)) for kind in TASKS])
+    click.echo(f"{_EXPLAINED}, such as the measures of a task")
+
+
+@list_.command()
+def solvers() -> None:
+    """List the solvers with their sources."""
+    from dsgkit.solvers.catalogue import SOLVERS
+
+    rows = [(info.name, info.label, info.reference) for info in SOLVERS.values()]
+    print_table(("Kind", "Solver", "Source"), rows)
+    click.echo(f"{_EXPLAINED}, such as the parameters of a solver")
+    click.echo('Your own class: kind: "my_module:MySolver" (see dsgkit/README.md)')
+
+
+@list_.command()
+@click.argument("folder", required=False, type=PATH)
+def configs(folder: Path | None) -> None:
+    """List the config files in FOLDER, by default those of the package.
+
+    `dsg run codrna_s2auc` runs one of the package by its name, and `dsg init codrna_s2auc` copies
+    it.
+    """
+    from dsgkit.config import list_configs, shipped
+
+    summaries = list_configs(folder or shipped.folder())
+    for number, profiles in enumerate(dict.fromkeys(c.profiles for c in summaries)):
+        heading = f"Profiles {', '.join(profiles)}:" if profiles else "Without profiles:"
+        click.echo(f"\n{heading}" if number else heading)
+        group = [c for c in summaries if c.profiles == profiles]
+        print_pairs([(f"  {c.name}", c.description or c.dataset) for c in group])
+
+
+@list_.command()
+def kernels() -> None:
+    """List the kernels."""
+    from dsgkit.kernels import FAMILIES
+
+    print_pairs([(family.pattern, family.example.formula) for family in FAMILIES.values()])
+
+
+@click.command()
+@click.argument("name")
+@click.argument("file", required=False, type=PATH)
+def init(name: str, file: Path | None) -> None:
+    """Copy a shipped config to FILE (default: NAME.yaml), ready to edit and run."""
+    from dsgkit.config import shipped
+
+    file = file or Path(Path(name).name).with_suffix(shipped.SUFFIX)
+    shipped.copy(name, file)
+    click.echo(f"{file}: edit it, then: dsg run {file}")

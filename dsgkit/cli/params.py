@@ -1,0 +1,168 @@
+"""Arguments and options that commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dsgkit.errors import ResultsError, nearest_or_all, shown, spelled, why_no_line
+
+RESULTS = Path("results")
+KEPT_RESULTS = RESULTS / "reference"
+FIGURE_FORMATS = ("pdf", "png", "svg")
+
+
+class PathType(click.Path):
+    """A path that can be printed."""
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> Any:
+        """Return the path, or fail with a message."""
+        if why := why_no_line(str(value)) or ("" if str(value) else "must not be empty"):
+            self.fail(f"{shown(str(value))} {why}", parameter, context)
+        return super().convert(value, parameter, context)
+
+
+PATH = PathType(path_type=Path)
+FILE = PathType(path_type=Path, dir_okay=False)
+FOLDER = PathType(path_type=Path, file_okay=False)
+
+
+class HelpfulGroup(click.Group):
+    """A group of commands that prints its help if no command is named.
+
+    Attributes
+    ----------
+    sections : dict
+        Commands by the title under which the help lists them.
+    """
+
+    sections: Mapping[str, Sequence[click.Command]] | None = None
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse no arguments as ``--help``."""
+        return super().parse_args(context, args or ["--help"])
+
+    def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the complete first sentence of each command's help."""
+        for title, commands in (self.sections or {"Commands": [*self.commands.values()]}).items():
+            rows = [((one.name or "").ljust(8), one.get_short_help_str(200)) for one in commands]
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class _Names(click.ParamType):
+    """Names separated by commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, _parameter: Any, _context: Any) -> tuple[str, ...]:
+        """Return the names, each once."""
+        names = value.split(",") if isinstance(value, str) else value
+        return tuple(dict.fromkeys(name.strip() for name in names))
+
+
+def names_option(*flags: str, help: str, multiple: bool = True) -> Any:
+    """Return an option of names separated by commas; it may be repeated, if ``multiple``."""
+
+    def joined(_context: object, _parameter: object, given: Any) -> Any:
+        return tuple(dict.fromkeys(name for names in given for name in names))
+
+    return click.option(
+        *flags,
+        multiple=multiple,
+        metavar="NAME,NAME,..",
+        type=_Names(),
+        callback=joined if multiple else None,
+        help=help,
+    )
+
+
+def check_solvers(wanted: Sequence[str], known: Mapping[str, Collection[str]]) -> None:
+    """Refuse unknown solvers, and configs or results folders that have none of the solvers.
+
+    Parameters
+    ----------
+    wanted : sequence of str
+    known : mapping
+        The keys of all solvers in each config, or results folder.
+    """
+    every = dict.fromkeys(key for keys in known.values() for key in keys)
+    texts = [
+        f"no solver is called {spelled(name)}{nearest_or_all(name, every)}"
+        for name in wanted
+        if name not in every
+    ]
+    texts += [
+        f"{where} has none of these solvers{nearest_or_all(wanted[0], keys)}"
+        for where, keys in known.items()
+        if not set(wanted).intersection(keys)
+    ]
+    if texts:
+        raise click.BadParameter(texts[0], param_hint="--solvers")
+
+
+def size_in_bytes(_context: object, _parameter: object, value: str | None) -> int | None:
+    """Parse a size such as 4GiB or 500MB to bytes."""
+    if value is None:
+        return None
+    from pydantic import ByteSize, TypeAdapter, ValidationError
+
+    try:
+        size = int(TypeAdapter(ByteSize).validate_python(value))
+    except ValidationError:
+        size = 0
+    if not 1 <= size < 2**63:
+        raise click.BadParameter(f"{shown(value)} is not a size; write one such as 4GiB or 500MB")
+    return size
+
+
+results_argument = click.argument("results", nargs=-1, required=True, type=PATH)
+kept_argument = click.argument(
+    "results",
+    nargs=-1,
+    type=PATH,
+    callback=lambda _context, _parameter, results: results or (KEPT_RESULTS,),
+)
+
+
+def check_kept(results: Sequence[Path], named: str = "") -> None:
+    """Raise `ResultsError` if a command defaults to the kept results and they are missing."""
+    if tuple(results) == (KEPT_RESULTS,) and not KEPT_RESULTS.is_dir():
+        command = click.get_current_context().info_name
+        raise ResultsError(
+            f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of "
+            "dsgkit, not in the installed package: run this in a checkout, or name the folder of "
+            f"your own runs: dsg {command}{named} {RESULTS}"
+        )
+
+
+def formats_option(default: Sequence[str]) -> Callable[[Any], Any]:
+    """Return a decorator that adds the option --format."""
+
+    def parsed(_context: object, _parameter: object, value: str) -> list[str]:
+        formats = [name.strip() for name in value.split(",")]
+        for name in formats:
+            if name not in FIGURE_FORMATS:
+                known = ", ".join(FIGURE_FORMATS)
+                raise click.BadParameter(f"{shown(name)} is not a figure format; known: {known}")
+        return formats
+
+    return click.option(
+        "--format",
+        "formats",
+        default=",".join(default),
+        show_default=True,
+        callback=parsed,
+        help="Formats of figures: pdf, png, svg, or several separated by commas.",
+    )
+
+
+width_option = click.option(
+    "--width",
+    type=click.Choice(["column", "page"]),
+    help="Width in a two-column paper, 3.25 or 6.75 in; default: a page, or a column for a single"
+    " panel.",
+)

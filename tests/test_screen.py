@@ -1,0 +1,75 @@
+"""What a terminal of 80 columns shows: read through a pseudo-terminal."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SIZE = {"COLUMNS": "80", "LINES": "50", "TERM": "xterm"}
+
+
+def shown(data):
+    """Return the lines that a terminal shows: carriage returns, erased lines, moves upwards."""
+    rows, row, column = [""], 0, 0
+    for text, arguments, code in re.findall(r"([^\x1b]+)|\x1b\[([?\d;]*)([A-Za-z])", data):
+        if code == "A":
+            row = max(0, row - int(arguments or 1))
+        elif code == "K":
+            rows[row] = "" if arguments == "2" else rows[row][:column]
+        for letter in text:
+            if letter == "\n":
+                row += 1
+                rows += [""] * (row == len(rows))
+            elif letter == "\r":
+                column = 0
+            else:
+                rows[row] = f"{rows[row]:<{column}}"[:column] + letter + rows[row][column + 1 :]
+                column += 1
+    return [line.rstrip() for line in rows]
+
+
+def on_a_terminal(*arguments, folder):
+    """Run ``dsg`` on a pseudo-terminal; return what it writes, and the exit code."""
+    master, slave = pty.openpty()
+    done = subprocess.Popen(
+        [sys.executable, "-m", "dsgkit", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "DSGKIT_ONCE": "1", **SIZE},
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+    )
+    os.close(slave)
+    data = b""
+    try:
+        while part := os.read(master, 2**16):
+            data += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(master)
+    return data.decode(), done.wait(timeout=60)
+
+
+def test_the_screen_is_emulated():
+    assert shown("ab\r\x1b[2Kc\r\n\x1b[?25ldef\r\x1b[2K\x1b[1A\x1b[2K\x1b[2KX\n") == ["X", ""]
+    assert shown("abc\rd\nx\r\x1b[K") == ["dbc", ""]
+
+
+@pytest.mark.slow
+def test_tables_of_a_run_stand_above_the_progress_line(toy):
+    data, code = on_a_terminal("run", "toy.yaml", "--solvers", "samult", folder=toy.parent)
+    assert code == 0, data
+    assert re.search(r"\d of 6 cells, \d+ s so far", data), "the progress was shown"
+    lines = shown(data)
+    assert not [line for line in lines if "so far" in line or len(line) > 80]
+    for size in (40, 120):
+        place = lines.index(f"trial 1 of 2, {size} unlabelled rows:")
+        assert lines[place + 1].split() == ["Solver", "AUC", "Training", "time"]
+        assert lines[place + 3].split()[0] == "SAMULT"
+    (line,) = (line for line in lines if line.startswith("trial 2 of 2"))
+    assert re.fullmatch(r"trial 2 of 2: AUC SAMULT \d\.\d+", line)
