@@ -13,6 +13,9 @@ base                         task                              a subclass writes
 `ClusteringEstimator`        ``clustering``                    the methods that its docstring lists
 `Estimator`                  its ``tasks`` say                 ``fit`` and ``decision_function``
 ============================ ================================= ====================================
+
+A user-defined learning setting is one class, too: derived from `dsgkit.tasks.base.Task`, or from
+`dsgkit.tasks.semi_supervised.SemiSupervised`, which draws labelled and unlabelled rows.
 """
 
 from dsgkit.solvers.base import (

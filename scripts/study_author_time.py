@@ -21,8 +21,7 @@ from dsgkit.config import load_experiment
 from dsgkit.config.schema import Experiment
 from dsgkit.data.datasets import Dataset, load_dataset
 from dsgkit.experiment.plan import make_plan
-from dsgkit.tasks.semi_supervised import SemiSupervisedSpec
-from dsgkit.tasks.splits import SemiSupervisedSplit, semi_supervised_split
+from dsgkit.tasks.semi_supervised import SemiSupervisedSpec, Split, semi_supervised_split
 
 Sizes = tuple[int, int, int, int]
 
@@ -47,7 +46,7 @@ def _protocol(experiment: Experiment) -> SemiSupervisedSpec:
     return experiment.protocol
 
 
-def loop_seconds(split: SemiSupervisedSplit, sizes: Sizes) -> float:
+def loop_seconds(split: Split, sizes: Sizes) -> float:
     """Return the seconds of one fit by the author-style loop on the rows of a trial."""
     n_unlabeled, T, b, m = sizes
     XU = split.X_unlabeled[:n_unlabeled]

@@ -36,8 +36,8 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.qp import solve_qp
 from dsgkit.objectives.s3vm import hinge
 from dsgkit.tasks.metrics import auc, balanced_accuracy, error_rate
-from dsgkit.tasks.semi_supervised_svm import is_positive, share_cut
-from dsgkit.tasks.splits import SemiSupervisedSplit, semi_supervised_split
+from dsgkit.tasks.semi_supervised import Split, semi_supervised_split
+from dsgkit.tasks.svm import is_positive, share_cut
 
 N_LABELED, N_UNLABELED, N_TESTED = 200, 2000, 5000
 C = (1e3, 1e4, 1e5, 1e6, 1e7)
@@ -97,7 +97,7 @@ def squared_norms(model: DSGModel) -> Array:
 class Trial:
     """The rows of one trial, and scores of functions on them."""
 
-    def __init__(self, split: SemiSupervisedSplit) -> None:
+    def __init__(self, split: Split) -> None:
         self.X, self.y = split.X[:], split.y
         self.rest = split.X_unlabeled.take(slice(N_UNLABELED))
         tested = slice(N_UNLABELED, N_UNLABELED + N_TESTED)

@@ -23,8 +23,8 @@ from dsgkit.config import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
 from dsgkit.random.seeds import derive_seed
-from dsgkit.tasks import indices
-from dsgkit.tasks.clustering import ClusteringSpec, ClusteringTrial
+from dsgkit.tasks import metrics
+from dsgkit.tasks.clustering import Clustering, ClusteringSpec
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 
@@ -65,13 +65,13 @@ def best_fit(kind: type, fixed: dict[str, Any], X: Any, classes: Any) -> dict[st
             labels = kind(gamma=gamma, C=C, **fixed).fit(X).labels_
         except FitError:
             continue  # no domain at this point
-        found.append((indices.normalized_mutual_information(classes, labels), labels))
+        found.append((metrics.normalized_mutual_information(classes, labels), labels))
     nmi, labels = max(found, key=lambda fit: fit[0])
     return {
-        "purity": indices.purity(classes, labels),
+        "purity": metrics.purity(classes, labels),
         "nmi": nmi,
-        "adjusted_rand": indices.adjusted_rand_index(classes, labels),
-        "compactness": indices.compactness(indices.Clusters.of(X, labels)),
+        "adjusted_rand": metrics.adjusted_rand_index(classes, labels),
+        "compactness": metrics.compactness(metrics.Clusters.of(X, labels)),
     }
 
 
@@ -81,7 +81,7 @@ def fits(dataset: str, budgets: Sequence[int], seeds: int) -> Iterator[dict[str,
     data = load_dataset(experiment.dataset)
     spec = ClusteringSpec.model_validate(experiment.protocol.model_dump())
     for seed in range(seeds):
-        trial = ClusteringTrial(data, spec, derive_seed(seed, "split"))
+        trial = Clustering(data, spec, derive_seed(seed, "split"))
         X, classes = trial.training(trial.sizes)["X"], trial.classes(trial.sizes)
         for row, kind, fixed in methods(budgets):
             drawn = fixed if kind is BenHurSVC else {**fixed, "random_state": seed}

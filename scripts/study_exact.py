@@ -17,7 +17,7 @@ from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.data import load_dataset
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.tasks.metrics import auc
-from dsgkit.tasks.splits import semi_supervised_split
+from dsgkit.tasks.semi_supervised import semi_supervised_split
 
 LAM = (2.0**-3, 1.0, 2.0**3)
 SIGMA = (2.0**-3, 1.0, 2.0**3)

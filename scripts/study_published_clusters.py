@@ -26,16 +26,16 @@ from dsgkit.errors import FitError
 from dsgkit.experiment.plan import grid_points, solver_info
 from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import ROUNDING, findings
+from dsgkit.published.clusterings import INDEX_TOLERANCE
 from dsgkit.random.seeds import derive_seed
-from dsgkit.tasks import indices
+from dsgkit.tasks import metrics
 from dsgkit.tasks.clustering import (
     MAX_CLUSTERS,
     MIN_CLUSTERS,
     ROWS,
+    Clustering,
     ClusteringSpec,
-    ClusteringTrial,
 )
-from dsgkit.tasks.clustering_published import INDEX_TOLERANCE
 
 CONFIGS = Path(__file__).parents[1] / "configs"
 SCALES = ("raw", "standard")
@@ -65,7 +65,7 @@ def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, 
     data = load_dataset(experiment.dataset)
     spec = ClusteringSpec.model_validate({**experiment.protocol.model_dump(), "scale": scale})
     for seed in range(seeds):
-        trial = ClusteringTrial(data, spec, derive_seed(seed, "split"))
+        trial = Clustering(data, spec, derive_seed(seed, "split"))
         X, classes = trial.training(trial.sizes)["X"], trial.classes(trial.sizes)
         for method in METHODS_IN[unit]:
             key = bsgd_svc.key_of(method)
@@ -88,10 +88,10 @@ def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, 
 def indices_of(X: Any, classes: Any, labels: Any) -> dict[str, Any]:
     """Return the indices of a clustering."""
     return {
-        "purity": indices.purity(classes, labels),
-        "rand": indices.rand_index(classes, labels),
-        "nmi": indices.normalized_mutual_information(classes, labels),
-        "davies_bouldin": indices.davies_bouldin(indices.Clusters.of(X, labels)),
+        "purity": metrics.purity(classes, labels),
+        "rand": metrics.rand_index(classes, labels),
+        "nmi": metrics.normalized_mutual_information(classes, labels),
+        "davies_bouldin": metrics.davies_bouldin(metrics.Clusters.of(X, labels)),
         "clusters": int(labels.max()) + 1,
     }
 

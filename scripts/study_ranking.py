@@ -29,8 +29,9 @@ from dsgkit.data.catalogue import get
 from dsgkit.data.datasets import open_dataset
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.numerics.arrays import Array
-from dsgkit.tasks.ordinal import TASK, OrdinalSpec, OrdinalTrial, cut_aucs
-from dsgkit.tasks.splits import SemiSupervisedSplit
+from dsgkit.tasks.metrics import cut_aucs
+from dsgkit.tasks.ordinal import Ordinal, OrdinalSpec
+from dsgkit.tasks.semi_supervised import Split
 
 N_UNLABELED, MOST_TESTED = 250, 1000
 GRIDS = {
@@ -80,7 +81,7 @@ def minimiser(K: Array, M: Array, v: Array, lam: float) -> Array:
 class Trial:
     """The rows of one trial."""
 
-    def __init__(self, split: SemiSupervisedSplit) -> None:
+    def __init__(self, split: Split) -> None:
         self.X, self.y = split.X[:].astype(np.float64), split.y.astype(np.float64)
         self.rest = split.X_unlabeled[:N_UNLABELED].astype(np.float64)
         tested = slice(N_UNLABELED, N_UNLABELED + MOST_TESTED)
@@ -162,8 +163,8 @@ class Trial:
 def study(name: str, labeled: int, trials: int) -> dict[str, Any]:
     """Print and return the results on one dataset."""
     dataset = open_dataset(get(name))
-    spec = OrdinalSpec(kind=TASK.kind, labeled=labeled, folds=2)
-    drawn = [Trial(OrdinalTrial(dataset, spec, number).split) for number in range(trials)]
+    spec = OrdinalSpec(kind=Ordinal.kind, labeled=labeled, folds=2)
+    drawn = [Trial(Ordinal(dataset, spec, number).split) for number in range(trials)]
     scored = [dict(trial.scores()) for trial in drawn]
     points = pd.MultiIndex.from_tuples(scored[0], names=["method", "grid", "weight", "sigma"])
     table = pd.DataFrame([list(of.values()) for of in scored], columns=points)

@@ -27,7 +27,7 @@ from dsgkit.data.datasets import open_dataset
 from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.ordinal.constant_median import ConstantMedian
-from dsgkit.tasks.ordinal import TASK
+from dsgkit.tasks.ordinal import Ordinal
 
 RULES = ("logistic", "absolute", "share", "hinge")
 COLUMNS = ("mae", "macro_mae", "accuracy", "never")
@@ -64,7 +64,7 @@ def scores_of(name: str, trials: int, params: dict[str, Any]) -> Iterator[dict[s
     """Yield the scores of every rule and trial on a dataset."""
     dataset = open_dataset(get(name))
     for number in range(trials):
-        trial = TASK.trial(dataset, TASK.Spec(kind=TASK.kind), number)
+        trial = Ordinal(dataset, Ordinal.Spec(kind=Ordinal.kind), number)
         at = {axis: min(size, 2000) for axis, size in trial.sizes.items()}
         training = trial.training(at)
         model = QS3ORAO(**params, random_state=number).fit_function(**training)

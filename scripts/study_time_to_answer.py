@@ -36,7 +36,7 @@ from dsgkit.experiment.environment import describe_environment
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.system.threads import set_threads
 from dsgkit.tasks.metrics import auc
-from dsgkit.tasks.splits import semi_supervised_split
+from dsgkit.tasks.semi_supervised import semi_supervised_split
 
 Record = dict[str, Any]
 

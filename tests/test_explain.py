@@ -7,7 +7,7 @@ from dsgkit.cli import cli
 from dsgkit.cli.explain import _keys, explanations
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.tasks.catalogue import TASKS
+from dsgkit.tasks.base import TASKS
 
 
 def printed(name):
@@ -62,7 +62,7 @@ def test_a_miss_names_what_is_near():
 
 OWN = """'''Sorting of numbers.'''
 from dsgkit.bases import PairwiseAUCEstimator
-from dsgkit.tasks.semi_supervised_auc import SemiSupervisedAUC
+from dsgkit.tasks.auc import SemiSupervisedAUC
 class Mine(PairwiseAUCEstimator):
     '''A method of my own.'''
     lam: float = 0.25
@@ -70,7 +70,6 @@ class Mine(PairwiseAUCEstimator):
     def decision_function(self, X): return X[:, 0]
 class Sorting(SemiSupervisedAUC):
     pass
-SORTING = Sorting()
 """
 
 
@@ -78,6 +77,6 @@ def test_a_user_defined_solver_and_task_are_explained(own_modules):
     own_modules("explained", OWN)
     for file in ("explained", "explained.py"):
         assert "\nA method of my own.\n" in printed(f"{file}:Mine")
-        text = printed(f"{file}:SORTING")
-        assert text.startswith("explained:SORTING: task\n\nSorting of numbers.\n")
+        text = printed(f"{file}:Sorting")
+        assert text.startswith("explained:Sorting: task\n\nSorting of numbers.\n")
         assert "\nauc : higher is better\n" in text

@@ -47,7 +47,7 @@ def explanations(name: str) -> Iterator[str]:
     """Yield a text on everything with a name: a head line, then its documentation."""
     from dsgkit.data.catalogue import DATASETS
     from dsgkit.solvers.catalogue import SOLVERS
-    from dsgkit.tasks.catalogue import TASKS
+    from dsgkit.tasks.base import TASKS
     from dsgkit.users_code.own import import_path_of, is_import_path
 
     if is_import_path(name):
@@ -94,10 +94,10 @@ def _of_dataset(name: str) -> str:
 
 def _of_task(kind: str) -> str:
     from dsgkit.solvers.catalogue import SOLVERS
-    from dsgkit.tasks import catalogue as tasks
+    from dsgkit.tasks import base as tasks
 
     task = tasks.get(kind)
-    module = kind.partition(":")[0] if ":" in kind else type(task).__module__
+    module = kind.partition(":")[0] if ":" in kind else task.__module__
     about = inspect.cleandoc(sys.modules[module].__doc__ or "")
     keys = [f"{name} : {text}" for name, text in described(task.Spec).items()]
     measures = [
@@ -114,7 +114,7 @@ def _keys() -> Iterator[tuple[str, str]]:
     from dsgkit.config.solvers import SolverSpec, Stage
     from dsgkit.data.spec import DatasetSpec, TargetSpec
     from dsgkit.solvers.catalogue import SOLVERS
-    from dsgkit.tasks import catalogue as tasks
+    from dsgkit.tasks import base as tasks
 
     sections: list[tuple[str, type]] = [
         ("", FileKeys),
@@ -153,7 +153,7 @@ def described(kind: Any) -> dict[str, str]:
 
 def _hint(name: str) -> str:
     from dsgkit.solvers.catalogue import SOLVERS
-    from dsgkit.tasks.catalogue import TASKS
+    from dsgkit.tasks.base import TASKS
 
     known = [*SOLVERS, *TASKS, *(path.rpartition(".")[2] for path, _ in _keys())]
     return nearest_or_all(name, known) if nearest_or_all(name, known).startswith(" (") else ""

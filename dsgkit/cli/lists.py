@@ -28,7 +28,7 @@ def datasets() -> None:
 @list_.command()
 def tasks() -> None:
     """List the learning settings."""
-    from dsgkit.tasks.catalogue import TASKS, about
+    from dsgkit.tasks.base import TASKS, about
 
     print_pairs([(kind, about(kind)) for kind in TASKS])
     click.echo(f"{_EXPLAINED}, such as the measures of a task")

@@ -24,9 +24,9 @@ from dsgkit.config.yaml_loader import dump
 from dsgkit.data.spec import DatasetSpec, FolderName, TargetSpec
 from dsgkit.errors import ConfigError, DsgError, listed, nearest_or_all, spelled
 from dsgkit.solvers import catalogue as solver_catalogue
-from dsgkit.tasks import catalogue
-from dsgkit.tasks.base import Axis, Description, ProtocolSpec, SolverFacts, Task
-from dsgkit.tasks.measures import GAINS, STANDARD, outputs_of
+from dsgkit.tasks import base as tasks
+from dsgkit.tasks.base import ProtocolSpec, Task
+from dsgkit.tasks.measures import GAINS, STANDARD, Axis, Description, SolverFacts, outputs_of
 from dsgkit.text.specs import LONGEST_NAME, Spec, problem
 from dsgkit.users_code.own import import_path_of, is_import_path
 from dsgkit.users_code.rehearsal import rehearse, users_code
@@ -112,9 +112,9 @@ class Experiment(Spec):
     outputs: list[str] = Field(default_factory=list)
 
     @property
-    def task(self) -> Task:
+    def task(self) -> type[Task]:
         """The learning setting."""
-        return catalogue.get(self.protocol.kind)
+        return tasks.get(self.protocol.kind)
 
     @property
     def axis(self) -> Axis | None:
@@ -176,7 +176,7 @@ class Experiment(Spec):
         if _stored(info):
             return StoredProtocol.model_validate(value)
         if "kind" not in value:
-            raise problem(f"missing key 'kind'; known: {', '.join(catalogue.TASKS)}")
+            raise problem(f"missing key 'kind'; known: {', '.join(tasks.TASKS)}")
         kind = import_path_of(value["kind"])
         if not isinstance(kind, str):
             raise problem(f"must be text (put it in quotes), got {spelled(kind)}", "kind")
@@ -185,7 +185,7 @@ class Experiment(Spec):
                 f"must have at most {LONGEST_NAME} characters, got {spelled(kind)}", "kind"
             )
         try:
-            spec = catalogue.get(kind).Spec
+            spec = tasks.get(kind).Spec
         except ConfigError as error:
             raise problem(str(error), "kind", cause=error.__cause__) from None
         return _read_protocol(spec, {**value, "kind": kind})
@@ -302,7 +302,7 @@ class Experiment(Spec):
 def known_keys(data: Any, key: Sequence[str | int]) -> list[str]:
     """Return the allowed keys at a place of a config."""
     if tuple(key) == ("protocol",):
-        return list(catalogue.get(data["protocol"]["kind"]).Spec.model_fields)
+        return list(tasks.get(data["protocol"]["kind"]).Spec.model_fields)
     if len(key) == 2 and key[0] == "solvers":
         return list(SOLVER_KEYS)
     model: Any = Experiment
@@ -318,10 +318,10 @@ def _stored(info: ValidationInfo) -> bool:
     return bool(info.context and info.context["stored"])
 
 
-def _task(info: ValidationInfo) -> Task | None:
+def _task(info: ValidationInfo) -> type[Task] | None:
     """Return the task of a config; None if the config is stored or has no valid task."""
     protocol = info.data.get("protocol")
-    return None if protocol is None or _stored(info) else catalogue.get(protocol.kind)
+    return None if protocol is None or _stored(info) else tasks.get(protocol.kind)
 
 
 def _with_gains(outputs: Sequence[str], info: ValidationInfo) -> list[str]:

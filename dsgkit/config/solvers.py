@@ -19,9 +19,9 @@ from dsgkit.config.bounds import (
 from dsgkit.config.ranges import parse_number, parse_values
 from dsgkit.errors import ConfigError, did_you_mean, nearest_or_all, spelled
 from dsgkit.solvers import catalogue
-from dsgkit.tasks import catalogue as tasks
-from dsgkit.tasks.base import Axis, ProtocolSpec, Task
-from dsgkit.tasks.given import HIDDEN
+from dsgkit.tasks import base as tasks
+from dsgkit.tasks.base import HIDDEN, ProtocolSpec, Task
+from dsgkit.tasks.measures import Axis
 from dsgkit.text.labels import why_no_label
 from dsgkit.text.specs import LARGEST_INTEGER, LONGEST_NAME, Spec, problem
 from dsgkit.users_code.own import import_path_of, is_import_path
@@ -143,7 +143,7 @@ def read_solvers(written: dict[str, Any], protocol: ProtocolSpec | None) -> dict
     return read if protocol is None else _with_baseline(read, tasks.get(protocol.kind))
 
 
-def _with_baseline(solvers: dict[str, Any], task: Task) -> dict[str, Any]:
+def _with_baseline(solvers: dict[str, Any], task: type[Task]) -> dict[str, Any]:
     """Compare solvers with the first that learns from labelled rows alone.
 
     Not if any solver states ``against``, even null. Solvers that are given hidden labels are
@@ -240,7 +240,7 @@ def _read(solver: dict[str, Any], protocol: ProtocolSpec | None) -> dict[str, An
     return read
 
 
-def _check_suits(kind: str, info: catalogue.SolverInfo, task: Task) -> None:
+def _check_suits(kind: str, info: catalogue.SolverInfo, task: type[Task]) -> None:
     """Raise an error unless a solver supports a task and has the methods that the task calls."""
     if not info.suits(task):
         raise problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}")

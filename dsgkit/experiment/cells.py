@@ -50,10 +50,8 @@ from dsgkit.system.memory import constrain_memory
 from dsgkit.system.settings import kept_settings
 from dsgkit.system.signals import is_request
 from dsgkit.system.threads import available_threads, hold_openmp, kept_threads, set_threads
-from dsgkit.tasks.asked import Diagnosed
-from dsgkit.tasks.base import At, Trial
+from dsgkit.tasks.base import At, Task, named_by_fit
 from dsgkit.tasks.base import Clock as PhaseClock
-from dsgkit.tasks.given import named_by_fit
 from dsgkit.text.specs import LARGEST_NUMBER
 from dsgkit.users_code.origin import one_line
 
@@ -72,11 +70,11 @@ class Bench:
     experiment: Experiment
     dataset: Dataset
     _number: int = -1
-    _trial: Trial | None = None
+    _trial: Task | None = None
     _warm: set[tuple[str, str]] = field(default_factory=set)
     _codes: dict[str, str] = field(default_factory=dict)
 
-    def trial(self, number: int) -> Trial:
+    def trial(self, number: int) -> Task:
         """Return a trial."""
         if self._trial is None or self._number != number:
             self._trial = make_trial(self.experiment, self.dataset, number)
@@ -164,10 +162,10 @@ class Bench:
         gc.freeze()  # the collector would look through all modules for 20 ms in every cell
 
 
-def _in_numbers(params: Mapping[str, Any], trial: Trial) -> Point:
+def _in_numbers(params: Mapping[str, Any], trial: Task) -> Point:
     """Return parameters with the trial's values in place of words."""
-    words = trial.words
-    return {k: words.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
+    values = trial.values
+    return {k: values.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
 
 
 def run_job(
@@ -420,10 +418,10 @@ def _fit(bench: Bench, job: Job, clock: Clock, first: Clock) -> Record:
     return record | {name: value for name, value in kept.items() if value}
 
 
-def _diagnostics(estimator: Any, trial: Trial, at: At) -> dict[str, float]:
+def _diagnostics(estimator: Any, trial: Task, at: At) -> dict[str, float]:
     """Return the numbers that an estimator gives of its fit; what goes wrong is only warned of."""
     try:
-        if not isinstance(estimator, Diagnosed):
+        if not hasattr(estimator, "diagnostics"):
             return {}
         given = estimator.diagnostics(**named_by_fit(estimator, trial.training(at)))
         numbers = {str(name): _number(value) for name, value in given.items()}

@@ -24,7 +24,7 @@ from dsgkit.experiment.timing import LONG_FIT, MIN_REPEATS, MIN_SECONDS
 from dsgkit.experiment.unseen import ASSUMED, stand_in
 from dsgkit.system.memory import memory_limit
 from dsgkit.system.threads import available_threads
-from dsgkit.tasks.base import Axis
+from dsgkit.tasks.measures import Axis
 from dsgkit.text.terminal import NO_BREAK, Column, table, wrapped
 
 RUN_SECONDS = 5.0

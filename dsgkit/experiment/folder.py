@@ -27,8 +27,7 @@ from dsgkit.experiment.records import (
     why,
 )
 from dsgkit.system.files import open_packed
-from dsgkit.tasks.base import Axis, Description
-from dsgkit.tasks.columns import why_no_columns
+from dsgkit.tasks.measures import Axis, Description, why_no_columns
 
 CONFIG = "config.yaml"
 DATASET = "dataset.json"

@@ -12,19 +12,18 @@ from typing import Any, Literal, NamedTuple
 
 from dsgkit.config import Experiment, SolverSpec
 from dsgkit.data.datasets import Dataset
-from dsgkit.data.targets import check_kind
 from dsgkit.errors import ConfigError, DataError, spelled
 from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
-from dsgkit.tasks import catalogue as tasks
-from dsgkit.tasks.asked import Costed
-from dsgkit.tasks.base import At, Description, Trial, Work
+from dsgkit.tasks import base as tasks
+from dsgkit.tasks.base import At, Task, Work
+from dsgkit.tasks.measures import Description
 from dsgkit.text.groups import grouped
 from dsgkit.text.specs import LARGEST_NUMBER
-from dsgkit.users_code.own import code_of, is_import_path, is_own
+from dsgkit.users_code.own import code_of, is_import_path, is_own, modules_of
 from dsgkit.users_code.rehearsal import rehearse, users_code
 
 IDENTITY_VERSION = 2
@@ -155,16 +154,15 @@ def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
 
 def solver_code(experiment: Experiment, solver: str) -> str:
     """Return a hash of the code that a solver and the task of an experiment depend on."""
-    task = tasks.modules(experiment.protocol.kind)
+    kind = experiment.protocol.kind
+    task = modules_of(experiment.task, tasks.TASKS.get(kind, kind))
     return code_of((*solver_info(experiment, solver).modules, *task))
 
 
-def make_trial(experiment: Experiment, dataset: Dataset, trial: int) -> Trial:
+def make_trial(experiment: Experiment, dataset: Dataset, trial: int) -> Task:
     """Return a trial of an experiment by its number."""
-    if (target := experiment.task.target) is not None:
-        check_kind(dataset, target)
     seed = derive_seed(experiment.seed, "split", trial)
-    return experiment.task.trial(dataset, experiment.drawn, seed)
+    return experiment.task(dataset, experiment.drawn, seed)
 
 
 def make_plan(experiment: Experiment, dataset: Dataset) -> list[Cell]:
@@ -335,7 +333,7 @@ def common_part(points: Sequence[Point]) -> Point:
 class _TrialPlan:
     """Plans the cells of a trial, which are those of all trials of its sizes."""
 
-    def __init__(self, experiment: Experiment, dataset: Dataset, trial: Trial) -> None:
+    def __init__(self, experiment: Experiment, dataset: Dataset, trial: Task) -> None:
         self._experiment = experiment
         self._dataset = dataset
         self._trial = trial
@@ -382,12 +380,12 @@ class _TrialPlan:
 
     def _depends_on_size(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> bool:
         """Return whether a solver's model depends on the swept axis at any point of its grid."""
-        axis, depends_on = self._experiment.sweep.axis, getattr(self._trial, "depends_on", None)
-        if axis is None or depends_on is None or len(self._sweep) == 1:
+        axis = self._experiment.sweep.axis
+        if axis is None or len(self._sweep) == 1:
             return True
         first = {name: value for points in stages for name, value in points[0].items()}
         return any(
-            depends_on(self._estimator(solver, spec, {**first, **point}), axis)
+            self._trial.depends_on(self._estimator(solver, spec, {**first, **point}), axis)
             for points in stages
             for point in points
         )
@@ -492,7 +490,7 @@ def _at_pace(work: Work, estimator: Any, times: int = 1) -> Work:
     """Return a cell's work at the pace of its estimator, capped by its ``max_seconds``."""
     pace = getattr(type(estimator), "pace", None)
     if not isinstance(pace, Pace):  # not a class of the package
-        pace = Pace() if isinstance(estimator, Costed) else UNSTATED
+        pace = Pace() if hasattr(estimator, "cost") else UNSTATED
     n_models = times * work.n_models
     training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
     if isinstance(most := getattr(estimator, "max_seconds", None), int | float):

@@ -28,7 +28,7 @@ from typing_extensions import TypedDict
 
 from dsgkit.errors import ResultsError, spelled
 from dsgkit.system.files import open_packed
-from dsgkit.tasks.base import Axis
+from dsgkit.tasks.measures import Axis
 from dsgkit.text.specs import LARGEST_NUMBER
 
 Record = dict[str, Any]

@@ -29,9 +29,7 @@ from dsgkit.experiment.folder import (
 from dsgkit.experiment.records import Bad, Record, Records, read_records
 from dsgkit.experiment.status import ending
 from dsgkit.experiment.store import CELLS
-from dsgkit.tasks.base import Axis, Description
-from dsgkit.tasks.columns import FIT_COLUMNS
-from dsgkit.tasks.measures import MEMORY, Measure
+from dsgkit.tasks.measures import FIT_COLUMNS, MEMORY, Axis, Description, Measure
 from dsgkit.text.labels import LONGEST_LABEL, as_drawn
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from dsgkit.experiment.folder import (
 )
 from dsgkit.experiment.records import Bad, Record, Records, read_records
 from dsgkit.system.files import packed
-from dsgkit.tasks.base import Axis
+from dsgkit.tasks.measures import Axis
 
 if TYPE_CHECKING:
     from dsgkit.experiment.plan import TooLarge

@@ -18,7 +18,7 @@ from dsgkit.papers.numbers import Identity, Ratio, Within
 from dsgkit.papers.printed import Audited, Published, Reproduced
 from dsgkit.papers.reading import read_strictly
 from dsgkit.papers.times import Crosses, Ends, Faster, Sooner
-from dsgkit.tasks.catalogue import TASKS
+from dsgkit.tasks.base import TASKS
 from dsgkit.text.specs import Count, Spec, Text, problem
 
 N_HEADLINES = 3

@@ -35,6 +35,7 @@ from dsgkit.papers.figures_drawn import (
 )
 from dsgkit.papers.growth import Grows
 from dsgkit.papers.verdicts import NO_RESULTS, Point
+from dsgkit.published.clusterings import published_of
 from dsgkit.report.entries import (
     UNITS,
     best_means,
@@ -46,10 +47,8 @@ from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NO_VALUE, counted, percents, short_count
 from dsgkit.report.output import TableOutput
 from dsgkit.report.summary import Entry, Size, Summary, settings
-from dsgkit.tasks import catalogue
-from dsgkit.tasks.base import PublishedFigure
-from dsgkit.tasks.clustering_published import published_of
-from dsgkit.tasks.measures import STANDARD, Measure
+from dsgkit.tasks import base as tasks
+from dsgkit.tasks.measures import STANDARD, Measure, PublishedFigure
 
 LEAST_TRIALS = 2
 LEAST_SIZES = 2
@@ -165,7 +164,7 @@ def _measure(paper: Figures, shown: MeasureTable, parts: Filled, look: Look) -> 
     """Return the measure as defined in the results or, without any, by the task."""
     if parts.shown or not shown.printed:
         return measure_of(paper, shown, parts, look)
-    measures = (*catalogue.get(paper.paper.task).measures, *STANDARD)
+    measures = (*tasks.get(paper.paper.task).measures, *STANDARD)
     return next(one for one in measures if one.name == shown.measure)
 
 

@@ -2,7 +2,7 @@
 
 The sizes of the classes bound purity, Rand index and NMI of any clustering. A published triple that
 violates one of these bounds by more than its rounding is impossible, even as a mean over runs, for
-which all bounds here hold too. Purity is that of `dsgkit.tasks.indices`, by shares of a cluster:
+which all bounds here hold too. Purity is that of `dsgkit.tasks.metrics`, by shares of a cluster:
 the paper's own formula divides by the size of another one.
 """
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dsgkit.report.summary import Entry, Summary, all_measures
-from dsgkit.tasks.base import PublishedFigure
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import Measure, PublishedFigure
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.status import LEFT_OUT, status_words
 from dsgkit.experiment.timing import is_disturbed
-from dsgkit.tasks.base import Axis
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import Axis, Measure
 
 NOT_RUN = "not run"
 """Status of a trial without a record or a value, and without a known reason."""

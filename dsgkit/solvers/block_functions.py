@@ -18,7 +18,6 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows
 from dsgkit.solvers.parameters import parameters
 from dsgkit.system.stopwatch import Stopwatch
-from dsgkit.tasks.asked import Thresholded
 from dsgkit.trainers.blocks import RandomFeatures, Sweeps
 
 
@@ -164,7 +163,7 @@ class StochasticEstimator(BlockFunctionEstimator):
         exact = self._exact(**{**shared, "sigma": self._sigma})
         exact._warns = False  # the fit has already warned
         # an ordinal model needs no thresholds
-        fit = exact.fit_function if isinstance(exact, Thresholded) else exact.fit
+        fit = getattr(exact, "fit_function", exact.fit)
         return fit(X, y, X_unlabeled)
 
     def fit_observed(

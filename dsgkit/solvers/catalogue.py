@@ -69,17 +69,17 @@ class SolverInfo:
 
         return tasks_of(self.load())
 
-    def suits(self, task: Task) -> bool:
+    def suits(self, task: type[Task]) -> bool:
         """Return whether the class is for a task."""
         return task.kind in self.tasks
 
     def learns_from(self, names: Sequence[str], params: Mapping[str, Any]) -> bool:
         """Return whether its fit with these parameters depends on any of the named arrays."""
-        from dsgkit.tasks.given import depends_on
+        from dsgkit.tasks.base import depends_on
 
         return depends_on(self.load()(**params), names)
 
-    def check_for(self, task: Task) -> None:
+    def check_for(self, task: type[Task]) -> None:
         """Raise `ConfigError` unless a user-defined class has the methods that a task calls."""
 
     def seed(self, seed: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dsgkit.errors import ConfigError
-from dsgkit.tasks.given import HIDDEN
+from dsgkit.tasks.base import HIDDEN
 from dsgkit.users_code.origin import bracketed, place_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Method:
     place: str
 
     def is_given(self, name: str) -> bool:
-        """Return whether the method gets the array of this name; see `tasks.given.named_by_fit`."""
+        """Return whether the method gets the array of this name; see `tasks.base.named_by_fit`."""
         known = self.takes.parameters
         takes_any = any(p.kind is p.VAR_KEYWORD for p in known.values())
         return name in known or (takes_any and name != HIDDEN)
@@ -79,7 +79,7 @@ def methods_of(solver: type) -> dict[str, Method]:
     return methods
 
 
-def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: Task) -> None:
+def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: type[Task]) -> None:
     """Raise `ConfigError` unless a class has the methods that a task calls, with their arguments.
 
     Parameters
@@ -87,7 +87,7 @@ def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: 
     solver, place : str
         Name of the class, and the ``file:line`` of its definition.
     methods : mapping
-    task : Task
+    task : type of Task
     """
     if missing := [name for name in task.calls if name not in methods]:
         raise ConfigError(

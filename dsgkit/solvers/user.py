@@ -109,7 +109,7 @@ class _UserSolver(SolverInfo):
         """Return a seed in the class's range: scikit-learn's estimators take 32 bits."""
         return super().seed(seed) if self.role is None else seed % 2**32
 
-    def suits(self, task: Task) -> bool:
+    def suits(self, task: type[Task]) -> bool:
         """Return whether the class is for a task, by its own or the task's declaration."""
         return super().suits(task) or self.role in task.takes
 
@@ -117,7 +117,7 @@ class _UserSolver(SolverInfo):
         """Return whether ``fit`` takes any of the named arrays."""
         return any(self.methods["fit"].is_given(name) for name in names)
 
-    def check_for(self, task: Task) -> None:
+    def check_for(self, task: type[Task]) -> None:
         """Raise `ConfigError` unless the class has the methods that a task calls."""
         check_methods(self.label, self.place, self.methods, task)
 

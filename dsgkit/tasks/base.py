@@ -1,23 +1,37 @@
-"""Base classes of learning settings: arrays for solvers, protocol, measures and sweeps.
+"""Learning settings: what a solver is given, how it is judged, and what a sweep varies.
 
-The runner and the reports are independent of the setting. They pass *named arrays* from a trial to
-an estimator, and *named numbers* from a judgement to a record.
+The runner passes *named arrays* from a task to an estimator, and *named numbers* from a judgement
+to a record; runner and reports know no setting.
 """
 
 from __future__ import annotations
 
+import inspect
+import math
+import pkgutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import PrivateAttr
 
-from dsgkit.data.targets import Kind
-from dsgkit.tasks.given import HIDDEN, takes
-from dsgkit.tasks.measures import Digits, Measure
-from dsgkit.text.labels import Words
-from dsgkit.text.specs import LARGEST_NUMBER, Count, Spec
+from dsgkit.data.targets import Kind, check_kind
+from dsgkit.errors import ConfigError, FitError, nearest_or_all, spelled
+from dsgkit.tasks.measures import (
+    STANDARD,
+    Axis,
+    Measure,
+    Published,
+    outputs_of,
+    why_no_columns,
+)
+from dsgkit.text.specs import Count, Interval, Spec
+from dsgkit.users_code.origin import bracketed, place_of
+from dsgkit.users_code.own import ask_own, version_of
 
 Point = Mapping[str, Any]
 """Values of some hyper-parameters."""
@@ -28,72 +42,11 @@ At = Mapping[str, int]
 Scores = list[list[float | None]]
 """Scores of every point on every fold; None if a fold has no score."""
 
+HIDDEN = "y_unlabeled"
+"""The labels of the unlabelled rows, passed only to a ``fit`` that names them."""
 
-class Axis(BaseModel):
-    """A size that a sweep can vary.
-
-    Attributes
-    ----------
-    name : str
-        Name in configs and records, such as ``unlabeled``.
-    title : str
-        Title of axes and columns, such as ``Unlabelled rows``.
-    noun : str
-        Word after a number, such as ``unlabelled``.
-    drawn : bool
-        If true, the trial draws ``max(sweep)`` rows, or ``protocol.<name>`` if the axis is not
-        swept. Then there is no ``all``, a trial's `sizes` do not have the axis, and
-        hyper-parameters are searched at each fit's own size.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: Words
-    title: Words
-    noun: Words
-    drawn: bool = False
-
-
-class PublishedFigure(BaseModel):
-    """A figure that a paper printed.
-
-    Attributes
-    ----------
-    solver : str
-        The method's key in configs.
-    measure : str
-        Name of a measure of the task.
-    decimals : int
-        Digits after the point, as printed.
-    tolerance : float or None
-        Largest difference at which a measured value agrees; None if the two are not comparable.
-    flag : str
-        Reason why the figure is meaningless, or what in the paper it contradicts; else empty.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    solver: Words
-    measure: Words
-    value: Annotated[float, Field(ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)]
-    decimals: Digits = 2
-    tolerance: float | None = None
-    flag: Words = ""
-
-
-class Published(BaseModel):
-    """Published results on a dataset.
-
-    Attributes
-    ----------
-    source : str
-        The paper, as named in captions.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    source: Words
-    figures: tuple[PublishedFigure, ...]
+N_CHECKPOINTS = 14
+"""Approximate number of checkpoints of an observed training."""
 
 
 class ProtocolSpec(Spec):
@@ -127,13 +80,13 @@ class ProtocolSpec(Spec):
         drawn._swept = axis.name
         return drawn
 
-    def why_not(self, axis: Axis, size: int) -> str:
-        """Return why a sweep cannot have ``size`` rows of a drawn axis; empty if it can."""
-        return ""
-
     def sweeps(self, axis: Axis) -> bool:
         """Return whether a sweep sets the number of drawn rows of an axis."""
         return self._swept == axis.name
+
+    def why_not(self, axis: Axis, size: int) -> str:
+        """Return why a sweep cannot have ``size`` rows of a drawn axis; empty if it can."""
+        return ""
 
     @property
     def not_of_splits(self) -> tuple[str, ...]:
@@ -172,75 +125,9 @@ class ProtocolSpec(Spec):
     def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
         """Return a text on the data of a solver that no user has; empty if there is none.
 
-        Parameters
-        ----------
-        solver : type
-            The solver's class.
-        values : iterable
-            All values that the config sets or searches for its parameters.
+        ``values`` are all that the config sets or searches for the parameters of this class.
         """
         return "the hidden labels" if takes(solver, HIDDEN) else ""
-
-
-_OLD_NOT_OF_SPLITS = ("trials", "folds", "select", "repeats", "threshold")
-"""`ProtocolSpec.not_of_splits` for results of earlier releases, which did not store it."""
-
-
-class SolverFacts(BaseModel):
-    """Facts about a solver that a report needs to compare it, and to advise on its grid.
-
-    Attributes
-    ----------
-    told : str
-        Data that it is given and no user has, in words: it is then an upper bound and not a rival.
-    ends : dict
-        The lowest and the highest value that each searched parameter can take, None without a
-        bound that can be reached: a grid cannot be widened beyond it.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    told: Words = ""
-    ends: dict[Words, tuple[float | None, float | None]] = Field(default_factory=dict)
-
-
-class Description(BaseModel):
-    """Description of a task in its results folder, so that a report needs nothing else.
-
-    Attributes
-    ----------
-    setting, protocol, selection, oracle : str
-        Texts as in `ProtocolSpec`.
-    axis : Axis or None
-        The swept size.
-    chooses : str
-        Name of the measure that chooses hyper-parameters.
-    published : Published or None
-        Figures to print next to the measured ones.
-    not_of_splits : tuple of str
-        As in `ProtocolSpec`.
-    solvers : dict of str to SolverFacts
-        Facts by the solvers' keys; results of earlier releases have none.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Words
-    setting: Words = ""
-    protocol: Words = ""
-    selection: Words = ""
-    oracle: Words = ""
-    axis: Axis | None = None
-    measures: tuple[Measure, ...]
-    chooses: Words = ""
-    published: Published | None = None
-    not_of_splits: tuple[Words, ...] = _OLD_NOT_OF_SPLITS
-    solvers: dict[Words, SolverFacts] = Field(default_factory=dict)
-
-    @property
-    def caption(self) -> str:
-        """Setting of all fits and choices made by hidden labels, for captions."""
-        return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
 @dataclass(frozen=True)
@@ -249,14 +136,12 @@ class Work:
 
     Attributes
     ----------
-    training, scoring : float
-        Operations of training, and of evaluating the trained models.
+    training, scoring, measuring : float
+        Operations of training, of evaluating the trained models, and of computing the measures.
     memory : int
         Peak bytes.
     n_models : int
         Number of trained models.
-    measuring : float
-        Operations of computing the measures from the values.
     """
 
     training: float
@@ -268,16 +153,9 @@ class Work:
 
 @dataclass
 class Judgement:
-    """Scores of a fit, and its trace along training.
+    """Scores of a fit by measure (None without a value), its trace along training, and a picture.
 
-    Attributes
-    ----------
-    scores : dict
-        Values of the task's measures by name; None for a measure without a value.
-    trace : list of dict, optional
-        Numbers at checkpoints of training.
-    artefact : dict of arrays, optional
-        Data of a picture; kept in a separate file.
+    ``trace`` has the numbers at each checkpoint; ``artefact`` are arrays for a file of their own.
     """
 
     scores: dict[str, float | None]
@@ -293,122 +171,296 @@ class Clock(Protocol):
         ...
 
 
-class Trial(Protocol):
-    """One repetition: draws rows, searches, trains and judges.
+class Task:
+    """A learning setting, selected by ``protocol: {kind: ...}``; an instance is one trial.
 
-    Construction is cheap: rows are drawn on first use.
+    Construction is cheap: rows are drawn on first use. A user-defined setting is a subclass.
 
-    It may have a method ``depends_on(estimator, axis)``, which returns whether a fit depends on the
-    size on the axis of that name. An estimator that does not is fitted only once, at the largest
-    size of a sweep, and that fit is used at every size. Without the method, all depend on it.
-    """
-
-    @property
-    def sizes(self) -> At:
-        """Largest size on every axis of the task that is not `Axis.drawn`."""
-        ...
-
-    @property
-    def words(self) -> Mapping[str, float | tuple[float, ...]]:
-        """Values of the words that a config may use for parameters."""
-        ...
-
-    def counts(self, at: At) -> dict[str, int]:
-        """Return the numbers of rows of a fit, the arguments of `Estimator.cost`."""
-        ...
-
-    def training(self, at: At) -> dict[str, Any]:
-        """Return the named arrays for ``fit``."""
-        ...
-
-    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Return the score of every point on every fold, by the measure that chooses.
-
-        Parameters
-        ----------
-        estimator : estimator
-            With the parameter values that all points share.
-        at : mapping
-            Sizes to search with.
-        points : sequence of mappings
-        """
-        ...
-
-    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the approximate cost of `search`."""
-        ...
-
-    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train an estimator, in the phase ``fit``."""
-        ...
-
-    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
-        """Return the scores of a fitted estimator, computed in further phases."""
-        ...
-
-    def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return the approximate cost of `fit` and `judge`."""
-        ...
-
-
-class Task(Protocol):
-    """A learning setting, selected by ``protocol: {kind: ...}``.
+    Parameters
+    ----------
+    dataset : Dataset
+    spec : ProtocolSpec
+        An instance of ``Spec``.
+    seed : int
+        Seed of the trial.
 
     Attributes
     ----------
     kind : str
+        Its name; for a user-defined task its import path, which the runner sets.
     version : int or str
-        Part of every cell's identity, raised when a change affects results. A user-defined task may
-        omit it; a hash of its file is then used.
+        Part of every cell's identity, raised when a change affects results. For a user-defined task
+        without one a hash of its file is used.
     Spec : type of ProtocolSpec
         Its section of a config.
     axes : tuple of Axis
         Sizes that a sweep can vary, the usual one first; may be empty.
     measures : tuple of Measure
-        Numbers that are recorded for a fit in addition to `measures.STANDARD`.
+        Numbers that are recorded of a fit in addition to `measures.STANDARD`.
     chooses : str
         Name of the measure that chooses hyper-parameters.
     outputs : tuple of str
         Default tables and figures.
     words : tuple of str
-        Names of `Trial.words`.
+        Words for numbers of the trial (`values`) that a config may use for parameters.
     target : {"binary", "ordered", "classes", "numeric"} or None
         Kind of labels for training or judging: datasets with another target are rejected. If the
-        config of a file names no ``target``, ``numeric`` reads its labels as numbers. A
-        user-defined task may omit this and the following attributes.
+        config of a file names no ``target``, ``numeric`` reads its labels as numbers.
     calls : tuple of str
-        Methods that its trials call in addition to ``fit``. Classes that lack one are rejected.
+        Methods that it calls in addition to ``fit``. Solvers that lack one are rejected.
     gives : tuple of str
         Names of all arrays that ``fit`` can receive; empty if they are not passed by name.
-    takes : tuple of str
-        Kinds of scikit-learn estimators that it accepts even if they do not list it in their
-        ``tasks``: ``classifier``, ``regressor`` and ``clusterer``. Values come from
-        ``decision_function``, or from the predictions of a regressor.
     extra : tuple of str
-        Arrays other than labelled rows. If no solver of a config has ``against``, solvers whose
+        Those other than labelled rows. If no solver of a config has ``against``, solvers whose
         ``fit`` takes any of them are compared with the first one that takes none.
+    grows : dict of str to tuple of str
+        Arrays that grow along an axis. A fit that uses none of them is done once, at the largest
+        size of a sweep. All fits depend on an axis that is not listed.
+    takes : tuple of {"classifier", "regressor", "clusterer"}
+        Kinds of scikit-learn estimators that it accepts as they are. Values come from
+        ``decision_function``, or from the predictions of a regressor.
+    sizes : dict of str to int
+        Largest size on every axis that is not `Axis.drawn`, set by the constructor.
+
+    Raises
+    ------
+    DataError
+        By the constructor, if the dataset has too few rows or another kind of target.
     """
 
-    kind: ClassVar[str]
-    version: ClassVar[int | str]
-    Spec: ClassVar[type[ProtocolSpec]]
-    axes: ClassVar[tuple[Axis, ...]]
+    kind: ClassVar[str] = ""
+    version: ClassVar[int | str] = 1
+    Spec: ClassVar[type[ProtocolSpec]] = ProtocolSpec
+    axes: ClassVar[tuple[Axis, ...]] = ()
     measures: ClassVar[tuple[Measure, ...]]
     chooses: ClassVar[str]
-    outputs: ClassVar[tuple[str, ...]]
-    words: ClassVar[tuple[str, ...]]
+    outputs: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[tuple[str, ...]] = ()
     target: ClassVar[Kind | None] = None
     calls: ClassVar[tuple[str, ...]] = ()
     gives: ClassVar[tuple[str, ...]] = ()
-    takes: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[tuple[str, ...]] = ()
+    grows: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    takes: ClassVar[tuple[str, ...]] = ()
+    sizes: dict[str, int]
 
-    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
-        """Return a trial of a dataset.
+    def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
+        self.dataset, self.spec, self.seed = dataset, spec, seed
+        self.sizes = {}
+        if self.target is not None:
+            check_kind(dataset, self.target)
 
-        Raises
-        ------
-        DataError
-            If the dataset has too few rows for it.
+    @property
+    def values(self) -> Mapping[str, float | tuple[float, ...]]:
+        """The numbers that `words` stand for."""
+        return {}
+
+    def counts(self, at: At) -> dict[str, int]:
+        """Return the numbers of rows of a fit, the arguments of a solver's ``cost``."""
+        return {f"n_{axis}": size for axis, size in at.items()}
+
+    def training(self, at: At) -> dict[str, Any]:
+        """Return the named arrays for ``fit``."""
+        raise NotImplementedError
+
+    def given(self, estimator: Any, at: At) -> dict[str, Any]:
+        """Return the arrays that an estimator's ``fit`` names."""
+        return named_by_fit(estimator, self.training(at))
+
+    def depends_on(self, estimator: Any, axis: str) -> bool:
+        """Return whether a fit depends on the size on an axis."""
+        return axis not in self.grows or depends_on(estimator, self.grows[axis])
+
+    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        """Return the score of every point on every fold, by the measure that chooses.
+
+        The estimator has the parameter values that all points share.
         """
-        ...
+        raise NotImplementedError
+
+    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
+        """Train an estimator, in the phase ``fit``."""
+        training = self.given(estimator, at)
+        with clock.phase("fit"):
+            estimator.fit(**training)
+
+    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+        """Return the scores of a fitted estimator, computed in further phases."""
+        raise NotImplementedError
+
+    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
+        """Return the approximate cost of training every point on every fold."""
+        n_models = n_points * getattr(self.spec, "folds", 1)
+        cost = estimator.cost(self.dataset.n_features, n_models=n_models, **self.counts(at))
+        return Work(cost.flops, 0.0, cost.memory, n_models)
+
+    def fit_work(self, estimator: Any, at: At) -> Work:
+        """Return the approximate cost of `fit` and `judge`."""
+        cost = estimator.cost(self.dataset.n_features, **self.counts(at))
+        return Work(cost.flops, 0.0, cost.memory)
+
+
+TASKS = {
+    "semi_supervised_auc": "dsgkit.tasks.auc:SemiSupervisedAUC",
+    "semi_supervised_svm": "dsgkit.tasks.svm:SemiSupervisedSVM",
+    "ordinal": "dsgkit.tasks.ordinal:Ordinal",
+    "similar_unlabeled": "dsgkit.tasks.similar:SimilarUnlabeled",
+    "clustering": "dsgkit.tasks.clustering:Clustering",
+}
+"""Import path of the task of each kind; tasks are imported on first use."""
+
+
+def get(kind: str) -> type[Task]:
+    """Return the task called ``kind``, or the user-defined one at an import path.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, with the nearest name; or if the runner cannot use it.
+    """
+    if kind in TASKS:
+        task: type[Task] = pkgutil.resolve_name(TASKS[kind])
+        return task
+    if ":" not in kind:
+        raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
+    return ask_own(
+        *(kind, "class derived from dsgkit.tasks.base.Task", _is_task),
+        *(lambda task: _checked(task, kind), "my_module:MyTask", __name__),
+    )
+
+
+def version(kind: str) -> int | str:
+    """Return the version of a task, part of every cell's identity; a change reruns its cells."""
+    return version_of(get(kind), kind) if ":" in kind else get(kind).version
+
+
+def about(kind: str) -> str:
+    """Return a sentence on a task: the first line of its module's docstring."""
+    return (sys.modules[get(kind).__module__].__doc__ or "").strip().partition("\n")[0]
+
+
+def _is_task(candidate: Any) -> bool:
+    return isinstance(candidate, type) and issubclass(candidate, Task)
+
+
+def _checked(task: type[Task], path: str) -> type[Task]:
+    """Return a user-defined task, or raise `ConfigError` if its declarations disagree."""
+    if missing := [name for name in ("measures", "chooses") if not hasattr(task, name)]:
+        raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
+    if not (isinstance(task.Spec, type) and issubclass(task.Spec, ProtocolSpec)):
+        raise ConfigError(f"{path}.Spec must be a class derived from {__name__}.ProtocolSpec")
+    measures = (*task.measures, *STANDARD)
+    if why_not := why_no_columns(measures, (axis.name for axis in task.axes)):
+        raise ConfigError(f"{path}.measures: {why_not}")
+    known = {
+        "chooses": [measure.name for measure in task.measures if measure.better],
+        "outputs": outputs_of(measures, swept=bool(task.axes)),
+        "Spec.only_for_search": list(task.Spec.model_fields),
+        "Spec.only_for_judging": list(task.Spec.model_fields),
+    }
+    named = {
+        "chooses": (task.chooses,),
+        "outputs": task.outputs,
+        "Spec.only_for_search": task.Spec.only_for_search,
+        "Spec.only_for_judging": task.Spec.only_for_judging,
+    }
+    for declared, names in named.items():
+        for name in names:
+            if name not in known[declared]:
+                hint = nearest_or_all(str(name), known[declared])
+                raise ConfigError(f"{path}.{declared}: no {spelled(name)}{hint}")
+    task.kind = path
+    return task
+
+
+def takes(estimator: Any, name: str) -> bool:
+    """Return whether an estimator's ``fit`` names an array."""
+    return name in inspect.signature(estimator.fit).parameters
+
+
+def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of some arrays that an estimator's ``fit`` names.
+
+    So a ``fit(X, y)`` learns from the labelled rows alone, and only a ``fit`` that names
+    ``y_unlabeled`` gets hidden labels: a ``fit(**training)`` gets all others.
+    """
+    parameters = inspect.signature(estimator.fit).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    names = {*parameters, *(arrays.keys() - {HIDDEN} if takes_any else ())}
+    return {name: array for name, array in arrays.items() if name in names}
+
+
+def depends_on(estimator: Any, names: Sequence[str]) -> bool:
+    """Return whether a fit depends on any of some arrays.
+
+    It does if ``fit`` names the array, unless the estimator's method ``uses`` returns False.
+    """
+    uses = getattr(estimator, "uses", lambda name: True)
+    return any(uses(name) for name in named_by_fit(estimator, dict.fromkeys(names)))
+
+
+def settled(estimator: Any, counts: Mapping[str, int]) -> Any:
+    """Return an estimator whose iterations are fixed for some numbers of rows, if it can be."""
+    return estimator.settled(**counts) if hasattr(estimator, "settled") else estimator
+
+
+def is_observable(estimator: Any) -> bool:
+    """Return whether the training of an estimator can be watched."""
+    return hasattr(estimator, "fit_observed") and hasattr(estimator, "n_iterations")
+
+
+def checkpoints(n_iterations: int) -> list[int]:
+    """Return the iterations of checkpoints: roughly even on a log axis, including the last."""
+    powers = np.geomspace(1, n_iterations, min(N_CHECKPOINTS, n_iterations))
+    return sorted({math.ceil(round(power, 6)) for power in powers})
+
+
+def fit_watched(
+    estimator: Any, training: Mapping[str, Any], n_iterations: int, clock: Clock
+) -> list[tuple[int, float, Any]]:
+    """Train with checkpoints; return the iteration, the seconds and the function at each."""
+    along: list[tuple[int, float, Any]] = []
+    at = checkpoints(n_iterations)
+    with clock.phase("fit"):
+        estimator.fit_observed(**training, at=at, observe=lambda *entry: along.append(entry))
+    return along
+
+
+def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
+    """Return a fitted function's values at rows; `FitError` unless finite and of such a shape."""
+    values = np.asarray(model.decision_function(rows))
+    location = bracketed(place_of(model.decision_function))
+    if values.shape not in (shapes or ((len(rows),),)):
+        raise FitError(
+            f"decision_function returned shape {values.shape} for {len(rows):,} rows{location}"
+        )
+    if not np.isfinite(values).all():
+        raise FitError(f"decision_function returned values that are not finite{location}")
+    return values
+
+
+Scale = Interval | Literal["common"]
+"""The interval that every feature is mapped to; or a common factor with which the root mean squared
+norm of the rows is 1."""
+
+_SCALES = {
+    "common": "features on one common scale",
+    "standard": "standardised features",
+    "raw": "unscaled features",
+}
+
+
+def scale_words(scale: tuple[float, float] | str) -> str:
+    """Return a scale in words, for captions."""
+    if isinstance(scale, str):
+        return _SCALES[scale]
+    low, high = scale
+    return f"features scaled to [{low:g}, {high:g}]"
+
+
+def scaling_of(dataset: Any, scale: tuple[float, float] | str) -> tuple[Any, Any]:
+    """Return offset and factor of every feature; None for unscaled ones."""
+    if isinstance(scale, tuple):
+        return tuple(dataset.scaling(*scale))
+    by = {"standard": "standard_scaling", "common": "common_scaling"}.get(scale)
+    return (None, None) if by is None else getattr(dataset, by)()

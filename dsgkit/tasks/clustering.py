@@ -16,37 +16,26 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.datasets import Dataset
 from dsgkit.data.rows import Rows
-from dsgkit.data.targets import check_kind
-from dsgkit.errors import (
-    FOREIGN_ERRORS,
-    DataError,
-    DsgError,
-    FitError,
-    warn_of_point,
-)
+from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of_point
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
+from dsgkit.published.clusterings import published_of
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.tasks import indices
-from dsgkit.tasks.asked import Costed, TwoPhases
+from dsgkit.tasks import metrics
 from dsgkit.tasks.base import (
     At,
-    Axis,
     Clock,
     Judgement,
     Point,
     ProtocolSpec,
-    Published,
     Scores,
     Task,
-    Trial,
     Work,
+    scale_words,
+    scaling_of,
 )
-from dsgkit.tasks.clustering_picture import picture
-from dsgkit.tasks.clustering_published import published_of
-from dsgkit.tasks.measures import PICTURES, RANKS, Measure
-from dsgkit.tasks.scaling import scale_words, scaling_of
+from dsgkit.tasks.measures import PICTURES, RANKS, Axis, Measure, Published
+from dsgkit.tasks.pictures import picture
 from dsgkit.text.specs import Interval
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
@@ -214,11 +203,29 @@ class ClusteringSpec(ProtocolSpec):
         return "the number of classes" if CLASSES in values else ""
 
 
-class ClusteringTrial:
-    """A run on all rows in a random order; smaller sweep points take the first of them."""
+class Clustering(Task):
+    """The learning setting: a run on all rows in a random order; smaller points take the first."""
 
-    def __init__(self, dataset: Dataset, spec: ClusteringSpec, seed: int) -> None:
-        check_kind(dataset, "classes")
+    kind = "clustering"
+    Spec = ClusteringSpec
+    axes = (ROWS,)
+    measures = (
+        *(PURITY, RAND, ADJUSTED_RAND, NMI, DAVIES_BOULDIN, COMPACTNESS, CLUSTERS, UNASSIGNED),
+        *FITTED.values(),
+        *(EQUILIBRIA, EQUILIBRIA_SHARE, NMI_GEOMETRIC, DIAMETERS, UNWEIGHTED),
+        *(CLUSTERING_TIME, CHOICE),
+    )
+    chooses = CHOICE.name
+    outputs = (
+        *("purity_table", "rand_table", "nmi_table", "davies_bouldin_table", "compactness_table"),
+        *("clusters_table", "domain_table", "hypotheses_table", "time_table", "nmi_boxplot"),
+        *(PICTURES, RANKS),
+    )
+    words = (CLASSES,)
+    target = "classes"
+
+    def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
+        super().__init__(dataset, spec, seed)
         if len(dataset.X) < MIN_CLUSTERS:
             raise DataError(f"dataset {dataset.name}: one row alone makes no clusters")
         self._judged = bool(np.ptp(dataset.y))
@@ -227,33 +234,26 @@ class ClusteringTrial:
                 f"dataset {dataset.name}: there are no classes to choose parameters by; set "
                 "`protocol.select: davies_bouldin`"
             )
-        self._dataset = dataset
-        self._spec = spec
-        self._seed = seed
         self.sizes = {ROWS.name: len(dataset.X)}
-        self.words = {CLASSES: len(np.unique(dataset.y))}
 
     @functools.cached_property
-    def _order(self) -> NDArray[np.int64]:
-        return permutation(len(self._dataset.X), derive_seed(self._seed, "order"))
+    def values(self) -> Mapping[str, float | tuple[float, ...]]:
+        """The number of classes."""
+        return {CLASSES: len(np.unique(self.dataset.y))}
 
     @functools.cached_property
-    def _scaling(self) -> tuple[Any, Any]:
-        scale = self._spec.scale
-        return (None, None) if scale == "raw" else scaling_of(self._dataset, scale)
-
-    def counts(self, at: At) -> dict[str, int]:
-        """Return the number of rows."""
-        return {"n_rows": at[ROWS.name]}
+    def _rows(self) -> Rows:
+        order = permutation(len(self.dataset.X), derive_seed(self.seed, "order"))
+        return Rows(self.dataset.X, order, *scaling_of(self.dataset, self.spec.scale))
 
     def training(self, at: At) -> dict[str, Any]:
         """Return the rows."""
-        order = self._order[: at[ROWS.name]]
-        return {"X": Rows(self._dataset.X, order, *self._scaling)[:]}
+        return {"X": self._rows[: at[ROWS.name]]}
 
     def classes(self, at: At) -> NDArray[Any]:
         """Return the classes of the rows."""
-        return self._dataset.y[self._order[: at[ROWS.name]]]
+        classes: NDArray[Any] = self.dataset.y[self._rows.index[: at[ROWS.name]]]  # type: ignore[index]
+        return classes
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the score of every point, on all rows."""
@@ -263,33 +263,52 @@ class ClusteringTrial:
     def _score(
         self, estimator: Any, point: Point, X: NDArray[Any], classes: NDArray[Any]
     ) -> float | None:
-        """Return the score of a point; None if its clusters cannot be scored."""
-        labels = _labels_at(estimator, point, X)
-        if labels is None:
+        """Return the score of a point; None if it has no solution, or one that has no score."""
+        from sklearn.base import clone
+
+        model = clone(estimator).set_params(**point)
+        try:
+            model.fit(X)
+        except FitError as error:
+            if error.status != FitError.status:
+                raise  # a limit of this machine is no property of the point
             return None
-        if self._spec.select == "nmi":
-            return indices.normalized_mutual_information(classes, labels)
+        except DsgError:
+            raise
+        except FOREIGN_ERRORS as error:
+            warn_of_point(point, error)
+            return None
+        labels = checked_labels(model, len(X))
+        if self.spec.select == "nmi":
+            return metrics.normalized_mutual_information(classes, labels)
         if not MIN_CLUSTERS <= _n_clusters(labels) <= MAX_CLUSTERS:
             return None
-        index = indices.davies_bouldin(indices.Clusters.of(X, labels))
+        index = metrics.davies_bouldin(metrics.Clusters.of(X, labels))
         return None if index is None else -index
+
+    def _cost(self, estimator: Any, at: At) -> Cost:
+        """Return the cost of a fit; without `cost`, that of a kernel value per pair of rows."""
+        d, n = self.dataset.n_features, at[ROWS.name]
+        if hasattr(estimator, "cost"):
+            cost: Cost = estimator.cost(d, n_rows=n)
+            return cost
+        return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d))
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of clustering by every point."""
         cost = self._cost(estimator, at)
         return Work(n_points * cost.flops, 0.0, cost.memory, n_points)
 
-    def _cost(self, estimator: Any, at: At) -> Cost:
-        """Return the cost of a fit; without `cost`, that of a kernel value per pair of rows."""
-        d, n = self._dataset.n_features, at[ROWS.name]
-        if isinstance(estimator, Costed):
-            return estimator.cost(d, n_rows=n)
-        return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d))
+    def fit_work(self, estimator: Any, at: At) -> Work:
+        """Return the approximate cost of clustering and of measuring pairs within clusters."""
+        cost, n = self._cost(estimator, at), at[ROWS.name]
+        pairs = 3 * n**2 if n <= MAX_EXACT_ROWS else 0
+        return Work(cost.flops, float(pairs * self.dataset.n_features), cost.memory)
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train and cluster, in two phases if the estimator has them."""
         X = self.training(at)["X"]
-        if not isinstance(estimator, TwoPhases):
+        if not _has_two_phases(estimator):
             with clock.phase("fit"):
                 estimator.fit(X)
             return
@@ -298,75 +317,61 @@ class ClusteringTrial:
         with clock.phase("clustering"):
             estimator.fit_clusters(X)
 
-    def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return the approximate cost of clustering and of measuring pairs within clusters."""
-        cost, n = self._cost(estimator, at), at[ROWS.name]
-        pairs = 3 * n**2 if n <= MAX_EXACT_ROWS else 0
-        return Work(cost.flops, float(pairs * self._dataset.n_features), cost.memory)
-
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
         """Compare clusters with classes, and measure their shape."""
-        X, classes = self.training(at)["X"], self.classes(at)
+        X, classes = self.training(at)["X"], self.classes(at) if self._judged else None
         labels = checked_labels(model, len(X))
         with clock.phase("evaluate"):
-            scores = shape_indices(X, labels, self._seed)
-            scores |= class_indices(classes if self._judged else None, labels)
-        fitted = vars(model) if isinstance(model, TwoPhases) else {}
-        diagnostics = {
-            measure.name: float(fitted[name]) if name in fitted else None
-            for name, measure in FITTED.items()
-        }
+            scores = shape_indices(X, labels, self.seed) | class_indices(classes, labels)
+        fitted = vars(model) if _has_two_phases(model) else {}
+        for name, measure in FITTED.items():
+            scores[measure.name] = float(fitted[name]) if name in fitted else None
         n_equilibria = len(fitted["equilibria_"]) if "equilibria_" in fitted else None
-        counted: dict[str, float | None] = {
+        scores |= {
             EQUILIBRIA.name: n_equilibria,
             EQUILIBRIA_SHARE.name: None if n_equilibria is None else n_equilibria / len(X),
             CLUSTERS.name: float(_n_clusters(labels)),
             UNASSIGNED.name: float(np.mean(labels < 0)),
             CHOICE.name: None,
         }
-        artefact = picture(model, X, labels, classes if self._judged else None)
-        return Judgement({**scores, **counted, **diagnostics}, artefact=artefact)
+        return Judgement(scores, artefact=picture(model, X, labels, classes))
 
 
-_CLASS_INDICES: dict[str, Callable[..., float]] = {
-    PURITY.name: indices.purity,
-    RAND.name: indices.rand_index,
-    ADJUSTED_RAND.name: indices.adjusted_rand_index,
-    NMI.name: indices.normalized_mutual_information,
-    NMI_GEOMETRIC.name: functools.partial(indices.normalized_mutual_information, mean="geometric"),
-}
+def _has_two_phases(estimator: Any) -> bool:
+    return hasattr(estimator, "fit_domain") and hasattr(estimator, "fit_clusters")
 
 
 def class_indices(classes: NDArray[Any] | None, labels: NDArray[Any]) -> dict[str, float | None]:
     """Return the indices that compare clusters with classes; None for each without classes."""
+    indices: dict[str, Callable[..., float]] = {
+        PURITY.name: metrics.purity,
+        RAND.name: metrics.rand_index,
+        ADJUSTED_RAND.name: metrics.adjusted_rand_index,
+        NMI.name: metrics.normalized_mutual_information,
+        NMI_GEOMETRIC.name: functools.partial(
+            metrics.normalized_mutual_information, mean="geometric"
+        ),
+    }
     return {
         name: None if classes is None else float(index(classes, labels))
-        for name, index in _CLASS_INDICES.items()
+        for name, index in indices.items()
     }
 
 
 def shape_indices(X: NDArray[Any], labels: NDArray[Any], seed: int) -> dict[str, float | None]:
-    """Return the indices of the clusters' shape; for many rows, from random pairs if possible.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    labels : ndarray of int64, shape (n,)
-    seed : int
-        Seed of the random pairs.
-    """
-    clusters, exact = indices.Clusters.of(X, labels), len(X) <= MAX_EXACT_ROWS
-    compact = {
-        measure.name: indices.compactness(clusters, weighted=weighted)
-        if exact
-        else indices.sampled_compactness(clusters, seed=seed, weighted=weighted)[0]
-        for measure, weighted in ((COMPACTNESS, True), (UNWEIGHTED, False))
+    """Return the indices of the clusters' shape; for many rows, from random pairs if possible."""
+    clusters, exact = metrics.Clusters.of(X, labels), len(X) <= MAX_EXACT_ROWS
+    scores: dict[str, float | None] = {
+        DAVIES_BOULDIN.name: metrics.davies_bouldin(clusters),
+        DIAMETERS.name: metrics.davies_bouldin(clusters, "diameter") if exact else None,
     }
-    return {
-        DAVIES_BOULDIN.name: indices.davies_bouldin(clusters),
-        DIAMETERS.name: indices.davies_bouldin(clusters, "diameter") if exact else None,
-        **compact,
-    }
+    for measure, weighted in ((COMPACTNESS, True), (UNWEIGHTED, False)):
+        if exact:
+            scores[measure.name] = metrics.compactness(clusters, weighted=weighted)
+        else:
+            sampled = metrics.sampled_compactness(clusters, seed=seed, weighted=weighted)
+            scores[measure.name] = sampled[0]
+    return scores
 
 
 def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:
@@ -386,74 +391,5 @@ def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:
     return np.maximum(labels.astype(np.int64), -1)
 
 
-def _labels_at(estimator: Any, point: Mapping[str, Any], X: NDArray[Any]) -> NDArray[Any] | None:
-    """Return the labels of a point; None if it has no solution."""
-    from sklearn.base import clone
-
-    model = clone(estimator).set_params(**point)
-    try:
-        model.fit(X)
-    except FitError as error:
-        if error.status != FitError.status:
-            raise  # a limit of this machine is no property of the point
-        return None
-    except DsgError:
-        raise
-    except FOREIGN_ERRORS as error:
-        warn_of_point(point, error)
-        return None
-    return checked_labels(model, len(X))
-
-
 def _n_clusters(labels: NDArray[Any]) -> int:
     return len(np.unique(labels[labels >= 0]))
-
-
-class Clustering(Task):
-    """The learning setting."""
-
-    kind = "clustering"
-    version = 1
-    Spec = ClusteringSpec
-    axes = (ROWS,)
-    measures = (
-        PURITY,
-        RAND,
-        ADJUSTED_RAND,
-        NMI,
-        DAVIES_BOULDIN,
-        COMPACTNESS,
-        CLUSTERS,
-        UNASSIGNED,
-        *FITTED.values(),
-        EQUILIBRIA,
-        EQUILIBRIA_SHARE,
-        NMI_GEOMETRIC,
-        DIAMETERS,
-        UNWEIGHTED,
-        CLUSTERING_TIME,
-        CHOICE,
-    )
-    chooses = CHOICE.name
-    outputs = (
-        "purity_table",
-        "rand_table",
-        "nmi_table",
-        "davies_bouldin_table",
-        "compactness_table",
-        "clusters_table",
-        "domain_table",
-        "hypotheses_table",
-        "time_table",
-        "nmi_boxplot",
-        PICTURES,
-        RANKS,
-    )
-    words = (CLASSES,)
-
-    def trial(self, dataset: Any, spec: Any, seed: int) -> Trial:
-        """Return a trial of a dataset."""
-        return ClusteringTrial(dataset, spec, seed)
-
-
-TASK = Clustering()

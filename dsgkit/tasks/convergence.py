@@ -13,11 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dsgkit.errors import DsgError, DsgWarning
-from dsgkit.tasks.asked import ComparedExactly, Observable, Thresholded, settled_with
-from dsgkit.tasks.base import At, Clock, Judgement
+from dsgkit.tasks.base import At, Clock, Judgement, fit_watched, is_observable, settled
 from dsgkit.tasks.measures import Measure
-from dsgkit.tasks.observed import Along, fit_watched
-from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
+from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervised, SemiSupervisedSpec
 
 MAX_CONVERGENCE_ROWS = 5000
 """Largest number of unlabelled rows for which the exact minimiser is computed, in cubic time."""
@@ -50,39 +48,34 @@ class ConvergenceSpec(SemiSupervisedSpec):
     unsaid: ClassVar[tuple[str, ...]] = (*SemiSupervisedSpec.unsaid, "convergence")
 
 
-class ConvergenceTrial(SemiSupervisedTrial):
-    """Base class of trials of a ranking, which can compare fits with the exact minimiser."""
+class Convergence(SemiSupervised):
+    """A ranking whose fits can be compared with the exact minimiser."""
 
-    _spec: ConvergenceSpec
-    _along: tuple[Any, Along] = (None, [])
-
-    def train(self, estimator: Any, training: dict[str, Any], at: At, clock: Clock) -> None:
-        """Train the function, with checkpoints if convergence is measured and possible."""
-        along: Along = []
-        if isinstance(estimator, Observable) and self._compared(at):
-            settled = settled_with(estimator, self.counts(at))
-            along = fit_watched(estimator, training, settled.n_iterations, clock)
-        else:
-            fit = estimator.fit_function if isinstance(estimator, Thresholded) else estimator.fit
-            with clock.phase("fit"):
-                fit(**training)
-        self._along = estimator, along
+    Spec = ConvergenceSpec
+    _along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train an estimator."""
-        self.train(estimator, self.given(estimator, at), at, clock)
+        """Train the function, with checkpoints if convergence is measured and possible."""
+        training = self.given(estimator, at)
+        self._along = (None, [])
+        if self._compared(at) and is_observable(estimator):
+            n_iterations = settled(estimator, self.counts(at)).n_iterations
+            self._along = estimator, fit_watched(estimator, training, n_iterations, clock)
+            return
+        with clock.phase("fit"):
+            getattr(estimator, "fit_function", estimator.fit)(**training)
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
         """Score a fitted function, and compare it with the exact minimiser if configured."""
         judgement = super().judge(model, at, clock)
-        if self._compared(at) and isinstance(model, ComparedExactly):
+        if self._compared(at) and hasattr(model, "exact_minimiser"):
             judgement.trace = self._distances(model, at)
             if judgement.trace:
                 judgement.scores[DISTANCE.name] = judgement.trace[-1][DISTANCE.name]
         return judgement
 
     def _compared(self, at: At) -> bool:
-        return self._spec.convergence and at[UNLABELED.name] <= MAX_CONVERGENCE_ROWS
+        return self.spec.convergence and at[UNLABELED.name] <= MAX_CONVERGENCE_ROWS
 
     def _distances(self, model: Any, at: At) -> list[dict[str, float]]:
         """Return the distance at every checkpoint; none, with a warning, without a minimiser."""

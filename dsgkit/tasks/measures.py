@@ -1,37 +1,47 @@
-"""Measures: metadata of the numbers in tables, figures, comparisons and choices.
+"""What a results folder stores of its task (``task.json``): measures, axis, texts, facts.
 
-A measure is plain data. It is stored with the results, so that a report needs neither the task nor
-its code.
+All of it is plain data, so that a report needs neither the task nor its code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dsgkit.text.labels import Words
-from dsgkit.text.specs import LARGEST_NUMBER
 
-Digits = Annotated[int, Field(ge=0, le=15)]
-"""Digits after the point of a printed number."""
-
-FileName = Annotated[str, Field(pattern=r"^[^./\\\x00-\x1f][^/\\\x00-\x1f]{0,99}$")]
-"""First part of file names, without a folder."""
+class _Stored(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Measure(BaseModel):
+class Axis(_Stored):
+    """A size that a sweep can vary.
+
+    Attributes
+    ----------
+    name, title, noun : str
+        Name in configs and records (``unlabeled``), title of axes and columns (``Unlabelled
+        rows``), and the word after a number (``unlabelled``).
+    drawn : bool
+        If true, the trial draws ``max(sweep)`` rows, or ``protocol.<name>`` if the axis is not
+        swept. Then there is no ``all``, a trial's `sizes` do not have the axis, and
+        hyper-parameters are searched at each fit's own size.
+    """
+
+    name: str
+    title: str
+    noun: str
+    drawn: bool = False
+
+
+class Measure(_Stored):
     """One number that is recorded of every fit.
 
     Attributes
     ----------
-    name : str
-        Key in a record's ``scores``, and column of the results.
-    title : str
-        Title of tables and axes.
-    word : str
-        Name in sentences.
+    name, title, word : str
+        Key in records and column of results, title of tables and axes, name in sentences.
     where : str
         The rows on which it is computed; empty if the title is clear without them.
     caution : str
@@ -45,46 +55,40 @@ class Measure(BaseModel):
         Whether tables and figures show percent.
     unit : {"", "seconds", "bytes"}
         Seconds are compared as ratios and drawn on log axes; for bytes the largest trial is shown.
-    output : str
-        Its name in a config's ``outputs``: ``<output>_table``, ``<output>_boxplot``; by
-        default the name.
-    file : str
-        First part of its file names, by default the output. Tables of measures with the same file
-        are printed below each other.
+    output, file : str
+        Its name in a config's ``outputs`` (``<output>_table``, ``<output>_boxplot``), by default
+        the name; and the first part of file names, by default the output. Tables of measures with
+        the same file are printed below each other.
     clock : str
         The phase of a cell whose seconds it is; empty for a score.
     optional : bool
         Whether it is omitted without notice if no fit has a value.
     for_published : bool
-        Whether it explains published figures. It is shown only for datasets with such figures, and
-        in a terminal only by name.
+        Whether it explains published figures, and is shown only next to them.
     least_range : float
         Smallest range of the axis of a boxplot, so that chance differences look small.
     tally : bool
         Whether it is 1 for counted trials and 0 for others: tables show ``n of m``, and there is no
         figure.
     traced : bool
-        Whether traces of fits have it at checkpoints of training: ``<output>_trace`` and
-        ``<output>_trace_table`` show it against training time.
+        Whether traces of fits have it at checkpoints of training, shown against training time.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    name: Words
-    title: Words
-    word: Words
-    where: Words = ""
-    caution: Words = ""
+    name: str
+    title: str
+    word: str
+    where: str = ""
+    caution: str = ""
     better: Literal["higher", "lower"] | None = None
-    digits: Digits = 3
+    digits: int = 3
     percent: bool = False
     unit: Literal["", "seconds", "bytes"] = ""
-    output: Words = Field(default_factory=lambda known: known["name"])
-    file: FileName = Field(default_factory=lambda known: known["output"])
-    clock: Words = ""
+    output: str = Field(default_factory=lambda known: known["name"])
+    file: str = Field(default_factory=lambda known: known["output"])
+    clock: str = ""
     optional: bool = False
     for_published: bool = False
-    least_range: Annotated[float, Field(ge=0, le=LARGEST_NUMBER)] = 0.0
+    least_range: float = 0.0
     tally: bool = False
     traced: bool = False
 
@@ -96,6 +100,16 @@ class Measure(BaseModel):
     def but(self, **changes: Any) -> Self:
         """Return the measure with some changes; output and file are kept unless changed."""
         return self.model_copy(update=changes)
+
+    def on(self, where: str, prefix: str) -> Self:
+        """Return the measure on other, optional rows, as ``<prefix>_<name>`` in the same output."""
+        return self.but(
+            name=f"{prefix}_{self.name}",
+            word=f"{prefix} {self.word}",
+            where=where,
+            file=f"{self.file}_{prefix}",
+            optional=True,
+        )
 
     def best(self, values: Iterable[float]) -> float:
         """Return the best value of a measure with ``better``."""
@@ -118,23 +132,90 @@ class Measure(BaseModel):
         units = {"seconds": " (s)", "bytes": " (MiB)"}
         return self.title + (" (%)" if self.percent else units.get(self.unit, ""))
 
-    def on(self, where: str, prefix: str) -> Self:
-        """Return the measure on other, optional rows; it shares the output.
 
-        Parameters
-        ----------
-        where : str
-            The rows, such as ``official test rows``.
-        prefix : str
-            Such as ``test``: the name becomes ``test_<name>``, the files ``<file>_test``.
-        """
-        return self.but(
-            name=f"{prefix}_{self.name}",
-            word=f"{prefix} {self.word}",
-            where=where,
-            file=f"{self.file}_{prefix}",
-            optional=True,
-        )
+class PublishedFigure(_Stored):
+    """A number that a paper printed.
+
+    Attributes
+    ----------
+    solver, measure : str
+        The method's key in configs, and the name of a measure of the task.
+    decimals : int
+        Digits after the point, as printed.
+    tolerance : float or None
+        Largest difference at which a measured value agrees; None if the two are not comparable.
+    flag : str
+        Reason why the figure is meaningless, or what in the paper it contradicts; else empty.
+    """
+
+    solver: str
+    measure: str
+    value: float
+    decimals: int = 2
+    tolerance: float | None = None
+    flag: str = ""
+
+
+class Published(_Stored):
+    """Published results on a dataset; ``source`` is the paper, as named in captions."""
+
+    source: str
+    figures: tuple[PublishedFigure, ...]
+
+
+class SolverFacts(_Stored):
+    """Facts about a solver that a report needs to compare it, and to advise on its grid.
+
+    Attributes
+    ----------
+    told : str
+        Data that it is given and no user has, in words: it is then an upper bound and not a rival.
+    ends : dict
+        The lowest and the highest value that each searched parameter can take, None without a
+        bound that can be reached: a grid cannot be widened beyond it.
+    """
+
+    told: str = ""
+    ends: dict[str, tuple[float | None, float | None]] = Field(default_factory=dict)
+
+
+class Description(_Stored):
+    """Description of a task in its results folder.
+
+    Attributes
+    ----------
+    setting, protocol, selection, oracle : str
+        Texts as in `tasks.base.ProtocolSpec`.
+    axis : Axis or None
+        The swept size.
+    measures : tuple of Measure
+        Those of the task, and `STANDARD`.
+    chooses : str
+        Name of the measure that chooses hyper-parameters.
+    published : Published or None
+        Figures to print next to the measured ones.
+    not_of_splits : tuple of str
+        As in `ProtocolSpec`; the default is for results that did not store it.
+    solvers : dict of str to SolverFacts
+        Facts by the solvers' keys; older results have none.
+    """
+
+    kind: str
+    setting: str = ""
+    protocol: str = ""
+    selection: str = ""
+    oracle: str = ""
+    axis: Axis | None = None
+    measures: tuple[Measure, ...]
+    chooses: str = ""
+    published: Published | None = None
+    not_of_splits: tuple[str, ...] = ("trials", "folds", "select", "repeats", "threshold")
+    solvers: dict[str, SolverFacts] = Field(default_factory=dict)
+
+    @property
+    def caption(self) -> str:
+        """Setting of all fits and choices made by hidden labels, for captions."""
+        return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
 TIME = Measure.of(
@@ -150,47 +231,31 @@ MEMORY = Measure.of("peak_memory", "Peak memory", "peak memory", unit="bytes", o
 STANDARD = (TIME, MEMORY)
 """Measures of every task."""
 
+FIT_COLUMNS = (
+    *("key", "solver", "label", "trial", "size", "full", "level", "status", "message", "needed"),
+    *("params", "remark", "diagnostics", "timing"),
+)
+"""Columns of `Results.cells` other than measures and axes."""
 
-PICTURES = "pictures"
-RANKS = "ranks"
-GAINS = "gain_table"
-PARAMS_TABLE = "params_table"
-PUBLISHED_TABLE = "published_table"
-
-
-WAYS = {
-    "table": "A table of every solver at every size, over trials.",
-    "boxplot": "A figure with a box for each solver, over trials, at its largest size.",
-    "curve": "A figure with a line for each solver, over trials, against the size that is swept.",
-    "trace": "A figure with a line for each solver along training, against seconds.",
-    "trace_table": "A table of every solver along training, by seconds.",
-}
-"""Descriptions of the outputs of a measure, by the last part of their names."""
-
-SHARED = {
-    PICTURES: "Figures of rows in the plane with the clusters of each solver in colour.",
-    RANKS: "A figure of the solvers' mean ranks over several datasets, with Nemenyi's test.",
-    GAINS: "A table of what each solver gains over the one that it is compared `against`, trial by "
-    "trial, with intervals and tests.",
-}
-"""Descriptions of the outputs of any task."""
-
-UNASKED = {
-    PARAMS_TABLE: "A table of the hyper-parameters that were chosen, next to their grids.",
-    PUBLISHED_TABLE: "A table of the paper's numbers next to the measured ones.",
-}
-"""Descriptions of the outputs of every report."""
+_TIDY_COLUMNS = (
+    *("dataset", "mean", "std", "median", "lowest", "highest", "disturbed", "trials"),
+    *("needed_bytes", "remarks"),
+)
+"""Further columns of a table's CSV file."""
 
 
-def place_asked(output: str, asked: Sequence[str]) -> int:
-    """Return the position of a measure's first output among a config's; last if it has none."""
-    places = (i for i, name in enumerate(asked) if name.startswith(f"{output}_"))
-    return next(places, len(asked))
+def why_no_columns(measures: Iterable[Measure], axes: Iterable[str]) -> str:
+    """Return why measures cannot be columns under their names; empty if they can."""
+    taken = {*FIT_COLUMNS, *_TIDY_COLUMNS, *axes}
+    for measure in measures:
+        if measure.name in taken:
+            return f"no measure can be called {measure.name!r}: another column is"
+        taken.add(measure.name)
+    return ""
 
 
-def is_table(output: str) -> bool:
-    """Return whether an output of a config is a table; others are figures."""
-    return output.endswith("_table")
+PICTURES, RANKS, GAINS = "pictures", "ranks", "gain_table"
+PARAMS_TABLE, PUBLISHED_TABLE = "params_table", "published_table"
 
 
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
@@ -204,13 +269,16 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
     """
     names: dict[str, None] = {}
     for measure in measures:
-        names[f"{measure.output}_table"] = None
-        if measure.tally:
-            continue
-        if measure.better and not measure.unit:
-            names[f"{measure.output}_boxplot"] = None
-        if swept and measure.unit != "bytes":
-            names[f"{measure.output}_curve"] = None
-        if measure.traced:
-            names[f"{measure.output}_trace"] = names[f"{measure.output}_trace_table"] = None
-    return [*names, *SHARED]
+        ways = ["table"]
+        if not measure.tally:
+            ways += ["boxplot"] * bool(measure.better and not measure.unit)
+            ways += ["curve"] * (swept and measure.unit != "bytes")
+            ways += ["trace", "trace_table"] * measure.traced
+        names |= dict.fromkeys(f"{measure.output}_{way}" for way in ways)
+    return [*names, PICTURES, RANKS, GAINS]
+
+
+def place_asked(output: str, asked: Sequence[str]) -> int:
+    """Return the position of a measure's first output among a config's; last if it has none."""
+    places = (i for i, name in enumerate(asked) if name.startswith(f"{output}_"))
+    return next(places, len(asked))

@@ -1,7 +1,14 @@
-"""Metrics; most are thin wrappers of scikit-learn's."""
+"""Metrics of rankings, classes, pairs and clusterings; most are thin wrappers of scikit-learn's.
+
+Clusters are the distinct values of ``labels``; the caller decides how to treat rows without a
+cluster. Indices with an argument ``classes`` depend only on contingency counts; the others read the
+rows.
+"""
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,17 +16,17 @@ from numpy.typing import NDArray
 
 from dsgkit.numerics.arrays import Array
 from dsgkit.objectives.similar_unlabeled import weights
+from dsgkit.random.seeds import derive_seed
+from dsgkit.system.jit import prange, reducing_parallel
+
+BLOCK_ENTRIES = 2**20
+"""Distances between centroids that are held at a time."""
 
 
 def auc(y: Any, values: Any) -> float:
     """Return the area under the ROC curve: the share of correctly ordered pairs.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Two classes; the larger label is the positive one.
-    values : array-like of shape (n,)
-        Ties count one half.
+    Of two classes the larger label is the positive one; ties count one half.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -27,38 +34,19 @@ def auc(y: Any, values: Any) -> float:
 
 
 def average_precision(y: Any, values: Any) -> float:
-    """Return the mean precision over the thresholds, weighted by the increase of the recall.
-
-    Parameters
-    ----------
-    y, values : array-like of shape (n,)
-        As in `auc`.
-    """
+    """Return the mean precision over the thresholds, weighted by the increase of the recall."""
     from sklearn.metrics import average_precision_score
 
     return float(average_precision_score(np.asarray(y) > 0, values))
 
 
 def error_rate(y: Any, values: Any) -> float:
-    """Return the share of misclassified rows; values of at least 0 are predicted positive.
-
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        Labels, -1 or +1.
-    values : array-like of shape (n,)
-    """
+    """Return the share of misclassified rows; values of at least 0 are predicted positive."""
     return float(np.mean((np.asarray(values) >= 0) != (np.asarray(y) > 0)))
 
 
 def balanced_accuracy(y: Any, values: Any) -> float:
-    """Return the mean over the classes of the share of correctly classified rows.
-
-    Parameters
-    ----------
-    y, values : array-like of shape (n,)
-        As in `error_rate`.
-    """
+    """Return the mean over the classes of the share of correctly classified rows."""
     y = np.asarray(y)
     correct = (np.asarray(values) >= 0) == (y > 0)
     return float(np.mean([correct[y == label].mean() for label in np.unique(y)]))
@@ -133,20 +121,244 @@ def su_risk(
     .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
        ICML 2018.
     """
-    losses = {"zero_one": _zero_one, "squared": _squared}[loss]
-    (s_plus, s_minus), (u_plus, u_minus) = (
-        losses(np.asarray(values, np.float64)) for values in (values_similar, values_unlabeled)
-    )
+
+    def losses(values: Any) -> tuple[Array, Array]:
+        values = np.asarray(values, np.float64)
+        if loss == "squared":
+            return (values - 1) ** 2 / 4, (values + 1) ** 2 / 4
+        wrong = (values < 0).astype(np.float64)
+        return wrong, 1 - wrong
+
+    (s_plus, s_minus), (u_plus, u_minus) = losses(values_similar), losses(values_unlabeled)
     w_pairs, w_plus, w_minus = weights(prior)
     pairs = w_pairs * (s_plus - s_minus).mean(axis=1)
     rows = w_minus * u_minus - w_plus * u_plus
     return float(pairs.mean() + rows.mean())
 
 
-def _zero_one(values: Array) -> tuple[Array, Array]:
-    wrong = (values < 0).astype(np.float64)
-    return wrong, 1 - wrong
+def purity(classes: Any, labels: Any) -> float:
+    """Return the share of rows whose class is the most frequent one of their cluster.
+
+    It rises with the number of clusters, and is 1 if every row is a cluster (Manning, Raghavan &
+    Schütze, "Introduction to information retrieval", 2008, 16.3).
+    """
+    from sklearn.metrics.cluster import contingency_matrix
+
+    counts = contingency_matrix(classes, labels, sparse=True)
+    return float(counts.max(axis=0).sum() / counts.sum())
 
 
-def _squared(values: Array) -> tuple[Array, Array]:
-    return (values - 1) ** 2 / 4, (values + 1) ** 2 / 4
+def rand_index(classes: Any, labels: Any) -> float:
+    """Return the share of pairs of rows that classes and clusters both join or both separate."""
+    from sklearn.metrics import rand_score
+
+    return float(rand_score(classes, labels))
+
+
+def adjusted_rand_index(classes: Any, labels: Any) -> float:
+    """Return the Rand index corrected for chance: 0 by chance, 1 for equal partitions."""
+    from sklearn.metrics import adjusted_rand_score
+
+    return float(adjusted_rand_score(classes, labels))
+
+
+def normalized_mutual_information(
+    classes: Any, labels: Any, mean: Literal["arithmetic", "geometric"] = "arithmetic"
+) -> float:
+    """Return the mutual information of classes and clusters over a mean of their entropies.
+
+    The arithmetic mean is the paper's formula; the geometric one matches some of its figures.
+    """
+    from sklearn.metrics import normalized_mutual_info_score
+
+    return float(normalized_mutual_info_score(classes, labels, average_method=mean))
+
+
+def davies_bouldin(
+    clusters: Clusters, spread: Literal["centroid", "diameter"] = "centroid"
+) -> float | None:
+    """Return the Davies-Bouldin index [1]_; smaller is better.
+
+    ``1/m sum_i max_{j != i} (s_i + s_j)/d_ij``, where ``d_ij`` is the distance of two centroids; a
+    pair with equal centroids contributes 0. Clusters of single rows make it small.
+
+    Parameters
+    ----------
+    clusters : Clusters
+    spread : {"centroid", "diameter"}
+        Definition of ``s_i``: the mean distance of a cluster's rows to its centroid, as usual and
+        in scikit-learn; or their largest pairwise distance, with which values are of the size that
+        the clustering paper published.
+
+    Returns
+    -------
+    float or None
+        None for one cluster.
+
+    Notes
+    -----
+    scikit-learn's function reads all rows for every cluster, holds the distances of all centroids
+    and rejects clusters of one row each: too slow, too large and too strict for the thousands of
+    clusters that some parameters give.
+
+    References
+    ----------
+    .. [1] Davies & Bouldin, "A cluster separation measure", PAMI 1, 1979.
+    """
+    if len(clusters) < 2:
+        return None
+    centroids = clusters.centroids()
+    if spread == "centroid":
+        spreads = clusters.sums(clusters.distances_to(centroids)) / clusters.sizes
+    else:
+        spreads = clusters.within[1]
+    return float(np.mean(_largest_ratios(centroids, spreads)))
+
+
+def compactness(clusters: Clusters, *, weighted: bool = True) -> float:
+    """Return the mean pairwise distance within clusters, weighted by their numbers of rows.
+
+    ``1/N sum_k N_k D_k`` where ``D_k`` is the mean distance of the pairs of rows of cluster k, 0
+    for a cluster of one row.
+
+    If not ``weighted``, the factors ``N_k`` are omitted: ``1/N sum_k D_k`` matches some of the
+    figures that the clustering paper published.
+    """
+    means = clusters.within[0] / np.maximum(clusters.n_pairs, 1)
+    return float(clusters.weights(weighted) @ means)
+
+
+def sampled_compactness(
+    clusters: Clusters, *, n_pairs: int = 200_000, seed: int = 0, weighted: bool = True
+) -> tuple[float, float]:
+    """Return an unbiased estimate of `compactness` from random pairs, and its standard error.
+
+    Every cluster gets a share of some ``n_pairs`` pairs by its number of rows, at least 2; a
+    cluster with no more pairs is computed exactly.
+    """
+    weights = clusters.weights(weighted)
+    quota = np.maximum(np.ceil(n_pairs * clusters.sizes / len(clusters.rows)), 2).astype(np.int64)
+    small = clusters.n_pairs <= quota
+    means, variances = np.zeros(len(clusters)), np.zeros(len(clusters))
+    part = clusters.only(small)
+    means[small] = part.within[0] / np.maximum(part.n_pairs, 1)
+    rng = np.random.default_rng(derive_seed(seed, "pairs within clusters"))
+    for k in np.flatnonzero(~small):
+        rows = clusters.rows[clusters.starts[k] : clusters.starts[k + 1]]
+        distances = _random_distances(rows, quota[k], rng)
+        means[k], variances[k] = distances.mean(), distances.var(ddof=1) / len(distances)
+    return float(weights @ means), float(np.sqrt(weights**2 @ variances))
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Clusters of rows, with quantities that several indices share.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d)
+        Rows ordered by cluster: ``rows[starts[k]:starts[k + 1]]`` is cluster k.
+    starts : ndarray of int64, shape (n_clusters + 1,)
+    """
+
+    rows: Array
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, X: Any, labels: Any) -> Clusters:
+        """Return the clusters of rows, shape (n, d), from their labels, shape (n,)."""
+        codes, sizes = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)[1:]
+        rows = np.asarray(X, np.float64)[np.argsort(codes, kind="stable")]
+        return cls(rows, _starts(sizes))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Number of rows of each cluster."""
+        return np.diff(self.starts)
+
+    @property
+    def n_pairs(self) -> NDArray[np.int64]:
+        """Number of pairs of rows of each cluster."""
+        return self.sizes * (self.sizes - 1) // 2
+
+    @functools.cached_property
+    def within(self) -> tuple[Array, Array]:
+        """Sum and maximum of the pairwise distances of each cluster, in O(n^2 d) operations."""
+        return _within(self.rows, self.starts)
+
+    def weights(self, by_size: bool) -> Array:
+        """Return the weight of each cluster in a mean over rows: of its rows, or of one row."""
+        return (self.sizes if by_size else np.ones(len(self))) / len(self.rows)
+
+    def only(self, chosen: NDArray[np.bool_]) -> Clusters:
+        """Return the chosen clusters."""
+        return Clusters(self.rows[np.repeat(chosen, self.sizes)], _starts(self.sizes[chosen]))
+
+    def sums(self, values: Array) -> Array:
+        """Return the sum of the rows' values in each cluster."""
+        return np.add.reduceat(values, self.starts[:-1], axis=0)
+
+    def centroids(self) -> Array:
+        """Return the mean row of each cluster."""
+        return self.sums(self.rows) / self.sizes[:, None]
+
+    def distances_to(self, centroids: Array) -> Array:
+        """Return the distance of every row from the centroid of its cluster."""
+        return np.linalg.norm(self.rows - np.repeat(centroids, self.sizes, axis=0), axis=1)
+
+
+def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+def _largest_ratios(centroids: Array, spreads: Array) -> Array:
+    """Return for every cluster the largest ratio of spreads to distance with another one."""
+    from scipy.spatial.distance import cdist
+
+    m = len(centroids)
+    largest = np.empty(m)
+    step = max(1, BLOCK_ENTRIES // m)
+    for start in range(0, m, step):
+        block = slice(start, start + step)
+        distances = cdist(centroids[block], centroids)
+        distances[distances == 0] = np.inf  # of a cluster to itself, and of equal centroids
+        largest[block] = np.max((spreads[block, None] + spreads) / distances, axis=1)
+    return largest
+
+
+def _random_distances(rows: Array, count: int, rng: np.random.Generator) -> Array:
+    """Return the distances of random pairs of different rows, drawn with replacement."""
+    first = rng.integers(len(rows), size=count)
+    second = rng.integers(len(rows) - 1, size=count)
+    second += second >= first
+    return np.linalg.norm(rows[first] - rows[second], axis=1)
+
+
+def _within(rows: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return the sum and the maximum of the pairwise distances of every cluster."""
+    if not len(rows):
+        return np.empty(0), np.empty(0)
+    sums, maxima = _to_earlier_rows(rows, np.repeat(starts[:-1], np.diff(starts)))
+    return np.add.reduceat(sums, starts[:-1]), np.maximum.reduceat(maxima, starts[:-1])
+
+
+@reducing_parallel
+def _to_earlier_rows(rows: Array, first: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Return sum and maximum of the distances of row i to the rows ``first[i]`` to i - 1."""
+    n, d = rows.shape
+    sums, maxima = np.zeros(n), np.zeros(n)
+    for step in prange(n):
+        # alternate between both ends, to balance threads: later rows of a cluster take longer
+        i = step // 2 if step % 2 == 0 else n - 1 - step // 2
+        total, largest = 0.0, 0.0
+        for j in range(first[i], i):
+            square = 0.0
+            for column in range(d):
+                square += (rows[i, column] - rows[j, column]) ** 2
+            total += np.sqrt(square)
+            largest = max(largest, square)
+        sums[i], maxima[i] = total, np.sqrt(largest)
+    return sums, maxima

@@ -14,43 +14,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data.targets import check_kind
 from dsgkit.errors import DataError, FitError
 from dsgkit.numerics.shapes import checked_shape
-from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.tasks.asked import Classifying, Thresholded
-from dsgkit.tasks.base import At, Clock, Point, Scores
-from dsgkit.tasks.convergence import DISTANCE, ConvergenceSpec, ConvergenceTrial
+from dsgkit.tasks.base import At, Clock, Point, Scale, Scores, finite_values
+from dsgkit.tasks.convergence import DISTANCE, Convergence, ConvergenceSpec
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import cut_aucs
-from dsgkit.tasks.scaling import Scale, scaling_of
-from dsgkit.tasks.semi_supervised import (
-    TEST_ROWS,
-    UNLABELED,
-    UNLABELED_ROWS,
-    SemiSupervisedTask,
-    finite_values,
-)
-from dsgkit.tasks.splits import SemiSupervisedSplit, split_in_order
+from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED, UNLABELED_ROWS, Split, fold_scores
 from dsgkit.text.specs import Count
 
 CLASS_PROPORTIONS = "class_proportions"
 """Word in configs for the share of rows above each cut."""
 
-AUC = Measure.of(
-    "auc", "AUC, mean over the cuts", "AUC", where=UNLABELED_ROWS, better="higher", digits=3
-)
+AUC = Measure.of("auc", "AUC, mean over the cuts", "AUC", where=UNLABELED_ROWS, better="higher")
 MAE = Measure.of(
-    "mae", "Mean absolute error", "absolute error", where=UNLABELED_ROWS, better="lower", digits=3
+    "mae", "Mean absolute error", "absolute error", where=UNLABELED_ROWS, better="lower"
 )
 MACRO_MAE = MAE.but(
     name="macro_mae",
     title="Mean absolute error, mean over the classes",
     word="macro-averaged absolute error",
 )
-ACCURACY = Measure.of(
-    "accuracy", "Accuracy", "accuracy", where=UNLABELED_ROWS, better="higher", digits=3
-)
+ACCURACY = Measure.of("accuracy", "Accuracy", "accuracy", where=UNLABELED_ROWS, better="higher")
 NEVER = Measure.of(
     "never", "Classes never predicted", "classes never predicted", where=UNLABELED_ROWS, digits=1
 )
@@ -94,54 +79,63 @@ class OrdinalSpec(ConvergenceSpec):
         return f"{self.folds}-fold cross-validation by the mean AUC over the cuts"
 
 
-class OrdinalTrial(ConvergenceTrial):
-    """A trial on ordered classes 1..k."""
+class Ordinal(Convergence):
+    """The learning setting, on ordered classes 1..k."""
 
-    _spec: OrdinalSpec
+    kind = "ordinal"
+    Spec = OrdinalSpec
+    axes = (UNLABELED,)
+    measures = (
+        *JUDGED,
+        *(measure.on(TEST_ROWS, "test") for measure in JUDGED),
+        THRESHOLD_TIME,
+        DISTANCE,
+    )
+    chooses = AUC.name
+    outputs = (
+        *("auc_table", "mae_table", "accuracy_table", "never_table", "time_table"),
+        *("auc_curve", "auc_boxplot", "time_curve"),
+    )
+    words = (CLASS_PROPORTIONS,)
+    target = "ordered"
+    calls = ("decision_function", "predict", "fit_points", "cost")
 
     def _n_labeled(self) -> int:
-        dataset, spec = self._dataset, self._spec
-        check_kind(dataset, "ordered")
-        labeled = min(spec.labeled, len(dataset.y) // 2)
-        if labeled < 2 * spec.folds:
+        n, folds = len(self.dataset.y), self.spec.folds
+        labeled = min(self.spec.labeled, n // 2)
+        if labeled < 2 * folds:
             raise DataError(
-                f"dataset {dataset.name}: {len(dataset.y):,} rows give {labeled} labelled ones, at "
-                f"most half; {spec.folds} folds need {2 * spec.folds}"
+                f"dataset {self.dataset.name}: {n:,} rows give {labeled} labelled ones, at most "
+                f"half; {folds} folds need {2 * folds}"
             )
         return labeled
 
     @functools.cached_property
     def n_classes(self) -> int:
         """Number of classes of the whole training set."""
-        return int(self._dataset.y.max())
+        return int(self.dataset.y.max())
 
     @functools.cached_property
     def labeled_classes(self) -> NDArray[np.integer]:
         """Classes of the labelled rows, the only ones that a model can predict."""
-        return np.unique(self._dataset.y[self._order()[: self._labeled]])
+        return np.unique(self.dataset.y[self.order[: self.n_labeled]])
 
     @functools.cached_property
-    def words(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """Share of all rows above each cut between labelled classes."""
-        counts = np.bincount(self._dataset.y, minlength=self.n_classes + 1)
-        below = np.cumsum(counts)[self.labeled_classes[:-1]] / len(self._dataset.y)
+        counts = np.bincount(self.dataset.y, minlength=self.n_classes + 1)
+        below = np.cumsum(counts)[self.labeled_classes[:-1]] / len(self.dataset.y)
         return {CLASS_PROPORTIONS: tuple((1 - below).tolist())}
 
-    def _order(self) -> NDArray[np.int64]:
-        """Return all rows, the labelled ones first."""
-        return permutation(len(self._dataset.y), derive_seed(self._seed, "labeled"))
-
     @functools.cached_property
-    def split(self) -> SemiSupervisedSplit:
+    def split(self) -> Split:
         """The rows of the trial."""
-        dataset, scale, order = self._dataset, self._spec.scale, self._order()
         if len(self.labeled_classes) < 2:
             raise DataError(
-                f"dataset {dataset.name}: all {self._labeled} labelled rows drawn are of one "
+                f"dataset {self.dataset.name}: all {self.n_labeled} labelled rows drawn are of one "
                 "class; raise `labeled`"
             )
-        scaling = scaling_of(dataset, scale)
-        return split_in_order(dataset, order, self._labeled, self._spec.folds, self._seed, scaling)
+        return super().split
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of labelled and unlabelled rows, and of a model's cuts."""
@@ -149,37 +143,29 @@ class OrdinalTrial(ConvergenceTrial):
 
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train the function, and place the thresholds in a second phase."""
-        training = self.given(estimator, at)
-        self.train(estimator, training, at, clock)
-        if isinstance(estimator, Thresholded):
+        super().fit(estimator, at, clock)
+        if hasattr(estimator, "fit_thresholds"):
+            training = self.given(estimator, at)
             with clock.phase("thresholds"):
                 estimator.fit_thresholds(**training)
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the mean AUC of every point on the held-out labelled rows of every fold."""
-        split = self.split
-        classes, codes = np.unique(split.y, return_inverse=True)
-        shape = len(points), len(split.y)
-        values = checked_shape(
-            estimator.fit_points(points, folds=split.folds, **self.given(estimator, at)),
-            "fit_points",
-            shape,
-            (*shape, len(classes) - 1),
-        )
-        return [
-            [_mean_auc(codes[fold], row[fold], len(classes)) for fold in split.folds]
-            for row in values
-        ]
+        folds, given = self.folds(at), self.given(estimator, at)
+        classes, codes = np.unique(given["y"], return_inverse=True)
+        values = estimator.fit_points(points, folds=folds, **given)
+        shape = len(points), len(codes)
+        values = checked_shape(values, "fit_points", shape, (*shape, len(classes) - 1))
+        return fold_scores(codes, values, folds, lambda y, row: mean_auc(y, row, len(classes)))
 
     def predictions(self, model: Any, rows: Any) -> tuple[NDArray[np.floating], NDArray[Any]]:
         """Return values at rows (with a column per cut, if the model has them) and classes.
 
         If the labelled rows lack classes, cuts share a column.
         """
-        classes = np.asarray(model.classes_)
-        n = len(rows)
+        classes, n = np.asarray(model.classes_), len(rows)
         values = finite_values(model, rows, (n,), (n, len(classes) - 1))
-        labels = model.classify(values) if isinstance(model, Classifying) else model.predict(rows)
+        labels = model.classify(values) if hasattr(model, "classify") else model.predict(rows)
         predicted = np.asarray(labels)
         if predicted.shape != (n,):
             raise FitError(f"predict returned shape {predicted.shape} for {n:,} rows")
@@ -191,10 +177,9 @@ class OrdinalTrial(ConvergenceTrial):
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         """Return the measures of the ranking and of the predicted classes."""
         values, predicted = predictions
-        errors = np.abs(predicted - y)
-        present = np.unique(y)
+        errors, present = np.abs(predicted - y), np.unique(y)
         return {
-            AUC.name: _mean_auc(y - 1, values, self.n_classes),
+            AUC.name: mean_auc(y - 1, values, self.n_classes),
             MAE.name: float(np.mean(errors)),
             MACRO_MAE.name: float(np.mean([errors[y == label].mean() for label in present])),
             ACCURACY.name: float(np.mean(errors == 0)),
@@ -202,41 +187,7 @@ class OrdinalTrial(ConvergenceTrial):
         }
 
 
-def _mean_auc(codes: Any, values: NDArray[np.floating], n_classes: int) -> float | None:
-    """Return the mean AUC over the cuts that have rows on both sides; None without a solution."""
-    if not np.isfinite(values).all():
-        return None
+def mean_auc(codes: Any, values: NDArray[np.floating], n_classes: int) -> float | None:
+    """Return the mean AUC over the cuts that have rows on both sides; None without one."""
     aucs = [auc for auc in cut_aucs(codes, values, n_classes) if auc is not None]
     return float(np.mean(aucs)) if aucs else None
-
-
-class Ordinal(SemiSupervisedTask):
-    """The learning setting."""
-
-    kind = "ordinal"
-    version = 1
-    Spec = OrdinalSpec
-    Trial = OrdinalTrial
-    axes = (UNLABELED,)
-    measures = (
-        *JUDGED,
-        *(measure.on(TEST_ROWS, "test") for measure in JUDGED),
-        THRESHOLD_TIME,
-        DISTANCE,
-    )
-    chooses = AUC.name
-    outputs = (
-        "auc_table",
-        "mae_table",
-        "accuracy_table",
-        "never_table",
-        "time_table",
-        "auc_curve",
-        "auc_boxplot",
-        "time_curve",
-    )
-    words = (CLASS_PROPORTIONS,)
-    calls = ("decision_function", "predict", "fit_points", "cost")
-
-
-TASK = Ordinal()

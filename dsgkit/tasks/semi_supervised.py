@@ -1,52 +1,51 @@
-"""Base classes of tasks on labelled and unlabelled rows."""
+"""Base class of learning settings on labelled and unlabelled rows."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from dsgkit.data.datasets import Dataset
+from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Kind
-from dsgkit.errors import FitError
+from dsgkit.errors import DataError
 from dsgkit.numerics.costs import MEASURING_FLOPS
+from dsgkit.numerics.shapes import checked_shape
 from dsgkit.random.folds import stratified_folds
-from dsgkit.random.seeds import derive_seed
+from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.system.progress import part
-from dsgkit.tasks.base import At, Axis, Clock, Judgement, ProtocolSpec, Task, Work
-from dsgkit.tasks.base import Trial as SearchedTrial
-from dsgkit.tasks.given import HIDDEN, depends_on, named_by_fit
-from dsgkit.tasks.scaling import scale_words
-from dsgkit.tasks.splits import (
-    Positions,
-    SemiSupervisedSplit,
-    check_labeled,
-    check_split,
-    semi_supervised_split,
+from dsgkit.tasks.base import (
+    HIDDEN,
+    At,
+    Clock,
+    Judgement,
+    Point,
+    ProtocolSpec,
+    Scores,
+    Task,
+    Work,
+    finite_values,
+    named_by_fit,
+    scale_words,
+    scaling_of,
 )
+from dsgkit.tasks.measures import Axis
 from dsgkit.text.specs import Count, Folds, Interval, problem
-from dsgkit.users_code.origin import bracketed, place_of
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
 LABELED = Axis(name="labeled", title="Labelled rows", noun="labelled", drawn=True)
-UNLABELED_ROWS = "unlabelled rows"
-TEST_ROWS = "official test rows"
-
-ARRAYS = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
-"""Arrays that grow along each axis."""
-
-EXTRA = ("X_unlabeled",)
-"""Arrays for ``fit`` in addition to labelled rows."""
-
-GIVEN = ("X", "y", *EXTRA, HIDDEN)
-"""Names of all arrays for ``fit``."""
+UNLABELED_ROWS, TEST_ROWS = "unlabelled rows", "official test rows"
 
 CLASS_PROPORTION = "class_proportion"
 """Word in configs for the share of positives in the training set."""
+
+MIN_PER_CLASS = 2
+"""Smallest number of labelled rows per class, so that both remain if a fold is held out."""
 
 
 class SemiSupervisedSpec(ProtocolSpec):
@@ -102,102 +101,170 @@ class SemiSupervisedSpec(ProtocolSpec):
         return f"{words}, {scale_words(self.scale)}"
 
 
-class SemiSupervisedTrial:
-    """A random choice of the labelled rows; subclasses search with it and score by it.
+@dataclass(frozen=True)
+class Split:
+    """The scaled rows of a trial.
 
-    Parameters
+    Attributes
     ----------
-    dataset : Dataset
-    spec : SemiSupervisedSpec
-    seed : int
-
-    Raises
-    ------
-    DataError
-        If the dataset has too few rows.
+    X, y : Rows of shape (n_labeled, d), ndarray of shape (n_labeled,)
+        Labelled rows and their labels: -1 and +1, 1..k or numbers. Labels are read-only.
+    X_unlabeled, y_unlabeled : Rows, ndarray
+        All other training rows in a random order, and their hidden labels: the first k are a random
+        subset, so subsets are nested.
+    X_test, y_test : Rows or None, ndarray or None
+        Official test rows, scaled by the training rows.
     """
 
-    target: ClassVar[Kind] = "binary"
-    """Required kind of target."""
+    X: Rows
+    y: NDArray[Any]
+    X_unlabeled: Rows
+    y_unlabeled: NDArray[Any]
+    X_test: Rows | None
+    y_test: NDArray[Any] | None
 
-    def __init__(self, dataset: Dataset, spec: SemiSupervisedSpec, seed: int) -> None:
-        self._dataset = dataset
-        self._spec = spec
-        self._seed = seed
-        self._labeled = self._n_labeled()
-        self._judged = len(dataset.y) - self._labeled
-        self.sizes = {UNLABELED.name: min(self._judged, spec.unlabeled or self._judged)}
+
+class SemiSupervised(Task):
+    """A random choice of labelled rows; the others are unlabelled, and judge.
+
+    A subclass states its measures and has `score`; and `fold_score`, or its own `search`.
+    """
+
+    Spec = SemiSupervisedSpec
+    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
+    words = (CLASS_PROPORTION,)
+    target: ClassVar[Kind | None] = "binary"
+    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
+    gives, extra = ("X", "y", "X_unlabeled", HIDDEN), ("X_unlabeled",)
+    grows: ClassVar = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
+
+    def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
+        super().__init__(dataset, spec, seed)
+        self.n_labeled = self._n_labeled()
+        self.n_judged = len(dataset.y) - self.n_labeled
+        self.sizes = {UNLABELED.name: min(self.n_judged, spec.unlabeled or self.n_judged)}
 
     def _n_labeled(self) -> int:
         """Return the number of labelled rows, or raise `DataError` if there are too few rows."""
-        check_split(self._dataset, self._spec.labeled, self._spec.folds, self.target)
-        return self._spec.labeled
+        labeled, name, y = self.spec.labeled, self.dataset.name, self.dataset.y
+        if labeled >= len(y):
+            raise DataError(
+                f"dataset {name}: {labeled:,} labelled rows asked for, but it has {len(y):,} rows "
+                "and some must stay unlabelled; lower `labeled`"
+            )
+        self._check_labeled(labeled)
+        for label in self._classes:
+            count = int(np.count_nonzero(y == label))
+            if count < MIN_PER_CLASS:
+                raise DataError(
+                    f"dataset {name}: class {label:+d} has {count} of the rows; the labelled ones "
+                    f"need {MIN_PER_CLASS} of each class"
+                )
+        return labeled
+
+    def _check_labeled(self, labeled: int) -> None:
+        if labeled < 2 * MIN_PER_CLASS:
+            raise DataError(
+                f"{labeled} labelled rows are too few: at least {2 * MIN_PER_CLASS}, "
+                "two of each class"
+            )
+        if labeled < self.spec.folds:
+            raise DataError(f"{labeled} labelled rows cannot be cut into {self.spec.folds} folds")
+
+    @property
+    def _classes(self) -> tuple[int, ...]:
+        """The classes of which labelled rows need a minimum."""
+        return (-1, 1) if self.target == "binary" else ()
 
     @functools.cached_property
-    def words(self) -> dict[str, Any]:
-        """Share of positives."""
-        return {CLASS_PROPORTION: float(np.mean(self._dataset.y == 1))}
+    def values(self) -> dict[str, Any]:
+        """The share of positives."""
+        return {CLASS_PROPORTION: float(np.mean(self.dataset.y == 1))}
 
     @functools.cached_property
-    def split(self) -> SemiSupervisedSplit:
+    def order(self) -> NDArray[np.integer]:
+        """All rows in a random order, the labelled ones first.
+
+        If fewer than `MIN_PER_CLASS` of a class are labelled, the next rows of that class are
+        swapped with the last labelled ones of the other. If labelled rows are swept, the smallest
+        possible number of them has two of each class.
+        """
+        y, order = self.dataset.y, permutation(len(self.dataset.y), self._seed_of("labeled"))
+        first = 2 * MIN_PER_CLASS if self.spec.sweeps(LABELED) else self.n_labeled
+        for label in self._classes:
+            of_class = y[order] == label
+            missing = MIN_PER_CLASS - int(np.count_nonzero(of_class[:first]))
+            if missing > 0:
+                added = first + np.flatnonzero(of_class[first:])[:missing]
+                removed = np.flatnonzero(~of_class[:first])[-missing:]
+                order[removed], order[added] = order[added], order[removed]
+        return order.astype(np.int32) if len(order) <= np.iinfo(np.int32).max else order
+
+    @functools.cached_property
+    def split(self) -> Split:
         """The rows of the trial."""
-        spec = self._spec
-        return semi_supervised_split(
-            self._dataset,
-            labeled=spec.labeled,
-            folds=spec.folds,
-            seed=self._seed,
-            scale=spec.scale,
-            nested=spec.sweeps(LABELED),
+        dataset, scaling = self.dataset, scaling_of(self.dataset, self.spec.scale)
+        rows, y = Rows(dataset.X, self.order, *scaling), dataset.y[self.order]
+        y.flags.writeable = False  # cells share the labels
+        first, others = slice(self.n_labeled), slice(self.n_labeled, None)
+        X_test = None if dataset.X_test is None else Rows(dataset.X_test, None, *scaling)
+        return Split(
+            *(rows.take(first), y[first], rows.take(others), y[others], X_test, dataset.y_test)
         )
+
+    def _seed_of(self, *words: str | int) -> int:
+        return derive_seed(self.seed, *words)
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of labelled and of unlabelled rows."""
-        n_labeled = at.get(LABELED.name, self._labeled)
-        check_labeled(n_labeled, self._spec.folds)
+        n_labeled = at.get(LABELED.name, self.n_labeled)
+        self._check_labeled(n_labeled)
         return {"n_labeled": n_labeled, "n_unlabeled": at[UNLABELED.name]}
 
     def training(self, at: At) -> dict[str, Any]:
         """Return the first labelled rows, their labels, and the first unlabelled rows."""
-        split, n_labeled = self.split, at.get(LABELED.name, self._labeled)
+        split, n = self.split, at.get(LABELED.name, self.n_labeled)
         unlabeled = split.X_unlabeled.take(slice(at[UNLABELED.name]))
-        return {"X": split.X[:n_labeled], "y": split.y[:n_labeled], "X_unlabeled": unlabeled}
+        return {"X": split.X[:n], "y": split.y[:n], "X_unlabeled": unlabeled}
 
     def given(self, estimator: Any, at: At) -> dict[str, Any]:
         """Return the arrays that an estimator's ``fit`` names, including hidden labels."""
         hidden = self.split.y_unlabeled[: at[UNLABELED.name]]
         return named_by_fit(estimator, {**self.training(at), HIDDEN: hidden})
 
-    def depends_on(self, estimator: Any, axis: str) -> bool:
-        """Return whether a fit depends on the number of rows on an axis."""
-        return depends_on(estimator, ARRAYS[axis])
-
-    def folds(self, at: At, repeat: int = 0) -> list[Positions]:
+    def folds(self, at: At, repeat: int = 0) -> list[NDArray[np.int64]]:
         """Return the held-out positions of labelled rows in each fold, stratified by class."""
-        y = self.split.y[: at.get(LABELED.name, self._labeled)]
-        seed = derive_seed(self._seed, "folds", *([repeat] if repeat else []))
-        return stratified_folds(y, self._spec.folds, seed)
+        y = self.split.y[: at.get(LABELED.name, self.n_labeled)]
+        seed = self._seed_of("folds", *([repeat] if repeat else []))
+        return stratified_folds(y, self.spec.folds, seed)
 
-    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train an estimator."""
-        training = self.given(estimator, at)
-        with clock.phase("fit"):
-            estimator.fit(**training)
+    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        """Score every point by cross-validation of the labelled rows, with all unlabelled ones.
+
+        Values of ``fit_points`` are out of fold, a row per point; NaN for one without a solution.
+        """
+        folds, given = self.folds(at), self.given(estimator, at)
+        values = estimator.fit_points(points, folds=folds, **given)
+        values = checked_shape(values, "fit_points", (len(points), len(given["y"])))
+        return fold_scores(given["y"], values, folds, self.fold_score)
+
+    def fold_score(self, y: Any, values: Any) -> float | None:
+        """Return the score of a fold, by the measure that chooses; None if it has none."""
+        raise NotImplementedError
 
     def fit_work(self, estimator: Any, at: At) -> Work:
         """Return the approximate cost of training, and of judging on all rows."""
-        cost = estimator.cost(self._dataset.n_features, **self.counts(at))
-        y_test = self._dataset.y_test
-        n_scored = self._judged + (0 if y_test is None else len(y_test))
+        cost = estimator.cost(self.dataset.n_features, **self.counts(at))
+        n_test = 0 if self.dataset.y_test is None else len(self.dataset.y_test)
+        n_scored = self.n_judged + n_test
         scoring, measuring = n_scored * cost.flops_per_row, n_scored * MEASURING_FLOPS
         return Work(cost.flops, scoring, cost.memory, measuring=measuring)
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
         """Score a fitted function on all unlabelled rows, and on the official test rows."""
-        split = self.split
+        split, on_test = self.split, None
         n_test = 0 if split.X_test is None else len(split.X_test)
         tested = n_test / (n_test + len(split.y_unlabeled))
-        on_test = None
         with clock.phase("predict"):
             with part(0, tested):
                 if n_test:
@@ -208,57 +275,34 @@ class SemiSupervisedTrial:
             score = self.scoring(predictions, at)
             scores = score(split.y_unlabeled, predictions)
             test_scores = {} if on_test is None else score(split.y_test, on_test)
-            return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
+        return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
 
     def predictions(self, model: Any, rows: Any) -> Any:
         """Return a fitted model's predictions for `score`: its values at rows."""
-        return finite_values(model, rows, (len(rows),))
+        return finite_values(model, rows)
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return the scoring function, which may depend on predictions at unlabelled rows."""
         return self.score
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
-        """Return the scores of predictions, given the rows' labels."""
+        """Return the scores of predictions by measure, given the rows' labels."""
         raise NotImplementedError
 
-    def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of training every point on every fold; scoring is negligible."""
-        n_models = n_points * self._spec.folds
-        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
-        return Work(cost.flops, 0.0, cost.memory, n_models)
+
+def fold_scores(
+    y: Any, values: Any, folds: Sequence[NDArray[Any]], score: Callable[[Any, Any], float | None]
+) -> Scores:
+    """Score out-of-fold values, a row per point; None for a fold on which they are not finite."""
+    return [
+        [score(y[fold], row[fold]) if np.isfinite(row[fold]).all() else None for fold in folds]
+        for row in values
+    ]
 
 
-def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
-    """Return a fitted function's values at rows, which must be finite and of one of some shapes.
+def semi_supervised_split(dataset: Any, *, seed: int, **settings: Any) -> Split:
+    """Return the rows of one trial of a dataset with two classes, for scripts.
 
-    Raises
-    ------
-    FitError
-        If they are not.
+    ``settings`` are those of `SemiSupervisedSpec`.
     """
-    values = np.asarray(model.decision_function(rows))
-    location = bracketed(place_of(model.decision_function))
-    if values.shape not in shapes:
-        raise FitError(
-            f"decision_function returned shape {values.shape} for {len(rows):,} rows{location}"
-        )
-    if not np.isfinite(values).all():
-        raise FitError(f"decision_function returned values that are not finite{location}")
-    return values
-
-
-class SemiSupervisedTask(Task):
-    """Base class of tasks on labelled and unlabelled rows; ``Trial`` is the class of its trials."""
-
-    Trial: ClassVar[type[Any]]
-    axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
-    words: ClassVar[tuple[str, ...]] = (CLASS_PROPORTION,)
-    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
-    gives = GIVEN
-    extra = EXTRA
-
-    def trial(self, dataset: Any, spec: Any, seed: int) -> SearchedTrial:
-        """Return a trial of a dataset."""
-        trial: SearchedTrial = self.Trial(dataset, spec, seed)
-        return trial
+    return SemiSupervised(dataset, SemiSupervisedSpec(kind="split", **settings), seed).split

@@ -16,7 +16,7 @@ from dsgkit.config.yaml_loader import dump
 from dsgkit.data.spec import DatasetSpec, TargetSpec
 from dsgkit.errors import ConfigError
 from dsgkit.solvers import catalogue as solvers
-from dsgkit.tasks import catalogue as tasks
+from dsgkit.tasks import base as tasks
 from tests.config.conftest import MINIMAL
 
 LONGEST_MESSAGE = 700

@@ -8,7 +8,7 @@ from dsgkit.data.datasets import load_dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.errors import DataError
-from dsgkit.tasks.splits import semi_supervised_split
+from dsgkit.tasks.semi_supervised import semi_supervised_split
 
 N = 2_000
 

@@ -272,7 +272,7 @@ def test_opening_needs_no_parser(spec, tmp_path):
     load_dataset(spec)
     program = (
         "import sys\nfrom dsgkit.data.spec import DatasetSpec\n"
-        "from dsgkit.data import load_dataset\nimport dsgkit.tasks.splits\n"
+        "from dsgkit.data import load_dataset\nimport dsgkit.tasks.semi_supervised\n"
         f"load_dataset(DatasetSpec(**{spec.model_dump()!r}))\n"
         "print(sorted({'sklearn', 'pandas', 'scipy'} & set(sys.modules)))\n"
     )

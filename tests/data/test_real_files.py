@@ -10,7 +10,7 @@ from dsgkit.data.datasets import load_dataset
 from dsgkit.data.rows import Rows
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.published import bsgd_svc
-from dsgkit.tasks.splits import semi_supervised_split
+from dsgkit.tasks.semi_supervised import semi_supervised_split
 from tests.data.conftest import opened
 
 # rows and features, negatives and positives of the training and the test part

@@ -22,8 +22,8 @@ import numpy as np
 from dsgkit.errors import MemoryLimitError
 from dsgkit.numerics.costs import Cost
 from dsgkit.tasks.metrics import error_rate
-from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervisedSpec, SemiSupervisedTrial
-from dsgkit.tasks.semi_supervised_svm import ERROR
+from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervised
+from dsgkit.tasks.svm import ERROR
 
 WARM_UP = 64
 """Rows of the fit that no clock sees; what misbehaves only later is above this size."""
@@ -165,38 +165,28 @@ WAYS = {
 }
 
 
-class OrderlyTrial(SemiSupervisedTrial):
+class Orderly(SemiSupervised):
     """Rows of two classes; a model is searched by cross-validation and judged by its error."""
 
-    def search(self, estimator, at, points):
-        split = self.split
-        values = estimator.fit_points(points, folds=split.folds, **self.training(at))
-        return [[error_rate(split.y[fold], row[fold]) for fold in split.folds] for row in values]
+    kind = f"{__name__}:Orderly"
+    version = 1
+    axes = (UNLABELED,)
+    measures = (ERROR,)
+    chooses = ERROR.name
+    words = ()
+    calls = ()
+    gives = ()
+    extra = ()
+    grows: ClassVar = {}
 
     def search_work(self, estimator, at, n_points):
         return self.fit_work(estimator, at)
 
+    def fold_score(self, y, values):
+        return error_rate(y, values)
+
     def score(self, y, values):
         return {ERROR.name: error_rate(y, values)}
-
-
-class Orderly:
-    """The learning setting."""
-
-    kind: ClassVar = f"{__name__}:TASK"
-    version: ClassVar = 1
-    Spec: ClassVar = SemiSupervisedSpec
-    axes: ClassVar = (UNLABELED,)
-    measures: ClassVar = (ERROR,)
-    chooses: ClassVar = ERROR.name
-    outputs: ClassVar = ()
-    words: ClassVar = ()
-
-    def trial(self, dataset, spec, seed):
-        return OrderlyTrial(dataset, spec, seed)
-
-
-TASK = Orderly()
 
 
 class Behaving:

@@ -11,7 +11,7 @@ import numpy as np
 from dsgkit.errors import DataError
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
-from dsgkit.tasks.base import Judgement, ProtocolSpec, Work
+from dsgkit.tasks.base import Judgement, ProtocolSpec, Task, Work
 from dsgkit.tasks.measures import Measure
 
 RMSE = Measure(
@@ -44,25 +44,33 @@ def rmse(target, values):
     return float(np.sqrt(np.mean((np.asarray(values) - target) ** 2)))
 
 
-class RidgeTrial:
+class RidgeTask(Task):
     """Predicts the first column from the others."""
 
-    words: ClassVar = {"mean_square": 0.25}
+    kind = "tests.experiment.own_task:RidgeTask"
+    Spec = RidgeSpec
+    measures = (RMSE,)
+    chooses = "rmse"
+    outputs = ("rmse_table", "rmse_boxplot", "time_table")
+    words = ("mean_square",)
 
     def __init__(self, dataset, spec, seed):
+        super().__init__(dataset, spec, seed)
         self._n_held_out = int(spec.held_out * len(dataset.y))
         if self._n_held_out < 2:
             raise DataError(f"dataset {dataset.name}: too few rows to hold some out")
-        self._dataset, self._spec, self._seed = dataset, spec, seed
-        self.sizes = {}
+
+    @property
+    def values(self):
+        return {"mean_square": 0.25}
 
     def rows(self):
-        rows = np.random.default_rng(self._seed).permutation(len(self._dataset.y))
-        X = np.asarray(self._dataset.X)[rows]
+        rows = np.random.default_rng(self.seed).permutation(len(self.dataset.y))
+        X = np.asarray(self.dataset.X)[rows]
         return X[:, 1:], X[:, 0]
 
     def counts(self, at):
-        return {"n_rows": len(self._dataset.y) - self._n_held_out}
+        return {"n_rows": len(self.dataset.y) - self._n_held_out}
 
     def training(self, at):
         X, target = self.rows()
@@ -70,11 +78,11 @@ class RidgeTrial:
 
     def search(self, estimator, at, points):
         X, target = self.training(at).values()
-        folds = np.arange(len(X)) % self._spec.parts
+        folds = np.arange(len(X)) % self.spec.parts
         return [
             [
                 rmse(target[folds == k], self._without(estimator, point, folds == k, X, target))
-                for k in range(self._spec.parts)
+                for k in range(self.spec.parts)
             ]
             for point in points
         ]
@@ -85,8 +93,8 @@ class RidgeTrial:
         return model.decision_function(X[held_out])
 
     def search_work(self, estimator, at, n_points):
-        n_models = n_points * self._spec.parts
-        cost = estimator.cost(self._dataset.n_features, n_models=n_models, **self.counts(at))
+        n_models = n_points * self.spec.parts
+        cost = estimator.cost(self.dataset.n_features, n_models=n_models, **self.counts(at))
         return Work(cost.flops, 0.0, cost.memory)
 
     def fit(self, estimator, at, clock):
@@ -102,26 +110,10 @@ class RidgeTrial:
         with clock.phase("assign"):
             values = model.decision_function(X[: self._n_held_out])
         return Judgement(
-            {"rmse": round(rmse(target[: self._n_held_out], values), self._spec.digits)},
+            {"rmse": round(rmse(target[: self._n_held_out], values), self.spec.digits)},
             trace=[{"seconds": 0.5, "rmse": 1.0}, {"seconds": 1.0, "rmse": 0.5}],
             artefact={"coefficients": model.coef_},
         )
-
-
-class RidgeTask:
-    kind: ClassVar = "tests.experiment.own_task:RIDGE"
-    Spec: ClassVar = RidgeSpec
-    axes: ClassVar = ()
-    measures: ClassVar = (RMSE,)
-    chooses: ClassVar = "rmse"
-    outputs: ClassVar = ("rmse_table", "rmse_boxplot", "time_table")
-    words: ClassVar = ("mean_square",)
-
-    def trial(self, dataset, spec, seed):
-        return RidgeTrial(dataset, spec, seed)
-
-
-RIDGE = RidgeTask()
 
 
 class Ridge:

@@ -19,7 +19,7 @@ from dsgkit.cli import cli
 from tests.conftest import cells_in_this_process
 
 ROOT = Path(__file__).parents[2]
-ORDERLY = "tests.experiment.misbehaving:TASK"
+ORDERLY = "tests.experiment.misbehaving:Orderly"
 BEHAVING = "tests.experiment.misbehaving:Behaving"
 PATIENCE = 200
 """Seconds within which things happen that take a fraction of one on a quiet machine."""

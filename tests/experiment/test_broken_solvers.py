@@ -5,7 +5,7 @@ import yaml
 
 from dsgkit.config import load_experiment
 from dsgkit.experiment.runner import Options, run_experiment
-from dsgkit.tasks.semi_supervised_auc import AUCTrial
+from dsgkit.tasks.auc import SemiSupervisedAUC
 from tests.conftest import change_toy
 
 pytestmark = pytest.mark.usefixtures("in_process")
@@ -193,7 +193,7 @@ def test_a_judgement_without_a_single_value_is_a_failure(toy, monkeypatch):
     """Such as of unlabelled rows of which a task of one's own has made one class."""
     change_toy(toy, protocol={"trials": 1}, solvers={"samult": {"params": {"sigma": 1.0}}})
     none = {"auc": None, "average_precision": None}
-    monkeypatch.setattr(AUCTrial, "score", lambda *_: none)
+    monkeypatch.setattr(SemiSupervisedAUC, "score", lambda *_: none)
     outcome = run_experiment(load_experiment(toy), toy.parent / "results", Options(once=True))
     assert [record["message"].partition(":")[0] for record in outcome.failures] == [
         "no measure has a value"

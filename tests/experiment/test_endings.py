@@ -1,7 +1,7 @@
 """What is said of cells without a result."""
 
 from dsgkit.experiment.status import MAX_CAUSES, describe_endings
-from dsgkit.tasks.base import Axis
+from dsgkit.tasks.measures import Axis
 
 AXIS = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
 

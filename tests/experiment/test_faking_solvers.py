@@ -247,61 +247,6 @@ def test_whatever_a_module_holds_planning_ends_in_one_line(planned, number):
     assert told in err
 
 
-TASK = """
-import os, sys
-from typing import ClassVar
-from pydantic import model_validator
-from tests.experiment.misbehaving import Behaving, Orderly, OrderlyTrial
-from dsgkit.tasks.semi_supervised import SemiSupervisedSpec
-
-def at(place, value=None):
-    if place == {place!r}: {way}
-    return value
-
-class Spec(SemiSupervisedSpec):
-    @model_validator(mode="after")
-    def _at(self): return at("Spec", self)
-    setting = property(lambda self: at("setting", ""))
-
-class Task(Orderly):
-    kind: ClassVar = "faking:TASK"
-    Spec: ClassVar = Spec
-    words = property(lambda self: at("words", ()))
-    def trial(self, *arguments): return at("trial", Trial(*arguments))
-
-class Trial(OrderlyTrial):
-    def fit_work(self, estimator, at_): return at("fit_work", super().fit_work(estimator, at_))
-
-TASK = Task()
-class Mine(Behaving):
-    tasks = ("faking:TASK",)
-"""
-TASK_PLACES = {
-    "words": "faking:TASK",
-    "Spec": "faking:TASK.Spec",
-    "setting": "planning faking:TASK",
-    "trial": "planning faking:TASK",
-    "fit_work": "planning faking:",
-}
-
-
-TASK_CASES = [*zip(itertools.cycle(["sys.exit(0)", "os._exit(0)"]), TASK_PLACES, strict=False)]
-
-
-@pytest.mark.parametrize(("way", "place"), TASK_CASES)
-def test_whatever_a_task_does_a_run_ends_before_it_has_begun(toy, own_modules, way, place):
-    own_modules("faking", TASK.format(way=way, place=place))
-    parts = {"solvers": {"mine": {"kind": "faking:Mine"}}, "outputs": ["error_table"]}
-    change_toy(toy, "faking.yaml", protocol={"kind": "faking:TASK"}, **parts)
-    try:
-        code, _, told = dsg_here(toy.parent, "run", "faking.yaml")
-    except ConfigError as error:  # of reading, which `main` tells
-        code, told = 1, f"{error}\n"
-    assert (code, told.count("\n")) == (1, 1)
-    assert TASK_PLACES[place] in told and WAYS[way] in told
-    assert not (toy.parent / "results").exists()
-
-
 FIT_ENDS = {
     "sys.exit(0)": "SystemExit: 0 (faking.py:",
     "raise_(KeyboardInterrupt)": "KeyboardInterrupt (faking.py:",

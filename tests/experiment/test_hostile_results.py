@@ -36,8 +36,7 @@ from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import CELLS, Store
 from dsgkit.report import draw_figures, text_table, write_tables
 from dsgkit.report.html import write_page
-from dsgkit.tasks.base import Axis, Description, PublishedFigure
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import Axis, Description, Measure, PublishedFigure
 from tests.experiment.in_process import InProcess
 from tests.experiment.runs import key_of, plan_text
 

@@ -28,7 +28,7 @@ from dsgkit.numerics.costs import Cost
 class Rude:
     tasks = (
         "semi_supervised_auc", "semi_supervised_svm", "ordinal", "similar_unlabeled", "clustering",
-        "tests.experiment.own_task:RIDGE",
+        "tests.experiment.own_task:RidgeTask",
     )
     version = 1
     classes_ = np.array([1, 2, 3])
@@ -112,7 +112,7 @@ SETTINGS = {
         *("Clusters", {"classes": True}, {"scale": "raw"}),
         {"kmeans": {"kind": "sklearn.cluster:KMeans", "grid": {"n_clusters": [2, 3]}}},
     ),
-    "tests.experiment.own_task:RIDGE": (
+    "tests.experiment.own_task:RidgeTask": (
         *("Target", {"positive": [1]}, {}),
         {"ridge": {"kind": "tests.experiment.own_task:Ridge", "grid": GRID}},
     ),
@@ -171,7 +171,7 @@ CASES = {
         "folds_too": ("folds[0][0][:] = 0",),
     },
     "clustering": {"fit": ("X[:] = 0",)},
-    "tests.experiment.own_task:RIDGE": {
+    "tests.experiment.own_task:RidgeTask": {
         "fit": ("target *= -1", "X[:] = 0"),
         "decide": ("X[:] = 0",),
     },

@@ -15,11 +15,11 @@ from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.random.seeds import derive_seed
 from dsgkit.report.compare import compare
-from tests.experiment.own_task import RidgeTrial, rmse
+from tests.experiment.own_task import RidgeTask, rmse
 from tests.experiment.runs import dsg_here, stored
 from tests.test_wrong_inputs import cases
 
-KIND = "tests.experiment.own_task:RIDGE"
+KIND = "tests.experiment.own_task:RidgeTask"
 CONFIG = {
     "dataset": {"path": "rows.csv", "loader": "delimited"},
     "protocol": {"kind": KIND, "trials": 3},
@@ -99,9 +99,9 @@ def test_its_records_are_what_the_task_says(folder):
         lam = 0.25 if best == "mean_square" else best
         assert fit["estimator"]["lam"] == lam
         seed = derive_seed(experiment.seed, "split", trial)
-        own = experiment.task.trial(dataset, experiment.protocol, seed)
+        own = experiment.task(dataset, experiment.protocol, seed)
         X, target = own.rows()
-        assert isinstance(own, RidgeTrial)
+        assert isinstance(own, RidgeTask)
         A = X[20:].T @ X[20:] + lam * np.eye(2)
         expected = rmse(target[:20], X[:20] @ np.linalg.solve(A, X[20:].T @ target[20:]))
         assert fit["scores"] == {"rmse": pytest.approx(expected, rel=1e-6)}

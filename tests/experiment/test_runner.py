@@ -94,7 +94,8 @@ def test_a_fit_is_the_chosen_estimator_on_the_split(toy, finished):
 @pytest.mark.slow
 def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy, finished):
     experiment = load_experiment(toy)
-    split = Bench(experiment, load_dataset(experiment.dataset)).trial(0).split
+    own = Bench(experiment, load_dataset(experiment.dataset)).trial(0)
+    split, folds = own.split, own.folds({})
     search = next(
         r
         for r in stored(finished)
@@ -102,7 +103,7 @@ def test_a_search_scores_each_point_on_rows_its_model_did_not_see(toy, finished)
     )
     X, y, XU = split.X[:], split.y, split.X_unlabeled[:]
     for point, scores in zip(search["points"], search["fold_scores"], strict=True):
-        for held_out, score in zip(split.folds, scores, strict=True):
+        for held_out, score in zip(folds, scores, strict=True):
             train = np.setdiff1d(np.arange(30), held_out)
             f = SAMULT(**point).fit(X[train], y[train], XU).decision_function(X[held_out])
             assert score == pytest.approx(roc_auc_score(y[held_out], f), abs=1e-12)

@@ -4,7 +4,7 @@ import pytest
 
 from dsgkit.experiment.status import describe_status, duration, read_status
 from dsgkit.experiment.store import Store
-from dsgkit.tasks.base import Axis, Description
+from dsgkit.tasks.measures import Axis, Description
 from tests.experiment.runs import key_of, plan_text
 
 PLAN = [

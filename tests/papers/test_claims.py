@@ -13,7 +13,7 @@ from dsgkit.papers.claims import N_HEADLINES, criteria, papers, read_paper
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import SEARCH
 from dsgkit.papers.times import Sooner
-from dsgkit.tasks import catalogue
+from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD
 
 ROOT = Path(__file__).parents[2]
@@ -71,7 +71,7 @@ def test_a_claim_names_solvers_that_its_configs_have(paper, claim, criterion):
 
 @pytest.mark.parametrize(("paper", "claim", "criterion"), JUDGEMENTS, ids=IDS)
 def test_a_claim_names_measures_of_its_task(paper, claim, criterion):
-    measures = (*catalogue.get(paper.task).measures, *STANDARD)
+    measures = (*tasks.get(paper.task).measures, *STANDARD)
     sides = {name: m.better for m in measures for name in (m.name, m.clock)}
     if not criterion.on_results:
         return

@@ -26,7 +26,7 @@ from dsgkit.papers.figures import (
 from dsgkit.papers.figures_written import Look, output_of, written
 from dsgkit.report.boxplots import BETWEEN_GROUPS
 from dsgkit.report.terminal import plain
-from dsgkit.tasks import catalogue
+from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -49,7 +49,7 @@ def test_a_figure_names_datasets_and_solvers_that_configs_have(paper, figure):
             methods = [name for g in grown for name in (g.a, g.minus) if name]
         assert set(methods) <= set(config["solvers"])
         if measure := getattr(figure, "measure", None):
-            task = catalogue.get(config["protocol"]["kind"])
+            task = tasks.get(config["protocol"]["kind"])
             names = {one.name for one in (*task.measures, *STANDARD)}
             flag = getattr(figure, "flag", None)
             assert {measure, *([flag.measure] if flag else [])} <= names

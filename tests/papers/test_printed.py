@@ -7,7 +7,7 @@ import pytest
 
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import Case
-from dsgkit.tasks.base import Published, PublishedFigure
+from dsgkit.tasks.measures import Published, PublishedFigure
 from tests.papers.conftest import DATASETS, TASK, judged
 
 VARIANTS, BASELINES = ["BSGD-R", "BSGD-PNN", "BSGD-PRN"], ["SVC", "SGD", "FSVC"]

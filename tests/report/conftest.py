@@ -19,8 +19,7 @@ from dsgkit.experiment.status import ending
 from dsgkit.report.outputs import all_figures
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import write_tables
-from dsgkit.tasks.base import Axis, Description
-from dsgkit.tasks.measures import STANDARD, Measure
+from dsgkit.tasks.measures import STANDARD, Axis, Description, Measure
 
 KINDS = ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")
 LABELS = dict(zip(KINDS, ("QSG-S2AUC", "SAMULT", "PNU-AUC", "RFF-S2AUC"), strict=True))

@@ -10,7 +10,7 @@ from dsgkit.report.crossings import crossings
 from dsgkit.report.findings import MAX_FINDING_LINES, findings, findings_text
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import text_table
-from dsgkit.tasks.base import SolverFacts
+from dsgkit.tasks.measures import SolverFacts
 from tests.report.conftest import CLASSES, RANKING, UNLABELED, solver_of
 
 LABELED_ONLY = (0.80, 0.82, 0.81, 0.79, 0.83)

@@ -5,7 +5,7 @@ import pytest
 
 from dsgkit.errors import ResultsError
 from dsgkit.report import text_table, write_tables
-from dsgkit.tasks.base import Published, PublishedFigure
+from dsgkit.tasks.measures import Published, PublishedFigure
 from tests.report.conftest import RANKING
 
 KINDS = ("qsg_s2auc", "samult")

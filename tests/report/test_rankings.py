@@ -10,7 +10,7 @@ from dsgkit.report.published import published_table
 from dsgkit.report.rankings import measured_rankings, published_rankings
 from dsgkit.report.reproductions import reproductions
 from dsgkit.report.summary import summarise
-from dsgkit.tasks.base import Published, PublishedFigure
+from dsgkit.tasks.measures import Published, PublishedFigure
 from tests.report.conftest import AUC, RANKING, solver_of
 
 NAMES = ("one", "two", "three")

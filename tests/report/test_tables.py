@@ -14,9 +14,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.report.numbers import grid_text, value_text
 from dsgkit.report.summary import settings, summarise
 from dsgkit.report.tables import text_table, write_tables
-from dsgkit.tasks.base import Published
-from dsgkit.tasks.columns import why_no_columns
-from dsgkit.tasks.measures import STANDARD
+from dsgkit.tasks.measures import STANDARD, Published, why_no_columns
 from tests.report.conftest import AUC, BALANCE, RANKING, solver_of
 
 PACKAGE = Path(report.__file__).parent

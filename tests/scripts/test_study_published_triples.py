@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dsgkit.published.audit import Finding
-from dsgkit.tasks import indices
+from dsgkit.tasks import metrics
 from tests.scripts.conftest import SCRIPTS, invoke
 
 SIZES = (30, 20, 10)
@@ -25,9 +25,9 @@ def study():
 def triple_of(labels):
     classes = np.repeat([0, 1, 2], SIZES)
     return [
-        indices.purity(classes, labels),
-        indices.rand_index(classes, labels),
-        indices.normalized_mutual_information(classes, labels),
+        metrics.purity(classes, labels),
+        metrics.rand_index(classes, labels),
+        metrics.normalized_mutual_information(classes, labels),
     ]
 
 

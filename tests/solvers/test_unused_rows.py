@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dsgkit.solvers import catalogue
-from dsgkit.tasks.given import depends_on, named_by_fit
+from dsgkit.tasks.base import depends_on, named_by_fit
 
 RNG = np.random.default_rng(0)
 X, y = RNG.random((40, 3)), np.tile([1, 2], 20)

@@ -16,7 +16,7 @@ from dsgkit import bases
 from dsgkit.errors import ConfigError, DsgWarning
 from dsgkit.solvers.catalogue import SOLVERS, get
 from dsgkit.system.sources import Module, code_hash
-from dsgkit.tasks.given import named_by_fit
+from dsgkit.tasks.base import named_by_fit
 from tests.solvers.brute_force import folds_of, problem
 
 DBSCAN = "sklearn.cluster:DBSCAN"

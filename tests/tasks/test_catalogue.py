@@ -1,89 +1,80 @@
-"""Tasks by name, and those of a user's own: what is found and what is refused."""
+"""Tasks by name, and user-defined ones: what is found and what is refused."""
 
 import pytest
 
 from dsgkit.errors import ConfigError
-from dsgkit.tasks.catalogue import TASKS, get, version
+from dsgkit.tasks.base import TASKS, about, get, version
+from dsgkit.tasks.measures import STANDARD, outputs_of
 
 OWN = """
-from dsgkit.tasks.base import ProtocolSpec
+from dsgkit.tasks.base import ProtocolSpec, Task
 from dsgkit.tasks.measures import Measure
 
-class Sorting:
-    Spec = ProtocolSpec
-    axes = ()
-    measures = (
-        Measure(
-            name="swaps", title="Swaps", word="swaps", better="lower", output="swaps", file="swaps"
-        ),
-    )
+class Sorting(Task):
+    measures = (Measure(name="swaps", title="Swaps", word="swaps", better="lower"),)
     chooses = "swaps"
     outputs = ("swaps_table",)
     words = ()
-
-    def trial(self, dataset, spec, seed):
-        pass
-
-SORTING = Sorting()
 """
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_every_task_goes_by_its_kind(kind):
-    assert get(kind).kind == kind
+def test_every_task_goes_by_its_kind_and_its_declarations_agree(kind):
+    task = get(kind)
+    assert task.kind == kind
     assert version(kind) == (2 if kind == "semi_supervised_svm" else 1)
+    assert about(kind).endswith(".")
+    names = [measure.name for measure in task.measures]
+    assert len(set(names)) == len(names) and task.chooses in names
+    assert set(task.outputs) <= set(outputs_of((*task.measures, *STANDARD), swept=True))
+    assert task.Spec(kind=kind).selection
 
 
-def test_a_task_of_ones_own_is_found_with_the_version_of_its_code(own_modules):
+def test_a_user_defined_task_has_the_version_of_its_code(own_modules):
     own_modules("my", OWN)
-    assert get("my:SORTING").chooses == "swaps"
-    before = version("my:SORTING")
-    own_modules("my", OWN + "# edited\n")
-    assert version("my:SORTING") == before
+    assert (get("my:Sorting").chooses, get("my:Sorting").kind) == ("swaps", "my:Sorting")
+    before = version("my:Sorting")
     own_modules("my", OWN + "EDITED = True\n")
-    assert version("my:SORTING") != before
+    assert version("my:Sorting") != before
     own_modules("my", OWN.replace("words = ()", "words, version = (), 3"))
-    assert version("my:SORTING") == 3
+    assert version("my:Sorting") == 3
 
 
-def test_a_task_of_a_class_in_another_file_has_the_version_of_both(own_modules):
+def test_a_task_with_a_base_in_another_file_has_the_version_of_both(own_modules):
     def edited(settings, words):
         own_modules("base", OWN.replace("words = ()", f"words = {words}"))
-        own_modules("my", f"from base import Sorting\nSETTINGS = {settings}\nMINE = Sorting()\n")
-        return version("my:MINE")
+        own_modules(
+            "my", f"from base import Sorting\nSET = {settings}\nclass Mine(Sorting): pass\n"
+        )
+        return version("my:Mine")
 
     assert len({edited(1, ()), edited(2, ()), edited(1, ("word",))}) == 3
 
 
 NAMES = [
     ("semi_supervised_auk", "unknown task 'semi_supervised_auk' (did you mean 'semi_sup"),
-    ("my:", "'my:' is not an import path, such as my_module:MY_TASK"),
-    ("my:SORTIN", "my.py has no task 'SORTIN' (did you mean 'SORTING'?)"),
-    ("my:Sorting", "'Sorting' in my.py is not a task but a class"),
+    ("my:Sortin", "my.py has no class derived from dsgkit.tasks.base.Task 'Sortin' (did you mean "),
+    ("my:Measure", "'Measure' in my.py is not a class derived from dsgkit.tasks.base.Task but a"),
 ]
-NO_SETTING = "class Spec(ProtocolSpec):\n        only_for_judging = ('trails',)"
-NO_TUPLE = "class Spec(ProtocolSpec):\n        only_for_search = 'trials'"
+SPEC = "class Spec(ProtocolSpec):\n        only_for_judging = ('trails',)\n    words = ()"
 CHANGES = [
-    ("axes = ()", "", "my:SORTING lacks axes; see dsgkit.tasks.base.Task"),
-    ("axes = ()", "axes = ['x']", "my:SORTING.axes must be a tuple of Axis, got"),
-    ("axes = ()", "axes = 1 / 0", "importing 'my' raises ZeroDivisionError: "),
-    ("Spec = ProtocolSpec", "Spec = 3", "my:SORTING.Spec must be a class derived"),
-    ("Spec = ProtocolSpec", NO_SETTING, "my:SORTING.Spec.only_for_judging: no setting 'trails' (d"),
-    ("Spec = ProtocolSpec", NO_TUPLE, "my:SORTING.Spec.only_for_search must be a tuple of str, go"),
-    ('chooses = "swaps"', 'chooses = "swap"',
-     "my:SORTING.chooses: no measure 'swap' with a better side (did you mean 'swaps'?)"),
-    ("swaps_table", "swaps_tables",
-     "my:SORTING.outputs: no 'swaps_tables' (did you mean 'swaps_table'?)"),
-]  # fmt: skip
+    ('chooses = "swaps"', "", "my:Sorting lacks chooses; see dsgkit.tasks.base.Task"),
+    ("words = ()", "axes = 1 / 0", "importing 'my' raises ZeroDivisionError: "),
+    ("words = ()", "Spec = 3", "my:Sorting.Spec must be a class derived"),
+    ("words = ()", SPEC, "my:Sorting.Spec.only_for_judging: no 'trails' (did you mean 'trials'?)"),
+    ('chooses = "swaps"', 'chooses = "swap"', "my:Sorting.chooses: no 'swap' (did you mean 'swap"),
+    ("swaps_table", "swaps_tables", "my:Sorting.outputs: no 'swaps_tables' (did you mean 'swaps_"),
+    ('name="swaps"', 'name="trial"', "my:Sorting.measures: no measure can be called 'trial'"),
+]
 
 
 @pytest.mark.parametrize(
-    ("kind", "old", "new", "told"),
-    [*((kind, "", "", told) for kind, told in NAMES), *(("my:SORTING", *row) for row in CHANGES)],
+    ("kind", "old", "new", "message"),
+    [*((kind, "", "", text) for kind, text in NAMES), *(("my:Sorting", *row) for row in CHANGES)],
 )
-def test_what_is_refused(own_modules, kind, old, new, told):
+def test_a_task_that_cannot_be_used_is_one_line(own_modules, kind, old, new, message):
     own_modules("my", OWN.replace(old, new) if old else OWN)
     with pytest.raises(ConfigError) as error:
         get(kind)
     assert "\n" not in str(error.value)
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(message)

@@ -21,7 +21,7 @@ from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.timing import Clock
 from dsgkit.solvers import catalogue
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
-from dsgkit.tasks.clustering import TASK, checked_labels, class_indices, shape_indices
+from dsgkit.tasks.clustering import Clustering, checked_labels, class_indices, shape_indices
 from tests.data.conftest import make_dataset
 
 AT = {"rows": 120}
@@ -40,7 +40,7 @@ def dataset_of(d=2):
 
 
 def trial_of(dataset, seed=0, **settings):
-    return TASK.trial(dataset, TASK.Spec(**{"kind": "clustering", **settings}), seed)
+    return Clustering(dataset, Clustering.Spec(**{"kind": "clustering", **settings}), seed)
 
 
 class Given(ClusterMixin, BaseEstimator):
@@ -106,13 +106,15 @@ def test_points_are_chosen_by_an_oracle_or_without_labels():
 
 
 def test_what_is_said_of_the_choice_stands_in_every_caption():
-    oracle, blind = (TASK.Spec(kind="clustering", select=s) for s in ("nmi", "davies_bouldin"))
+    oracle, blind = (
+        Clustering.Spec(kind="clustering", select=s) for s in ("nmi", "davies_bouldin")
+    )
     assert "oracle" in oracle.oracle and "oracle" in oracle.selection
     assert not blind.oracle
     assert "by the Davies-Bouldin index, a weak criterion" in blind.setting
     assert "2 to 50 clusters" in blind.selection
     with pytest.raises(ValidationError, match="select"):
-        TASK.Spec(kind="clustering", select="purity")
+        Clustering.Spec(kind="clustering", select="purity")
 
 
 def test_rows_without_a_cluster_are_one_more_cluster_but_are_not_counted():
@@ -144,7 +146,7 @@ def test_a_solver_of_two_phases_is_timed_in_two_and_draws_its_domain():
     assert scores["choice"] is None
     assert scores["equilibria"] == len(model.equilibria_) >= 3
     assert scores["equilibria_share"] == pytest.approx(len(model.equilibria_) / 120)
-    assert set(scores) == {measure.name for measure in TASK.measures} - {"clustering_seconds"}
+    assert set(scores) == {measure.name for measure in Clustering.measures} - {"clustering_seconds"}
     assert scores["nmi"] > 0.9
     np.testing.assert_array_equal(art["rows"], trial.training(AT)["X"])
     assert len(art["equilibria"]) == len(art["equilibrium_labels"]) > 0
@@ -235,8 +237,8 @@ def test_a_point_that_does_not_suit_the_rows_leaves_the_others():
 
 
 def test_a_config_can_give_the_true_number_of_clusters():
-    assert TASK.words == ("classes",)
-    words = trial_of(dataset_of()).words
+    assert Clustering.words == ("classes",)
+    words = trial_of(dataset_of()).values
     assert words == {"classes": 3}
     assert len(np.unique(KMeans(words["classes"]).fit(dataset_of().X).labels_)) == 3
 

@@ -17,31 +17,31 @@ from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
+from dsgkit.tasks.auc import SemiSupervisedAUC
+from dsgkit.tasks.base import checkpoints
 from dsgkit.tasks.convergence import DISTANCE
-from dsgkit.tasks.observed import checkpoints
-from dsgkit.tasks.ordinal import TASK as ORDINAL
-from dsgkit.tasks.semi_supervised_auc import TASK as AUC
+from dsgkit.tasks.ordinal import Ordinal
 from tests.data.conftest import make_dataset
 
 SETTING = {"lam": 0.25, "sigma": 1.0, "gamma": 0.5}
 SIZES = {"batch_size": 16, "n_features": 16}
 ITERATIONS = 64
-PAIRS = [(AUC, QSGS2AUC, SAMULT), (ORDINAL, QS3ORAO, ExactS2OR)]
+PAIRS = [(SemiSupervisedAUC, QSGS2AUC, SAMULT), (Ordinal, QS3ORAO, ExactS2OR)]
 
 
 def trial_of(task, **settings):
     rng = np.random.default_rng(0)
     X = rng.random((140, 3)).astype(np.float32)
     score = X[:, 0] + X[:, 1] ** 2 + 0.2 * rng.normal(size=len(X))
-    if task is AUC:
+    if task is SemiSupervisedAUC:
         y = np.where(score > 0.8, 1, -1)
     else:
         y = 1 + np.searchsorted(np.quantile(score, [0.3, 0.7]), score)
     dataset = make_dataset(X, y)
-    if task is ORDINAL:
+    if task is Ordinal:
         dataset = replace(dataset, target=Target("ordered"))
     spec = task.Spec(kind=task.kind, labeled=40, folds=3, **settings)
-    return task.trial(dataset, spec, 0)
+    return task(dataset, spec, 0)
 
 
 def judged(trial, model, at):
@@ -91,13 +91,13 @@ def test_a_watched_fit_is_the_same_fit(task, solver, exact):
 )
 def test_where_there_is_no_distance(monkeypatch, model, most):
     monkeypatch.setattr("dsgkit.tasks.convergence.MAX_CONVERGENCE_ROWS", most)
-    found = judged(trial_of(AUC, convergence=True), model, {"unlabeled": 100})
+    found = judged(trial_of(SemiSupervisedAUC, convergence=True), model, {"unlabeled": 100})
     assert not found.trace and DISTANCE.name not in found.scores
 
 
 def test_without_a_minimiser_there_is_a_warning(monkeypatch):
     monkeypatch.setattr(SAMULT, "_memory_limit", lambda self: 1)
-    trial = trial_of(AUC, convergence=True)
+    trial = trial_of(SemiSupervisedAUC, convergence=True)
     with pytest.warns(DsgWarning, match="no exact minimiser to compare with: .*memory"):
         found = judged(trial, QSGS2AUC(**SETTING, **SIZES), {"unlabeled": 100})
     assert not found.trace and found.scores["auc"] is not None

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import davies_bouldin_score
 
-from dsgkit.tasks import indices
-from dsgkit.tasks.indices import Clusters
+from dsgkit.tasks import metrics as indices
+from dsgkit.tasks.metrics import Clusters
 
 
 @pytest.fixture(scope="module")

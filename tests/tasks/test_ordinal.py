@@ -8,7 +8,7 @@ from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, FitError
 from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.tasks.ordinal import TASK
+from dsgkit.tasks.ordinal import Ordinal
 from tests.data.conftest import make_dataset
 
 LABELLED, FOLDS = 30, 3
@@ -23,7 +23,7 @@ def dataset_of(counts=(20, 30, 10, 40)):
 
 def trial_of(dataset, seed=0, **settings):
     spec = {"kind": "ordinal", "labeled": LABELLED, "folds": FOLDS, **settings}
-    return TASK.trial(dataset, TASK.Spec(**spec), seed)
+    return Ordinal(dataset, Ordinal.Spec(**spec), seed)
 
 
 class First(OrdinalEstimator):
@@ -58,12 +58,12 @@ def by_hand(y, values, k):
 @pytest.mark.parametrize("every", [False, True])
 def test_points_are_searched_by_the_mean_auc_of_held_out_rows(every):
     trial = trial_of(dataset_of())
-    split, X = trial.split, trial.split.X[:]
+    split, X, folds = trial.split, trial.split.X[:], trial.folds({})
     scores = trial.search(First(every=every), trial.sizes, [{"tilt": 0.0}, {"tilt": 0.3}])
-    assert sorted(np.concatenate(split.folds)) == list(range(LABELLED))
+    assert sorted(np.concatenate(folds)) == list(range(LABELLED))
     for tilt, row in zip((0.0, 0.3), scores, strict=True):
         model = First(tilt, every).fit_function(X, split.y)
-        for fold, score in zip(split.folds, row, strict=True):
+        for fold, score in zip(folds, row, strict=True):
             values = model.decision_function(X[fold])
             assert score == pytest.approx(by_hand(split.y[fold], values, 4))
 
@@ -111,7 +111,7 @@ def test_what_a_user_s_class_must_have_is_said():
 def test_words_are_the_shares_of_the_whole_training_set():
     trial = trial_of(dataset_of())
     assert trial.counts({"unlabeled": 40}) == {"n_labeled": 30, "n_unlabeled": 40, "n_cuts": 3}
-    assert trial.words["class_proportions"] == pytest.approx((0.8, 0.5, 0.4))
+    assert trial.values["class_proportions"] == pytest.approx((0.8, 0.5, 0.4))
 
 
 def test_a_class_that_no_labelled_row_has_is_no_part_of_counts_and_words():
@@ -119,7 +119,7 @@ def test_a_class_that_no_labelled_row_has_is_no_part_of_counts_and_words():
     trials = (trial_of(dataset, seed, labeled=20) for seed in range(20))
     trial = next(trial for trial in trials if set(trial.split.y) == {1, 3, 4})
     assert trial.counts(trial.sizes)["n_cuts"] == 2
-    assert trial.words["class_proportions"] == pytest.approx((0.5, 0.19))
+    assert trial.values["class_proportions"] == pytest.approx((0.5, 0.19))
 
 
 def test_at_most_half_of_the_rows_are_labelled():

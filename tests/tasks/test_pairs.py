@@ -1,13 +1,10 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
-from dsgkit.tasks.pairs import pair_sizes, pair_split
+from dsgkit.tasks.similar import pair_sizes, pair_split
 from tests.data.conftest import make_dataset
 
 
@@ -79,8 +76,3 @@ def test_another_seed_draws_other_rows_and_the_same_seed_the_same():
 def test_too_few_rows_of_a_class_are_refused():
     with pytest.raises(DataError, match="5 positive and 900 negative rows, drawn by"):
         drawn_of(dataset_of(5, 900), prior=0.9)
-
-
-def test_another_target_than_two_classes_is_refused():
-    with pytest.raises(DataError, match="the task needs two classes"):
-        drawn_of(replace(dataset_of(50, 50), target=Target("ordered")))

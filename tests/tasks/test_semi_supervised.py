@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,12 +11,10 @@ from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.base import PointModels, SemiSupervisedClassifier
 from dsgkit.system.progress import listening
+from dsgkit.tasks.auc import SemiSupervisedAUC, ranking_scores
 from dsgkit.tasks.measures import STANDARD, outputs_of
-from dsgkit.tasks.semi_supervised import LABELED
-from dsgkit.tasks.semi_supervised_auc import TASK as AUC
-from dsgkit.tasks.semi_supervised_auc import fold_scores
-from dsgkit.tasks.semi_supervised_svm import TASK as SVM
-from dsgkit.tasks.semi_supervised_svm import share_cut
+from dsgkit.tasks.semi_supervised import LABELED, fold_scores
+from dsgkit.tasks.svm import SemiSupervisedSVM, share_cut
 from tests.data.conftest import make_dataset
 
 RNG = np.random.default_rng(0)
@@ -31,7 +30,7 @@ def dataset():
 
 def trial_of(task, dataset, **settings):
     spec = task.Spec(kind=task.kind, labeled=LABELLED, folds=FOLDS, **settings)
-    return task.trial(dataset, spec, 0)
+    return task(dataset, spec, 0)
 
 
 class Shifted(SemiSupervisedClassifier):
@@ -59,8 +58,8 @@ class Shifted(SemiSupervisedClassifier):
 
 def test_a_search_by_error_trains_on_one_part_and_tests_on_the_others(dataset, monkeypatch):
     """Done again by hand, row by row."""
-    monkeypatch.setattr("dsgkit.tasks.semi_supervised_svm._BLOCK_ROWS", 4)
-    trial = trial_of(SVM, dataset)
+    monkeypatch.setattr("dsgkit.tasks.svm._BLOCK_ROWS", 4)
+    trial = trial_of(SemiSupervisedSVM, dataset)
     split = trial.split
     Shifted.given = []
     points = [{"shift": 0.0}, {"shift": 0.2}, {"shift": 9.0}]
@@ -79,7 +78,7 @@ def test_a_search_by_error_trains_on_one_part_and_tests_on_the_others(dataset, m
 
 
 def test_what_a_search_by_error_takes(dataset):
-    work = trial_of(SVM, dataset).search_work(Shifted(), {"unlabeled": 20}, 4)
+    work = trial_of(SemiSupervisedSVM, dataset).search_work(Shifted(), {"unlabeled": 20}, 4)
     assert work.training == 3 * 4 * (12 + 7)
     assert work.scoring == 4 * 2 * 20 * 2
     assert work.memory == 8 * (12 + 7)
@@ -107,8 +106,10 @@ def proportion(count, n):
 @pytest.mark.parametrize("threshold", ["zero", "labeled_share"])
 def test_a_search_by_labelled_rows_is_repeated_cross_validation(dataset, threshold):
     """Done again by hand, row by row; no hidden label is looked at."""
-    trial = trial_of(SVM, dataset, select="labeled_rows", repeats=2, threshold=threshold)
-    trial.split.y_unlabeled[:] = 0
+    trial = trial_of(
+        SemiSupervisedSVM, dataset, select="labeled_rows", repeats=2, threshold=threshold
+    )
+    trial.__dict__["split"] = replace(trial.split, y_unlabeled=np.zeros(UNLABELLED))
     at, points = {"unlabeled": 20}, [{"shift": 0.0}, {"shift": 0.2}, {"shift": 9.0}]
     scores = trial.search(Shifted(), at, points)
     folds = [*trial.folds(at), *trial.folds(at, 1)]
@@ -127,7 +128,7 @@ def test_a_search_by_labelled_rows_is_repeated_cross_validation(dataset, thresho
 
 
 def test_a_share_of_the_unlabelled_training_rows_is_above_the_threshold(dataset):
-    trial, at = trial_of(SVM, dataset, threshold="labeled_share"), {"unlabeled": 15}
+    trial, at = trial_of(SemiSupervisedSVM, dataset, threshold="labeled_share"), {"unlabeled": 15}
     model, is_positive = by_hand(Shifted(shift=9 - 1e-9), trial, range(LABELLED), at)
     assert (model.decision_function(trial.split.X_unlabeled) < 0).all()
     scores = trial.judge(model, at, Clock()).scores
@@ -177,7 +178,7 @@ class Counted(Shifted):
 
 def test_what_trains_with_a_part_is_settled_by_all_rows(dataset):
     points = [{"shift": shift, "steps": None} for shift in (0.1, 0.2)]  # what null is, is settled
-    trial_of(SVM, dataset).search(Counted(), {"unlabeled": 20}, points)
+    trial_of(SemiSupervisedSVM, dataset).search(Counted(), {"unlabeled": 20}, points)
 
 
 class Asks:
@@ -197,7 +198,7 @@ class Cheating(Asks):
         self.given = {"X": X, "y": y, "X_unlabeled": X_unlabeled, "y_unlabeled": y_unlabeled}
 
 
-@pytest.mark.parametrize("task", [AUC, SVM])
+@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
 def test_a_fit_is_given_what_it_names(dataset, task):
     trial, at = trial_of(task, dataset), {"unlabeled": 20}
     for solver in (Supervised(), Cheating()):
@@ -207,11 +208,11 @@ def test_a_fit_is_given_what_it_names(dataset, task):
     assert len(solver.given["X_unlabeled"]) == 20
 
 
-@pytest.mark.parametrize("task", [AUC, SVM])
+@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
 def test_swept_labelled_rows_are_nested_and_leave_the_others_alone(dataset, task):
     spec = task.Spec(kind=task.kind, folds=2, unlabeled=9).swept_to(LABELED, LABELLED)
     for seed in range(20):
-        trial = task.trial(dataset, spec, seed)
+        trial = task(dataset, spec, seed)
         assert trial.sizes == {"unlabeled": 9}
         given = [trial.training({"unlabeled": 9, "labeled": n}) for n in (4, 7, LABELLED)]
         for small, large in itertools.pairwise(given):
@@ -228,14 +229,17 @@ def test_swept_labelled_rows_are_nested_and_leave_the_others_alone(dataset, task
 
 
 def test_hidden_labels_that_choose_are_told():
-    paper, own = (SVM.Spec(kind=SVM.kind, select=s) for s in ("hidden_labels", "labeled_rows"))
+    paper, own = (
+        SemiSupervisedSVM.Spec(kind=SemiSupervisedSVM.kind, select=s)
+        for s in ("hidden_labels", "labeled_rows")
+    )
     assert (paper.chooses, own.chooses) == ("error", "balanced_error")
     assert "hidden labels" in paper.oracle
     assert not own.oracle
 
 
 def test_what_cross_validation_and_a_fit_take(dataset):
-    trial = trial_of(AUC, dataset)
+    trial = trial_of(SemiSupervisedAUC, dataset)
     work = trial.search_work(Shifted(), {"unlabeled": 20}, 4)
     assert (work.training, work.scoring, work.memory) == (4 * 3 * (12 + 20), 0, 8 * (12 + 20))
     work = trial.fit_work(Shifted(), {"unlabeled": 20})
@@ -245,7 +249,7 @@ def test_what_cross_validation_and_a_fit_take(dataset):
 def test_a_classifier_is_judged_by_its_error_and_its_class_balance(dataset):
     labels = np.array([1, 1, -1, -1, -1], np.int8)
     values = np.array([0.5, -0.1, 0.0, -1.0, -2.0])  # 0 counts as positive
-    scores = trial_of(SVM, dataset).score(labels, values)
+    scores = trial_of(SemiSupervisedSVM, dataset).score(labels, values)
     assert scores == {
         "error": 0.4,
         "balanced_error": pytest.approx((1 / 2 + 1 / 3) / 2),
@@ -263,17 +267,17 @@ def test_a_classifier_is_judged_by_its_error_and_its_class_balance(dataset):
 )
 def test_a_class_that_as_good_as_vanished_is_a_collapse(dataset, n_taken, n_positive, collapsed):
     y, values = (np.where(np.arange(100) < n, 1, -1) for n in (n_positive, n_taken))
-    assert trial_of(SVM, dataset).score(y, values)["collapsed"] == collapsed
+    assert trial_of(SemiSupervisedSVM, dataset).score(y, values)["collapsed"] == collapsed
 
 
 def test_rows_of_one_class_have_no_auc(dataset):
-    score = trial_of(AUC, dataset).score
+    score = trial_of(SemiSupervisedAUC, dataset).score
     assert score(np.array([1, -1, 1]), np.array([2.0, 1.0, 0.5]))["auc"] == 0.5
     none = {"auc": None, "average_precision": None}
     assert score(np.array([1, 1, 1]), np.array([2.0, 1.0, 0.5])) == none
 
 
-@pytest.mark.parametrize("task", [AUC, SVM])
+@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
 def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows_where_there_are(dataset, task):
     clock, at = Clock(), {"unlabeled": 5}
     for n_test in (0, 9):
@@ -295,7 +299,9 @@ def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows_where_there_are
             if y is not None:
                 values = np.asarray(rows)[:, 0] - model.cut_
                 right = (values >= 0) == (y > 0)
-                expected = roc_auc_score(y, values) if task is AUC else np.mean(~right)
+                expected = (
+                    roc_auc_score(y, values) if task is SemiSupervisedAUC else np.mean(~right)
+                )
                 expected = pytest.approx(expected)
             judged.append(scores[f"{name}{task.chooses}"] == expected)
         assert judged == [True, True]
@@ -306,10 +312,12 @@ def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows_where_there_are
 
 def test_a_dataset_with_too_few_rows_is_told_when_a_trial_is_made(dataset):
     with pytest.raises(DataError, match="35 labelled rows asked for, but it has 35 rows"):
-        AUC.trial(dataset, AUC.Spec(kind=AUC.kind, labeled=35), 0)
+        SemiSupervisedAUC(
+            dataset, SemiSupervisedAUC.Spec(kind=SemiSupervisedAUC.kind, labeled=35), 0
+        )
 
 
-@pytest.mark.parametrize("task", [AUC, SVM])
+@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
 def test_what_a_task_declares_fits_together(task):
     names = [measure.name for measure in task.measures]
     assert len(set(names)) == len(names)
@@ -324,7 +332,9 @@ def test_what_a_task_declares_fits_together(task):
 
 @pytest.mark.parametrize(("repeats", "words"), [(1, ""), (3, ", 3 times,")])
 def test_the_repetitions_of_a_search_are_said_if_there_are_any(repeats, words):
-    spec = SVM.Spec(kind=SVM.kind, select="labeled_rows", repeats=repeats)
+    spec = SemiSupervisedSVM.Spec(
+        kind=SemiSupervisedSVM.kind, select="labeled_rows", repeats=repeats
+    )
     expected = f"5-fold cross-validation of the labelled rows{words} by balanced error"
     assert spec.selection == expected
 
@@ -334,7 +344,7 @@ def test_scores_are_the_share_of_ordered_pairs_in_each_fold():
     y = rng.choice([-1, 1], 30)
     values = rng.integers(0, 6, (4, 30)).astype(float)  # with ties
     folds = np.array_split(rng.permutation(30), 3)
-    scores = fold_scores(values, y, folds)
+    scores = fold_scores(y, values, folds, roc_auc_score)
     for row, got in zip(values, scores, strict=True):
         for fold, score in zip(folds, got, strict=True):
             p, n = row[fold][y[fold] == 1], row[fold][y[fold] == -1]
@@ -346,7 +356,10 @@ def test_a_fold_of_one_class_and_a_point_without_solution_have_no_score():
     y = np.array([1, 1, 1, -1])
     folds = [np.array([0, 1]), np.array([2, 3])]
     values = np.array([[1.0, 2, 3, 0], [1.0, 2, np.nan, np.nan]])
-    assert fold_scores(values, y, folds) == [[None, 1.0], [None, None]]
+    assert fold_scores(y, values, folds, lambda *fold: ranking_scores(*fold)["auc"]) == [
+        [None, 1.0],
+        [None, None],
+    ]
 
 
 def test_points_without_a_solution_are_columns_of_nan():

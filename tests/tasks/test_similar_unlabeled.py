@@ -6,10 +6,10 @@ from sklearn.metrics import balanced_accuracy_score
 from dsgkit.errors import DataError
 from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
-from dsgkit.tasks import similar_unlabeled
+from dsgkit.tasks import similar
+from dsgkit.tasks.base import N_CHECKPOINTS, checkpoints
 from dsgkit.tasks.metrics import su_risk
-from dsgkit.tasks.observed import N_CHECKPOINTS, checkpoints
-from dsgkit.tasks.similar_unlabeled import TASK
+from dsgkit.tasks.similar import SimilarUnlabeled
 from tests.data.conftest import make_dataset
 
 FOLDS = 3
@@ -26,7 +26,7 @@ def dataset_of(n_positive=300, n_negative=200):
 
 def trial_of(dataset, seed=0, **settings):
     spec = {"kind": "similar_unlabeled", "pairs": 40, "folds": FOLDS, **settings}
-    return TASK.trial(dataset, TASK.Spec(**spec), seed)
+    return SimilarUnlabeled(dataset, SimilarUnlabeled.Spec(**spec), seed)
 
 
 class First(SimilarUnlabeledEstimator):
@@ -109,7 +109,7 @@ def test_an_estimate_is_of_the_positive_class_and_made_once(n_positive, prior, m
     """Estimates are of the larger class, which may be the negative one."""
     calls = []
     estimate = lambda *_: calls.append(1) or (0.8, (0.7, 0.9))  # noqa: E731
-    monkeypatch.setattr(similar_unlabeled, "checked_similar_prior", estimate)
+    monkeypatch.setattr(similar, "checked_similar_prior", estimate)
     trial, clock = trial_of(dataset_of(n_positive, 200)), Clock()
     model = First(0.4, prior="estimate")
     trial.fit(model, trial.sizes, clock)
@@ -184,9 +184,9 @@ def test_what_takes_labels_is_given_as_many_rows_as_pairs_have_points():
 
 def test_words_and_counts():
     trial = trial_of(dataset_of())
-    assert trial.words == {"class_prior": 0.6}
+    assert trial.values == {"class_prior": 0.6}
     assert trial.counts({"unlabeled": 50}) == {"n_similar": 40, "n_unlabeled": 50}
-    assert trial_of(dataset_of(), prior=0.3).words == {"class_prior": 0.3}
+    assert trial_of(dataset_of(), prior=0.3).values == {"class_prior": 0.3}
 
 
 @pytest.mark.parametrize(
@@ -195,10 +195,10 @@ def test_words_and_counts():
 )
 def test_a_prior_without_meaning_is_refused(prior, text):
     with pytest.raises(ValidationError, match=text):
-        TASK.Spec(kind="similar_unlabeled", prior=prior)
+        SimilarUnlabeled.Spec(kind="similar_unlabeled", prior=prior)
 
 
 def test_classes_of_the_same_size_need_another_prior():
     with pytest.raises(DataError, match="its classes are of the same size"):
         trial_of(dataset_of(250, 250))
-    assert trial_of(dataset_of(250, 250), prior=0.6).words == {"class_prior": 0.6}
+    assert trial_of(dataset_of(250, 250), prior=0.6).values == {"class_prior": 0.6}

@@ -37,8 +37,7 @@ from dsgkit.report.summary import (
     solver_names,
     titles,
 )
-from dsgkit.tasks.base import Axis
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import Axis, Measure
 
 FIT_COLUMNS = ["name", "size", "trial"]
 """Columns that identify a fit across folders."""

@@ -24,7 +24,7 @@ from dsgkit.report.outputs import wanted_figures, wanted_tables
 from dsgkit.report.panels import svg
 from dsgkit.report.style import COLUMN_WIDTH
 from dsgkit.report.summary import Summary, all_solvers
-from dsgkit.tasks.base import Description
+from dsgkit.tasks.measures import Description
 
 CSS_INCH = 96
 

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.tasks.asked import Equilibria
-
 MAX_PICTURE_ROWS = 2000
 MAX_PICTURE_EQUILIBRIA = 2000
 GRID = 120
@@ -52,7 +50,7 @@ def picture(
     if classes is not None:
         numbers = np.unique(classes, return_inverse=True)[1]
         arrays["classes"] = numbers[: len(rows)].astype(np.int32)
-    if isinstance(model, Equilibria):
+    if hasattr(model, "equilibria_") and hasattr(model, "equilibrium_labels_"):
         first = slice(MAX_PICTURE_EQUILIBRIA)
         shown_equilibria = (model.equilibria_[first] - center) @ axes
         arrays["equilibria"] = shown_equilibria.astype(np.float32)

@@ -17,22 +17,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.shapes import checked_shape
-from dsgkit.tasks.asked import settled_with
-from dsgkit.tasks.base import At, Point, Scores, Work
-from dsgkit.tasks.given import HIDDEN
+from dsgkit.tasks.auc import AUC, PRECISION, ranking_scores
+from dsgkit.tasks.base import HIDDEN, At, Point, Scores, Work, settled
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
     TEST_ROWS,
     UNLABELED,
     UNLABELED_ROWS,
+    SemiSupervised,
     SemiSupervisedSpec,
-    SemiSupervisedTask,
-    SemiSupervisedTrial,
 )
-from dsgkit.tasks.semi_supervised_auc import AUC, PRECISION, ranking_scores
 from dsgkit.text.specs import Repetitions
 
 ERROR = Measure.of(
@@ -134,20 +130,30 @@ class SVMSpec(SemiSupervisedSpec):
         return hidden if self.select == "hidden_labels" else ""
 
 
-class SVMTrial(SemiSupervisedTrial):
-    """A trial of a classifier."""
+class SemiSupervisedSVM(SemiSupervised):
+    """The learning setting."""
 
-    _spec: SVMSpec
+    kind = "semi_supervised_svm"
+    version = 2
+    Spec = SVMSpec
+    measures = (
+        *(m for each in JUDGED for m in (each, each.on(TEST_ROWS, "test"))),
+        BALANCE,
+        TRUE_BALANCE,
+        COLLAPSED,
+    )
+    chooses = ERROR.name
+    outputs = (
+        *("error_table", "balanced_table", "time_table", "balance_table"),
+        *("error_curve", "error_boxplot", "time_curve"),
+    )
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the error of every point by the search of the protocol."""
-        if self._spec.select == "labeled_rows":
+        if self.spec.select == "labeled_rows":
             columns = self._by_labeled_rows(estimator, at, points)
         else:
-            # shared parameters are already set and settled, e.g. n_iterations is a number, not null
-            varied = [{name: point[name] for name in _varied(points)} for point in points]
-            settled = settled_with(estimator, self.counts(at))
-            columns = self._by_hidden_labels(settled, at, varied)
+            columns = self._by_hidden_labels(estimator, at, points)
         return [list(row) for row in zip(*columns, strict=True)]
 
     def _by_labeled_rows(
@@ -156,20 +162,26 @@ class SVMTrial(SemiSupervisedTrial):
         """Yield, fold by fold, the balanced error of every point on the held-out rows."""
         given = self.given(estimator, at)
         X, y = given["X"], given["y"]
-        for repeat in range(self._spec.repeats):
+        for repeat in range(self.spec.repeats):
             for held_out in self.folds(at, repeat):
                 rest = np.setdiff1d(np.arange(len(y)), held_out)
                 models = estimator.fit_points(points, **{**given, "X": X[rest], "y": y[rest]})
                 values = _values(models, X[held_out], len(points))
                 cuts = self._cuts(models, y[rest], at, len(points))
                 columns = zip(values.T, cuts, strict=True)
-                yield [_balanced_error(y[held_out], *column) for column in columns]
+                yield [balanced_error(y[held_out], *column) for column in columns]
 
     def _by_hidden_labels(
         self, estimator: Any, at: At, points: Sequence[Point]
     ) -> Iterator[list[float | None]]:
         """Yield, part by part, the error of every point on the other parts."""
-        parts, given = self._parts(at[UNLABELED.name]), self.given(estimator, at)
+        estimator = settled(estimator, self.counts(at))
+        # shared parameters are already set and settled, e.g. n_iterations is a number, not null
+        varied = [n for n, value in points[0].items() if any(p[n] != value for p in points)]
+        points = [{name: point[name] for name in varied} for point in points]
+        given, n, n_parts = self.given(estimator, at), at[UNLABELED.name], self.spec.folds
+        bounds = [n * number // n_parts for number in range(n_parts + 1)]
+        parts = [slice(*ends) for ends in itertools.pairwise(bounds)]
         for part in parts:
             replaced = {
                 "X_unlabeled": self.split.X_unlabeled.take(part),
@@ -177,73 +189,68 @@ class SVMTrial(SemiSupervisedTrial):
             }
             training = {name: replaced.get(name, array) for name, array in given.items()}
             models = estimator.fit_points(points, **training)
-            others = [other for other in parts if other is not part]
             cuts = self._cuts(models, given["y"], at, len(points))
-            yield self._errors(models, others, cuts)
+            yield self._errors(models, [other for other in parts if other is not part], cuts)
 
-    def _cuts(
-        self, models: Any, y: NDArray[np.integer], at: At, n_models: int
-    ) -> Sequence[float | None]:
+    def _cuts(self, models: Any, y: NDArray[Any], at: At, n_models: int) -> Sequence[float | None]:
         """Return the threshold of each model; None for 0."""
-        if self._spec.threshold == "zero":
+        if self.spec.threshold == "zero":
             return [None] * n_models
         step = -(-at[UNLABELED.name] // THRESHOLD_ROWS)
         sample = self.split.X_unlabeled.take(slice(0, at[UNLABELED.name], step))
-        values = _values(models, sample, n_models)
-        return [share_cut(column, y) for column in values.T]
-
-    def _parts(self, n_unlabeled: int) -> list[slice]:
-        n_parts = self._spec.folds
-        bounds = [n_unlabeled * part // n_parts for part in range(n_parts + 1)]
-        return [slice(*ends) for ends in itertools.pairwise(bounds)]
+        return [share_cut(column, y) for column in _values(models, sample, n_models).T]
 
     def _errors(
         self, models: Any, parts: Sequence[slice], cuts: Sequence[float | None]
     ) -> list[float | None]:
         """Return the error of each model on some parts of the unlabelled rows."""
-        wrong, finite = np.zeros(len(cuts)), np.array([_is_solved(cut) for cut in cuts])
-        for rows in _blocks(parts):
+        wrong, solved = np.zeros(len(cuts)), np.array([_is_solved(cut) for cut in cuts])
+        blocks = (
+            slice(start, min(start + _BLOCK_ROWS, part.stop))
+            for part in parts
+            for start in range(part.start, part.stop, _BLOCK_ROWS)
+        )
+        for rows in blocks:
             values = _values(models, self.split.X_unlabeled[rows], len(cuts))
             positive = self.split.y_unlabeled[rows] > 0
             columns = zip(values.T, cuts, strict=True)
             wrong += [np.sum(is_positive(*column) != positive) for column in columns]
-            finite &= np.isfinite(values).all(axis=0)
+            solved &= np.isfinite(values).all(axis=0)
         total = sum(part.stop - part.start for part in parts)
-        return [float(w / total) if valid else None for w, valid in zip(wrong, finite, strict=True)]
+        return [float(w / total) if valid else None for w, valid in zip(wrong, solved, strict=True)]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the cost of training and testing every point on every fold."""
-        folds, n_unlabeled = self._spec.folds, at[UNLABELED.name]
+        folds, n_unlabeled = self.spec.folds, at[UNLABELED.name]
         counts, n_placing = self.counts(at), 0
-        if self._spec.threshold == "labeled_share":
+        if self.spec.threshold == "labeled_share":
             n_placing = min(n_unlabeled, THRESHOLD_ROWS)
-        if self._spec.select == "labeled_rows":
-            n_fits, n_tested = folds * self._spec.repeats, 0
+        if self.spec.select == "labeled_rows":
+            n_fits, n_tested = folds * self.spec.repeats, 0
         else:
-            estimator = settled_with(estimator, counts)
+            estimator = settled(estimator, counts)
             counts["n_unlabeled"] = -(-n_unlabeled // folds)
             n_fits, n_tested = folds, (folds - 1) * n_unlabeled
-        cost = estimator.cost(self._dataset.n_features, n_models=n_points, **counts)
-        n_scored = n_tested + n_fits * n_placing
-        scoring = n_scored * cost.row_flops(n_points)
+        cost = estimator.cost(self.dataset.n_features, n_models=n_points, **counts)
+        scoring = (n_tested + n_fits * n_placing) * cost.row_flops(n_points)
         return Work(n_fits * cost.flops, scoring, cost.memory, n_fits * n_points)
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return the scoring function with the threshold from the unlabelled training rows."""
-        if self._spec.threshold == "zero":
+        if self.spec.threshold == "zero":
             return self.score
         cut = share_cut(predictions[: at[UNLABELED.name]], self.training(at)["y"])
         return partial(self.score, cut=cut)
 
-    def score(self, y: Any, values: Any, cut: float | None = None) -> dict[str, float | None]:
+    def score(self, y: Any, predictions: Any, cut: float | None = None) -> dict[str, float | None]:
         """Return the errors, the measures of the ranking, and the balance of the classes."""
-        positive = is_positive(values, cut)
+        positive = is_positive(predictions, cut)
         share, true = float(np.mean(positive)), float(np.mean(y > 0))
         collapsed = share < COLLAPSED_SHARE * true or 1 - share < COLLAPSED_SHARE * (1 - true)
         return {
-            ERROR.name: error_rate(y, _signs(positive)),
-            BALANCED.name: _balanced_error(y, values, cut),
-            **ranking_scores(y, values),
+            ERROR.name: error_rate(y, np.where(positive, 1.0, -1.0)),
+            BALANCED.name: balanced_error(y, predictions, cut),
+            **ranking_scores(y, predictions),
             BALANCE.name: share,
             TRUE_BALANCE.name: true,
             COLLAPSED.name: float(collapsed),
@@ -294,58 +301,13 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     return float(np.nextafter(cut, -np.inf) if equal_are_above else cut)
 
 
-def _balanced_error(y: Any, values: Any, cut: float | None) -> float | None:
+def balanced_error(y: Any, values: Any, cut: float | None) -> float | None:
     """Return the mean error over the classes; None with one class, or without a solution."""
-    solved = np.isfinite(values).all() and _is_solved(cut)
-    if len(np.unique(y)) < 2 or not solved:
+    if len(np.unique(y)) < 2 or not (np.isfinite(values).all() and _is_solved(cut)):
         return None
-    return 1 - balanced_accuracy(y, _signs(is_positive(values, cut)))
+    return 1 - balanced_accuracy(y, np.where(is_positive(values, cut), 1.0, -1.0))
 
 
 def _is_solved(cut: float | None) -> bool:
     """Return whether a threshold is valid; it is NaN if the function's values are."""
     return cut is None or math.isfinite(cut)
-
-
-def _signs(positive: NDArray[np.bool_]) -> Array:
-    return np.where(positive, 1.0, -1.0)
-
-
-def _varied(points: Sequence[Point]) -> list[str]:
-    """Return the names of parameters that differ between points."""
-    return [name for name, value in points[0].items() if any(p[name] != value for p in points)]
-
-
-def _blocks(parts: Sequence[slice]) -> Iterator[slice]:
-    """Yield parts in pieces whose values fit in memory."""
-    for part in parts:
-        for start in range(part.start, part.stop, _BLOCK_ROWS):
-            yield slice(start, min(start + _BLOCK_ROWS, part.stop))
-
-
-class SemiSupervisedSVM(SemiSupervisedTask):
-    """The learning setting."""
-
-    kind = "semi_supervised_svm"
-    version = 2
-    Spec = SVMSpec
-    Trial = SVMTrial
-    measures = (
-        *(m for measure in JUDGED for m in (measure, measure.on(TEST_ROWS, "test"))),
-        BALANCE,
-        TRUE_BALANCE,
-        COLLAPSED,
-    )
-    chooses = ERROR.name
-    outputs = (
-        "error_table",
-        "balanced_table",
-        "time_table",
-        "balance_table",
-        "error_curve",
-        "error_boxplot",
-        "time_curve",
-    )
-
-
-TASK = SemiSupervisedSVM()

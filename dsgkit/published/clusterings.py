@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import findings
-from dsgkit.tasks.base import Published, PublishedFigure
+from dsgkit.tasks.measures import Published, PublishedFigure
 
 SOURCE = "Pham, Le & Dang (2017), who do not say how they chose parameters"
 

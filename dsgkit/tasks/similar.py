@@ -1,0 +1,481 @@
+"""Learning a classifier from pairs of rows of the same class, and unlabelled rows.
+
+Without labels, hyper-parameters are searched by cross-validation of a risk that is estimated from
+pairs and unlabelled rows (Bao, Niu & Sugiyama, ICML 2018). Models are judged by their accuracy on
+labelled test rows (Shi et al., Machine Learning 2021).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BeforeValidator
+
+from dsgkit.data.rows import Rows
+from dsgkit.errors import DataError
+from dsgkit.numerics.shapes import checked_shape
+from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
+from dsgkit.priors import checked_similar_prior
+from dsgkit.random.folds import stratified_folds
+from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.tasks.base import (
+    N_CHECKPOINTS,
+    At,
+    Clock,
+    Judgement,
+    Point,
+    ProtocolSpec,
+    Scale,
+    Scores,
+    Task,
+    Work,
+    finite_values,
+    fit_watched,
+    is_observable,
+    scale_words,
+    scaling_of,
+    takes,
+)
+from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
+from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores
+from dsgkit.text.specs import Count, Folds, is_finite, problem
+
+TEST_ROWS = "test rows"
+
+CLASS_PRIOR = "class_prior"
+"""Word in configs for the share of positives with which rows are drawn."""
+
+ESTIMATE = "estimate"
+"""Value of a solver's parameter ``prior`` that requests an estimate."""
+
+COLLAPSED_SHARE = 0.99
+"""A model with at least this share of rows in one class counts as collapsed."""
+
+ACCURACY = Measure.of(
+    "accuracy",
+    "Accuracy",
+    "accuracy",
+    where=TEST_ROWS,
+    better="higher",
+    digits=2,
+    percent=True,
+    traced=True,
+)
+BALANCED = ACCURACY.but(
+    name="balanced_accuracy",
+    title="Accuracy, mean over the classes",
+    word="balanced accuracy",
+    output="balanced",
+    file="balanced",
+    traced=False,
+)
+POSITIVE = Measure.of(
+    "positive",
+    "Test rows taken for positive",
+    "share taken for positive",
+    digits=2,
+    percent=True,
+    output="balance",
+)
+ONE_CLASS = Measure.of(
+    "collapsed",
+    f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
+    "share of collapsed trials",
+    digits=0,
+    percent=True,
+    output="balance",
+)
+CORRECTED = Measure.of(
+    "corrected",
+    "Batches with a negative part of the risk",
+    "share of corrected batches",
+    digits=1,
+    percent=True,
+    optional=True,
+)
+PRIOR = Measure.of("prior", "Class prior that was used", "prior", optional=True)
+PAIRS = Measure.of("pairs", "Similar pairs", "pairs", digits=0, output="rows")
+TESTED = Measure.of("tested", "Test rows", "test rows", digits=0, output="rows")
+RISK = Measure.of("risk", "Cross-validated risk", "risk", better="lower", optional=True)
+"""Measure that chooses hyper-parameters; None for a fit."""
+
+
+def _prior(value: Any) -> float | None:
+    if value is None:
+        return None
+    if not is_finite(value) or not 0 < value < 1:
+        raise problem("must be a number above 0 and below 1, or null for the dataset's own")
+    if abs(value - 0.5) <= MIN_PRIOR_GAP:
+        raise problem(
+            f"must differ from 1/2 by more than {MIN_PRIOR_GAP:g}: with two classes of the same "
+            "size, pairs and unlabelled rows have the same distribution"
+        )
+    return float(value)
+
+
+class SimilarUnlabeledSpec(ProtocolSpec):
+    """Protocol of drawing pairs, unlabelled rows and test rows.
+
+    Attributes
+    ----------
+    pairs : int
+        Pairs of rows of one class, or as many as the dataset has.
+    prior : float or None
+        Share of positives with which rows are drawn; None is the dataset's own.
+    test : int
+        Largest number of test rows; they are a third of the number of unlabelled rows.
+    scale : tuple of float or "common"
+        The interval that every feature is mapped to, or a common scaling of all features.
+    folds : int
+        Folds of pairs and of unlabelled rows.
+    select : {"zero_one", "squared"}
+        Loss of the risk that chooses hyper-parameters.
+    """
+
+    pairs: Count = 5000
+    prior: Annotated[float | None, BeforeValidator(_prior)] = None
+    test: Count = 10_000
+    scale: Scale = (0.0, 1.0)
+    folds: Folds = 5
+    select: Literal["zero_one", "squared"] = "zero_one"
+
+    only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select")
+
+    @property
+    def setting(self) -> str:
+        """The pairs and the prior."""
+        drawn = "the dataset's own prior" if self.prior is None else f"a prior of {self.prior:g}"
+        return f"{self.pairs:,} similar pairs (or as many as there are) at {drawn}"
+
+    @property
+    def protocol(self) -> str:
+        """Description of how rows are used."""
+        return f"{self.kind} with {self.setting}, {scale_words(self.scale)}"
+
+    @property
+    def selection(self) -> str:
+        """Description of how hyper-parameters are chosen."""
+        loss = {"zero_one": "zero-one", "squared": "squared"}[self.select]
+        return (
+            f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "
+            "risk, which uses no label; what is given labels, by its error"
+        )
+
+    def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
+        """Return a text if a solver is given labels, which this setting does not have."""
+        return "labels" if takes(solver, "y") else ""
+
+
+MAX_PAIR_SHARE = 2 / 3
+"""Largest share of the rows of a class in pairs; the rest is for unlabelled rows."""
+
+RESERVE_DEVIATIONS = 3
+"""Reserve of rows of a class, in standard deviations of the drawn number."""
+
+MIN_ROWS = 10
+"""Smallest number of pairs and of unlabelled rows."""
+
+
+@dataclass(frozen=True)
+class PairSizes:
+    """Numbers of drawn pairs and rows, and ``prior``, the share of positives among the rows."""
+
+    n_similar: int
+    n_unlabeled: int
+    n_test: int
+    prior: float
+
+    @property
+    def positive_pairs(self) -> float:
+        """Probability that a similar pair is positive, ``pi^2/(pi^2 + (1 - pi)^2)``."""
+        return float(self.prior**2 / similar_share(self.prior))
+
+    def taken(self) -> list[float]:
+        """Numbers of rows of the positive and the negative class, including a reserve.
+
+        The expected number of rows of class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``; the
+        reserve are three standard deviations of it.
+        """
+        q, single = self.positive_pairs, self.n_unlabeled + self.n_test
+        spread = 4 * self.n_similar * q * (1 - q) + single * self.prior * (1 - self.prior)
+        means = (
+            2 * self.n_similar * pair_share + single * row_share
+            for pair_share, row_share in ((q, self.prior), (1 - q, 1 - self.prior))
+        )
+        return [mean + RESERVE_DEVIATIONS * math.sqrt(spread) for mean in means]
+
+
+def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = None) -> PairSizes:
+    """Return the largest possible numbers of pairs, up to ``pairs``, and then of unlabelled rows.
+
+    A third as many test rows as unlabelled ones are drawn. Pairs use at most two thirds of a class.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With a binary target.
+    pairs, test : int
+        Largest numbers of pairs and test rows.
+    prior : float, optional
+        Share of the positive class, by default the dataset's own.
+
+    Raises
+    ------
+    DataError
+        If there are too few rows.
+    """
+    counts = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
+    share = counts[0] / sum(counts) if prior is None else prior
+
+    def sizes(n_similar: int, n_unlabeled: int) -> PairSizes:
+        return PairSizes(n_similar, n_unlabeled, min(n_unlabeled // 3, test), share)
+
+    def fit(drawn: PairSizes, most: float) -> bool:
+        taken = zip(counts, drawn.taken(), strict=True)
+        return all(rows <= most * count for count, rows in taken)
+
+    n_similar = _largest(pairs, lambda n: fit(sizes(n, 0), MAX_PAIR_SHARE))
+    n_unlabeled = _largest(sum(counts), lambda n: fit(sizes(n_similar, n), 1.0))
+    if min(n_similar, n_unlabeled) < MIN_ROWS:
+        raise DataError(
+            f"dataset {dataset.name}: {counts[0]:,} positive and {counts[1]:,} negative rows, "
+            f"drawn by a prior of {share:.3g}, give {n_similar} similar pairs and {n_unlabeled} "
+            f"unlabelled rows; {MIN_ROWS} of each are needed"
+        )
+    return sizes(n_similar, n_unlabeled)
+
+
+def _largest(most: int, holds: Callable[[int], bool]) -> int:
+    """Return the largest n in 0..most for which a monotone condition holds, by bisection."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle - 1)
+    return low
+
+
+@dataclass(frozen=True)
+class PairSplit:
+    """One trial of the similar-unlabelled protocol, with scaled rows; no row is used twice.
+
+    Attributes
+    ----------
+    similar : Rows of shape (2 n_similar, d)
+        Points of the pairs; those of a pair are adjacent.
+    X_unlabeled, y_unlabeled : Rows, ndarray of int
+        In a random order: the first k are a random subset. Hidden labels, -1 and +1, read-only.
+    X_test, y_test : Rows, ndarray of int
+    """
+
+    similar: Rows
+    X_unlabeled: Rows
+    y_unlabeled: NDArray[np.integer]
+    X_test: Rows
+    y_test: NDArray[np.integer]
+
+
+def pair_split(dataset: Any, sizes: PairSizes, seed: int, scaling: tuple[Any, Any]) -> PairSplit:
+    """Draw the rows of one trial, by class and without replacement.
+
+    The class of every pair and of every single row is drawn first, then rows of that class.
+    """
+    left = {}
+    for label in (1, -1):
+        rows = np.flatnonzero(dataset.y == label)
+        left[label] = rows[permutation(len(rows), derive_seed(seed, "class", label))]
+
+    def draw(kind: str, n: int, probability: float, each: int = 1) -> NDArray[np.int64]:
+        most = len(left[1]) // each
+        fewest = max(0, n - len(left[-1]) // each)
+        words = np.random.PCG64(derive_seed(seed, kind)).random_raw(n)
+        successes = int(np.count_nonzero(words < np.uint64(probability * 2.0**64)))
+        n_positive = int(np.clip(successes, fewest, most))
+        counts = {1: each * n_positive, -1: each * (n - n_positive)}
+        drawn = np.concatenate([left[label][:count] for label, count in counts.items()])
+        for label, count in counts.items():
+            left[label] = left[label][count:]
+        order = permutation(n, derive_seed(seed, kind, "order"))
+        return drawn.reshape(n, each)[order].ravel()
+
+    similar = draw("similar", sizes.n_similar, sizes.positive_pairs, 2)
+    unlabeled = draw("unlabeled", sizes.n_unlabeled, sizes.prior)
+    test = draw("test", sizes.n_test, sizes.prior)
+    y_unlabeled = dataset.y[unlabeled]
+    y_unlabeled.flags.writeable = False  # cells share the labels
+    pairs, others, tested = (Rows(dataset.X, rows, *scaling) for rows in (similar, unlabeled, test))
+    return PairSplit(pairs, others, y_unlabeled, tested, dataset.y[test])
+
+
+class SimilarUnlabeled(Task):
+    """The learning setting; an instance is a random choice of pairs, unlabelled and test rows.
+
+    A solver with labels, by ``fit(X, y)``, is an upper bound: it gets as many unlabelled rows with
+    their labels as pairs have points, or all of them, and is searched by its errors.
+
+    An estimate of the prior is always that of the larger class, without knowing which one that is.
+    So solvers with ``prior="estimate"`` get the estimate for the positive class from the trial,
+    made once from all rows.
+    """
+
+    kind = "similar_unlabeled"
+    Spec = SimilarUnlabeledSpec
+    axes = (UNLABELED,)
+    measures = (ACCURACY, BALANCED, POSITIVE, ONE_CLASS, CORRECTED, PRIOR, PAIRS, TESTED, RISK)
+    chooses = RISK.name
+    outputs = (
+        *("accuracy_table", "balanced_table", "balance_table", "corrected_table", "prior_table"),
+        *("rows_table", "time_table", "accuracy_trace_table", "accuracy_curve", "accuracy_trace"),
+        *("accuracy_boxplot", "time_curve"),
+    )
+    words = (CLASS_PRIOR,)
+    target = "binary"
+    calls = ("decision_function", "fit_points", "cost")
+    gives = ("X_similar", "X_unlabeled", "X", "y")
+
+    def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
+        super().__init__(dataset, spec, seed)
+        drawn = pair_sizes(dataset, pairs=spec.pairs, test=spec.test, prior=spec.prior)
+        if abs(drawn.prior - 0.5) <= MIN_PRIOR_GAP:
+            raise DataError(
+                f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
+                "1/2 pairs are uninformative; set `protocol.prior`"
+            )
+        if min(drawn.n_similar, drawn.n_unlabeled) < spec.folds:
+            raise DataError(
+                f"dataset {dataset.name}: {drawn.n_similar} pairs and {drawn.n_unlabeled} "
+                f"unlabelled rows cannot be cut into {spec.folds} folds"
+            )
+        self.drawn, self.sizes = drawn, {UNLABELED.name: drawn.n_unlabeled}
+        self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
+        self._estimates: dict[int, float] = {}
+
+    @property
+    def values(self) -> dict[str, float | tuple[float, ...]]:
+        """Share of positives with which rows are drawn."""
+        return {CLASS_PRIOR: self.drawn.prior}
+
+    @functools.cached_property
+    def split(self) -> PairSplit:
+        """The rows of the trial."""
+        scaling = scaling_of(self.dataset, self.spec.scale)
+        return pair_split(self.dataset, self.drawn, self.seed, scaling)
+
+    def counts(self, at: At) -> dict[str, int]:
+        """Return the numbers of pairs and of unlabelled rows."""
+        return {"n_similar": self.drawn.n_similar, "n_unlabeled": at[UNLABELED.name]}
+
+    def training(self, at: At) -> dict[str, Any]:
+        """Return the pairs, shape (n_similar, 2, d), and the first unlabelled rows."""
+        pairs = self.split.similar[:].reshape(-1, 2, self.dataset.n_features)
+        unlabeled = self.split.X_unlabeled.take(slice(at[UNLABELED.name]))
+        return {"X_similar": pairs, "X_unlabeled": unlabeled}
+
+    def given(self, estimator: Any, at: At) -> dict[str, Any]:
+        """Return the pairs and unlabelled rows; or, for a ``fit`` with ``y``, labelled rows."""
+        if not takes(estimator, "y"):
+            return self.training(at)
+        n = min(2 * self.drawn.n_similar, at[UNLABELED.name])
+        return {"X": self.split.X_unlabeled[:n], "y": self.split.y_unlabeled[:n]}
+
+    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
+        """Return the held-out risk (with labels, the error) of every point on every fold."""
+        given, n_folds = self.given(estimator, at), self.spec.folds
+        if takes(estimator, "y"):
+            y = given["y"]
+            by_class = stratified_folds(y, n_folds, derive_seed(self.seed, "folds"))
+            values = estimator.fit_points(points, folds=by_class, **given)
+            values = checked_shape(values, "fit_points", (len(points), len(y)))
+            return fold_scores(y, values, by_class, error_rate)
+        pairs, rows = given.values()
+        n, n_pairs, n_rows = len(points), len(pairs), len(rows)
+        folds = [  # pairs and rows are in a random order
+            (np.arange(fold, n_pairs, n_folds), np.arange(fold, n_rows, n_folds))
+            for fold in range(n_folds)
+        ]
+        self._set_prior(estimator, given)
+        points = [
+            {**point, "prior": self._estimate(given)} if point.get("prior") == ESTIMATE else point
+            for point in points
+        ]
+        similar, unlabeled = estimator.fit_points(points, folds=folds, **given)
+        similar = checked_shape(similar, "fit_points, for pairs,", (n, n_pairs, 2))
+        unlabeled = checked_shape(unlabeled, "fit_points, for unlabelled rows,", (n, n_rows))
+        known = estimator.get_params().get("prior", self.drawn.prior)
+
+        def risk(g: int, of_pairs: Any, of_rows: Any) -> float | None:
+            at_pairs, at_rows = similar[g, of_pairs], unlabeled[g, of_rows]
+            if not (np.isfinite(at_pairs).all() and np.isfinite(at_rows).all()):
+                return None  # no solution
+            return su_risk(at_pairs, at_rows, points[g].get("prior", known), self.spec.select)
+
+        return [[risk(g, *fold) for fold in folds] for g in range(n)]
+
+    def _set_prior(self, estimator: Any, training: Mapping[str, Any]) -> None:
+        """Set the prior of an estimator with ``prior="estimate"``."""
+        if estimator.get_params().get("prior") == ESTIMATE:
+            estimator.set_params(prior=self._estimate(training))
+
+    def _estimate(self, training: Mapping[str, Any]) -> float:
+        """Return the estimated share of the positive class."""
+        n = len(training["X_unlabeled"])
+        if n not in self._estimates:
+            larger, _ = checked_similar_prior(training["X_similar"], training["X_unlabeled"])
+            self._estimates[n] = larger if self.drawn.prior > 0.5 else 1 - larger
+        return self._estimates[n]
+
+    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
+        """Train an estimator, with checkpoints if it can be observed."""
+        training = self.given(estimator, at)
+        with clock.phase("prior"):
+            self._set_prior(estimator, training)
+        self._along = estimator, []
+        if is_observable(estimator):
+            self._along = estimator, fit_watched(estimator, training, estimator.n_iterations, clock)
+        else:
+            with clock.phase("fit"):
+                estimator.fit(**training)
+
+    def fit_work(self, estimator: Any, at: At) -> Work:
+        """Return the approximate cost of training, and of judging on the test rows."""
+        cost = estimator.cost(self.dataset.n_features, **self.counts(at))
+        n_evaluations = N_CHECKPOINTS if is_observable(estimator) else 1
+        scoring = n_evaluations * self.drawn.n_test * cost.flops_per_row
+        return Work(cost.flops, scoring, cost.memory)
+
+    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+        """Score a fitted function on the test rows, and its checkpoints."""
+        X_test, y = self.split.X_test, self.split.y_test
+        with clock.phase("predict"):
+            values = finite_values(model, X_test)
+        observed, along = self._along
+        with clock.phase("evaluate"):
+            trace = [
+                {
+                    "iteration": t,
+                    "seconds": seconds,
+                    ACCURACY.name: 1 - error_rate(y, function.decision_function(X_test)),
+                }
+                for t, seconds, function in (along if observed is model else [])
+            ]
+        positive = float(np.mean(values >= 0))
+        return Judgement(
+            {
+                ACCURACY.name: 1 - error_rate(y, values),
+                BALANCED.name: balanced_accuracy(y, values),
+                POSITIVE.name: positive,
+                ONE_CLASS.name: float(max(positive, 1 - positive) >= COLLAPSED_SHARE),
+                CORRECTED.name: getattr(model, "corrected_", None),
+                PRIOR.name: getattr(model, "prior_", None),
+                PAIRS.name: float(self.drawn.n_similar),
+                TESTED.name: float(len(y)),
+                RISK.name: None,
+            },
+            trace,
+        )
