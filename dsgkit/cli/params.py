@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dsgkit.errors import ResultsError, nearest_or_all, shown, spelled, why_no_line
+from dsgkit.errors import ResultsError, did_you_mean, nearest_or_all, shown, spelled, why_no_line
 
 RESULTS = Path("results")
 KEPT_RESULTS = RESULTS / "reference"
@@ -28,6 +28,21 @@ class PathType(click.Path):
 PATH = PathType(path_type=Path)
 FILE = PathType(path_type=Path, dir_okay=False)
 FOLDER = PathType(path_type=Path, file_okay=False)
+
+
+class ResultsPath(PathType):
+    """A results folder that exists."""
+
+    def convert(self, value: Any, parameter: Any, context: Any) -> Any:
+        """Return the path, or raise `ResultsError`."""
+        path: Path = super().convert(value, parameter, context)
+        if not path.exists():
+            hint = did_you_mean(str(path), map(str, path.parent.glob("*")))
+            raise ResultsError(f"{path}: no such folder{hint}")
+        return path
+
+
+RESULTS_PATH = ResultsPath(path_type=Path)
 
 
 class HelpfulGroup(click.Group):
@@ -119,7 +134,7 @@ def size_in_bytes(_context: object, _parameter: object, value: str | None) -> in
     return size
 
 
-results_argument = click.argument("results", nargs=-1, required=True, type=PATH)
+results_argument = click.argument("results", nargs=-1, required=True, type=RESULTS_PATH)
 kept_argument = click.argument(
     "results",
     nargs=-1,

@@ -13,7 +13,7 @@ from dsgkit.cli.params import (
     FIGURE_FORMATS,
     FILE,
     FOLDER,
-    PATH,
+    RESULTS_PATH,
     check_solvers,
     formats_option,
     names_option,
@@ -101,8 +101,8 @@ def plot(
 
 
 @click.command()
-@click.argument("a", type=PATH)
-@click.argument("b", type=PATH)
+@click.argument("a", type=RESULTS_PATH)
+@click.argument("b", type=RESULTS_PATH)
 @click.option(
     "--out", type=FOLDER, help="Folder to write the tables and a figure to; default: only print."
 )

@@ -19,6 +19,7 @@ from dsgkit.cli.params import (
     RESULTS,
     check_solvers,
     names_option,
+    results_argument,
     size_in_bytes,
 )
 from dsgkit.errors import DsgError
@@ -384,7 +385,7 @@ def try_(
 
 
 @click.command()
-@click.argument("results", nargs=-1, required=True, type=PATH)
+@results_argument
 @click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
 def status(results: tuple[Path, ...], verbose: bool) -> None:
     """Show the progress of the runs of RESULTS folders, also during a run."""
