@@ -77,7 +77,7 @@ def write_results(folder: Path, cells: int) -> None:
     Call it in a process of its own: a child process inherits the peak memory of its parent.
     """
     from dsgkit.config import load_experiment
-    from dsgkit.data.datasets import load_dataset
+    from dsgkit.data.dataset import load_dataset
     from dsgkit.experiment.environment import Environments
     from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
     from dsgkit.experiment.plan import make_plan

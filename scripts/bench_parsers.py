@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,8 @@ import click
 import numpy as np
 from timing import medians
 
+from dsgkit.data import loaders
 from dsgkit.data.catalogue import DataFile, DatasetInfo
-from dsgkit.data.find import FoundFile
-from dsgkit.data.lines import MIN_COMPILED_BYTES
-from dsgkit.data.reading import count_features, read_blocks
 
 N_FEATURES = 28
 _ROWS = 20_000
@@ -56,21 +53,22 @@ def write_files(folder: Path, megabytes: int) -> None:
 
 def read(path: Path, loader: Any, n_features: int | None = N_FEATURES) -> None:
     """Read a file in blocks and discard them."""
-    source = FoundFile(DataFile(str(path)), path)
-    info = DatasetInfo(loader, "", loader, (source.file,), n_rows=None, n_features=n_features)
-    if n_features is None:
-        info = replace(info, n_features=count_features([source], info, {}))
-    for _ in read_blocks(source, info):
+    file = DataFile(str(path))
+    info = DatasetInfo("made", "", loader, (file,))
+    if loader == "libsvm":
+        blocks = loaders.read_libsvm(path, n_features or loaders.count_libsvm([path]))
+    else:
+        blocks = loaders.open_tables(info, [(path, file)])[0][file].blocks()
+    for _ in blocks:
         pass
 
 
 def memory_mib(paths: dict[str, Path]) -> float:
     """Return the growth of this process's peak memory while it reads the files."""
-    n_bytes = 2 * MIN_COMPILED_BYTES
-    for loader, path in paths.items():  # loads the compiled code
+    for loader, path in paths.items():  # imports the libraries
         start = path.with_suffix(".start")
         with path.open("rb") as file:
-            start.write_bytes(file.read(n_bytes).rpartition(b"\n")[0])
+            start.write_bytes(file.read(2**18).rpartition(b"\n")[0] + b"\n")
         read(start, loader)
     before = _peak_mib()
     for loader, path in paths.items():

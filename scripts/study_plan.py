@@ -21,7 +21,7 @@ import click
 from kept import json_option, write_json
 
 from dsgkit.config import load_experiment
-from dsgkit.data.datasets import load_dataset
+from dsgkit.data.dataset import load_dataset
 from dsgkit.experiment.estimate import forecast_run, trained
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.paces import product_speed

@@ -26,7 +26,7 @@ from kept import json_option, write_json
 
 from dsgkit import SVOREX, AllThresholdLogistic
 from dsgkit.data.catalogue import get
-from dsgkit.data.datasets import open_dataset
+from dsgkit.data.dataset import open_dataset
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.numerics.arrays import Array
 from dsgkit.tasks.metrics import cut_aucs

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.data.catalogue import get
-from dsgkit.data.datasets import open_dataset
+from dsgkit.data.dataset import open_dataset
 from dsgkit.numerics.arrays import Array
 
 N_LABELED, N_UNLABELED = 500, 2000
@@ -89,7 +89,7 @@ def cases_of(name: str) -> Iterator[Case]:
     dataset = open_dataset(get(name))
     rng = np.random.default_rng(0)
     order = rng.permutation(len(dataset.y))
-    low, scale = dataset.scaling(0.0, 1.0)
+    low, scale = dataset.scaling()
     X, y = ((np.asarray(dataset.X[:]) - low) * scale)[order], dataset.y[order]
     aside, rest = N_LABELED + N_UNLABELED, slice(N_LABELED + N_UNLABELED, None)
     cuts = np.unique(y)[:-1]

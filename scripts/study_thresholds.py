@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import get
-from dsgkit.data.datasets import open_dataset
+from dsgkit.data.dataset import open_dataset
 from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.ordinal.constant_median import ConstantMedian

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from time_to_answer_report import draw, write_tables
 
-from dsgkit.data.datasets import load_dataset
+from dsgkit.data.dataset import load_dataset
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.solvers.catalogue import SOLVERS

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dsgkit.cli import cli
+from dsgkit.cli import cli, first_look
 from dsgkit.config import load_experiment
 from dsgkit.config.yaml_loader import read_document
-from dsgkit.data.datasets import load_dataset
-from dsgkit.data.survey import survey
+from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import DsgError
 from dsgkit.experiment.results import load_results
 from tests.test_wrong_inputs import cases
@@ -319,11 +318,11 @@ def test_the_column_of_a_refusal_can_be_left_out_as_it_says():
 def test_a_missing_file():
     Path("rows.csv").write_text(PLAIN)
     with pytest.raises(DsgError, match=r"no such file: row\.csv \(did you mean 'rows\.csv'\?\)"):
-        survey(Path("row.csv"), None)
+        first_look.draft(Path("row.csv"), None)
 
 
 def test_of_a_long_file_the_first_rows_are_taken(monkeypatch):
-    monkeypatch.setattr("dsgkit.data.survey.MAX_SURVEY_ROWS", 70)
+    monkeypatch.setattr("dsgkit.cli.first_look.MAX_ROWS", 70)
     config, lines, path = drafted(PLAIN, "--label", "kind")
     assert config["dataset"]["rows"] == 70 and "the first 70 rows" in lines[0]
     assert len(load_dataset(load_experiment(path).dataset).X) == 70

@@ -22,7 +22,7 @@ import pytest
 from dsgkit import load_results
 from dsgkit.config import load, load_experiment
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.data.datasets import load_dataset
+from dsgkit.data.dataset import load_dataset
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.errors import ConfigError, DataError
 from dsgkit.experiment import results

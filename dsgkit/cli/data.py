@@ -17,9 +17,10 @@ def data() -> None:
 @click.argument("name")
 def fetch(name: str) -> None:
     """Download the files of dataset NAME, unless they are on this machine."""
-    from dsgkit.data import commands
+    from dsgkit.data.catalogue import get
+    from dsgkit.data.files import obtain
 
-    paths = commands.fetch(name)
+    paths = dict.fromkeys(obtain(get(name)))
     for path in paths:
         click.echo(path)
     if not paths:
@@ -30,9 +31,10 @@ def fetch(name: str) -> None:
 @click.argument("name")
 def prepare(name: str) -> None:
     """Parse dataset NAME into memory maps, which runs open without delay."""
-    from dsgkit.data import commands
+    from dsgkit.data.catalogue import get
+    from dsgkit.data.dataset import open_dataset
 
-    dataset = commands.prepare(name)
+    dataset = open_dataset(get(name))
     click.echo(f"{name}: {len(dataset.X):,} rows, {dataset.n_features} features, ready")
 
 
@@ -48,11 +50,11 @@ def info(name: str) -> None:
 @data.command()
 @click.argument("name")
 def verify(name: str) -> None:
-    """Check the files of dataset NAME against their checksums and recorded statistics."""
+    """Check the files of dataset NAME against their checksums."""
     from dsgkit.data import commands
 
     checks = commands.verify(name)
     words = {True: "ok", False: "WRONG", None: "unchecked"}
-    print_pairs([(words[check.ok], f"{check.subject}: {check.detail}") for check in checks])
-    if any(check.ok is False for check in checks):
+    print_pairs([(words[ok], f"{file}: {detail}") for ok, file, detail in checks])
+    if any(ok is False for ok, _, _ in checks):
         raise SystemExit(1)

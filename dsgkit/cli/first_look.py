@@ -1,16 +1,23 @@
-"""Config for a first experiment on a file: its task, sizes and base config."""
+"""Config for a first experiment on a file of delimited text: its columns, task and sizes."""
 
 from __future__ import annotations
 
+import itertools
+import re
 import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from dsgkit.config.yaml_loader import dump
-from dsgkit.data.names import column_name
-from dsgkit.data.survey import ColumnKey, Survey
+from dsgkit.data import layout as text
+from dsgkit.data.catalogue import Column
+from dsgkit.data.files import no_such_file, open_content
+from dsgkit.data.layout import Layout, LineError, column_name
 from dsgkit.data.targets import label_text
 from dsgkit.errors import ConfigError, DataError, in_a_line, nearest_or_all, shown
 from dsgkit.system.files import folder_name
@@ -23,33 +30,121 @@ TASKS = {
 }
 """Descriptions of the tasks."""
 
-FEWEST_ROWS = 60
-FEWEST_OF_CLASS = 10
-"""Rows of a class: for five folds of the labelled rows, and for evaluation."""
+MAX_ROWS = 20_000
+"""Rows that are read, from the start of the file."""
 
-_LABELED = 100
-_MAX_LABELED = 500
-_LABELED_OF_RAREST = 5
-_UNLABELED = (200, 1000, 5000)
-_CLUSTERED = 2000
-_MAX_JUDGING_CLASSES = 50
-_ORDERED_CLASSES = range(3, 11)
-"""Numbers of classes that are assumed to be ordered if the labels are whole numbers."""
+MAX_CATEGORIES = 50
+"""Different texts of a categorical column; a column with more is left out."""
 
-_SEPARATORS = {
-    None: "white space",
-    ",": "commas",
-    ";": "semicolons",
-    "\t": "tabs",
-    "|": "vertical bars",
-    ":": "colons",
-}
-_BINS = 5
+MAX_MISTAKE_SHARE = 0.1
+"""Ratio of texts to numbers in a column up to which the texts are considered mistakes."""
+
+FEWEST_ROWS, FEWEST_OF_CLASS = 60, 10
+"""Rows in all, and of a class: for five folds of the labelled rows, and for evaluation."""
+
+_MOST_CLASSES, _MOST_JUDGING, _MOST_ORDERED, _BINS = 20, 50, 10, 5
+_LABELED, _MAX_LABELED, _UNLABELED, _CLUSTERED = 100, 500, (200, 1000, 5000), 2000
+_MAX_SHOWN, _MAX_IGNORED_SHOWN, _LONGEST_LINE, _MAX_CONFIGS = 6, 4, 300, 100
+_LABEL_NAMES = ["label", "labels", "class", "classes", "target", "y"]
+_LABEL_NAMES += ["diagnosis", "outcome", "species"]
 _POSITIVE_NAMES = ("1", "yes", "true", "positive")
-_MAX_SHOWN = 6
-_LONGEST_LINE = 300
-_MAX_IGNORED_SHOWN = 4
-_MAX_CONFIGS = 100
+_ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
+_LIBSVM = re.compile(r"\s*\S+(?:\s+\d+:\S+)+\s*")
+_SEPARATORS = {None: "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
+_SEPARATORS |= {"|": "vertical bars", ":": "colons"}
+
+
+@dataclass
+class _Field:
+    """A column of the file: its key in a config and its texts, by line number."""
+
+    key: Column
+    texts: pd.Series
+    decimal: str
+
+    @cached_property
+    def missing(self) -> pd.Series:
+        """Whether each field has no value."""
+        return self.texts.str.lower().isin(text.MISSING_VALUES)
+
+    @cached_property
+    def numbers(self) -> pd.Series:
+        """The fields that are numbers."""
+        texts = self.texts[~self.missing]
+        if self.decimal == ",":
+            texts = texts.str.translate(str.maketrans(".,", ",."))
+        return pd.to_numeric(texts, errors="coerce").dropna()
+
+    @cached_property
+    def words(self) -> pd.Series:
+        """The fields that are neither missing nor numbers."""
+        return self.texts[~self.missing].drop(self.numbers.index)
+
+    @cached_property
+    def values(self) -> set[str]:
+        """The different texts."""
+        return set(self.texts)
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether it is read as text; `?` and `none` are then values."""
+        return len(self.words) > MAX_MISTAKE_SHARE * len(self.numbers)
+
+    @property
+    def has_few_classes(self) -> bool:
+        """Whether it has few enough values for labels, and no gaps."""
+        return 2 <= len(self.values) <= _MOST_CLASSES and not self.missing.any()
+
+    def why_ignored(self) -> str:
+        """Return why the column cannot generalise to other rows; empty if it may."""
+        if self.is_categorical:
+            is_free = not len(self.numbers) and len(self.values) > MAX_CATEGORIES
+            return f"text with over {MAX_CATEGORIES} values" if is_free else ""
+        if len(self.numbers) < len(self.texts):
+            return ""
+        if len(self.numbers) > 2 and (self.numbers.diff()[1:] == 1).all():
+            return "row numbers"
+        return "an id, by its name" if _ID.fullmatch(str(self.key)) else ""
+
+    def problem(self) -> tuple[int, str]:
+        """Return line and reason why it can be read neither as numbers nor as text."""
+        gaps = self.texts[self.missing & ((self.texts == "") | (not self.is_categorical))]
+        if len(gaps):
+            return int(gaps.index[0]), f"a missing value, {len(gaps):,} in all; fill it in"
+        if not len(self.words) or (self.is_categorical and len(self.values) <= MAX_CATEGORIES):
+            return 0, ""
+        among = f" {len(self.numbers):,}" if self.is_categorical else ""
+        return int(
+            self.words.index[0]
+        ), f"{shown(self.words.iloc[0])} among{among} numbers; correct it"
+
+
+@dataclass
+class _Survey:
+    """Contents of a file: its columns by use, and its labels with their numbers of rows."""
+
+    path: Path
+    layout: Layout
+    n_rows: int
+    whole: bool
+    fields: list[_Field]
+    features: list[_Field] = field(default_factory=list)
+    ignored: dict[Column, str] = field(default_factory=dict)
+    label: Column | None = None
+    labels: pd.Series = field(default_factory=pd.Series)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether all labels are numbers."""
+        return not any(isinstance(label, str) for label in self.labels.index)
+
+    @property
+    def counted(self) -> str:
+        """The labels with their numbers of rows, the most frequent first."""
+        pairs = [*self.labels.items()][:_MAX_SHOWN]
+        listed = ", ".join(f"{in_a_line(label_text(label), 30)}: {n:,}" for label, n in pairs)
+        more = len(self.labels) - len(pairs)
+        return listed + (f" and {more:,} more" if more else "")
 
 
 @dataclass(frozen=True)
@@ -61,60 +156,64 @@ class Draft:
     text: str
 
 
-def draft(survey: Survey, task: str | None = None, positive: str | None = None) -> Draft:
+def draft(
+    path: Path,
+    label: str | None,
+    task: str | None = None,
+    positive: str | None = None,
+    ignored: Sequence[str] = (),
+) -> Draft:
     """Return a config for a file.
 
     Parameters
     ----------
-    survey : Survey
-        Result of `survey` for the file.
+    path : Path
+        Delimited text, plain or compressed.
+    label : str or None
+        Name or number of the column of the labels.
     task : str, optional
         One of `TASKS`; by default the one that suits the labels.
     positive : str, optional
         The label that is +1, the others being -1.
+    ignored : sequence of str
+        Names or numbers of columns to leave out.
 
     Raises
     ------
     DataError
-        If the labels do not suit the task, or any task.
+        If the file cannot be used, with the place and advice, or its labels suit no task.
     """
+    survey = _survey(path, label, ignored)
     chosen = task or _task(survey, positive)
-    notes = _notes(survey, chosen, is_default=task is None)
-    task = chosen
-    if task == "cluster" and len(survey.labels) > _MAX_JUDGING_CLASSES:
+    if survey.n_rows < FEWEST_ROWS:
+        raise DataError(f"{path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
+    notes = [*_notes(survey, chosen, is_default=task is None)]
+    if chosen == "cluster" and len(survey.labels) > _MOST_JUDGING and survey.label is not None:
         why = f"{len(survey.labels):,} different labels are too many to judge clusters by"
-        survey = survey.without_label(why)
-    _check_rows(survey, task)
-    target = _target(survey, task, positive)
-    n_labeled = _n_labeled(survey, target)
-    data: dict[str, Any] = {
-        "extends": f"base/try_{task}.yaml",
-        "dataset": _dataset(survey) | target,
-    }
-    if task == "cluster":
+        survey.ignored[survey.label], survey.label = why, None
+        survey.labels = survey.labels[:0]
+    target, words = _target(survey, chosen, positive)
+    data: dict[str, Any] = {"extends": f"base/try_{chosen}.yaml"}
+    data["dataset"] = _dataset(survey) | target
+    if chosen == "cluster":
         data["sweep"] = {"rows": [_CLUSTERED if survey.n_rows > _CLUSTERED else "all"]}
     else:
-        data["protocol"] = {"labeled": n_labeled}
-        data["sweep"] = {"unlabeled": _sizes(survey.n_rows - n_labeled)}
-    words = _target_words(survey, target) if task != "cluster" else _judged_words(survey)
-    if task != "cluster":
-        words += f"; {n_labeled} labelled rows, all other labels are hidden and used to judge"
-    lines = [*_described(survey), *notes, f"task      {TASKS[task]} (--task {task}){words}"]
+        n = _n_labeled(survey, target)
+        sizes: list[Any] = [size for size in _UNLABELED if size < survey.n_rows - n]
+        data["protocol"] = {"labeled": n}
+        data["sweep"] = {"unlabeled": sizes if len(sizes) == 3 else [*sizes, "all"]}
+        words += f"; {n} labelled rows, all other labels are hidden and used to judge"
+    lines = [*_described(survey), *notes, f"task      {TASKS[chosen]} (--task {chosen}){words}"]
+    head = in_a_line(f"# A first look at {path.name}: {TASKS[chosen]}", _LONGEST_LINE)
+    base = (
+        f"# `dsg init base/try_{chosen}` copies the base config, with the solvers and their grids"
+    )
     lines = [in_a_line(line, _LONGEST_LINE) for line in lines]
-    head = in_a_line(f"# A first look at {survey.path.name}: {TASKS[task]}", _LONGEST_LINE)
-    base = f"# `dsg init base/try_{task}` copies the base config, with the solvers and their grids"
-    return Draft(task, lines, f"{head}\n#\n{base}\n{dump(data)}")
+    return Draft(chosen, lines, f"{head}\n#\n{base}\n{dump(data)}")
 
 
 def config_path(draft: Draft, path: Path) -> Path:
-    """Return the path for a config: the file that already has its text, else an unused name.
-
-    Parameters
-    ----------
-    draft : Draft
-        The config.
-    path : Path
-        The surveyed file; the config goes to the current folder.
+    """Return the path for a config in the current folder: its own, or an unused name.
 
     Raises
     ------
@@ -124,7 +223,9 @@ def config_path(draft: Draft, path: Path) -> Path:
     stem = f"{folder_name(path.name.partition('.')[0]) or 'rows'}_{draft.task}_try"
     for k in range(1, _MAX_CONFIGS):
         config = Path(f"{stem}{k if k > 1 else ''}.yaml")
-        if not config.exists() or _has_text(config, draft.text):
+        if not config.exists():
+            return config
+        if config.is_file() and config.read_text("utf-8", "replace") == draft.text:
             return config
     raise ConfigError(f"{stem}.yaml and {_MAX_CONFIGS - 2} more exist; remove some")
 
@@ -136,205 +237,280 @@ def write(draft: Draft, config: Path) -> None:
             file.write(draft.text)
 
 
-def _has_text(config: Path, text: str) -> bool:
-    return config.is_file() and config.read_text(encoding="utf-8", errors="replace") == text
+def _survey(path: Path, label: str | None, ignored: Sequence[str]) -> _Survey:
+    """Read the first rows of a file, and sort its columns by use."""
+    if not path.is_file():
+        raise DataError(no_such_file(path))
+    with open_content(path) as file:
+        lines = text.filled_lines(path, file)
+        layout, start = _layout(path, [*itertools.islice(lines, text.LINES_COMPARED)], label)
+        rows, numbers = [], []
+        for number, line in itertools.chain(start, lines):
+            try:
+                fields = text.split(line, layout.delimiter)
+            except LineError as error:
+                raise DataError(f"{path}:{number}: {error}") from error
+            if len(fields) != layout.n_columns:
+                n = layout.n_columns
+                raise DataError(f"{path}:{number}: {len(fields)} columns instead of {n}")
+            rows.append(fields)
+            numbers.append(number)
+            if len(rows) > MAX_ROWS:
+                break
+    frame = pd.DataFrame(rows[:MAX_ROWS], index=numbers[:MAX_ROWS], dtype=str)
+    columns = [_Field(layout.key(i), frame[i], layout.decimal) for i in frame]
+    survey = _Survey(path, layout, len(frame), len(rows) == len(frame), columns)
+    try:
+        left_out = [_place(layout, "--ignore", column) for column in ignored]
+        at = None if label is None else _place(layout, "--label", label)
+    except LineError as error:
+        raise DataError(f"{path}: {error}") from error
+    for column in columns:
+        words = column.words
+        if len(words) and words.map(text.has_decimal_comma).all():
+            raise DataError(
+                f"{path}:{words.index[0]}: {column_name(column.key)}: {shown(words.iloc[0])}: "
+                "write decimal points, not commas"
+            )
+    for i, column in enumerate(columns):
+        if i == at or i in left_out:
+            continue
+        if why := column.why_ignored():
+            survey.ignored[column.key] = why
+        else:
+            survey.features.append(column)
+    survey.ignored |= {columns[i].key: "as asked" for i in sorted(left_out)}
+    for column in survey.features:
+        at_line, problem = column.problem()
+        if problem:
+            leave = f"or leave the column out: --ignore {shlex.quote(str(column.key))}"
+            raise DataError(f"{path}:{at_line}: {column_name(column.key)}: {problem}, {leave}")
+    if at is not None:
+        survey.label, survey.labels = columns[at].key, _labels(path, columns[at])
+    if not survey.features:
+        raise DataError(f"{path}: no column is left to learn from")
+    return survey
 
 
-def _task(survey: Survey, positive: str | None) -> str:
+def _layout(
+    path: Path, lines: list[tuple[int, str]], label: str | None
+) -> tuple[Layout, list[tuple[int, str]]]:
+    """Return the layout of a file by its first lines, and those of them that are rows."""
+    texts = [line for _, line in lines]
+    if not lines:
+        raise DataError(f"{path}: the file is empty")
+    if all(map(_LIBSVM.fullmatch, texts)):
+        raise DataError(f"{path}: looks like LIBSVM text; write a config with `loader: libsvm`")
+    delimiter, n_columns = text.likely_delimiter(texts)
+    if n_columns == 1:  # tolerate lines with other numbers of columns: the reader reports them
+        delimiter, n_columns = text.likely_delimiter(texts, text.MIN_LINE_SHARE)
+    if n_columns == 1:
+        raise DataError(
+            f"{path}: no delimiter splits the first {len(lines)} lines into equally many columns, "
+            "two or more"
+        )
+    if delimiter == ",":
+        delimiter = text.decimal_comma_delimiter(texts) or ","
+    try:
+        names, *rows = [text.split(line, delimiter) for line in texts]
+    except LineError as error:
+        raise DataError(f"{path}: {error}") from error
+    fields = [*itertools.chain(*rows)] or names
+    points = any("." in one and text.is_number(one, ".") for one in fields)
+    decimal = "," if any(map(text.has_decimal_comma, fields)) and not points else "."
+    header = text.is_header(names, rows, decimal)
+    if not (label in names if header is None else header):
+        return Layout(delimiter, decimal, 0, (), len(names)), lines
+    if not rows:
+        raise DataError(f"{path}: the file holds no rows")
+    if len(names) != len(rows[0]):
+        raise DataError(f"{path}: the header has {len(names)} names for {len(rows[0])} columns")
+    return Layout(delimiter, decimal, 0, tuple(names), len(names)), lines[1:]
+
+
+def _place(layout: Layout, option: str, column: str) -> int:
+    """Return the position of a column, given by name or number."""
+    if column not in layout.names and re.fullmatch(r"[+-]?\d{1,9}", column):
+        return layout.place(option, int(column))
+    if not layout.names:
+        raise LineError(
+            f"{option} {shown(column)}: the file has no header; name the column by its number, 0 "
+            f"to {layout.n_columns - 1}, or -1 for the last"
+        )
+    return layout.place(option, column)
+
+
+def _labels(path: Path, column: _Field) -> pd.Series:
+    """Return the number of rows of each label; labels are numbers if all of them are."""
+    gaps = column.texts[column.missing & ((column.texts == "") | column.words.empty)]
+    if len(gaps):
+        raise DataError(
+            f"{path}:{gaps.index[0]}: {column_name(column.key)}: no label, {len(gaps):,} in all; "
+            "remove these rows"
+        )
+    are_numbers = len(column.numbers) == len(column.texts)
+    return (column.numbers.astype(float) if are_numbers else column.texts).value_counts()
+
+
+def _task(survey: _Survey, positive: str | None) -> str:
+    n = len(survey.labels)
     if survey.label is None:
-        _check_no_labels(survey)
+        if (likely := _likely_label(survey)) is not None:
+            raise DataError(
+                f"{survey.path}: no --label given, but {column_name(likely)} looks like labels: "
+                f"did you mean --label {shlex.quote(str(likely))}? To cluster all columns: --task "
+                "cluster"
+            )
         return "cluster"
-    if len(survey.labels) == 2 or positive is not None:
+    if n <= 2 or positive is not None:
         return "auc"
-    whole = survey.has_numbers and all(value == int(value) for value in survey.labels)
-    if whole and len(survey.labels) in _ORDERED_CLASSES:
+    whole = survey.has_numbers and (survey.labels.index == survey.labels.index.astype(int)).all()
+    if whole and n <= _MOST_ORDERED:
         return "ordinal"
-    if len(survey.labels) < 2:
-        return "auc"  # `_check_rows` then says why it is impossible
     ways = ["--positive LABEL (that class against all others)", "--task cluster"]
     if survey.has_numbers:
         ways.append(f"--task ordinal ({_BINS} classes of equal frequency)")
     raise DataError(
-        f"{survey.path}: column {shown(survey.label)} has {len(survey.labels):,} different labels "
-        f"({_counted(survey)}): give {', '.join(ways[:-1])} or {ways[-1]}"
+        f"{survey.path}: column {shown(survey.label)} has {n:,} different labels "
+        f"({survey.counted}): give {', '.join(ways[:-1])} or {ways[-1]}"
     )
 
 
-def _check_no_labels(survey: Survey) -> None:
-    """Raise `DataError` if no label column is given, but a column looks like one."""
-    if survey.likely_label is not None:
-        option = f"--label {shlex.quote(str(survey.likely_label))}"
-        raise DataError(
-            f"{survey.path}: no --label given, but {column_name(survey.likely_label)} looks like "
-            f"labels: did you mean {option}? To cluster all columns: --task cluster"
-        )
+def _likely_label(survey: _Survey) -> Column | None:
+    """Return the column that looks like labels by its name, its texts or its position."""
+    kept = [c for c in survey.fields if survey.ignored.get(c.key) != "as asked"]
+    ends = [*kept[-1:], *kept[:1]]
+    likely = [
+        *(c for c in kept if str(c.key).lower() in _LABEL_NAMES),
+        *(c for c in (*ends, *kept) if len(c.words) and c.has_few_classes),
+        *(c for c in ends if c.words.empty and c.has_few_classes and (c.numbers % 1 == 0).all()),
+    ]
+    return likely[0].key if likely else None
 
 
-def _notes(survey: Survey, task: str, *, is_default: bool) -> Iterator[str]:
+def _notes(survey: _Survey, task: str, *, is_default: bool) -> Iterator[str]:
     """Yield notes on assumptions about the labels."""
     if survey.label is None:
-        n, n_columns = survey.n_features, survey.n_columns
+        n, n_columns = len(survey.features), len(survey.fields)
         which = f"all {n}" if n == n_columns else f"{n} of {n_columns}"
         yield f"note      no --label given: {which} columns are features"
     elif is_default and task == "ordinal":
-        labels = sorted(survey.labels)
-        listed = ", ".join(map(label_text, labels))
-        middle = label_text(labels[len(labels) // 2])
+        labels = [*map(label_text, sorted(survey.labels.index))]
         yield (
-            f"note      {_name(survey.label)} has the numbers {listed}: taken as ordered classes; "
-            f"for one class against the rest: --positive {middle}; for clusters: --task cluster"
+            f"note      {_name(survey.label)} has the numbers {', '.join(labels)}: taken as "
+            f"ordered classes; for one class against the rest: --positive "
+            f"{labels[len(labels) // 2]}; for clusters: --task cluster"
         )
 
 
-def _check_rows(survey: Survey, task: str) -> None:
-    if survey.n_rows < FEWEST_ROWS:
-        raise DataError(f"{survey.path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
+def _target(survey: _Survey, task: str, positive: str | None) -> tuple[dict[str, Any], str]:
+    """Return the keys of a config that describe the labels, and words on them."""
+    path = survey.path
     if task == "cluster":
-        return
+        chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
+        if survey.label is None:
+            return {}, f"{chosen}, a weak criterion that nothing verifies here"
+        judged = "NMI, purity and the unadjusted Rand index then judge the clusters by the labels"
+        known = True if survey.has_numbers else sorted(survey.labels.index)
+        return {"target": {"classes": known}}, f"{chosen}; {judged}"
     if survey.label is None:
-        raise DataError(f"{survey.path}: --task {task} needs labels: add --label COLUMN")
+        raise DataError(f"{path}: --task {task} needs labels: add --label COLUMN")
     if len(survey.labels) < 2:
         raise DataError(
-            f"{survey.path}: all rows have the same label ({_counted(survey)}); --task {task} "
-            "needs two classes"
+            f"{path}: all rows have the same label ({survey.counted}); --task {task} needs two "
+            "classes"
         )
-
-
-def _target(survey: Survey, task: str, positive: str | None) -> dict[str, Any]:
-    """Return the keys of a config that describe the labels."""
-    if survey.label is None:
-        return {}
-    if task == "cluster":
-        return {"target": {"classes": True if survey.has_numbers else sorted(survey.labels)}}
     if task == "ordinal":
-        return {"target": _ordered(survey)}
+        if not survey.has_numbers:
+            raise DataError(
+                f"{path}: the labels {survey.counted} are text, whose order is not known; write "
+                "numbers, or a config with `target: {ordered: [lowest, ..., highest]}`"
+            )
+        if len(survey.labels) <= _MOST_ORDERED:
+            return {"target": {"ordered": True}}, ""
+        return {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency"
     label = _positive(survey, positive)
-    n = survey.labels[label]
-    fewer = min(n, survey.n_rows - n)
-    if fewer < FEWEST_OF_CLASS:
+    n = int(survey.labels[label])
+    if min(n, survey.n_rows - n) < FEWEST_OF_CLASS:
         raise DataError(
-            f"{survey.path}: {n:,} rows have the label {label_text(label)}, {survey.n_rows - n:,} "
+            f"{path}: {n:,} rows have the label {label_text(label)}, {survey.n_rows - n:,} "
             f"another; each class needs {FEWEST_OF_CLASS} rows"
         )
-    return {"positive": [_value(label)]}
+    others = sorted(label_text(other) for other in survey.labels.index if other != label)
+    *most, last = others
+    rest = f"{', '.join(most)} and {last} are" if most else f"{last} is"
+    rest = "all others are" if len(others) > _MAX_SHOWN else rest
+    whole = not isinstance(label, str) and label == int(label)
+    return {"positive": [int(label) if whole else label]}, f", {label_text(label)} is +1; {rest} -1"
 
 
-def _ordered(survey: Survey) -> dict[str, Any]:
-    if not survey.has_numbers:
-        raise DataError(
-            f"{survey.path}: the labels {_counted(survey)} are text, whose order is not known; "
-            "write numbers, or a config with `target: {ordered: [lowest, ..., highest]}`"
-        )
-    return {"ordered": True} if len(survey.labels) <= _ORDERED_CLASSES[-1] else {"bins": _BINS}
-
-
-def _positive(survey: Survey, asked: str | None) -> Any:
+def _positive(survey: _Survey, asked: str | None) -> Any:
     """Return the label for +1: the given one, one that means yes, or the rarer one."""
-    by_text = {label_text(label): label for label in survey.labels}
+    by_text = {label_text(label): label for label in survey.labels.index.tolist()}
+    if asked is not None and asked not in by_text:
+        hint = nearest_or_all(asked, by_text)
+        raise DataError(f"{survey.path}: --positive {shown(asked)}: no row has this label{hint}")
     if asked is not None:
-        if asked not in by_text:
-            hint = nearest_or_all(asked, by_text)
-            raise DataError(
-                f"{survey.path}: --positive {shown(asked)}: no row has this label{hint}"
-            )
         return by_text[asked]
-    if len(survey.labels) > 2:
+    if len(by_text) > 2:
         raise DataError(
-            f"{survey.path}: {len(survey.labels):,} different labels ({_counted(survey)}): give "
+            f"{survey.path}: {len(by_text):,} different labels ({survey.counted}): give "
             "--positive LABEL (that class against all others)"
         )
     says_yes = [label for text, label in by_text.items() if text.lower() in _POSITIVE_NAMES]
-    rarest = min(survey.labels.values())
-    rare = [label for label, n in survey.labels.items() if n == rarest]
+    rare = survey.labels.index[survey.labels == survey.labels.min()].tolist()
     return says_yes[0] if len(says_yes) == 1 else max(rare)
 
 
-def _n_labeled(survey: Survey, target: dict[str, Any]) -> int:
+def _n_labeled(survey: _Survey, target: dict[str, Any]) -> int:
     """Return the number of labelled rows: more if a class is rare."""
-    counts = list(survey.labels.values())
+    rarest = int(survey.labels.min())
     if "positive" in target:
-        n = next(n for label, n in survey.labels.items() if _value(label) == target["positive"][0])
-        counts = [n, survey.n_rows - n]
-    if not counts or "bins" in target.get("target", {}):
-        counts = [survey.n_rows]
-    wanted = _LABELED_OF_RAREST * survey.n_rows // min(counts)
-    return min(max(_LABELED, wanted), _MAX_LABELED, survey.n_rows // 3)
+        n = int(survey.labels[target["positive"][0]])
+        rarest = min(n, survey.n_rows - n)
+    if "bins" in target.get("target", {}):
+        rarest = survey.n_rows
+    return min(max(_LABELED, 5 * survey.n_rows // rarest), _MAX_LABELED, survey.n_rows // 3)
 
 
-def _sizes(n_unlabeled: int) -> list[Any]:
-    sizes: list[Any] = [size for size in _UNLABELED if size < n_unlabeled]
-    return sizes if len(sizes) == len(_UNLABELED) else [*sizes, "all"]
-
-
-def _dataset(survey: Survey) -> dict[str, Any]:
+def _dataset(survey: _Survey) -> dict[str, Any]:
     """Return the keys of a config that describe the file and its columns."""
-    data: dict[str, Any] = {"path": str(survey.path), "loader": "delimited"}
-    layout = survey.layout
-    data |= {"delimiter": layout.delimiter} if layout.delimiter else {}
-    data |= {"decimal": layout.decimal} if layout.decimal != "." else {}
-    data |= {"header": True} if layout.header else {}
-    data["label_column"] = survey.label
-    data |= {"categorical": list(survey.categorical)} if survey.categorical else {}
-    data |= {"ignored": list(survey.ignored)} if survey.ignored else {}
-    return data if survey.whole else data | {"rows": survey.n_rows}
+    layout, data = survey.layout, {"path": str(survey.path), "loader": "delimited"}
+    categorical = [column.key for column in survey.features if column.is_categorical]
+    more: dict[str, Any] = {
+        "delimiter": layout.delimiter,
+        "decimal": layout.decimal if layout.decimal != "." else None,
+        "header": bool(layout.names),
+        "label_column": survey.label,
+        "categorical": categorical,
+        "ignored": [*survey.ignored],
+        "rows": None if survey.whole else survey.n_rows,
+    }
+    return data | {key: x for key, x in more.items() if x or key == "label_column"}
 
 
-def _described(survey: Survey) -> Iterator[str]:
+def _described(survey: _Survey) -> Iterator[str]:
     """Yield lines that describe how the file is read."""
-    sign = _SEPARATORS.get(survey.layout.delimiter, f"'{survey.layout.delimiter}'")
-    header = "header" if survey.layout.header else "no header"
-    rows = f"{survey.n_rows:,} rows" if survey.whole else f"the first {survey.n_rows:,} rows"
-    commas = ", with decimal commas" if survey.layout.decimal == "," else ""
-    columns = f"{survey.n_columns} columns, separated by {sign}{commas}"
-    yield f"file      {survey.path}: {header}, {rows}, {columns}"
-    yield f"features  {survey.n_numbers} columns of numbers"
-    if survey.categorical:
-        listed = ", ".join(f"{_name(key)} ({n})" for key, n in survey.categorical.items())
+    layout, n = survey.layout, f"{survey.n_rows:,} rows"
+    rows = n if survey.whole else f"the first {n}"
+    sign = _SEPARATORS.get(layout.delimiter, f"'{layout.delimiter}'")
+    commas = ", with decimal commas" if layout.decimal == "," else ""
+    yield (
+        f"file      {survey.path}: {'header' if layout.names else 'no header'}, {rows}, "
+        f"{len(survey.fields)} columns, separated by {sign}{commas}"
+    )
+    categorical = [column for column in survey.features if column.is_categorical]
+    yield f"features  {len(survey.features) - len(categorical)} columns of numbers"
+    if categorical:
+        listed = ", ".join(f"{_name(c.key)} ({len(c.values)})" for c in categorical)
         yield f"features  one for each value of a text column: {listed}"
-    for key, why in list(survey.ignored.items())[:_MAX_IGNORED_SHOWN]:
+    for key, why in [*survey.ignored.items()][:_MAX_IGNORED_SHOWN]:
         yield f"left out  {_name(key)}: {why}"
     if (more := len(survey.ignored) - _MAX_IGNORED_SHOWN) > 0:
         yield f"left out  {more} more"
     if survey.label is not None:
-        yield f"label     {_name(survey.label)}: {_counted(survey)}"
+        yield f"label     {_name(survey.label)}: {survey.counted}"
 
 
-def _name(key: ColumnKey) -> str:
+def _name(key: Column) -> str:
     return f"column {key}" if isinstance(key, int) else key
-
-
-def _counted(survey: Survey) -> str:
-    """Return the labels with their numbers of rows, the most frequent first."""
-    most = survey.labels.most_common(_MAX_SHOWN)
-    more = len(survey.labels) - len(most)
-    listed = ", ".join(f"{in_a_line(label_text(label), 30)}: {n:,}" for label, n in most)
-    return listed + (f" and {more:,} more" if more else "")
-
-
-def _judged_words(survey: Survey) -> str:
-    """Return how clusters are chosen and evaluated."""
-    chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
-    if survey.label is None:
-        return f"{chosen}, a weak criterion that nothing verifies here"
-    return (
-        f"{chosen}; NMI, purity and the unadjusted Rand index then judge the clusters by the labels"
-    )
-
-
-def _target_words(survey: Survey, target: dict[str, Any]) -> str:
-    if "positive" in target:
-        positive = label_text(target["positive"][0])
-        others = sorted(text for text in map(label_text, survey.labels) if text != positive)
-        if len(others) > _MAX_SHOWN:
-            return f", {positive} is +1; all others are -1"
-        *most, last = others
-        negative = f"{', '.join(most)} and {last} are" if most else f"{last} is"
-        return f", {positive} is +1; {negative} -1"
-    if "bins" in target.get("target", {}):
-        return f", {target['target']['bins']} of equal frequency"
-    return ""
-
-
-def _value(label: Any) -> Any:
-    """Return a label as a config spells it."""
-    return int(label) if isinstance(label, float) and label == int(label) else label

@@ -365,10 +365,9 @@ def try_(
     """
     from dsgkit.cli import first_look
     from dsgkit.config import load_experiment
-    from dsgkit.data.survey import survey
     from dsgkit.text.terminal import paragraph, terminal_width
 
-    draft = first_look.draft(survey(file, label, ignore), task, positive)
+    draft = first_look.draft(file, label, task, positive, ignore)
     config = first_look.config_path(draft, file)
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
     for line in [*draft.lines, f"config    {config}: {what}"]:

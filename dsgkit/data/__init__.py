@@ -14,7 +14,7 @@ __all__ = ["Dataset", "load_dataset"]
 def __getattr__(name: str) -> Any:
     """Import an exported name from its module (PEP 562)."""
     if name in __all__:
-        from dsgkit.data import datasets
+        from dsgkit.data import dataset
 
-        return getattr(datasets, name)
+        return getattr(dataset, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

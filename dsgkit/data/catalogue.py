@@ -1,32 +1,26 @@
-"""The registered datasets: their sources, expected shapes and how to read them."""
+"""The registered datasets: their files, expected shapes and how to read them."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter
-from pydantic.dataclasses import dataclass
+from typing import Any
 
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, nearest_or_all, spelled
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
-_STRICT = ConfigDict(extra="forbid")
-
 REVIEW_COMPONENTS = 1000
 """Components of review texts in the paper."""
 
-_TargetField = Annotated[
-    Target, BeforeValidator(lambda value: Target.of(value) if isinstance(value, dict) else value)
-]
+Column = int | str
+"""A column of delimited text: its number from 0, negative from the end, or its name."""
 
 
-@dataclass(frozen=True, config=_STRICT)
+@dataclass(frozen=True)
 class DataFile:
     """One file of a dataset.
 
@@ -34,8 +28,8 @@ class DataFile:
     ----------
     name : str
         Published name, or the path of a local file.
-    part : str
-        Part of the dataset; files of the same part are concatenated.
+    part : {"train", "test", "train_labels", "test_labels"}
+        Files of the same part are concatenated.
     n_rows : int or None
         Expected number of rows.
     sha256 : str or None
@@ -49,7 +43,7 @@ class DataFile:
     """
 
     name: str
-    part: Literal["train", "test", "train_labels", "test_labels"] = "train"
+    part: str = "train"
     n_rows: int | None = None
     sha256: str | None = None
     url: str | None = None
@@ -57,7 +51,7 @@ class DataFile:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, config=_STRICT)
+@dataclass(frozen=True)
 class DatasetInfo:
     """A dataset: its files, its expected shape and how it is read.
 
@@ -65,11 +59,10 @@ class DatasetInfo:
     ----------
     name, title : str
         Name in configs, and in texts.
-    loader : str
-        Format of the files; a bundled dataset has no files.
+    loader : {"libsvm", "delimited", "idx", "reviews", "bundled"}
+        Format of the files; a bundled dataset has none.
     target : Target
-        The use of the labels, unless a config sets another. The catalogue has the settings of
-        `Target.of`.
+        The use of the labels, unless a config sets another; `Target.of` reads the catalogue's.
     n_rows, n_features : int or None
         Expected shape of the training part; None if unknown, as for a local file.
     folder : str
@@ -77,46 +70,38 @@ class DatasetInfo:
     homepage, licence, citation, note : str
         Texts for users.
     delimiter : str or None
-        Delimiter of the columns of delimited text; None is a comma if the first line has one,
-        else white space.
+        Delimiter of delimited text; None is a comma if the first row has one, else white space.
     decimal : {".", ","}
         Decimal sign of delimited text.
     header : bool
         Whether the first line of delimited text has the names of the columns, or the first lines
         are the header of an ARFF file.
-    label_columns : tuple of int or str
-        Columns of the label in delimited text: numbers (negative from the end) or names in the
-        header. The label is their mean. In the catalogue ``label_column`` if there is one.
+    label_columns : tuple of column
+        The label of delimited text is their mean. ``label_column`` in the catalogue if it is one.
     text_labels : bool
         Whether the labels of delimited text are text rather than numbers.
-    categorical : tuple of int or str
-        Categorical columns of delimited text: each becomes one column of 0 and 1 per category, in
-        sorted order.
-    ignored : tuple of int or str
-        Columns of delimited text that are left out.
+    categorical, ignored : tuple of column
+        Columns of delimited text that become a column of 0 and 1 per value, in sorted order, and
+        those that are left out.
     values : mapping of int to mapping
-        Columns of delimited text in which texts stand for numbers, with these numbers; other texts
-        are read as numbers.
+        Columns in which texts stand for numbers, with these numbers.
     components : int
         Maximum number of features made from review texts.
-    function : str or None
-        Function of `sklearn.datasets` or `dsgkit.data.made` that returns a bundled dataset or
-        generates one.
-    arguments : mapping
-        Arguments of that function.
+    function, arguments : str or None, mapping
+        Function of `sklearn.datasets` or `dsgkit.data.made` that returns a bundled dataset.
     rows : int or None
-        Number of training rows to read from the start; None for all.
+        Number of training rows to read from the start.
     double : float or None
-        Noise for the copies of all training rows; see `dsgkit.data.doubling.doubled`.
+        Repeat the training rows with noise of this standard deviation; see `dataset.doubled`.
     local : bool
-        True for a user's file, which is given by its path.
+        Whether it is a user's file, which is compared with its config.
     """
 
     name: str
     title: str
-    loader: Literal["libsvm", "delimited", "reviews", "idx", "bundled"]
+    loader: str
     files: tuple[DataFile, ...] = ()
-    target: _TargetField = Target()
+    target: Target = field(default_factory=Target)
     n_rows: int | None = None
     n_features: int | None = None
     folder: str = ""
@@ -125,12 +110,12 @@ class DatasetInfo:
     citation: str = ""
     note: str = ""
     delimiter: str | None = None
-    decimal: Literal[".", ","] = "."
+    decimal: str = "."
     header: bool = False
-    label_columns: tuple[int | str, ...] = (-1,)
+    label_columns: tuple[Column, ...] = (-1,)
     text_labels: bool = False
-    categorical: tuple[int | str, ...] = ()
-    ignored: tuple[int | str, ...] = ()
+    categorical: tuple[Column, ...] = ()
+    ignored: tuple[Column, ...] = ()
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     components: int = REVIEW_COMPONENTS
     function: str | None = None
@@ -139,15 +124,16 @@ class DatasetInfo:
     double: float | None = None
     local: bool = False
 
+    def reading(self) -> dict[str, Any]:
+        """Return the settings that the content depends on, ready for JSON."""
+        keys = "loader n_features delimiter decimal header label_columns text_labels categorical"
+        keys += " ignored values components function arguments rows"
+        files = [(file.part, file.member, file.n_rows, file.sha256) for file in self.files]
+        return {"files": files} | {key: getattr(self, key) for key in keys.split()}
+
 
 def get(name: str) -> DatasetInfo:
-    """Return a registered dataset by name.
-
-    Raises
-    ------
-    DataError
-        For an unknown name, with the nearest known ones.
-    """
+    """Return a registered dataset; `DataError` for an unknown name, with the nearest ones."""
     if name in DATASETS:
         return DATASETS[name]
     hint = nearest_or_all(name, sorted(DATASETS), "dsg list datasets")
@@ -157,22 +143,14 @@ def get(name: str) -> DatasetInfo:
 def read_catalogue(text: str) -> dict[str, DatasetInfo]:
     """Return the datasets of a catalogue by name.
 
-    Parameters
-    ----------
-    text : str
-        TOML in the format that the head of ``catalogue.toml`` describes.
-
     Raises
     ------
-    ValueError
-        If the text is not TOML, or an entry has unknown or missing keys or wrong types.
-    KeyError
-        If a file lacks its number of rows, or a shared text does not exist.
+    TypeError, KeyError, ValueError
+        For unknown or missing keys, unknown shared texts, and text that is not TOML.
     """
     tables = tomllib.loads(text)
     shared = tables.pop("shared", {})
-    entries = {name: _completed(name, _filled(entry, shared)) for name, entry in tables.items()}
-    return TypeAdapter(dict[str, DatasetInfo]).validate_python(entries)
+    return {name: _info(name, _filled(entry, shared)) for name, entry in tables.items()}
 
 
 def _filled(value: Any, shared: Mapping[str, str]) -> Any:
@@ -180,23 +158,26 @@ def _filled(value: Any, shared: Mapping[str, str]) -> Any:
     if isinstance(value, dict):
         return {key: _filled(x, shared) for key, x in value.items()}
     if isinstance(value, list):
-        return [_filled(x, shared) for x in value]
+        return tuple(_filled(x, shared) for x in value)
     return value.format_map(shared) if isinstance(value, str) else value
 
 
-def _completed(name: str, entry: dict[str, Any]) -> dict[str, Any]:
-    """Add derived values to an entry."""
+def _info(name: str, entry: dict[str, Any]) -> DatasetInfo:
+    """Return an entry with its derived values."""
     address = entry.pop("address", None)
-    files = entry.get("files", [])
-    if address is not None:
-        files = [file | {"url": f"{address}/{file['name']}"} for file in files]
-    n_rows = sum(file["n_rows"] for file in files if file.get("part", "train") == "train")
-    known: dict[str, Any] = {"n_rows": n_rows, "folder": name}
-    if entry.get("loader") == "reviews":
+    urls = [
+        {"url": f"{address}/{file['name']}"} if address else {} for file in entry.get("files", ())
+    ]
+    files = [DataFile(**file | url) for file, url in zip(entry.get("files", ()), urls, strict=True)]
+    known = {"n_rows": sum(file.n_rows or 0 for file in files if file.part == "train")}
+    if entry["loader"] == "reviews":
         known["n_features"] = entry.get("components", REVIEW_COMPONENTS)
     if "label_column" in entry:
-        known["label_columns"] = [entry.pop("label_column")]
-    return known | entry | {"name": name, "files": files}
+        entry["label_columns"] = (entry.pop("label_column"),)
+    values = {int(column): table for column, table in entry.get("values", {}).items()}
+    target = Target.of(entry.pop("target"))
+    own = {"name": name, "files": tuple(files), "target": target, "values": values}
+    return DatasetInfo(**known | {"folder": name} | entry | own)
 
 
 DATASETS = read_catalogue(CATALOGUE.read_text(encoding="utf-8"))

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dsgkit.data.doubling import Doubled
 from dsgkit.numerics.arrays import Single
 from dsgkit.system.mapped import fixed, read_rows
 
 Index = slice | NDArray[np.integer]
-Key = Index | tuple[slice, Any]
 
 
 class Rows:
@@ -20,7 +18,7 @@ class Rows:
 
     Parameters
     ----------
-    base : ndarray, memmap or Doubled of shape (n, d)
+    base : ndarray or memmap of shape (n, d)
         The whole matrix.
     index : array of int, optional
         Row numbers in ``base``, in the order of the view; all rows by default.
@@ -38,7 +36,7 @@ class Rows:
 
     def __init__(
         self,
-        base: NDArray[Any] | Doubled,
+        base: Any,
         index: ArrayLike | None = None,
         offset: ArrayLike | None = None,
         factor: ArrayLike | None = None,
@@ -56,7 +54,7 @@ class Rows:
         """Number of rows and of columns."""
         return len(self), self.base.shape[1]
 
-    def __getitem__(self, key: Key) -> Single:
+    def __getitem__(self, key: Index | tuple[slice, Any]) -> Single:
         if isinstance(key, tuple):
             rows, columns = key
             return self[rows][:, columns]
@@ -73,21 +71,6 @@ class Rows:
         return self[:].astype(dtype or self.dtype, copy=False)
 
     def take(self, key: Index) -> Rows:
-        """Return a view of some of these rows, without reading them.
-
-        Parameters
-        ----------
-        key : slice or array of int
-            Positions within this view.
-
-        Returns
-        -------
-        Rows
-        """
-        if self.index is not None:
-            index = self.index[key]
-        elif isinstance(key, slice):
-            index = np.arange(*key.indices(len(self.base)))
-        else:
-            index = np.asarray(key)
-        return Rows(self.base, index, self.offset, self.factor)
+        """Return a view of some of these rows, without reading them."""
+        index = np.arange(len(self.base)) if self.index is None else self.index
+        return Rows(self.base, index[key], self.offset, self.factor)

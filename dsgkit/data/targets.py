@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dsgkit.errors import DataError, in_a_line
 
 if TYPE_CHECKING:
-    from dsgkit.data.datasets import Dataset
+    from dsgkit.data.dataset import Dataset
 
 Kind = Literal["binary", "ordered", "classes", "numeric"]
 Label = int | float | str

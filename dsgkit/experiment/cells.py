@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 
 from dsgkit import __version__
 from dsgkit.config import Experiment
-from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.environment import describe_environment
 from dsgkit.experiment.jobs import Job

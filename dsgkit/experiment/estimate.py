@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dsgkit.config import Experiment
-from dsgkit.data.datasets import check_present, load_dataset
+from dsgkit.data.dataset import check_present, load_dataset
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.experiment.codes import to_renew
 from dsgkit.experiment.outlasted import Outlasted, OutlastedError

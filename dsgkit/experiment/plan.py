@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from dsgkit.config import Experiment, SolverSpec
-from dsgkit.data.datasets import Dataset
+from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ConfigError, DataError, spelled
 from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION

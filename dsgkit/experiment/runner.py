@@ -15,7 +15,7 @@ from typing import Protocol
 import psutil
 
 from dsgkit.config import Experiment
-from dsgkit.data.datasets import Dataset, load_dataset
+from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import FitError
 from dsgkit.experiment.artefacts import keep_artefact, name_artefact
 from dsgkit.experiment.cells import failed_record, record_of

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dsgkit.data.catalogue import DatasetInfo
-from dsgkit.data.datasets import Dataset, resolve
+from dsgkit.data.dataset import Dataset, resolve
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.numerics.arrays import Single
 
@@ -42,7 +42,6 @@ def stand_in(spec: DatasetSpec) -> Dataset | None:
         target=info.target,
         minimum=zeros,
         maximum=zeros,
-        mean_square=0.0,
         made="",
         content_hash="",
     )

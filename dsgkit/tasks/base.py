@@ -460,7 +460,4 @@ def scale_words(scale: tuple[float, float] | str) -> str:
 
 def scaling_of(dataset: Any, scale: tuple[float, float] | str) -> tuple[Any, Any]:
     """Return offset and factor of every feature; None for unscaled ones."""
-    if isinstance(scale, tuple):
-        return tuple(dataset.scaling(*scale))
-    by = {"standard": "standard_scaling", "common": "common_scaling"}.get(scale)
-    return (None, None) if by is None else getattr(dataset, by)()
+    return (None, None) if scale == "raw" else dataset.scaling(scale)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsgkit.config import Experiment, SolverSpec, Stage, SweepSpec, list_configs, load_experiment
 from dsgkit.data.catalogue import get
-from dsgkit.data.datasets import resolve
+from dsgkit.data.dataset import resolve
 from dsgkit.data.targets import Target
 from dsgkit.errors import ConfigError
 from tests.config.conftest import MINIMAL

@@ -9,7 +9,7 @@ import pytest
 from dsgkit.config import list_configs, load_experiment, shipped
 from dsgkit.config.load import resolve
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.data.datasets import Dataset
+from dsgkit.data.dataset import Dataset
 from dsgkit.data.targets import Target
 from dsgkit.experiment.plan import make_plan
 from dsgkit.published import bsgd_svc
@@ -80,7 +80,6 @@ def dataset_of(spec):
         target=target,
         minimum=np.zeros(n_features),
         maximum=np.ones(n_features),
-        mean_square=1.0,
         made="",
         content_hash="0",
     )

@@ -2,20 +2,15 @@ import bz2
 import gzip
 import lzma
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dsgkit.data import lines
-from dsgkit.data.catalogue import get
-from dsgkit.data.datasets import Dataset, load_dataset
-from dsgkit.data.find import find_all
+from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
 
-REAL_DATA = os.environ.get("DSGKIT_DATA")
 COMPRESS = {"": bytes, ".xz": lzma.compress, ".bz2": bz2.compress, ".gz": gzip.compress}
 
 
@@ -27,30 +22,8 @@ def isolated(monkeypatch, tmp_path):
     monkeypatch.delenv("DSGKIT_DATA", raising=False)
 
 
-@pytest.fixture
-def real_data(monkeypatch):
-    if not REAL_DATA:
-        pytest.skip("needs DSGKIT_DATA")
-    monkeypatch.setenv("DSGKIT_DATA", REAL_DATA)
-    return Path(REAL_DATA)
-
-
-@pytest.fixture(params=["careful", "compiled"])
-def parser(request, monkeypatch):
-    """Read every file line by line, or all that can be by compiled code."""
-    least = {"careful": 2**40, "compiled": 0}[request.param]
-    monkeypatch.setattr(lines, "MIN_COMPILED_BYTES", least)
-
-
 def changed(spec, **settings):
     return DatasetSpec(**(spec.model_dump(exclude_unset=True) | settings))
-
-
-def opened(name, **settings):
-    """Open a registered dataset; skip the test if its files are not at hand."""
-    if find_all(get(name))[1]:
-        pytest.skip(f"{name} is not in DSGKIT_DATA")
-    return load_dataset(DatasetSpec(name=name, **settings))
 
 
 def load(folder, content, loader="delimited", name="data", **options):
@@ -69,19 +42,19 @@ def refusal(folder, content, loader="delimited", name="data", **options):
     return message.removeprefix(path)
 
 
+def edit_unseen(path, text):
+    """Write text of the same size, and keep the time of the last change."""
+    stat = path.stat()
+    path.write_text(text)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert path.stat().st_size == stat.st_size
+
+
 def make_dataset(X, y, X_test=None, y_test=None):
     X, y = np.asarray(X, np.float32), np.asarray(y, np.int8)
     return Dataset(
-        name="made",
-        title="Made",
-        X=X,
-        X_test=X_test,
-        labels=y,
-        labels_test=y_test,
-        target=Target(),
+        *("made", "Made", X, X_test, y, y_test, Target()),
         minimum=X.min(axis=0).astype(float),
         maximum=X.max(axis=0).astype(float),
-        mean_square=float(np.square(X, dtype=float).sum(axis=1).mean()),
-        made="",
         content_hash="",
     )

@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dsgkit.data.rows import Rows
-from tests.data.conftest import make_dataset
 
 matrices = arrays(np.float32, (7, 3), elements=st.floats(-1e3, 1e3, width=32))
 
@@ -51,26 +50,6 @@ def test_converts_to_an_array():
     rows = Rows(np.eye(3, dtype=np.float32), [2, 0])
     np.testing.assert_array_equal(np.asarray(rows), np.eye(3)[[2, 0]])
     assert np.asarray(rows, np.float64).dtype == np.float64
-
-
-@given(arrays(np.float32, (6, 4), elements=st.floats(-(2.0**99), 2.0**99, width=32)))
-def test_scaled_training_values_lie_in_the_unit_interval(X):
-    dataset = make_dataset(X, [1, -1] * 3)
-    values = Rows(dataset.X, None, *dataset.scaling())[:]
-    assert values.min() >= 0 and values.max() <= 1
-    varying = X.max(axis=0) - X.min(axis=0) > np.finfo(np.float32).tiny
-    assert (values.min(axis=0) == 0).all()
-    assert (values.max(axis=0)[varying] >= np.nextafter(np.float32(1), np.float32(0))).all()
-
-
-def test_scaling_to_another_range_and_constant_columns():
-    X = np.array([[0, 5, -2], [1, 5, 6], [4, 5, 2]], np.float32)
-    dataset = make_dataset(X, [1, -1, 1])
-    for low, high in ((0, 1), (-1, 1), (0.5, 3)):
-        values = Rows(X, None, *dataset.scaling(low, high))[:]
-        expected = low + (high - low) * (X - X.min(axis=0)) / np.array([4, 1, 8])
-        np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6)
-        np.testing.assert_allclose(values[:, 1], low)
 
 
 def test_columns_are_taken_from_a_slice_of_rows():

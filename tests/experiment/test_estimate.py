@@ -188,7 +188,7 @@ def test_a_forecast_says_what_gains_are_over(forecast):
 def test_missing_data_are_told_with_their_address_and_not_downloaded(toy, tmp_path, monkeypatch):
     monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("dsgkit.data.fetch.download", lambda *_: pytest.fail("downloads"))
+    monkeypatch.setattr("dsgkit.data.files._download", lambda *_: pytest.fail("downloads"))
     one = load_experiment(toy)
     dataset = type(one.dataset).model_validate({"name": "codrna"})
     there = forecast_run(one, tmp_path / "none", Options())

@@ -7,7 +7,7 @@ import pytest
 
 from dsgkit import MSAMULT, ExactS2OR
 from dsgkit.data.catalogue import get
-from dsgkit.data.datasets import open_dataset
+from dsgkit.data.dataset import open_dataset
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.ordinal import Ordinal, OrdinalSpec
 from tests.scripts.conftest import invoke, numbers_of
