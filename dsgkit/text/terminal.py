@@ -25,8 +25,11 @@ MIN_WIDTH = 40
 MAX_PROSE = 100
 """Columns of a paragraph: longer lines are hard to read."""
 
-MIN_NAME, MAX_NAME = 20, 24
-"""Columns that a long name keeps next to many numbers, and the longest word of one."""
+MAX_WORD = 24
+"""Letters of the longest word of a name that a narrow column does not break."""
+
+MIN_NAME = 20
+"""Columns that a long name keeps in a table that goes on below."""
 
 BREAK = "\n"
 NO_BREAK = "\xa0"
@@ -121,12 +124,12 @@ class Column:
 
     @property
     def least(self) -> int:
-        """The width below which a number or a word would be broken, or a name beyond `MIN_NAME`."""
+        """The width below which a number, or a word up to `MAX_WORD`, would be broken."""
         pieces = [*self.head.split(), *compress(self.entries, self.whole)]
         for text in compress(self.entries, map(operator.not_, self.whole)):
             pieces += text.split(BREAK) if BREAK in text else text.split()
         longest = max(map(_length, pieces), default=1)
-        return longest if self.is_numeric else min(self.most, max(longest, MIN_NAME), MAX_NAME)
+        return longest if self.is_numeric else min(longest, MAX_WORD)
 
     def cell(self, text: str, width: int) -> Text:
         """Return an entry; spaces at the end of a number stand for a mark, and are kept."""
@@ -149,15 +152,21 @@ def table(columns: Sequence[Column], width: int) -> str:
     If it is too wide, heads of numbers, names and texts are wrapped. Columns that do not fit even
     then follow below, with the first column again.
     """
+    if fits(columns, width):
+        return _rendered(columns, [column.least for column in columns], width)
     first, *others = columns
-    n = len(others)
-    while n > 1 and not fits([first, *others[:n]], width):
-        n -= 1
-    text = _rendered([first, *others[:n]], width)
-    return f"{text}\n\n{table([first, *others[n:]], width)}" if others[n:] else text
+    name, parts = max(first.least, min(first.most, MIN_NAME)), []
+    while others:
+        n = len(others)
+        while n > 1 and _total([name, *(column.least for column in others[:n])]) > width:
+            n -= 1
+        least = [name, *(column.least for column in others[:n])]
+        parts.append(_rendered([first, *others[:n]], least, width))
+        others = others[n:]
+    return "\n\n".join(parts)
 
 
-def _rendered(columns: Sequence[Column], width: int) -> str:
+def _rendered(columns: Sequence[Column], least: Sequence[int], width: int) -> str:
     from rich.console import Console
     from rich.rule import Rule
     from rich.table import Table
@@ -165,20 +174,19 @@ def _rendered(columns: Sequence[Column], width: int) -> str:
     narrow = _total(column.most for column in columns) > width
     grid = Table.grid(padding=(0, _GAP, 0, 0))
     widths = []
-    for column in columns:
-        widths.append(column.least if narrow and column.is_numeric else column.most)
+    for column, smallest in zip(columns, least, strict=True):
+        widths.append(smallest if narrow and column.is_numeric else column.most)
         if column.is_numeric:
             grid.add_column(width=widths[-1])
         else:
-            grid.add_column(min_width=column.least, overflow="fold")
+            grid.add_column(min_width=smallest, overflow="fold")
     heads = [column.head for column in columns]
     for number, row in enumerate([heads, *zip(*(c.entries for c in columns), strict=True)]):
         grid.add_row(*(c.cell(text, n) for c, text, n in zip(columns, row, widths, strict=True)))
         if number == 0:
             grid.add_row(*(Rule(characters="-", style="") for _ in columns))
     file = io.StringIO()
-    console = Console(file=file, width=max(width, _total(c.least for c in columns)), height=2**20)
-    console.print(grid)
+    Console(file=file, width=max(width, _total(least)), height=2**20).print(grid)
     return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
 
 
