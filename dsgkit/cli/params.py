@@ -37,7 +37,7 @@ class ResultsPath(PathType):
         """Return the path, or raise `ResultsError`."""
         path: Path = super().convert(value, parameter, context)
         if not path.exists():
-            hint = did_you_mean(str(path), map(str, path.parent.glob("*")))
+            hint = did_you_mean(str(path), map(str, path.parent.glob("*/")))
             raise ResultsError(f"{path}: no such folder{hint}")
         return path
 
