@@ -15,16 +15,12 @@ from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import auc, average_precision
 from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED_ROWS
 
-AUC = Measure.of("auc", "AUC", "AUC", where=UNLABELED_ROWS, better="higher")
+_JUDGES: Any = {"where": UNLABELED_ROWS, "better": "higher"}
+
+AUC = Measure.of("auc", "AUC", "AUC", **_JUDGES)
 PRECISION = Measure.of(
-    "average_precision",
-    "Average precision",
-    "average precision",
-    where=UNLABELED_ROWS,
-    better="higher",
-    output="precision",
-    optional=True,
-)
+    "average_precision", "Average precision", "average precision", output="precision", **_JUDGES
+).but(optional=True)
 
 
 class AUCSpec(ConvergenceSpec):

@@ -6,6 +6,7 @@ to a record; runner and reports know no setting.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import pkgutil
@@ -21,14 +22,7 @@ from pydantic import PrivateAttr
 
 from dsgkit.data.targets import Kind, check_kind
 from dsgkit.errors import ConfigError, FitError, nearest_or_all, spelled
-from dsgkit.tasks.measures import (
-    STANDARD,
-    Axis,
-    Measure,
-    Published,
-    outputs_of,
-    why_no_columns,
-)
+from dsgkit.tasks.measures import STANDARD, Axis, Measure, Published, outputs_of, why_no_columns
 from dsgkit.text.specs import Count, Interval, Spec
 from dsgkit.users_code.origin import bracketed, place_of
 from dsgkit.users_code.own import ask_own, version_of
@@ -54,24 +48,21 @@ class ProtocolSpec(Spec):
 
     Attributes
     ----------
-    kind : str
-        The task.
-    trials : int
-        Independent repetitions: random splits, or runs.
+    kind, trials : str, int
+        The task, and independent repetitions: random splits, or runs.
+    only_for_search, only_for_judging : tuple of str
+        Settings that do not affect a fit without a search; those that affect how a fit is judged,
+        but not the rows of its trial.
+    unsaid : tuple of str
+        Settings whose defaults are not part of a result's identity, as older results lack them.
     """
 
     kind: str
     trials: Count = 10
 
     only_for_search: ClassVar[tuple[str, ...]] = ()
-    """Settings that do not affect a fit whose hyper-parameters are not searched."""
-
     only_for_judging: ClassVar[tuple[str, ...]] = ()
-    """Settings that affect how a fit is judged, but not the rows of its trial."""
-
     unsaid: ClassVar[tuple[str, ...]] = ()
-    """Settings whose defaults are not part of a result's identity, as older results lack them."""
-
     _swept: str = PrivateAttr("")
 
     def swept_to(self, axis: Axis, most: int) -> Self:
@@ -100,12 +91,12 @@ class ProtocolSpec(Spec):
 
     @property
     def protocol(self) -> str:
-        """Description of how rows are used."""
+        """How rows are used."""
         return self.kind
 
     @property
     def selection(self) -> str:
-        """Description of how hyper-parameters are chosen."""
+        """How hyper-parameters are chosen."""
         return ""
 
     @property
@@ -134,14 +125,7 @@ class ProtocolSpec(Spec):
 class Work:
     """Approximate cost of a cell, in the units of `dsgkit.numerics.costs.Cost`.
 
-    Attributes
-    ----------
-    training, scoring, measuring : float
-        Operations of training, of evaluating the trained models, and of computing the measures.
-    memory : int
-        Peak bytes.
-    n_models : int
-        Number of trained models.
+    Operations of training some models, of evaluating them, and of computing the measures; bytes.
     """
 
     training: float
@@ -174,15 +158,8 @@ class Clock(Protocol):
 class Task:
     """A learning setting, selected by ``protocol: {kind: ...}``; an instance is one trial.
 
-    Construction is cheap: rows are drawn on first use. A user-defined setting is a subclass.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    spec : ProtocolSpec
-        An instance of ``Spec``.
-    seed : int
-        Seed of the trial.
+    Construction, from a dataset, an instance of ``Spec`` and the trial's seed, is cheap: rows are
+    drawn on first use. A user-defined setting is a subclass.
 
     Attributes
     ----------
@@ -323,10 +300,8 @@ def get(kind: str) -> type[Task]:
         return task
     if ":" not in kind:
         raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
-    return ask_own(
-        *(kind, "class derived from dsgkit.tasks.base.Task", _is_task),
-        *(lambda task: _checked(task, kind), "my_module:MyTask", __name__),
-    )
+    checked = functools.partial(_checked, path=kind)
+    return ask_own(kind, "task", _is_task, checked, "my_module:MyTask", __name__)
 
 
 def version(kind: str) -> int | str:
@@ -352,23 +327,19 @@ def _checked(task: type[Task], path: str) -> type[Task]:
     measures = (*task.measures, *STANDARD)
     if why_not := why_no_columns(measures, (axis.name for axis in task.axes)):
         raise ConfigError(f"{path}.measures: {why_not}")
-    known = {
-        "chooses": [measure.name for measure in task.measures if measure.better],
-        "outputs": outputs_of(measures, swept=bool(task.axes)),
-        "Spec.only_for_search": list(task.Spec.model_fields),
-        "Spec.only_for_judging": list(task.Spec.model_fields),
+    settings = task.Spec.model_fields
+    declared = {
+        "chooses": ((task.chooses,), [measure.name for measure in task.measures if measure.better]),
+        "outputs": (task.outputs, outputs_of(measures, swept=bool(task.axes))),
+        "Spec.only_for_search": (task.Spec.only_for_search, settings),
+        "Spec.only_for_judging": (task.Spec.only_for_judging, settings),
     }
-    named = {
-        "chooses": (task.chooses,),
-        "outputs": task.outputs,
-        "Spec.only_for_search": task.Spec.only_for_search,
-        "Spec.only_for_judging": task.Spec.only_for_judging,
-    }
-    for declared, names in named.items():
+    for place, (names, known) in declared.items():
         for name in names:
-            if name not in known[declared]:
-                hint = nearest_or_all(str(name), known[declared])
-                raise ConfigError(f"{path}.{declared}: no {spelled(name)}{hint}")
+            if name not in known:
+                raise ConfigError(
+                    f"{path}.{place}: no {spelled(name)}{nearest_or_all(name, known)}"
+                )
     task.kind = path
     return task
 
@@ -404,9 +375,9 @@ def settled(estimator: Any, counts: Mapping[str, int]) -> Any:
     return estimator.settled(**counts) if hasattr(estimator, "settled") else estimator
 
 
-def is_observable(estimator: Any) -> bool:
-    """Return whether the training of an estimator can be watched."""
-    return hasattr(estimator, "fit_observed") and hasattr(estimator, "n_iterations")
+def has(estimator: Any, *names: str) -> bool:
+    """Return whether an estimator has all of some optional methods or attributes."""
+    return all(hasattr(estimator, name) for name in names)
 
 
 def checkpoints(n_iterations: int) -> list[int]:
@@ -443,19 +414,13 @@ Scale = Interval | Literal["common"]
 """The interval that every feature is mapped to; or a common factor with which the root mean squared
 norm of the rows is 1."""
 
-_SCALES = {
-    "common": "features on one common scale",
-    "standard": "standardised features",
-    "raw": "unscaled features",
-}
-
 
 def scale_words(scale: tuple[float, float] | str) -> str:
     """Return a scale in words, for captions."""
-    if isinstance(scale, str):
-        return _SCALES[scale]
-    low, high = scale
-    return f"features scaled to [{low:g}, {high:g}]"
+    if isinstance(scale, tuple):
+        return f"features scaled to [{scale[0]:g}, {scale[1]:g}]"
+    words = {"common": "features on one common scale", "standard": "standardised features"}
+    return words.get(scale, "unscaled features")
 
 
 def scaling_of(dataset: Any, scale: tuple[float, float] | str) -> tuple[Any, Any]:

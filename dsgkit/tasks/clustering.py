@@ -71,13 +71,11 @@ COMPACTNESS = Measure.of(
     "compactness", "Compactness: mean distance of two rows of a cluster", "compactness", digits=2
 )
 CLUSTERS = Measure.of("clusters", "Clusters", "clusters", digits=1)
-UNASSIGNED = Measure.of(
-    "unassigned",
-    "Rows without a cluster",
-    "share of rows without a cluster",
-    digits=1,
+UNASSIGNED = CLUSTERS.but(
+    name="unassigned",
+    title="Rows without a cluster",
+    word="share of rows without a cluster",
     percent=True,
-    output="clusters",
 )
 CLUSTERING_TIME = Measure.of(
     "clustering_seconds",

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dsgkit.errors import DsgError, DsgWarning
-from dsgkit.tasks.base import At, Clock, Judgement, fit_watched, is_observable, settled
+from dsgkit.tasks.base import At, Clock, Judgement, fit_watched, has, settled
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervised, SemiSupervisedSpec
 
@@ -58,7 +58,7 @@ class Convergence(SemiSupervised):
         """Train the function, with checkpoints if convergence is measured and possible."""
         training = self.given(estimator, at)
         self._along = (None, [])
-        if self._compared(at) and is_observable(estimator):
+        if self._compared(at) and has(estimator, "fit_observed", "n_iterations"):
             n_iterations = settled(estimator, self.counts(at)).n_iterations
             self._along = estimator, fit_watched(estimator, training, n_iterations, clock)
             return

@@ -21,12 +21,11 @@ class Axis(_Stored):
     Attributes
     ----------
     name, title, noun : str
-        Name in configs and records (``unlabeled``), title of axes and columns (``Unlabelled
-        rows``), and the word after a number (``unlabelled``).
+        Name in configs and records, title of axes and columns, and the word after a number:
+        ``unlabeled``, ``Unlabelled rows``, ``unlabelled``.
     drawn : bool
         If true, the trial draws ``max(sweep)`` rows, or ``protocol.<name>`` if the axis is not
-        swept. Then there is no ``all``, a trial's `sizes` do not have the axis, and
-        hyper-parameters are searched at each fit's own size.
+        swept: there is no ``all``, and hyper-parameters are searched at each fit's own size.
     """
 
     name: str
@@ -45,14 +44,11 @@ class Measure(_Stored):
     where : str
         The rows on which it is computed; empty if the title is clear without them.
     caution : str
-        Text on its limits, after its name in findings; a solver that leads in it is then not called
-        the best.
+        Its limits, for findings; a solver that leads in it is then not called the best.
     better : {"higher", "lower"} or None
         Which values are better; None if neither.
-    digits : int
-        Digits after the point in tables, after conversion to percent.
-    percent : bool
-        Whether tables and figures show percent.
+    digits, percent : int, bool
+        How tables show it: digits after the point, after conversion to percent.
     unit : {"", "seconds", "bytes"}
         Seconds are compared as ratios and drawn on log axes; for bytes the largest trial is shown.
     output, file : str
@@ -61,17 +57,14 @@ class Measure(_Stored):
         the same file are printed below each other.
     clock : str
         The phase of a cell whose seconds it is; empty for a score.
-    optional : bool
-        Whether it is omitted without notice if no fit has a value.
-    for_published : bool
-        Whether it explains published figures, and is shown only next to them.
+    optional, for_published : bool
+        Omitted without notice if no fit has a value; shown only next to published figures.
     least_range : float
         Smallest range of the axis of a boxplot, so that chance differences look small.
     tally : bool
-        Whether it is 1 for counted trials and 0 for others: tables show ``n of m``, and there is no
-        figure.
+        1 for counted trials and 0 for others: tables show ``n of m``, and there is no figure.
     traced : bool
-        Whether traces of fits have it at checkpoints of training, shown against training time.
+        Measured at checkpoints of training, too, and shown against training time.
     """
 
     name: str
@@ -134,18 +127,10 @@ class Measure(_Stored):
 
 
 class PublishedFigure(_Stored):
-    """A number that a paper printed.
+    """A number that a paper printed, by the method's key in configs and the name of a measure.
 
-    Attributes
-    ----------
-    solver, measure : str
-        The method's key in configs, and the name of a measure of the task.
-    decimals : int
-        Digits after the point, as printed.
-    tolerance : float or None
-        Largest difference at which a measured value agrees; None if the two are not comparable.
-    flag : str
-        Reason why the figure is meaningless, or what in the paper it contradicts; else empty.
+    ``tolerance`` is the largest difference at which a measured value agrees, None if the two are
+    not comparable; ``flag`` says why the figure is meaningless, or what it contradicts.
     """
 
     solver: str
@@ -157,7 +142,7 @@ class PublishedFigure(_Stored):
 
 
 class Published(_Stored):
-    """Published results on a dataset; ``source`` is the paper, as named in captions."""
+    """Published results on a dataset; ``source`` names the paper in captions."""
 
     source: str
     figures: tuple[PublishedFigure, ...]
@@ -166,13 +151,8 @@ class Published(_Stored):
 class SolverFacts(_Stored):
     """Facts about a solver that a report needs to compare it, and to advise on its grid.
 
-    Attributes
-    ----------
-    told : str
-        Data that it is given and no user has, in words: it is then an upper bound and not a rival.
-    ends : dict
-        The lowest and the highest value that each searched parameter can take, None without a
-        bound that can be reached: a grid cannot be widened beyond it.
+    ``told`` names data that it is given and no user has: it is then an upper bound, not a rival.
+    ``ends`` are the lowest and highest value of each searched parameter, None without a bound.
     """
 
     told: str = ""
@@ -180,24 +160,10 @@ class SolverFacts(_Stored):
 
 
 class Description(_Stored):
-    """Description of a task in its results folder.
+    """Description of a task in its results folder; texts are those of `tasks.base.ProtocolSpec`.
 
-    Attributes
-    ----------
-    setting, protocol, selection, oracle : str
-        Texts as in `tasks.base.ProtocolSpec`.
-    axis : Axis or None
-        The swept size.
-    measures : tuple of Measure
-        Those of the task, and `STANDARD`.
-    chooses : str
-        Name of the measure that chooses hyper-parameters.
-    published : Published or None
-        Figures to print next to the measured ones.
-    not_of_splits : tuple of str
-        As in `ProtocolSpec`; the default is for results that did not store it.
-    solvers : dict of str to SolverFacts
-        Facts by the solvers' keys; older results have none.
+    ``axis`` is the swept size, ``measures`` those of the task and `STANDARD`, ``chooses`` the name
+    of the one that chooses hyper-parameters. Older results lack ``not_of_splits`` and ``solvers``.
     """
 
     kind: str
@@ -218,15 +184,8 @@ class Description(_Stored):
         return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
-TIME = Measure.of(
-    "fit_seconds",
-    "Training time",
-    "training time",
-    better="lower",
-    unit="seconds",
-    output="time",
-    clock="fit",
-)
+_TIMED: Any = {"better": "lower", "unit": "seconds", "output": "time", "clock": "fit"}
+TIME = Measure.of("fit_seconds", "Training time", "training time", **_TIMED)
 MEMORY = Measure.of("peak_memory", "Peak memory", "peak memory", unit="bytes", output="time")
 STANDARD = (TIME, MEMORY)
 """Measures of every task."""
@@ -259,14 +218,7 @@ PARAMS_TABLE, PUBLISHED_TABLE = "params_table", "published_table"
 
 
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
-    """Return all possible tables and figures of some measures, and those of any task.
-
-    Parameters
-    ----------
-    measures : iterable of Measure
-    swept : bool
-        Whether a size is swept, against which curves are drawn.
-    """
+    """Return all tables and figures of some measures, with curves if a size is swept."""
     names: dict[str, None] = {}
     for measure in measures:
         ways = ["table"]

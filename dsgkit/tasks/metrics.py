@@ -55,19 +55,9 @@ def balanced_accuracy(y: Any, values: Any) -> float:
 def cut_aucs(codes: Any, values: Any, n_classes: int) -> list[float | None]:
     """Return the area under the ROC curve of every cut between ordered classes.
 
-    Parameters
-    ----------
-    codes : array-like of int, shape (n,)
-        Classes, counted from 0.
-    values : array-like of shape (n,) or (n, n_classes - 1)
-        Values of one function, or of one for every cut. Values that differ only by rounding, some
-        1e-6 of their spread, are ties; ties count one half.
-    n_classes : int
-
-    Returns
-    -------
-    list of float or None
-        None for a cut without rows on one side.
+    ``codes`` are classes from 0, shape (n,); ``values`` those of one function, or of one for every
+    cut, shape (n,) or (n, n_classes - 1). Values that differ only by rounding, some 1e-6 of their
+    spread, are ties, which count one half. A cut without rows on one side has None.
     """
     codes, values = np.asarray(codes), np.asarray(values)
     if values.ndim == 1:
@@ -100,26 +90,13 @@ SULoss = Literal["zero_one", "squared"]
 def su_risk(
     values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss = "zero_one"
 ) -> float:
-    """Return the classification risk estimated from similar pairs and unlabelled rows [1]_.
+    """Return the classification risk estimated from similar pairs and unlabelled rows.
 
     ``pi_S/(2 pi - 1) mean_S [l(f, +1) - l(f, -1)]
-    + 1/(2 pi - 1) mean_U [pi l(f, -1) - (1 - pi) l(f, +1)]``, where ``pi_S = pi^2 + (1 - pi)^2``.
-    It is unbiased and not clipped, so it may be negative.
-
-    Parameters
-    ----------
-    values_similar : array-like of shape (n_similar, 2)
-        Values at the pairs.
-    values_unlabeled : array-like of shape (n_unlabeled,)
-    prior : float
-        The share pi of the positive class, not 1/2.
-    loss : {"zero_one", "squared"}
-        Values of at least 0 are predicted positive; the squared loss is ``(t z - 1)^2 / 4``.
-
-    References
-    ----------
-    .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
-       ICML 2018.
+    + 1/(2 pi - 1) mean_U [pi l(f, -1) - (1 - pi) l(f, +1)]``, where pi is the share of the positive
+    class and ``pi_S = pi^2 + (1 - pi)^2`` (Bao, Niu & Sugiyama, ICML 2018). It is unbiased and not
+    clipped, so it may be negative. The squared loss is ``(t z - 1)^2 / 4``; values at the pairs
+    have the shape (n_similar, 2).
     """
 
     def losses(values: Any) -> tuple[Array, Array]:
@@ -177,33 +154,16 @@ def normalized_mutual_information(
 def davies_bouldin(
     clusters: Clusters, spread: Literal["centroid", "diameter"] = "centroid"
 ) -> float | None:
-    """Return the Davies-Bouldin index [1]_; smaller is better.
+    """Return the Davies-Bouldin index (Davies & Bouldin, PAMI 1, 1979); smaller is better.
 
     ``1/m sum_i max_{j != i} (s_i + s_j)/d_ij``, where ``d_ij`` is the distance of two centroids; a
-    pair with equal centroids contributes 0. Clusters of single rows make it small.
+    pair with equal centroids contributes 0. ``s_i`` is the mean distance of a cluster's rows to its
+    centroid, as usual; or, with ``spread="diameter"``, their largest pairwise distance, with which
+    values are of the size that the clustering paper published. None for one cluster.
 
-    Parameters
-    ----------
-    clusters : Clusters
-    spread : {"centroid", "diameter"}
-        Definition of ``s_i``: the mean distance of a cluster's rows to its centroid, as usual and
-        in scikit-learn; or their largest pairwise distance, with which values are of the size that
-        the clustering paper published.
-
-    Returns
-    -------
-    float or None
-        None for one cluster.
-
-    Notes
-    -----
     scikit-learn's function reads all rows for every cluster, holds the distances of all centroids
     and rejects clusters of one row each: too slow, too large and too strict for the thousands of
     clusters that some parameters give.
-
-    References
-    ----------
-    .. [1] Davies & Bouldin, "A cluster separation measure", PAMI 1, 1979.
     """
     if len(clusters) < 2:
         return None

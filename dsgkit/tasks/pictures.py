@@ -23,23 +23,10 @@ def picture(
 ) -> dict[str, Any]:
     """Return the arrays of a picture, in two principal components if rows have more columns.
 
-    Parameters
-    ----------
-    model : estimator
-        Fitted. The picture shows its equilibria and, if rows have two columns, its
-        ``decision_function``, if it has them.
-    X : ndarray of shape (n, d)
-        Rows in a random order; the first are shown.
-    labels : ndarray of int64, shape (n,)
-    classes : ndarray of shape (n,), optional
-        The true classes, if known.
-
-    Returns
-    -------
-    dict
-        ``rows`` (r, 2) float32 and ``labels`` (r,). If available, ``classes`` (r,) int32, numbered
-        from 0; ``equilibria`` (e, 2) and ``equilibrium_labels`` (e,); ``grid_x``, ``grid_y`` and
-        ``domain``, f on their grid; and ``inside``, the share of all rows with f >= 0.
+    Of rows in a random order, shape (n, d), the first are shown: ``rows`` (r, 2) float32 and
+    ``labels`` (r,). If available, ``classes`` (r,) int32, numbered from 0; ``equilibria`` (e, 2)
+    and ``equilibrium_labels`` (e,); for two columns, ``grid_x``, ``grid_y`` and ``domain``, f on
+    their grid; and ``inside``, the share of all rows with f >= 0.
     """
     shown = X[:MAX_PICTURE_ROWS]
     if X.shape[1] < 2:

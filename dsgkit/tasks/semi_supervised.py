@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,19 +100,11 @@ class SemiSupervisedSpec(ProtocolSpec):
         return f"{words}, {scale_words(self.scale)}"
 
 
-@dataclass(frozen=True)
-class Split:
-    """The scaled rows of a trial.
+class Split(NamedTuple):
+    """The scaled rows of a trial: labelled, unlabelled and official test rows, if there are any.
 
-    Attributes
-    ----------
-    X, y : Rows of shape (n_labeled, d), ndarray of shape (n_labeled,)
-        Labelled rows and their labels: -1 and +1, 1..k or numbers. Labels are read-only.
-    X_unlabeled, y_unlabeled : Rows, ndarray
-        All other training rows in a random order, and their hidden labels: the first k are a random
-        subset, so subsets are nested.
-    X_test, y_test : Rows or None, ndarray or None
-        Official test rows, scaled by the training rows.
+    Labels are -1 and +1, 1..k or numbers, and read-only; those of the unlabelled rows are hidden.
+    Unlabelled rows are in a random order: the first k are a random subset, so subsets are nested.
     """
 
     X: Rows

@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ from dsgkit.tasks.base import (
     Work,
     finite_values,
     fit_watched,
-    is_observable,
+    has,
     scale_words,
     scaling_of,
     takes,
@@ -58,15 +57,10 @@ ESTIMATE = "estimate"
 COLLAPSED_SHARE = 0.99
 """A model with at least this share of rows in one class counts as collapsed."""
 
+_SHARE: Any = {"digits": 2, "percent": True}
+
 ACCURACY = Measure.of(
-    "accuracy",
-    "Accuracy",
-    "accuracy",
-    where=TEST_ROWS,
-    better="higher",
-    digits=2,
-    percent=True,
-    traced=True,
+    "accuracy", "Accuracy", "accuracy", where=TEST_ROWS, better="higher", traced=True, **_SHARE
 )
 BALANCED = ACCURACY.but(
     name="balanced_accuracy",
@@ -80,17 +74,14 @@ POSITIVE = Measure.of(
     "positive",
     "Test rows taken for positive",
     "share taken for positive",
-    digits=2,
-    percent=True,
     output="balance",
+    **_SHARE,
 )
-ONE_CLASS = Measure.of(
-    "collapsed",
-    f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
-    "share of collapsed trials",
+ONE_CLASS = POSITIVE.but(
+    name="collapsed",
+    title=f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
+    word="share of collapsed trials",
     digits=0,
-    percent=True,
-    output="balance",
 )
 CORRECTED = Measure.of(
     "corrected",
@@ -162,7 +153,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
     @property
     def selection(self) -> str:
         """Description of how hyper-parameters are chosen."""
-        loss = {"zero_one": "zero-one", "squared": "squared"}[self.select]
+        loss = self.select.replace("_", "-")
         return (
             f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "
             "risk, which uses no label; what is given labels, by its error"
@@ -183,8 +174,7 @@ MIN_ROWS = 10
 """Smallest number of pairs and of unlabelled rows."""
 
 
-@dataclass(frozen=True)
-class PairSizes:
+class PairSizes(NamedTuple):
     """Numbers of drawn pairs and rows, and ``prior``, the share of positives among the rows."""
 
     n_similar: int
@@ -198,16 +188,15 @@ class PairSizes:
         return float(self.prior**2 / similar_share(self.prior))
 
     def taken(self) -> list[float]:
-        """Numbers of rows of the positive and the negative class, including a reserve.
+        """Return the numbers of rows of the positive and the negative class, with a reserve.
 
-        The expected number of rows of class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``; the
-        reserve are three standard deviations of it.
+        The expected number for class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``.
         """
-        q, single = self.positive_pairs, self.n_unlabeled + self.n_test
-        spread = 4 * self.n_similar * q * (1 - q) + single * self.prior * (1 - self.prior)
+        q, prior, single = self.positive_pairs, self.prior, self.n_unlabeled + self.n_test
+        spread = 4 * self.n_similar * q * (1 - q) + single * prior * (1 - prior)
         means = (
             2 * self.n_similar * pair_share + single * row_share
-            for pair_share, row_share in ((q, self.prior), (1 - q, 1 - self.prior))
+            for pair_share, row_share in ((q, prior), (1 - q, 1 - prior))
         )
         return [mean + RESERVE_DEVIATIONS * math.sqrt(spread) for mean in means]
 
@@ -215,21 +204,8 @@ class PairSizes:
 def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = None) -> PairSizes:
     """Return the largest possible numbers of pairs, up to ``pairs``, and then of unlabelled rows.
 
-    A third as many test rows as unlabelled ones are drawn. Pairs use at most two thirds of a class.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With a binary target.
-    pairs, test : int
-        Largest numbers of pairs and test rows.
-    prior : float, optional
-        Share of the positive class, by default the dataset's own.
-
-    Raises
-    ------
-    DataError
-        If there are too few rows.
+    A third as many test rows are drawn as unlabelled ones, at most ``test``. Pairs use at most two
+    thirds of a class. The share of positives is by default the dataset's own.
     """
     counts = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
     share = counts[0] / sum(counts) if prior is None else prior
@@ -261,17 +237,11 @@ def _largest(most: int, holds: Callable[[int], bool]) -> int:
     return low
 
 
-@dataclass(frozen=True)
-class PairSplit:
+class PairSplit(NamedTuple):
     """One trial of the similar-unlabelled protocol, with scaled rows; no row is used twice.
 
-    Attributes
-    ----------
-    similar : Rows of shape (2 n_similar, d)
-        Points of the pairs; those of a pair are adjacent.
-    X_unlabeled, y_unlabeled : Rows, ndarray of int
-        In a random order: the first k are a random subset. Hidden labels, -1 and +1, read-only.
-    X_test, y_test : Rows, ndarray of int
+    ``similar`` are the points of the pairs, shape (2 n_similar, d), those of a pair adjacent. The
+    unlabelled rows are in a random order: the first k are a random subset. Labels are -1 and +1.
     """
 
     similar: Rows
@@ -436,7 +406,7 @@ class SimilarUnlabeled(Task):
         with clock.phase("prior"):
             self._set_prior(estimator, training)
         self._along = estimator, []
-        if is_observable(estimator):
+        if has(estimator, "fit_observed", "n_iterations"):
             self._along = estimator, fit_watched(estimator, training, estimator.n_iterations, clock)
         else:
             with clock.phase("fit"):
@@ -445,7 +415,7 @@ class SimilarUnlabeled(Task):
     def fit_work(self, estimator: Any, at: At) -> Work:
         """Return the approximate cost of training, and of judging on the test rows."""
         cost = estimator.cost(self.dataset.n_features, **self.counts(at))
-        n_evaluations = N_CHECKPOINTS if is_observable(estimator) else 1
+        n_evaluations = N_CHECKPOINTS if has(estimator, "fit_observed", "n_iterations") else 1
         scoring = n_evaluations * self.drawn.n_test * cost.flops_per_row
         return Work(cost.flops, scoring, cost.memory)
 

@@ -276,17 +276,9 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     labels. Always doing so would spoil good thresholds by the error of the estimate: on skin, the
     balanced error rose from 1% to 3%.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_unlabeled,)
-    y : ndarray of shape (n_labeled,)
-
-    Returns
-    -------
-    float or None
-        The threshold; None for 0; NaN, which nothing exceeds, if values are not finite. Of many
-        values equal to the threshold, all are above it or none, whichever is nearer to the share:
-        with few distinct values, "none" would often predict no row positive.
+    None stands for 0, NaN for no threshold, if values are not finite. Of many values equal to the
+    threshold, all are above it or none, whichever is nearer to the share: with few distinct values,
+    "none" would often predict no row positive.
     """
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():

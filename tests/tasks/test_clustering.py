@@ -19,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.timing import Clock
-from dsgkit.solvers import catalogue
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
 from dsgkit.tasks.clustering import Clustering, checked_labels, class_indices, shape_indices
 from tests.data.conftest import make_dataset
@@ -77,14 +76,6 @@ def test_rows_are_scaled_and_in_an_order_of_the_trial():
     np.testing.assert_array_equal(few, raw[:7])
     to_unit = trial_of(dataset, scale=[0, 1]).training(AT)["X"]
     assert (to_unit.min(), to_unit.max()) == (0, 1)
-
-
-def test_constant_columns_become_zero():
-    X = np.full((50, 2), 0.1, np.float32)
-    X[:, 1] = np.arange(50)
-    scaled = trial_of(with_classes(X, np.arange(50) % 2)).training({"rows": 50})
-    assert (scaled["X"][:, 0] == 0).all()
-    assert scaled["X"][:, 1].std() == pytest.approx(1)
 
 
 def test_points_are_chosen_by_an_oracle_or_without_labels():
@@ -216,15 +207,6 @@ def test_classes_are_needed_to_judge_by():
         trial_of(make_dataset(rows, [1, -1, 1, -1]))
     with pytest.raises(DataError, match="one row alone"):
         trial_of(with_classes(rows[:1], [1]))
-
-
-def test_clusterers_of_scikit_learn_are_taken_as_they_are():
-    info = catalogue.get("sklearn.cluster:SpectralClustering")
-    assert info.tasks == ("clustering",)
-    assert info.label == "SpectralClustering"
-    assert info.seed(2**40 + 3) == 3
-    assert catalogue.get("bsgd_lmoc").seed(2**40 + 3) == 2**40 + 3
-    assert catalogue.get("sklearn.cluster:DBSCAN").parameters["eps"].parse(2) == 2.0
 
 
 def test_a_point_that_does_not_suit_the_rows_leaves_the_others():

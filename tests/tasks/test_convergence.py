@@ -9,7 +9,6 @@ import yaml
 from click.testing import CliRunner
 
 from dsgkit.cli import cli
-from dsgkit.config import load_experiment
 from dsgkit.data.targets import Target
 from dsgkit.errors import DsgWarning
 from dsgkit.experiment.timing import Clock
@@ -127,15 +126,3 @@ def test_a_run_keeps_it_and_draws_it(tmp_path, monkeypatch, in_process):
         record = json.loads(line)
         assert record["trace"][-1]["iteration"] == 30
         assert {"objective", "risk", "squared_norm"} <= record["diagnostics"].keys()
-
-
-def test_the_setting_has_no_part_in_results_that_do_without_it(tmp_path):
-    config = {
-        "dataset": {"name": "digits"},
-        "protocol": {"kind": "semi_supervised_auc"},
-        "solvers": {"qsg_s2auc": {}},
-    }
-    (tmp_path / "small.yaml").write_text(yaml.safe_dump(config))
-    protocol = load_experiment(tmp_path / "small.yaml").protocol
-    assert not protocol.convergence and "convergence" in protocol.unsaid
-    assert "convergence" in protocol.not_of_splits

@@ -1,5 +1,4 @@
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,10 +8,9 @@ from sklearn.metrics import roc_auc_score
 from dsgkit.errors import DataError
 from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.costs import Cost
-from dsgkit.solvers.base import PointModels, SemiSupervisedClassifier
+from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.system.progress import listening
 from dsgkit.tasks.auc import SemiSupervisedAUC, ranking_scores
-from dsgkit.tasks.measures import STANDARD, outputs_of
 from dsgkit.tasks.semi_supervised import LABELED, fold_scores
 from dsgkit.tasks.svm import SemiSupervisedSVM, share_cut
 from tests.data.conftest import make_dataset
@@ -109,7 +107,7 @@ def test_a_search_by_labelled_rows_is_repeated_cross_validation(dataset, thresho
     trial = trial_of(
         SemiSupervisedSVM, dataset, select="labeled_rows", repeats=2, threshold=threshold
     )
-    trial.__dict__["split"] = replace(trial.split, y_unlabeled=np.zeros(UNLABELLED))
+    trial.__dict__["split"] = trial.split._replace(y_unlabeled=np.zeros(UNLABELLED))
     at, points = {"unlabeled": 20}, [{"shift": 0.0}, {"shift": 0.2}, {"shift": 9.0}]
     scores = trial.search(Shifted(), at, points)
     folds = [*trial.folds(at), *trial.folds(at, 1)]
@@ -270,13 +268,6 @@ def test_a_class_that_as_good_as_vanished_is_a_collapse(dataset, n_taken, n_posi
     assert trial_of(SemiSupervisedSVM, dataset).score(y, values)["collapsed"] == collapsed
 
 
-def test_rows_of_one_class_have_no_auc(dataset):
-    score = trial_of(SemiSupervisedAUC, dataset).score
-    assert score(np.array([1, -1, 1]), np.array([2.0, 1.0, 0.5]))["auc"] == 0.5
-    none = {"auc": None, "average_precision": None}
-    assert score(np.array([1, 1, 1]), np.array([2.0, 1.0, 0.5])) == none
-
-
 @pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
 def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows_where_there_are(dataset, task):
     clock, at = Clock(), {"unlabeled": 5}
@@ -310,48 +301,6 @@ def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows_where_there_are
     assert set(clock.wall) == {"fit", "predict", "evaluate"}
 
 
-def test_a_dataset_with_too_few_rows_is_told_when_a_trial_is_made(dataset):
-    with pytest.raises(DataError, match="35 labelled rows asked for, but it has 35 rows"):
-        SemiSupervisedAUC(
-            dataset, SemiSupervisedAUC.Spec(kind=SemiSupervisedAUC.kind, labeled=35), 0
-        )
-
-
-@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
-def test_what_a_task_declares_fits_together(task):
-    names = [measure.name for measure in task.measures]
-    assert len(set(names)) == len(names)
-    assert task.chooses in names
-    outputs = outputs_of((*task.measures, *STANDARD), swept=True)
-    assert set(task.outputs) <= set(outputs)
-    spec = task.Spec(kind=task.kind)
-    assert spec.setting == "200 labelled rows"
-    assert spec.protocol == f"{task.kind} with 200 labelled rows, features scaled to [0, 1]"
-    assert spec.selection
-
-
-@pytest.mark.parametrize(("repeats", "words"), [(1, ""), (3, ", 3 times,")])
-def test_the_repetitions_of_a_search_are_said_if_there_are_any(repeats, words):
-    spec = SemiSupervisedSVM.Spec(
-        kind=SemiSupervisedSVM.kind, select="labeled_rows", repeats=repeats
-    )
-    expected = f"5-fold cross-validation of the labelled rows{words} by balanced error"
-    assert spec.selection == expected
-
-
-def test_scores_are_the_share_of_ordered_pairs_in_each_fold():
-    rng = np.random.default_rng(0)
-    y = rng.choice([-1, 1], 30)
-    values = rng.integers(0, 6, (4, 30)).astype(float)  # with ties
-    folds = np.array_split(rng.permutation(30), 3)
-    scores = fold_scores(y, values, folds, roc_auc_score)
-    for row, got in zip(values, scores, strict=True):
-        for fold, score in zip(folds, got, strict=True):
-            p, n = row[fold][y[fold] == 1], row[fold][y[fold] == -1]
-            wins = [(a > b) + 0.5 * (a == b) for a in p for b in n]
-            assert score == pytest.approx(np.mean(wins))
-
-
 def test_a_fold_of_one_class_and_a_point_without_solution_have_no_score():
     y = np.array([1, 1, 1, -1])
     folds = [np.array([0, 1]), np.array([2, 3])]
@@ -360,9 +309,3 @@ def test_a_fold_of_one_class_and_a_point_without_solution_have_no_score():
         [None, 1.0],
         [None, None],
     ]
-
-
-def test_points_without_a_solution_are_columns_of_nan():
-    models = [Shifted().fit(np.zeros((2, 2)), None, np.zeros((2, 2))), None]
-    values = PointModels(models).decision_function(np.ones((3, 2)))
-    np.testing.assert_array_equal(values, [[1.0, np.nan]] * 3)

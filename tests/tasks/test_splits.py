@@ -56,19 +56,6 @@ def test_both_classes_remain_whatever_fold_is_held_out(trial):
         assert set(np.delete(split.y, fold)) == {-1, 1}
 
 
-@given(trials())
-def test_folds_differ_by_at_most_one_row_in_size_and_class(trial):
-    dataset, settings = trial
-    drawn = trial_of(dataset, **settings)
-    split, folds = drawn.split, drawn.folds({})
-    for counts in (
-        [len(fold) for fold in folds],
-        [np.sum(split.y[fold] == 1) for fold in folds],
-        [np.sum(split.y[fold] == -1) for fold in folds],
-    ):
-        assert max(counts) - min(counts) <= 1
-
-
 def large(n=4000, share=0.3):
     rng = np.random.default_rng(1)
     return make_dataset(rng.random((n, 2)), np.where(np.arange(n) < share * n, 1, -1))
