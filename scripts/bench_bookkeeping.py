@@ -76,8 +76,9 @@ def write_results(folder: Path, cells: int) -> None:
 
     Call it in a process of its own: a child process inherits the peak memory of its parent.
     """
-    from dsgkit.config import load_experiment
+    from dsgkit.config.schema import load_experiment
     from dsgkit.data.dataset import load_dataset
+    from dsgkit.experiment.description import describe
     from dsgkit.experiment.environment import Environments
     from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
     from dsgkit.experiment.plan import make_plan
@@ -94,7 +95,7 @@ def write_results(folder: Path, cells: int) -> None:
     named = Environments(results).name({"threads": 2})
     (results / CONFIG).write_text(experiment.to_yaml())
     (results / DATASET).write_text(json.dumps(dataset.describe()))
-    (results / TASK).write_text(experiment.describe().model_dump_json())
+    (results / TASK).write_text(describe(experiment).model_dump_json())
     (results / PLAN).write_text("[\n" + ",\n".join(_entries(plan)) + "\n]\n")
     rng = random.Random(0)
     with (results / CELLS).open("wb") as file:

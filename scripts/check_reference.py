@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import click
 
-from dsgkit.config import Experiment, load_experiment
+from dsgkit.config.schema import Experiment, load_experiment
 from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import DataError
 from dsgkit.experiment.folder import CONFIG, read_task

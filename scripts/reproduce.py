@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import click
 
-from dsgkit.config import Experiment, list_configs, load_experiment
+from dsgkit.config.schema import Experiment, load_experiment
+from dsgkit.config.shipped import list_configs
 from dsgkit.errors import DataError
 from dsgkit.experiment.estimate import forecast_run
 from dsgkit.experiment.limits import Limits

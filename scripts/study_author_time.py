@@ -17,8 +17,7 @@ import click
 from timing import keep_freed_memory, seconds
 
 from dsgkit import QSGS2AUC
-from dsgkit.config import load_experiment
-from dsgkit.config.schema import Experiment
+from dsgkit.config.schema import Experiment, load_experiment
 from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.experiment.plan import make_plan
 from dsgkit.tasks.semi_supervised import SemiSupervisedSpec, Split, semi_supervised_split

@@ -19,7 +19,7 @@ import pandas as pd
 from kept import json_option, write_json
 
 from dsgkit import BSGDLMOC, SGDLMOC, BenHurSVC
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
 from dsgkit.random.seeds import derive_seed

@@ -20,7 +20,7 @@ from typing import Any
 import click
 from kept import json_option, write_json
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.experiment.estimate import forecast_run, trained
 from dsgkit.experiment.limits import Limits

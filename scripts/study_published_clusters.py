@@ -20,7 +20,7 @@ import click
 import pandas as pd
 from kept import json_option, write_json
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
 from dsgkit.experiment.plan import grid_points, solver_info

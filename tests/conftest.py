@@ -137,7 +137,7 @@ def in_process():
 @pytest.fixture(scope="session")
 def toy_runs(tmp_path_factory):
     """A folder with what two runs of the toy's config, of different seeds, leave."""
-    from dsgkit.config import load_experiment
+    from dsgkit.config.schema import load_experiment
     from dsgkit.experiment.runner import Options, run_experiment
 
     folder = tmp_path_factory.mktemp("toy")

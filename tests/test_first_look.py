@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from dsgkit.cli import cli, first_look
-from dsgkit.config import load_experiment
-from dsgkit.config.yaml_loader import read_document
+from dsgkit.config.schema import load_experiment
+from dsgkit.config.yaml import read_document
 from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import DsgError
 from dsgkit.experiment.results import load_results
@@ -349,7 +349,7 @@ def test_a_run_ends_with_all_methods(task, monkeypatch, in_process):
     text, options, fewer = RUNS[task]
     fewer = ["protocol.trials=1", *fewer]
     monkeypatch.setattr(
-        "dsgkit.config.load_experiment", lambda path: load_experiment(path, overrides=fewer)
+        "dsgkit.config.schema.load_experiment", lambda path: load_experiment(path, overrides=fewer)
     )
     done = dsg_try(text, *options, "--task", task)
     assert done.exit_code == 0, (done.output, done.exception)

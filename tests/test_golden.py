@@ -13,14 +13,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dsgkit import load_results
-from dsgkit.config import load, load_experiment
+from dsgkit.config import load
+from dsgkit.config.schema import load_experiment
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import load_dataset
 from dsgkit.data.spec import DatasetSpec
@@ -41,14 +41,18 @@ needs_data = pytest.mark.skipif(not DATA, reason="needs the real data of DSGKIT_
 
 def resolved_document(path, profile):
     """Return a config's settings before validation, and the place of each key."""
-    unvalidated = mock.patch.object(load, "_validated", side_effect=lambda document, _: document)
-    with unvalidated, mock.patch.object(load, "first_difference", return_value=""):
-        document = load_experiment(path, profile=profile)
-    return document.data, lambda key: str(document.mark(key))
+    document = load.resolve(path, profile)
+
+    def place(key):
+        while key not in document.places:
+            key = key[:-1]
+        return document.places[key]
+
+    return document.data, place
 
 
 def profiles(path):
-    return list(load.resolve(path).data.get("profiles", {}))
+    return list(load.read_config(path).data.get("profiles", {}))
 
 
 def planned(cell):

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import root_mean_squared_error
 from sklearn.preprocessing import minmax_scale
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.random.seeds import derive_seed, permutation

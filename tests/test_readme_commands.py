@@ -17,7 +17,9 @@ from click.testing import CliRunner
 from dsgkit import cli
 from dsgkit.cli.explain import explanations
 from dsgkit.cli.params import PATH, ResultsPath
-from dsgkit.config import list_configs, load_experiment, shipped
+from dsgkit.config import shipped
+from dsgkit.config.schema import load_experiment
+from dsgkit.config.shipped import list_configs
 from dsgkit.papers.claims import papers
 from dsgkit.papers.figures import all_papers, chosen
 from dsgkit.papers.judging import selected

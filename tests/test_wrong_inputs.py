@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.errors import ConfigError
 
 DIGITS = "dataset: {name: digits}\n"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.config.yaml_loader import dump
+from dsgkit.config.yaml import dump
 from dsgkit.data import layout as text
 from dsgkit.data.catalogue import Column
 from dsgkit.data.files import no_such_file, open_content

@@ -53,7 +53,8 @@ def configs(folder: Path | None) -> None:
     `dsg run codrna_s2auc` runs one of the package by its name, and `dsg init codrna_s2auc` copies
     it.
     """
-    from dsgkit.config import list_configs, shipped
+    from dsgkit.config import shipped
+    from dsgkit.config.shipped import list_configs
 
     summaries = list_configs(folder or shipped.folder())
     for number, profiles in enumerate(dict.fromkeys(c.profiles for c in summaries)):

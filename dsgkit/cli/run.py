@@ -127,8 +127,8 @@ def run(
     go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. If a run is stopped,
     the same command resumes it.
     """
-    from dsgkit.config import load_experiment
-    from dsgkit.config.load import plain_name
+    from dsgkit.config.load import resolve
+    from dsgkit.config.schema import load_experiment
     from dsgkit.experiment.folder import check_settings
     from dsgkit.users_code.rehearsal import rehearsing
 
@@ -146,7 +146,7 @@ def run(
     if name is not None and not options.fresh:
         check_settings(out / name, experiments[0])
     for experiment, path in zip(experiments, configs, strict=True):
-        if name is None and overrides and experiment.name != plain_name(path, profile):
+        if name is None and overrides and experiment.name != resolve(path, profile).data["name"]:
             where = out / experiment.name
             print_wrapped(f"--set changes results: they go to {where} (--name changes that)")
     if dry_run:
@@ -364,7 +364,7 @@ def try_(
     resumes its run.
     """
     from dsgkit.cli import first_look
-    from dsgkit.config import load_experiment
+    from dsgkit.config.schema import load_experiment
     from dsgkit.text.terminal import paragraph, terminal_width
 
     draft = first_look.draft(file, label, task, positive, ignore)

@@ -1,38 +1,30 @@
-"""From a config file to a validated experiment: bases, profiles, overrides."""
+"""From a config file to its resolved settings: bases, a profile, overrides."""
 
 from __future__ import annotations
 
-import difflib
+import hashlib
+import json
 import os
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import Any
 
 from dsgkit.config import shipped
-from dsgkit.config.bounds import MAX_BASES, MAX_NESTING
-from dsgkit.config.changes import first_difference, short_hash
-from dsgkit.config.merge import merge, subdocument, without
-from dsgkit.config.problems import config_error
-from dsgkit.config.schema import Experiment, known_keys
-from dsgkit.config.yaml_loader import Document, Key, Mark, parse_override, read_document
-from dsgkit.data import catalogue
-from dsgkit.data.spec import DatasetSpec
-from dsgkit.errors import ConfigError, DataError, did_you_mean, nearest_or_all, spelled
-from dsgkit.system.files import why_no_path
-from dsgkit.text.specs import LONGEST_NAME
+from dsgkit.config.spec import LONGEST_NAME
+from dsgkit.config.yaml import Document, Key, parse, read_document
+from dsgkit.errors import ConfigError, did_you_mean, in_a_line, nearest_or_all, spelled
+
+_WITHOUT_EFFECT = ("name", "threads", "outputs")
+_WITHOUT_EFFECT_IN_SOLVERS = ("label", "against")
 
 
-def load_experiment(
+def resolve(
     path: str | Path,
-    *,
     profile: str | None = None,
     overrides: Iterable[str] = (),
     name: str | None = None,
-    stored: bool = False,
-) -> Experiment:
-    """Read a config file with its bases, one of its profiles and overrides.
+) -> Document:
+    """Return the resolved settings of an experiment, not yet validated.
 
     Parameters
     ----------
@@ -45,64 +37,62 @@ def load_experiment(
         the experiment's name ends in a hash of them, which gives it a separate results folder.
     name : str, optional
         The experiment's name, instead of the config's.
-    stored : bool
-        Whether the config was stored by a run and is read for its results. Parameters are then not
-        checked, and solvers and user-defined tasks, which may be gone, are not imported.
-
-    Returns
-    -------
-    Experiment
 
     Raises
     ------
     ConfigError
-        For the first problem, with its place.
+        If a file, the profile or an override cannot be read.
     """
     path = shipped.located(Path(path))
-    document = resolve(path)
-    profiles = subdocument(document, ("profiles",)) if "profiles" in document.data else None
-    document.data["name"] = _plain_name(document, path, profile)
-    document = without(document, "profiles")
+    document = read_config(path)
+    profiles = document.data.pop("profiles", {})
+    document.data.setdefault("name", path.stem)
     if profile is not None:
-        chosen = _profile(profiles, profile, path)
-        document = _overlay(document, _without_solvers_removed_in(document, chosen))
-    before, change = document, Document({}, {})
+        name_of_profile = f"{document.data['name']}-{profile}"
+        chosen = _profile(document, profiles, profile, path)
+        document = _overlaid(document, chosen)
+        document.data["name"] = name_of_profile
+    before, change = document.data, Document({})
     for override in map(_override, overrides):
-        document, change = _overlay(document, override), merge(change, override)
+        document, change = _overlaid(document, override), change.merged(override)
     if name is not None:
-        document = merge(document, Document({"name": name}, {("name",): Mark(f"--name {name}")}))
-    experiment = _validated(_absolute_paths(_without_removed(document)), stored)
-    named = name is not None or "name" in change.data
-    if named or not first_difference(document.data, before.data):
-        return experiment
-    return experiment.model_copy(update={"name": _changed_name(experiment.name, change)})
+        document = document.merged(Document({"name": name}, {("name",): f"--name {name}"}))
+    elif "name" not in change.data and of_results(document.data) != of_results(before):
+        ending = f"-{_short_hash(change.data)}"
+        document.data["name"] = str(before["name"])[: LONGEST_NAME - len(ending)] + ending
+    if isinstance(solvers := document.data.get("solvers"), dict):
+        document.data["solvers"] = {k: v for k, v in solvers.items() if v is not None}
+    _make_paths_absolute(document)
+    return document
 
 
-def plain_name(path: Path, profile: str | None) -> str:
-    """Return the name of a config's experiment without overrides."""
-    path = shipped.located(path)
-    return _plain_name(resolve(path), path, profile)
-
-
-def _plain_name(document: Document, path: Path, profile: str | None) -> str:
-    name: str = document.data.get("name", path.stem)
-    return name if profile is None else f"{name}-{profile}"
-
-
-def _changed_name(name: str, change: Document) -> str:
-    ending = f"-{short_hash(change.data)}"
-    return name[: LONGEST_NAME - len(ending)] + ending
-
-
-def resolve(path: Path) -> Document:
-    """Return a config merged over its bases, unvalidated, with their merged ``profiles``.
+def read_config(path: Path, children: tuple[Path, ...] = ()) -> Document:
+    """Return a config merged over the configs that it extends, with their merged ``profiles``.
 
     Raises
     ------
     ConfigError
-        If a file cannot be read, or ``extends`` is circular.
+        If a file cannot be read, or ``extends`` leads in a circle.
     """
-    document = _with_bases(path, [])
+    document, chain = read_document(path), (*children, path)
+    if "extends" in document.data:
+        extends = document.data.pop("extends")
+        if not isinstance(extends, str):
+            raise document.error(("extends",), "must be the path of one config file")
+        base = Path(os.path.normpath(path.parent / extends))
+        if not base.is_file():
+            base = shipped.beneath(extends) or base
+        if base.resolve() in [child.resolve() for child in chain]:
+            names = " -> ".join(child.name for child in [*chain, base])
+            raise document.error(("extends",), f"leads in a circle: {names}")
+        if not base.is_file():
+            hint = did_you_mean(extends, [f"{name}.yaml" for name in shipped.bases()], 0.75)
+            raise document.error(("extends",), f"no such config file: {in_a_line(extends)}{hint}")
+        parent = read_config(base, chain)
+        parent.data.pop("name", None)
+        document = _overlaid(parent, document)
+    else:  # reports a solver that is removed, but is not there
+        document = _overlaid(Document({}, {(): document.places[()]}), document)
     profiles = document.data.get("profiles", {})
     if not isinstance(profiles, dict):
         raise document.error(("profiles",), "must be a mapping of names to settings")
@@ -112,146 +102,98 @@ def resolve(path: Path) -> Document:
     return document
 
 
-def _with_bases(path: Path, children: list[Path]) -> Document:
-    document = read_document(path)
-    extends = document.data.get("extends")
-    own = without(document, "extends")
-    if "extends" not in document.data:
-        return _overlay(Document({}, {(): document.mark(())}), own)
-    if not isinstance(extends, str):
-        raise document.error(("extends",), "must be the path of one config file")
-    if why := why_no_path(extends):
-        raise document.error(("extends",), f"{why}, got {spelled(extends)}")
-    base = Path(os.path.normpath(path.parent / extends))
-    if not base.is_file():
-        base = shipped.beneath(extends) or base
-    chain = [*children, path]
-    if os.path.realpath(base) in map(os.path.realpath, chain):
-        names = " -> ".join(child.name for child in [*chain, base])
-        raise document.error(("extends",), f"leads in a circle: {names}")
-    if len(chain) > MAX_BASES:
-        raise document.error(("extends",), f"leads through more than {MAX_BASES} files")
-    if not base.is_file():
-        hint = _near_file(extends, path.parent)
-        raise document.error(("extends",), f"no such config file: {Mark(str(base))}{hint}")
-    # a base's name is not inherited
-    return _overlay(without(_with_bases(base, chain), "name"), own)
+def _profile(document: Document, profiles: Mapping[str, Any], profile: str, path: Path) -> Document:
+    """Return a profile's settings, without those for solvers that the config removes."""
+    if profile not in profiles:
+        where = in_a_line(str(path), 300)
+        if not profiles:
+            advice = f"leave out --profile {spelled(profile)}, or add `profiles` to the file"
+            raise ConfigError(f"{where}: has no profiles; {advice}")
+        hint = nearest_or_all(profile, profiles)
+        raise ConfigError(f"{where}: unknown profile {spelled(profile)}{hint}")
+    settings, key = profiles[profile], ("profiles", profile)
+    removed = [k for k, solver in _solvers(document.data).items() if solver is None]
+    if solvers := _solvers(settings):
+        kept = {k: solver for k, solver in solvers.items() if k not in removed}
+        settings = {**settings, "solvers": kept}
+    places = {k[2:]: place for k, place in document.places.items() if k[:2] == key}
+    return Document(settings, places)
 
 
-def _near_file(extends: str, folder: Path) -> str:
-    """Return a hint with the nearest name of a config, in the same folder or shipped."""
-    place = Path(extends).parent
-    names = [Path(name) for name in (*shipped.bases(), *shipped.names())]
-    known = {name.name for name in names if name.parent == place}
-    with suppress(OSError):
-        files = (folder / place).glob(f"*{shipped.SUFFIX}")
-        known |= {file.stem for file in files if file.is_file()}
-    near = difflib.get_close_matches(Path(extends).stem, sorted(known), n=1)  # endings are alike
-    return f" (did you mean {spelled(str(place / near[0]) + shipped.SUFFIX)}?)" if near else ""
+def _overlaid(base: Document, over: Document) -> Document:
+    """Merge; removing a solver that is not there is a mistake for ``{}``."""
+    known = _solvers(base.data)
+    for key, solver in _solvers(over.data).items():
+        if solver is None and key not in known:
+            hint = did_you_mean(key, known) or "; write {} for its defaults"
+            raise over.error(("solvers", key), f"null removes a solver, but none is there{hint}")
+    return base.merged(over)
 
 
-def _overlay(base: Document, over: Document) -> Document:
-    """Merge; removing a solver that does not exist is an error, a mistake for ``{}``."""
-    solvers = over.data.get("solvers")
-    known = base.data.get("solvers")
-    known = known if isinstance(known, dict) else {}
-    for name, solver in solvers.items() if isinstance(solvers, dict) else ():
-        if solver is None and name not in known:
-            hint = did_you_mean(name, known) or "; write {} for its defaults"
-            raise over.error(("solvers", name), f"null removes a solver, but none is there{hint}")
-    return merge(base, over)
-
-
-def _profile(profiles: Document | None, name: str, path: Path) -> Document:
-    known = profiles.data if profiles else {}
-    if profiles is None or name not in known:
-        if not known:
-            raise ConfigError(
-                f"{Mark(str(path))}: has no profiles; leave out --profile {spelled(name)}, or add "
-                "`profiles` to the file"
-            )
-        hint = nearest_or_all(name, known)
-        raise ConfigError(f"{Mark(str(path))}: unknown profile {spelled(name)}{hint}")
-    return subdocument(profiles, (name,))
-
-
-def _without_solvers_removed_in(document: Document, profile: Document) -> Document:
-    """Return a profile without a base's settings for solvers that the config removes."""
-    solvers, theirs = document.data.get("solvers"), profile.data.get("solvers")
-    if not (isinstance(solvers, dict) and isinstance(theirs, dict)):
-        return profile
-    kept = {name: value for name, value in theirs.items() if solvers.get(name, {}) is not None}
-    return Document({**profile.data, "solvers": kept}, profile.marks)
+def _solvers(data: Mapping[str, Any]) -> dict[str, Any]:
+    solvers = data.get("solvers")
+    return solvers if isinstance(solvers, dict) else {}
 
 
 def _override(text: str) -> Document:
-    """Return ``a.b=value`` as a document ``{a: {b: value}}`` marked with the option's text."""
+    """Return ``a.b=value`` as a document ``{a: {b: value}}``, with the option as its place."""
     source = f"--set {text}"
-    dotted, equals, value = text.partition("=")
-    keys = [key.strip() for key in dotted.split(".")]
-    if not equals or not all(keys):
-        raise ConfigError(f"{Mark(source)}: write key=value, such as protocol.trials=3")
-    if not value.strip():
-        raise ConfigError(f"{Mark(source)}: no value after '='; write null if you mean nothing")
-    if len(keys) > MAX_NESTING:
-        raise ConfigError(f"{Mark(source)}: more than {MAX_NESTING} nested keys")
-    document = parse_override(value, source)
-    marks: dict[Key, Mark] = {tuple(keys[:i]): Mark(source) for i in range(len(keys))}
-    marks |= {(*keys, *key): mark for key, mark in document.marks.items()}
+    dotted, _, value = text.partition("=")
+    keys: Key = tuple(key.strip() for key in dotted.split("."))
+    if not (value.strip() and all(keys)):
+        advice = "write key=value, such as protocol.trials=3 (null for none)"
+        raise ConfigError(f"{in_a_line(source, 300)}: {advice}")
+    document = parse(value, source)
+    places = {keys[:i]: source for i in range(len(keys))}
+    places |= {(*keys, *key): source for key in document.places}
     data = document.data
     for key in reversed(keys):
         data = {key: data}
-    return Document(data, marks)
+    return Document(data, places)
 
 
-def _without_removed(document: Document) -> Document:
-    solvers = document.data.get("solvers")
-    if not isinstance(solvers, dict):
-        return document
-    kept = {name: solver for name, solver in solvers.items() if solver is not None}
-    return Document({**document.data, "solvers": kept}, document.marks)
-
-
-def _absolute_paths(document: Document) -> Document:
+def _make_paths_absolute(document: Document) -> None:
     """Resolve a dataset's paths relative to the config that states them."""
     dataset = document.data.get("dataset")
-    if not isinstance(dataset, dict):
-        return document
-    paths = {}
     for name in ("path", "test_path"):
-        if isinstance(path := dataset.get(name), str):
-            if why := why_no_path(path):
-                raise document.error(("dataset", name), f"{why}, got {spelled(path)}")
-            try:
-                paths[name] = _absolute(path, document.mark(("dataset", name)))
-            except RuntimeError:
-                text = f"no user of this machine has the home folder of {spelled(path)}"
-                raise document.error(("dataset", name), text) from None
-    return Document({**document.data, "dataset": {**dataset, **paths}}, document.marks)
+        if isinstance(dataset, dict) and isinstance(path := dataset.get(name), str):
+            place = document.places[("dataset", name)]
+            folder = Path() if place.startswith("--") else Path(place.rpartition(":")[0]).parent
+            dataset[name] = os.path.normpath((folder / Path(path).expanduser()).absolute())
 
 
-def _absolute(path: str, mark: Mark) -> str:
-    folder = Path() if mark.line is None else Path(mark.source).parent
-    return os.path.normpath((folder / Path(path).expanduser()).absolute())
+def of_results(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a config, or of a part of one, that results depend on."""
+    settings = {name: value for name, value in data.items() if name not in _WITHOUT_EFFECT}
+    if "solvers" in settings:
+        settings["solvers"] = {
+            key: {k: v for k, v in solver.items() if k not in _WITHOUT_EFFECT_IN_SOLVERS}
+            if isinstance(solver, dict)
+            else solver
+            for key, solver in _solvers(settings).items()
+        }
+    return settings
 
 
-def _validated(document: Document, stored: bool) -> Experiment:
-    try:
-        experiment = Experiment.model_validate(document.data, context={"stored": stored})
-    except ValidationError as error:
-        problem = config_error(error, document, known_keys)
-        raise problem from problem.__cause__
-    if experiment.dataset.name is not None:
-        _check_name(experiment.dataset, document)
-    return experiment
+def _short_hash(change: Mapping[str, Any]) -> str:
+    """Return a few hexadecimal digits that name a change of settings."""
+    settings = of_results(change)
+    if solvers := _solvers(settings):  # a new label alone is no change
+        settings["solvers"] = {k: v for k, v in solvers.items() if v or not change["solvers"][k]}
+    settings = {name: value for name, value in settings.items() if value != {}}
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:6]
 
 
-def _check_name(dataset: DatasetSpec, document: Document) -> None:
-    if dataset.path is None:
-        try:
-            catalogue.get(str(dataset.name))
-        except DataError as error:
-            raise document.error(("dataset", "name"), str(error)) from None
-    elif dataset.name in catalogue.DATASETS:
-        text = f"{dataset.name!r} is a registered dataset; call the file by another name"
-        raise document.error(("dataset", "name"), text)
+def first_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Return the dotted key of the first setting that makes results differ; empty if none does."""
+    ours, theirs = _flat(of_results(ours)), _flat(of_results(theirs))
+    keys = dict.fromkeys([*ours, *theirs])
+    return next((key for key in keys if ours.get(key, key) != theirs.get(key, key)), "")
+
+
+def _flat(data: Any, key: str = "") -> dict[str, Any]:
+    """Return the values of nested mappings by their dotted keys."""
+    if not (isinstance(data, Mapping) and data):
+        return {key: data}
+    parts = (_flat(value, f"{key}.{name}" if key else name) for name, value in data.items())
+    return {dotted: value for part in parts for dotted, value in part.items()}

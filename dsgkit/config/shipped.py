@@ -1,17 +1,14 @@
-"""The configs that are shipped with the package, in a checkout or installed."""
+"""The configs that are shipped with the package, and summaries of those in a folder."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from dsgkit.errors import ConfigError, nearest_or_all, spelled
 
 SUFFIX = ".yaml"
-
-NAME = re.compile(r"[\w/-]{1,80}")
-"""Pattern of the names of shipped configs: short, without dots."""
 
 
 def folder() -> Path:
@@ -23,9 +20,20 @@ def folder() -> Path:
 
 def names() -> list[str]:
     """Return the names of the shipped configs, those in ``claims/`` last."""
-    root = folder()
-    paths = [*sorted(root.glob(f"*{SUFFIX}")), *sorted(root.glob(f"claims/*{SUFFIX}"))]
-    return [path.relative_to(root).with_suffix("").as_posix() for path in paths]
+    paths = [*sorted(folder().glob("*.yaml")), *sorted(folder().glob("claims/*.yaml"))]
+    return [path.relative_to(folder()).with_suffix("").as_posix() for path in paths]
+
+
+def bases() -> list[str]:
+    """Return the names of the base configs that shipped ones extend."""
+    return [f"base/{path.stem}" for path in sorted(folder().glob("base/*.yaml"))]
+
+
+def beneath(name: str) -> Path | None:
+    """Return the shipped file with this path, with or without extension; None if there is none."""
+    stem = name.removesuffix(SUFFIX)
+    path = folder() / f"{stem}{SUFFIX}"
+    return path if re.fullmatch(r"\w[\w/-]{0,80}", stem) and path.is_file() else None
 
 
 def located(path: Path) -> Path:
@@ -38,42 +46,16 @@ def located(path: Path) -> Path:
     ConfigError
         If there is neither.
     """
-    name = str(path)
-    if os.path.isfile(path):  # noqa: PTH113  False for a name that is too long
-        return path
-    if (shipped := beneath(name)) is not None:
+    shipped = path if path.is_file() else beneath(str(path))
+    if shipped is not None:
         return shipped
-    if alike := _of_that_stem(path):
-        raise ConfigError(
-            f"{spelled(name)}: no such config file; the package has one: dsg run {alike}"
-        )
-    if not _can_be_shipped(name) or path.suffix or os.path.lexists(path):
-        # reading it reports what is wrong with it
-        return path
-    hint = nearest_or_all(name, names(), "dsg list configs")
-    raise ConfigError(f"no config file or shipped config {spelled(name)}{hint}")
-
-
-def _of_that_stem(path: Path) -> str:
-    """Return the shipped config with the name of a missing file; empty if there is none."""
-    if os.path.lexists(path) or path.suffix != SUFFIX:
-        return ""
-    return next((name for name in names() if Path(name).name == path.stem), "")
-
-
-def beneath(name: str) -> Path | None:
-    """Return the shipped file with this path, with or without extension; None if there is none."""
-    path = folder() / f"{name.removesuffix(SUFFIX)}{SUFFIX}"
-    return path if _can_be_shipped(name) and path.is_file() else None
-
-
-def bases() -> list[str]:
-    """Return the names of the base configs that shipped ones extend."""
-    return [f"base/{path.stem}" for path in sorted((folder() / "base").glob(f"*{SUFFIX}"))]
-
-
-def _can_be_shipped(name: str) -> bool:
-    return bool(NAME.fullmatch(name.removesuffix(SUFFIX))) and not name.startswith("/")
+    if not path.suffix and not path.exists():
+        hint = nearest_or_all(str(path), names(), "dsg list configs")
+        raise ConfigError(f"no config file or shipped config {spelled(str(path))}{hint}")
+    if alike := [name for name in names() if Path(name).name == path.stem]:
+        hint = f"the package has one: dsg run {alike[0]}"
+        raise ConfigError(f"{spelled(str(path))}: no such config file; {hint}")
+    return path  # reading it reports what is wrong with it
 
 
 def copy(name: str, to: Path) -> None:
@@ -89,8 +71,8 @@ def copy(name: str, to: Path) -> None:
         hint = nearest_or_all(name, [*names(), *bases()], "dsg list configs")
         raise ConfigError(f"no shipped config {spelled(name)}{hint}")
     text = shipped.read_text(encoding="utf-8")
-    inside = shipped.parent.relative_to(folder()).as_posix()
-    if inside != ".":
+    if shipped.parent != folder():
+        inside = shipped.parent.relative_to(folder()).as_posix()
         text = re.sub(r"(?m)^extends: ", f"extends: {inside}/", text)
     try:
         with to.open("x", encoding="utf-8") as file:
@@ -99,3 +81,46 @@ def copy(name: str, to: Path) -> None:
         raise ConfigError(f"{to}: exists already; name another file") from None
     except OSError as error:
         raise ConfigError(f"{to}: {error.strerror}") from None
+
+
+class ConfigSummary(NamedTuple):
+    """A config file as ``dsg list configs`` shows it.
+
+    The description is the comment in the first line, or the error in the file.
+    """
+
+    name: str
+    path: Path
+    dataset: str
+    solvers: tuple[str, ...]
+    profiles: tuple[str, ...]
+    description: str
+
+
+def list_configs(folder: str | Path) -> list[ConfigSummary]:
+    """Return a summary of every ``*.yaml`` directly in a folder, by name, without validation."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ConfigError(f"{folder}: no such folder of configs")
+    return [_summary(path) for path in sorted(folder.glob("*.yaml"))]
+
+
+def _summary(path: Path) -> ConfigSummary:
+    from dsgkit.config.load import read_config  # which imports this module
+
+    try:
+        data = read_config(path).data
+    except ConfigError as error:
+        return ConfigSummary(path.stem, path, "", (), (), f"cannot be used: {error}")
+    dataset, solvers = (
+        value if isinstance(value := data.get(key), dict) else {} for key in ("dataset", "solvers")
+    )
+    first = path.read_text(encoding="utf-8-sig").partition("\n")[0]
+    return ConfigSummary(
+        path.stem,
+        path,
+        str(dataset.get("name") or dataset.get("path") or ""),
+        tuple(key for key, solver in solvers.items() if solver is not None),
+        tuple(data.get("profiles", {})),
+        first.lstrip("#").strip() if first.startswith("#") else "",
+    )

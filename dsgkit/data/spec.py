@@ -8,45 +8,31 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticKnownError
 
+from dsgkit.config.spec import LARGEST_INTEGER, Count, FolderName, Problem, Spec, is_finite
 from dsgkit.data.targets import MOST_CLASSES, label_text
 from dsgkit.errors import spelled, why_no_line
-from dsgkit.system.files import folder_name
-from dsgkit.text.labels import why_no_label
-from dsgkit.text.specs import LARGEST_INTEGER, LONGEST_NAME, Count, Spec, is_finite, problem
-
-
-def _folder_name(value: str) -> str:
-    if not value or value != folder_name(value):
-        raise problem(
-            f"a name starts with a letter or digit and holds no slash, got {spelled(value)}"
-        )
-    if len(value) > LONGEST_NAME:
-        raise problem(f"must have at most {LONGEST_NAME} characters, got {spelled(value)}")
-    if why := why_no_label(value):  # figures show it
-        raise problem(f"{why}, got {spelled(value)}")
-    return value
 
 
 def _delimiter(value: str) -> str:
     if why := _why_no_delimiter(value):
-        raise problem(f"{why}, got {spelled(value)}")
+        raise Problem(f"{why}, got {spelled(value)}")
     return value
 
 
 def _labels(value: list[Any]) -> list[Any]:
     for i, label in enumerate(value):
         if not isinstance(label, str) and not is_finite(label):
-            raise problem(f"a label is a finite number or text, got {spelled(label)}", i)
+            raise Problem(f"a label is a finite number or text, got {spelled(label)}", i)
     if not value:
-        raise problem("must hold at least one label")
+        raise Problem("must hold at least one label")
     if len(value) > MOST_CLASSES:
-        raise problem(f"must hold at most {MOST_CLASSES} labels, got {len(value):,}")
+        raise Problem(f"must hold at most {MOST_CLASSES} labels, got {len(value):,}")
     return value
 
 
 def _true_or(what: str, value: Any) -> Any:
     if value is not True and not isinstance(value, list):
-        raise problem(f"must be true or {what}, got {spelled(value)}")
+        raise Problem(f"must be true or {what}, got {spelled(value)}")
     return value
 
 
@@ -56,15 +42,15 @@ def _distinct_labels(value: Any) -> Any:
     spelled = [label_text(label) for label in _labels(value)]
     for i, label in enumerate(spelled):
         if label in spelled[:i]:
-            raise problem(f"label {label} is listed twice", i)
+            raise Problem(f"label {label} is listed twice", i)
     if len(value) < 2:
-        raise problem("must hold at least two labels")
+        raise Problem("must hold at least two labels")
     return value
 
 
 def _column(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise problem(f"a column is a whole number or a name, got {spelled(value)}")
+        raise Problem(f"a column is a whole number or a name, got {spelled(value)}")
     # checked here, as pydantic reports an error for every type of a union
     if isinstance(value, int) and value > LARGEST_INTEGER:
         raise PydanticKnownError("less_than_equal", {"le": LARGEST_INTEGER})
@@ -75,10 +61,10 @@ def _column(value: Any) -> Any:
 
 def _columns(value: list[int | str]) -> list[int | str]:
     if not value:
-        raise problem("must hold at least one column")
+        raise Problem("must hold at least one column")
     for i, column in enumerate(value):
         if column in value[:i]:
-            raise problem(f"column {spelled(column)} is listed twice", i)
+            raise Problem(f"column {spelled(column)} is listed twice", i)
     return value
 
 
@@ -92,9 +78,6 @@ def _why_no_delimiter(text: str) -> str:
         return "must be a character that no number contains, such as ',', ';' or a tab"
     return ""
 
-
-FolderName = Annotated[str, AfterValidator(_folder_name)]
-"""A name that is valid for a folder and in figures."""
 
 Column = Annotated[int | str, BeforeValidator(_column)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
@@ -137,7 +120,7 @@ class TargetSpec(Spec):
     @model_validator(mode="after")
     def _one(self) -> TargetSpec:
         if len(self.settings) != 1:
-            raise problem(
+            raise Problem(
                 "needs one of positive: [labels], bins: count, ordered: true, classes: true and "
                 "numeric: true"
             )
@@ -214,20 +197,20 @@ class DatasetSpec(Spec):
     @model_validator(mode="after")
     def _one_source(self) -> DatasetSpec:
         if self.path is None and self.name is None:
-            raise problem("needs the name of a known dataset or the path of a file")
+            raise Problem("needs the name of a known dataset or the path of a file")
         if self.positive is not None and self.target is not None:
-            raise problem("is short for target: {positive: ...}; leave one of them out", "positive")
+            raise Problem("is short for target: {positive: ...}; leave one of them out", "positive")
         if self.path is None:
             allowed = {"name", "target", "positive", "components", "rows", "double"}
             self._only(allowed, "comes with the named dataset; leave it out")
         elif self.loader is None:
-            raise problem("a path needs its loader: libsvm, delimited or reviews", "loader")
+            raise Problem("a path needs its loader: libsvm, delimited or reviews", "loader")
         else:
             self._suits_loader()
         if self.label_column is None and (self.target or self.positive):
-            raise problem("rows without labels have no target; leave it out", "target")
+            raise Problem("rows without labels have no target; leave it out", "target")
         if self.label_columns is not None and self.label_column != -1:
-            raise problem("replaces label_column; leave one of them out", "label_columns")
+            raise Problem("replaces label_column; leave one of them out", "label_columns")
         return self
 
     def _suits_loader(self) -> None:
@@ -238,7 +221,7 @@ class DatasetSpec(Spec):
         elif not self.header:
             self._without_names()
         if self.decimal == "," and self.delimiter in (None, ","):
-            raise problem("needs a `delimiter` other than commas, such as ';' or a tab", "decimal")
+            raise Problem("needs a `delimiter` other than commas, such as ';' or a tab", "decimal")
         if self.loader != "reviews":
             self._only(known - {"components"}, "is for the reviews loader")
         else:
@@ -249,9 +232,9 @@ class DatasetSpec(Spec):
             value = getattr(self, key)
             for column in value if isinstance(value, list) else [value]:
                 if isinstance(column, str):
-                    raise problem(f"{spelled(column)} is a name: add `header: true`", key)
+                    raise Problem(f"{spelled(column)} is a name: add `header: true`", key)
 
     def _only(self, allowed: set[str], why: str) -> None:
         for name in sorted(self.model_fields_set - allowed):
             if getattr(self, name) != DatasetSpec.model_fields[name].default:
-                raise problem(why, name)
+                raise Problem(why, name)

@@ -19,7 +19,8 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from dsgkit import __version__
-from dsgkit.config import Experiment
+from dsgkit.config.schema import Experiment
+from dsgkit.config.spec import LARGEST_NUMBER
 from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.environment import describe_environment
@@ -52,7 +53,6 @@ from dsgkit.system.signals import is_request
 from dsgkit.system.threads import available_threads, hold_openmp, kept_threads, set_threads
 from dsgkit.tasks.base import At, Task, named_by_fit
 from dsgkit.tasks.base import Clock as PhaseClock
-from dsgkit.text.specs import LARGEST_NUMBER
 from dsgkit.users_code.origin import one_line
 
 _WARM_UP_ROWS = 64

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from dsgkit.config import Experiment
+from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import check_present, load_dataset
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.experiment.codes import to_renew

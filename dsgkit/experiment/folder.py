@@ -10,8 +10,8 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, Required
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
-from dsgkit.config import Experiment, load_experiment
-from dsgkit.config.changes import first_difference
+from dsgkit.config.load import first_difference
+from dsgkit.config.schema import Experiment, load_stored
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import (
     Amount,
@@ -151,7 +151,7 @@ def check_settings(folder: Path, experiment: Experiment) -> None:
     """Raise `ResultsError` if a folder has results of other settings."""
     if not (folder / CONFIG).is_file():
         return
-    theirs = load_experiment(folder / CONFIG, stored=True).model_dump(mode="json")
+    theirs = load_stored(folder / CONFIG).model_dump(mode="json")
     if key := first_difference(experiment.model_dump(mode="json"), theirs):
         raise ResultsError(
             f"{folder}: has results of other settings ({key} differs); use another --name, or "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dsgkit.config import Experiment
+from dsgkit.config.schema import Experiment
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import Cell, Point
 from dsgkit.users_code.own import is_import_path

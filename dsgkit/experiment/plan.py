@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from dsgkit.config import Experiment, SolverSpec
+from dsgkit.config.schema import Experiment
+from dsgkit.config.solvers import SolverSpec
+from dsgkit.config.spec import LARGEST_NUMBER
 from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ConfigError, DataError, spelled
+from dsgkit.experiment.description import describe
 from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
@@ -22,7 +25,6 @@ from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import At, Task, Work
 from dsgkit.tasks.measures import Description
 from dsgkit.text.groups import grouped
-from dsgkit.text.specs import LARGEST_NUMBER
 from dsgkit.users_code.own import code_of, is_import_path, is_own, modules_of
 from dsgkit.users_code.rehearsal import rehearse, users_code
 
@@ -201,7 +203,7 @@ def described(experiment: Experiment) -> Description:
         If a user-defined task fails to describe itself.
     """
     with users_code(_planning(experiment.protocol.kind)):
-        return experiment.describe()
+        return describe(experiment)
 
 
 def _drafted(experiment: Experiment, dataset: Dataset) -> list[_Drafts]:
@@ -293,20 +295,20 @@ def _planning(*kinds: str) -> str:
 
 def sweep_points(experiment: Experiment, sizes: At) -> list[At]:
     """Return the sizes of every sweep point that a trial has, ascending."""
-    axis = experiment.sweep.axis
+    axis = next(iter(experiment.sweep), None)
     if axis is None:
         return [dict(sizes)]
     most = sizes.get(axis, math.inf)  # unbounded: the trial draws as many as the sweep needs
-    points = {sizes[axis] if size == "all" else size for size in experiment.sweep.sizes}
+    points = {sizes[axis] if size == "all" else size for size in experiment.sweep[axis]}
     return [{**sizes, axis: size} for size in sorted(points) if size <= most]
 
 
 def too_large(experiment: Experiment, sizes: At) -> TooLarge | None:
     """Return the sizes of the sweep that exceed a trial's; None if there are none."""
-    axis = experiment.sweep.axis
+    axis = next(iter(experiment.sweep), None)
     if axis is None or axis not in sizes:
         return None
-    most, swept = sizes[axis], experiment.sweep.sizes
+    most, swept = sizes[axis], experiment.sweep[axis]
     beyond = sorted({size for size in swept if size != "all" and size > most})
     return TooLarge(tuple(beyond), most, most in swept or "all" in swept) if beyond else None
 
@@ -380,7 +382,7 @@ class _TrialPlan:
 
     def _depends_on_size(self, solver: str, spec: SolverSpec, stages: tuple[Points, ...]) -> bool:
         """Return whether a solver's model depends on the swept axis at any point of its grid."""
-        axis = self._experiment.sweep.axis
+        axis = next(iter(self._experiment.sweep), None)
         if axis is None or len(self._sweep) == 1:
             return True
         first = {name: value for points in stages for name, value in points[0].items()}
@@ -410,7 +412,7 @@ class _TrialPlan:
                     self._draft("search", solver, search_at, (*stages[:number], share), spec, needs)
                     for share in shares
                 )
-        axis = self._experiment.sweep.axis
+        axis = next(iter(self._experiment.sweep), None)
         sizes = tuple(at[axis] for at in also_at) if axis else ()
         for at in fits_at:
             self._draft("fit", solver, at, stages, spec, needs, sizes)

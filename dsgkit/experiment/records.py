@@ -26,10 +26,10 @@ from pydantic import (
 )
 from typing_extensions import TypedDict
 
+from dsgkit.config.spec import LARGEST_NUMBER
 from dsgkit.errors import ResultsError, spelled
 from dsgkit.system.files import open_packed
 from dsgkit.tasks.measures import Axis
-from dsgkit.text.specs import LARGEST_NUMBER
 
 Record = dict[str, Any]
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from dsgkit.config import Experiment, SolverSpec, load_experiment
-from dsgkit.errors import ResultsError
+from dsgkit.config.schema import Experiment, load_stored
+from dsgkit.config.solvers import SolverSpec
+from dsgkit.config.spec import LONGEST_LABEL
+from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.codes import OtherCode, by_other_code
 from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
 from dsgkit.experiment.folder import (
@@ -30,7 +32,6 @@ from dsgkit.experiment.records import Bad, Record, Records, read_records
 from dsgkit.experiment.status import ending
 from dsgkit.experiment.store import CELLS
 from dsgkit.tasks.measures import FIT_COLUMNS, MEMORY, Axis, Description, Measure
-from dsgkit.text.labels import LONGEST_LABEL, as_drawn
 
 if TYPE_CHECKING:
     from dsgkit.experiment.plan import Cell, LeftOut
@@ -299,7 +300,7 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
             f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
         )
     task = read_task(folder)  # first: a folder of an earlier release has none
-    experiment = load_experiment(config, stored=True)
+    experiment = load_stored(config)
     plan: Sequence[Cell | PlanEntry] | None
     left_out: Sequence[LeftOut | LeftOutEntry]
     if outcome is None:
@@ -346,7 +347,7 @@ def _labels(
     for entry in entries:
         if entry.solver not in labels:
             label = records.entry(entry.key, "label") or entry.solver
-            labels[entry.solver] = as_drawn(label, LONGEST_LABEL)
+            labels[entry.solver] = in_a_line(label, LONGEST_LABEL).replace("$", r"\$")
     return labels
 
 

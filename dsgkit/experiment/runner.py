@@ -14,7 +14,7 @@ from typing import Protocol
 
 import psutil
 
-from dsgkit.config import Experiment
+from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import FitError
 from dsgkit.experiment.artefacts import keep_artefact, name_artefact

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.config import Experiment
+from dsgkit.config.schema import Experiment
 from dsgkit.errors import FitError
 from dsgkit.experiment.limits import LIMIT_ENTRIES
 from dsgkit.experiment.plan import Cell, Point

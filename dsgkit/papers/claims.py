@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from dsgkit.config.spec import Count, Problem, Spec, Text
 from dsgkit.papers.accuracy import AtLeastAsGood, BestOf, BetterThan, Equal
 from dsgkit.papers.criteria import Criterion, one_of
 from dsgkit.papers.growth import Grows, Rate
@@ -19,7 +20,6 @@ from dsgkit.papers.printed import Audited, Published, Reproduced
 from dsgkit.papers.reading import read_strictly
 from dsgkit.papers.times import Crosses, Ends, Faster, Sooner
 from dsgkit.tasks.base import TASKS
-from dsgkit.text.specs import Count, Spec, Text, problem
 
 N_HEADLINES = 3
 """Number of claims of a paper in an overview of all papers."""
@@ -99,7 +99,7 @@ class WhyNot(Spec):
     @model_validator(mode="after")
     def _backed(self) -> WhyNot:
         if (self.study is None) == (self.config is None):
-            raise problem("needs the study or the config whose kept result shows it")
+            raise Problem("needs the study or the config whose kept result shows it")
         return self
 
     @property
@@ -160,19 +160,19 @@ class Paper(Spec):
     def _consistent(self) -> Paper:
         repeated = [name for name, n in Counter(one.id for one in self.claims).items() if n > 1]
         if repeated:
-            raise problem(f"two claims are called {repeated[0]}", "claims")
+            raise Problem(f"two claims are called {repeated[0]}", "claims")
         unknown = set(self.headlines) - {one.id for one in self.claims}
         if unknown or len(self.headlines) not in (0, N_HEADLINES):
             message = f"no such claim: {min(unknown)}" if unknown else f"must be {N_HEADLINES}"
-            raise problem(message, "headlines")
+            raise Problem(message, "headlines")
         for i, claim in enumerate(self.claims):
             if not claim.id.startswith(f"{self.key}-"):
-                raise problem(f"must begin with {self.key}-", "claims", i, "id")
+                raise Problem(f"must begin with {self.key}-", "claims", i, "id")
             for j, criterion in enumerate(claim.judged):
                 unknown = set(criterion.datasets or ()) - set(self.datasets.judged)
                 if unknown:
                     message = f"not a dataset of the paper: {sorted(unknown)[0]}"
-                    raise problem(message, "claims", i, "judged", j, "datasets")
+                    raise Problem(message, "claims", i, "judged", j, "datasets")
         return self
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dsgkit.config.yaml_loader import Document, read_document
+from dsgkit.config.yaml import Document, read_document
 from dsgkit.errors import did_you_mean, listed, spelled
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict, merged

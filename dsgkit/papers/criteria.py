@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from dsgkit.config.spec import Count, Problem, Spec, Text
 from dsgkit.errors import ResultsError, nearest_or_all, spelled
 from dsgkit.numerics.arrays import Array
 from dsgkit.papers.evidence import SEARCH, Case, Sample, is_time
 from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
 from dsgkit.tasks.measures import Measure
 from dsgkit.text.groups import grouped
-from dsgkit.text.specs import Count, Spec, Text, problem
 
 MIN_TRIALS = 5
 
@@ -49,7 +49,7 @@ def one_of(names: Iterable[str]) -> AfterValidator:
 
     def check(value: str) -> str:
         if value not in known:
-            raise problem(f"unknown name {spelled(value)}{nearest_or_all(value, known)}")
+            raise Problem(f"unknown name {spelled(value)}{nearest_or_all(value, known)}")
         return value
 
     return AfterValidator(check)
@@ -58,9 +58,9 @@ def one_of(names: Iterable[str]) -> AfterValidator:
 def _limits(value: list[float | None]) -> list[float | None]:
     low, high = value
     if low is None and high is None:
-        raise problem("must have a lower or an upper limit")
+        raise Problem("must have a lower or an upper limit")
     if low is not None and high is not None and low > high:
-        raise problem(f"the lower limit {low:g} is above the upper one {high:g}")
+        raise Problem(f"the lower limit {low:g} is above the upper one {high:g}")
     return value
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dsgkit.config.spec import is_finite
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.outlasted import OutlastedError
@@ -28,7 +29,6 @@ from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
 from dsgkit.system.progress import Bar
 from dsgkit.tasks.measures import MEMORY, Measure
-from dsgkit.text.specs import is_finite
 
 STUDIES = "studies"
 """Folder next to results with the JSON files of studies."""

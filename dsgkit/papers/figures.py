@@ -11,12 +11,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from dsgkit.config.spec import Count, Problem, Spec, Text
 from dsgkit.data.catalogue import DATASETS, DatasetInfo
 from dsgkit.errors import DsgError, ResultsError, nearest_or_all, spelled
 from dsgkit.papers.claims import Paper, papers
 from dsgkit.papers.criteria import one_of
 from dsgkit.papers.reading import read_strictly
-from dsgkit.text.specs import Count, Spec, Text, problem
 
 Dataset = Annotated[str, one_of(DATASETS)]
 
@@ -349,7 +349,7 @@ class Figures(Spec):
         numbers = Counter(one.number for one in self.figures)
         repeated = [number for number, many in numbers.items() if many > 1]
         if repeated:
-            raise problem(f"two are called {repeated[0]}", "figures")
+            raise Problem(f"two are called {repeated[0]}", "figures")
         return self
 
     @property

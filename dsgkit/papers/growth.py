@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from dsgkit.config.spec import Problem, Text
 from dsgkit.numerics.arrays import Array
 from dsgkit.papers.criteria import (
     Compared,
@@ -26,7 +27,6 @@ from dsgkit.papers.criteria import (
 from dsgkit.papers.evidence import Case
 from dsgkit.papers.verdicts import Point
 from dsgkit.report.numbers import counted
-from dsgkit.text.specs import Text, problem
 
 MIN_LENGTHS = 3
 
@@ -157,7 +157,7 @@ class Rate(Criterion):
         study = (self.study, self.x, self.y)
         trace = (self.a, self.measure)
         if not (all(study) and not any(trace)) and not (all(trace) and not any(study)):
-            raise problem("needs either study, x and y, or a and measure")
+            raise Problem("needs either study, x and y, or a and measure")
         return self
 
     @property

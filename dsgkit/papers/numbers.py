@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
+from dsgkit.config.spec import Problem, Spec, Text
 from dsgkit.papers.criteria import Compared, Comparison, Criterion, Limits, Scope, limits_of
 from dsgkit.papers.evidence import Case, Sample
 from dsgkit.papers.verdicts import Point
-from dsgkit.text.specs import Spec, Text, problem
 
 
 class Within(Compared):
@@ -89,7 +89,7 @@ class Check(Spec):
     @model_validator(mode="after")
     def _bounded(self) -> Check:
         if self.at_least is None and self.at_most is None:
-            raise problem("needs at_least or at_most")
+            raise Problem("needs at_least or at_most")
         return self
 
 

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from dsgkit.config.spec import Text
 from dsgkit.papers.criteria import Better, Criterion, Scope, one_of
 from dsgkit.papers.verdicts import Point
 from dsgkit.published import audit, bsgd_svc
 from dsgkit.report.reproductions import Reproduction, reproductions
-from dsgkit.text.specs import Text
 
 Method = Annotated[str, one_of(bsgd_svc.METHODS)]
 

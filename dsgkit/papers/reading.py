@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from dsgkit.config.yaml_loader import Document, read_document
+from dsgkit.config.spec import Spec
+from dsgkit.config.yaml import Document, read_document
 from dsgkit.errors import ConfigError
-from dsgkit.text.specs import Spec
 
 Read = TypeVar("Read", bound=Spec)
 
@@ -39,7 +39,10 @@ def read_strictly(path: Path, schema: type[Read], choices: str) -> Read:
 def _config_error(error: ValidationError, document: Document, choices: str) -> ConfigError:
     """Return the first problem with its place in the file; unknown keys come first."""
     first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    keys = [*first["loc"], *first.get("ctx", {}).get("at", ())]
+    keys = [*first["loc"], *getattr(first.get("ctx", {}).get("error"), "at", ())]
     if choices in keys[:-2]:  # pydantic adds the kind of an entry, which is not a key
         del keys[keys.index(choices) + 2]
-    return document.error(tuple(keys), f"{keys[-1] if keys else ''}: {first['msg']}".lstrip(": "))
+    return document.error(
+        tuple(keys),
+        f"{keys[-1] if keys else ''}: {first['msg'].removeprefix('Value error, ')}".lstrip(": "),
+    )

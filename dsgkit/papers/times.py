@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
+from dsgkit.config.spec import Count
 from dsgkit.papers.criteria import Comparison, Contender, interval_of, joined, resampled_medians
 from dsgkit.papers.evidence import Case, Sample
 from dsgkit.papers.verdicts import Point
 from dsgkit.report.numbers import SHORTEST_TIME
 from dsgkit.report.traces import Training
-from dsgkit.text.specs import Count
 
 Factor = Annotated[float, Field(gt=0)]
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator
 
+from dsgkit.config.spec import Problem
 from dsgkit.errors import listed
 from dsgkit.text.groups import grouped
-from dsgkit.text.specs import problem
 
 MIN_DATASETS = 3
 """Least number of tested datasets for a verdict, or all of a claim with fewer."""
@@ -36,9 +36,9 @@ class Outcome(StrEnum):
 
 def _bar(bar: Any) -> Any:
     if isinstance(bar, float) and not 0 < bar < 1:
-        raise problem(f"must be a share between 0 and 1, got {bar:g}")
+        raise Problem(f"must be a share between 0 and 1, got {bar:g}")
     if isinstance(bar, int) and bar < 1:
-        raise problem(f"must be at least 1, got {bar}")
+        raise Problem(f"must be at least 1, got {bar}")
     return bar
 
 

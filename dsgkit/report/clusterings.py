@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import ResultsError
+from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.artefacts import load_artefact
 from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.output import FigureOutput, late
@@ -24,7 +24,6 @@ from dsgkit.report.style import Width
 from dsgkit.report.summary import Size, Summary, all_solvers, different
 from dsgkit.system.files import folder_name
 from dsgkit.tasks.measures import PICTURES
-from dsgkit.text.labels import as_drawn
 
 REQUIRED_ARRAYS = {"rows", "labels"}
 COLUMNS = 5
@@ -86,7 +85,7 @@ class Picture:
         clusters += f", {counted(outside, 'row')} in none" if outside else ""
         clusters += ", empty domain" if self.has_empty_domain else ""
         chosen = (
-            f"{as_drawn(k)}{NO_BREAK_SPACE}{as_drawn(value_text(v))}"
+            f"{in_a_line(k)}{NO_BREAK_SPACE}{in_a_line(value_text(v))}".replace("$", r"\$")
             for k, v in (self.record.get("params") or {}).items()
         )
         return "\n".join(filter(None, [clusters, ", ".join(chosen)]))

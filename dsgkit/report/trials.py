@@ -13,7 +13,7 @@ from dsgkit.tasks.measures import TIME, Measure, place_asked
 from dsgkit.text.terminal import DEFAULT_WIDTH, NO_BREAK, Column, paragraph, table
 
 if TYPE_CHECKING:
-    from dsgkit.config import Experiment
+    from dsgkit.config.schema import Experiment
     from dsgkit.experiment.plan import Cell
 
 Fits = Sequence[tuple["Cell", Record]]

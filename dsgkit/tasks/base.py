@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
+from dsgkit.config.spec import Count, Interval, Spec
 from dsgkit.data.targets import Kind, check_kind
 from dsgkit.errors import ConfigError, FitError, nearest_or_all, spelled
 from dsgkit.tasks.measures import STANDARD, Axis, Measure, Published, outputs_of, why_no_columns
-from dsgkit.text.specs import Count, Interval, Spec
 from dsgkit.users_code.origin import bracketed, place_of
 from dsgkit.users_code.own import ask_own, version_of
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.config.spec import Interval
 from dsgkit.data.rows import Rows
 from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of_point
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
@@ -36,7 +37,6 @@ from dsgkit.tasks.base import (
 )
 from dsgkit.tasks.measures import PICTURES, RANKS, Axis, Measure, Published
 from dsgkit.tasks.pictures import picture
-from dsgkit.text.specs import Interval
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.config.spec import Count
 from dsgkit.errors import DataError, FitError
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.base import At, Clock, Point, Scale, Scores, finite_values
@@ -21,7 +22,6 @@ from dsgkit.tasks.convergence import DISTANCE, Convergence, ConvergenceSpec
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED, UNLABELED_ROWS, Split, fold_scores
-from dsgkit.text.specs import Count
 
 CLASS_PROPORTIONS = "class_proportions"
 """Word in configs for the share of rows above each cut."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
+from dsgkit.config.spec import Count, Folds, Interval, Problem
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Kind
 from dsgkit.errors import DataError
@@ -34,7 +35,6 @@ from dsgkit.tasks.base import (
     scaling_of,
 )
 from dsgkit.tasks.measures import Axis
-from dsgkit.text.specs import Count, Folds, Interval, problem
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
 LABELED = Axis(name="labeled", title="Labelled rows", noun="labelled", drawn=True)
@@ -74,7 +74,7 @@ class SemiSupervisedSpec(ProtocolSpec):
     @model_validator(mode="after")
     def _consistent(self) -> SemiSupervisedSpec:
         if why_not := self.why_not(LABELED, self.labeled):
-            raise problem(why_not, "labeled")
+            raise Problem(why_not, "labeled")
         return self
 
     def why_not(self, axis: Axis, size: int) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
+from dsgkit.config.spec import Count, Folds, Problem, is_finite
 from dsgkit.data.rows import Rows
 from dsgkit.errors import DataError
 from dsgkit.numerics.shapes import checked_shape
@@ -44,7 +45,6 @@ from dsgkit.tasks.base import (
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
 from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores
-from dsgkit.text.specs import Count, Folds, is_finite, problem
 
 TEST_ROWS = "test rows"
 
@@ -102,9 +102,9 @@ def _prior(value: Any) -> float | None:
     if value is None:
         return None
     if not is_finite(value) or not 0 < value < 1:
-        raise problem("must be a number above 0 and below 1, or null for the dataset's own")
+        raise Problem("must be a number above 0 and below 1, or null for the dataset's own")
     if abs(value - 0.5) <= MIN_PRIOR_GAP:
-        raise problem(
+        raise Problem(
             f"must differ from 1/2 by more than {MIN_PRIOR_GAP:g}: with two classes of the same "
             "size, pairs and unlabelled rows have the same distribution"
         )

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.config.spec import Repetitions
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.auc import AUC, PRECISION, ranking_scores
 from dsgkit.tasks.base import HIDDEN, At, Point, Scores, Work, settled
@@ -29,7 +30,6 @@ from dsgkit.tasks.semi_supervised import (
     SemiSupervised,
     SemiSupervisedSpec,
 )
-from dsgkit.text.specs import Repetitions
 
 ERROR = Measure.of(
     "error", "Error", "error", where=UNLABELED_ROWS, better="lower", digits=2, percent=True

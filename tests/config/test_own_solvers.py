@@ -1,8 +1,10 @@
 """Solver classes of one's own in a config: their place in errors, their values, their labels."""
 
+from pathlib import Path
+
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment, load_stored
 from dsgkit.errors import ConfigError
 from tests.test_wrong_inputs import cases
 
@@ -100,7 +102,7 @@ def test_stored_configs_are_read_without_the_class(folder, own_modules, tmp_path
     assert load_experiment("c.yaml") == experiment
     (tmp_path / "my.py").unlink()
     own_modules("other", "")  # forgets the class
-    stored = load_experiment("c.yaml", stored=True)
+    stored = load_stored(Path("c.yaml"))
     assert stored.model_dump(mode="json") == experiment.model_dump(mode="json")
     with pytest.raises(ConfigError, match="module 'my' is neither"):
         load_experiment("c.yaml")

@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dsgkit.config import list_configs, load_experiment, shipped
+from dsgkit.config import shipped
 from dsgkit.config.load import resolve
+from dsgkit.config.schema import load_experiment
+from dsgkit.config.shipped import list_configs
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import Dataset
 from dsgkit.data.targets import Target
@@ -143,10 +145,10 @@ def test_the_default_is_the_papers_protocol(setting):
             "dota2_all" if (name, setting) == ("dota2", "s3vm") else name
         )
         if setting in ("s2auc", "s3vm"):
-            assert experiment.sweep.sizes[-1] == "all"
+            assert experiment.sizes[-1] == "all"
             assert experiment.outputs[-1] == "gain_table"
         if setting == "su":
-            assert experiment.sweep.sizes == (10_000, 100_000, "all")
+            assert experiment.sizes == [10_000, 100_000, "all"]
 
 
 BOTH = {"lam": POWERS, "sigma": POWERS}

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.tasks.auc import SemiSupervisedAUC
 from tests.conftest import change_toy

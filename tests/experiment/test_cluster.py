@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.cluster import Cluster, ClusterError, _machine
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.results import load_results
@@ -184,7 +184,7 @@ def test_a_dask_worker_that_is_killed_costs_nothing(experiment, address, tmp_pat
     folder = tmp_path / "killed"
     script = (
         "import sys; from pathlib import Path\n"
-        "from dsgkit.config import load_experiment\n"
+        "from dsgkit.config.schema import load_experiment\n"
         "from dsgkit.experiment.runner import Options, run_experiment\n"
         "if __name__ == '__main__':\n"
         "    config, folder, address = sys.argv[1:]\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.experiment.cells import ended_record, run_job
 from dsgkit.experiment.jobs import Job

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.report import write_tables

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.runner import Options, run_experiment
 from tests.conftest import change_toy

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import MissingDataError
 from dsgkit.experiment import estimate

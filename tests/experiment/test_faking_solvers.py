@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from dsgkit import cli
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
 from dsgkit.experiment import cells, workers

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.config import Experiment, load_experiment
+from dsgkit.config.schema import load_experiment, read_experiment
 from dsgkit.errors import FitError, ResultsError
 from dsgkit.experiment import cells
 from dsgkit.experiment.artefacts import keep_artefact
+from dsgkit.experiment.description import describe
 from dsgkit.experiment.environment import Environments
 from dsgkit.experiment.folder import (
     DatasetFacts,
@@ -40,11 +41,13 @@ from dsgkit.tasks.measures import Axis, Description, Measure, PublishedFigure
 from tests.experiment.in_process import InProcess
 from tests.experiment.runs import key_of, plan_text
 
-EXPERIMENT = Experiment(
-    name="digits_s2auc",
-    dataset={"name": "digits"},
-    protocol={"kind": "semi_supervised_auc", "trials": 2},
-    solvers={"qsg_s2auc": {"params": {"sigma": 1.0}}, "samult": {"params": {"sigma": 1.0}}},
+EXPERIMENT = read_experiment(
+    {
+        "name": "digits_s2auc",
+        "dataset": {"name": "digits"},
+        "protocol": {"kind": "semi_supervised_auc", "trials": 2},
+        "solvers": {"qsg_s2auc": {"params": {"sigma": 1.0}}, "samult": {"params": {"sigma": 1.0}}},
+    }
 )
 NESTED = "[" * 200_000
 HOSTILE = [
@@ -97,7 +100,7 @@ def folder(tmp_path):
     path = tmp_path / "results" / "digits_s2auc"
     path.mkdir(parents=True)
     (path / "config.yaml").write_text(EXPERIMENT.to_yaml())
-    (path / "task.json").write_text(EXPERIMENT.describe().model_dump_json())
+    (path / "task.json").write_text(describe(EXPERIMENT).model_dump_json())
     return path
 
 
@@ -194,7 +197,7 @@ def _file(whole, field, text):
     """The text of a file with a hostile field: of the task, of one of its parts, or of another."""
     if isinstance(whole, dict):
         return with_field(whole, field, text)
-    task = EXPERIMENT.describe().model_dump(mode="json")
+    task = describe(EXPERIMENT).model_dump(mode="json")
     if whole is None:
         return with_field(task, field, text)
     parts = {
@@ -216,7 +219,7 @@ PLACES = dict.fromkeys(("measures.0.title", "measures.0.where", "axis.title", "s
 @pytest.mark.parametrize("place", [*PLACES, "measures.0.file"])
 def test_a_task_names_no_file_elsewhere_and_no_text_that_cannot_be_drawn(folder, place):
     for text in PLACES.get(place, FILES):
-        task = EXPERIMENT.describe().model_dump(mode="json")
+        task = describe(EXPERIMENT).model_dump(mode="json")
         part, *names = task, *place.split(".")
         *above, last = (int(name) if name.isdigit() else name for name in names)
         for name in above:
@@ -238,7 +241,7 @@ def test_what_no_config_has_checked_is_drawn_as_it_stands(folder, tmp_path):
 
 
 def test_a_measure_does_not_take_another_columns_place(folder):
-    task = EXPERIMENT.describe().model_dump(mode="json")
+    task = describe(EXPERIMENT).model_dump(mode="json")
     for name in ("size", "params", "solver", "mean", "unlabeled", "peak_memory"):
         measures = [*task["measures"], task["measures"][0] | {"name": name}]
         (folder / "task.json").write_text(json.dumps(task | {"measures": measures}))
@@ -249,7 +252,7 @@ def test_a_measure_does_not_take_another_columns_place(folder):
 def test_a_search_without_points_and_a_parameter_of_lists_are_shown(folder, tmp_path):
     config = EXPERIMENT.model_dump(mode="json")
     config["solvers"] = {"qsg_s2auc": {"grid": {"sigma": [1.0, 2.0]}}}
-    (folder / "config.yaml").write_text(Experiment(**config).to_yaml())
+    (folder / "config.yaml").write_text(read_experiment(config).to_yaml())
     fits = [fit("a", params={"sigma": [[1], [2, [3]]]}), fit("b", trial=1, params={"sigma": 1.0})]
     searches = [fit(str(n), kind="search", trial=n, status="failed") for n in range(2)]
     (folder / CELLS).write_bytes(b"".join(seal(json.dumps(r)) for r in (*fits, *searches)))
@@ -260,7 +263,7 @@ def test_a_search_without_points_and_a_parameter_of_lists_are_shown(folder, tmp_
 
 def test_a_hostile_entry_of_a_plan_is_one_line_or_harmless(folder):
     good = {k: v for k, v in fit("a").items() if k in PlanEntry._fields} | {"flops": 1}
-    axis = EXPERIMENT.describe().axis
+    axis = describe(EXPERIMENT).axis
     refused = 0
     for line in lines_of(good, PlanEntry._fields):
         (folder / "plan.json").write_text(f"[\n{json.dumps(good)},\n{line}\n]\n")

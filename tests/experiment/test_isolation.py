@@ -11,7 +11,7 @@ import pytest
 import yaml
 from scipy import sparse
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.read_only import guarded, read_only
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.solvers import catalogue as solvers

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.cells import ended_record
 from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.runner import Options, run_experiment

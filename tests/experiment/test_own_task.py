@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
 from dsgkit.experiment.plan import make_plan

@@ -6,19 +6,22 @@ import math
 
 import pytest
 
-from dsgkit.config import Experiment
+from dsgkit.config.schema import read_experiment
 from dsgkit.errors import ResultsError
+from dsgkit.experiment.description import describe
 from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status, read_status
 from dsgkit.experiment.store import Store
 from tests.experiment.runs import key_of, plan_text
 
-EXPERIMENT = Experiment(
-    name="digits_s2auc",
-    dataset={"name": "digits"},
-    protocol={"kind": "semi_supervised_auc", "trials": 2},
-    solvers={"qsg_s2auc": {"params": {"sigma": 1.0}}, "samult": {"params": {"sigma": 1.0}}},
+EXPERIMENT = read_experiment(
+    {
+        "name": "digits_s2auc",
+        "dataset": {"name": "digits"},
+        "protocol": {"kind": "semi_supervised_auc", "trials": 2},
+        "solvers": {"qsg_s2auc": {"params": {"sigma": 1.0}}, "samult": {"params": {"sigma": 1.0}}},
+    }
 )
 
 
@@ -44,7 +47,7 @@ def fit(key, auc=0.75, **fields):
 def folder(tmp_path):
     (tmp_path / "config.yaml").write_text(EXPERIMENT.to_yaml())
     (tmp_path / "environment.json").write_text('{"threads": 2}')
-    (tmp_path / "task.json").write_text(EXPERIMENT.describe().model_dump_json())
+    (tmp_path / "task.json").write_text(describe(EXPERIMENT).model_dump_json())
     return tmp_path
 
 
@@ -71,7 +74,7 @@ def test_reads_what_a_run_wrote(folder):
     write(folder, fit("a"), search)
     results = load_results(folder)
     assert results.experiment.model_dump(mode="json") == EXPERIMENT.model_dump(mode="json")
-    assert results.task == EXPERIMENT.describe()
+    assert results.task == describe(EXPERIMENT)
     assert results.trials == 2
     assert results.environment == {"threads": 2}
     assert results.dataset == "digits"

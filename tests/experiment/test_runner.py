@@ -8,7 +8,7 @@ import yaml
 from sklearn.metrics import roc_auc_score
 
 from dsgkit import SAMULT
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
 from dsgkit.experiment import cells as cells_module

@@ -10,7 +10,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.experiment import workers as workers_module
 from dsgkit.experiment.jobs import Job

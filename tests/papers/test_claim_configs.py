@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.config import list_configs, load_experiment
+from dsgkit.config.schema import load_experiment
+from dsgkit.config.shipped import list_configs
 from dsgkit.papers.claims import criteria, papers
 
 CLAIMS = Path(__file__).parents[2] / "configs" / "claims"

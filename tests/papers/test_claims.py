@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.config.load import resolve
+from dsgkit.config.load import read_config
 from dsgkit.errors import ConfigError
 from dsgkit.papers.accuracy import AtLeastAsGood, BetterThan
 from dsgkit.papers.claims import N_HEADLINES, criteria, papers, read_paper
@@ -30,7 +30,7 @@ IDS = [f"{claim.id}-{i}" for i, (_, claim, _) in enumerate(JUDGEMENTS)]
 def config(name):
     """Return what a config says, with its bases, unvalidated: other tests load every one."""
     places = [CONFIGS / f"{name}.yaml", CONFIGS / "claims" / f"{name}.yaml"]
-    return resolve(next(place for place in places if place.is_file())).data
+    return read_config(next(place for place in places if place.is_file())).data
 
 
 def solvers_of(name, profiles):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.runner import Options, run_experiment
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import read_evidence

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dsgkit import cli
-from dsgkit.config.load import resolve
+from dsgkit.config.load import read_config
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.errors import ConfigError, DsgError, ResultsError
 from dsgkit.experiment.artefacts import keep_artefact
@@ -36,7 +36,7 @@ IDS = [f"{paper.key}-{figure.number}" for paper, figure in EVERY]
 
 @cache
 def config_of(name):
-    return resolve(CONFIGS / f"{name}.yaml").data
+    return read_config(CONFIGS / f"{name}.yaml").data
 
 
 @pytest.mark.parametrize(("paper", "figure"), EVERY, ids=IDS)
@@ -65,7 +65,7 @@ def test_a_figure_names_datasets_and_solvers_that_configs_have(paper, figure):
 def test_the_costs_that_tables_measure_have_configs():
     for _, figure in EVERY:
         for name in figure.configs:
-            solvers = resolve(CONFIGS / "claims" / f"{name}.yaml").data["solvers"]
+            solvers = read_config(CONFIGS / "claims" / f"{name}.yaml").data["solvers"]
             grown = (g for g in figure.growths if g.config == name)
             assert {key for g in grown for key in g.a} <= set(solvers)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dsgkit.config import Experiment
+from dsgkit.config.schema import read_experiment
+from dsgkit.experiment.description import describe
 from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status, read_status
@@ -31,13 +32,15 @@ def experiment(dataset="digits"):
     solvers = {key: {"kind": key, "label": label} for key, label in LABELS.items()}
     solvers["supervised"] |= {"kind": "samult", "params": {"gamma": 1}}
     solvers["qsg_s2auc"]["against"] = "supervised"
-    return Experiment(
-        name=f"{dataset}_s2auc",
-        dataset={"name": dataset},
-        protocol={"kind": "semi_supervised_auc", "trials": 2},
-        sweep={"unlabeled": list(SIZES)},
-        solvers=solvers,
-        outputs=["auc_table", "gain_table", "auc_boxplot", "time_curve", "auc_curve"],
+    return read_experiment(
+        {
+            "name": f"{dataset}_s2auc",
+            "dataset": {"name": dataset},
+            "protocol": {"kind": "semi_supervised_auc", "trials": 2},
+            "sweep": {"unlabeled": list(SIZES)},
+            "solvers": solvers,
+            "outputs": ["auc_table", "gain_table", "auc_boxplot", "time_curve", "auc_curve"],
+        }
     )
 
 
@@ -80,7 +83,7 @@ def stored(folder, wanted=lambda _: True, ended=None, dataset="digits"):
     """Results of the plan's fits that are wanted; ``ended`` are those without a value, by key."""
     folder.mkdir(exist_ok=True)
     (folder / "config.yaml").write_text(experiment(dataset).to_yaml())
-    (folder / "task.json").write_text(experiment(dataset).describe().model_dump_json())
+    (folder / "task.json").write_text(describe(experiment(dataset)).model_dump_json())
     (folder / "plan.json").write_text(plan_text(entries()))
     fits = [entry for entry in entries() if entry["kind"] == "fit" and wanted(entry)]
     ended = {key_of(name): fields for name, fields in (ended or {}).items()}

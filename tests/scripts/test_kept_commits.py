@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_stored
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.system.commit import CHANGED_SUFFIX
 from tests.scripts.conftest import SCRIPTS
@@ -67,7 +67,7 @@ def test_kept_targets_are_worded_as_a_run_words_them():
     """Those of the catalogue's own targets of two classes; others have numbers of rows."""
     compared = 0
     for file in sorted(KEPT.glob("*/dataset.json")):
-        spec = load_experiment(file.with_name("config.yaml"), stored=True).dataset
+        spec = load_stored(file.with_name("config.yaml")).dataset
         target = DATASETS[spec.name].target if spec.name in DATASETS else None
         if target is not None and target.kind == "binary" and not (spec.target or spec.positive):
             assert json.loads(file.read_text())["target"] == target.words, file

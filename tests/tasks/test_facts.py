@@ -2,7 +2,8 @@
 
 import pytest
 
-from dsgkit.config import load_experiment
+from dsgkit.config.schema import load_experiment
+from dsgkit.experiment.description import describe
 
 
 def facts(tmp_path, base, profile=None, **parts):
@@ -10,7 +11,7 @@ def facts(tmp_path, base, profile=None, **parts):
     config = tmp_path / "mine.yaml"
     written = "".join(f"{name}: {text}\n" for name, text in parts.items())
     config.write_text(f"extends: base/{base}.yaml\n{written}")
-    return load_experiment(config, profile=profile).describe().solvers
+    return describe(load_experiment(config, profile=profile)).solvers
 
 
 @pytest.mark.parametrize(

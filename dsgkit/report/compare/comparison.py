@@ -312,5 +312,5 @@ def _settings(results: Results, others: Set[str]) -> dict[str, Any]:
     protocol = {k: v for k, v in written if k not in others and v is not None}
     axis = results.task.axis
     if axis and axis.drawn:
-        protocol[axis.name] = f"up to {results.experiment.sweep.sizes[-1]}"
+        protocol[axis.name] = f"up to {results.experiment.sizes[-1]}"
     return {"seed": dumped["seed"]} | {f"protocol.{name}": v for name, v in protocol.items()}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from dsgkit.config.changes import of_results
+from dsgkit.config.load import of_results
 from dsgkit.experiment.results import Results
 from dsgkit.report.numbers import NO_VALUE, grid_edges, leaves, value_text
 from dsgkit.report.summary import Summary, kind_of

@@ -135,7 +135,7 @@ def _facts(summary: Summary) -> list[tuple[str, str, str]]:
     results = summary.results
     experiment, task = results.experiment, results.task
     setting = [text for text in (task.setting, task.oracle) if text not in task.protocol]
-    sizes = [n if isinstance(n, str) else f"{n:,}" for n in experiment.sweep.sizes]
+    sizes = [n if isinstance(n, str) else f"{n:,}" for n in experiment.sizes]
     facts = [
         ("Dataset", _dataset(summary), results.dataset),
         ("Labels", results.data.get("target", ""), ""),

@@ -1,0 +1,205 @@
+"""Strict YAML: scalars of the core schema only, no repeated keys, and the place of every key."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from dsgkit.errors import ConfigError, did_you_mean, in_a_line, spelled
+
+Key = tuple[str | int, ...]
+"""The keys (and list positions) that lead from the top of a document to a value."""
+
+
+@dataclass
+class Document:
+    """Plain data, and where each part was written: ``file:line``, or an option's text."""
+
+    data: Any
+    places: dict[Key, str] = field(default_factory=dict)
+
+    def error(self, key: Key, text: str) -> ConfigError:
+        """Return an error at a key, or at its nearest ancestor that was written."""
+        while key and key not in self.places:
+            key = key[:-1]
+        place = self.places.get(key, "")
+        dotted = "" if place.startswith("--") else ".".join(in_a_line(str(part)) for part in key)
+        return ConfigError(": ".join(filter(None, [in_a_line(place, 300), dotted, text])))
+
+    def merged(self, over: Document) -> Document:
+        """Return the document with another one laid over it.
+
+        Mappings are merged key by key; other values are replaced, and so is ``sweep`` as a whole,
+        because it has one axis.
+        """
+        replaced: set[Key] = set()
+
+        def merge(old: Any, new: Any, key: Key) -> Any:
+            is_sweep = key == ("sweep",) or (key[:1] == ("profiles",) and key[2:] == ("sweep",))
+            if not (isinstance(old, dict) and isinstance(new, dict)) or is_sweep:
+                replaced.add(key)
+                return new
+            return old | {name: merge(old.get(name), new[name], (*key, name)) for name in new}
+
+        def is_over(key: Key) -> bool:
+            return any(key[:n] in replaced for n in range(len(key) + 1))
+
+        data = merge(self.data, over.data, ())
+        kept = {key: place for key, place in self.places.items() if not is_over(key)}
+        return Document(data, kept | {key: p for key, p in over.places.items() if is_over(key)})
+
+
+def read_document(path: Path) -> Document:
+    """Read a YAML file whose top level is a mapping.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read, is not strict YAML, is empty or is not a mapping.
+    """
+    try:
+        document = parse(path.read_text(encoding="utf-8-sig"), str(path))
+    except FileNotFoundError:
+        hint = did_you_mean(path.name, [other.name for other in path.parent.glob("*.yaml")])
+        raise ConfigError(f"{path}: no such config file{hint}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8 text; save it as UTF-8"
+        raise ConfigError(f"{path}: cannot be read: {why}") from None
+    if not isinstance(document.data, dict):
+        why = "a config is a mapping of keys to values"
+        raise document.error((), "the file is empty" if document.data is None else why)
+    return document
+
+
+def parse(text: str, source: str) -> Document:
+    """Parse YAML text; ``source`` is its file, or the text of an option such as ``--set a=1``.
+
+    Raises
+    ------
+    ConfigError
+        For anything that is not strict YAML, with its line.
+    """
+    return copy.deepcopy(_parsed(text, source))
+
+
+@functools.lru_cache(maxsize=32)  # many configs have the same base
+def _parsed(text: str, source: str) -> Document:
+    document = Document(None)
+
+    def place(line: int) -> str:
+        return source if source.startswith("--") else f"{source}:{line + 1}"
+
+    def wrong(line: int, what: str) -> ConfigError:
+        return ConfigError(f"{in_a_line(place(line), 300)}: {what}")
+
+    def plain(node: yaml.Node, key: Key, line: int) -> Any:
+        """Return a node's value, and keep its place and those of its parts."""
+        document.places[key] = place(line)
+        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
+            return [plain(n, (*key, i), n.start_mark.line) for i, n in enumerate(node.value)]
+        if not (isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map"):
+            return scalar(node)
+        values: dict[str, Any] = {}
+        for name_node, item in node.value:
+            line = name_node.start_mark.line
+            name = scalar(name_node) if isinstance(name_node, yaml.ScalarNode) else None
+            if not isinstance(name, str):
+                quoted = "it" if name is None else spelled(name_node.value)
+                raise wrong(line, f"a key must be text; put {quoted} in quotes")
+            if name in values:
+                first = document.places[(*key, name)].rpartition(":")[2]
+                where = "" if source.startswith("--") else f", first in line {first}"
+                raise wrong(line, f"repeated key {spelled(name)}{where}")
+            values[name] = plain(item, (*key, name), line)
+        return values
+
+    def scalar(node: yaml.Node) -> Any:
+        kind, line = node.tag.removeprefix(_TAG), node.start_mark.line
+        tag = node.tag.replace(_TAG, "!!")
+        if kind not in _SCALARS:
+            raise wrong(line, f"not valid YAML: unknown tag {in_a_line(tag)}")
+        try:
+            return _SCALARS[kind][1](node.value)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            value = spelled(node.value) if isinstance(node.value, str) else "it"
+            raise wrong(line, f"not valid YAML: {value} is not of type {kind}") from None
+
+    try:
+        node = yaml.compose(text, _StrictLoader)
+        document.places[()] = place(0)
+        if node is not None:
+            document.data = plain(node, (), node.start_mark.line)
+    except yaml.MarkedYAMLError as error:
+        line, problem = error.problem_mark.line if error.problem_mark else 0, str(error.problem)
+        advice = next((words for start, words in _ADVICE if problem.startswith(start)), "")
+        raise wrong(line, f"not valid YAML: {in_a_line(problem, 120)}{advice}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position)
+        raise wrong(line, f"not valid YAML: {error.reason}") from None
+    except RecursionError:
+        raise wrong(0, "nested too deeply, or an alias that contains itself") from None
+    return document
+
+
+def dump(data: Any) -> str:
+    """Return YAML text that `parse` reads back as ``data``."""
+    return yaml.dump(
+        data, Dumper=_StrictDumper, sort_keys=False, default_flow_style=None, width=100
+    )
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Takes ``1e-3`` for a number and ``on`` for text, unlike YAML 1.1."""
+
+
+class _StrictDumper(yaml.SafeDumper):
+    """Quotes only texts that the strict loader would not read as text."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Write repeated lists in full: a config is read by people."""
+        return True
+
+
+_ADVICE = (
+    ("mapping values are not allowed here", "; put text that contains ': ' in quotes"),
+    ("found character '\\t'", "; indent with spaces, not tabs"),
+    ("found character", "; put text that begins with it in quotes"),
+    ("found unexpected end of stream", "; a quotation mark or bracket is not closed"),
+    ("expected ',' or", "; a comma is missing, or something before it is not closed"),
+    ("expected <block end>", "; the line is indented unlike those above, or they are not closed"),
+)
+"""Advice on problems of the parser, by the beginning of their texts."""
+
+_TAG = "tag:yaml.org,2002:"
+_SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {
+    "null": (r"null|Null|NULL|~|", lambda text: None),
+    "bool": (
+        r"true|True|TRUE|false|False|FALSE",
+        lambda text: {"true": True, "false": False}[text.lower()],
+    ),
+    "int": (
+        r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+",
+        lambda text: int(text, 0 if text[:2] in ("0o", "0x") else 10),
+    ),
+    "float": (
+        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
+    ),
+    # a lone surrogate, such as "\ud800", cannot be encoded
+    "str": ("", lambda text: text.encode().decode()),
+}
+"""Pattern and conversion of every kind of scalar; what has none of the patterns is text."""
+
+for _class in (_StrictLoader, _StrictDumper):
+    _class.yaml_implicit_resolvers = {}
+    for _name, (_pattern, _) in _SCALARS.items():
+        if _name != "str":
+            _class.add_implicit_resolver(_TAG + _name, re.compile(rf"(?:{_pattern})\Z"), None)
