@@ -1,12 +1,14 @@
-"""The commit of this code, even without a repository.
+"""Which code is running: its commit, and a hash of its sources.
 
-Outside a repository it is read from the file ``COMMIT``. ``git archive`` fills it in
+Outside a checkout the commit is read from the file ``COMMIT``. ``git archive`` fills it in
 (``.gitattributes``), and so does ``hatch_build.py`` in a wheel or an sdist, which loads this module
 without the package's requirements.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import re
 import subprocess
 from pathlib import Path
@@ -16,53 +18,46 @@ FILE = "COMMIT"
 CHANGED_SUFFIX = "+changes"
 """Suffix of a commit whose checkout had other changes."""
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent.parent
+
+WITHOUT_RESULTS = ("cli", "papers", "published", "report")
+"""Rooms that only show results: an edit there changes none."""
 
 
-def commit_of(package: Path = _PACKAGE) -> str | None:
-    """Return the commit of the package in a folder, marked if it was changed; None if unknown."""
-    return _of_checkout(package.parent) or _from_file(package / FILE)
+@functools.cache
+def source_hash(without: tuple[str, ...] = WITHOUT_RESULTS) -> str:
+    """Return a hash of the bytes of the package's Python files, but for some of its folders.
+
+    It is computed once per process: the code that runs is that which was there at the start.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE)
+        if name.parts[0] not in without:
+            content = path.read_bytes()
+            digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
 
 
-def _of_checkout(checkout: Path) -> str | None:
-    """Return the commit of a git checkout; None if the folder is not the root of one."""
-    if not (checkout / ".git").exists():
-        return None
-    command = ["git", "-c", f"safe.directory={checkout}", "-C", str(checkout), "describe"]
-    command += ["--always", "--exclude=*", "--abbrev=12", f"--dirty={CHANGED_SUFFIX}"]
+def commit_of(package: Path = PACKAGE) -> str | None:
+    """Return the commit of the package in a folder, marked if it was changed; None if unknown.
+
+    A repository counts only if the package is tracked at its root: an installed copy may lie in a
+    repository of the user.
+    """
+    git = ["git", "-c", f"safe.directory={package.parent}", "-C", str(package.parent)]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        text = (package / FILE).read_text().strip()
+        if match := re.fullmatch(rf"([0-9a-f]{{12}})[0-9a-f]*({re.escape(CHANGED_SUFFIX)})?", text):
+            return match[1] + (match[2] or "")
+        if not (package.parent / ".git").exists():
+            return None
+        _output([*git, "ls-files", "--error-unmatch", str(package / "__init__.py")])
+        described = ["describe", "--always", "--exclude=*", "--abbrev=12"]
+        return _output([*git, *described, f"--dirty={CHANGED_SUFFIX}"])
     except (OSError, subprocess.CalledProcessError):
-        return _of_head(checkout / ".git")
-
-
-def _of_head(folder: Path) -> str | None:
-    """Return the commit from a repository's files, without git: changes are not detected."""
-    try:
-        head = (folder / "HEAD").read_text().strip()
-        if head.startswith("ref: "):
-            head = _of_reference(folder, head.removeprefix("ref: "))
-    except OSError:
-        return None
-    return _shortened(head)
-
-
-def _of_reference(folder: Path, name: str) -> str:
-    """Return the commit of a branch; empty if there is none."""
-    if (folder / name).is_file():
-        return (folder / name).read_text().strip()
-    lines = (folder / "packed-refs").read_text().splitlines()
-    return next((line.split()[0] for line in lines if line.endswith(f" {name}")), "")
-
-
-def _from_file(file: Path) -> str | None:
-    """Return the commit in a ``COMMIT`` file; None if it was never filled in."""
-    try:
-        return _shortened(file.read_text().strip())
-    except OSError:
         return None
 
 
-def _shortened(text: str) -> str | None:
-    match = re.fullmatch(rf"([0-9a-f]{{12}})[0-9a-f]*({re.escape(CHANGED_SUFFIX)})?", text)
-    return match[1] + (match[2] or "") if match else None
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

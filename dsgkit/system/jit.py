@@ -11,12 +11,13 @@ and on a busy machine spinning threads take cores from the threads that they wai
 to 20 times slower). This default must be set before numba starts its threads; the environment's
 ``OMP_WAIT_POLICY`` overrides it.
 
-Compiled code is cached in a folder named by a hash of the sources that it can depend on: its module
-and all that this imports from the package. numba's own cache checks only the path and the file of a
-function: it would use code whose callees or constants in other files have changed, and compile
-again for every copy of the package. One process at a time compiles a function and the others wait
-for it: workers start with the same functions, and numba writes an index and then the code that it
-refers to, so that two concurrent writers can store code under another function's name.
+Compiled code is cached in a folder named by a hash of the sources: numba itself looks only at the
+file of a function, and would use code whose callees or constants in other files have changed. One
+process at a time compiles a function and the others wait for it: workers start with the same
+functions, and numba writes an index and then the code that it refers to, so that two concurrent
+writers can store code under another function's name (numba #10128).
+
+With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: the functions run as Python, slowly.
 """
 
 from __future__ import annotations
@@ -24,18 +25,19 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numba
+import numpy as np
 from filelock import FileLock
 from numba import njit, prange
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 
-from dsgkit.system.sources import cache_folder, imported, module_named
+from dsgkit.system.commit import WITHOUT_RESULTS, source_hash
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
@@ -50,47 +52,29 @@ __all__ = [
     "reducing_parallel",
 ]
 
-_PACKAGE = Path(__file__).parent.parent
+_RUNNER = ("config", "data", "experiment", "tasks", "text", "users_code")
+"""Rooms that compiled code of other files does not depend on: their edits need no compilation."""
 
 
 @functools.cache
-def sources_of(module: str) -> tuple[Path, ...]:
-    """Return the files of the package that a module's compiled code can depend on.
-
-    Parameters
-    ----------
-    module : str
-        Full name. Its code can depend on its own file and on those of all direct and indirect
-        imports.
-    """
-    start = module_named(module, _PACKAGE.parent)
-    return tuple(source.path for source in imported([start])) if start else ()
-
-
-@functools.cache
-def _cache_folder(module: str) -> Path | None:
-    """Return the cache folder for a module of the package with its present sources."""
-    digest = hashlib.sha256(f"{numba.__version__} {module}".encode())
-    sources = sources_of(module)
-    for path in sources:
-        digest.update(path.read_bytes())
-    return cache_folder() / "compiled" / digest.hexdigest()[:16] if sources else None
+def cache_folder() -> Path:
+    """Return the folder of code that is compiled from the present sources."""
+    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
+    folder = (Path(home) if home else Path.home() / ".cache") / "dsgkit" / "compiled"
+    return folder / f"{numba.__version__}-{source_hash((*WITHOUT_RESULTS, *_RUNNER))}"
 
 
 class _Locator(_CacheLocator):
-    """Locates the cache folder of a function."""
+    """Tells numba where a function's code is: nowhere else, wherever the package lies."""
 
-    def __init__(self, folder: Path, line: int) -> None:
-        self._folder = folder
-        self._line = line
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self.folder = cache_folder() / function.__module__
+        self._line, self._file = function.__code__.co_firstlineno, Path(file)
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator | None:
         """Return the locator of a function; None if it cannot be cached."""
-        folder = _cache_folder(py_func.__module__)
-        if folder is None:
-            return None
-        locator = cls(folder, py_func.__code__.co_firstlineno)
+        locator = cls(py_func, py_file)
         try:
             locator.ensure_cache_path()
         except OSError:
@@ -98,15 +82,12 @@ class _Locator(_CacheLocator):
         return locator
 
     def get_cache_path(self) -> str:
-        """Return the folder."""
-        return str(self._folder)
+        return str(self.folder)
 
     def get_source_stamp(self) -> str:
-        """Return an empty text: other sources have another folder."""
-        return ""
+        return hashlib.sha256(self._file.read_bytes()).hexdigest()
 
     def get_disambiguator(self) -> str:
-        """Return the line of the function: a module may have several of the same name."""
         return str(self._line)
 
 
@@ -114,66 +95,52 @@ class _Stored(CompileResultCacheImpl):
     _locator_classes: ClassVar = [_Locator]
 
 
-class _SharedCache(FunctionCache):
-    """numba's cache of one function; if it cannot be read, the function is compiled."""
-
+class _Cache(FunctionCache):
     _impl_class = _Stored
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return compiled code, or None."""
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # a torn file can raise anything
-            with suppress(OSError):
-                self.flush()
-        return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Store compiled code, if the folder can be written."""
-        with suppress(OSError):
-            super().save_overload(sig, data)
+def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles with some of numba's options."""
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait until no other process loads, compiles or stores the function.
+    def decorate(function: Callable[..., Any]) -> Any:
+        if numba.config.DISABLE_JIT:
+            return _in_python(function)
+        dispatcher = njit(error_model="numpy", **options)(function)
+        with suppress(RuntimeError):  # the folder cannot be written: each process compiles
+            dispatcher._cache = _Cache(function)
+            dispatcher.compile = _in_turn(function, dispatcher.compile)
+        return dispatcher
 
-        numba's own lock is taken first: numba holds it while it compiles callees, and two threads
-        that took the locks in different orders would deadlock.
-        """
+    return decorate
+
+
+def _in_turn(function: Callable[..., Any], compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return ``compile``, which loads code or stores it, for one process at a time.
+
+    numba's own lock is taken first: numba holds it while it compiles callees, and two threads that
+    took the locks in different orders would deadlock.
+    """
+    folder, line = cache_folder() / function.__module__, function.__code__.co_firstlineno
+    lock = FileLock(folder / f"{line}.lock", thread_local=False)
+
+    def compiled(signature: Any) -> Any:
         with global_compiler_lock, ExitStack() as held:
-            with suppress(OSError, NotImplementedError):  # not writable, or no locks supported
-                self._impl.locator.ensure_cache_path()
-                held.enter_context(FileLock(self._cache_file._index_path + ".lock"))
-            yield
-
-
-def _cache_of(function: Callable[..., Any]) -> _SharedCache | None:
-    """Return the cache of a function; None if it cannot be cached."""
-    try:
-        return _SharedCache(function)
-    except RuntimeError:
-        return None
-
-
-def _in_turn(compile_: Callable[[Any], Any], cache: _SharedCache) -> Callable[[Any], Any]:
-    """Return a dispatcher's ``compile`` that only one process runs at a time."""
-
-    def compiled(sig: Any) -> Any:
-        with cache.turn():
-            return compile_(sig)
+            with suppress(OSError, NotImplementedError):  # a file system without locks
+                held.enter_context(lock)
+            return compile_(signature)
 
     return compiled
 
 
-def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    def decorate(function: Callable[..., Any]) -> Any:
-        dispatcher = njit(error_model="numpy", **options)(function)
-        if cache := _cache_of(function):
-            dispatcher._cache = cache
-            dispatcher.compile = _in_turn(dispatcher.compile, cache)
-        return dispatcher
+def _in_python(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that runs uncompiled, as silent on overflow as compiled code."""
 
-    return decorate
+    @functools.wraps(function)
+    def run(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return run
 
 
 exact = _compiled()
