@@ -71,7 +71,10 @@ def cli(debug: bool) -> None:
 
 cli.sections = {
     "Experiments": (run.run, run.try_, lists.init, run.status),
-    "Results": (results.table, results.plot, results.report, results.compare, results.export),
+    "Results": (
+        *(results.table, results.plot, results.report, results.compare, results.export),
+        results.predict,
+    ),
     "What there is": (lists.list_, explain.explain, data.data, run.env),
     "The five papers": (papers.claims, papers.figure, papers.pages),
 }

@@ -161,6 +161,35 @@ def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
     click.echo(write_page(_loaded(results, None, solvers), path))
 
 
+@click.command()
+@click.argument("results", type=RESULTS_PATH)
+@click.argument("rows", type=FILE)
+@click.option(
+    "--solver",
+    help="Its key in the config; default: the best by validation score, of those that are given "
+    "nothing that no user has.",
+)
+@click.option("-o", "--out", type=FILE, help="File to write; default: standard output.")
+def predict(results: Path, rows: Path, solver: str | None, out: Path | None) -> None:
+    """Write a CSV of predictions for ROWS by a solver of the run in RESULTS.
+
+    ROWS is a file with the columns of the run's dataset, with or without labels. The solver is
+    trained on all rows of the dataset, with the hyper-parameters of the best mean validation score
+    over the trials. Rows are numbered from 0.
+    """
+    from dsgkit.experiment.predict import Predictor
+    from dsgkit.report.formats import write_text
+
+    predictor = Predictor(results, solver)
+    X = predictor.read(rows)
+    click.echo(f"solver {predictor}", err=True)
+    text = predictor.predict(X).to_csv(index=False, lineterminator="\n")
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        click.echo(write_text(out, text))
+
+
 def _check_whole(out: Path | None, **filters: Any) -> None:
     """Refuse to replace the report of all results by one of a part of them."""
     for name, value in filters.items():
