@@ -107,6 +107,23 @@ class _Classifier(_Supervised):
     """Wrapper of classifiers of labelled rows."""
 
     tasks: ClassVar[tuple[str, ...]] = ("semi_supervised_auc", "semi_supervised_svm")
+    _takes_codes: ClassVar[bool] = False
+    """Whether it was found to refuse the labels -1 and 1, and to take 0 and 1."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the classifier to labelled rows; to labels 0 and 1 if it refuses -1 and 1."""
+        codes = (np.asarray(y) == np.max(y)).astype(np.int64)
+        if self._takes_codes:
+            return super().fit(X, codes)
+        try:
+            return super().fit(X, y)
+        except ValueError as error:
+            try:
+                super().fit(X, codes)
+            except ValueError:
+                raise error from None  # it is not for the labels
+            type(self)._takes_codes = True
+            return self
 
     def _values(self, X: NDArray[Any]) -> Array:
         """Return the decision function, or else the probability of the larger label less 1/2."""
@@ -124,7 +141,7 @@ class _SemiSupervisedClassifier(_Classifier):
         """Fit the classifier to labelled and unlabelled rows; the labels become 0 and 1."""
         rows = np.vstack([np.asarray(X), np.asarray(X_unlabeled)])
         codes = np.asarray(y) == np.max(y)
-        return super().fit(rows, np.concatenate([codes, np.full(len(X_unlabeled), -1)]))
+        return _Supervised.fit(self, rows, np.concatenate([codes, np.full(len(X_unlabeled), -1)]))
 
     def _n_rows(self, counts: Mapping[str, int]) -> int:
         return sum(counts.values())

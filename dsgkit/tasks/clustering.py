@@ -33,10 +33,10 @@ from dsgkit.tasks.base import (
     Task,
     Work,
     scale_words,
-    scaling_of,
 )
 from dsgkit.tasks.measures import PICTURES, RANKS, Axis, Measure, Published
 from dsgkit.tasks.pictures import picture
+from dsgkit.tasks.semi_supervised import labeled_rows
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 
@@ -226,7 +226,8 @@ class Clustering(Task):
         super().__init__(dataset, spec, seed)
         if len(dataset.X) < MIN_CLUSTERS:
             raise DataError(f"dataset {dataset.name}: one row alone makes no clusters")
-        self._judged = bool(np.ptp(dataset.y))
+        self._named = np.unique(dataset.y[labeled_rows(dataset)])
+        self._judged = len(self._named) > 1
         if spec.select == "nmi" and not self._judged:
             raise DataError(
                 f"dataset {dataset.name}: there are no classes to choose parameters by; set "
@@ -237,30 +238,41 @@ class Clustering(Task):
     @functools.cached_property
     def values(self) -> Mapping[str, float | tuple[float, ...]]:
         """The number of classes."""
-        return {CLASSES: len(np.unique(self.dataset.y))}
+        return {CLASSES: len(self._named)}
+
+    @functools.cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return permutation(len(self.dataset.X), derive_seed(self.seed, "order"))
 
     @functools.cached_property
     def _rows(self) -> Rows:
-        order = permutation(len(self.dataset.X), derive_seed(self.seed, "order"))
-        return Rows(self.dataset.X, order, *scaling_of(self.dataset, self.spec.scale))
+        scale = self.spec.scale
+        scaling = (None, None) if scale == "raw" else self.dataset.scaling(scale)
+        return Rows(self.dataset.X, self._order, *scaling)
 
     def training(self, at: At) -> dict[str, Any]:
         """Return the rows."""
         return {"X": self._rows[: at[ROWS.name]]}
 
     def classes(self, at: At) -> NDArray[Any]:
-        """Return the classes of the rows."""
-        classes: NDArray[Any] = self.dataset.y[self._rows.index[: at[ROWS.name]]]  # type: ignore[index]
+        """Return the classes of the rows; those of rows without a label mean nothing."""
+        classes: NDArray[Any] = self.dataset.y[self._order[: at[ROWS.name]]]
         return classes
+
+    def _compared(self, at: At, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the classes of the rows that have one, and their clusters."""
+        classes, missing = self.classes(at), self.dataset.unlabeled_rows
+        if not len(missing):
+            return classes, labels
+        known = ~np.isin(self._order[: len(labels)], missing)
+        return classes[known], labels[known]
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the score of every point, on all rows."""
-        X, classes = self.training(at)["X"], self.classes(at)
-        return [[self._score(estimator, point, X, classes)] for point in points]
+        X = self.training(at)["X"]
+        return [[self._score(estimator, point, X, at)] for point in points]
 
-    def _score(
-        self, estimator: Any, point: Point, X: NDArray[Any], classes: NDArray[Any]
-    ) -> float | None:
+    def _score(self, estimator: Any, point: Point, X: NDArray[Any], at: At) -> float | None:
         """Return the score of a point; None if it has no solution, or one that has no score."""
         from sklearn.base import clone
 
@@ -278,7 +290,7 @@ class Clustering(Task):
             return None
         labels = checked_labels(model, len(X))
         if self.spec.select == "nmi":
-            return metrics.normalized_mutual_information(classes, labels)
+            return metrics.normalized_mutual_information(*self._compared(at, labels))
         if not MIN_CLUSTERS <= _n_clusters(labels) <= MAX_CLUSTERS:
             return None
         index = metrics.davies_bouldin(metrics.Clusters.of(X, labels))
@@ -317,10 +329,12 @@ class Clustering(Task):
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
         """Compare clusters with classes, and measure their shape."""
-        X, classes = self.training(at)["X"], self.classes(at) if self._judged else None
+        X = self.training(at)["X"]
         labels = checked_labels(model, len(X))
         with clock.phase("evaluate"):
-            scores = shape_indices(X, labels, self.seed) | class_indices(classes, labels)
+            scores = shape_indices(X, labels, self.seed)
+            compared = self._compared(at, labels) if self._judged else (None, labels)
+            scores |= class_indices(*compared)
         fitted = vars(model) if _has_two_phases(model) else {}
         for name, measure in FITTED.items():
             scores[measure.name] = float(fitted[name]) if name in fitted else None
@@ -332,6 +346,8 @@ class Clustering(Task):
             UNASSIGNED.name: float(np.mean(labels < 0)),
             CHOICE.name: None,
         }
+        all_known = self._judged and not len(self.dataset.unlabeled_rows)
+        classes = self.classes(at) if all_known else None
         return Judgement(scores, artefact=picture(model, X, labels, classes))
 
 

@@ -32,7 +32,7 @@ from dsgkit.tasks.base import (
     finite_values,
     named_by_fit,
     scale_words,
-    scaling_of,
+    takes,
 )
 from dsgkit.tasks.measures import Axis
 
@@ -105,12 +105,14 @@ class Split(NamedTuple):
 
     Labels are -1 and +1, 1..k or numbers, and read-only; those of the unlabelled rows are hidden.
     Unlabelled rows are in a random order: the first k are a random subset, so subsets are nested.
+    Where ``known`` is false, the dataset has no label, and that of ``y_unlabeled`` means nothing.
     """
 
     X: Rows
     y: NDArray[Any]
     X_unlabeled: Rows
     y_unlabeled: NDArray[Any]
+    known: NDArray[np.bool_]
     X_test: Rows | None
     y_test: NDArray[Any] | None
 
@@ -118,7 +120,9 @@ class Split(NamedTuple):
 class SemiSupervised(Task):
     """A random choice of labelled rows; the others are unlabelled, and judge.
 
-    A subclass states its measures and has `score`; and `fold_score`, or its own `search`.
+    Rows without a label in the dataset (`Dataset.unlabeled_rows`) are among the unlabelled ones,
+    and judge nothing. A subclass states its measures and has `score`; and `fold_score`, or its own
+    `search`.
     """
 
     Spec = SemiSupervisedSpec
@@ -131,17 +135,20 @@ class SemiSupervised(Task):
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
+        self.with_label = labeled_rows(dataset)
         self.n_labeled = self._n_labeled()
-        self.n_judged = len(dataset.y) - self.n_labeled
-        self.sizes = {UNLABELED.name: min(self.n_judged, spec.unlabeled or self.n_judged)}
+        self.n_judged = len(self.with_label) - self.n_labeled
+        n_unlabeled = len(dataset.y) - self.n_labeled
+        self.sizes = {UNLABELED.name: min(n_unlabeled, spec.unlabeled or n_unlabeled)}
 
     def _n_labeled(self) -> int:
         """Return the number of labelled rows, or raise `DataError` if there are too few rows."""
-        labeled, name, y = self.spec.labeled, self.dataset.name, self.dataset.y
+        labeled, name, y = self.spec.labeled, self.dataset.name, self.dataset.y[self.with_label]
         if labeled >= len(y):
+            labels = " with a label" if len(y) < len(self.dataset.y) else ""
             raise DataError(
-                f"dataset {name}: {labeled:,} labelled rows asked for, but it has {len(y):,} rows "
-                "and some must stay unlabelled; lower `labeled`"
+                f"dataset {name}: {labeled:,} labelled rows asked for, but it has {len(y):,} rows"
+                f"{labels} and some must stay unlabelled; lower `labeled`"
             )
         self._check_labeled(labeled)
         for label in self._classes:
@@ -170,17 +177,18 @@ class SemiSupervised(Task):
     @functools.cached_property
     def values(self) -> dict[str, Any]:
         """The share of positives."""
-        return {CLASS_PROPORTION: float(np.mean(self.dataset.y == 1))}
+        return {CLASS_PROPORTION: float(np.mean(self.dataset.y[self.with_label] == 1))}
 
     @functools.cached_property
     def order(self) -> NDArray[np.integer]:
-        """All rows in a random order, the labelled ones first.
+        """All rows with a label in a random order, the labelled ones first.
 
         If fewer than `MIN_PER_CLASS` of a class are labelled, the next rows of that class are
         swapped with the last labelled ones of the other. If labelled rows are swept, the smallest
         possible number of them has two of each class.
         """
-        y, order = self.dataset.y, permutation(len(self.dataset.y), self._seed_of("labeled"))
+        order = self.with_label[permutation(len(self.with_label), self._seed_of("labeled"))]
+        y = self.dataset.y
         first = 2 * MIN_PER_CLASS if self.spec.sweeps(LABELED) else self.n_labeled
         for label in self._classes:
             of_class = y[order] == label
@@ -194,14 +202,28 @@ class SemiSupervised(Task):
     @functools.cached_property
     def split(self) -> Split:
         """The rows of the trial."""
-        dataset, scaling = self.dataset, scaling_of(self.dataset, self.spec.scale)
-        rows, y = Rows(dataset.X, self.order, *scaling), dataset.y[self.order]
-        y.flags.writeable = False  # cells share the labels
-        first, others = slice(self.n_labeled), slice(self.n_labeled, None)
+        dataset, missing = self.dataset, self.dataset.unlabeled_rows
+        first, others = self.order[: self.n_labeled], self.order[self.n_labeled :]
+        known = np.ones(len(others) + len(missing), bool)
+        if len(missing):
+            shuffled = permutation(len(known), self._seed_of("unlabeled"))
+            known = shuffled < len(others)
+            others = np.concatenate([others, missing])[shuffled]
+        y, y_unlabeled = dataset.y[first], dataset.y[others]
+        for labels in (y, y_unlabeled):
+            labels.flags.writeable = False  # cells share the labels
+        scaling = dataset.scaling(self.spec.scale)
+        X, X_unlabeled = (Rows(dataset.X, rows, *scaling) for rows in (first, others))
         X_test = None if dataset.X_test is None else Rows(dataset.X_test, None, *scaling)
-        return Split(
-            *(rows.take(first), y[first], rows.take(others), y[others], X_test, dataset.y_test)
-        )
+        return Split(X, y, X_unlabeled, y_unlabeled, known, X_test, dataset.y_test)
+
+    @functools.cached_property
+    def judged(self) -> tuple[Rows, NDArray[Any]]:
+        """The unlabelled rows whose hidden labels are known, and these labels."""
+        split = self.split
+        if split.known.all():
+            return split.X_unlabeled, split.y_unlabeled
+        return split.X_unlabeled.take(np.flatnonzero(split.known)), split.y_unlabeled[split.known]
 
     def _seed_of(self, *words: str | int) -> int:
         return derive_seed(self.seed, *words)
@@ -220,8 +242,17 @@ class SemiSupervised(Task):
 
     def given(self, estimator: Any, at: At) -> dict[str, Any]:
         """Return the arrays that an estimator's ``fit`` names, including hidden labels."""
-        hidden = self.split.y_unlabeled[: at[UNLABELED.name]]
-        return named_by_fit(estimator, {**self.training(at), HIDDEN: hidden})
+        unlabeled = self.unlabeled(estimator, slice(at[UNLABELED.name]))
+        return named_by_fit(estimator, {**self.training(at), **unlabeled})
+
+    def unlabeled(self, estimator: Any, chosen: slice) -> dict[str, Any]:
+        """Return some unlabelled rows, and hidden labels; a fit with these gets no row without."""
+        split = self.split
+        X, y = split.X_unlabeled.take(chosen), split.y_unlabeled[chosen]
+        known = split.known[chosen]
+        if takes(estimator, HIDDEN) and not known.all():
+            X, y = X.take(np.flatnonzero(known)), y[known]
+        return {"X_unlabeled": X, HIDDEN: y}
 
     def folds(self, at: At, repeat: int = 0) -> list[NDArray[np.int64]]:
         """Return the held-out positions of labelled rows in each fold, stratified by class."""
@@ -253,18 +284,18 @@ class SemiSupervised(Task):
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
         """Score a fitted function on all unlabelled rows, and on the official test rows."""
-        split, on_test = self.split, None
+        split, (X, y), on_test = self.split, self.judged, None
         n_test = 0 if split.X_test is None else len(split.X_test)
-        tested = n_test / (n_test + len(split.y_unlabeled))
+        tested = n_test / (n_test + len(y))
         with clock.phase("predict"):
             with part(0, tested):
                 if n_test:
                     on_test = self.predictions(model, split.X_test)
             with part(tested, 1):
-                predictions = self.predictions(model, split.X_unlabeled)
+                predictions = self.predictions(model, X)
         with clock.phase("evaluate"):
             score = self.scoring(predictions, at)
-            scores = score(split.y_unlabeled, predictions)
+            scores = score(y, predictions)
             test_scores = {} if on_test is None else score(split.y_test, on_test)
         return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
 
@@ -279,6 +310,12 @@ class SemiSupervised(Task):
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         """Return the scores of predictions by measure, given the rows' labels."""
         raise NotImplementedError
+
+
+def labeled_rows(dataset: Any) -> NDArray[np.integer]:
+    """Return the rows with a label, ascending."""
+    rows = np.arange(len(dataset.y))
+    return np.delete(rows, dataset.unlabeled_rows) if len(dataset.unlabeled_rows) else rows
 
 
 def fold_scores(

@@ -39,12 +39,11 @@ from dsgkit.tasks.base import (
     fit_watched,
     has,
     scale_words,
-    scaling_of,
     takes,
 )
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
-from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores
+from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores, labeled_rows
 
 TEST_ROWS = "test rows"
 
@@ -207,7 +206,8 @@ def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = Non
     A third as many test rows are drawn as unlabelled ones, at most ``test``. Pairs use at most two
     thirds of a class. The share of positives is by default the dataset's own.
     """
-    counts = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
+    labels = dataset.y[labeled_rows(dataset)]
+    counts = [int(np.count_nonzero(labels == label)) for label in (1, -1)]
     share = counts[0] / sum(counts) if prior is None else prior
 
     def sizes(n_similar: int, n_unlabeled: int) -> PairSizes:
@@ -241,7 +241,8 @@ class PairSplit(NamedTuple):
     """One trial of the similar-unlabelled protocol, with scaled rows; no row is used twice.
 
     ``similar`` are the points of the pairs, shape (2 n_similar, d), those of a pair adjacent. The
-    unlabelled rows are in a random order: the first k are a random subset. Labels are -1 and +1.
+    unlabelled rows are in a random order: the first k are a random subset. Labels are -1 and +1; 0
+    stands for an unlabelled row that has none in the dataset, either.
     """
 
     similar: Rows
@@ -251,14 +252,17 @@ class PairSplit(NamedTuple):
     y_test: NDArray[np.integer]
 
 
-def pair_split(dataset: Any, sizes: PairSizes, seed: int, scaling: tuple[Any, Any]) -> PairSplit:
+def pair_split(
+    dataset: Any, sizes: PairSizes, seed: int, scaling: tuple[Any, Any], extra: Any = ()
+) -> PairSplit:
     """Draw the rows of one trial, by class and without replacement.
 
-    The class of every pair and of every single row is drawn first, then rows of that class.
+    The class of every pair and of every single row is drawn first, then rows of that class. Further
+    rows, without a label, may come among the unlabelled ones.
     """
-    left = {}
+    left, with_label = {}, labeled_rows(dataset)
     for label in (1, -1):
-        rows = np.flatnonzero(dataset.y == label)
+        rows = with_label[dataset.y[with_label] == label]
         left[label] = rows[permutation(len(rows), derive_seed(seed, "class", label))]
 
     def draw(kind: str, n: int, probability: float, each: int = 1) -> NDArray[np.int64]:
@@ -278,6 +282,10 @@ def pair_split(dataset: Any, sizes: PairSizes, seed: int, scaling: tuple[Any, An
     unlabeled = draw("unlabeled", sizes.n_unlabeled, sizes.prior)
     test = draw("test", sizes.n_test, sizes.prior)
     y_unlabeled = dataset.y[unlabeled]
+    if len(extra):
+        order = permutation(len(unlabeled) + len(extra), derive_seed(seed, "without label"))
+        unlabeled = np.concatenate([unlabeled, extra])[order]
+        y_unlabeled = np.concatenate([y_unlabeled, np.zeros(len(extra), y_unlabeled.dtype)])[order]
     y_unlabeled.flags.writeable = False  # cells share the labels
     pairs, others, tested = (Rows(dataset.X, rows, *scaling) for rows in (similar, unlabeled, test))
     return PairSplit(pairs, others, y_unlabeled, tested, dataset.y[test])
@@ -322,7 +330,12 @@ class SimilarUnlabeled(Task):
                 f"dataset {dataset.name}: {drawn.n_similar} pairs and {drawn.n_unlabeled} "
                 f"unlabelled rows cannot be cut into {spec.folds} folds"
             )
-        self.drawn, self.sizes = drawn, {UNLABELED.name: drawn.n_unlabeled}
+        # rows without a label have the dataset's own share of positives
+        self.without_label = dataset.unlabeled_rows[: None if spec.prior is None else 0]
+        self.drawn, self.sizes = (
+            drawn,
+            {UNLABELED.name: drawn.n_unlabeled + len(self.without_label)},
+        )
         self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
         self._estimates: dict[int, float] = {}
 
@@ -334,8 +347,8 @@ class SimilarUnlabeled(Task):
     @functools.cached_property
     def split(self) -> PairSplit:
         """The rows of the trial."""
-        scaling = scaling_of(self.dataset, self.spec.scale)
-        return pair_split(self.dataset, self.drawn, self.seed, scaling)
+        scaling = self.dataset.scaling(self.spec.scale)
+        return pair_split(self.dataset, self.drawn, self.seed, scaling, self.without_label)
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of pairs and of unlabelled rows."""
@@ -351,8 +364,9 @@ class SimilarUnlabeled(Task):
         """Return the pairs and unlabelled rows; or, for a ``fit`` with ``y``, labelled rows."""
         if not takes(estimator, "y"):
             return self.training(at)
-        n = min(2 * self.drawn.n_similar, at[UNLABELED.name])
-        return {"X": self.split.X_unlabeled[:n], "y": self.split.y_unlabeled[:n]}
+        y = self.split.y_unlabeled[: at[UNLABELED.name]]
+        rows = np.flatnonzero(y)[: 2 * self.drawn.n_similar]
+        return {"X": self.split.X_unlabeled[rows], "y": y[rows]}
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the held-out risk (with labels, the error) of every point on every fold."""

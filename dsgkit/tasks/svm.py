@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dsgkit.config.spec import Repetitions
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.auc import AUC, PRECISION, ranking_scores
-from dsgkit.tasks.base import HIDDEN, At, Point, Scores, Work, settled
+from dsgkit.tasks.base import At, Point, Scores, Work, settled
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
@@ -183,10 +183,7 @@ class SemiSupervisedSVM(SemiSupervised):
         bounds = [n * number // n_parts for number in range(n_parts + 1)]
         parts = [slice(*ends) for ends in itertools.pairwise(bounds)]
         for part in parts:
-            replaced = {
-                "X_unlabeled": self.split.X_unlabeled.take(part),
-                HIDDEN: self.split.y_unlabeled[part],
-            }
+            replaced = self.unlabeled(estimator, part)
             training = {name: replaced.get(name, array) for name, array in given.items()}
             models = estimator.fit_points(points, **training)
             cuts = self._cuts(models, given["y"], at, len(points))
@@ -212,11 +209,13 @@ class SemiSupervisedSVM(SemiSupervised):
         )
         for rows in blocks:
             values = _values(models, self.split.X_unlabeled[rows], len(cuts))
-            positive = self.split.y_unlabeled[rows] > 0
+            positive, known = self.split.y_unlabeled[rows] > 0, self.split.known[rows]
             columns = zip(values.T, cuts, strict=True)
-            wrong += [np.sum(is_positive(*column) != positive) for column in columns]
+            wrong += [np.sum((is_positive(*column) != positive) & known) for column in columns]
             solved &= np.isfinite(values).all(axis=0)
-        total = sum(part.stop - part.start for part in parts)
+        total = sum(int(self.split.known[part].sum()) for part in parts)
+        if not total:
+            return [None] * len(cuts)
         return [float(w / total) if valid else None for w, valid in zip(wrong, solved, strict=True)]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
@@ -239,7 +238,8 @@ class SemiSupervisedSVM(SemiSupervised):
         """Return the scoring function with the threshold from the unlabelled training rows."""
         if self.spec.threshold == "zero":
             return self.score
-        cut = share_cut(predictions[: at[UNLABELED.name]], self.training(at)["y"])
+        n_judged = int(self.split.known[: at[UNLABELED.name]].sum())
+        cut = share_cut(predictions[:n_judged], self.training(at)["y"]) if n_judged else None
         return partial(self.score, cut=cut)
 
     def score(self, y: Any, predictions: Any, cut: float | None = None) -> dict[str, float | None]:

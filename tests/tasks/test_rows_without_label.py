@@ -1,0 +1,106 @@
+"""Rows without a label in the dataset are unlabelled rows that nobody is judged on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from dsgkit.data.targets import Target
+from dsgkit.errors import DataError
+from dsgkit.experiment.timing import Clock
+from dsgkit.solvers.auc.samult import SAMULT
+from dsgkit.solvers.ordinal.exact import ExactS2OR
+from dsgkit.solvers.s3vm.supervised import AllLabelsSVM, SupervisedSVM
+from dsgkit.solvers.similar.su_sl import SUSL
+from dsgkit.solvers.similar.supervised import SupervisedSL
+from dsgkit.tasks.auc import SemiSupervisedAUC
+from dsgkit.tasks.clustering import Clustering
+from dsgkit.tasks.ordinal import Ordinal
+from dsgkit.tasks.similar import SimilarUnlabeled
+from dsgkit.tasks.svm import SemiSupervisedSVM
+from tests.data.conftest import make_dataset
+
+# so few pairs tell little of the risk
+pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
+
+N, MISSING = 240, np.arange(0, 240, 3)
+SPECS = {
+    SemiSupervisedAUC: {"labeled": 30, "folds": 3},
+    SemiSupervisedSVM: {"labeled": 30, "folds": 3, "threshold": "labeled_share"},
+    Ordinal: {"labeled": 30, "folds": 3},
+    SimilarUnlabeled: {"pairs": 20, "folds": 3},
+    Clustering: {},
+}
+KINDS = {Ordinal: "ordered", Clustering: "classes"}
+CASES = [
+    (SemiSupervisedAUC, SAMULT(), [{"lam": 0.1}, {"lam": 1.0}]),
+    (SemiSupervisedSVM, SupervisedSVM(), [{"C": 0.1}, {"C": 10.0}]),
+    (SemiSupervisedSVM, AllLabelsSVM(), [{"C": 0.1}, {"C": 10.0}]),
+    (Ordinal, ExactS2OR(), [{"lam": 0.1}, {"lam": 1.0}]),
+    (SimilarUnlabeled, SUSL(prior=0.7), [{"lam": 0.1}, {"lam": 1.0}]),
+    (SimilarUnlabeled, SupervisedSL(), [{"lam": 0.1}, {"lam": 1.0}]),
+    (Clustering, KMeans(3, random_state=0), [{"n_clusters": 2}, {"n_clusters": 3}]),
+]
+
+
+def dataset_of(task, placeholder):
+    """Return rows of which a third has no label, and a placeholder instead."""
+    rng = np.random.default_rng(0)
+    X = rng.random((N, 2))
+    if task in KINDS:
+        y = 1 + np.digitize(X[:, 0], [0.3, 0.6])
+    else:
+        y = np.where(X[:, 0] + 0.1 * rng.normal(size=N) > 0.4, 1, -1)
+    y[MISSING] = placeholder
+    target = Target(KINDS.get(task, "binary"))
+    return replace(make_dataset(X, y), target=target, unlabeled_rows=MISSING)
+
+
+def trial_of(task, placeholder=1, **settings):
+    spec = task.Spec(kind=task.kind, **{**SPECS[task], **settings})
+    return task(dataset_of(task, placeholder), spec, 0)
+
+
+@pytest.mark.parametrize(("task", "solver", "points"), CASES)
+def test_no_result_depends_on_what_stands_in_place_of_a_label(task, solver, points):
+    results = []
+    for placeholder in (1, 3 if task in KINDS else -1):
+        trial, clock = trial_of(task, placeholder), Clock()
+        trial.fit(solver, trial.sizes, clock)
+        judged = trial.judge(solver, trial.sizes, clock)
+        results.append(
+            [trial.search(solver, trial.sizes, points), judged.scores, dict(trial.values)]
+        )
+    assert results[0] == results[1]
+    assert trial.counts(trial.sizes) and None not in results[0][0][0]
+
+
+@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM, Ordinal])
+def test_they_train_among_the_others_and_judge_nothing(task):
+    trial = trial_of(task)
+    split, (X, y) = trial.split, trial.judged
+    assert not np.isin(split.X.index, MISSING).any()
+    assert np.isin(MISSING, split.X_unlabeled.index).all()
+    assert trial.sizes == {"unlabeled": N - 30} and len(y) == N - len(MISSING) - 30
+    np.testing.assert_array_equal(X.index, split.X_unlabeled.index[split.known])
+    np.testing.assert_array_equal(y, trial.dataset.y[X.index])
+    assert 0.2 < np.mean(split.known[:60]) < 0.95  # the first ones are a random subset
+    given = trial.given(AllLabelsSVM(), {"unlabeled": 60})
+    assert len(given["X_unlabeled"]) == len(given["y_unlabeled"]) == split.known[:60].sum()
+    assert len(trial.training({"unlabeled": 60})["X_unlabeled"]) == 60
+
+
+def test_they_are_unlabelled_rows_of_pairs_unless_a_prior_is_drawn():
+    drawn = trial_of(SimilarUnlabeled)
+    split = drawn.split
+    assert np.isin(MISSING, split.X_unlabeled.index).all()
+    assert not np.isin([*split.similar.index, *split.X_test.index], MISSING).any()
+    np.testing.assert_array_equal(split.y_unlabeled == 0, np.isin(split.X_unlabeled.index, MISSING))
+    other = trial_of(SimilarUnlabeled, prior=0.7)
+    assert not np.isin(other.split.X_unlabeled.index, MISSING).any()
+
+
+def test_too_few_rows_with_a_label_are_told():
+    with pytest.raises(DataError, match="160 labelled rows asked for, but it has 160 rows with a"):
+        trial_of(SemiSupervisedAUC, labeled=160)
