@@ -23,6 +23,7 @@ from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.experiment.timing import Clock
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks.base import named_by_fit, scaling_of
+from dsgkit.tasks.semi_supervised import labeled_rows
 
 _MOST_NAMED = 3
 """Labels of a class that its name lists."""
@@ -88,9 +89,9 @@ class Predictor:
             self._trial.fit(model, self._trial.sizes, Clock())  # which knows the prior
             return model, {}
         y = self.dataset.y
-        known = np.isfinite(y) & (y != 0)
-        others = np.flatnonzero(~known) if not known.all() else np.arange(len(y))
-        labeled = np.flatnonzero(known)
+        labeled, others = labeled_rows(self.dataset), self.dataset.unlabeled_rows
+        if not len(others):
+            others = np.arange(len(y))
         arrays = {
             "X": Rows(self.dataset.X, labeled, *self.scaling)[:],
             "y": y[labeled],
@@ -153,8 +154,9 @@ class Predictor:
 
     def _names(self) -> dict[int, str]:
         """Return the name of every class: its labels in the file."""
-        y, labels = self.dataset.y, self.dataset.labels
-        found = {int(c): np.unique(labels[y == c]) for c in np.unique(y[np.isfinite(y)]) if c}
+        rows = labeled_rows(self.dataset)
+        y, labels = self.dataset.y[rows], self.dataset.labels[rows]
+        found = {int(c): np.unique(labels[y == c]) for c in np.unique(y)}
         return {c: _name(of, self.dataset.target.bins is not None) for c, of in found.items()}
 
 

@@ -421,3 +421,8 @@ def scale_words(scale: tuple[float, float] | str) -> str:
         return f"features scaled to [{scale[0]:g}, {scale[1]:g}]"
     words = {"common": "features on one common scale", "standard": "standardised features"}
     return words.get(scale, "unscaled features")
+
+
+def scaling_of(dataset: Any, scale: tuple[float, float] | str) -> tuple[Any, Any]:
+    """Return offset and factor of every feature; None for unscaled ones."""
+    return (None, None) if scale == "raw" else dataset.scaling(scale)

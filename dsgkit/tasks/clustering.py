@@ -33,6 +33,7 @@ from dsgkit.tasks.base import (
     Task,
     Work,
     scale_words,
+    scaling_of,
 )
 from dsgkit.tasks.measures import PICTURES, RANKS, Axis, Measure, Published
 from dsgkit.tasks.pictures import picture
@@ -246,9 +247,7 @@ class Clustering(Task):
 
     @functools.cached_property
     def _rows(self) -> Rows:
-        scale = self.spec.scale
-        scaling = (None, None) if scale == "raw" else self.dataset.scaling(scale)
-        return Rows(self.dataset.X, self._order, *scaling)
+        return Rows(self.dataset.X, self._order, *scaling_of(self.dataset, self.spec.scale))
 
     def training(self, at: At) -> dict[str, Any]:
         """Return the rows."""
