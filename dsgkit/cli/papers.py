@@ -12,13 +12,13 @@ from dsgkit.cli.messages import print_pairs
 from dsgkit.cli.params import (
     FIGURE_FORMATS,
     FILE,
-    FOLDER,
     KEPT_RESULTS,
     RESULTS,
     check_kept,
     formats_option,
     kept_argument,
     names_option,
+    out_option,
     width_option,
 )
 from dsgkit.errors import nearest_or_all, spelled
@@ -29,11 +29,7 @@ from dsgkit.errors import nearest_or_all, spelled
 @names_option("--paper", "keys", help="Judge these papers only, such as s2auc.")
 @names_option("--id", "ids", help="Print these claims in full, such as s2auc-01.")
 @click.option("--json", "json_file", type=FILE, help="Write verdicts and evidence to this file.")
-@click.option(
-    "--expect",
-    type=FILE,
-    help="YAML or JSON file of verdicts by claim; exit with code 1 if one differs.",
-)
+@click.option("--expect", type=FILE, help="File of verdicts by claim; exit code 1 if one differs.")
 def claims(
     results: tuple[Path, ...],
     keys: tuple[str, ...],
@@ -75,13 +71,7 @@ def claims(
 
 @click.command()
 @kept_argument
-@click.option(
-    "--out",
-    type=FOLDER,
-    default=KEPT_RESULTS,
-    show_default=True,
-    help="Folder for index.html and a page for each paper.",
-)
+@out_option(KEPT_RESULTS, "Folder for index.html and a page for each paper.")
 def pages(results: tuple[Path, ...], out: Path) -> None:
     """Write a page for each paper, and an index, from RESULTS: folders, or folders of them.
 
@@ -103,21 +93,10 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
 @click.argument("name", metavar="PAPER/NUMBER", required=False)
 @kept_argument
 @click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
-@click.option(
-    "--out",
-    type=FOLDER,
-    default=RESULTS / "papers",
-    show_default=True,
-    help="Folder to write to, with a subfolder per paper.",
-)
+@out_option(RESULTS / "papers", "Folder to write to, with a subfolder per paper.")
 @formats_option(FIGURE_FORMATS)
 @width_option
-@names_option(
-    "--profile",
-    "profiles",
-    help="Show results of these profiles instead of the paper's protocol; for each config the "
-    "first profile with results.",
-)
+@names_option("--profile", "profiles", help="Show results of the first of these profiles instead.")
 def figure(
     name: str | None,
     results: tuple[Path, ...],

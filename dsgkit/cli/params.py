@@ -134,6 +134,12 @@ def size_in_bytes(_context: object, _parameter: object, value: str | None) -> in
     return size
 
 
+def out_option(default: Path | None, text: str, kind: click.Path = FOLDER) -> Any:
+    """Return the option --out, for the place to write to."""
+    shown = default is not None
+    return click.option("--out", type=kind, default=default, show_default=shown, help=text)
+
+
 results_argument = click.argument("results", nargs=-1, required=True, type=RESULTS_PATH)
 kept_argument = click.argument(
     "results",

@@ -12,15 +12,16 @@ from dsgkit.cli.messages import print_wrapped
 from dsgkit.cli.params import (
     FIGURE_FORMATS,
     FILE,
-    FOLDER,
     RESULTS_PATH,
     check_solvers,
     formats_option,
     names_option,
+    out_option,
     results_argument,
     width_option,
 )
 
+_SIZE = click.IntRange(1, 2**63 - 1)
 _solvers_option = names_option(
     "--solvers", multiple=False, help="Show these solvers only, by their keys in the config."
 )
@@ -32,16 +33,9 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
     def add(command: Any) -> Any:
         for option in (
             _solvers_option,
-            click.option(
-                "--at",
-                type=click.IntRange(1, 2**63 - 1),
-                metavar="SIZE",
-                help="Show only the fits at the largest size up to this one.",
-            ),
+            click.option("--at", type=_SIZE, help="Show the fits at the largest size up to this."),
             names_option("--only", help=f"Make these {what}s only, such as {example}."),
-            click.option(
-                "--out", type=FOLDER, help="Folder to write to; default: the results folder itself."
-            ),
+            out_option(None, "Folder to write to; default: the results folder itself."),
             results_argument,
         ):
             command = option(command)
@@ -103,9 +97,7 @@ def plot(
 @click.command()
 @click.argument("a", type=RESULTS_PATH)
 @click.argument("b", type=RESULTS_PATH)
-@click.option(
-    "--out", type=FOLDER, help="Folder to write the tables and a figure to; default: only print."
-)
+@out_option(None, "Folder to write the tables and a figure to; default: only print.")
 def compare(a: Path, b: Path, out: Path | None) -> None:
     """Show the differences of the results in folder B from those in A, with significance tests.
 
@@ -138,15 +130,12 @@ def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
     from dsgkit.report.formats import csv_text, write_text
 
     text = csv_text(fits(_loaded(results, None, solvers)))
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        click.echo(write_text(out, text))
+    click.echo(text if out is None else f"{write_text(out, text)}\n", nl=False)
 
 
 @click.command()
 @results_argument
-@click.option("--out", type=FILE, help="File to write; default: report.html in the results folder.")
+@out_option(None, "File to write; default: report.html in the results folder.", FILE)
 @_solvers_option
 def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
     """Write one HTML page on stored RESULTS that needs no other file and no network.
@@ -164,18 +153,15 @@ def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
 @click.command()
 @click.argument("results", type=RESULTS_PATH)
 @click.argument("rows", type=FILE)
-@click.option(
-    "--solver",
-    help="Its key in the config; default: the best by validation score, of those that are given "
-    "nothing that no user has.",
-)
+@click.option("--solver", help="Its key in the config; default: the best by validation score.")
 @click.option("-o", "--out", type=FILE, help="File to write; default: standard output.")
 def predict(results: Path, rows: Path, solver: str | None, out: Path | None) -> None:
     """Write a CSV of predictions for ROWS by a solver of the run in RESULTS.
 
     ROWS is a file with the columns of the run's dataset, with or without labels. The solver is
     trained on all rows of the dataset, with the hyper-parameters of the best mean validation score
-    over the trials. Rows are numbered from 0.
+    over the trials; by default it is the one with the best such score, of those that are given no
+    hidden labels. Rows are numbered from 0.
     """
     from dsgkit.experiment.predict import Predictor
     from dsgkit.report.formats import write_text
@@ -184,10 +170,7 @@ def predict(results: Path, rows: Path, solver: str | None, out: Path | None) -> 
     X = predictor.read(rows)
     click.echo(f"solver {predictor}", err=True)
     text = predictor.predict(X).to_csv(index=False, lineterminator="\n")
-    if out is None:
-        click.echo(text, nl=False)
-    else:
-        click.echo(write_text(out, text))
+    click.echo(text if out is None else f"{write_text(out, text)}\n", nl=False)
 
 
 def _check_whole(out: Path | None, **filters: Any) -> None:
