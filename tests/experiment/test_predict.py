@@ -1,5 +1,6 @@
 """Predictions of a run: those of the estimator called by hand, in every learning setting."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -126,8 +127,7 @@ def test_rows_are_given_to_clusters(run):
 def test_rows_without_a_label_are_the_unlabelled_ones(run, monkeypatch):
     folder = run("semi_supervised_auc")
     dataset = load_dataset(load_experiment(folder / "config.yaml").dataset)
-    known = np.arange(len(X)) < 50
-    vars(dataset)["y"] = np.where(known, dataset.y, 0)
+    dataset = replace(dataset, unlabeled_rows=np.arange(50, len(X)))
     monkeypatch.setattr("dsgkit.experiment.predict.load_dataset", lambda _: dataset)
     told = Predictor(folder).predict(NEW)
     model = QSGS2AUC(**FEW).fit(scaled(X)[:50], KINDS[:50] == "yes", scaled(X)[50:])
