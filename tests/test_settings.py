@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from dsgkit.system.settings import kept_settings
-from dsgkit.system.threads import kept_threads, set_threads, thread_counts
 
 
 def state():
@@ -57,11 +56,3 @@ def test_what_a_block_changes_is_as_before_it(what, fails, monkeypatch):
         pass
     assert [name for name in before if changed[name] != before[name]] == [what]
     assert state() == before
-
-
-def test_threads_are_as_before_a_block():
-    before = thread_counts()
-    with kept_threads():
-        set_threads(1, 1)
-        assert thread_counts() == (1, 1)
-    assert thread_counts() == before

@@ -1,18 +1,35 @@
-"""The machine: compiled code and its cache, the commit and the hash of the sources."""
+"""The machine: compiled code, commit and sources, memory maps, files, memory, threads, progress."""
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
+import numpy as np
+import psutil
 import pytest
 
 import dsgkit
+from dsgkit import SAMULT
+from dsgkit.errors import MemoryLimitError
 from dsgkit.experiment.environment import describe_environment
+from dsgkit.numerics import rows as rows_module
+from dsgkit.numerics.rows import read_rows
+from dsgkit.system import memory
 from dsgkit.system.commit import CHANGED_SUFFIX, FILE, commit_of, source_hash
+from dsgkit.system.files import (
+    folder_name,
+    read_arrays,
+    temporary_folder,
+    write_atomically,
+)
+from dsgkit.system.progress import Bar, listening, part, report
+from dsgkit.system.threads import kept_threads, set_threads, thread_counts
 
 PACKAGE = Path(dsgkit.__file__).parent
 ROOT = PACKAGE.parent
@@ -244,3 +261,213 @@ def test_the_hash_of_the_sources_changes_with_all_but_what_shows_results(package
     (package / "helper.py").write_text(HELPER + "# a comment\n")
     assert run(package, code)[0] != before
     assert len(source_hash()) == len(before) == 16
+
+
+# --- memory maps ------------------------------------------------------------------------------
+
+INDICES = {
+    "slice": slice(3, 700),
+    "all": slice(None),
+    "steps": slice(900, 10, -7),
+    "backwards": slice(None, None, -1),
+    "empty": slice(5, 5),
+    "positions": np.array([5, 999, 5, 0, 17] * 9),
+    "none": np.array([], np.int64),
+    "from the end": np.array([-1, 3, -5]),
+}
+
+
+@pytest.fixture
+def large(tmp_path, monkeypatch):
+    """A file whose map counts as large, and its rows."""
+    monkeypatch.setattr(rows_module, "MAPPED_BYTES", 1000)
+    monkeypatch.setattr(rows_module, "_BLOCK_BYTES", 20_000)
+    rows = np.random.default_rng(0).random((20_000, 5), dtype=np.float32)
+    np.save(tmp_path / "X.npy", rows)
+    return tmp_path / "X.npy", rows
+
+
+@pytest.mark.parametrize("name", INDICES)
+@pytest.mark.parametrize("kind", ["array", "float64", "map", "part of a map", "copy on write"])
+def test_rows_are_those_of_plain_indexing(large, name, kind):
+    path, rows = large
+    table = {
+        "array": rows,
+        "float64": rows.astype(np.float64),
+        "part of a map": np.load(path, mmap_mode="r")[1000:],
+        "copy on write": np.load(path, mmap_mode="c"),
+    }.get(kind, np.load(path, mmap_mode="r"))
+    if kind == "copy on write":
+        table[7] = 5
+    expected = np.array(table[INDICES[name]], np.float32)
+    read = read_rows(table, INDICES[name])
+    np.testing.assert_array_equal(read, expected)
+    assert type(read) is np.ndarray and read.dtype == np.float32
+    assert read.flags.c_contiguous and read.flags.writeable
+    assert not np.shares_memory(read, table)
+    assert kind != "copy on write" or (table[7] == 5).all()
+
+
+def resident(path):
+    """Bytes of a file's mapping that are in this process's memory."""
+    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
+    next(line for line in lines if line.endswith(str(path)))
+    return 1024 * int(next(line for line in lines if line.startswith("Rss:")).split()[1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="Linux only")
+@pytest.mark.parametrize("index", [slice(None), np.arange(19_999, -1, -3)])
+def test_a_read_leaves_nothing_of_a_map_in_memory(large, index):
+    path, _ = large
+    table = np.load(path, mmap_mode="r")
+    read_rows(table[:], index)
+    assert resident(path) == 0
+    table[index].sum()
+    assert resident(path) > 100_000
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_content_is_on_disk_before_the_name_and_then_the_folder(tmp_path, monkeypatch):
+    path, synced, original = tmp_path / "file", [], os.fsync
+
+    def watch(descriptor):
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+        synced.append((is_folder, path.exists() and path.read_bytes()))
+        original(descriptor)
+
+    path.write_bytes(b"old")
+    monkeypatch.setattr(os, "fsync", watch)
+    write_atomically(path, lambda file: file.write(b"new"))
+    assert synced == [(False, b"old"), (True, b"new")]
+    assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+@pytest.mark.parametrize("place", ["write", "fsync", "replace"])
+def test_a_failure_leaves_what_was_there(tmp_path, monkeypatch, error, place):
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+
+    def fail(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        if place != "write":
+            patch.setattr(*((os, "fsync") if place == "fsync" else (Path, "replace")), fail)
+        with pytest.raises(error):
+            write_atomically(path, fail if place == "write" else lambda file: file.write(b"new"))
+    assert names(tmp_path) == ["file"] and path.read_bytes() == b"old"
+
+
+def test_a_pipe_or_a_device_is_never_replaced(tmp_path):
+    """Who may, could have replaced ``/dev/null`` by a page."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no regular file"):
+        write_atomically(tmp_path / "pipe", lambda file: file.write(b"new"))
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_folder_names_stay_in_their_folder(tmp_path):
+    known = {"codrna": "codrna", "Été 1.csv": "Été 1.csv", "..": "_.", "../up": "_._up"}
+    for name, expected in (known | {"/root": "_root", "a\\b\x00c\nd": "a_b_c_d"}).items():
+        assert folder_name(name) == expected
+        assert (tmp_path / expected).resolve().parent == tmp_path.resolve()
+
+
+def test_only_temporary_folders_that_nobody_touches_any_more_are_removed(tmp_path):
+    long_ago = (time.time() - 2 * 24 * 3600,) * 2
+    for name in (".part-dead", ".part-alive", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+        if name != ".part-alive":
+            os.utime(tmp_path / name / "file", long_ago)
+        os.utime(tmp_path / name, long_ago)  # the folder of a living one may be as old
+    with temporary_folder(tmp_path, ".part-") as folder:
+        assert names(tmp_path) == sorted([".part-alive", "other", folder.name])
+    assert names(tmp_path) == [".part-alive", "other"]
+
+
+def test_arrays_are_read_and_anything_else_is_one_line(tmp_path):
+    written = {"a": np.arange(6).reshape(2, 3).T, "b": np.array("text"), "c": np.zeros((0, 4))}
+    path = tmp_path / "a.npz"
+    np.savez_compressed(path, **written)
+    for name, array in read_arrays(path).items():
+        np.testing.assert_array_equal(written.pop(name), array)
+    assert not written
+    np.savez(tmp_path / "objects.npz", a=np.array([{}], dtype=object))
+    (tmp_path / "cut.npz").write_bytes(path.read_bytes()[:-40])
+    (tmp_path / "empty.npz").touch()
+    for name in ("objects.npz", "cut.npz", "empty.npz", "."):
+        with pytest.raises(ValueError, match=r"^.+$"):
+            read_arrays(tmp_path / name)
+
+
+# --- memory, threads, progress ----------------------------------------------------------------
+
+
+@pytest.fixture
+def alone():
+    yield
+    memory.constrain_memory(1, None)
+
+
+def test_the_limit_is_a_share_of_what_is_available(monkeypatch, tmp_path, alone):
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
+    available = psutil.virtual_memory().available
+    assert 0.7 * available < memory.memory_limit() < 0.9 * available
+    memory.constrain_memory(4, None)
+    assert 1000 < memory.memory_limit() < 0.25 * available
+    memory.constrain_memory(4, 1000)
+    assert memory.memory_limit() == 1000
+    memory.constrain_memory(1, None)
+    for limit, expected in (("1000", 480), ("300", 0)):  # of a container
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+        (tmp_path / "memory.current").write_text("400\n")
+        assert memory.memory_limit() == expected
+
+
+def test_estimators_keep_to_it(monkeypatch):
+    monkeypatch.setattr("dsgkit.solvers.base.memory_limit", lambda: 1000)
+    X = np.random.default_rng(0).random((40, 2))
+    with pytest.raises(MemoryLimitError):
+        SAMULT().fit(X[:20], np.arange(20) % 2, X[20:])
+
+
+def test_threads_are_as_before_a_block():
+    before = thread_counts()
+    with kept_threads():
+        set_threads(1, 1)
+        assert thread_counts() == (1, 1)
+    assert thread_counts() == before
+
+
+def test_parts_of_parts_add_up_to_the_whole():
+    seen = []
+    report(0.5)
+    with listening(seen.append):
+        with part(0, 0.5):
+            report(0.5)
+            with part(0.5, 1):
+                report(0.5)
+        with part(0.5, 1):
+            report(0.2)
+    report(0.3)
+    assert seen == [0.25, 0.375, 0.5, 0.5, 0.6, 1.0]
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_bar_shows_on_a_terminal_alone(monkeypatch, capsys, terminal):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1" if terminal else "0")
+    with Bar("rows [3]", 4) as bar:
+        bar.update(1)
+        bar.show(2)
+    shown = capsys.readouterr()
+    assert ("rows [3]" in shown.err) is terminal
+    assert ("50%" in shown.err) is terminal
+    assert shown.out == "" and (terminal or shown.err == "")

@@ -24,9 +24,9 @@ from dsgkit.data.catalogue import DATASETS, REVIEW_COMPONENTS, DataFile, Dataset
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.numerics.arrays import Array, Single
+from dsgkit.numerics.rows import read_rows
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.files import temporary_folder
-from dsgkit.system.mapped import read_rows
 
 if TYPE_CHECKING:
     from dsgkit.data.spec import DatasetSpec

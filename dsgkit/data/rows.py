@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dsgkit.numerics.arrays import Single
-from dsgkit.system.mapped import fixed, read_rows
+from dsgkit.numerics.rows import fixed, read_rows
 
 Index = slice | NDArray[np.integer]
 

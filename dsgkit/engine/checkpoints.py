@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from dsgkit.engine.model import DSGModel
-from dsgkit.system.progress import listening
-from dsgkit.system.stopwatch import Stopwatch
+from dsgkit.system.progress import Stopwatch, listening
 
 Observer = Callable[[int, float, DSGModel], None]
 """Called with the number of iterations, their seconds, and the models after them."""

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from dsgkit.engine.sizes import rows_at_once
 from dsgkit.errors import DataError, in_a_line
 from dsgkit.features import FeatureBlocks, load_features
+from dsgkit.features.catalogue import shown_entry
 from dsgkit.numerics.arrays import Single
 from dsgkit.random import STREAM_VERSION
-from dsgkit.system.arrays import read_arrays, shown_entry
-from dsgkit.system.files import write_atomically
+from dsgkit.system.files import read_arrays, write_atomically
 from dsgkit.system.progress import report
 from dsgkit.system.threads import single_blas_thread
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.records import Record
 from dsgkit.experiment.store import own_folder, write_whole
-from dsgkit.system.arrays import read_arrays
-from dsgkit.system.files import open_regular, write_atomically
+from dsgkit.system.files import open_regular, read_arrays, write_atomically
 
 ARTEFACTS = "artefacts"
 """Name of the artefacts' folder in a results folder."""

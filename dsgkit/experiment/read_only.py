@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from dsgkit.errors import DsgWarning, SolverError
-from dsgkit.system.mapped import fixed
+from dsgkit.numerics.rows import fixed
 from dsgkit.users_code.origin import bracketed, place_of
 
 _inside = False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dsgkit.errors import DataError, shown
 from dsgkit.features.blocks import FeatureBlocks
@@ -13,7 +14,6 @@ from dsgkit.features.fourier import FourierFeatures
 from dsgkit.features.sketch import SketchFeatures
 from dsgkit.features.structured import KERNEL, NAME, StructuredFeatures
 from dsgkit.kernels import FAMILIES, Kernel, kernel_named
-from dsgkit.system.arrays import shown_entry
 
 LARGEST_LENGTH = 2.0**100
 """Upper bound of `Kernel.farthest`, whose lower bound is the inverse: rows of that norm and their
@@ -142,3 +142,10 @@ def _check_numbers(kernel: Kernel, entries: Mapping[str, Any]) -> None:
 def _in_range(kernel: Kernel, sigma: float) -> bool:
     """Return whether a kernel's frequencies and rows of that scale fit single precision."""
     return 0 < sigma < np.inf and 1 / LARGEST_LENGTH <= kernel.farthest(sigma) <= LARGEST_LENGTH
+
+
+def shown_entry(array: NDArray[Any]) -> str:
+    """Return an array for a message: a single short value, else its type and shape."""
+    if array.shape or array.dtype.itemsize > _LONGEST_NAME:
+        return f"{array.dtype} of shape {array.shape}"
+    return shown(array.item())

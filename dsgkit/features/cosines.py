@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dsgkit.numerics.arrays import Single
-from dsgkit.system.mapped import read_rows
+from dsgkit.numerics.rows import read_rows
 from dsgkit.system.threads import single_blas_thread
 
 

@@ -29,10 +29,9 @@ from scipy import fft
 from dsgkit.kernels import kernel_named
 from dsgkit.kernels.lengths import read_within
 from dsgkit.numerics.arrays import Array, Single
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.numerics.rows import read_rows, row_blocks
 from dsgkit.random.stream import SKETCHES, words
 from dsgkit.system.jit import exact_parallel, prange
-from dsgkit.system.mapped import read_rows
 from dsgkit.system.threads import single_blas_thread
 
 TILE_BYTES = 2**21

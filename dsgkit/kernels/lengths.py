@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from dsgkit.errors import DataError
 from dsgkit.kernels.catalogue import kernel_named
 from dsgkit.numerics.arrays import Single
-from dsgkit.numerics.rows import row_blocks
-from dsgkit.system.mapped import positions, read_rows
+from dsgkit.numerics.rows import read_rows, row_blocks
 
 BLOCK_ROWS = 8192
 """Rows that are checked at a time."""
@@ -32,7 +31,7 @@ def read_within(
         rows = read_rows(table, index)
     place = first_longer(rows, known.farthest(sigma), known.norm)
     if place is not None:
-        raise too_long(table, int(positions(index, len(table))[place]), sigma)
+        raise too_long(table, int(np.arange(len(table))[index][place]), sigma)
     return rows
 
 

@@ -17,7 +17,7 @@ from dsgkit.solvers.base import Estimator, Points
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows
 from dsgkit.solvers.parameters import parameters
-from dsgkit.system.stopwatch import Stopwatch
+from dsgkit.system.progress import Stopwatch
 from dsgkit.trainers.blocks import RandomFeatures, Sweeps
 
 

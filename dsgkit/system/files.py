@@ -1,4 +1,4 @@
-"""Atomic writes, safe reads, names of files and folders, temporary folders."""
+"""Atomic writes, reading of archives, names of folders, temporary folders."""
 
 from __future__ import annotations
 
@@ -14,35 +14,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
-from dsgkit.errors import why_no_line
+import numpy as np
+from numpy.typing import NDArray
 
 _ABANDONED_SECONDS = 24 * 3600
-
-LONGEST_PATH = 4095
-"""Bytes of a path on Linux."""
-
-LONGEST_FILE_NAME = 255
-"""Bytes of a part of a path on most file systems."""
 
 
 def folder_name(name: str) -> str:
     """Return a name with characters that a folder's name must not contain replaced by ``_``."""
     return re.sub(r"^\W|[/\\\x00-\x1f]", "_", name)
-
-
-def why_no_path(text: str) -> str:
-    """Return why a path is invalid; empty if it is valid."""
-    if not text:
-        return "must not be empty"
-    if why := why_no_line(text):
-        return why
-    if len(os.fsencode(text)) > LONGEST_PATH:
-        return f"must have at most {LONGEST_PATH} bytes"
-    if any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
-        return f"must have at most {LONGEST_FILE_NAME} bytes between slashes"
-    return ""
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
@@ -131,6 +113,24 @@ def open_packed(path: Path) -> Iterator[BinaryIO]:
             yield cast(BinaryIO, unpacked)
         except (lzma.LZMAError, EOFError):
             raise OSError(errno.EINVAL, "a damaged xz file", str(archive)) from None
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an ``.npz`` file by name; nothing is unpickled.
+
+    Raises
+    ------
+    FileNotFoundError
+    ValueError
+        If it is not an ``.npz`` file of numbers and text, or is damaged; its text is one line.
+    """
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            return dict(archive)
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # zipfile and NumPy raise a dozen kinds for invalid bytes
+        raise ValueError(" ".join(str(error).split())[:200] or type(error).__name__) from error
 
 
 def make_own_folder(folder: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from dsgkit.engine import Problem, sizes, train
 from dsgkit.engine.coefficients import Coefficients
-from dsgkit.system import stopwatch
+from dsgkit.system import progress
 from dsgkit.system.progress import listening
 from tests.engine.test_training import constant_step_problem
 
@@ -100,9 +100,9 @@ class TakingTime:
 def test_on_one_thread_seconds_are_processor_time(monkeypatch, threads, name):
     clock = Clock()
     monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
-    monkeypatch.setattr(stopwatch, "time", SimpleNamespace(process_time=None, perf_counter=None))
-    monkeypatch.setattr(stopwatch.time, name, clock)
-    watch = stopwatch.Stopwatch()
+    monkeypatch.setattr(progress, "time", SimpleNamespace(process_time=None, perf_counter=None))
+    monkeypatch.setattr(progress.time, name, clock)
+    watch = progress.Stopwatch()
     clock.spend(2)
     with watch.paused():
         clock.spend(100)
@@ -112,7 +112,7 @@ def test_on_one_thread_seconds_are_processor_time(monkeypatch, threads, name):
 def test_seconds_are_those_of_training_alone(monkeypatch):
     clock = Clock()
     both = SimpleNamespace(process_time=clock, perf_counter=clock)
-    monkeypatch.setattr(stopwatch, "time", both)
+    monkeypatch.setattr(progress, "time", both)
     copy = Coefficients.needed
     monkeypatch.setattr(Coefficients, "needed", lambda self: clock.spend(1000) or copy(self))
     problem = constant_step_problem([0.2], T=50)

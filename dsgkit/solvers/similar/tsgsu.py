@@ -27,7 +27,7 @@ from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import SIMILAR_PAIRS, with_example
 from dsgkit.solvers.parameters import COUNT
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
-from dsgkit.system.stopwatch import Stopwatch
+from dsgkit.system.progress import Stopwatch
 from dsgkit.trainers.blocks import Streaming
 from dsgkit.trainers.steps import ConstantSteps
 from dsgkit.trainers.training import Constant, Function, Training
