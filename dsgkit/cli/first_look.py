@@ -18,7 +18,7 @@ from dsgkit.data import layout as text
 from dsgkit.data.catalogue import Column
 from dsgkit.data.files import no_such_file, open_content
 from dsgkit.data.layout import Layout, LineError, column_name
-from dsgkit.data.targets import label_text
+from dsgkit.data.targets import label_text, unlabeled_mark
 from dsgkit.errors import ConfigError, DataError, in_a_line, nearest_or_all, shown
 from dsgkit.system.files import folder_name
 
@@ -97,22 +97,25 @@ class _Field:
 
     def why_ignored(self) -> str:
         """Return why the column cannot generalise to other rows; empty if it may."""
+        if self.missing.all():
+            return "no values"
         if self.is_categorical:
             is_free = not len(self.numbers) and len(self.values) > MAX_CATEGORIES
             return f"text with over {MAX_CATEGORIES} values" if is_free else ""
         if len(self.numbers) < len(self.texts):
             return ""
-        if len(self.numbers) > 2 and (self.numbers.diff()[1:] == 1).all():
+        ordered = self.numbers.sort_values()
+        if len(ordered) > 2 and (ordered.diff()[1:] == 1).all():
             return "row numbers"
         return "an id, by its name" if _ID.fullmatch(str(self.key)) else ""
 
-    def problem(self) -> tuple[int, str]:
-        """Return line and reason why it can be read neither as numbers nor as text."""
+    def problem(self) -> tuple[int, str] | None:
+        """Return line and reason why it can be read neither as numbers nor as text, if so."""
         gaps = self.texts[self.missing & ((self.texts == "") | (not self.is_categorical))]
         if len(gaps):
             return int(gaps.index[0]), f"a missing value, {len(gaps):,} in all; fill it in"
         if not len(self.words) or (self.is_categorical and len(self.values) <= MAX_CATEGORIES):
-            return 0, ""
+            return None
         among = f" {len(self.numbers):,}" if self.is_categorical else ""
         return int(
             self.words.index[0]
@@ -131,7 +134,14 @@ class _Survey:
     features: list[_Field] = field(default_factory=list)
     ignored: dict[Column, str] = field(default_factory=dict)
     label: Column | None = None
-    labels: pd.Series = field(default_factory=pd.Series)
+    labels: pd.Series = field(default_factory=lambda: pd.Series(dtype=int))
+    unlabeled: Any = None
+    n_unlabeled: int = 0
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of rows with a label."""
+        return self.n_rows - self.n_unlabeled
 
     @property
     def has_numbers(self) -> bool:
@@ -162,6 +172,7 @@ def draft(
     task: str | None = None,
     positive: str | None = None,
     ignored: Sequence[str] = (),
+    unlabeled: str | None = None,
 ) -> Draft:
     """Return a config for a file.
 
@@ -177,13 +188,15 @@ def draft(
         The label that is +1, the others being -1.
     ignored : sequence of str
         Names or numbers of columns to leave out.
+    unlabeled : str, optional
+        The label of rows without one; so are rows whose label is empty.
 
     Raises
     ------
     DataError
         If the file cannot be used, with the place and advice, or its labels suit no task.
     """
-    survey = _survey(path, label, ignored)
+    survey = _survey(path, label, ignored, unlabeled)
     chosen = task or _task(survey, positive)
     if survey.n_rows < FEWEST_ROWS:
         raise DataError(f"{path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
@@ -202,7 +215,13 @@ def draft(
         sizes: list[Any] = [size for size in _UNLABELED if size < survey.n_rows - n]
         data["protocol"] = {"labeled": n}
         data["sweep"] = {"unlabeled": sizes if len(sizes) == 3 else [*sizes, "all"]}
-        words += f"; {n} labelled rows, all other labels are hidden and used to judge"
+        others = "all other labels are hidden and used to judge"
+        if survey.n_unlabeled:
+            others = (
+                f"the labels of the other {survey.n_labeled - n} are hidden and used to judge, and "
+                f"{survey.n_unlabeled:,} rows without a label are training rows"
+            )
+        words += f"; {n} labelled rows, {others}"
     lines = [*_described(survey), *notes, f"task      {TASKS[chosen]} (--task {chosen}){words}"]
     head = in_a_line(f"# A first look at {path.name}: {TASKS[chosen]}", _LONGEST_LINE)
     base = (
@@ -237,7 +256,9 @@ def write(draft: Draft, config: Path) -> None:
             file.write(draft.text)
 
 
-def _survey(path: Path, label: str | None, ignored: Sequence[str]) -> _Survey:
+def _survey(
+    path: Path, label: str | None, ignored: Sequence[str], unlabeled: str | None
+) -> _Survey:
     """Read the first rows of a file, and sort its columns by use."""
     if not path.is_file():
         raise DataError(no_such_file(path))
@@ -248,11 +269,10 @@ def _survey(path: Path, label: str | None, ignored: Sequence[str]) -> _Survey:
         for number, line in itertools.chain(start, lines):
             try:
                 fields = text.split(line, layout.delimiter)
+                if len(fields) != layout.n_columns:
+                    raise LineError(text.why_columns(fields, layout.n_columns))
             except LineError as error:
                 raise DataError(f"{path}:{number}: {error}") from error
-            if len(fields) != layout.n_columns:
-                n = layout.n_columns
-                raise DataError(f"{path}:{number}: {len(fields)} columns instead of {n}")
             rows.append(fields)
             numbers.append(number)
             if len(rows) > MAX_ROWS:
@@ -265,31 +285,53 @@ def _survey(path: Path, label: str | None, ignored: Sequence[str]) -> _Survey:
         at = None if label is None else _place(layout, "--label", label)
     except LineError as error:
         raise DataError(f"{path}: {error}") from error
-    for column in columns:
-        words = column.words
-        if len(words) and words.map(text.has_decimal_comma).all():
-            raise DataError(
-                f"{path}:{words.index[0]}: {column_name(column.key)}: {shown(words.iloc[0])}: "
-                "write decimal points, not commas"
-            )
+    _check_signs(survey, [c for i, c in enumerate(columns) if i not in left_out])
     for i, column in enumerate(columns):
         if i == at or i in left_out:
             continue
-        if why := column.why_ignored():
+        unnamed = layout.names and not layout.names[i]
+        if why := "no name" if unnamed else column.why_ignored():
             survey.ignored[column.key] = why
         else:
             survey.features.append(column)
     survey.ignored |= {columns[i].key: "as asked" for i in sorted(left_out)}
-    for column in survey.features:
-        at_line, problem = column.problem()
-        if problem:
-            leave = f"or leave the column out: --ignore {shlex.quote(str(column.key))}"
-            raise DataError(f"{path}:{at_line}: {column_name(column.key)}: {problem}, {leave}")
+    problems = [(*found, c.key) for c in survey.features if (found := c.problem())]
+    if problems:
+        told = "; ".join(f"{column_name(key)}: {why}" for _, why, key in problems)
+        options = " ".join(f"--ignore {shlex.quote(str(key))}" for *_, key in problems)
+        what = "the column" if len(problems) == 1 else "the columns"
+        raise DataError(f"{path}:{problems[0][0]}: {told}, or leave {what} out: {options}")
     if at is not None:
-        survey.label, survey.labels = columns[at].key, _labels(path, columns[at])
+        survey.label = columns[at].key
+        survey.labels, survey.unlabeled = _labels(path, columns[at], unlabeled)
+        survey.n_unlabeled = survey.n_rows - int(survey.labels.sum())
     if not survey.features:
         raise DataError(f"{path}: no column is left to learn from")
     return survey
+
+
+def _check_signs(survey: _Survey, columns: Sequence[_Field]) -> None:
+    """Raise `DataError` for separators of thousands, or decimal commas that cannot be read."""
+    path, decimal = survey.path, survey.layout.decimal
+    commas = [(c, c.texts[c.texts.str.contains(",")]) for c in columns]
+    commas = [(c, found) for c, found in commas if found.map(text.is_comma_number).any()]
+    if not commas:
+        return
+    grouped = [text.thousands([*c.texts[~c.missing]], ",") for c, _ in commas]
+    column, found = commas[0]
+    place = f"{path}:{found.index[0]}: {column_name(column.key)}"
+    if all(grouped):
+        raise DataError(
+            f"{place}: {shown(grouped[0])} looks like thousands with a separator, not like a "
+            f"decimal comma: write {grouped[0].replace(',', '')}"
+        )
+    if survey.layout.delimiter == ",":
+        raise DataError(
+            f"{place}: {shown(found.iloc[0])}: decimal commas in a file that commas separate: "
+            'write it with semicolons (in pandas: to_csv(sep=";", decimal=","))'
+        )
+    if decimal == ".":
+        raise DataError(f"{place}: {shown(found.iloc[0])}: write decimal points, not commas")
 
 
 def _layout(
@@ -304,27 +346,28 @@ def _layout(
     delimiter, n_columns = text.likely_delimiter(texts)
     if n_columns == 1:  # tolerate lines with other numbers of columns: the reader reports them
         delimiter, n_columns = text.likely_delimiter(texts, text.MIN_LINE_SHARE)
+    if delimiter == ",":
+        delimiter = text.decimal_comma_delimiter(texts) or ","
+    try:
+        text.check_start(lines, delimiter)
+        names, *rows = [text.split(line, delimiter) for line in texts]
+    except LineError as error:
+        raise DataError(f"{path}:{error.line or lines[0][0]}: {error}") from error
     if n_columns == 1:
         raise DataError(
             f"{path}: no delimiter splits the first {len(lines)} lines into equally many columns, "
             "two or more"
         )
-    if delimiter == ",":
-        delimiter = text.decimal_comma_delimiter(texts) or ","
-    try:
-        names, *rows = [text.split(line, delimiter) for line in texts]
-    except LineError as error:
-        raise DataError(f"{path}: {error}") from error
     fields = [*itertools.chain(*rows)] or names
     points = any("." in one and text.is_number(one, ".") for one in fields)
-    decimal = "," if any(map(text.has_decimal_comma, fields)) and not points else "."
+    commas = any(map(text.has_decimal_comma, fields)) and not points and delimiter != ","
+    decimal = "," if commas else "."
     header = text.is_header(names, rows, decimal)
-    if not (label in names if header is None else header):
+    named = label in names and not re.fullmatch(r"[+-]?\d+", str(label))
+    if not (named or header):
         return Layout(delimiter, decimal, 0, (), len(names)), lines
     if not rows:
         raise DataError(f"{path}: the file holds no rows")
-    if len(names) != len(rows[0]):
-        raise DataError(f"{path}: the header has {len(names)} names for {len(rows[0])} columns")
     return Layout(delimiter, decimal, 0, tuple(names), len(names)), lines[1:]
 
 
@@ -340,16 +383,21 @@ def _place(layout: Layout, option: str, column: str) -> int:
     return layout.place(option, column)
 
 
-def _labels(path: Path, column: _Field) -> pd.Series:
-    """Return the number of rows of each label; labels are numbers if all of them are."""
-    gaps = column.texts[column.missing & ((column.texts == "") | column.words.empty)]
-    if len(gaps):
-        raise DataError(
-            f"{path}:{gaps.index[0]}: {column_name(column.key)}: no label, {len(gaps):,} in all; "
-            "remove these rows"
-        )
-    are_numbers = len(column.numbers) == len(column.texts)
-    return (column.numbers.astype(float) if are_numbers else column.texts).value_counts()
+def _labels(path: Path, column: _Field, unlabeled: str | None) -> tuple[pd.Series, Any]:
+    """Return the number of rows of each label, and the label of rows without one.
+
+    Labels are numbers if all of them are.
+    """
+    texts = column.texts[column.texts != ""]
+    if unlabeled is not None and unlabeled not in column.values:
+        hint = nearest_or_all(unlabeled, sorted(column.values))
+        raise DataError(f"{path}: --unlabeled {shown(unlabeled)}: no row has this label{hint}")
+    texts = texts[texts != unlabeled]
+    numbers = column.numbers.reindex(texts.index).dropna()
+    if len(numbers) + column.missing[texts.index].sum() == len(texts):
+        texts = numbers  # those that say `nan` have no label either
+    is_number = unlabeled is not None and not text.why_no_number(unlabeled)
+    return texts.value_counts(), float(str(unlabeled)) if is_number else unlabeled
 
 
 def _task(survey: _Survey, positive: str | None) -> str:
@@ -362,6 +410,14 @@ def _task(survey: _Survey, positive: str | None) -> str:
                 "cluster"
             )
         return "cluster"
+    counts = {label: int(rows) for label, rows in survey.labels.items()}
+    if positive is None and (mark := unlabeled_mark(counts)) is not None:
+        label = label_text(mark)
+        raise DataError(
+            f"{survey.path}: labels {survey.counted}: {label} looks like the mark of rows without "
+            f"a label: add --unlabeled {shlex.quote(label)}; if it is a class: --positive LABEL, "
+            "--task ordinal or --task cluster"
+        )
     if n <= 2 or positive is not None:
         return "auc"
     whole = survey.has_numbers and (survey.labels.index == survey.labels.index.astype(int)).all()
@@ -380,8 +436,10 @@ def _likely_label(survey: _Survey) -> Column | None:
     """Return the column that looks like labels by its name, its texts or its position."""
     kept = [c for c in survey.fields if survey.ignored.get(c.key) != "as asked"]
     ends = [*kept[-1:], *kept[:1]]
+    are_points = "x" in (str(c.key).lower() for c in kept)  # whose y is no label
+    names = [name for name in _LABEL_NAMES if name != "y" or not are_points]
     likely = [
-        *(c for c in kept if str(c.key).lower() in _LABEL_NAMES),
+        *(c for c in kept if str(c.key).lower() in names),
         *(c for c in (*ends, *kept) if len(c.words) and c.has_few_classes),
         *(c for c in ends if c.words.empty and c.has_few_classes and (c.numbers % 1 == 0).all()),
     ]
@@ -431,17 +489,21 @@ def _target(survey: _Survey, task: str, positive: str | None) -> tuple[dict[str,
         return {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency"
     label = _positive(survey, positive)
     n = int(survey.labels[label])
-    if min(n, survey.n_rows - n) < FEWEST_OF_CLASS:
+    if min(n, survey.n_labeled - n) < FEWEST_OF_CLASS:
         raise DataError(
-            f"{path}: {n:,} rows have the label {label_text(label)}, {survey.n_rows - n:,} "
+            f"{path}: {n:,} rows have the label {label_text(label)}, {survey.n_labeled - n:,} "
             f"another; each class needs {FEWEST_OF_CLASS} rows"
         )
     others = sorted(label_text(other) for other in survey.labels.index if other != label)
     *most, last = others
     rest = f"{', '.join(most)} and {last} are" if most else f"{last} is"
     rest = "all others are" if len(others) > _MAX_SHOWN else rest
-    whole = not isinstance(label, str) and label == int(label)
-    return {"positive": [int(label) if whole else label]}, f", {label_text(label)} is +1; {rest} -1"
+    return {"positive": [_as_config(label)]}, f", {label_text(label)} is +1; {rest} -1"
+
+
+def _as_config(label: Any) -> Any:
+    """Return a label as a config spells it."""
+    return int(label) if isinstance(label, float) and label == int(label) else label
 
 
 def _positive(survey: _Survey, asked: str | None) -> Any:
@@ -467,10 +529,12 @@ def _n_labeled(survey: _Survey, target: dict[str, Any]) -> int:
     rarest = int(survey.labels.min())
     if "positive" in target:
         n = int(survey.labels[target["positive"][0]])
-        rarest = min(n, survey.n_rows - n)
+        rarest = min(n, survey.n_labeled - n)
     if "bins" in target.get("target", {}):
-        rarest = survey.n_rows
-    return min(max(_LABELED, 5 * survey.n_rows // rarest), _MAX_LABELED, survey.n_rows // 3)
+        rarest = survey.n_labeled
+    # without rows of unknown label, most of the known labels are hidden
+    most = survey.n_labeled * 2 // 3 if survey.n_unlabeled else survey.n_labeled // 3
+    return min(max(_LABELED, 5 * survey.n_labeled // rarest), _MAX_LABELED, most)
 
 
 def _dataset(survey: _Survey) -> dict[str, Any]:
@@ -482,10 +546,12 @@ def _dataset(survey: _Survey) -> dict[str, Any]:
         "decimal": layout.decimal if layout.decimal != "." else None,
         "header": bool(layout.names),
         "label_column": survey.label,
+        "label": {"column": survey.label, "unlabeled": _as_config(survey.unlabeled)},
         "categorical": categorical,
         "ignored": [*survey.ignored],
         "rows": None if survey.whole else survey.n_rows,
     }
+    del more["label_column" if survey.unlabeled is not None else "label"]
     return data | {key: x for key, x in more.items() if x or key == "label_column"}
 
 
@@ -509,7 +575,14 @@ def _described(survey: _Survey) -> Iterator[str]:
     if (more := len(survey.ignored) - _MAX_IGNORED_SHOWN) > 0:
         yield f"left out  {more} more"
     if survey.label is not None:
-        yield f"label     {_name(survey.label)}: {survey.counted}"
+        none = f"; {survey.n_unlabeled:,} rows without a label" if survey.n_unlabeled else ""
+        yield f"label     {_name(survey.label)}: {survey.counted}{none}"
+    for column in survey.features if layout.decimal == "." else ():
+        if number := text.thousands([*column.texts[~column.missing]], r"\."):
+            yield (
+                f"note      {_name(column.key)}: {number} is read as a decimal; write thousands as "
+                f"{number.replace('.', '')}"
+            )
 
 
 def _name(key: Column) -> str:

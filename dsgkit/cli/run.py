@@ -340,6 +340,7 @@ def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
 )
 @click.option("--positive", metavar="LABEL", help="The label that is +1; all others are -1.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option("--unlabeled", metavar="LABEL", help="The label of rows without one, such as -1.")
 @click.option(
     "--out",
     default=RESULTS,
@@ -354,6 +355,7 @@ def try_(
     task: str | None,
     positive: str | None,
     ignore: tuple[str, ...],
+    unlabeled: str | None,
     out: Path,
     dry_run: bool,
 ) -> None:
@@ -367,7 +369,7 @@ def try_(
     from dsgkit.config.schema import load_experiment
     from dsgkit.text.terminal import paragraph, terminal_width
 
-    draft = first_look.draft(file, label, task, positive, ignore)
+    draft = first_look.draft(file, label, task, positive, ignore, unlabeled)
     config = first_look.config_path(draft, file)
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
     for line in [*draft.lines, f"config    {config}: {what}"]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dsgkit.data.targets import Target
+from dsgkit.data.targets import Label, Target
 from dsgkit.errors import DataError, nearest_or_all, spelled
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
@@ -80,6 +80,8 @@ class DatasetInfo:
         The label of delimited text is their mean. ``label_column`` in the catalogue if it is one.
     text_labels : bool
         Whether the labels of delimited text are text rather than numbers.
+    unlabeled : label or None
+        The label of rows without one; so are rows whose label is empty.
     categorical, ignored : tuple of column
         Columns of delimited text that become a column of 0 and 1 per value, in sorted order, and
         those that are left out.
@@ -114,6 +116,7 @@ class DatasetInfo:
     header: bool = False
     label_columns: tuple[Column, ...] = (-1,)
     text_labels: bool = False
+    unlabeled: Label | None = None
     categorical: tuple[Column, ...] = ()
     ignored: tuple[Column, ...] = ()
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
@@ -126,8 +129,8 @@ class DatasetInfo:
 
     def reading(self) -> dict[str, Any]:
         """Return the settings that the content depends on, ready for JSON."""
-        keys = "loader n_features delimiter decimal header label_columns text_labels categorical"
-        keys += " ignored values components function arguments rows"
+        keys = "loader n_features delimiter decimal header label_columns text_labels unlabeled"
+        keys += " categorical ignored values components function arguments rows"
         files = [(file.part, file.member, file.n_rows, file.sha256) for file in self.files]
         return {"files": files} | {key: getattr(self, key) for key in keys.split()}
 

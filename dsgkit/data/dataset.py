@@ -9,6 +9,7 @@ import math
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -50,12 +51,13 @@ class Dataset:
     ----------
     name, title : str
         Name in configs, and in texts.
-    X : memmap or ndarray of float32, shape (n, d)
-        All training rows, unscaled.
+    X : memmap or ndarray of float32, shape (n + n_unlabeled, d)
+        All training rows, unscaled: those with a label, then those without one, each in the order
+        of the file.
     X_test : memmap of float32, or None
         The official test split, if there is one.
     labels, labels_test : ndarray of float64 or of text, shape (n,)
-        As in the file.
+        As in the file. Rows without a label have no entry.
     target : Target
         Converts ``labels`` to ``y``.
     minimum, maximum : ndarray of float64, shape (d,)
@@ -95,6 +97,11 @@ class Dataset:
         """Bytes of all rows."""
         n_test = 0 if self.X_test is None else len(self.X_test)
         return (len(self.X) + n_test) * self.n_features * np.dtype(np.float32).itemsize
+
+    @property
+    def unlabeled(self) -> NDArray[np.integer]:
+        """Row numbers in ``X`` of the training rows without a label, which come last."""
+        return np.arange(len(self.labels), len(self.X))
 
     @functools.cached_property
     def y(self) -> NDArray[Any]:
@@ -143,6 +150,7 @@ class Dataset:
             "n_test_rows": 0 if self.X_test is None else len(self.X_test),
             "n_features": self.n_features,
         }
+        described |= {"n_unlabeled": len(self.unlabeled)} if len(self.unlabeled) else {}
         return described | ({"features": self.made} if self.made else {})
 
     def scaling(self, scale: str | tuple[float, float] = (0.0, 1.0)) -> tuple[Single, Single]:
@@ -254,7 +262,8 @@ def resolve(spec: DatasetSpec) -> DatasetInfo:
     found = [DataFile(str(path))]
     if spec.test_path is not None:
         found.append(DataFile(str(Path(spec.test_path).expanduser().absolute()), "test"))
-    labels: tuple[Any, ...] = tuple(spec.label_columns or (spec.label_column,))
+    column = spec.label_column if spec.label is None else spec.label.column
+    labels: tuple[Any, ...] = tuple(spec.label_columns or (column,))
     target = target or Target("ordered" if spec.loader == "reviews" else "binary")
     if labels == (None,):
         labels, target = (), Target("classes")  # all rows get the same label
@@ -266,6 +275,7 @@ def resolve(spec: DatasetSpec) -> DatasetInfo:
         target=target,
         label_columns=labels,
         text_labels=target.has_text,
+        unlabeled=None if spec.label is None else spec.label.unlabeled,
         categorical=tuple(spec.categorical or ()),
         ignored=tuple(spec.ignored or ()),
         components=spec.components or REVIEW_COMPONENTS,
@@ -363,13 +373,21 @@ def _write(
     """
     sha256, places = hashlib.sha256(), dict[str, int]()
     labels, lows, highs = [], [], []
-    n_rows = n_features = 0
-    with (folder / f"X_{part}.npy").open("wb") as file:
+    n_rows = n_features = n_unlabeled = 0
+    with (folder / f"X_{part}.npy").open("wb") as file, tempfile.TemporaryFile() as rest:
         for rows, y in blocks:
             X = np.ascontiguousarray(rows, "<f4")
             if not n_rows:
                 n_features = X.shape[1]
                 _write_header(file, 0, n_features)
+            n_rows += len(X)
+            lows.append(X.min(axis=0))
+            highs.append(X.max(axis=0))
+            has_label = y != "" if y.dtype.kind == "U" else ~np.isnan(y)
+            if not has_label.all():
+                rest.write(X[~has_label].data)
+                n_unlabeled += int(np.count_nonzero(~has_label))
+                X, y = X[has_label], y[has_label]
             file.write(X.data)
             sha256.update(X.data)
             if y.dtype.kind == "U":
@@ -377,9 +395,13 @@ def _write(
                 known = [places.setdefault(text, len(places)) for text in texts.tolist()]
                 y = np.array(known, "<i4")[codes]
             labels.append(y)
-            lows.append(X.min(axis=0))
-            highs.append(X.max(axis=0))
-            n_rows += len(X)
+        rest.seek(0)
+        while block := rest.read(2**24):
+            file.write(block)
+            sha256.update(block)
+        if n_unlabeled and (n_unlabeled == n_rows or part == "test"):
+            which = "test rows" if part == "test" else "rows"
+            raise DataError(f"{n_unlabeled:,} of the {n_rows:,} {which} have no label to judge by")
         _write_header(file, n_rows, n_features)
         _sync(file)
     stored, in_order = np.concatenate(labels), sorted(places)
@@ -487,7 +509,8 @@ def _rows(
 
     def rows_of(path: Path, file: DataFile) -> Iterator[Block]:
         if info.loader == "libsvm":
-            yield from loaders.read_libsvm(path, n_features, file.member)
+            for X, y in loaders.read_libsvm(path, n_features, file.member):
+                yield X, np.where(y == info.unlabeled, np.nan, y)
         elif info.loader == "delimited":
             yield from tables[file].blocks()
         else:
@@ -540,6 +563,8 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
     """
     from dsgkit.random.stream import normal_blocks  # compiles kernels
 
+    if len(dataset.unlabeled):
+        raise DataError(f"dataset {dataset.name}: `double` needs a label in every row")
     n, width = len(dataset.X), dataset.maximum[0] - dataset.minimum[0]
     if not width > 0:
         raise DataError(

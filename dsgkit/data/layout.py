@@ -41,7 +41,11 @@ _ARFF_NAME = re.compile(
 
 
 class LineError(ValueError):
-    """An error in one line of a file; callers add the file and the line number."""
+    """An error in one line of a file; callers add the file, and the line number if it lacks."""
+
+    def __init__(self, text: str, line: int | None = None) -> None:
+        super().__init__(text)
+        self.line = line
 
 
 @dataclass(frozen=True)
@@ -126,16 +130,17 @@ def read_layout(path: Path, info: DatasetInfo, member: str | None = None) -> Lay
         empty = not header and names is None and not path.stat().st_size
         raise DataError(f"{path}: the file {'is empty' if empty else 'holds no rows'}")
     (first, row), texts = rows[0], [text for _, text in rows]
-    delimiter = info.delimiter or ("," if "," in row else None)
+    delimiter = info.delimiter or ("," if "," in texts[-1] else None)
     delimiter = None if delimiter == " " else delimiter
     try:
         if info.local:
+            check_start([(top, header), *rows] if header else rows, delimiter)
             _check_delimiter([header, *texts] if header else texts, delimiter, info)
-            _check_header(header, texts, delimiter, info.decimal)
+            _check_header(header, texts, delimiter, info)
         top = first
         n_columns = len(split(row, delimiter))
     except LineError as error:
-        raise DataError(f"{path}:{top or first}: {error}") from error
+        raise DataError(f"{path}:{error.line or top or first}: {error}") from error
     if names is None:
         names = tuple(_fields(header, delimiter)) if header else ()
     return Layout(delimiter, info.decimal, first - 1, names, n_columns)
@@ -154,7 +159,7 @@ def filled_lines(path: Path, file: Iterator[bytes]) -> Iterator[tuple[int, str]]
             text = decoded(line, number)
         except LineError as error:
             raise DataError(f"{path}:{number}: {error}") from error
-        if text.strip():
+        if text.strip(" \t\v\f,;|"):  # rows of delimiters only are blank
             yield number, text
 
 
@@ -195,7 +200,10 @@ def split(line: str, delimiter: str | None) -> list[str]:
     try:
         (fields,) = csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True)
     except csv.Error:
-        raise LineError("a quote that is not closed in this line, or with text behind it") from None
+        raise LineError(
+            "a quote that is not closed in this line, or with text behind it; no field may go over "
+            "two lines"
+        ) from None
     return [field.strip(" \t\v\f") for field in fields]
 
 
@@ -256,13 +264,19 @@ def _spelled(delimiter: str) -> str:
     return '"\\t"' if delimiter == "\t" else f"'{delimiter}'"
 
 
-def _check_header(header: str, rows: Sequence[str], delimiter: str | None, decimal: str) -> None:
+def _check_header(
+    header: str, rows: Sequence[str], delimiter: str | None, info: DatasetInfo
+) -> None:
     """Raise `LineError` if the header looks like a row, or the first row like a header."""
     table = [_fields(row, delimiter) for row in rows]
     if header:
-        if is_header(_fields(header, delimiter), table, decimal) is False:
+        first = _fields(header, delimiter)
+        columns = (*info.label_columns, *info.categorical, *info.ignored)
+        is_named = any(column in first for column in columns if isinstance(column, str))
+        ascends = _ascend([field for field in first if is_number(field, info.decimal)])
+        if not (is_named or ascends) and is_header(first, table, info.decimal) is False:
             raise LineError("is a row like those below it: leave `header: true` out")
-    elif is_header(table[0], table[1:], decimal):
+    elif is_header(table[0], table[1:], info.decimal):
         names = ", ".join(shown(name, 30) for name in table[0][:3])
         more = ", ..." if len(table[0]) > 3 else ""
         raise LineError(f"looks like names ({names}{more}): add `header: true`")
@@ -271,13 +285,77 @@ def _check_header(header: str, rows: Sequence[str], delimiter: str | None, decim
 def is_header(first: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) -> bool | None:
     """Return whether a line has the names of columns, by the lines below it.
 
-    It has if it has text above some column of numbers, and a number above none. None if no column
-    has numbers, so that it is unknown.
+    It has if it has text above some column of numbers, and a number above none; or, as for
+    wavelengths and years, ascending numbers, and a text above others that it is none of. None if no
+    column has numbers, so that it is unknown.
     """
     kinds = [{is_number(text, decimal) for text in column} for column in zip(*rows, strict=False)]
     below = zip(first, kinds, strict=False)
     above = [is_number(text, decimal) for text, kind in below if kind - {None} == {True}]
-    return (True not in above and False in above) if above else None
+    if not above:
+        return None
+    if True not in above:
+        return False in above
+    if not _ascend([text for text in first if is_number(text, decimal)]):
+        return False
+    if [*first] == [str(k) for k in range(len(first))] and len(first) > 2:
+        return True
+    columns = zip(first, zip(*rows, strict=False), strict=False)
+    new = [text not in below for text, below in columns if 2 * len({*below}) <= len(below)]
+    return any(is_number(text, decimal) is False for text in first) and all(new) and bool(new)
+
+
+def _ascend(numbers: Sequence[str]) -> bool:
+    """Return whether two or more numbers ascend, as names of columns may."""
+    values = [float(text.replace(",", ".")) for text in numbers]
+    return len(values) > 1 and all(a < b for a, b in itertools.pairwise(values))
+
+
+def check_start(lines: Sequence[tuple[int, str]], delimiter: str | None) -> None:
+    """Raise `LineError` for lines above the header, or a second line of names below it.
+
+    Programs write comments, titles, the delimiter and units there.
+    """
+    for number, line in lines:
+        if line.count('"') % 2:
+            raise LineError("a quote that is not closed in this line: join its lines", number)
+    table = [_fields(line, delimiter) for _, line in lines]
+    if lines[0][1].lower().startswith("sep="):
+        raise LineError(f"Excel's {shown(lines[0][1])} is no row: remove this line")
+    n = Counter(map(len, table[1:])).most_common(1)[0][0] if table[1:] else len(table[0])
+    if 0 < len(table[0]) < min(n - 1, 2) or (len(table[0]) != n and lines[0][1].startswith("#")):
+        what = "a comment" if lines[0][1].startswith("#") else "a title"
+        raise LineError(f"{what}, and not {n} columns: remove the lines above the header")
+    if len(table[0]) == n - 1 and not any(is_number(field, ".") for field in table[0]):
+        if not any(fields[-1] for fields in table[1:] if len(fields) == n):
+            why = "as every row ends in a delimiter: remove these"
+        else:
+            why = "as R writes them: give the first column a name, too"
+        raise LineError(f"the header has {n - 1} names for {n} columns, {why}")
+    are_texts = all(not is_number(field, ".") for fields in table[:2] for field in fields)
+    if len(table) > 3 and are_texts and is_header(table[1], table[2:], "."):
+        raise LineError("units or names below those of line 1: keep one line of names", lines[1][0])
+
+
+def why_columns(fields: Sequence[str], n_columns: int) -> str:
+    """Return a message about a line of too many or too few fields."""
+    said = f"{len(fields)} columns instead of {n_columns}"
+    if len(fields) > n_columns == sum(map(bool, fields)):
+        return f"{said}: some delimiters are doubled; write one between two fields"
+    return said
+
+
+def thousands(texts: Sequence[str], sign: str) -> str:
+    """Return a number with separators of thousands; empty if these may be decimal signs.
+
+    All numbers have groups of three digits then, or are below 1,000 and without a sign.
+    """
+    groups = re.compile(rf"[+-]?[1-9]\d{{0,2}}(?:{sign}\d{{3}})+")
+    grouped = [text for text in texts if groups.fullmatch(text)]
+    n_plain = sum(re.fullmatch(r"[+-]?\d{1,3}", text) is not None for text in texts)
+    several = any(text.count(sign[-1]) > 1 for text in grouped)
+    are_all = bool(grouped) and len(grouped) + n_plain == len(texts)
+    return grouped[0] if are_all and (n_plain or several) else ""
 
 
 def is_missing(text: str) -> bool:
@@ -293,6 +371,11 @@ def is_number(text: str, decimal: str) -> bool | None:
 def has_decimal_comma(text: str) -> bool:
     """Return whether a text is a number with a decimal comma."""
     return _DECIMAL_COMMA.fullmatch(text) is not None
+
+
+def is_comma_number(text: str) -> bool:
+    """Return whether a text is a number with commas, decimal or of thousands."""
+    return re.fullmatch(r"[+-]?[0-9]+(,[0-9]+)+(?:[eE][+-]?[0-9]+)?", text) is not None
 
 
 def why_no_number(text: str, decimal: str = ".", *, is_label: bool = False) -> str:

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,10 @@ from dsgkit.data.layout import (
     is_missing,
     read_layout,
     split,
+    why_columns,
     why_no_number,
 )
+from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError, shown
 from dsgkit.numerics.arrays import Array, Single
 
@@ -171,6 +173,8 @@ class Table:
         The values of categorical columns; a column becomes a feature of 0 and 1 for each.
     values : mapping of int to mapping
         Numbers that texts of a column stand for.
+    unlabeled : str or None
+        The label of rows without one; the label of a row is NaN or empty then.
     """
 
     path: Path
@@ -181,6 +185,7 @@ class Table:
     ignored: tuple[int, ...] = ()
     categories: Categories | None = None
     values: Mapping[int, Mapping[str, float]] | None = None
+    unlabeled: str | None = None
 
     @classmethod
     def of(cls, path: Path, info: DatasetInfo, layout: Layout, member: str | None = None) -> Table:
@@ -210,7 +215,8 @@ class Table:
         values = dict(zip(recoded, info.values.values(), strict=True))
         categories: Categories = dict.fromkeys(sorted(categorical), ())
         text = info.text_labels and bool(labels)
-        return cls(path, member, layout, labels, text, ignored, categories, values)
+        unlabeled = None if info.unlabeled is None else label_text(info.unlabeled)
+        return cls(path, member, layout, labels, text, ignored, categories, values, unlabeled)
 
     @cached_property
     def places(self) -> dict[int, int]:
@@ -245,13 +251,33 @@ class Table:
                         X[:, start] = frame[place].to_numpy()
             if self.text_labels:
                 codes, texts = frame[self.labels[0]].factorize()
-                y = np.array([str(text).strip() for text in texts])[codes]
+                names = [str(text).strip() for text in texts]
+                y = np.array(["" if self._is_no_label(name) else name for name in names])[codes]
             else:
-                numbers = [frame[place].to_numpy(np.float64) for place in self.labels]
+                numbers = [self._label_numbers(frame[place]) for place in self.labels]
                 y = np.mean(numbers, axis=0) if numbers else np.zeros(len(frame))
-            if not (np.isfinite(X).all() and (self.text_labels or np.isfinite(y).all())):
+            if not np.isfinite(X).all() or (y.dtype.kind == "f" and np.isinf(y).any()):
                 raise _refused(self.path, first, lines, self._why, "a number that is not finite")
             yield X, y
+
+    def _is_no_label(self, text: str) -> bool:
+        """Return whether a field of the label's column marks a row without a label."""
+        if text in ("", self.unlabeled) or (is_missing(text) and not self.text_labels):
+            return True
+        same = self.unlabeled is not None and not self.text_labels
+        return same and not why_no_number(text) and label_text(float(text)) == self.unlabeled
+
+    def _label_numbers(self, column: Any) -> Array:
+        """Return labels as numbers, NaN for rows without one."""
+        if column.dtype.kind == "f":
+            numbers = column.to_numpy(np.float64, copy=True)
+            if self.unlabeled is not None and not why_no_number(self.unlabeled):
+                numbers[numbers == float(self.unlabeled)] = np.nan
+            return numbers
+        sign = self.layout.decimal
+        return self._coded(
+            column, lambda t: np.nan if self._is_no_label(t) else float(t.replace(sign, "."))
+        )
 
     def find_categories(self) -> dict[int, set[str]]:
         """Return the values of every categorical column; the whole file is read for it."""
@@ -284,7 +310,6 @@ class Table:
         words = {*(self.categories or {}), *(self.values or {})} - {*self.ignored}
         words |= {*self.labels} if self.text_labels else set()
         texts = words | {*self.ignored}
-        top = (delimiter or " ").join("x" if place in texts else "0" for place in range(n))
         blank = re.compile(rb"(?m)^[ \t\v\f\r%b]*\n" % re.escape(delimiter or " ").encode())
         version = [int(part) for part in pd.__version__.split(".")[:2]]
         exact: Any = {"float_precision": "round_trip"} if version < [3, 1] else {}
@@ -293,26 +318,31 @@ class Table:
             if not text:
                 continue
             doubtful = self._is_doubtful(text)
-            try:
-                frame = pd.read_csv(
-                    io.BytesIO(top.encode() + b"\n" + text),
-                    sep=delimiter or r"\s+",
-                    decimal=self.layout.decimal,
-                    header=None,
-                    dtype={place: str if place in texts else float for place in range(n)},
-                    **exact,
-                    na_filter=False,
-                    skipinitialspace=True,
-                    engine="c",
-                )[1:]
-            except ValueError as error:
-                raise _refused(self.path, first, lines, self._why, error) from error
+            read = partial(
+                pd.read_csv,
+                sep=delimiter or r"\s+",
+                decimal=self.layout.decimal,
+                header=None,
+                **exact,
+                na_filter=False,
+                skipinitialspace=True,
+                engine="c",
+            )
+            for as_text in (texts, texts | {*self.labels}):  # as some rows may have no label
+                top = (delimiter or " ").join("x" if k in as_text else "0" for k in range(n))
+                types = {place: str if place in as_text else float for place in range(n)}
+                try:
+                    frame = read(io.BytesIO(top.encode() + b"\n" + text), dtype=types)[1:]
+                    break
+                except ValueError as error:
+                    if as_text.issuperset(self.labels):
+                        raise _refused(self.path, first, lines, self._why, error) from error
             words_wrong = any(
-                is_missing(str(text)) or len(str(text)) > _MAX_WORD
-                for place in words
+                self._why_field(place, str(text).strip())
+                for place in words | ({*self.labels} & as_text)
                 for text in frame[place].unique()
             )
-            if doubtful or words_wrong or (n - 1 in texts and (frame[n - 1] == "").any()):
+            if doubtful or words_wrong or (n - 1 in as_text and (frame[n - 1] == "").any()):
                 for wrong in _wrong_lines(self.path, first, lines, self._why):
                     raise wrong
             yield first, lines, frame
@@ -334,7 +364,7 @@ class Table:
             return ""
         fields = split(line, delimiter)
         if len(fields) != n:
-            return f"{len(fields)} columns instead of {n}"
+            return why_columns(fields, n)
         for place, text in enumerate(fields):
             if place not in self.ignored and (why := self._why_field(place, text)):
                 return f"{self.layout.name(place)}: {why}"
@@ -343,6 +373,8 @@ class Table:
     def _why_field(self, place: int, text: str) -> str:
         """Return what is wrong with a field; empty if it is right."""
         is_label = place in self.labels
+        if is_label and self._is_no_label(text):
+            return ""
         if place in (self.categories or {}) or (is_label and self.text_labels):
             if not text and not is_label:
                 return (
@@ -353,8 +385,6 @@ class Table:
         if text in (self.values or {}).get(place, ()):
             return ""
         if is_missing(text):
-            if is_label:
-                return "no label; remove the rows without one"
             return f"a missing value; fill it in, or leave the column out: {self._left_out(place)}"
         why = why_no_number(text, self.layout.decimal, is_label=is_label)
         if not why.endswith("not a number"):

@@ -132,6 +132,21 @@ class TargetSpec(Spec):
         return self.model_dump(exclude_none=True)
 
 
+class LabelSpec(Spec):
+    """The column of the label, and the value that marks rows without one.
+
+    Attributes
+    ----------
+    column : int or str
+        As ``label_column`` of delimited text.
+    unlabeled : label, optional
+        Rows with this label have none, like those whose label is empty.
+    """
+
+    column: Column = -1
+    unlabeled: int | float | str | None = None
+
+
 class DatasetSpec(Spec):
     """Either a dataset of the catalogue, by ``name``, or a local file, by ``path``.
 
@@ -161,6 +176,8 @@ class DatasetSpec(Spec):
     label_column : int, str or None
         Column of the label in delimited text: its number from 0, negative from the end, or its name
         in the header. None for rows without labels.
+    label : LabelSpec, optional
+        Instead of ``label_column``, if a value marks rows without a label.
     label_columns : list of int or str, optional
         Several columns, whose mean is the label.
     categorical : list of int or str, optional
@@ -187,6 +204,7 @@ class DatasetSpec(Spec):
     decimal: Literal[".", ","] = "."
     header: bool = False
     label_column: Column | None = -1
+    label: LabelSpec | None = None
     label_columns: Columns | None = None
     categorical: Columns | None = None
     ignored: Columns | None = None
@@ -209,8 +227,11 @@ class DatasetSpec(Spec):
             self._suits_loader()
         if self.label_column is None and (self.target or self.positive):
             raise Problem("rows without labels have no target; leave it out", "target")
-        if self.label_columns is not None and self.label_column != -1:
-            raise Problem("replaces label_column; leave one of them out", "label_columns")
+        for key in ("label_columns", "label"):
+            if getattr(self, key) is not None and self.label_column != -1:
+                raise Problem("replaces label_column; leave one of them out", key)
+        if self.label is not None and self.label_columns is not None:
+            raise Problem("replaces label_columns; leave one of them out", "label")
         return self
 
     def _suits_loader(self) -> None:
@@ -228,8 +249,9 @@ class DatasetSpec(Spec):
             self._only(known - {"n_features"}, "is not for reviews; use `components`")
 
     def _without_names(self) -> None:
-        for key in _COLUMN_KEYS:
+        for key in (*_COLUMN_KEYS, "label"):
             value = getattr(self, key)
+            value = value.column if isinstance(value, LabelSpec) else value
             for column in value if isinstance(value, list) else [value]:
                 if isinstance(column, str):
                     raise Problem(f"{spelled(column)} is a name: add `header: true`", key)

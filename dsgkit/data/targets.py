@@ -225,6 +225,9 @@ class Target:
                 f"is a third label after {label_text(both[0])} and {label_text(both[1])}; say by "
                 "`positive` which labels are +1"
             )
+            counts = dict(zip(*np.unique(training, return_counts=True), strict=True))
+            if (mark := unlabeled_mark(counts)) is not None:
+                why += f", or by `label: {{unlabeled: {label_text(mark)}}}` that it means no label"
         else:
             positive = _like(self.positive, training)
             negative = None if self.negative is None else _like(self.negative, training)
@@ -265,6 +268,25 @@ def check_kind(dataset: Dataset, kind: Kind) -> None:
 def label_text(label: Label) -> str:
     """Return a label as text, whole numbers without a decimal point."""
     return str(label) if isinstance(label, str) else repr(float(label)).removesuffix(".0")
+
+
+def unlabeled_mark(counts: Mapping[Any, int]) -> Label | None:
+    """Return the label that looks like "no label" next to two or more others; None if none does.
+
+    scikit-learn marks rows without a label by -1 next to classes from 0; files with the classes -1
+    and 1 by 0, of -1, 0 and 1 the more frequent mark; and others by a word.
+    """
+    if len(counts) < 3:
+        return None
+    for label in counts:
+        if str(label).lower() in ("unlabeled", "unlabelled", "unknown", "no label"):
+            return label
+    if not _are_numbers(counts):
+        return None
+    by_number = {float(label): n for label, n in counts.items()}
+    if by_number.keys() == {-1, 0, 1}:
+        return -1 if by_number[-1] > by_number[0] else 0
+    return -1 if min(by_number) == -1 and all(x == round(x) for x in by_number) else None
 
 
 def _listed(labels: Iterable[Label]) -> str:

@@ -1,0 +1,208 @@
+"""Files as common programs write them: read as they are meant, or one line with what to do."""
+
+import re
+import shlex
+import zipfile
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from dsgkit.cli import cli
+from dsgkit.config.schema import load_experiment
+from dsgkit.data.dataset import load_dataset
+from dsgkit.errors import DataError
+from tests.data.conftest import load, refusal
+
+N = 80
+RNG = np.random.default_rng(1)
+A, B = RNG.uniform(size=(2, N)).round(4)
+KIND = np.where(A > 0.4, "wheat", "rye")
+
+
+def text(*columns, names=None, sign=",", end=""):
+    rows = [sign.join(map(str, row)) + end for row in zip(*columns, strict=True)]
+    return "\n".join([*([sign.join(names) + end] if names else []), *rows]) + "\n"
+
+
+@pytest.fixture
+def tried(tmp_path, monkeypatch):
+    """Return what `dsg try` prints in one line, and the dataset of its config, if any."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(content, *options, name="rows.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        done = CliRunner().invoke(cli, ["try", str(path), *options, "--dry-run"])
+        if done.exception:
+            assert isinstance(done.exception, DataError), (done.output, done.exception)
+            assert not [*tmp_path.glob("*.yaml")]
+            return str(done.exception).removeprefix(str(path)), None
+        told, _, config = done.output.partition("\n\n")
+        (tmp_path / "c.yaml").write_text(config)
+        dataset = load_dataset(load_experiment(tmp_path / "c.yaml").dataset)
+        (tmp_path / "c.yaml").unlink()
+        return " ".join(told.split()), dataset
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["0", "1", "kind"],
+        ["1100", "1102", "kind"],
+        ["400.5", "401.25", "kind"],
+        ["1990", "b", "kind"],
+    ],
+)
+def test_numbers_are_a_header_that_holds_the_name_of_the_label(tried, tmp_path, names):
+    content = text(A, B, KIND, names=names)
+    told, dataset = tried(content, "--label", "kind", "--positive", "wheat")
+    assert f"header, {N} rows, 3 columns" in told
+    np.testing.assert_array_equal(dataset.X, np.float32([A, B]).T)
+    assert dataset.y.tolist() == np.where(KIND == "wheat", 1, -1).tolist()
+    options = {"header": True, "label_column": "kind", "positive": ["wheat"]}
+    assert load(tmp_path, content, **options).identity == dataset.identity
+    if names[1] != "b":  # by number, too, it is no row
+        assert f"header, {N} rows" in tried(content, "--label", "-1", "--positive", "wheat")[0]
+        del options["label_column"], options["header"]
+        assert "looks like names" in refusal(tmp_path, content, **options)
+
+
+def test_numbers_from_0_are_a_header_and_ascending_rows_are_none(tried):
+    told, dataset = tried(text(A, B, np.arange(N) % 2, names="012"), "--label", "2")
+    assert f" header, {N} rows" in told and len(dataset.X) == N
+    told, dataset = tried(text(A, A + 1, KIND), "--label", "2")
+    assert "no header" in told and len(dataset.X) == N
+
+
+BODY = text(A, B, KIND)
+HEAD = "a,b,kind\n"
+STARTS = [
+    ("# made by a tool\n# 2024\n" + HEAD + BODY, ":1: a comment, and not 3 col"),
+    ("Station 5\n\n" + HEAD + BODY, ":1: a title, and not 3 columns: remove "),
+    ("sep=,\n" + HEAD + BODY, ":1: Excel's 'sep=,' is no row: remove this line"),
+    (HEAD + "(mg/l),(cm),\n" + BODY, ":2: units or names below those of line 1: keep one line"),
+    (HEAD + "X1,X2,Y\n" + BODY, ":2: units or names below those of line 1"),
+    ('"a" "b" "kind"\n' + text(range(N), A, B, KIND, sign=" "), ":1: the header has 3 names for 4 "
+     "columns, as R writes them: give the first column a name, too"),
+    (HEAD + text(A, B, KIND, end=","), ":1: the header has 3 names for 4 columns, as every row"),
+    ('a,b,kind\n1,2,"x\ny"\n' + BODY, ":2: a quote that is not closed in this line"),
+    ("a\tb\tkind\n" + text(A, B, KIND, sign="\t") + "1\t\t2\trye\n", f":{N + 2}: 4 columns instead "
+     "of 3: some delimiters are doubled; write one between two fields"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "said"), STARTS)
+def test_what_stands_above_or_between_the_rows_is_said(tried, tmp_path, content, said):
+    assert tried(content, "--label", "kind")[0].startswith(said)
+    options = {"header": True, "label_column": "kind", "positive": ["rye"]}
+    if "\t" in content:
+        options["delimiter"] = "\t"
+    assert refusal(tmp_path, content, **options).startswith(said)
+
+
+def test_trailing_delimiters_and_decimal_commas(tried):
+    numbers = [str(x).replace(".", ",") for x in A]
+    content = text(range(N), numbers, KIND, names=["nr", "CO", "kind"], sign=";", end=";;")
+    told, dataset = tried(content + ";;;;\n" * 3, "--label", "kind", "--positive", "rye")
+    assert "left out nr: row numbers left out column 3: no name left out column 4: no name" in told
+    np.testing.assert_array_equal(dataset.X, np.float32([A]).T)
+
+
+def test_row_numbers_in_any_order_and_columns_without_a_name_are_left_out(tried):
+    columns = (range(N), RNG.permutation(N) + 7, A, KIND)
+    told, dataset = tried(text(*columns, names=["", "z", "a", "kind"]), "--label", "kind")
+    assert "left out column 0: no name left out z: row numbers" in told and dataset.X.shape[1] == 1
+
+
+def test_a_table_of_points_has_no_labels(tried):
+    for names in ("xy", "xyz"):
+        columns = [A, B, A + B][: len(names)]
+        told, dataset = tried(text(*columns, names=names))
+        assert "no --label given" in told and dataset.X.shape == (N, len(names))
+
+
+THOUSANDS = RNG.integers(100, 9000, N)
+GROUPED = np.array([f"{n:,}" for n in THOUSANDS])
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_separators_of_thousands_are_no_decimal_commas(tried, sign):
+    said, _ = tried(text(GROUPED, A, KIND, names=["p", "a", "kind"], sign=sign), "--label", "kind")
+    assert re.search(r":\d+: column 'p': '\d,\d{3}' looks like thousands .*: write \d{4}", said)
+    quoted = [f'"{x}"' for x in GROUPED]
+    said, _ = tried(text(quoted, A, KIND, names=["p", "a", "kind"]), "--label", "kind")
+    assert re.search(r":\d+: column 'p': '\d,\d{3}' looks like thousands", said)
+    decimals = [f'"{x:.3f}"'.replace(".", ",") for x in A]
+    said, _ = tried(text(decimals, range(N), KIND, names=["p", "a", "kind"]), "--label", "kind")
+    assert "decimal commas in a file that commas separate: write it with semicolons" in said
+    points = [x.replace(",", ".") for x in GROUPED]
+    told, _ = tried(text(points, A, KIND, names=["p", "a", "kind"]), "--label", "kind")
+    assert "is read as a decimal; write thousands as" in told
+
+
+def test_all_refused_columns_are_in_one_message_whose_advice_works(tried):
+    columns = [np.array(x, object) for x in (A, B, A + 1, KIND)]
+    columns[0][3], columns[1][5] = "1.2.3", "ill"
+    content = text(*columns, names=["my size", "b", "c", "kind"])
+    said, _ = tried(content, "--label", "kind")
+    assert said.startswith(":5: column 'my size': '1.2.3' among numbers; ") and "'ill'" in said
+    assert said.endswith("leave the columns out: --ignore 'my size' --ignore b")
+    _, dataset = tried(content, "--label", "kind", *shlex.split(said.rpartition(": ")[2]))
+    assert dataset.X.shape == (N, 1)
+
+
+CLASSES = np.where(np.arange(N) % 3 == 0, A > 0.4, -1)
+MARKS = {
+    "-1": (CLASSES, [0, 1], "-1"),
+    "0": (np.where(CLASSES == -1, 0, 2 * CLASSES - 1), [-1, 1], "0"),
+    "empty": ([str(c) if c >= 0 else "" for c in CLASSES], [0, 1], None),
+    "word": ([["ham", "spam"][c] if c >= 0 else "unlabeled" for c in CLASSES], ["ham", "spam"],
+             "unlabeled"),
+    "word next to numbers": ([str(c) if c >= 0 else "unlabelled" for c in CLASSES], [0, 1],
+                             "unlabelled"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_rows_without_a_label_are_unlabelled_rows(tried, name):
+    labels, known, mark = MARKS[name]
+    content, options = text(A, B, labels, names="aby"), ["--label", "y"]
+    if mark is not None:
+        said, _ = tried(content, *options)
+        assert f"{mark} looks like the mark of rows without a label: add --unlabeled {mark}" in said
+        options += ["--unlabeled", mark]
+    told, dataset = tried(content, *options)
+    n_known = int(np.sum(CLASSES >= 0))
+    assert f"; {N - n_known} rows without a label" in told
+    assert "rows without a label are training rows" in told and "used to judge" in told
+    assert set(dataset.labels.tolist()) == set(known) and len(dataset.y) == n_known
+    rows, order = np.float32([A, B]).T, np.argsort(CLASSES < 0, kind="stable")
+    np.testing.assert_array_equal(dataset.X, rows[order])
+    assert dataset.unlabeled.tolist() == [*range(n_known, N)]
+    assert dataset.describe()["n_unlabeled"] == N - n_known
+
+
+def test_marks_of_rows_without_a_label_in_configs(tmp_path):
+    libsvm = "".join(f"{c} 1:{a}\n" for c, a in zip(MARKS["0"][0], A, strict=True))
+    said = refusal(tmp_path, libsvm, "libsvm")
+    assert "or by `label: {unlabeled: 0}` that it means no label" in said
+    dataset = load(tmp_path, libsvm, "libsvm", label={"unlabeled": 0})
+    assert set(dataset.y.tolist()) == {-1, 1} and len(dataset.X) == N > len(dataset.y)
+    plain = load(tmp_path, libsvm, "libsvm", positive=[1])
+    assert plain.content_hash != dataset.content_hash and not len(plain.unlabeled)
+    (tmp_path / "test").write_text("0 1:2\n1 1:3\n")
+    options = {"label": {"unlabeled": 0}, "test_path": str(tmp_path / "test")}
+    assert "1 of the 2 test rows have no label to judge by" in refusal(
+        tmp_path, libsvm, "libsvm", **options
+    )
+
+
+def test_a_zip_archive_of_one_file_is_tried(tried, tmp_path):
+    with zipfile.ZipFile(tmp_path / "made.zip", "w") as archive:
+        archive.writestr("folder/rows.csv", HEAD + BODY)
+    content = (tmp_path / "made.zip").read_bytes()
+    told, dataset = tried(content, "--label", "kind", "--positive", "rye", name="made.zip")
+    assert f"header, {N} rows" in told and dataset.X.shape == (N, 2)
