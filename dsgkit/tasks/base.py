@@ -163,19 +163,16 @@ class Task:
 
     Attributes
     ----------
-    kind : str
-        Its name; for a user-defined task its import path, which the runner sets.
-    version : int or str
-        Part of every cell's identity, raised when a change affects results. For a user-defined task
-        without one a hash of its file is used.
+    kind, version : str, int or str
+        Its name, for a user-defined task its import path; and a part of every cell's identity,
+        raised when a change affects results, by default a hash of a user-defined task's file.
     Spec : type of ProtocolSpec
         Its section of a config.
     axes : tuple of Axis
         Sizes that a sweep can vary, the usual one first; may be empty.
-    measures : tuple of Measure
-        Numbers that are recorded of a fit in addition to `measures.STANDARD`.
-    chooses : str
-        Name of the measure that chooses hyper-parameters.
+    measures, chooses : tuple of Measure, str
+        Numbers that are recorded of a fit in addition to `measures.STANDARD`, and the name of the
+        one that chooses hyper-parameters.
     outputs : tuple of str
         Default tables and figures.
     words : tuple of str
@@ -185,11 +182,10 @@ class Task:
         config of a file names no ``target``, ``numeric`` reads its labels as numbers.
     calls : tuple of str
         Methods that it calls in addition to ``fit``. Solvers that lack one are rejected.
-    gives : tuple of str
-        Names of all arrays that ``fit`` can receive; empty if they are not passed by name.
-    extra : tuple of str
-        Those other than labelled rows. If no solver of a config has ``against``, solvers whose
-        ``fit`` takes any of them are compared with the first one that takes none.
+    gives, extra : tuple of str
+        Names of all arrays that ``fit`` can receive, empty if they are not passed by name; and of
+        those other than labelled rows. If no solver of a config has ``against``, solvers whose
+        ``fit`` takes any of these are compared with the first one that takes none.
     grows : dict of str to tuple of str
         Arrays that grow along an axis. A fit that uses none of them is done once, at the largest
         size of a sweep. All fits depend on an axis that is not listed.
@@ -197,12 +193,8 @@ class Task:
         Kinds of scikit-learn estimators that it accepts as they are. Values come from
         ``decision_function``, or from the predictions of a regressor.
     sizes : dict of str to int
-        Largest size on every axis that is not `Axis.drawn`, set by the constructor.
-
-    Raises
-    ------
-    DataError
-        By the constructor, if the dataset has too few rows or another kind of target.
+        Largest size on every axis that is not `Axis.drawn`, set by the constructor, which raises
+        `DataError` if the dataset has too few rows or another kind of target.
     """
 
     kind: ClassVar[str] = ""

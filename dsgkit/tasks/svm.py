@@ -78,11 +78,9 @@ class SVMSpec(SemiSupervisedSpec):
 
     Attributes
     ----------
-    select : {"hidden_labels", "labeled_rows"}
+    select, repeats : {"hidden_labels", "labeled_rows"}, int
         The paper's search, by labels that no user has; or cross-validation of the labelled rows
-        with all unlabelled ones in training, by the balanced error.
-    repeats : int
-        Repetitions of the cross-validation of the labelled rows, with new folds each.
+        with all unlabelled ones in training, by the balanced error, with new folds in each repeat.
     threshold : {"zero", "labeled_share"}
         "zero" predicts values of at least 0 positive. With "labeled_share", if threshold 0 predicts
         a share of positives among the unlabelled training rows that the labels contradict, the

@@ -1,6 +1,7 @@
 """The learning setting of clustering, against scikit-learn's indices and by small numbers."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,16 +12,16 @@ from sklearn.metrics import (
     adjusted_rand_score,
     davies_bouldin_score,
     normalized_mutual_info_score,
-    rand_score,
 )
-from sklearn.metrics.cluster import contingency_matrix
 from sklearn.preprocessing import StandardScaler
 
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
-from dsgkit.tasks.clustering import Clustering, checked_labels, class_indices, shape_indices
+from dsgkit.tasks import metrics as indices
+from dsgkit.tasks.clustering import Clustering, checked_labels, shape_indices
+from dsgkit.tasks.metrics import Clusters
 from tests.data.conftest import make_dataset
 
 AT = {"rows": 120}
@@ -174,24 +175,6 @@ def test_of_many_rows_pairs_are_sampled(monkeypatch):
     assert sampled["davies_bouldin_diameter"] is None
 
 
-def test_indices_against_classes_go_by_their_names():
-    rng = np.random.default_rng(0)
-    classes, labels = rng.integers(3, size=60), rng.integers(5, size=60)
-    counts = contingency_matrix(classes, labels)
-    found = class_indices(classes, labels)
-    assert found == pytest.approx(
-        {
-            "purity": counts.max(axis=0).sum() / 60,
-            "rand": rand_score(classes, labels),
-            "adjusted_rand": adjusted_rand_score(classes, labels),
-            "nmi": normalized_mutual_info_score(classes, labels),
-            "nmi_geometric": normalized_mutual_info_score(
-                classes, labels, average_method="geometric"
-            ),
-        }
-    )
-
-
 @pytest.mark.parametrize("labels", [None, np.zeros(3), np.zeros((4, 1), int), np.zeros(4)])
 def test_labels_are_a_whole_number_for_every_row(labels):
     model = Given()
@@ -235,3 +218,106 @@ def test_rows_without_classes_are_clustered_and_not_judged_by_them():
     assert score == -scores["davies_bouldin"]
     assert scores["nmi"] is None
     assert scores["purity"] is None
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    rng = np.random.default_rng(5)
+    labels = np.concatenate([np.repeat([7, 0, 3], [20, 13, 9]), [11, 12]])  # two rows of their own
+    rng.shuffle(labels)
+    X = rng.normal(size=(len(labels), 3)) + labels[:, None] % 4
+    return X, labels, rng.integers(3, size=len(labels))
+
+
+def distances(X, rows):
+    return [np.linalg.norm(X[a] - X[b]) for a, b in combinations(rows, 2)]
+
+
+def test_purity_and_rand_count_rows_and_pairs(clustered):
+    _, labels, classes = clustered
+    n = len(labels)
+    pure = sum(np.bincount(classes[labels == k]).max() for k in np.unique(labels))
+    assert indices.purity(classes, labels) == pytest.approx(pure / n)
+    agree = [
+        (labels[a] == labels[b]) == (classes[a] == classes[b]) for a, b in combinations(range(n), 2)
+    ]
+    assert indices.rand_index(classes, labels) == pytest.approx(np.mean(agree))
+    assert indices.adjusted_rand_index(classes, classes + 4) == 1
+
+
+def test_mutual_information_with_both_means(clustered):
+    _, labels, classes = clustered
+
+    def entropy(*names):
+        shares = np.unique(np.stack(names), axis=1, return_counts=True)[1] / len(labels)
+        return -np.sum(shares * np.log(shares))
+
+    a, b = entropy(classes), entropy(labels)
+    shared = a + b - entropy(classes, labels)
+    nmi = indices.normalized_mutual_information
+    assert nmi(classes, labels) == pytest.approx(2 * shared / (a + b))
+    assert nmi(classes, labels, "geometric") == pytest.approx(shared / np.sqrt(a * b))
+
+
+def test_compactness_with_and_without_the_numbers_of_rows(clustered):
+    X, labels, _ = clustered
+    groups = [np.flatnonzero(labels == k) for k in np.unique(labels)]
+    means = [np.mean(distances(X, rows)) if len(rows) > 1 else 0 for rows in groups]
+    weighted = sum(len(rows) * mean for rows, mean in zip(groups, means, strict=True))
+    assert indices.compactness(Clusters.of(X, labels)) == pytest.approx(weighted / len(X))
+    assert indices.compactness(Clusters.of(X, labels), weighted=False) == pytest.approx(
+        sum(means) / len(X)
+    )
+    assert indices.compactness(Clusters.of(X, np.arange(len(X)))) == 0
+
+
+def test_davies_bouldin_is_the_standard_one(clustered, monkeypatch):
+    X, labels, _ = clustered
+    expected = davies_bouldin_score(X, labels)
+    assert indices.davies_bouldin(Clusters.of(X, labels)) == pytest.approx(expected)
+    monkeypatch.setattr(indices, "BLOCK_ENTRIES", 1)
+    assert indices.davies_bouldin(Clusters.of(X, labels)) == pytest.approx(expected)
+
+
+def test_davies_bouldin_with_diameters(clustered):
+    X, labels, _ = clustered
+    groups = [np.flatnonzero(labels == k) for k in np.unique(labels)]
+    widths = [max(distances(X, rows), default=0) for rows in groups]
+    centroids = [X[rows].mean(axis=0) for rows in groups]
+    worst = [
+        max(
+            (widths[i] + widths[j]) / np.linalg.norm(centroids[i] - centroids[j])
+            for j in range(len(groups))
+            if j != i
+        )
+        for i in range(len(groups))
+    ]
+    assert indices.davies_bouldin(Clusters.of(X, labels), "diameter") == pytest.approx(
+        np.mean(worst)
+    )
+
+
+def test_one_cluster_and_clusters_of_one_row(clustered):
+    X, _, classes = clustered
+    one, each = np.zeros(len(X)), np.arange(len(X))
+    assert indices.davies_bouldin(Clusters.of(X, one)) is None
+    assert indices.davies_bouldin(Clusters.of(X, each)) == 0
+    assert indices.purity(classes, each) == 1
+    assert indices.purity(classes, one) == np.bincount(classes).max() / len(X)
+    assert indices.davies_bouldin(Clusters.of(np.zeros((4, 2)), [0, 0, 1, 1])) == 0  # one centroid
+
+
+def test_sampled_pairs_estimate_the_exact_value_within_their_error():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2, 3], [400, 300, 10, 1])
+    X = rng.normal(size=(len(labels), 2)) * (1 + labels[:, None])
+    for weighted in (True, False):
+        exact = indices.compactness(Clusters.of(X, labels), weighted=weighted)
+        off = []
+        for seed in range(100):
+            estimate, error = indices.sampled_compactness(
+                Clusters.of(X, labels), n_pairs=2_000, seed=seed, weighted=weighted
+            )
+            off.append((estimate - exact) / error)
+        assert abs(np.mean(off)) < 0.3 and 0.8 < np.std(off) < 1.2
+    assert indices.sampled_compactness(Clusters.of(X, labels), n_pairs=10**6)[1] == 0

@@ -1,14 +1,10 @@
 """The distance to the exact minimiser along a training, in records and in tables."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import yaml
-from click.testing import CliRunner
 
-from dsgkit.cli import cli
 from dsgkit.data.targets import Target
 from dsgkit.errors import DsgWarning
 from dsgkit.experiment.timing import Clock
@@ -100,29 +96,3 @@ def test_without_a_minimiser_there_is_a_warning(monkeypatch):
     with pytest.warns(DsgWarning, match="no exact minimiser to compare with: .*memory"):
         found = judged(trial, QSGS2AUC(**SETTING, **SIZES), {"unlabeled": 100})
     assert not found.trace and found.scores["auc"] is not None
-
-
-def test_a_run_keeps_it_and_draws_it(tmp_path, monkeypatch, in_process):
-    rng = np.random.default_rng(0)
-    X = rng.random((150, 2))
-    rows = np.column_stack([X, np.where(X[:, 0] > 0.5, 1, -1)])
-    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", fmt="%.4f")
-    config = {
-        "dataset": {"path": "rows.csv", "loader": "delimited"},
-        "protocol": {"kind": "semi_supervised_auc", "labeled": 30, "trials": 1, "folds": 2}
-        | {"convergence": True},
-        "solvers": {"qsg_s2auc": {"params": {**SETTING, **SIZES, "n_iterations": 30}}},
-        "outputs": ["convergence_trace", "convergence_trace_table", "auc_table"],
-    }
-    (tmp_path / "small.yaml").write_text(yaml.safe_dump(config))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    done = CliRunner().invoke(cli, ["run", "small.yaml"])
-    assert done.exit_code == 0, done.output
-    folder = tmp_path / "results" / "small"
-    assert (folder / "figures" / "convergence_trace.pdf").is_file()
-    assert "distance" in (folder / "tables" / "convergence_trace_table.md").read_text()
-    for line in (folder / "cells.jsonl").read_text().splitlines():
-        record = json.loads(line)
-        assert record["trace"][-1]["iteration"] == 30
-        assert {"objective", "risk", "squared_norm"} <= record["diagnostics"].keys()

@@ -127,18 +127,6 @@ def test_at_most_half_of_the_rows_are_labelled():
     assert trial.counts(trial.sizes) == {"n_labeled": 50, "n_unlabeled": 50, "n_cuts": 3}
 
 
-def test_one_common_scale_keeps_the_proportions_of_the_features():
-    dataset = dataset_of()
-    rows = trial_of(dataset, scale="common").split
-    X = np.concatenate([rows.X[:], rows.X_unlabeled[:]])
-    assert np.mean(np.sum(X.astype(float) ** 2, axis=1)) == pytest.approx(1, rel=1e-5)
-    np.testing.assert_allclose(
-        np.ptp(X[:, 1]) / np.ptp(X[:, 0]),
-        np.ptp(dataset.X[:, 1]) / np.ptp(dataset.X[:, 0]),
-        rtol=1e-5,
-    )
-
-
 @pytest.mark.parametrize(
     ("dataset", "settings", "text"),
     [

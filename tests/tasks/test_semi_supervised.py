@@ -75,13 +75,6 @@ def test_a_search_by_error_trains_on_one_part_and_tests_on_the_others(dataset, m
     assert scores[2] == [None, None, None]
 
 
-def test_what_a_search_by_error_takes(dataset):
-    work = trial_of(SemiSupervisedSVM, dataset).search_work(Shifted(), {"unlabeled": 20}, 4)
-    assert work.training == 3 * 4 * (12 + 7)
-    assert work.scoring == 4 * 2 * 20 * 2
-    assert work.memory == 8 * (12 + 7)
-
-
 def by_hand(model, trial, rest, at):
     """Return a model trained on some of the labelled rows, and what tells its positive values."""
     split = trial.split
@@ -234,14 +227,6 @@ def test_hidden_labels_that_choose_are_told():
     assert (paper.chooses, own.chooses) == ("error", "balanced_error")
     assert "hidden labels" in paper.oracle
     assert not own.oracle
-
-
-def test_what_cross_validation_and_a_fit_take(dataset):
-    trial = trial_of(SemiSupervisedAUC, dataset)
-    work = trial.search_work(Shifted(), {"unlabeled": 20}, 4)
-    assert (work.training, work.scoring, work.memory) == (4 * 3 * (12 + 20), 0, 8 * (12 + 20))
-    work = trial.fit_work(Shifted(), {"unlabeled": 20})
-    assert (work.training, work.scoring, work.memory) == (12 + 20, 2 * UNLABELLED, 8 * (12 + 20))
 
 
 def test_a_classifier_is_judged_by_its_error_and_its_class_balance(dataset):
