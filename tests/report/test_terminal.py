@@ -107,6 +107,7 @@ def test_at_one_size_measures_are_columns_of_one_table():
     "amount",
     [
         "0.32 ms",
+        "4,373 d",
         "1.5 GiB",
         "p = 0.101",
         "p < 0.05",
