@@ -98,14 +98,11 @@ class Dataset:
         n_test = 0 if self.X_test is None else len(self.X_test)
         return (len(self.X) + n_test) * self.n_features * np.dtype(np.float32).itemsize
 
-    @property
-    def unlabeled(self) -> NDArray[np.integer]:
-        """Row numbers in ``X`` of the training rows without a label, which come last."""
-        return np.arange(len(self.labels), len(self.X))
-
     @functools.cached_property
     def y(self) -> NDArray[Any]:
         """Converted labels of the training rows: -1 and +1, classes, or numbers.
+
+        The 0 of a row without a label means nothing.
 
         Raises
         ------
@@ -113,7 +110,9 @@ class Dataset:
             If the labels do not suit the target.
         """
         with self._naming():
-            return self.target.apply(self.labels, self.labels)
+            y = self.target.apply(self.labels, self.labels)
+        n_missing = len(self.X) - len(y)
+        return y if n_missing == 0 else np.concatenate([y, np.zeros(n_missing, y.dtype)])
 
     @functools.cached_property
     def y_test(self) -> NDArray[Any] | None:
@@ -150,7 +149,8 @@ class Dataset:
             "n_test_rows": 0 if self.X_test is None else len(self.X_test),
             "n_features": self.n_features,
         }
-        described |= {"n_unlabeled": len(self.unlabeled)} if len(self.unlabeled) else {}
+        n_unlabeled = len(self.unlabeled_rows)
+        described |= {"n_unlabeled": n_unlabeled} if n_unlabeled else {}
         return described | ({"features": self.made} if self.made else {})
 
     def scaling(self, scale: str | tuple[float, float] = (0.0, 1.0)) -> tuple[Single, Single]:
@@ -310,6 +310,7 @@ def open_dataset(info: DatasetInfo) -> Dataset:
         content_hash=meta["content_hash"],
         made=meta["made"],
         label_setting=loaders.label_setting(info.label_columns) if is_set else "",
+        unlabeled_rows=np.arange(len(parts["train"][1]), len(parts["train"][0])),
     )
     return dataset if info.double is None else doubled(dataset, info.double)
 
@@ -563,7 +564,7 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
     """
     from dsgkit.random.stream import normal_blocks  # compiles kernels
 
-    if len(dataset.unlabeled):
+    if len(dataset.unlabeled_rows):
         raise DataError(f"dataset {dataset.name}: `double` needs a label in every row")
     n, width = len(dataset.X), dataset.maximum[0] - dataset.minimum[0]
     if not width > 0:

@@ -178,10 +178,10 @@ def test_rows_without_a_label_are_unlabelled_rows(tried, name):
     n_known = int(np.sum(CLASSES >= 0))
     assert f"; {N - n_known} rows without a label" in told
     assert "rows without a label are training rows" in told and "used to judge" in told
-    assert set(dataset.labels.tolist()) == set(known) and len(dataset.y) == n_known
+    assert set(dataset.labels.tolist()) == set(known) and len(dataset.labels) == n_known
     rows, order = np.float32([A, B]).T, np.argsort(CLASSES < 0, kind="stable")
     np.testing.assert_array_equal(dataset.X, rows[order])
-    assert dataset.unlabeled.tolist() == [*range(n_known, N)]
+    assert dataset.unlabeled_rows.tolist() == [*range(n_known, N)]
     assert dataset.describe()["n_unlabeled"] == N - n_known
 
 
@@ -190,9 +190,9 @@ def test_marks_of_rows_without_a_label_in_configs(tmp_path):
     said = refusal(tmp_path, libsvm, "libsvm")
     assert "or by `label: {unlabeled: 0}` that it means no label" in said
     dataset = load(tmp_path, libsvm, "libsvm", label={"unlabeled": 0})
-    assert set(dataset.y.tolist()) == {-1, 1} and len(dataset.X) == N > len(dataset.y)
+    assert set(dataset.y.tolist()) == {-1, 1} | {0} and len(dataset.X) == N
     plain = load(tmp_path, libsvm, "libsvm", positive=[1])
-    assert plain.content_hash != dataset.content_hash and not len(plain.unlabeled)
+    assert plain.content_hash != dataset.content_hash and not len(plain.unlabeled_rows)
     (tmp_path / "test").write_text("0 1:2\n1 1:3\n")
     options = {"label": {"unlabeled": 0}, "test_path": str(tmp_path / "test")}
     assert "1 of the 2 test rows have no label to judge by" in refusal(
