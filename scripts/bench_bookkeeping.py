@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ _DSG = ("-m", "dsgkit.cli")
 _OPEN_SCRIPT = """
 import pathlib, sys
 from dsgkit.experiment.store import Store
-Store(pathlib.Path(sys.argv[1])).close()
+Store(pathlib.Path(sys.argv[1])).__exit__()
 """
 
 
@@ -79,11 +79,9 @@ def write_results(folder: Path, cells: int) -> None:
     from dsgkit.config.schema import load_experiment
     from dsgkit.data.dataset import load_dataset
     from dsgkit.experiment.description import describe
-    from dsgkit.experiment.environment import Environments
-    from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
+    from dsgkit.experiment.folder import keep_environment, write_description
     from dsgkit.experiment.plan import make_plan
-    from dsgkit.experiment.records import sealed
-    from dsgkit.experiment.store import CELLS
+    from dsgkit.experiment.store import CELLS, seal
 
     os.environ["DSGKIT_CACHE"] = str(folder / "cache")
     os.chdir(folder)  # the folder of the solver's module
@@ -92,20 +90,11 @@ def write_results(folder: Path, cells: int) -> None:
     plan = make_plan(experiment, dataset)
     results = folder / RESULTS
     results.mkdir(parents=True)
-    named = Environments(results).name({"threads": 2})
-    (results / CONFIG).write_text(experiment.to_yaml())
-    (results / DATASET).write_text(json.dumps(dataset.describe()))
-    (results / TASK).write_text(describe(experiment).model_dump_json())
-    (results / PLAN).write_text("[\n" + ",\n".join(_entries(plan)) + "\n]\n")
+    named = keep_environment(results, {"threads": 2})
+    write_description(results, experiment, dataset, describe(experiment), plan, threads=2)
     rng = random.Random(0)
     with (results / CELLS).open("wb") as file:
-        file.writelines(sealed(record(cell, named, rng)) for cell in plan)
-
-
-def _entries(plan: Sequence[Any]) -> Iterator[str]:
-    for cell in plan:
-        what = {"key": cell.key, "kind": cell.kind, "solver": cell.solver, "trial": cell.trial}
-        yield json.dumps({**what, "at": dict(cell.at), "flops": cell.flops})
+        file.writelines(seal(record(cell, named, rng)) for cell in plan.cells)
 
 
 def cost(arguments: Sequence[str], folder: Path) -> Cost:

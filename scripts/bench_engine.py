@@ -40,7 +40,7 @@ from timing import keep_freed_memory, medians, seconds
 
 from dsgkit import QSGS2AUC
 from dsgkit.errors import DsgWarning
-from dsgkit.experiment.environment import describe_environment
+from dsgkit.experiment.folder import describe_environment
 from dsgkit.features import FourierFeatures, StructuredFeatures
 from dsgkit.features.blocks import BlockSums
 from dsgkit.features.structured import matrix_size

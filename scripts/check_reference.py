@@ -19,13 +19,11 @@ import click
 from dsgkit.config.schema import Experiment, load_experiment
 from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import DataError
+from dsgkit.experiment.cell import Job
 from dsgkit.experiment.folder import CONFIG, read_task
-from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import Cell, make_plan, solver_info
-from dsgkit.experiment.records import Record, Records, read_records
-from dsgkit.experiment.runner import Options
-from dsgkit.experiment.store import CELLS
+from dsgkit.experiment.run import Options
+from dsgkit.experiment.store import Record, read_records
 
 MAX_CELL_SECONDS = 5.0
 """Bound on the recorded seconds of a cell to recompute."""
@@ -111,23 +109,20 @@ def check(folder: Path, number: int, draw: random.Random) -> Iterator[Check]:
     """
     experiment = load_experiment(folder / CONFIG)
     dataset = load_dataset(experiment.dataset)
-    records, _ = read_records(folder / CELLS, experiment.axis)
-    cells = [cell for cell in make_plan(experiment, dataset) if _is_short(records, cell)]
+    records, _ = read_records(folder)
+    plan = make_plan(experiment, dataset).cells
+    cells = [cell for cell in plan if _is_short(records.get(cell.key))]
     with Options(jobs=1).executor(lambda _job, _fraction: None) as workers:
         for cell in draw.sample(cells, min(number, len(cells))):
             job = _job(experiment, dataset, cell, records[cell.key])
-            workers.submit(job)
-            finished: list[tuple[Job, Record]] = []
-            while not finished:
-                finished = workers.wait()
-            ((_, record),) = finished
+            record, _ = workers.submit(job).result()
             yield Check(folder, job.description, difference(records[cell.key], record))
 
 
-def _is_short(records: Records, cell: Cell) -> bool:
-    if records.entry(cell.key, "status") != "ok":
+def _is_short(record: Record | None) -> bool:
+    if record is None or record["status"] != "ok":
         return False
-    times = records.entry(cell.key, "times")
+    times = record["times"]
     return sum(times.get(name, 0.0) for name in ("search", "fit", "predict")) <= MAX_CELL_SECONDS
 
 
@@ -141,7 +136,6 @@ def _job(experiment: Experiment, dataset: Dataset, cell: Cell, record: Record) -
         version,
         cell,
         chosen,
-        Limits(),
         threads=experiment.threads,
         once=True,
     )

@@ -24,8 +24,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from PIL import Image
 
-from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
-from dsgkit.experiment.folder import CONFIG, DATASET, PLAN, TASK
+from dsgkit.experiment.folder import CONFIG, DATASET, ENVIRONMENT, ENVIRONMENTS, PLAN, TASK
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.store import CELLS
 from dsgkit.report import draw_figures, write_tables

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dsgkit.experiment.environment import describe_environment
+from dsgkit.experiment.folder import describe_environment
 from dsgkit.system.files import write_atomically
 
 json_option = click.option(

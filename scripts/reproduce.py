@@ -22,8 +22,7 @@ from dsgkit.config.schema import Experiment, load_experiment
 from dsgkit.config.shipped import list_configs
 from dsgkit.errors import DataError
 from dsgkit.experiment.estimate import forecast_run
-from dsgkit.experiment.limits import Limits
-from dsgkit.experiment.runner import Options, default_jobs
+from dsgkit.experiment.run import Options, default_jobs
 from dsgkit.experiment.status import duration
 
 DSG = (sys.executable, "-m", "dsgkit.cli")
@@ -77,7 +76,7 @@ class Run(NamedTuple):
 @click.option("--plan-only", is_flag=True, help="Print the plan, and run nothing.")
 def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> None:
     """Plan, then run."""
-    options = Options(jobs=jobs, limits=Limits(timeout=timeout))
+    options = Options(jobs=jobs, timeout=timeout)
     runs = in_turn(planned(wanted(profile), out, options))
     left = sum(run.seconds for run in runs)
     click.echo(

@@ -29,7 +29,7 @@ def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[Sizes]:
     """Return the number of planned models by unlabelled rows, T, b and m."""
     models: Counter[Sizes] = Counter()
     folds = _protocol(experiment).folds
-    for cell in make_plan(experiment, dataset):
+    for cell in make_plan(experiment, dataset).cells:
         spec = experiment.solvers[cell.solver]
         if spec.kind == "qsg_s2auc":
             count = len(cell.points) * folds if cell.kind == "search" else 1

@@ -23,12 +23,10 @@ from kept import json_option, write_json
 from dsgkit.config.schema import load_experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.experiment.estimate import forecast_run, trained
-from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.paces import product_speed
 from dsgkit.experiment.plan import Cell, make_plan
-from dsgkit.experiment.records import Record, read_records
-from dsgkit.experiment.runner import Options
-from dsgkit.experiment.store import CELLS
+from dsgkit.experiment.run import Options
+from dsgkit.experiment.store import Record, read_records
 
 _JUDGING = ("predict", "evaluate")
 
@@ -47,10 +45,10 @@ def by_solver(
         times = record.get("times") or {}
         # a search trains and scores in one phase
         search = cell.kind == "search"
-        judging = (cell.work.scoring + cell.work.measuring) / speed
+        judging = (cell.flops - cell.training) / speed
         figures = (
             1,
-            cell.work.training / speed + (judging if search else 0),
+            cell.training / speed + (judging if search else 0),
             trained(record),
             0 if search else judging,
             sum(times.get(phase, 0) for phase in _JUDGING),
@@ -74,7 +72,7 @@ def study(
     """Plan and run a config; return both times."""
     experiment = load_experiment(config, profile=profile, overrides=overrides)
     folder = out / experiment.name
-    options = Options(jobs=1, threads=1, fresh=True, limits=Limits(timeout=timeout))
+    options = Options(jobs=1, threads=1, fresh=True, timeout=timeout)
     planned = forecast_run(experiment, folder, options).processor
     settings = [text for one in overrides for text in ("--set", one)]
     settings += ["--profile", profile] if profile else []
@@ -87,14 +85,14 @@ def study(
         stdout=subprocess.DEVNULL,
     )
     measured = _children() - before
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
-    records, _ = read_records(folder / CELLS)
+    plan = make_plan(experiment, load_dataset(experiment.dataset)).cells
+    records, _ = read_records(folder)
     labels = {name: spec.label for name, spec in experiment.solvers.items()}
     return {
         "config": experiment.name,
         "planned": planned,
         "measured": measured,
-        "finished": sum(records.entry(cell.key, "status") == "ok" for cell in plan),
+        "finished": sum(records.get(cell.key, {}).get("status") == "ok" for cell in plan),
         "cells": len(plan),
         "solvers": by_solver(plan, records, labels, product_speed()),
     }

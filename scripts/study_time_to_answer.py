@@ -32,7 +32,7 @@ from time_to_answer_report import draw, write_tables
 
 from dsgkit.data.dataset import load_dataset
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.experiment.environment import describe_environment
+from dsgkit.experiment.folder import describe_environment
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.system.threads import set_threads
 from dsgkit.tasks.metrics import auc

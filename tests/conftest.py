@@ -110,8 +110,8 @@ def toy(tmp_path, monkeypatch):
 @contextmanager
 def cells_in_this_process():
     """Run cells in this process: quicker, and what a test patches is seen."""
-    from dsgkit.experiment import cells, progress
-    from dsgkit.experiment.runner import Options
+    from dsgkit.experiment import cell, progress
+    from dsgkit.experiment.run import Options
     from dsgkit.system.memory import constrain_memory
     from dsgkit.system.threads import set_threads, thread_counts
     from tests.experiment.in_process import InProcess
@@ -119,7 +119,7 @@ def cells_in_this_process():
     before = thread_counts()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Options, "executor", lambda *_: InProcess())
-        patch.setattr(cells, "_bench", None)
+        patch.setattr(cell, "_bench", (None, None, None))
         # nor does a run on a busy machine say that it goes on
         patch.setattr(progress, "SECONDS_BETWEEN_LINES", math.inf)
         yield
@@ -138,7 +138,7 @@ def in_process():
 def toy_runs(tmp_path_factory):
     """A folder with what two runs of the toy's config, of different seeds, leave."""
     from dsgkit.config.schema import load_experiment
-    from dsgkit.experiment.runner import Options, run_experiment
+    from dsgkit.experiment.run import Options, run_experiment
 
     folder = tmp_path_factory.mktemp("toy")
     config = write_toy(folder)

@@ -112,7 +112,7 @@ def test_run_writes_all_that_is_drawn_again_without_computing(dsg, toy, monkeypa
     }
     for path in before:
         path.unlink()
-    monkeypatch.setattr("dsgkit.experiment.cells.run_job", None)
+    monkeypatch.setattr("dsgkit.experiment.cell.run_job", None)
     assert dsg("table", folder)[0] == 0
     assert dsg("plot", folder)[0] == 0
     assert {p: p.read_bytes() for p in before} == before
@@ -263,7 +263,7 @@ def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, words):
         time.sleep(10)
 
     with monkeypatch.context() as patch:
-        patch.setattr("dsgkit.experiment.cells.run_job", interrupt)
+        patch.setattr("dsgkit.experiment.cell.run_job", interrupt)
         code, _, err = dsg("run", "toy.yaml", "--set", "seed=1", "--fresh")
     assert code == 128 + number
     (line,) = err.splitlines()

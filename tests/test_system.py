@@ -17,7 +17,7 @@ import pytest
 import dsgkit
 from dsgkit import SAMULT
 from dsgkit.errors import MemoryLimitError
-from dsgkit.experiment.environment import describe_environment
+from dsgkit.experiment.folder import describe_environment
 from dsgkit.numerics import rows as rows_module
 from dsgkit.numerics.rows import read_rows
 from dsgkit.system import memory

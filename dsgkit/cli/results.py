@@ -190,8 +190,10 @@ def _loaded(
     from dsgkit.experiment.results import load_results
 
     loaded = [load_results(folder) for folder in folders]
-    for bad in filter(None, (folder.bad for folder in loaded)):
-        click.echo(f"unreadable lines of records, left out: {bad.number} ({bad.first})", err=True)
+    for one in loaded:
+        if one.bad:
+            text = f"{one.folder}: unreadable lines of records, left out: {len(one.bad)}"
+            click.echo(f"{text} (the first is line {one.bad[0]})", err=True)
     if solvers is not None:
         check_solvers(solvers, {str(part.folder): part.solvers for part in loaded})
         loaded = [part.of(solvers) for part in loaded]

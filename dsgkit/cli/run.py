@@ -63,8 +63,8 @@ _COUNT = click.IntRange(1, 1024)
     "--timeout",
     metavar="SECONDS",
     type=click.FloatRange(0, 10**8, min_open=True),
-    help="Stop a cell that takes longer. On top are a minute and a second per MiB of rows for "
-    "loading, and a minute for compiling, by a fit on few rows.",
+    help="Stop a cell that takes longer. On top are ten minutes for loading data and compiling, by "
+    "a fit on few rows.",
 )
 @click.option(
     "--memory-limit",
@@ -97,12 +97,8 @@ _COUNT = click.IntRange(1, 1024)
     "--resume/--fresh",
     default=True,
     show_default=True,
-    help="Keep finished cells, or set them aside and compute everything again.",
-)
-@click.option(
-    "--renew",
-    is_flag=True,
-    help="Recompute cells that were computed by other code, such as before an edit of a solver.",
+    help="Keep finished cells, or set them aside and compute everything again; with --solvers, "
+    "compute only theirs again.",
 )
 @click.option(
     "--retry-failed/--keep-failed",
@@ -167,11 +163,15 @@ def _options(
     resume: bool = True,
     **others: Any,
 ) -> Any:
-    from dsgkit.experiment.limits import Limits
-    from dsgkit.experiment.runner import Options, default_jobs
+    from dsgkit.experiment.run import Options, default_jobs
 
-    limits = Limits(timeout, memory_limit)
-    return Options(jobs=jobs or default_jobs(), limits=limits, fresh=not resume, **others)
+    return Options(
+        jobs=jobs or default_jobs(),
+        timeout=timeout,
+        memory=memory_limit,
+        fresh=not resume,
+        **others,
+    )
 
 
 def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
@@ -182,9 +182,10 @@ def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
     if page is not None:
         check_writable(page.parent, "the page", "--report")
     if scheduler is not None:
-        from dsgkit.experiment.cluster import check_scheduler
+        from dsgkit.experiment.workers import DaskExecutor
 
-        check_scheduler(scheduler)
+        with DaskExecutor(scheduler):
+            pass
 
 
 def _attempt(action: Callable[..., str], *arguments: Any) -> str:
@@ -230,7 +231,7 @@ def _run_all(experiments: Sequence[Any], out: Path, options: Any) -> dict[str, s
 def _run_one(experiment: Any, folder: Path, options: Any) -> str:
     """Run an experiment, write its report and print findings; return whether cells failed."""
     from dsgkit.experiment.results import load_results
-    from dsgkit.experiment.runner import run_experiment
+    from dsgkit.experiment.run import run_experiment
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text
     from dsgkit.text.terminal import terminal_width
@@ -280,18 +281,18 @@ def _print_outcome(experiment: Any, outcome: Any, results: Any) -> None:
     from dsgkit.experiment.status import cells, describe_endings, describe_too_large
 
     axis = experiment.axis
-    warned = [one for one in results.records.having("warnings") if one["status"] == "ok"]
-    print_wrapped(*describe_endings([*outcome.ended, *warned], axis), err=True)
-    if outcome.set_aside:
-        print_wrapped(f"unreadable records were moved to {outcome.set_aside}", err=True)
-    if old := outcome.other_code.described(results.label, "--renew computes them again"):
-        print_wrapped(f"reused: {old}", err=True)
+    done = [record for record in results.records if record["status"] == "ok"]
+    print_wrapped(*describe_endings([*outcome.ended, *done], axis), err=True)
+    if bad := outcome.bad:
+        lines = f"unreadable lines of records: {len(bad)}, the first is line {bad[0]}"
+        print_wrapped(f"{lines}; their cells ran again", err=True)
+    print_wrapped(*outcome.other_source, err=True)
     if outcome.left:
         print_wrapped(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
     if outcome.not_chosen:
         left = cells(outcome.not_chosen)
         print_wrapped(f"{left} of other solvers left, for a run without --solvers")
-    print_wrapped(*describe_too_large(outcome.too_large, axis))
+    print_wrapped(*describe_too_large(outcome.plan.too_large, axis))
     what = f"tables and figures are in {results.folder}"
     if not (results.cells["status"] == "ok").any():
         what = f"no fit has a result; `dsg status -v {results.folder}` shows where each error arose"
@@ -401,6 +402,6 @@ def env() -> None:
     """Show versions, processor, threads and commit, as they are stored with results."""
     import json
 
-    from dsgkit.experiment.environment import describe_environment
+    from dsgkit.experiment.folder import describe_environment
 
     click.echo(json.dumps(describe_environment(), indent=2))

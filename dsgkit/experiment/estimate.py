@@ -11,15 +11,11 @@ from pathlib import Path
 from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import check_present, load_dataset
 from dsgkit.errors import DataError, MissingDataError
-from dsgkit.experiment.codes import to_renew
-from dsgkit.experiment.outlasted import Outlasted, OutlastedError
 from dsgkit.experiment.paces import product_speed
-from dsgkit.experiment.plan import Cell, Plan, TooLarge, whole_plan
-from dsgkit.experiment.records import Record, Records, read_records
-from dsgkit.experiment.reuse import sources
-from dsgkit.experiment.runner import Options
+from dsgkit.experiment.plan import Cell, Plan, TooLarge, make_plan
+from dsgkit.experiment.run import Options, TimeLimits
 from dsgkit.experiment.status import cells, describe_too_large, duration
-from dsgkit.experiment.store import CELLS, find_records
+from dsgkit.experiment.store import Record, finished_elsewhere, read_records
 from dsgkit.experiment.timing import LONG_FIT, MIN_REPEATS, MIN_SECONDS
 from dsgkit.experiment.unseen import ASSUMED, stand_in
 from dsgkit.system.memory import memory_limit
@@ -219,11 +215,9 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
         If the data are missing and the catalogue does not describe them.
     """
     whole, missing = _plan_of(experiment)
-    plan = options.chosen(whole.cells)
-    cells_by_key = {cell.key: cell for cell in plan}
-    records = Records() if options.fresh else _finished(folder, set(cells_by_key), experiment.axis)
-    again = to_renew(plan, records) if options.renew else set()
-    done = {k for k in cells_by_key if k not in again and options.settled(records, k)}
+    cells_by_key = {cell.key: cell for cell in options.chosen(whole.cells)}
+    records = {} if options.fresh else _finished(folder, set(cells_by_key))
+    done = {key for key in cells_by_key if options.settled(records.get(key))}
     threads = options.threads or experiment.threads or available_threads()
     model = _Model(experiment, options, threads, product_speed())
     model.calibrate((cells_by_key[key] for key in done), records)
@@ -247,10 +241,10 @@ def _plan_of(experiment: Experiment) -> tuple[Plan, str]:
         if dataset is None:
             raise
         try:
-            return whole_plan(experiment, dataset), str(error)
+            return make_plan(experiment, dataset), str(error)
         except DataError:  # due to the made-up labels
             raise error from None
-    return whole_plan(experiment, load_dataset(experiment.dataset)), ""
+    return make_plan(experiment, load_dataset(experiment.dataset)), ""
 
 
 def describe_all(forecasts: Sequence[RunForecast]) -> str:
@@ -274,17 +268,12 @@ def _totals(forecasts: Sequence[RunForecast]) -> str:
     return f"about {processor} of processor time, {wall} on the clock with {options}"
 
 
-def _finished(folder: Path, keys: set[str], axis: Axis | None) -> Records:
+def _finished(folder: Path, keys: set[str]) -> dict[str, Record]:
     """Return the records that a run would reuse: from its folder, and from those next to it."""
-    stored, _ = read_records(folder / CELLS, axis)
-    records = stored.among(keys)
-    wanted = keys - set(records)
-    for path in sources(folder) if wanted else ():
-        for record in find_records(path, wanted):
-            if record["status"] == "ok":
-                wanted.remove(record["key"])
-                records.keep(record)
-    return records
+    stored, _ = read_records(folder)
+    records = {key: record for key, record in stored.items() if key in keys}
+    others = finished_elsewhere(folder, keys - records.keys())
+    return records | {record["key"]: record for _, record in others}
 
 
 class _Model:
@@ -294,23 +283,23 @@ class _Model:
         self, experiment: Experiment, options: Options, threads: int, speed: float
     ) -> None:
         self._experiment = experiment
-        self._limits = options.limits
+        self._timeout, self._memory = options.timeout, options.memory
         self._once = options.once
-        self._outlasted = Outlasted()
+        self._time_limits = TimeLimits()
         self._threads = {"search": max(1, threads // options.jobs), "fit": threads}
         self._processes = {"search": options.jobs, "fit": 1}
         self._speed = speed
         self._factors: dict[Group, float] = {}
 
-    def calibrate(self, finished: Iterable[Cell], records: Records) -> None:
+    def calibrate(self, finished: Iterable[Cell], records: dict[str, Record]) -> None:
         """Scale the predicted times of each solver to those measured in its finished cells."""
         measured: dict[Group, float] = defaultdict(float)
         predicted: dict[Group, float] = defaultdict(float)
         for cell in finished:
-            if records.entry(cell.key, "status") == "ok":
+            if records.get(cell.key, {}).get("status") == "ok":
                 group = cell.solver, cell.kind
                 measured[group] += trained(records[cell.key])
-                predicted[group] += cell.work.training / self._speed
+                predicted[group] += cell.training / self._speed
         self._factors = {
             group: seconds / predicted[group] for group, seconds in measured.items() if seconds
         }
@@ -323,7 +312,7 @@ class _Model:
             part = forecasts[cell.solver, cell.kind]
             if cell.key in done:
                 part.n_done += 1
-            elif self._outlasted.limit(cell, self._limits) is not None:
+            elif self._time_limits.met(cell, self._timeout) is not None:
                 part.n_not_begun += 1
             elif self._is_refused(cell) or not refused.isdisjoint(cell.needs):
                 refused.add(cell.key)
@@ -336,19 +325,19 @@ class _Model:
         """Return whether a cell needs more memory than allowed, so that it does not begin."""
         own = self._experiment.solvers[cell.solver].params.get("max_memory")
         most = memory_limit() / self._processes[cell.kind] if own is None else own * 2**30
-        return cell.work.memory > min(most, self._limits.memory or math.inf)
+        return cell.memory > min(most, self._memory or math.inf)
 
     def _add(self, part: Forecast, cell: Cell) -> None:
         """Add a cell's time, capped by the time limit."""
-        training = cell.work.training / self._speed
+        training = cell.training / self._speed
         training *= self._factors.get((cell.solver, cell.kind), 1.0)
-        judging = (cell.work.scoring + cell.work.measuring) / self._speed
-        most = (self._limits.timeout or math.inf) * self._threads[cell.kind]
+        judging = (cell.flops - cell.training) / self._speed
+        most = (self._timeout or math.inf) * self._threads[cell.kind]
         part.cells.append(cell)
         if training + judging > most:
             part.n_stopped += 1
-            stopped = {"status": OutlastedError.status, "timeout": self._limits.timeout}
-            self._outlasted.note(cell, stopped)
+            stopped = {"status": "timeout", "timeout": self._timeout}
+            self._time_limits.note(cell, stopped)
             training = min(training, most)
             judging = most - training
         if cell.kind == "fit" and not self._once and training <= LONG_FIT:
@@ -402,7 +391,7 @@ def _extent(part: Forecast, kind: str, axis: Axis | None) -> list[str]:
         _range({cell.at[axis.name] for cell in part.cells}) if axis else "",
         duration(part.seconds),
         duration(part.judging) if part.judging >= 1 else "",
-        _gib(max(cell.work.memory for cell in part.cells)),
+        _gib(max(cell.memory for cell in part.cells)),
     ]
 
 

@@ -1,150 +1,143 @@
-"""The small files of a results folder, each validated by a schema."""
+"""The small files of a results folder: config, dataset, task, plan, environments, pictures."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, Required
+from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
-from typing_extensions import TypedDict
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
 
+from dsgkit import __version__
 from dsgkit.config.load import first_difference
 from dsgkit.config.schema import Experiment, load_stored
+from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.records import (
-    Amount,
-    CellSchema,
-    Code,
-    Count,
-    First,
-    Label,
-    Name,
-    Point,
-    Records,
-    Value,
-    why,
+from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
+from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
+from dsgkit.system.commit import commit_of, source_hash
+from dsgkit.tasks.measures import Description
+
+CONFIG, DATASET, TASK, PLAN = "config.yaml", "dataset.json", "task.json", "plan.json"
+ENVIRONMENT, ENVIRONMENTS, ARTEFACTS = "environment.json", "environments", "artefacts"
+
+LEFT_OUT, TOO_LARGE = "left_out", "too_large"
+"""Kinds of a stored plan's entries that are not cells."""
+
+_LIBRARIES = (
+    *("numpy", "scipy", "numba", "llvmlite", "scikit-learn", "pandas", "matplotlib", "pydantic"),
 )
-from dsgkit.system.files import open_packed
-from dsgkit.tasks.measures import Axis, Description, why_no_columns
-
-CONFIG = "config.yaml"
-DATASET = "dataset.json"
-TASK = "task.json"
-PLAN = "plan.json"
-"""Files of a results folder, in addition to the store's."""
-
-MAX_FILE_BYTES = 2**20
-"""Bytes of each of these files, and of a line of the plan."""
-
-_RUN_AGAIN = "run the experiment again"
-_OTHER_RELEASE = f"these results are from another release: {_RUN_AGAIN}"
+_OTHER_RELEASE = "these results are from another release: run the experiment again"
 
 
-Environment = dict[Name, Value | Point]
-"""Versions, processor and threads by name; the versions of libraries are a mapping."""
+def write_description(
+    folder: Path,
+    experiment: Experiment,
+    dataset: Dataset,
+    task: Description,
+    plan: Plan,
+    threads: int | None,
+) -> None:
+    """Write the files that describe a run; reports need nothing else but the records."""
+    write_file(folder / CONFIG, experiment.to_yaml())
+    write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
+    write_file(folder / TASK, task.model_dump_json(indent=2) + "\n")
+    write_file(folder / PLAN, "[\n" + ",\n".join(_entries(plan)) + "\n]\n")
+    environment = describe_environment(threads)
+    keep_environment(folder, environment)
+    write_file(folder / ENVIRONMENT, _environment_text(environment))
 
 
-@with_config(ConfigDict(strict=True, allow_inf_nan=False))
-class _EntrySchema(CellSchema, total=False):
-    flops: Required[Amount]
-    code: Code | None
-    also_at: Annotated[list[Count], First]
+def _entries(plan: Plan) -> Iterator[str]:
+    """Yield the entries of a stored plan, a line each."""
+    for cell in plan.cells:
+        entry = {name: getattr(cell, name) for name in ("key", "kind", "solver", "trial")}
+        entry |= {"at": dict(cell.at), "flops": cell.flops}
+        yield json.dumps(entry | ({"also_at": cell.also_at} if cell.also_at else {}))
+    for point in plan.left_out:
+        yield json.dumps({"kind": LEFT_OUT, "solver": point.solver, "at": dict(point.at)})
+    for sizes in plan.too_large:
+        yield json.dumps({"kind": TOO_LARGE, **sizes._asdict()})
 
 
-@with_config(ConfigDict(strict=True, allow_inf_nan=False))
-class _LeftOutSchema(TypedDict):
-    kind: Literal["left_out"]
-    solver: Label
-    at: dict[Name, Count]
+def read_plan(folder: Path) -> Plan | None:
+    """Return the plan of a results folder; None if there is none.
 
-
-@with_config(ConfigDict(strict=True, allow_inf_nan=False))
-class _TooLargeSchema(TypedDict):
-    kind: Literal["too_large"]
-    sizes: list[Count]
-    most: Count
-    taken: bool
-
-
-class PlanEntry(NamedTuple):
-    """A planned cell, with its approximate operations and the hash of its solver's code.
-
-    Its result also holds at the sizes ``also_at`` on the swept axis.
+    Its cells have what a report needs, without grid points and predicted memory.
     """
-
-    key: str
-    kind: str
-    solver: str
-    trial: int
-    at: dict[str, int]
-    flops: float
-    code: str | None = None
-    also_at: tuple[int, ...] = ()
-
-
-class LeftOutEntry(NamedTuple):
-    """Sizes at which the config leaves a solver out."""
-
-    solver: str
-    at: dict[str, int]
-
-
-class TooLargeEntry(NamedTuple):
-    """Sizes of the sweep that exceed the data, the largest possible size, and if it is swept."""
-
-    sizes: tuple[int, ...]
-    most: int
-    taken: bool
-
-
-class StoredPlan(NamedTuple):
-    """The plan of a results folder: its cells, and the points of the sweep without cells."""
-
-    cells: list[PlanEntry]
-    left_out: list[LeftOutEntry]
-    too_large: list[TooLargeEntry]
-
-
-@with_config(ConfigDict(strict=True, allow_inf_nan=False))
-class DatasetFacts(TypedDict, total=False):
-    """Facts about a dataset."""
-
-    name: Name | None
-    title: Name | None
-    content_hash: Name
-    target: Name
-    n_rows: Count
-    n_test_rows: Count
-    n_features: Count
-    features: Name
-
-
-@functools.cache
-def _schema(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-def _read(path: Path, kind: Any) -> Any:
-    """Return the validated content of a JSON file; None if there is no such file."""
+    entries = read_json(folder / PLAN)
+    if entries is None:
+        return None
+    plan = Plan([], [], [])
     try:
-        with open_packed(path) as file:
-            content = file.read(MAX_FILE_BYTES + 1)
+        for entry in entries:
+            if entry["kind"] == LEFT_OUT:
+                plan.left_out.append(LeftOut(entry["solver"], entry["at"]))
+            elif entry["kind"] == TOO_LARGE:
+                plan.too_large.append(
+                    TooLarge(tuple(entry["sizes"]), entry["most"], entry["taken"])
+                )
+            else:
+                names = ("key", "kind", "solver", "trial", "at", "flops")
+                known = {name: entry[name] for name in names}
+                plan.cells.append(Cell(**known, also_at=tuple(entry.get("also_at", ()))))
+    except (KeyError, TypeError) as error:
+        raise ResultsError(
+            f"{folder / PLAN}: unexpected content ({type(error).__name__}: {error}); "
+            f"{_OTHER_RELEASE}"
+        ) from None
+    return plan
+
+
+def planned_cells(records: Iterable[Record]) -> list[Cell]:
+    """Return the cells of records, for a folder without a plan."""
+    return [
+        Cell(record["key"], record["kind"], record["solver"], record["trial"], record["at"])
+        for record in records
+    ]
+
+
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file; None if there is no such file."""
+    try:
+        with open_kept(path) as file:
+            return json.load(file)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_RUN_AGAIN}") from None
-    if len(content) > MAX_FILE_BYTES:
-        raise ResultsError(
-            f"{path}: cannot be read (it is longer than {MAX_FILE_BYTES >> 20} MiB); {_RUN_AGAIN}"
-        )
+
+
+def read_task(folder: Path) -> Description:
+    """Return the description of a results folder's task.
+
+    Raises
+    ------
+    ResultsError
+        If the folder is none of results, or the file cannot be read.
+    """
+    path = folder / TASK
     try:
-        return _schema(kind).validate_json(content)
+        with open_kept(path) as file:
+            content = file.read()
+        return Description.model_validate_json(content)
+    except FileNotFoundError:
+        raise ResultsError(
+            f"{folder}: not a results folder (it has no {TASK}); name one that a run made, such "
+            "as results/NAME"
+            if folder.is_dir()
+            else f"{folder}: there is no such folder; name one that a run made"
+        ) from None
     except ValidationError as error:
-        if error.errors(include_url=False)[0]["type"] == "json_invalid":
-            raise ResultsError(f"{path}: cannot be read ({why(error)}); {_RUN_AGAIN}") from None
-        raise ResultsError(f"{path}: unexpected content ({why(error)}); {_OTHER_RELEASE}") from None
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        reason = f"{place}: {first['msg']}".removeprefix(": ")
+        raise ResultsError(f"{path}: unexpected content ({reason}); {_OTHER_RELEASE}") from None
 
 
 def check_settings(folder: Path, experiment: Experiment) -> None:
@@ -159,110 +152,109 @@ def check_settings(folder: Path, experiment: Experiment) -> None:
         )
 
 
-def read_dataset(folder: Path) -> dict[str, Any]:
-    """Return a results folder's facts about its dataset; empty if the file is missing."""
-    return _read(folder / DATASET, DatasetFacts) or {}
+def describe_environment(threads: int | None = None) -> dict[str, Any]:
+    """Return versions, processor, memory, threads of a timed fit and the commit, for JSON."""
+    import psutil
+
+    from dsgkit.system.threads import available_threads
+
+    return {
+        "dsgkit": __version__,
+        "commit": commit_of(),
+        "python": platform.python_version(),
+        "libraries": {name: metadata.version(name) for name in _LIBRARIES},
+        "system": f"{platform.system()} {platform.release()}",
+        "processor": _processor(),
+        "logical_cores": os.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "threads": threads or available_threads(),
+    }
 
 
-def read_environment(path: Path) -> dict[str, Any]:
-    """Return an environment; empty if the file is missing."""
-    return _read(path, Environment) or {}
-
-
-def is_environment(content: bytes) -> bool:
-    """Return whether the content of a file is an environment."""
+def _processor() -> str:
     try:
-        _schema(Environment).validate_json(content)
-    except ValidationError:
-        return False
-    return True
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(s.split(":", 1)[1].strip() for s in lines if s.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
 
 
-def read_task(folder: Path) -> Description:
-    """Return the description of a results folder's task.
+def _environment_text(environment: Mapping[str, Any]) -> str:
+    return json.dumps(environment, indent=2) + "\n"
+
+
+def keep_environment(folder: Path, environment: Mapping[str, Any]) -> str:
+    """Write an environment's file, if it is new, and return its name in records: a hash."""
+    text = _environment_text(environment)
+    name = hashlib.sha256(text.encode()).hexdigest()[:12]
+    if not (path := folder / ENVIRONMENTS / f"{name}.json").exists():
+        write_file(path, text)
+    return name
+
+
+def read_environments(folder: Path, records: Iterable[Record]) -> dict[str, dict[str, Any]]:
+    """Return the environments that records name; empty ones for missing files."""
+    names = dict.fromkeys(record.get("environment") for record in records)
+    return {n: read_json(folder / ENVIRONMENTS / f"{n}.json") or {} for n in names if n}
+
+
+def copy_records(store: Store, keys: Iterable[str]) -> None:
+    """Copy finished cells from the folders next to a store's, with environments and pictures."""
+    wanted = [key for key in keys if key not in store.records]
+    for source, record in finished_elsewhere(store.folder, wanted):
+        picture = source / record.get("artefact", "")
+        if "artefact" in record and not picture.is_file():
+            continue
+        environment = source / ENVIRONMENTS / f"{record.get('environment')}.json"
+        for path in (picture, environment):
+            copy = store.folder / path.relative_to(source)
+            if path.is_file() and not copy.exists():
+                write_file(copy, path.read_bytes())
+        store.append(record)
+
+
+def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
+    """Return the arrays that a fit's figures are drawn from, by name; empty if it has none.
 
     Raises
     ------
     ResultsError
-        If it is missing or unreadable, or two measures have the same name.
+        If their file exists but cannot be read.
     """
-    task: Description | None = _read(folder / TASK, Description)
-    if task is None:
-        raise ResultsError(f"{folder / TASK}: missing; {_OTHER_RELEASE}")
-    axes = [task.axis.name] if task.axis else []
-    if why_not := why_no_columns(task.measures, axes):
-        raise ResultsError(f"{folder / TASK}: unexpected content ({why_not}); {_OTHER_RELEASE}")
-    return task
-
-
-def as_plan(records: Records) -> list[PlanEntry]:
-    """Return the entries of a plan that has exactly the cells of these records."""
-    names = ("kind", "solver", "trial", "at")
-    return [
-        PlanEntry(key, **{name: records.entry(key, name) for name in names}, flops=0.0)
-        for key in records
-    ]
-
-
-def read_plan(folder: Path, axis: Axis | None) -> StoredPlan | None:
-    """Return the plan of a results folder; None if there is none.
-
-    Raises
-    ------
-    ResultsError
-        If it cannot be read, or its cells lack the swept axis.
-    """
-    path = folder / PLAN
-    plan = StoredPlan([], [], [])
+    if "artefact" not in record:
+        return {}
+    path = folder / ARTEFACTS / f"{record['key']}.npz"
     try:
-        with open_packed(path) as file:
-            for entry in _entries(path, file):
-                if isinstance(entry, PlanEntry):
-                    plan.cells.append(entry)
-                elif isinstance(entry, TooLargeEntry):
-                    plan.too_large.append(entry)
-                else:
-                    plan.left_out.append(entry)
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays)
     except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read ({error.strerror}); {_RUN_AGAIN}") from None
-    every = (entry.at for part in (plan.cells, plan.left_out) for entry in part)
-    if axis is not None and not all(axis.name in at for at in every):
-        problem = f"unexpected content (a cell has no number of {axis.noun})"
-        raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")
-    return plan
+        return {}
+    except Exception as error:  # zipfile and NumPy raise a dozen kinds for a damaged file
+        raise ResultsError(
+            f"{path}: cannot be read ({error}); remove it to draw the figures without it"
+        ) from error
 
 
-def _entries(path: Path, file: BinaryIO) -> Iterator[PlanEntry | LeftOutEntry | TooLargeEntry]:
-    """Yield the entries of a plan: a JSON list with a line per entry and per bracket.
+def other_source(
+    records: Iterable[Record], environments: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Return lines on results that were computed by other code than the running one.
 
-    Parsed as a whole, it would take ten times the memory of its text.
+    A record of an earlier release does not say which code computed it, and is not counted.
     """
-    schema, shared = _schema(_EntrySchema), dict[Any, dict[str, int]]()
-    left_out, too_large = _schema(_LeftOutSchema), _schema(_TooLargeSchema)
-    lines = enumerate(iter(lambda: file.readline(MAX_FILE_BYTES), b""), start=1)
-    problem = "unexpected content (its first line is not `[`)"
-    if next(lines, (1, b""))[1] == b"[\n":
-        problem = "cut off"
-        for number, line in lines:
-            if line == b"]\n":
-                return
-            text = line.removesuffix(b"\n").removesuffix(b",")
-            try:
-                if text.startswith(b'{"kind": "left_out"'):
-                    point = left_out.validate_json(text)
-                    yield LeftOutEntry(point["solver"], point["at"])
-                    continue
-                if text.startswith(b'{"kind": "too_large"'):
-                    beyond = too_large.validate_json(text)
-                    yield TooLargeEntry(tuple(beyond["sizes"]), beyond["most"], beyond["taken"])
-                    continue
-                entry = schema.validate_json(text)
-            except ValidationError as error:
-                problem = f"unexpected content (line {number}: {why(error)})"
-                break
-            entry["at"] = shared.setdefault(tuple(entry["at"].items()), entry["at"])
-            entry["also_at"] = tuple(entry.get("also_at", ()))
-            yield PlanEntry(**entry)
-    raise ResultsError(f"{path}: {problem}; {_OTHER_RELEASE}")
+    numbers: dict[tuple[str, str], dict[str, int]] = {}
+    for record in records:
+        if record.get("source", source_hash()) != source_hash():
+            commit = environments.get(record.get("environment") or "", {}).get("commit")
+            origin = record.get("dsgkit", "?"), commit or "an unknown commit"
+            solvers = numbers.setdefault(origin, {})
+            solvers[record["solver"]] = solvers.get(record["solver"], 0) + 1
+    lines = []
+    for (version, commit), solvers in numbers.items():
+        number = sum(solvers.values())
+        some, them = ("result is", "it") if number == 1 else ("results are", "them")
+        lines.append(
+            f"{number:,} {some} reused from dsgkit {version} at {commit}, whose code differs; "
+            f"--fresh --solvers {','.join(solvers)} computes {them} again"
+        )
+    return lines

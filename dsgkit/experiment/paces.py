@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dsgkit.experiment.outlasted import NOT_BEGUN_PREFIX
-from dsgkit.experiment.records import Record
-from dsgkit.experiment.selection import SEARCHING_PREFIX
+from dsgkit.experiment.selection import NOT_BEGUN_PREFIX, SEARCHING_PREFIX
+from dsgkit.experiment.store import Record
 
 
 class Planned(Protocol):

@@ -16,12 +16,12 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from dsgkit.experiment.jobs import Job
+from dsgkit.experiment.cell import Job
 from dsgkit.experiment.paces import Paces, place
 from dsgkit.experiment.plan import Cell
-from dsgkit.experiment.records import Record
 from dsgkit.experiment.series import Series
 from dsgkit.experiment.status import cells, duration
+from dsgkit.experiment.store import Record
 
 SECONDS_BETWEEN_LINES = 60.0
 """Used if the output is not a terminal."""

@@ -2,134 +2,39 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from dsgkit.config.schema import Experiment, load_stored
 from dsgkit.config.solvers import SolverSpec
-from dsgkit.config.spec import LONGEST_LABEL
-from dsgkit.errors import ResultsError, in_a_line
-from dsgkit.experiment.codes import OtherCode, by_other_code
-from dsgkit.experiment.environment import ENVIRONMENT, ENVIRONMENTS
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import (
     CONFIG,
-    LeftOutEntry,
-    PlanEntry,
-    as_plan,
-    read_dataset,
-    read_environment,
+    DATASET,
+    ENVIRONMENT,
+    other_source,
+    planned_cells,
+    read_environments,
+    read_json,
     read_plan,
     read_task,
 )
-from dsgkit.experiment.records import Bad, Record, Records, read_records
+from dsgkit.experiment.plan import Cell, LeftOut
 from dsgkit.experiment.status import ending
-from dsgkit.experiment.store import CELLS
+from dsgkit.experiment.store import Record, read_records
 from dsgkit.tasks.measures import FIT_COLUMNS, MEMORY, Axis, Description, Measure
 
 if TYPE_CHECKING:
-    from dsgkit.experiment.plan import Cell, LeftOut
-    from dsgkit.experiment.runner import Outcome
+    from dsgkit.experiment.run import Outcome
 
-SEARCH_COLUMNS = (
-    "solver",
-    "label",
-    "trial",
-    "size",
-    "status",
-    "message",
-    "search_seconds",
-    "peak_memory",
-    "points",
-    "fold_scores",
-)
-
-
-class PlannedRecords(Sequence[Record]):
-    """The records of a plan's cells in its order, each built when it is accessed.
-
-    The plan, not the record, says which cell it is: several entries may share a record.
-
-    Parameters
-    ----------
-    records : Records
-    plan : sequence of Cell or PlanEntry
-        Cells that have a record.
-    labels : dict
-        Labels by solver.
-    """
-
-    def __init__(
-        self, records: Records, plan: Sequence[Cell | PlanEntry], labels: dict[str, str]
-    ) -> None:
-        self._records, self._plan, self._labels = records, plan, labels
-
-    def entries(self, name: str) -> Iterator[Any]:
-        """Yield one entry of every record, or None, without building the records."""
-        return (self._records.entry(planned.key, name) for planned in self._plan)
-
-    def where(self, wanted: Callable[[Cell | PlanEntry], object]) -> PlannedRecords:
-        """Return the records of those entries of the plan for which ``wanted`` is true."""
-        return PlannedRecords(self._records, [e for e in self._plan if wanted(e)], self._labels)
-
-    def having(self, name: str) -> PlannedRecords:
-        """Return the records in which an entry is there and not empty."""
-        return self.where(lambda planned: self._records.entry(planned.key, name))
-
-    def _record(self, planned: Cell | PlanEntry) -> Record:
-        record = self._records[planned.key]
-        record["kind"], record["solver"] = planned.kind, planned.solver
-        record["trial"], record["at"] = planned.trial, planned.at
-        record["label"] = self._labels[planned.solver]
-        record["also_at"] = planned.also_at
-        return record
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return PlannedRecords(self._records, self._plan[index], self._labels)
-        return self._record(self._plan[index])
-
-    def __iter__(self) -> Iterator[Record]:
-        return map(self._record, self._plan)
-
-    def __len__(self) -> int:
-        return len(self._plan)
-
-
-class PlannedFits(NamedTuple):
-    """Number of fits in a plan.
-
-    Attributes
-    ----------
-    numbers : dict
-        By solver.
-    at : dict
-        By solver and size, 0 where the config leaves the solver out. A fit that holds at several
-        sizes counts at each.
-    """
-
-    numbers: Mapping[str, int]
-    at: Mapping[tuple[str, int], int]
-
-    @property
-    def number(self) -> int:
-        """Total number of fits."""
-        return sum(self.numbers.values())
-
-    def of(self, solvers: Collection[str]) -> PlannedFits:
-        """Return the numbers for some solvers."""
-        numbers = {key: count for key, count in self.numbers.items() if key in solvers}
-        return PlannedFits(numbers, {at: n for at, n in self.at.items() if at[0] in solvers})
-
-
-_BLOCK_RECORDS = 1000
-"""Records that are converted to table rows at a time, to bound the memory of dictionaries."""
+_COMMON = ("solver", "label", "trial", "size", "status", "message")
+SEARCH_COLUMNS = (*_COMMON, "search_seconds", "peak_memory", "points", "fold_scores")
 
 
 @dataclass(frozen=True)
@@ -151,21 +56,22 @@ class Results:
     environments : dict
         The environments of all cells, by their names in records.
     cells : DataFrame
-        One row per fit, with the columns `FIT_COLUMNS` and a column per measure.
-        ``size`` is that on the swept axis, 0 without one. A fit that does not depend on it is
-        ``level``, and has a row at every size at which it holds.
+        One row per fit, with the columns ``key``, ``solver``, ``label``, ``trial``, ``size``,
+        ``full``, ``level``, ``status``, ``message``, ``needed``, ``params``, ``remark``,
+        ``diagnostics``, ``timing`` and a column per measure. ``size`` is that on the swept axis, 0
+        without one. A fit that does not depend on it is ``level``, and has a row at every size at
+        which it holds.
     search : DataFrame
         One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
-    records : PlannedRecords
-        The records themselves, of fits and of searches.
-    planned_by_solver : dict or None
-        Number of planned cells by solver; None without a stored plan.
-    bad : Bad or None
-        Unreadable lines of the store, if any.
-    other_code : OtherCode
-        Cells that were computed by other code than that of the last plan.
-    fits : PlannedFits or None
-        None without a stored plan.
+    records : list of Record
+        The records of the plan's cells, of fits and of searches, in its order. The plan says which
+        cell a record is: two entries of a plan may share one.
+    plan : list of Cell or None
+        The planned cells; None without a stored plan.
+    left_out_at : sequence of LeftOut
+        Points of the sweep that the config leaves out.
+    bad : list of int
+        Numbers of unreadable lines of the store.
     left_out : dict
         Specs of the config's solvers that are not shown, by their keys.
     order : tuple of str
@@ -180,11 +86,10 @@ class Results:
     environments: dict[str, dict[str, Any]]
     cells: pd.DataFrame
     search: pd.DataFrame
-    records: PlannedRecords
-    planned_by_solver: Mapping[str, int] | None
-    bad: Bad | None = None
-    other_code: OtherCode = field(default_factory=lambda: OtherCode({}, {}))
-    fits: PlannedFits | None = None
+    records: list[Record]
+    plan: Sequence[Cell] | None
+    left_out_at: Sequence[LeftOut] = ()
+    bad: Sequence[int] = ()
     left_out: Mapping[str, SolverSpec] = field(default_factory=dict)
     order: tuple[str, ...] = ()
 
@@ -201,7 +106,36 @@ class Results:
     @property
     def planned(self) -> int | None:
         """Number of planned cells; None without a stored plan."""
-        return None if self.planned_by_solver is None else sum(self.planned_by_solver.values())
+        return None if self.plan is None else len(self.plan)
+
+    @property
+    def planned_fits(self) -> int | None:
+        """Number of planned fits; None without a stored plan."""
+        return None if self.plan is None else sum(cell.kind == "fit" for cell in self.plan)
+
+    @property
+    def fits_at(self) -> Counter[tuple[str, int]]:
+        """Number of planned fits by solver and size, 0 where the config leaves the solver out.
+
+        A fit that holds at several sizes counts at each. Empty without a stored plan.
+        """
+        axis = self.task.axis
+        points = ((out.solver, out.at[axis.name] if axis else 0) for out in self.left_out_at)
+        planned = Counter(dict.fromkeys(points, 0))
+        for cell in self.plan or ():
+            if cell.kind == "fit":
+                planned.update((cell.solver, size) for size in cell.sizes(axis))
+        return planned
+
+    @property
+    def fits(self) -> list[Record]:
+        """The records of fits."""
+        return [record for record in self.records if record["kind"] == "fit"]
+
+    @property
+    def other_source(self) -> list[str]:
+        """Lines on results that were computed by other code than the running one."""
+        return other_source(self.records, self.environments)
 
     @property
     def solvers(self) -> list[str]:
@@ -219,26 +153,32 @@ class Results:
         ResultsError
             If every size is larger.
         """
-        if self.task.axis is None:
+        if (axis := self.task.axis) is None:
             return self
         sizes = sorted(set(self.cells["size"]))
         largest = max((size for size in sizes if size <= n), default=None)
         if largest is None:
             raise ResultsError(
-                f"{self.folder}: no fit at {n:,} {self.task.axis.noun} or below; there are "
+                f"{self.folder}: no fit at {n:,} {axis.noun} or below; there are "
                 f"{', '.join(f'{size:,}' for size in sizes) or 'none'}"
             )
-        name, fits = self.task.axis.name, self.fits
-        if fits is not None:
-            there = {key: count for key, count in fits.at.items() if key[1] == largest}
-            fits = PlannedFits({solver: count for (solver, _), count in there.items()}, there)
+        at = {axis.name: largest}
         return replace(
             self,
             cells=self.cells[self.cells["size"] == largest],
-            records=self.records.where(
-                lambda e: e.kind != "fit" or largest in (e.at[name], *e.also_at)
-            ),
-            fits=fits,
+            records=[
+                record
+                for record in self.records
+                if record["kind"] != "fit"
+                or largest in (record["at"][axis.name], *record.get("also_at", ()))
+            ],
+            plan=self.plan
+            and [
+                replace(cell, at={**cell.at, **at}, also_at=()) if cell.kind == "fit" else cell
+                for cell in self.plan
+                if cell.kind != "fit" or largest in cell.sizes(axis)
+            ],
+            left_out_at=[out for out in self.left_out_at if out.at[axis.name] == largest],
         )
 
     def of(self, solvers: Collection[str]) -> Results:
@@ -248,27 +188,24 @@ class Results:
         """
         known = self.experiment.solvers
         specs = {key: spec for key, spec in known.items() if key in solvers}
-        left_out = {key: spec for key, spec in known.items() if key not in solvers}
         for key, spec in specs.items():
             if spec.against not in specs:
                 specs[key] = spec.model_copy(update={"against": None})
-        planned, fits = self.planned_by_solver, self.fits
         return replace(
             self,
             experiment=self.experiment.model_copy(update={"solvers": specs}),
             cells=self.cells[self.cells["solver"].isin(list(solvers))],
             search=self.search[self.search["solver"].isin(list(solvers))],
-            records=self.records.where(lambda entry: entry.solver in solvers),
-            planned_by_solver=planned and {k: n for k, n in planned.items() if k in solvers},
-            other_code=self.other_code.of(solvers),
-            fits=fits and fits.of(solvers),
-            left_out={**self.left_out, **left_out},
+            records=[record for record in self.records if record["solver"] in solvers],
+            plan=self.plan and [cell for cell in self.plan if cell.solver in solvers],
+            left_out_at=[out for out in self.left_out_at if out.solver in solvers],
+            left_out={**self.left_out, **{k: s for k, s in known.items() if k not in specs}},
             order=self.order or tuple(known),
         )
 
     def label(self, solver: str) -> str:
         """Return the name of a solver in tables and figures."""
-        # The config's comes first: a new label there needs no new fits.
+        # the config's comes first: a new label there needs no new fits
         if solver in self.experiment.solvers:
             return self.experiment.solvers[solver].label
         recorded = self.cells.loc[self.cells["solver"] == solver, "label"]
@@ -276,10 +213,10 @@ class Results:
 
 
 def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
-    """Read a results folder.
+    """Read a results folder, also during a run.
 
     Only cells of the last plan (``plan.json``) count, or all cells without one. Of records with the
-    same key the last one counts. A truncated last line is ignored.
+    same key the last one counts.
 
     Parameters
     ----------
@@ -294,149 +231,102 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
         If the folder is not one of results, or holds a file that cannot be read.
     """
     folder = Path(folder)
-    config = folder / CONFIG
-    if not config.is_file():
-        raise ResultsError(
-            f"{folder}: not a results folder (it has no {CONFIG}); name a folder that a run made"
-        )
-    task = read_task(folder)  # first: a folder of an earlier release has none
-    experiment = load_stored(config)
-    plan: Sequence[Cell | PlanEntry] | None
-    left_out: Sequence[LeftOut | LeftOutEntry]
-    if outcome is None:
-        plan, left_out, _ = read_plan(folder, task.axis) or (None, [], [])
-        stored, bad = read_records(folder / CELLS, task.axis)
-    else:
-        plan, left_out, stored, bad = outcome.plan, outcome.left_out, outcome.records, None
-    entries = as_plan(stored) if plan is None else [e for e in plan if e.key in stored]
-    records = PlannedRecords(stored, entries, _labels(stored, entries, experiment))
+    task = read_task(folder)
+    experiment = load_stored(folder / CONFIG)
+    plan, (stored, bad) = (
+        (read_plan(folder), read_records(folder))
+        if outcome is None
+        else (outcome.plan, (outcome.records, []))
+    )
+    cells = planned_cells(stored.values()) if plan is None else plan.cells
+    labels = {key: spec.label for key, spec in experiment.solvers.items()}
+    records = [_as_planned(cell, stored[cell.key], labels) for cell in cells if cell.key in stored]
     return Results(
         folder=folder,
         experiment=experiment,
         task=task,
-        data=read_dataset(folder),
-        environment=read_environment(folder / ENVIRONMENT),
-        environments=_read_environments(folder, records),
-        **frames(records, task),
+        data=read_json(folder / DATASET) or {},
+        environment=read_json(folder / ENVIRONMENT) or {},
+        environments=read_environments(folder, records),
+        cells=fit_frame(records, task),
+        search=search_frame(records, task),
         records=records,
-        planned_by_solver=None if plan is None else Counter(entry.solver for entry in plan),
+        plan=None if plan is None else plan.cells,
+        left_out_at=() if plan is None else plan.left_out,
         bad=bad,
-        other_code=by_other_code(entries, stored),
-        fits=None if plan is None else _planned_fits(plan, left_out, task.axis),
     )
 
 
-def _planned_fits(
-    plan: Iterable[Cell | PlanEntry], left_out: Iterable[LeftOut | LeftOutEntry], axis: Axis | None
-) -> PlannedFits:
-    """Return the number of planned fits by solver, and by solver and size."""
-    points = ((point.solver, point.at[axis.name] if axis else 0) for point in left_out)
-    planned = Counter(dict.fromkeys(points, 0))
-    fits = [cell for cell in plan if cell.kind == "fit"]
-    for cell in fits:
-        sizes = (cell.at[axis.name] if axis else 0, *cell.also_at)
-        planned.update((cell.solver, size) for size in sizes)
-    return PlannedFits(Counter(cell.solver for cell in fits), planned)
+def _as_planned(cell: Cell, record: Record, labels: Mapping[str, str]) -> Record:
+    """Return a record as that of an entry of the plan, with the config's label."""
+    label = labels.get(cell.solver) or record.get("label") or cell.solver
+    names = ("kind", "solver", "trial", "at", "also_at")
+    return record | {name: getattr(cell, name) for name in names} | {"label": label}
 
 
-def _labels(
-    records: Records, entries: Iterable[Cell | PlanEntry], experiment: Experiment
-) -> dict[str, str]:
-    """Return labels by solver: the config's, or for other solvers the recorded one."""
-    labels = {key: spec.label for key, spec in experiment.solvers.items()}
-    for entry in entries:
-        if entry.solver not in labels:
-            label = records.entry(entry.key, "label") or entry.solver
-            labels[entry.solver] = in_a_line(label, LONGEST_LABEL).replace("$", r"\$")
-    return labels
+def _frame(rows: list[dict[str, Any]], columns: Iterable[str]) -> pd.DataFrame:
+    """Return a table whose columns do not depend on whether it has rows."""
+    return pd.DataFrame({name: [row[name] for row in rows] for name in columns})
 
 
-def _read_environments(folder: Path, records: PlannedRecords) -> dict[str, dict[str, Any]]:
-    """Return the environments that records refer to; empty ones for missing files."""
-    names = dict.fromkeys(records.entries("environment"))
-    folder = folder / ENVIRONMENTS
-    return {name: read_environment(folder / f"{name}.json") for name in names if name}
+def fit_frame(records: Iterable[Record], task: Description) -> pd.DataFrame:
+    """Return the table of fits: a row for each size at which one holds."""
+    rows = []
+    for record in records:
+        if record["kind"] == "fit":
+            row = _common(record, task.axis) | {
+                "key": record["key"],
+                "full": bool(record.get("full", False)),
+                "level": bool(record.get("also_at")),
+                "needed": _number(record.get("needed")),
+                "params": record.get("params") or {},
+                "remark": record.get("remark") or "",
+                "diagnostics": record.get("diagnostics") or {},
+                "timing": record.get("timing") or {},
+            }
+            row |= {measure.name: _number(_value(record, measure)) for measure in task.measures}
+            rows.append(row)
+            if task.axis is not None:
+                sizes = record.get("also_at") or ()
+                rows += [row | {"size": size, "full": False} for size in sizes]
+    return _frame(rows, [*FIT_COLUMNS, *(measure.name for measure in task.measures)])
 
 
-def frames(records: Iterable[Record], task: Description) -> dict[str, pd.DataFrame]:
-    """Return the two tables of `Results`."""
-    cells, search = _fit_columns([], task), _search_columns([], task)
-    left = iter(records)
-    while block := list(itertools.islice(left, _BLOCK_RECORDS)):
-        fits = [at_size for record in block for at_size in _at_every_size(record, task.axis)]
-        searches = [record for record in block if record["kind"] == "search"]
-        _extend(cells, _fit_columns(fits, task))
-        _extend(search, _search_columns(searches, task))
-    return {"cells": pd.DataFrame(cells), "search": pd.DataFrame(search)}
+def search_frame(records: Iterable[Record], task: Description) -> pd.DataFrame:
+    """Return the table of shares of searches."""
+    rows = [
+        _common(record, task.axis)
+        | {
+            "search_seconds": _number((record.get("times") or {}).get("search")),
+            "peak_memory": _number(record.get("peak_memory")),
+            "points": record.get("points") or [],
+            "fold_scores": record.get("fold_scores") or [],
+        }
+        for record in records
+        if record["kind"] == "search"
+    ]
+    return _frame(rows, SEARCH_COLUMNS)
 
 
-def _at_every_size(record: Record, axis: Axis | None) -> Iterator[Record]:
-    """Yield a fit once for each size at which it holds; nothing for a search."""
-    if record["kind"] != "fit":
-        return
-    yield record
-    if axis is None:
-        return
-    for size in record.get("also_at", ()):
-        yield record | {"at": record["at"] | {axis.name: size}, "full": False}
-
-
-def _extend(columns: dict[str, list[Any]], further: dict[str, list[Any]]) -> None:
-    for name, values in further.items():
-        columns[name] += values
-
-
-def _common(records: list[Record], task: Description) -> dict[str, list[Any]]:
+def _common(record: Record, axis: Axis | None) -> dict[str, Any]:
     """Return the columns that fits and searches share."""
-    axis = task.axis
     return {
-        "solver": [record["solver"] for record in records],
-        "label": [record.get("label") or "" for record in records],
-        "trial": [record["trial"] for record in records],
-        "size": [record["at"][axis.name] if axis else 0 for record in records],
-        "status": [ending(record) for record in records],
-        "message": [record.get("message") or "" for record in records],
+        "solver": record["solver"],
+        "label": record.get("label") or "",
+        "trial": record["trial"],
+        "size": record["at"][axis.name] if axis else 0,
+        "status": ending(record),
+        "message": record.get("message") or "",
     }
 
 
-def _fit_columns(records: list[Record], task: Description) -> dict[str, list[Any]]:
-    """Return the columns of `Results.cells`: those of `FIT_COLUMNS`, then of the measures."""
-    columns = _common(records, task) | {
-        "key": [record["key"] for record in records],
-        "full": [bool(record.get("full", False)) for record in records],
-        "level": [bool(record.get("also_at")) for record in records],
-        "needed": [_number(record.get("needed")) for record in records],
-        "params": [record.get("params") or {} for record in records],
-        "remark": [record.get("remark") or "" for record in records],
-        "diagnostics": [record.get("diagnostics") or {} for record in records],
-        "timing": [record.get("timing") or {} for record in records],
-    }
-    ordered = {name: columns[name] for name in FIT_COLUMNS}
-    return ordered | {
-        measure.name: [_number(value) for value in _recorded(records, measure)]
-        for measure in task.measures
-    }
-
-
-def _recorded(records: list[Record], measure: Measure) -> Iterator[float | None]:
-    """Yield the value of a measure for every fit."""
+def _value(record: Record, measure: Measure) -> float | None:
+    """Return the value of a measure for a fit; None if it has none."""
     if measure.clock:
-        return ((record.get("times") or {}).get(measure.clock) for record in records)
-    own_entry = measure.name if measure.name == MEMORY.name else ""
-    return (
-        (record.get("scores") or {}).get(measure.name, record.get(own_entry)) for record in records
-    )
-
-
-def _search_columns(records: list[Record], task: Description) -> dict[str, list[Any]]:
-    """Return the columns of `Results.search`."""
-    columns = _common(records, task) | {
-        "search_seconds": [_number((r.get("times") or {}).get("search")) for r in records],
-        "peak_memory": [_number(record.get("peak_memory")) for record in records],
-        "points": [record.get("points") or [] for record in records],
-        "fold_scores": [record.get("fold_scores") or [] for record in records],
-    }
-    return {name: columns[name] for name in SEARCH_COLUMNS}
+        return (record.get("times") or {}).get(measure.clock)
+    if measure.name == MEMORY.name:
+        return record.get(MEMORY.name)
+    return (record.get("scores") or {}).get(measure.name)
 
 
 def _number(value: float | None) -> float:

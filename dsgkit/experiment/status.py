@@ -8,38 +8,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dsgkit.errors import MemoryLimitError, ResultsError, in_a_line, printable
+from dsgkit.errors import MemoryLimitError, in_a_line, printable
 from dsgkit.experiment.folder import (
+    LEFT_OUT,
     PLAN,
-    TASK,
-    LeftOutEntry,
-    PlanEntry,
-    StoredPlan,
-    TooLargeEntry,
-    as_plan,
+    other_source,
+    planned_cells,
+    read_environments,
     read_plan,
     read_task,
 )
-from dsgkit.experiment.records import Bad, Record, Records, read_records
-from dsgkit.system.files import packed
+from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
+from dsgkit.experiment.store import CELLS, Record, read_records, running
 from dsgkit.tasks.measures import Axis
-
-if TYPE_CHECKING:
-    from dsgkit.experiment.plan import TooLarge
 
 FAILURES = ("failed", "crashed")
 """Statuses of cells that went wrong: an exception, or a worker process that died."""
 
 REFUSED = "refused"
 """Ending of a cell that was not begun: it needs more memory than there is."""
-
-LEFT_OUT = "left_out"
-"""Status of a point of a sweep that has no cell: the config leaves it out (``at_most``)."""
-
-TOO_LARGE = "too_large"
-"""Kind of a plan's entry for sizes of the sweep that exceed the data."""
 
 MAX_CAUSES = 20
 """Causes that are printed."""
@@ -156,9 +145,7 @@ def describe_endings(
     return [printable(line) for line in lines]
 
 
-def describe_too_large(
-    too_large: Iterable[TooLarge | TooLargeEntry], axis: Axis | None
-) -> list[str]:
+def describe_too_large(too_large: Iterable[TooLarge], axis: Axis | None) -> list[str]:
     """Return a line for each list of sizes that exceed the data."""
     if axis is None:
         return []
@@ -179,15 +166,15 @@ class Status:
         The swept axis.
     plan : dict
         Entries of the plan by key; without ``plan.json``, those of the records.
-    records : Records
-        Records of the plan's cells.
-    bad : Bad or None
-        Unreadable lines of the store, if any.
+    records : dict
+        Records of the plan's cells by key.
+    bad : list of int
+        Numbers of unreadable lines of the store.
     writer : str or None
         The process that is writing to the folder, if any.
-    left_out : list of LeftOutEntry
+    left_out : list of LeftOut
         Points of the sweep that the config leaves out.
-    too_large : list of TooLargeEntry
+    too_large : list of TooLarge
         Sizes of the sweep that exceed the data.
     has_plan : bool
         Whether the folder has a plan; without one, missing cells are unknown.
@@ -195,16 +182,16 @@ class Status:
 
     folder: Path
     axis: Axis | None
-    plan: dict[str, PlanEntry]
-    records: Records
-    bad: Bad | None
+    plan: dict[str, Cell]
+    records: dict[str, Record]
+    bad: list[int]
     writer: str | None
-    left_out: Sequence[LeftOutEntry] = ()
-    too_large: Sequence[TooLargeEntry] = ()
+    left_out: Sequence[LeftOut] = ()
+    too_large: Sequence[TooLarge] = ()
     has_plan: bool = True
 
     @property
-    def left(self) -> list[PlanEntry]:
+    def left(self) -> list[Cell]:
         """Entries of the plan without a record."""
         return [entry for key, entry in self.plan.items() if key not in self.records]
 
@@ -241,40 +228,31 @@ def read_status(folder: Path) -> Status:
     ResultsError
         If the folder is not a results folder.
     """
-    from dsgkit.experiment.store import CELLS, running
-
-    if not any(path.exists() for path in (folder / TASK, packed(folder / TASK))):
-        raise ResultsError(
-            f"{folder}: not a results folder; name one that a run made, such as results/NAME"
-        )
     axis = read_task(folder).axis
-    stored, bad = read_records(folder / CELLS, axis)
-    stored_plan = read_plan(folder, axis)
-    cells, left_out, too_large = stored_plan or StoredPlan(as_plan(stored), [], [])
+    stored, bad = read_records(folder)
+    stored_plan = read_plan(folder)
+    cells, left_out, too_large = stored_plan or Plan(planned_cells(stored.values()), [], [])
     plan = {entry.key: entry for entry in cells}
-    records, writer = stored.among(plan), running(folder)
+    records, writer = {key: stored[key] for key in plan if key in stored}, running(folder)
     has_plan = stored_plan is not None
     return Status(folder, axis, plan, records, bad, writer, left_out, too_large, has_plan)
 
 
 def describe_status(status: Status, *, tracebacks: bool = False) -> str:
     """Return the status as text."""
-    from dsgkit.experiment.codes import by_other_code
-
     records = status.records
-    done = Counter(records.entry(key, "status") for key in records)
+    done = Counter(record["status"] for record in records.values())
     lines = [f"{status.folder}: {done['ok']:,} of {cells(len(status.plan))} have a result"]
     lines[0] += _state(status)
     lines += _by_solver(status)
     lines += [f"  {line}" for line in describe_too_large(status.too_large, status.axis)]
-    lines += describe_endings((records[key] for key in records), status.axis, tracebacks=tracebacks)
-    other_code = by_other_code(status.plan.values(), records)
-    if other_code.changed:
-        changes = other_code.described(in_a_line, "`dsg run --renew` computes them again")
-        lines.append(f"compared with the code of the last run: {changes}")
+    lines += describe_endings(records.values(), status.axis, tracebacks=tracebacks)
+    environments = read_environments(status.folder, records.values())
+    lines += other_source(records.values(), environments)
     if bad := status.bad:
         lines.append(
-            f"unreadable lines of cells.jsonl: {bad.number}; their cells run again ({bad.first})"
+            f"unreadable lines of {CELLS}: {len(bad)}, the first is line {bad[0]}; "
+            "their cells run again"
         )
     return "\n".join(lines)
 
@@ -285,7 +263,7 @@ def _state(status: Status) -> str:
     if not status.has_plan:
         return f"; there is no {PLAN}, so cells that have not run are not counted"
     records = status.records
-    failed = any(records.entry(key, "status") in FAILURES for key in records)
+    failed = any(record["status"] in FAILURES for record in records.values())
     if status.left or failed:
         left = f", {_left(status)}" if status.left else ""
         return f"; not running{left}; the same `dsg run` resumes it"

@@ -1,447 +1,415 @@
-"""Worker processes that run cells under supervision.
+"""Cells in child processes, which are killed at their limits, and with this process.
 
-Each worker has a separate connection, at which the main process never blocks: a worker that is
-killed, is stopped or hangs costs only its present cell. (If workers shared a queue, one that died
-while it held the lock would block the others.)
-
-A worker leads a process group, so that processes of a solver are killed with it, and Ctrl-C in a
-terminal reaches the main process only. Processes that a solver starts in another group have a mark
-in their environment, which identifies them even if their parents are gone. If the main process is
-killed, a guard in the group notices and kills them all.
+A thread waits for each child, so that the run sees only futures. On a Dask cluster `_run_here` does
+the same on every worker: limits and crashes are handled in the same way.
 """
 
 from __future__ import annotations
 
 import faulthandler
+import logging
 import math
+import multiprocessing
 import os
-import pickle
 import re
-import selectors
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from io import BufferedRWPair
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import psutil
 
-from dsgkit.experiment.cells import ended_record, failed_record, run_job
-from dsgkit.experiment.channel import Channel, MessageError, read_message, write_message
-from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.limits import Limits
-from dsgkit.experiment.records import Record
+from dsgkit import __version__
+from dsgkit.errors import DsgError, shown
+from dsgkit.experiment.cell import Job, new_record, run_job
+from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import LONG_FIT
 from dsgkit.system.progress import listening
 from dsgkit.system.signals import signal_name
-from dsgkit.users_code.origin import one_line
 
-STARTING_SECONDS = 60.0
-"""Seconds for starting a process and importing a solver, on top of a cell's own time limit."""
+LOADING_SECONDS = 600.0
+"""Seconds to start a process, load data and compile, on top of a cell's own time limit."""
 
-LOADING_RATE = 2**20
-"""Bytes of rows per second: the slowest rate at which data may be loaded or parsed."""
+REPEATING_SECONDS = 4 * LONG_FIT
+"""Seconds to repeat a fit for its time, on top of another time limit."""
 
-COMPILING_SECONDS = 60.0
-"""Seconds for compiling, which is a fit on a few rows, on top of a cell's own time limit."""
+MAX_IDLE = 4
+"""Idle processes that are kept for cells of other classes than the running ones."""
 
-MAX_SPARE_WORKERS = 4
-"""Idle processes that are kept for jobs of other classes than the running ones."""
-
-CHECK_SECONDS = 0.05
-"""Seconds between two checks of time and memory, where there is a limit."""
-
+_CHECK_SECONDS = 0.05
+"""Seconds between two checks of limits; a longer wait suffices without any."""
 _POLL_SECONDS = 1.0
-"""Seconds between two checks whether workers live. Usually a closed connection shows it at once,
-but a process that a solver forked can keep it open."""
-
-_END_SECONDS = 10.0
 _PROGRESS_SECONDS = 0.1
+_ANSWER_SECONDS = 15
+_LOOK_SECONDS = 5.0
 
-_WORKER = (
+_COMMAND = (
     "import sys; sys.path[:] = sys.argv[3:]; "
     "from dsgkit.experiment.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
 )
-_MARK_VARIABLE = "DSGKIT_WORKER"
-"""Environment variable that marks a worker and every process that it starts."""
+_GUARD = ["/bin/sh", "-c", "read -r _; kill -KILL 0"]
+"""Waits for the end of its input, which only the parent process holds, to kill its own group."""
 
-_GUARD_SCRIPT = """
-read -r _
-while pids=$(grep -lsF "$1" /proc/[0-9]*/environ | cut -d / -f 3) && [ "$pids" ]; do
-    kill -KILL $pids
-done
-kill -KILL 0
-"""
-"""Waits for the end of its input, which only the main process holds, to kill the processes with
-the mark ``$1`` (where /proc lists them) and its own group."""
+Result = tuple[Record, bytes]
+"""A cell's record, and the file of its picture, as `run_job` returns them."""
 
 Listener = Callable[[Job, float], object]
+"""Called with a running job and the fraction that is done."""
 
 
-class LocalWorkers:
-    """Runs jobs in worker processes of this machine, started when needed and used again.
+class Child:
+    """A process that runs one job after the other, in a session of its own.
 
-    A process runs only jobs of one external class (`Job.external_class`), or only other jobs.
+    It is not a `multiprocessing.Process`, which a Dask worker, being a daemon, must not start. All
+    processes of its session that did not leave its group are killed with it, and if this process is
+    killed: `PR_SET_PDEATHSIG` would fire when the thread that started the child ends.
+    """
+
+    def __init__(self) -> None:
+        self.pipe, theirs = multiprocessing.Pipe()
+        self._trace = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the child
+        given = theirs.fileno(), self._trace.fileno()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _COMMAND, *map(str, given), *sys.path],
+            stdin=subprocess.PIPE,  # for the guard: closed when this process ends, in any way
+            pass_fds=given,
+            start_new_session=True,
+        )
+        theirs.close()
+
+    @property
+    def usable(self) -> bool:
+        """Whether the process can take a job."""
+        return not self.pipe.closed and self.process.poll() is None
+
+    def run(self, job: Job, listener: Listener) -> Result:
+        """Run a job and return its record and picture, also if a limit or a crash ends it."""
+        timeout = math.inf if job.timeout is None else job.timeout
+        extra, doing = LOADING_SECONDS, "loading and compiling"
+        deadline = time.monotonic() + timeout + extra
+        wait = _POLL_SECONDS if (job.timeout, job.memory) == (None, None) else _CHECK_SECONDS
+        kept: Result | None = None
+        try:
+            self.pipe.send(job)
+            while True:
+                gone = self.process.poll() is not None  # first: what it sent before counts
+                if self.pipe.poll(0 if gone else wait):
+                    what, content = self.pipe.recv()
+                    if what == "ended":
+                        result: Result = content
+                        return result
+                    if what == "progress":
+                        listener(job, content)
+                    elif what == "begun":
+                        extra, doing = 0.0, ""
+                    elif what == "kept":
+                        kept, extra, doing = content, REPEATING_SECONDS, "repeating the fit"
+                    if what != "progress":
+                        deadline = time.monotonic() + timeout + extra
+                elif gone:
+                    raise EOFError
+                elif time.monotonic() > deadline:
+                    message = f"stopped after {timeout:g} s"
+                    message += f" of --timeout and {extra:.0f} s for {doing}" if doing else ""
+                    record = new_record(job, "timeout", message, timeout=timeout)
+                    break
+                elif job.memory is not None and (used := self._memory()) > job.memory:
+                    of = f"{used / 2**30:.2g} GiB, limit {job.memory / 2**30:.2g} GiB"
+                    met = {"limit": job.memory, "peak_memory": used}
+                    record = new_record(job, "out_of_memory", f"stopped at {of}", **met)
+                    break
+        except Exception as error:  # of the connection, or of a message that was cut off
+            record = self._crashed(job, error)
+        self.kill()
+        return kept or (record, b"")
+
+    def _memory(self) -> int:
+        """Return the resident bytes, with shared memory, without pages of files; 0 if gone."""
+        with suppress(OSError):
+            status = Path(f"/proc/{self.process.pid}/status").read_bytes()
+            if sizes := re.findall(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB$", status, re.MULTILINE):
+                return 1024 * sum(map(int, sizes))
+        with suppress(psutil.Error):  # on systems without this distinction
+            info = psutil.Process(self.process.pid).memory_info()
+            return int(info.rss - getattr(info, "shared", 0))
+        return 0
+
+    def _crashed(self, job: Job, error: Exception) -> Record:
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_POLL_SECONDS)
+        code = self.process.returncode
+        if code is None:
+            message = f"the connection to the worker process broke ({type(error).__name__})"
+        elif code >= 0:
+            message = f"worker process ended by itself with exit code {code}"
+        else:
+            message = f"worker process killed by {signal_name(-code)}"
+            message += " (by the system, if memory ran out)" if code == -signal.SIGKILL else ""
+        self._trace.seek(0)
+        trace = self._trace.read().decode(errors="replace")
+        return new_record(job, "crashed", message, **({"traceback": trace} if trace else {}))
+
+    def kill(self) -> None:
+        """Kill the process and those that it has started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.pipe.close()
+        self._trace.close()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+
+class Children:
+    """Child processes, each for jobs of one external class, started when needed and used again."""
+
+    def __init__(self) -> None:
+        self._idle: list[tuple[str, Child]] = []
+        self._busy: set[Child] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def run(self, job: Job, listener: Listener) -> Result:
+        """Run a job in a child process."""
+        child = self._take(job.external_class)
+        try:
+            return child.run(job, listener)
+        finally:
+            with self._lock:
+                self._busy.discard(child)
+                if child.usable:
+                    self._idle.append((job.external_class, child))
+
+    def _take(self, external_class: str) -> Child:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the run is being stopped")
+            for place, (of, child) in reversed(list(enumerate(self._idle))):
+                if of == external_class:
+                    del self._idle[place]
+                    if child.usable:
+                        self._busy.add(child)
+                        return child
+                    child.kill()
+            while len(self._idle) > MAX_IDLE:
+                self._idle.pop(0)[1].kill()
+            child = Child()
+            self._busy.add(child)
+            return child
+
+    def kill(self, *, close: bool = False) -> None:
+        """Kill all processes; their jobs end as crashed. If closed, no new ones start."""
+        with self._lock:
+            self._closed = close
+            for child in [*self._busy, *(child for _, child in self._idle)]:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(child.process.pid, signal.SIGKILL)
+            for _, child in self._idle:
+                child.kill()
+            self._idle.clear()
+
+
+class LocalExecutor:
+    """Runs jobs on this machine.
 
     Parameters
     ----------
-    count : int
-        Maximum number of concurrent jobs. A job that is ``alone`` runs without others.
-    on_progress : callable
-        Called with a running job and the fraction that is done.
+    jobs : int
+        Number of concurrent jobs.
+    listener : callable
+        Called with a running job and the fraction that is done, in other threads.
     """
 
-    def __init__(self, count: int, on_progress: Listener = lambda _job, _fraction: None) -> None:
-        self._count = count
-        self._on_progress = on_progress
-        self._idle: list[_Worker] = []
-        self._busy: list[_Worker] = []
+    def __init__(self, jobs: int, listener: Listener = lambda _job, _fraction: None) -> None:
+        self.slots = jobs
+        self._listener = listener
+        self._children, self._threads = Children(), ThreadPoolExecutor(jobs)
 
-    @property
-    def busy(self) -> int:
-        """Number of jobs that are running."""
-        return len(self._busy)
+    def submit(self, job: Job) -> Future[Result]:
+        """Start a job."""
+        return self._threads.submit(self._children.run, job, self._listener)
 
-    def accepts(self, job: Job) -> bool:
-        """Return whether a job can start now."""
-        if job.alone or any(worker.job.alone for worker in self._busy):
-            return not self._busy
-        return len(self._busy) < self._count
-
-    def submit(self, job: Job) -> None:
-        """Start a job that is accepted."""
-        while worker := self._idle_worker(job.external_class):
-            if not worker.is_stopped and worker.start(job):
-                break
-            worker.kill()  # it died, or was stopped, while it was idle
-        else:
-            self._make_room()
-            worker = _Worker(job.external_class)
-            worker.start(job)  # if it is gone already, `wait` returns its job
-        self._busy.append(worker)
-
-    def _idle_worker(self, external_class: str) -> _Worker | None:
-        """Take the last idle worker for jobs of a class."""
-        for worker in reversed(self._idle):
-            if worker.external_class == external_class:
-                self._idle.remove(worker)
-                return worker
-        return None
-
-    def _make_room(self) -> None:
-        """End the workers that have been idle longest, if there are too many."""
-        while self._idle and len(self._idle) + len(self._busy) >= self._count + MAX_SPARE_WORKERS:
-            self._idle.pop(0).kill()
-
-    def wait(self) -> list[tuple[Job, Record]]:
-        """Return the jobs that have ended, at least one, with their records."""
-        ended: list[tuple[Job, Record]] = []
-        while self._busy and not ended:
-            limited = any(worker.limited for worker in self._busy)
-            seconds = CHECK_SECONDS if limited else _POLL_SECONDS
-            with selectors.DefaultSelector() as selector:
-                for worker in self._busy:
-                    worker.channel.register(selector)
-                selector.select(seconds)
-            for worker in list(self._busy):
-                record = worker.outcome(self._on_progress)
-                if record is not None:
-                    ended.append((worker.job, record))
-                    self._busy.remove(worker)
-                    if worker.usable:
-                        self._idle.append(worker)
-        return ended
-
-    def abort(self) -> None:
-        """End all processes; `wait`, in another thread, returns the jobs that run as crashed."""
-        for worker in [*self._busy, *self._idle]:
-            worker.signal()
-
-    def stop(self) -> None:
-        """Kill all workers."""
-        for worker in [*self._busy, *self._idle]:
-            worker.kill()
-        self._busy, self._idle = [], []
-
-    def __enter__(self) -> LocalWorkers:
+    def __enter__(self) -> LocalExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
-
-
-class _Stage(NamedTuple):
-    """Stage of a job, and the seconds it may take on top of the job's own time limit."""
-
-    name: str
-    seconds: float
-
-
-_FITTING = _Stage("fitting", 0.0)
-_REPEATING = _Stage("repeating the fit", 4 * LONG_FIT)
-
-
-class _Worker:
-    """One process, the connection to it, and its present job.
-
-    Parameters
-    ----------
-    external_class : str
-        `Job.external_class` of all its jobs.
-    """
-
-    job: Job
-
-    def __init__(self, external_class: str) -> None:
-        self.external_class = external_class
-        ours, theirs = socket.socketpair()
-        self.channel = Channel(ours)
-        self._trace = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the worker
-        self._mark = uuid.uuid4().hex
-        given = theirs.fileno(), self._trace.fileno()
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _WORKER, *map(str, given), *sys.path],
-            stdin=subprocess.DEVNULL,
-            env=os.environ | {_MARK_VARIABLE: self._mark},
-            pass_fds=given,
-            process_group=0,
-        )
-        theirs.close()
-        self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD_SCRIPT, "dsg-guard", f"{_MARK_VARIABLE}={self._mark}"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=self._process.pid,
-        )
-        self.usable = True
-        self._number = 0
-        self._ahead: dict[str, _Stage] = {}
-        self._stage, self._deadline = _FITTING, math.inf
-        self._kept: Record | None = None
-
-    def start(self, job: Job) -> bool:
-        """Send a job; return whether the process is alive to take it."""
-        self.job, self._kept = job, None
-        self._number += 1
-        self._ahead = {"loaded": _Stage("compiling", COMPILING_SECONDS), "begun": _FITTING}
-        self._enter(_Stage("loading", STARTING_SECONDS + job.data_bytes / LOADING_RATE))
-        try:
-            self.channel.send((self._number, job))
-        except OSError:
-            return False
-        return self._process.poll() is None
-
-    @property
-    def limited(self) -> bool:
-        """Whether the job's time or memory has a limit."""
-        return self.job.limits != Limits()
-
-    def outcome(self, on_progress: Listener) -> Record | None:
-        """Return the job's record if it has ended, or is ended now at a limit."""
-        gone = self._process.poll() is not None  # first: messages sent before it ended count
-        try:
-            gone = not self.channel.exchange() and gone
-        except (EOFError, OSError):
-            gone = True
-        try:
-            for number, what, content in self.channel.messages():
-                if number != self._number:
-                    continue  # from an earlier job: its solver forked, or wrote to the connection
-                if what == "ended":
-                    return content
-                if what == "reached":
-                    self._reach(content)
-                if what == "kept":
-                    self._kept = content
-                    self._enter(_REPEATING)
-                if what == "progress" and 0 <= content <= 1:
-                    on_progress(self.job, content)
-        except (MessageError, TypeError, ValueError) as error:
-            ended: Record | None = self._garbled(error)
-        else:
-            ended = self._died() if gone else self._stopped_at_limit()
-        return ended and (self._kept or ended)
-
-    def _reach(self, stage: str) -> None:
-        """Restart the clock when the job reaches a stage for the first time."""
-        if (reached := self._ahead.pop(stage, None)) is not None:
-            self._enter(reached)
-
-    def _enter(self, stage: _Stage) -> None:
-        timeout = math.inf if self.job.limits.timeout is None else self.job.limits.timeout
-        self._stage, self._deadline = stage, time.monotonic() + timeout + stage.seconds
-
-    def _garbled(self, error: Exception) -> Record:
-        """Return the record of a job whose process has sent an invalid message."""
-        self.kill()
-        message = f"worker process sent something that is not a record of a cell: {one_line(error)}"
-        return ended_record(self.job, "crashed", message)
-
-    def _died(self) -> Record:
-        """Return the record of a job whose process has exited or was killed."""
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
-        message = _cause(self._process.returncode)
-        self._trace.seek(0)
-        trace = self._trace.read().decode(errors="replace")
-        self.kill()
-        return ended_record(self.job, "crashed", message, **({"traceback": trace} if trace else {}))
-
-    def _stopped_at_limit(self) -> Record | None:
-        limits = self.job.limits
-        if time.monotonic() > self._deadline:
-            self.kill()
-            return self._overdue()
-        used = 0 if limits.memory is None else _private_memory(self._process.pid)
-        if limits.memory is not None and used > limits.memory:
-            self.kill()
-            message = f"stopped at {used / 2**30:.2g} GiB, limit {limits.memory / 2**30:.2g} GiB"
-            more = {"limit": limits.memory, "peak_memory": used}
-            return ended_record(self.job, "out_of_memory", message, **more)
-        return None
-
-    def _overdue(self) -> Record:
-        """Return the record of a job that took too long: a crash if data were still loading."""
-        timeout, stage = self.job.limits.timeout, self._stage
-        message = f"stopped after {timeout:g} s"
-        if stage.seconds:
-            message += f" of --timeout and {stage.seconds:.0f} s for {stage.name}"
-        if stage.name == "loading":
-            return ended_record(self.job, "crashed", message)
-        return ended_record(self.job, "timeout", message, timeout=timeout)
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the process was stopped (SIGSTOP)."""
-        with suppress(psutil.Error):
-            return bool(psutil.Process(self._process.pid).status() == psutil.STATUS_STOPPED)
-        return False
-
-    def kill(self) -> None:
-        """Kill the process and all that it has started, and wait until they are gone."""
-        self.usable = False
-        self.channel.close()
-        self.signal()
-        _kill_marked(self._mark)
-        self._process.wait()
-        self._guard.communicate()
-        self._trace.close()
-
-    def signal(self) -> None:
-        """Kill the process group of the worker."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-
-
-def _kill_marked(mark: str) -> None:
-    """Kill the processes with a mark in their environment, and those that they start meanwhile."""
-    killed: set[psutil.Process] = set()
-    while marked := {process for process in psutil.process_iter() if _has(process, mark)} - killed:
-        for process in marked:
-            with suppress(psutil.Error):
-                process.kill()
-        killed |= marked
-
-
-def _has(process: psutil.Process, mark: str) -> bool:
-    try:
-        return bool(process.environ().get(_MARK_VARIABLE) == mark)
-    except (psutil.Error, OSError):  # gone, or another user's
-        return False
-
-
-def _cause(exit_code: int | None) -> str:
-    """Return a description of why a process is gone."""
-    if exit_code is None:
-        return "worker process closed its connection"
-    if exit_code >= 0:
-        return f"worker process ended by itself with exit code {exit_code}"
-    name = signal_name(-exit_code)
-    hint = " (by the system, if memory ran out)" if name == "SIGKILL" else ""
-    return f"worker process killed by {name}{hint}"
-
-
-def _private_memory(pid: int) -> int:
-    """Return the resident bytes of a process, without pages of files but with shared memory.
-
-    0 if it is gone.
-    """
-    with suppress(OSError):
-        status = Path(f"/proc/{pid}/status").read_bytes()
-        if sizes := re.findall(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB$", status, re.MULTILINE):
-            return 1024 * sum(map(int, sizes))
-    with suppress(psutil.Error):  # on systems without this distinction
-        info = psutil.Process(pid).memory_info()
-        return int(info.rss - getattr(info, "shared", 0))
-    return 0
+        self._children.kill(close=True)  # so that the threads of running jobs end, too
+        self._threads.shutdown(cancel_futures=True)
 
 
 def serve(connection: int, trace: int) -> None:
-    """Run the jobs that arrive through a connection until it is closed: the main loop of a worker.
+    """Run the jobs that arrive through a connection until it is closed: the life of a child.
 
     Parameters
     ----------
     connection, trace : int
-        Descriptors of a socket, and of a file for Python's stack at a fatal signal.
+        Descriptors of a pipe, and of a file for Python's stack at a fatal signal.
     """
+    subprocess.Popen(_GUARD, stderr=subprocess.DEVNULL)  # takes over the standard input
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), sys.stdin.fileno())
     for descriptor in (connection, trace):
         os.set_inheritable(descriptor, False)  # not for processes that a solver starts
     faulthandler.enable(trace)
-    stream = socket.socket(fileno=connection).makefile("rwb")
-    process = os.getpid()
-    with suppress(EOFError):
+    pipe, process, following = Connection(connection), os.getpid(), 0.0
+
+    def tell(what: str, content: Any) -> None:
+        if os.getpid() != process:  # a copy that a solver forked
+            os._exit(1)
+        pipe.send((what, content))
+
+    def progressed(fraction: float) -> None:
+        nonlocal following
+        if 0 <= fraction <= 1 and time.monotonic() >= following:
+            following = time.monotonic() + _PROGRESS_SECONDS
+            tell("progress", fraction)
+
+    with suppress(EOFError, ConnectionError):
         while True:
-            number, job = read_message(stream)
-            _run(job, _Sender(stream, number, process))
+            job = pipe.recv()
+            with listening(progressed):
+                result = run_job(job, tell)
+            tell("ended", result)
 
 
-def _run(job: Job, send: _Sender) -> None:
-    with listening(_ProgressSender(send)):
-        record = run_job(
-            job,
-            reached=lambda stage: send("reached", stage),
-            keep=lambda record: send("kept", record),
-        )
-    try:
-        send("ended", record)
-    except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
-        send("ended", failed_record(job, error))
+class ClusterError(DsgError):
+    """A Dask cluster that cannot be used."""
 
 
-class _Sender:
-    """Sends messages about a job. Exits if called in a forked copy: the job has one record."""
+class DaskExecutor:
+    """Runs jobs on the workers of a Dask scheduler; start one worker per machine, on one thread.
 
-    def __init__(self, stream: BufferedRWPair, number: int, process: int) -> None:
-        self._stream = stream
-        self._number = number
-        self._process = process
+    If a worker dies, another one runs its job; Dask gives up on a job after some such deaths.
 
-    def __call__(self, what: str, content: Any) -> None:
-        if os.getpid() != self._process:
-            os._exit(1)
+    Parameters
+    ----------
+    address : str
+        Address of the scheduler, such as ``tcp://host:8786``.
+
+    Raises
+    ------
+    ClusterError
+        If there is no scheduler, or its workers do not have this version of dsgkit.
+    """
+
+    def __init__(self, address: str) -> None:
         try:
-            write_message(self._stream, (self._number, what, content))
-        except ConnectionError:  # the main process was killed: no one is left to report to
-            os._exit(1)
+            from distributed import Client
+        except ModuleNotFoundError:
+            raise ClusterError(
+                "--scheduler needs Dask; install it with: pip install 'dsgkit[cluster]'"
+            ) from None
+        if not re.fullmatch(r"\w+://[^/]+:\d+", address):
+            raise ClusterError(f"{shown(address)} is not an address, such as tcp://host:8786")
+        for name in ["distributed", *logging.root.manager.loggerDict]:  # errors are told here
+            if name.partition(".")[0] == "distributed":
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+        self._address, self._run = address, uuid.uuid4().hex
+        self._slots, self._looked = 0, -math.inf
+        try:
+            self._client = Client(address, timeout=_ANSWER_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise ClusterError(
+                f"{address}: no Dask scheduler answers there ({error}); start one with: "
+                "dask scheduler"
+            ) from error
+        try:
+            self._check_workers()
+        except BaseException:
+            self._client.close()
+            raise
+        self._executor: Executor = self._client.get_executor(pure=False)
+
+    def _check_workers(self) -> None:
+        try:
+            versions = self._client.run(_version_here)
+        except Exception as error:
+            raise ClusterError(
+                f"{self._address}: its workers cannot run dsgkit ({error}); install dsgkit "
+                f"{__version__} on their machines"
+            ) from error
+        if not versions:
+            raise ClusterError(
+                f"{self._address}: the scheduler has no workers; start some with: "
+                f"dask worker {self._address} --nthreads 1"
+            )
+        for worker, version in versions.items():
+            if version != __version__:
+                raise ClusterError(
+                    f"{self._address}: worker {worker} has dsgkit {version}, this is {__version__}"
+                )
+
+    @property
+    def slots(self) -> int:
+        """Number of jobs that the cluster takes: one runs and one waits at each worker."""
+        if time.monotonic() > self._looked + _LOOK_SECONDS:
+            with suppress(Exception):  # a scheduler that is gone is told by its futures
+                self._slots = 2 * len(self._client.nthreads())
+            self._looked = time.monotonic()
+        return max(1, self._slots)
+
+    def submit(self, job: Job) -> Future[Result]:
+        """Hand a job to the scheduler."""
+        return self._executor.submit(_run_here, job, self._run)
+
+    def __enter__(self) -> DaskExecutor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(Exception):  # the cluster may be gone
+            self._executor.shutdown(wait=False, cancel_futures=True)
+            self._client.run(_stop_here, self._run)
+        with suppress(Exception):
+            self._client.close()
 
 
-class _ProgressSender:
-    """Sends progress at most once per `_PROGRESS_SECONDS`."""
+# State of a process that is a Dask worker.
+_here: Children | None = None
+_here_lock = threading.Lock()
+_current_run = ""
 
-    def __init__(self, send: _Sender) -> None:
-        self._send = send
-        self._next = 0.0
 
-    def __call__(self, fraction: float) -> None:
-        now = time.monotonic()
-        if now >= self._next:
-            self._next = now + _PROGRESS_SECONDS
-            self._send("progress", fraction)
+def _version_here() -> str:
+    return __version__
+
+
+def _run_here(job: Job, run: str) -> Result:
+    """Run a job in a child process of this Dask worker, one job at a time."""
+    global _here, _current_run
+    with _here_lock:
+        if _here is None:
+            _restore_environment()
+            _here = Children()
+        _current_run = run
+        try:
+            return _here.run(job, lambda _job, _fraction: None)
+        finally:
+            _current_run = ""
+
+
+def _restore_environment() -> None:
+    """Remove the environment variables that a Dask nanny sets for Dask's own computations.
+
+    They ask for one thread, and for a malloc that returns every block to the system: fits took four
+    times as long with it.
+    """
+    import dask
+
+    for name, value in dask.config.get("distributed.nanny.pre-spawn-environ", {}).items():
+        if os.environ.get(name) == str(value):
+            del os.environ[name]
+
+
+def _stop_here(run: str) -> None:
+    """End the running job of a run on this Dask worker."""
+    if _here is not None and _current_run == run:
+        _here.kill()

@@ -16,12 +16,10 @@ import numpy as np
 from dsgkit.config.spec import is_finite
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG
-from dsgkit.experiment.outlasted import OutlastedError
-from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.selection import SEARCHING_PREFIX
 from dsgkit.experiment.status import ending, status_words
-from dsgkit.experiment.store import CELLS
+from dsgkit.experiment.store import CELLS, Record
 from dsgkit.experiment.timing import is_disturbed
 from dsgkit.numerics.arrays import Array
 from dsgkit.report.numbers import counted
@@ -217,7 +215,7 @@ class Case:
         axis, search = self.results.task.axis, self.results.search
         searches = search.groupby(["solver", "trial"])["search_seconds"].sum().to_dict()
         fits: dict[tuple[str, int], dict[int, Fit]] = {}
-        for record in self.results.records.where(lambda planned: planned.kind == "fit"):
+        for record in self.results.fits:
             solver, trial = record["solver"], record["trial"]
             fit = _fit(record, searches.get((solver, trial)))
             for size in (record["at"][axis.name] if axis else 0, *record.get("also_at", ())):
@@ -247,7 +245,7 @@ def _fit(record: Record, search: float | None) -> Fit:
     values: dict[str, Any] = {SEARCH: search, MEMORY.name: record.get(MEMORY.name)}
     for part in ("diagnostics", "scores", "times"):
         values |= record.get(part) or {}
-    timeout = record.get("timeout") if status == OutlastedError.status else None
+    timeout = record.get("timeout") if status == "timeout" else None
     finite = {name: value for name, value in values.items() if is_finite(value)}
     timing = record.get("timing") or {}
     return Fit(status, record.get("params") or {}, finite, timeout or 0.0, timing)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import ResultsError, in_a_line
-from dsgkit.experiment.artefacts import load_artefact
+from dsgkit.experiment.folder import load_artefact
 from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.output import FigureOutput, late
 from dsgkit.report.style import Width

@@ -82,8 +82,7 @@ def _fits(results: Results) -> dict[str, list[Any]]:
     data = experiment.dataset
     # the row of the fit itself comes before its copies at further sizes
     cells = results.cells.drop_duplicates(["solver", "trial", "key"])
-    records = results.records.where(lambda entry: entry.kind == "fit")
-    times = [sum((phases or {}).values()) for phases in records.entries("times")]
+    times = [sum((record.get("times") or {}).values()) for record in results.fits]
     fixed = {key: solver.params for key, solver in experiment.solvers.items()}
     params = [
         {**fixed.get(solver, {}), **chosen}

@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from dsgkit.errors import ResultsError
+from dsgkit.experiment.folder import LEFT_OUT
 from dsgkit.experiment.results import Results
-from dsgkit.experiment.status import LEFT_OUT, status_words
+from dsgkit.experiment.status import status_words
 from dsgkit.experiment.timing import is_disturbed
 from dsgkit.tasks.measures import Axis, Measure
 
@@ -139,7 +140,8 @@ class Summary:
         self.solvers = {name: kind_of(results, key) for key, name in names.items()}
         # Only finished fits record `full`; it holds for all fits at that size.
         full = results.cells.groupby("size")["full"].any()
-        planned = {size for _, size in results.fits.at} if results.fits else set()
+        self._planned_at = results.fits_at
+        planned = {size for _, size in self._planned_at}
         self.sizes = [
             Size(int(n), bool(full.get(n, False))) for n in sorted({*full.index, *planned})
         ]
@@ -164,9 +166,8 @@ class Summary:
     @cached_property
     def to_come(self) -> str:
         """Progress, such as ``3 of 10 fits have run``; empty when all have."""
-        if self.results.fits is None:
+        if (planned := self.results.planned_fits) is None:
             return ""
-        planned = self.results.fits.number
         done = len(self.results.cells[["solver", "trial", "key"]].drop_duplicates())
         return f"{done:,} of {planned:,} fits have run" if done < planned else ""
 
@@ -224,8 +225,8 @@ class Summary:
             status_words(status) for status in rows["status"].tolist() if status != "ok"
         )
         planned = max(self.results.trials, len(rows))
-        if self.results.fits is not None:
-            at_size = self.results.fits.at.get((key, size.n), 0)
+        if self.results.planned_fits is not None:
+            at_size = self._planned_at.get((key, size.n), 0)
             if at_size > len(rows):
                 others[TO_COME] = at_size - len(rows)
             elif not at_size:

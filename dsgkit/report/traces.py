@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
 from dsgkit.config.spec import LARGEST_NUMBER
-from dsgkit.experiment.records import Record
+from dsgkit.experiment.store import Record
 from dsgkit.report.summary import Entry, Size, Summary
 from dsgkit.tasks.measures import TIME, Measure
 from dsgkit.text.groups import grouped

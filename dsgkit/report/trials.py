@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dsgkit.experiment.records import Record
 from dsgkit.experiment.status import status_words
+from dsgkit.experiment.store import Record
 from dsgkit.report.numbers import NO_VALUE, score_text, seconds_text
 from dsgkit.report.summary import lowered
 from dsgkit.tasks.measures import TIME, Measure, place_asked

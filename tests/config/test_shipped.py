@@ -101,7 +101,7 @@ def test_every_profile_is_loaded_written_and_planned(summary, tmp_path):
         if experiment.dataset != spec:
             spec = experiment.dataset
             dataset = dataset_of(spec)
-        assert make_plan(experiment.model_copy(update={"protocol": once}), dataset), profile
+        assert make_plan(experiment.model_copy(update={"protocol": once}), dataset).cells, profile
 
 
 @pytest.mark.parametrize("summary", SUMMARIES, ids=lambda s: s.name)

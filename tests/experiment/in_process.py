@@ -1,27 +1,22 @@
-from contextlib import AbstractContextManager
+from concurrent.futures import Future
 
-from dsgkit.experiment import cells
+from dsgkit.experiment import cell
 
 
-class InProcess(AbstractContextManager):
-    """An executor without workers: a job runs when its result is waited for."""
+class InProcess:
+    """An executor without workers: a job runs when it is submitted."""
 
-    def __init__(self):
-        self._jobs = []
-
-    @property
-    def busy(self):
-        return len(self._jobs)
-
-    def accepts(self, job):
-        return not self._jobs
+    slots = 1
 
     def submit(self, job):
-        self._jobs.append(job)
+        future = Future()
+        kept = []
+        result = cell.run_job(job, lambda what, content: what == "kept" and kept.append(content))
+        future.set_result(result)
+        return future
 
-    def wait(self):
-        job = self._jobs.pop()
-        return [(job, cells.run_job(job))]
+    def __enter__(self):
+        return self
 
     def __exit__(self, *_):
         pass

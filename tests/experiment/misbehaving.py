@@ -3,7 +3,6 @@
 It and its task do without scikit-learn, which a process takes two seconds to import.
 """
 
-import fcntl
 import inspect
 import mmap
 import os
@@ -11,8 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import termios
-import threading
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -66,41 +63,10 @@ def employ():
         program.wait()
 
 
-def flee():
-    """Leave behind a process in a session of its own, whose parent is gone."""
-    if os.fork() == 0:
-        os.setsid()
-        fork_a_sleeper("fled")
-        os._exit(0)
-    os.wait()
-    wait_for_file("fled.pid")
-
-
-def stop_while_sending():
-    """Fail with a message larger than the connection holds, and stop in the middle of it."""
-    connection = int(sys.argv[1])  # a worker is started with it
-
-    def stop():
-        on_its_way = bytearray(4)
-        while int.from_bytes(on_its_way, sys.byteorder) < 10_000:
-            fcntl.ioctl(connection, termios.TIOCOUTQ, on_its_way)
-        die(signal.SIGSTOP)
-
-    threading.Thread(target=stop, daemon=True).start()
-    raise RuntimeError("x" * 4 * MIB)
-
-
 def wait_for_file(name):
     deadline = time.monotonic() + 100
     while not Path(name).exists() and time.monotonic() < deadline:
         time.sleep(0.01)
-
-
-def grow():
-    held = []
-    while len(held) < 40:  # 1.3 GB, then wait to be stopped
-        held.append(np.ones(4 * MIB))
-    time.sleep(FOREVER)
 
 
 def share():
@@ -123,11 +89,6 @@ def be_deaf():
             continue
 
 
-def close_everything():
-    os.closerange(3, 1000)
-    time.sleep(FOREVER)
-
-
 def announce(name):
     """Wait at a place that the test can see until it lets this process go on, or mends it."""
     leave_pid(name)
@@ -143,24 +104,15 @@ WAYS = {
     "well": lambda: None,
     "segfault": lambda: die(signal.SIGSEGV),
     "kill": lambda: die(signal.SIGKILL),
-    "realtime": lambda: die(signal.SIGRTMIN + 1),
-    "stop": lambda: die(signal.SIGSTOP),
     "exit": lambda: os._exit(3),
     "sleep": lambda: time.sleep(FOREVER),
     "backtrack": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),  # in C, without giving up the GIL
     "deaf": be_deaf,
-    "grow": grow,
     "share": share,
     "abandon": abandon,
     "employ": employ,
-    "flee": flee,
-    "flee_and_sleep": lambda: (flee(), time.sleep(FOREVER)),
-    "flee_and_crash": lambda: (flee(), die(signal.SIGSEGV)),
-    "stop_while_sending": stop_while_sending,
-    "close": close_everything,
     "announce": lambda: announce("announced"),
     "refuse": refuse,
-    "flee_and_employ": lambda: (flee(), employ()),
     "slow": lambda: time.sleep(0.2),
 }
 

@@ -31,6 +31,7 @@ MEASURED = (
     "peak_memory",
     "started",
     "environment",
+    "source",
     "check",
 )
 
@@ -43,6 +44,16 @@ def key_of(name):
 def plan_text(entries):
     """A plan as a run writes it."""
     return "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"
+
+
+def keep_artefact(folder, record):
+    """Write the arrays of a record, if any, as a run does; returns the record of their file."""
+    if "artefact" not in record:
+        return record
+    name = f"artefacts/{record['key']}.npz"
+    (folder / "artefacts").mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(folder / name, **record["artefact"])
+    return {**record, "artefact": name}
 
 
 def behaving(way="well", grid=None, **params):

@@ -10,13 +10,11 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import MissingDataError
 from dsgkit.experiment import estimate
 from dsgkit.experiment.estimate import CELL_SECONDS, describe_all, forecast_run
-from dsgkit.experiment.limits import Limits
 from dsgkit.experiment.plan import Cell, Plan, TooLarge, make_plan
-from dsgkit.experiment.runner import Options
+from dsgkit.experiment.run import Options
 from dsgkit.experiment.store import Store
 from dsgkit.numerics.costs import MILLISECOND, Cost, Pace
 from dsgkit.solvers.auc.samult import SAMULT
-from dsgkit.tasks.base import Work
 from tests.experiment.runs import key_of
 
 SPEED = 100.0
@@ -28,9 +26,10 @@ POINTS = ({"lam": 1.0}, {"lam": 2.0})
 
 def cell(kind, seconds, name="", *, solver="samult", memory=0, needs=(), judging=0.0):
     """A cell that takes some seconds of training, and of judging."""
-    work = Work(seconds * SPEED, judging * SPEED, memory)
+    costs = {"flops": (seconds + judging) * SPEED, "training": seconds * SPEED, "memory": memory}
     at, key = {"unlabeled": 40}, key_of(name or f"{solver} {kind} {seconds}")
-    return Cell(kind, solver, 0, at, (POINTS,), at, key, work, tuple(map(key_of, needs)))
+    needs = tuple(map(key_of, needs))
+    return Cell(key, kind, solver, 0, at, **costs, stages=(POINTS,), needs=needs)
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def forecast(toy, tmp_path, monkeypatch):
 
     def foresee(*cells, overrides=(), too_large=(), folder=tmp_path / "results" / "toy", **options):
         plan = Plan(list(cells), [], list(too_large))
-        monkeypatch.setattr(estimate, "whole_plan", lambda *_: plan)
+        monkeypatch.setattr(estimate, "make_plan", lambda *_: plan)
         one = load_experiment(toy, overrides=overrides) if overrides else experiment
         return forecast_run(one, folder, Options(**{"jobs": 2, **options}))
 
@@ -102,16 +101,14 @@ def test_what_memory_refuses_costs_nothing_and_so_does_what_follows(forecast):
     assert [part.n_refused for part in run.groups.values()] == [1, 1, 1]
     assert run.processor == pytest.approx(run.starting + 30 + CELL_SECONDS)
     assert run.text(80).count("1 refused (memory)") == 3
-    below = forecast(*cells, limits=Limits(memory=4 * GIB))
+    below = forecast(*cells, memory=4 * GIB)
     assert below.groups["rff_s2auc", "fit"].n_refused == 2
     own = forecast(*cells, overrides=["solvers.rff_s2auc.params.max_memory=20"])
     assert own.groups["rff_s2auc", "fit"].n_refused == 0
 
 
 def test_a_time_limit_is_the_most_that_a_cell_takes(forecast):
-    run = forecast(
-        cell("search", 1000), cell("fit", 15), cell("fit", 300), limits=Limits(timeout=20)
-    )
+    run = forecast(cell("search", 1000), cell("fit", 15), cell("fit", 300), timeout=20)
     # a search has one of the two threads, and a fit has both
     assert run.groups["samult", "search"].training == 20
     fits = run.groups["samult", "fit"]
@@ -124,7 +121,7 @@ def test_after_a_fit_that_ends_at_the_time_limit_no_larger_one_is_begun(forecast
         replace(cell("fit", 300, name), at={"unlabeled": n}) for name, n in (("a", 5), ("b", 9))
     )
     other = replace(large, trial=1, key=key_of("c"))
-    run = forecast(small, large, other, limits=Limits(timeout=20))
+    run = forecast(small, large, other, timeout=20)
     fits = run.groups["samult", "fit"]
     assert (fits.training, fits.n_stopped, fits.n_not_begun) == (80, 2, 1)
     assert "1 not begun (a smaller one ends at the time limit)" in run.text(80)
@@ -214,28 +211,25 @@ def test_a_plan_counts_at_the_pace_of_a_class(toy, monkeypatch):
     monkeypatch.setattr(SAMULT, "cost", lambda *_, **__: Cost(100.0, 10, 2.0))
     experiment = load_experiment(toy)
 
-    def work():
-        plan = make_plan(experiment, load_dataset(experiment.dataset))
-        return {one.kind: one.work for one in plan if one.solver == "samult"}
+    def costs():
+        plan = make_plan(experiment, load_dataset(experiment.dataset)).cells
+        return {one.kind: (one.training, one.flops) for one in plan if one.solver == "samult"}
 
     monkeypatch.setattr(SAMULT, "pace", Pace(per_model=0))
-    before = work()
+    before = costs()
     monkeypatch.setattr(SAMULT, "pace", Pace(training=3, scoring=5, per_model=2))
-    after = work()
-    for kind, n_models in (("fit", 1), ("search", before["search"].n_models)):
-        expected = replace(
-            before[kind],
-            training=3 * 100 + 2 * MILLISECOND * n_models,
-            scoring=5 * before[kind].scoring,
-        )
-        assert after[kind] == expected
-    assert before["fit"].measuring > 0
+    after = costs()
+    for kind, n_models in (("fit", 1), ("search", 2 * 3)):  # points and folds
+        assert before[kind][0] == 100
+        assert after[kind][0] == 3 * 100 + 2 * MILLISECOND * n_models
+    judging = [flops - training for training, flops in (before["search"], after["search"])]
+    assert judging[1] == pytest.approx(5 * judging[0], rel=1e-6)
 
 
 def test_a_solvers_own_time_limit_is_the_most_that_a_model_takes(toy, monkeypatch):
     monkeypatch.setattr(SAMULT, "cost", lambda *_, **__: Cost(1e30, 10, 0.0))
     monkeypatch.setattr(SAMULT, "max_seconds", 5.0, raising=False)
     experiment = load_experiment(toy)
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
-    works = [one.work for one in plan if one.solver == "samult"]
-    assert works and all(w.training == 5000 * MILLISECOND * w.n_models for w in works)
+    plan = make_plan(experiment, load_dataset(experiment.dataset)).cells
+    training = {one.kind: one.training for one in plan if one.solver == "samult"}
+    assert training == {"search": 6 * 5000 * MILLISECOND, "fit": 5000 * MILLISECOND}

@@ -12,7 +12,7 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.runner import Options, run_experiment
+from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.random.seeds import derive_seed
 from dsgkit.report.compare import compare
 from tests.experiment.own_task import RidgeTask, rmse
@@ -150,7 +150,7 @@ def test_trials_are_paired_by_the_settings_that_it_declares(folder):
 
 def keys(folder, *overrides):
     experiment = experiment_of(folder, *overrides)
-    cells = make_plan(experiment, load_dataset(experiment.dataset))
+    cells = make_plan(experiment, load_dataset(experiment.dataset)).cells
     return {(c.solver, c.kind): c.key for c in cells if c.trial == 0}
 
 

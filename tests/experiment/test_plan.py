@@ -1,3 +1,5 @@
+"""Plans: which cells there are, what they need and cost, and what their keys depend on."""
+
 import hashlib
 import itertools
 from dataclasses import replace
@@ -10,26 +12,21 @@ import yaml
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
-from dsgkit.experiment.folder import read_plan
-from dsgkit.experiment.plan import (
-    Cell,
-    LeftOut,
-    TooLarge,
-    cell_key,
-    make_plan,
-    sweep_points,
-    whole_plan,
-)
-from dsgkit.experiment.runner import _write_plan
+from dsgkit.experiment.description import describe
+from dsgkit.experiment.folder import read_plan, write_description
+from dsgkit.experiment.plan import LeftOut, TooLarge, make_plan
 from dsgkit.tasks.auc import SemiSupervisedAUC
 from tests.conftest import change_toy
 from tests.experiment.misbehaving import Orderly
 from tests.experiment.runs import behaving, write_config
 
 
-def planned(experiment, whole=False):
-    dataset = load_dataset(experiment.dataset)
-    return whole_plan(experiment, dataset) if whole else make_plan(experiment, dataset)
+def whole_plan(experiment):
+    return make_plan(experiment, load_dataset(experiment.dataset))
+
+
+def planned(experiment):
+    return whole_plan(experiment).cells
 
 
 @pytest.fixture
@@ -66,14 +63,14 @@ def test_a_fit_for_every_sweep_point_and_trial_after_its_searches(plan):
             assert kinds == sorted(kinds, reverse=True)
     assert cells(plan, "rff_s2auc", "search") == []  # nothing is to be chosen
     assert len({cell.key for cell in plan}) == len(plan)
-    assert all(cell.flops > 0 and cell.work.memory > 0 for cell in plan)
+    assert all(cell.flops > 0 and cell.memory > cell.training / cell.flops > 0 for cell in plan)
 
 
 def test_what_the_config_leaves_out_has_no_cell_and_is_told(toy):
     """Nor does a solver without a fit have a search."""
     overrides = ["solvers.samult.at_most.unlabeled=39", "solvers.rff_s2auc.at_most.unlabeled=119"]
     experiment = load_experiment(toy, overrides=overrides)
-    cells, left_out, _ = planned(experiment, whole=True)
+    cells, left_out, _ = whole_plan(experiment)
     assert {cell.solver for cell in cells} == {"qsg_s2auc", "pnu_auc", "rff_s2auc"}
     fits = {(cell.solver, cell.at["unlabeled"]) for cell in cells if cell.kind == "fit"}
     every = product(experiment.solvers, (40, 120))
@@ -103,7 +100,7 @@ def test_what_does_not_use_the_swept_rows_is_fitted_once_at_the_largest_size(
 ):
     experiment = load_experiment(with_labeled_only)
     dataset = load_dataset(experiment.dataset)
-    plan = make_plan(experiment, dataset)
+    plan = make_plan(experiment, dataset).cells
     for solver in experiment.solvers:
         fits = [(c.trial, c.at["unlabeled"], c.also_at) for c in cells(plan, solver, "fit")]
         if solver in LABELED_ONLY:
@@ -112,7 +109,7 @@ def test_what_does_not_use_the_swept_rows_is_fitted_once_at_the_largest_size(
             assert fits == [(trial, n, ()) for trial in (0, 1) for n in (40, 60, 120)]
     # a fit that stays has the key that it had beside the others
     monkeypatch.setattr(SemiSupervisedAUC, "depends_on", lambda *_: True)
-    every = {cell.key for cell in make_plan(experiment, dataset)}
+    every = {cell.key for cell in make_plan(experiment, dataset).cells}
     assert {cell.key for cell in plan} < every
     assert len(every) - len(plan) == 2 * 2 * len(LABELED_ONLY)
 
@@ -120,7 +117,7 @@ def test_what_does_not_use_the_swept_rows_is_fitted_once_at_the_largest_size(
 def test_a_fit_that_stands_at_several_sizes_is_of_the_largest_within_limits(with_labeled_only):
     overrides = ["solvers.logistic.at_most.unlabeled=60"]
     experiment = load_experiment(with_labeled_only, overrides=overrides)
-    cells_, left_out, _ = planned(experiment, whole=True)
+    cells_, left_out, _ = whole_plan(experiment)
     assert {(c.at["unlabeled"], c.also_at) for c in cells(cells_, "logistic", "fit")} == {
         (60, (40,))
     }
@@ -130,14 +127,14 @@ def test_a_fit_that_stands_at_several_sizes_is_of_the_largest_within_limits(with
 def test_a_plan_is_read_as_it_was_written(with_labeled_only, tmp_path):
     overrides = ["solvers.logistic.at_most.unlabeled=60", "sweep.unlabeled=[40, 60, 500, all]"]
     experiment = load_experiment(with_labeled_only, overrides=overrides)
-    plan = planned(experiment, whole=True)
-    _write_plan(tmp_path / "plan.json", plan)
-    read = read_plan(tmp_path, experiment.axis)
-    assert read.left_out == plan.left_out
+    dataset = load_dataset(experiment.dataset)
+    plan = make_plan(experiment, dataset)
+    write_description(tmp_path, experiment, dataset, describe(experiment), plan, 1)
+    read = read_plan(tmp_path)
+    assert read.left_out == plan.left_out != []
     assert read.too_large == plan.too_large != []
-    names = ("key", "solver", "trial", "at", "also_at")
-    both = [[[getattr(cell, name) for name in names] for cell in one.cells] for one in (read, plan)]
-    assert both[0] == both[1]
+    unread = {"training": 0.0, "memory": 0, "stages": (), "needs": (), "coordinate": ""}
+    assert read.cells == [replace(cell, **unread) for cell in plan.cells]
 
 
 @pytest.mark.parametrize(
@@ -170,13 +167,6 @@ def test_parameters_that_do_not_go_together_are_told_before_a_run(toy):
         planned(experiment)
 
 
-def test_sweep_points_beyond_the_data_are_left_out(experiment):
-    def sizes(most):
-        return [at["unlabeled"] for at in sweep_points(experiment, {"unlabeled": most})]
-
-    assert {most: sizes(most) for most in (120, 30, 40)} == {120: [40, 120], 30: [30], 40: [40]}
-
-
 @pytest.mark.parametrize(
     ("sweep", "expected"),
     [
@@ -188,7 +178,11 @@ def test_sweep_points_beyond_the_data_are_left_out(experiment):
 )
 def test_sizes_beyond_the_data_are_named_in_the_plan(toy, sweep, expected):
     experiment = load_experiment(toy, overrides=[f"sweep.unlabeled={sweep}"])
-    assert planned(experiment, whole=True).too_large == expected
+    plan = whole_plan(experiment)
+    assert plan.too_large == expected
+    swept = [n for n in experiment.sweep["unlabeled"] if n != "all" and n <= 120]
+    swept += [120] * ("all" in experiment.sweep["unlabeled"])
+    assert {cell.at["unlabeled"] for cell in plan.cells if cell.kind == "fit"} == {*swept}
 
 
 def test_labelled_rows_are_swept_with_a_search_for_each_size(toy, experiment):
@@ -217,26 +211,8 @@ def test_labelled_rows_are_swept_with_a_search_for_each_size(toy, experiment):
     fixed = load_experiment(toy, overrides=["solvers.samult.at_most={labeled: 11}"])
     assert fixed.protocol.labeled > 11
     assert "samult" not in {c.solver for c in planned(fixed)}
-    with pytest.raises(ConfigError, match="searched at its own number of them"):
+    with pytest.raises(ConfigError, match=r"search_at.*unknown key 'labeled'"):
         load_experiment(toy, overrides=["solvers.samult.search_at={labeled: 20}"])
-
-
-def test_a_setting_that_came_later_is_no_part_of_a_key_by_default(toy, experiment, monkeypatch):
-    before = key(CELL, experiment)
-    monkeypatch.setattr(type(experiment.protocol), "unsaid", ())
-    assert key(CELL, experiment) != before
-    monkeypatch.undo()
-    assert key(CELL, load_experiment(toy, overrides=["protocol.unlabeled=60"])) != before
-
-
-POINTS = ({"lam": 1.0, "sigma": 1.0}, {"lam": 2.0, "sigma": 1.0})
-AT = {"unlabeled": 40}
-CELL = Cell("fit", "qsg_s2auc", 0, AT, (POINTS,), {"unlabeled": 50})
-DATA = SimpleNamespace(identity=["data"])
-
-
-def key(cell, experiment, data=DATA):
-    return cell_key(cell, experiment, data)
 
 
 COUNTS = [
@@ -244,8 +220,11 @@ COUNTS = [
     "protocol.labeled=31",
     "protocol.folds=4",
     "protocol.scale=[0, 2]",
+    "protocol.unlabeled=60",
     "solvers.qsg_s2auc.params.batch_size=17",
     "solvers.qsg_s2auc.params.kernel=laplacian",
+    "solvers.qsg_s2auc.grid.lam=[0.25, 2.0]",
+    "solvers.qsg_s2auc.search_at.unlabeled=51",
 ]
 DOES_NOT = [
     "protocol.trials=5",
@@ -258,10 +237,26 @@ DOES_NOT = [
 ]
 
 
+def first_keys(experiment, dataset=None):
+    """The keys of a solver's cells that all changes of the config leave."""
+    plan = make_plan(experiment, dataset or load_dataset(experiment.dataset)).cells
+    first = [c for c in cells(plan, "qsg_s2auc", "fit") if c.trial == 0 and c.at["unlabeled"] == 40]
+    return [first[0].key, *first[0].needs]
+
+
 @pytest.mark.parametrize("override", [*COUNTS, *DOES_NOT])
 def test_what_determines_a_result_is_in_its_key_and_nothing_else(toy, experiment, override):
-    changed = load_experiment(toy, overrides=[override])
-    assert (key(CELL, changed) != key(CELL, experiment)) == (override in COUNTS)
+    before, after = first_keys(experiment), first_keys(load_experiment(toy, overrides=[override]))
+    assert after == before if override in DOES_NOT else after[0] != before[0]
+
+
+def test_keys_depend_on_the_rows_and_not_on_later_settings_by_default(toy, experiment, monkeypatch):
+    before, dataset = first_keys(experiment), load_dataset(experiment.dataset)
+    other = SimpleNamespace(identity=["other data"])
+    other = type("Other", (type(dataset),), {"identity": other.identity})(**vars(dataset))
+    assert not {*before} & {*first_keys(experiment, other)}
+    monkeypatch.setattr(type(experiment.protocol), "unsaid", ())
+    assert not {*before} & {*first_keys(experiment)}
 
 
 def test_all_rows_and_their_number_are_the_same_search(toy):
@@ -273,21 +268,6 @@ def test_all_rows_and_their_number_are_the_same_search(toy):
         ]
     ]
     assert keys[0] == keys[1] == keys[2]
-
-
-def test_different_cells_have_different_keys(experiment):
-    others = [
-        replace(CELL, kind="search"),
-        replace(CELL, solver="samult"),
-        replace(CELL, trial=1),
-        replace(CELL, at={"unlabeled": 41}),
-        replace(CELL, stages=(POINTS[:1],)),
-        replace(CELL, stages=(POINTS[:1], POINTS[1:])),
-        replace(CELL, search_at={"unlabeled": 51}),
-    ]
-    assert len({key(cell, experiment) for cell in (CELL, *others)}) == 8
-    assert key(CELL, experiment) != key(CELL, experiment, SimpleNamespace(identity=["other data"]))
-    assert key(replace(CELL, needs=("a",), key="b"), experiment) == key(CELL, experiment)
 
 
 OWN = """
@@ -359,7 +339,7 @@ WRONG = {
     ): r"^planning my:Mine raises ZeroDivisionError: division by zero \(my\.py:9",
     **{
         COST.format(f"return __import__('dsgkit.numerics.costs').numerics.costs.Cost({amount})"): (
-            r"solvers\.\w+: its cost\(\) comes to \w+ of \S+; they"
+            r"solvers\.\w+: its cost\(\) comes to \S+ operations and \S+ bytes; both"
         )
         for amount in ("flops=float('inf')", "flops=float('nan')", "memory=-1")
     },
@@ -415,19 +395,13 @@ def test_keys_are_what_they_were(toy):
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03ec8a7cce2db2ab"
 
 
-def test_every_trial_has_the_cells_of_the_first_under_keys_of_its_own(toy, plan):
-    """The key as `cell_key` makes it of the cell alone, and the searches of its own trial."""
-    experiment = load_experiment(toy)
-    dataset = load_dataset(experiment.dataset)
+def test_every_trial_has_the_cells_of_the_first_under_keys_of_its_own(plan):
     by_key = {cell.key: cell for cell in plan}
-    for cell, other in zip(*(cells_of_trial(plan, trial) for trial in (0, 1)), strict=True):
+    first, second = ([cell for cell in plan if cell.trial == trial] for trial in (0, 1))
+    for cell, other in zip(first, second, strict=True):
         assert replace(other, trial=0, key=cell.key, needs=cell.needs) == cell
-        assert other.key == cell_key(other, experiment, dataset) != cell.key
+        assert other.key != cell.key
         assert [by_key[key].trial for key in other.needs] == [1] * len(cell.needs)
-
-
-def cells_of_trial(plan, trial):
-    return [cell for cell in plan if cell.trial == trial]
 
 
 def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):

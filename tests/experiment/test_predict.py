@@ -19,7 +19,7 @@ from dsgkit.errors import DataError, ResultsError
 from dsgkit.experiment.plan import make_trial
 from dsgkit.experiment.predict import Predictor, _best
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.runner import Options, run_experiment
+from dsgkit.experiment.run import Options, run_experiment
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(160, 3)).round(4)

@@ -9,7 +9,6 @@ import pytest
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.series import Series
-from dsgkit.tasks.base import Work
 
 
 class Clock:
@@ -22,9 +21,7 @@ class Clock:
 
 
 def cell(number, kind="fit", solver="samult", n=100, work=1e9):
-    return Cell(
-        kind, solver, number, {"rows": n}, (), {"rows": n}, f"{kind}{n}{number}", Work(work, 0.0, 0)
-    )
+    return Cell(f"{kind}{n}{number}", kind, solver, number, {"rows": n}, work)
 
 
 def job(of, text="SAMULT fit, trial 1, 5,000 unlabelled"):

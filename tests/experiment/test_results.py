@@ -1,19 +1,21 @@
-"""Reading results folders back, whole and damaged."""
+"""Reading results folders back, whole, packed and damaged."""
 
 import json
 import lzma
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from dsgkit.config.schema import read_experiment
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.description import describe
-from dsgkit.experiment.records import sealed
+from dsgkit.experiment.folder import load_artefact
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status, read_status
-from dsgkit.experiment.store import Store
-from tests.experiment.runs import key_of, plan_text
+from dsgkit.experiment.store import seal
+from tests.experiment.runs import keep_artefact, key_of, plan_text
 
 EXPERIMENT = read_experiment(
     {
@@ -43,6 +45,9 @@ def fit(key, auc=0.75, **fields):
     } | fields
 
 
+SEARCH = fit("s", kind="search", times={"search": 3.0}, points=[{"lam": 1}], fold_scores=[[1]])
+
+
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "config.yaml").write_text(EXPERIMENT.to_yaml())
@@ -51,55 +56,50 @@ def folder(tmp_path):
     return tmp_path
 
 
-def write(folder, *lines):
-    texts = [line.encode() if isinstance(line, str) else sealed(line) for line in lines]
-    (folder / "cells.jsonl").write_bytes(b"".join(texts))
+def write(folder, *records):
+    (folder / "cells.jsonl").write_bytes(b"".join(map(seal, records)))
 
 
 def plan(folder, *entries):
     """Write a plan of fits, each with a key and what is not as in the others."""
-    common = {
-        "kind": "fit",
-        "solver": "qsg_s2auc",
-        "trial": 0,
-        "at": {"unlabeled": 100},
-        "flops": 1,
-    }
+    at = {"unlabeled": 100}
+    common = {"kind": "fit", "solver": "qsg_s2auc", "trial": 0, "at": at, "flops": 1}
     planned = [common | entry | {"key": key_of(entry["key"])} for entry in entries]
     (folder / "plan.json").write_text(plan_text(planned))
 
 
+def pack(folder, *names):
+    for name in names:
+        (folder / f"{name}.xz").write_bytes(lzma.compress((folder / name).read_bytes()))
+        (folder / name).unlink()
+
+
 def test_reads_what_a_run_wrote(folder):
-    search = fit("s", kind="search", times={"search": 3.0}, points=[{"lam": 1}], fold_scores=[[1]])
-    write(folder, fit("a"), search)
+    write(folder, fit("a"), SEARCH)
     results = load_results(folder)
     assert results.experiment.model_dump(mode="json") == EXPERIMENT.model_dump(mode="json")
     assert results.task == describe(EXPERIMENT)
-    assert results.trials == 2
+    assert (results.trials, results.dataset) == (2, "digits")
     assert results.environment == {"threads": 2}
-    assert results.dataset == "digits"
     assert results.solvers == ["qsg_s2auc", "samult"]
     (row,) = results.cells.to_dict("records")
-    assert (row["auc"], row["size"]) == (0.75, 100)
-    assert row["fit_seconds"] == 2.5
-    assert row["peak_memory"] == 1024
-    assert row["params"] == {"lam": 0.5}
-    assert row["full"] is True
-    assert math.isnan(row["test_auc"])
+    expected = {"auc": 0.75, "size": 100, "fit_seconds": 2.5, "peak_memory": 1024, "full": True}
+    assert {name: row[name] for name in expected} == expected
+    assert row["params"] == {"lam": 0.5} and math.isnan(row["test_auc"])
     (share,) = results.search.to_dict("records")
-    assert share["search_seconds"] == 3.0
-    assert share["points"] == [{"lam": 1}]
+    assert (share["search_seconds"], share["points"]) == (3.0, [{"lam": 1}])
+    assert "key" in pd.DataFrame(columns=results.cells.columns)
 
 
-def test_a_failed_fit_has_no_numbers(folder):
+def test_what_has_no_value_is_nan_and_a_refusal_says_what_it_needed(folder):
     failed = fit("a", status="indefinite", message="saddle")
     for name in ("scores", "full", "params", "times"):
         del failed[name]
-    write(folder, failed)
-    (row,) = load_results(folder).cells.to_dict("records")
+    write(folder, failed, fit("b", trial=1, status="out_of_memory", auc=None, needed=3 * 2**30))
+    row, refused = load_results(folder).cells.to_dict("records")
     assert (row["status"], row["message"], row["full"]) == ("indefinite", "saddle", False)
-    assert math.isnan(row["auc"])
-    assert math.isnan(row["fit_seconds"])
+    assert math.isnan(row["auc"]) and math.isnan(row["fit_seconds"]) and math.isnan(row["needed"])
+    assert (refused["status"], refused["needed"]) == ("refused", 3 * 2**30)
 
 
 def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
@@ -107,19 +107,31 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
     write(folder, fit("a", solver="old name", label="recorded", auc=0.1), fit("b", auc=0.3))
     entries = [("a", "qsg_s2auc"), ("a", "samult"), ("a", "gone"), ("not yet", "samult")]
     plan(folder, *({"key": key, "solver": solver, "trial": 2} for key, solver in entries))
-    cells = load_results(folder).cells
-    assert cells["solver"].tolist() == ["qsg_s2auc", "samult", "gone"]
-    assert cells["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
-    assert cells["trial"].tolist() == [2, 2, 2]
-    assert cells["auc"].tolist() == [0.1, 0.1, 0.1]
+    results = load_results(folder)
+    assert results.cells["solver"].tolist() == ["qsg_s2auc", "samult", "gone"]
+    assert results.cells["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
+    assert results.cells["trial"].tolist() == [2, 2, 2]
+    assert (results.planned, results.planned_fits, len(results.records)) == (4, 4, 3)
+    some = results.of(["samult"])
+    assert (some.planned, len(some.cells), len(some.records)) == (2, 1, 1)
+    assert (list(some.left_out), some.order) == (["qsg_s2auc"], ("qsg_s2auc", "samult"))
 
 
-def test_a_refusal_says_what_it_needed(folder):
-    refused = fit("a", status="out_of_memory", auc=None, needed=3 * 2**30)
-    write(folder, refused, fit("b", trial=1))
-    needed = load_results(folder).cells["needed"].tolist()
-    assert needed[0] == 3 * 2**30
-    assert math.isnan(needed[1])
+def test_a_fit_stands_at_every_size_at_which_it_holds(folder):
+    at = {"at": {"unlabeled": 50}}
+    entries = {"a": {"also_at": [10, 20]}, "b": {}, "c": at}
+    write(folder, fit("a"), fit("b", full=False), fit("c", **at), SEARCH)
+    plan(folder, *({"key": key, **more} for key, more in entries.items()))
+    results = load_results(folder)
+    columns = results.cells[["key", "size", "level", "full"]].values.tolist()
+    first = key_of("a")
+    assert columns[:3] == [[first, 100, True, True], *[[first, n, True, False] for n in (10, 20)]]
+    assert dict(results.fits_at) == {("qsg_s2auc", n): 1 + (n == 100) for n in (10, 20, 50, 100)}
+    below = results.at(30)
+    assert (below.cells["size"].tolist(), below.planned_fits) == ([20], 1)
+    assert dict(below.fits_at) == {("qsg_s2auc", 20): 1}
+    with pytest.raises(ResultsError, match="no fit at 5 unlabelled or below; there are 10, 20, 50"):
+        results.at(5)
 
 
 def test_the_environments_are_those_that_the_records_name(folder):
@@ -132,63 +144,87 @@ def test_the_environments_are_those_that_the_records_name(folder):
     assert load_results(folder).environments == {one: {"name": one}, two: {"name": two}, lost: {}}
 
 
-def test_a_folder_without_its_task_is_told_in_one_line(folder):
-    (folder / "task.json").unlink()
-    told = r"task\.json: missing; .*run the experiment again[^\n]*$"
-    with pytest.raises(ResultsError, match=told):
-        load_results(folder)
-
-
-def test_neither_solvers_nor_tasks_are_imported_for_reading(folder, monkeypatch):
-    text = EXPERIMENT.to_yaml().replace("kind: semi_supervised_auc", "kind: 'gone:TASK'")
-    (folder / "config.yaml").write_text(text.replace("kind: samult", "kind: 'gone:Solver'"))
-    write(folder, fit("a"))
-    assert load_results(folder).cells["auc"].tolist() == [0.75]
-
-
-def pack(folder, *names):
-    for name in names:
-        (folder / f"{name}.xz").write_bytes(lzma.compress((folder / name).read_bytes()))
-        (folder / name).unlink()
-
-
-def test_packed_records_and_plans_are_read_as_they_are(folder):
+def test_packed_files_are_read_as_they_are_after_those_that_are_not(folder):
     write(folder, fit("a", auc=0.1), fit("b", auc=0.3))
     plan(folder, {"key": "b"}, {"key": "a"}, {"key": "c"})
     before = load_results(folder)
-    pack(folder, "cells.jsonl", "plan.json")
+    pack(folder, "cells.jsonl", "plan.json", "task.json")
     after = load_results(folder)
-    assert after.cells.equals(before.cells)
-    assert after.cells["auc"].tolist() == [0.3, 0.1]
+    assert after.cells.equals(before.cells) and after.cells["auc"].tolist() == [0.3, 0.1]
     assert after.planned == before.planned == 3
     assert "2 of 3 cells" in describe_status(read_status(folder))
-
-
-def test_records_that_are_not_packed_come_first(folder):
-    write(folder, fit("a", auc=0.1))
-    pack(folder, "cells.jsonl")
     write(folder, fit("a", auc=0.2))
     assert load_results(folder).cells["auc"].tolist() == [0.2]
 
 
-@pytest.mark.parametrize("name", ["cells.jsonl", "plan.json"])
+DAMAGED = {
+    "cells.jsonl": lambda data: data[: len(data) // 2],
+    "plan.json": lambda data: data[:40] + bytes(9) + data[49:],
+    "task.json": lambda data: b"?" * 90,
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_packed_file_is_told_in_one_line(folder, name):
     write(folder, *(fit(str(number), trial=number) for number in range(9)))
     plan(folder, *({"key": str(number)} for number in range(9)))
     pack(folder, name)
     packed = folder / f"{name}.xz"
-    data = packed.read_bytes()
-    for damaged in (data[: len(data) // 2], data[:40] + bytes(9) + data[49:], b"?" * 90):
-        packed.write_bytes(damaged)
-        with pytest.raises(ResultsError, match=f"{name}.*damaged xz file[^\n]*$"):
-            load_results(folder)
+    packed.write_bytes(DAMAGED[name](packed.read_bytes()))
+    with pytest.raises(ResultsError, match=rf"{name}: cannot be read \([^\n]*$"):
+        load_results(folder)
 
 
-def test_a_run_does_not_hide_packed_records_behind_its_own(folder):
+OTHER = "unexpected content .*these results are from another release: run the experiment again"
+WRONG = {
+    "no json": ("task.json", "{", OTHER),
+    "another task": ("task.json", '{"kind": 5}', OTHER),
+    "no plan": ("plan.json", "[5]", OTHER),
+    "cut off": ("plan.json", "[\n", "cannot be read"),
+    "not there": ("task.json", None, "not a results folder"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_file_that_is_not_what_it_should_be_is_one_line(folder, case):
+    name, content, told = WRONG[case]
+    (folder / name).unlink(missing_ok=True)
+    if content is not None:
+        (folder / name).write_text(content)
+    for read in (load_results, read_status):
+        with pytest.raises(ResultsError, match=told) as error:
+            read(folder)
+        assert "\n" not in str(error.value)
+
+
+def test_a_folder_that_is_not_there_is_told_as_that(tmp_path):
+    with pytest.raises(ResultsError, match=r"nowhere: there is no such folder"):
+        load_results(tmp_path / "nowhere")
+
+
+def test_neither_solvers_nor_tasks_are_imported_for_reading(folder, monkeypatch):
     write(folder, fit("a"))
-    pack(folder, "cells.jsonl")
-    with pytest.raises(
-        ResultsError, match=r"cells\.jsonl\.xz: kept results; run into another --out"
-    ):
-        Store(folder)
-    assert not (folder / "cells.jsonl").exists()
+    monkeypatch.setattr("dsgkit.solvers.catalogue.get", None)
+    monkeypatch.setattr("dsgkit.tasks.base.get", None)
+    assert len(load_results(folder).cells) == 1
+
+
+ARRAYS = {"rows": np.arange(6, dtype=np.float32).reshape(3, 2), "labels": np.array([0, 1, -1])}
+
+
+def test_arrays_of_pictures_are_read_back_and_never_unpickled(tmp_path):
+    record = keep_artefact(tmp_path, {"key": key_of("a"), "artefact": ARRAYS})
+    found = load_artefact(tmp_path, record)
+    assert {name: array.tolist() for name, array in found.items()} == {
+        name: array.tolist() for name, array in ARRAYS.items()
+    }
+    assert load_artefact(tmp_path, {"key": key_of("a")}) == {}
+    assert load_artefact(tmp_path / "elsewhere", record) == {}
+    for content in (b"", b"PK\x03\x04 cut off", b"no arrays"):
+        (tmp_path / record["artefact"]).write_bytes(content)
+        with pytest.raises(ResultsError, match=r"\.npz: cannot be read"):
+            load_artefact(tmp_path, record)
+    objects = {"rows": np.array([{"a": 1}], dtype=object)}
+    record = keep_artefact(tmp_path, {"key": key_of("b"), "artefact": objects})
+    with pytest.raises(ResultsError, match="cannot be read"):
+        load_artefact(tmp_path, record)

@@ -48,17 +48,6 @@ def fill(folder, *records):
             store.append(each)
 
 
-def test_cells_of_other_code_than_the_last_run_are_told(folder):
-    plan = [entry | {"code": 16 * "a"} for entry in PLAN]
-    (folder / "plan.json").write_text(plan_text(plan))
-    codes = (16 * "b", 16 * "a", 16 * "b", None)
-    fill(folder, *(record(entry, code=code) for entry, code in zip(plan[1:], codes, strict=False)))
-    assert describe_status(read_status(folder)).splitlines()[-1] == (
-        "compared with the code of the last run: 2 cells computed by other code (fast 2); "
-        "`dsg run --renew` computes them again; 1 cell without a record of the code"
-    )
-
-
 def test_before_the_first_record(folder, monkeypatch):
     monkeypatch.setattr("dsgkit.experiment.paces.product_speed", lambda: 2.0)
     status = read_status(folder)

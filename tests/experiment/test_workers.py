@@ -1,30 +1,34 @@
-"""Worker processes that misbehave, and that are killed, at whatever moment."""
+"""Child processes that misbehave, and that are killed, at whatever moment."""
 
-import json
 import os
 import random
 import signal
 import threading
 from dataclasses import replace
 
-import psutil
+import numpy as np
 import pytest
 
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError
 from dsgkit.experiment import workers as workers_module
-from dsgkit.experiment.jobs import Job
-from dsgkit.experiment.limits import Limits
+from dsgkit.experiment.cell import Job
 from dsgkit.experiment.plan import make_plan, solver_info
-from dsgkit.experiment.workers import LocalWorkers
+from dsgkit.experiment.results import load_results
+from dsgkit.experiment.run import Options, run_experiment
+from dsgkit.experiment.workers import LocalExecutor
+from dsgkit.report import write_tables
+from tests.conftest import cells_in_this_process
 from tests.experiment.misbehaving import MIB
 from tests.experiment.runs import (
     BEHAVING,
-    alive,
     all_gone,
     behaving,
     descendants,
     pid_from,
+    stored,
+    tables,
     wait_until,
     workers_of,
     write_config,
@@ -33,7 +37,7 @@ from tests.experiment.runs import (
 pytestmark = pytest.mark.slow
 
 GRID = {"lam": [0.0, 1.0]}
-
+COUNTING = BEHAVING.replace("Behaving", "Counting")
 SEGFAULT = "worker process killed by SIGSEGV"
 KILLED = "worker process killed by SIGKILL (by the system, if memory ran out)"
 STOPPED = "stopped after 3 s"
@@ -41,17 +45,16 @@ STOPPED = "stopped after 3 s"
 ENDS = {
     "segfault": ("crashed", SEGFAULT),
     "kill": ("crashed", KILLED),
-    "realtime": ("crashed", f"worker process killed by signal {signal.SIGRTMIN + 1}"),
     "exit": ("crashed", "worker process ended by itself with exit code 3"),
     "abandon": ("crashed", SEGFAULT),
     "sleep": ("timeout", STOPPED),
     "backtrack": ("timeout", STOPPED),
-    "stop": ("timeout", STOPPED),
+    "deaf": ("timeout", STOPPED),
     "employ": ("timeout", STOPPED),
     "refuse": ("out_of_memory", "out of memory limit: needs 1024.0 GiB, limit 1.0 GiB"),
     "well": ("ok", ""),
 }
-"""How a search in a worker ends, where those that hang are stopped after three seconds."""
+"""How a search in a child ends, where those that hang are stopped after three seconds."""
 
 
 @pytest.fixture
@@ -61,9 +64,9 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def jobs_of(folder, solvers, *, processes=1, kind="search", **config):
-    """The jobs of a config by solver: its searches, or its fits."""
-    experiment = load_experiment(write_config(folder, solvers, **config))
+def jobs_of(folder, solvers, kind="search", **more):
+    """The jobs of a config by solver: its first searches, or its first fits."""
+    experiment = load_experiment(write_config(folder, solvers, sizes=(80,)))
     dataset = load_dataset(experiment.dataset)
     return {
         cell.solver: Job(
@@ -72,37 +75,21 @@ def jobs_of(folder, solvers, *, processes=1, kind="search", **config):
             solver_info(experiment, cell.solver).version,
             cell,
             {} if kind == "search" else cell.points[0],
-            Limits(),
-            threads=2,
-            processes=processes,
-            alone=kind == "fit",
+            **{"threads": 2} | more,
         )
-        for cell in make_plan(experiment, dataset)
+        for cell in make_plan(experiment, dataset).cells
         if cell.kind == kind
     }
 
 
-def limited(job, **limits):
-    return replace(job, limits=Limits(**limits))
+def search(way, kind=BEHAVING, **params):
+    return {**behaving(way, GRID, **params), "search_at": {"unlabeled": 80}, "kind": kind}
 
 
-def search(way, **params):
-    return {**behaving(way, GRID, **params), "search_at": {"unlabeled": 80}}
-
-
-def run_all(workers, jobs):
-    """Run jobs as the runner does; returns their records by solver."""
-    left, records = list(jobs), {}
-    while left or workers.busy:
-        while left and workers.accepts(left[0]):
-            workers.submit(left.pop(0))
-        for job, record in workers.wait():
-            records[job.cell.solver] = record
-    return records
-
-
-def run_one(workers, job):
-    return run_all(workers, [job])[job.cell.solver]
+def run_all(executor, jobs):
+    """Run jobs at a time; returns their records by solver."""
+    futures = {job.cell.solver: executor.submit(job) for job in jobs}
+    return {solver: future.result()[0] for solver, future in futures.items()}
 
 
 def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
@@ -110,122 +97,94 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder):
     jobs = jobs_of(folder, solvers, processes=2)
     for way, (status, _) in ENDS.items():
         if status == "timeout":
-            jobs[way] = limited(jobs[way], timeout=3)
-    with LocalWorkers(3) as workers:
-        records = run_all(workers, jobs.values())
+            jobs[way] = replace(jobs[way], timeout=3)
+    with LocalExecutor(3) as executor:
+        records = run_all(executor, jobs.values())
         processes = descendants(os.getpid())
     assert {way: (records[way]["status"], records[way]["message"]) for way in ENDS} == ENDS
-    assert {way: record["key"] for way, record in records.items()} == {
-        way: job.cell.key for way, job in jobs.items()
-    }
+    assert all(records[way]["key"] == job.cell.key for way, job in jobs.items())
     assert records["also_well"]["fold_scores"] == records["well"]["fold_scores"]
     assert "in die" in records["segfault"]["traceback"]  # Python's stack at the signal
     assert "traceback" not in records["kill"]
-    assert records["sleep"]["timeout"] == 3
-    assert json.loads(json.dumps(records["refuse"]))["needed"] == 2**40
+    assert (records["sleep"]["timeout"], records["refuse"]["needed"]) == (3, 2**40)
     left_behind = ("abandoned.pid", "employer.pid", "employed.pid")
     all_gone([*processes, *(pid_from(folder / name) for name in left_behind)])
 
 
 def test_memory_without_end_is_stopped(folder):
     (job,) = jobs_of(folder, {"share": search("share")}).values()
-    with LocalWorkers(1) as workers:
-        record = run_one(workers, limited(job, memory=500 * MIB, timeout=60))
-    assert record["status"] == "out_of_memory"
-    assert record["limit"] == 500 * MIB
+    with LocalExecutor(1) as executor:
+        record, _ = executor.submit(replace(job, memory=500 * MIB, timeout=60)).result()
+    assert (record["status"], record["limit"]) == ("out_of_memory", 500 * MIB)
     assert 500 * MIB < record["peak_memory"] < 2000 * MIB
     assert record["message"].endswith("limit 0.49 GiB")
 
 
 def test_warming_up_may_take_longer_than_the_limit_but_not_forever(folder, monkeypatch):
-    jobs = jobs_of(folder, {way: search(way, above=1) for way in ("sleep", "segfault")})
-    with LocalWorkers(2) as workers:
-        workers.submit(jobs["segfault"])
-        monkeypatch.setattr(workers_module, "COMPILING_SECONDS", 2.0)
-        workers.submit(limited(jobs["sleep"], timeout=0.5))
-        records = run_all(workers, [])
-    assert {way: (r["status"], r["message"]) for way, r in records.items()} == {
-        "sleep": ("timeout", "stopped after 0.5 s of --timeout and 2 s for compiling"),
-        "segfault": ("crashed", SEGFAULT),
-    }
+    monkeypatch.setattr(workers_module, "LOADING_SECONDS", 8.0)
+    (job,) = jobs_of(folder, {"sleep": search("sleep", above=1)}).values()
+    with LocalExecutor(1) as executor:
+        record, _ = executor.submit(replace(job, timeout=0.5)).result()
+    assert record["status"] == "timeout"
+    expected = "stopped after 0.5 s of --timeout and 8 s for loading and compiling"
+    assert record["message"] == expected
 
 
-def test_loading_may_take_as_long_as_the_data_are_large(folder, monkeypatch):
-    """What stops before its solver has begun is a failure, not a result of the solver."""
-    (job,) = jobs_of(folder, {"well": search("well")}).values()
-    monkeypatch.setattr(workers_module, "STARTING_SECONDS", 0.5)
-    with LocalWorkers(1) as workers:
-        for data_bytes, seconds in ((0, "0"), (2**20, "2")):
-            workers.submit(limited(replace(job, data_bytes=data_bytes), timeout=0.1))
-            (pid,) = workers_of(os.getpid())
-            os.kill(pid, signal.SIGSTOP)
-            ((_, record),) = workers.wait()
-            assert record["status"] == "crashed"
-            expected = f"stopped after 0.1 s of --timeout and {seconds} s for loading"
-            assert record["message"] == expected
-            assert "timeout" not in record
+REPEATS = """
+import os, time
+from pathlib import Path
+from tests.experiment.misbehaving import Behaving
+
+class Repeating(Behaving):
+    def fit(self, X, y, X_unlabeled):
+        with open("fits", "a") as file:
+            file.write(".")
+        if Path("fits").stat().st_size > 2:  # a warm-up, a fit, a repeat
+            time.sleep(self.lam) if self.lam > 1 else os._exit(3)
+        return super().fit(X, y, X_unlabeled)
+"""
 
 
-@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL])
-def test_a_worker_that_is_stopped_or_killed_while_idle_costs_nothing(folder, number):
-    (job,) = jobs_of(folder, {"well": search("well")}).values()
-    with LocalWorkers(1) as workers:
-        expected = run_one(workers, job)["fold_scores"]
-        (pid,) = workers_of(os.getpid())
-        os.kill(pid, number)
-        # all of it, not merely its first thread, which is what psutil looks at
-        ended = os.WSTOPPED if number == signal.SIGSTOP else os.WEXITED
-        wait_until(lambda: os.waitid(os.P_PID, pid, ended | os.WNOWAIT | os.WNOHANG))
-        again = run_one(workers, limited(job, timeout=60))
-        assert (again["status"], again.get("fold_scores")) == ("ok", expected)
-        assert not alive(pid)
+@pytest.mark.parametrize("lam", [1.0, 1000.0])
+def test_a_fit_that_is_known_is_not_lost_to_its_repeats(folder, monkeypatch, lam, own_modules):
+    """Limits of time start again before it is repeated."""
+    monkeypatch.setattr(workers_module, "REPEATING_SECONDS", 2.0)
+    own_modules("repeats", REPEATS)
+    spec = {"kind": "repeats:Repeating", "params": {"lam": lam}}
+    (job,) = jobs_of(folder, {"mine": spec}, kind="fit", timeout=30).values()
+    with LocalExecutor(1) as executor:
+        future = executor.submit(replace(job, timeout=2.0))
+        record, _ = future.result()
+    assert (record["status"], len(record["measurements"]["wall"]["fit"])) == ("ok", 1)
+    assert (folder / "fits").read_text() == "..."
 
 
-COUNTING = BEHAVING.replace("Behaving", "Counting")
-
-
-def test_each_class_of_ones_own_has_workers_of_its_own(folder):
+def test_each_class_of_ones_own_has_processes_of_its_own_that_are_used_again(folder, monkeypatch):
+    monkeypatch.setattr(workers_module, "MAX_IDLE", 1)
     solvers = {name: search("well") for name in ("first", "second")}
-    solvers |= {name: {**search("well"), "kind": COUNTING} for name in ("third", "fourth")}
+    solvers |= {name: search("well", COUNTING) for name in ("third", "fourth")}
     jobs = jobs_of(folder, solvers)
     processes = {}
-    with LocalWorkers(1) as workers:
+    with LocalExecutor(1) as executor:
         for name in ("first", "third", "second", "fourth", "first"):
             before = set(workers_of(os.getpid()))
-            assert run_one(workers, jobs[name])["status"] == "ok"
+            assert executor.submit(jobs[name]).result()[0]["status"] == "ok"
             new = set(workers_of(os.getpid())) - before
             assert len(new) == (jobs[name].external_class not in processes)
             processes.setdefault(jobs[name].external_class, new)
-    assert set(processes) == {BEHAVING, COUNTING}
+        assert set(processes) == {BEHAVING, COUNTING}
+        (pid,) = processes[BEHAVING]  # one that dies while it is idle costs nothing
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG))
+        assert executor.submit(jobs["first"]).result()[0]["status"] == "ok"
+        left = descendants(os.getpid())
+    all_gone(left)
 
 
-def test_workers_that_have_nothing_to_do_make_room(folder, monkeypatch):
-    monkeypatch.setattr(workers_module, "MAX_SPARE_WORKERS", 1)
-    solvers = {name: search("slow") for name in ("first", "second")}
-    solvers |= {name: {**search("slow"), "kind": COUNTING} for name in ("third", "fourth")}
-    jobs = jobs_of(folder, solvers, processes=2)
-    with LocalWorkers(2) as workers:
-        run_all(workers, [jobs["first"], jobs["second"]])
-        assert len(workers_of(os.getpid())) == 2
-        run_all(workers, [jobs["third"], jobs["fourth"]])
-        assert len(workers_of(os.getpid())) == 3
-
-
-def test_a_worker_that_closes_its_pipe_is_given_up(folder, monkeypatch):
-    monkeypatch.setattr(workers_module, "_END_SECONDS", 0.1)
-    (job,) = jobs_of(folder, {"close": search("close")}).values()
-    with LocalWorkers(1) as workers:
-        assert run_one(workers, job)["message"] == "worker process closed its connection"
-
-
-def test_workers_killed_at_random_moments_cost_the_cells_they_are_at(folder):
+def test_children_killed_at_random_moments_cost_the_cells_they_are_at(folder):
     """While starting, computing, sending, or idle: each job ends, as itself or as killed."""
-    jobs = jobs_of(
-        folder, {f"s{k}": search("slow" if k % 4 == 0 else "well") for k in range(10)}, processes=2
-    )
-    rng = random.Random(0)
-    over = threading.Event()
-    killed = []
+    ways = {f"s{k}": search("slow" if k % 4 == 0 else "well") for k in range(10)}
+    rng, over, killed = random.Random(0), threading.Event(), []
 
     def kill_now_and_then():
         while not over.wait(rng.uniform(0, 0.6)):
@@ -235,90 +194,108 @@ def test_workers_killed_at_random_moments_cost_the_cells_they_are_at(folder):
                     os.kill(pid, signal.SIGKILL)
 
     thread = threading.Thread(target=kill_now_and_then)
-    thread.start()
-    try:
-        with LocalWorkers(2) as workers:
-            records = run_all(workers, jobs.values())
+    jobs = jobs_of(folder, ways, processes=2)
+    with LocalExecutor(2) as executor:
+        thread.start()
+        try:
+            records = run_all(executor, jobs.values())
+        finally:
             over.set()
             thread.join()
-            left = descendants(os.getpid())
-    finally:
-        over.set()
-        thread.join()
-    assert len(records) == 10
-    assert len(killed) > 1
-    crashed = [r for r in records.values() if r["status"] != "ok"]
-    assert {r["message"] for r in crashed} <= {KILLED}
-    assert len(crashed) <= len(killed)
+        left = descendants(os.getpid())
+    crashed = [record["message"] for record in records.values() if record["status"] != "ok"]
+    assert len(records) == 10 and len(crashed) <= len(killed) and len(killed) > 1
+    assert {*crashed} <= {KILLED, "the connection to the worker process broke (BrokenPipeError)"}
     all_gone(left)
 
 
 def test_threads_are_the_share_of_the_cores(folder):
-    counting = {"kind": BEHAVING.replace("Behaving", "Counting"), "search_at": {"unlabeled": 80}}
+    counting = {"kind": COUNTING, "search_at": {"unlabeled": 80}}
     parts = {"search": {**counting, "grid": GRID}, "fit": counting}
-    with LocalWorkers(1) as workers:
+    with LocalExecutor(1) as executor:
         for kind, processes, expected in (
             ("search", 2, "numba 1, BLAS 1"),
             ("search", 1, "numba 2, BLAS 1"),
             ("fit", 2, "numba 2, BLAS 2"),
         ):
-            (job,) = jobs_of(
-                folder, {kind: parts[kind]}, kind=kind, processes=processes, sizes=(80,)
-            ).values()
-            assert run_one(workers, job)["status"] == "ok"
+            jobs = jobs_of(folder, {kind: parts[kind]}, kind, processes=processes, once=True)
+            assert executor.submit(jobs[kind]).result()[0]["status"] == "ok"
             told = set((folder / "threads.txt").read_text().splitlines())
             (folder / "threads.txt").unlink()
             assert told == {expected}
 
 
-def test_no_process_is_left_after_an_exception(folder):
-    jobs = jobs_of(folder, {"employ": search("employ"), "deaf": search("deaf")}, processes=2)
-    with pytest.raises(KeyError), LocalWorkers(2) as workers:
-        for job in jobs.values():
-            workers.submit(job)
-        employed = pid_from(folder / "employed.pid")
-        processes = {employed, *descendants(os.getpid())}
+JOBLIB = """
+from pathlib import Path
+from joblib import Parallel, delayed
+from tests.experiment.misbehaving import Behaving, leave_pid, wait_for_file
+
+def work(number):
+    leave_pid(f"work{number}")
+    wait_for_file("never")
+
+class Parallel_(Behaving):
+    def fit(self, X, y, X_unlabeled):
+        if len(X_unlabeled) > self.above:
+            Parallel(n_jobs=2)(delayed(work)(number) for number in (0, 1))
+        return super().fit(X, y, X_unlabeled)
+"""
+
+
+def test_processes_of_a_solver_end_with_its_cell_and_with_an_exception(folder, own_modules):
+    own_modules("jobs", JOBLIB)
+    solvers = {"two": search("well", "jobs:Parallel_"), "employ": search("employ")}
+    jobs = jobs_of(folder, solvers, processes=2)
+    with pytest.raises(KeyError), LocalExecutor(2) as executor:
+        executor.submit(jobs["employ"])
+        record, _ = executor.submit(replace(jobs["two"], timeout=8)).result()
+        assert record["status"] == "timeout"
+        all_gone([pid_from(folder / f"work{number}.pid") for number in (0, 1)])
+        processes = {pid_from(folder / "employed.pid"), *descendants(os.getpid())}
         raise KeyError
-    assert len(processes) >= 5  # two workers, their guards, and the program
+    assert len(processes) >= 3  # a child, its guard, and the program
     all_gone(processes)
 
 
-def test_no_process_of_a_session_of_its_own_is_left(folder):
-    """Neither after the run, nor where its worker was killed, or died and left it to the system."""
-    ends = {"flee_and_sleep": "timeout", "flee_and_crash": "crashed", "flee": "ok"}
-    jobs = jobs_of(folder, {way: search(way) for way in ends})
-    with LocalWorkers(1) as workers:
-        for way, status in ends.items():
-            record = run_one(workers, limited(jobs[way], timeout=3))
-            assert record["status"] == status
-            fled = pid_from(folder / "fled.pid")
-            if way == "flee":
-                assert alive(fled)
-            else:
-                all_gone([fled])
-            (folder / "fled.pid").unlink()
-    all_gone([fled])
-
-
-@pytest.mark.parametrize("limits", [{"timeout": 2}, {}])
-def test_a_worker_that_stops_while_it_sends_holds_up_nobody(folder, limits):
-    """It is stopped at its time limit; without one, others end, and all do if the run does."""
-    jobs = jobs_of(folder, {way: search(way) for way in ("stop_while_sending", "well")})
-    with LocalWorkers(2) as workers:
-        workers.submit(limited(jobs["stop_while_sending"], **limits))
-        (pid,) = workers_of(os.getpid())
-        wait_until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED)
-        workers.submit(jobs["well"])
-        ended = [record for _ in range(1 + len(limits)) for _, record in workers.wait()]
-    assert sorted(record["status"] for record in ended) == ["ok", "timeout"][: len(ended)]
-    all_gone([pid])
-
-
-def test_a_worker_that_cannot_start_costs_its_job_once(folder, monkeypatch):
+def test_a_process_that_cannot_start_costs_its_job_once(folder, monkeypatch):
     """Also where the job is too large for the pipe to hold while nobody reads it."""
-    monkeypatch.setattr(workers_module, "_WORKER", "raise SystemExit(7)")
+    monkeypatch.setattr(workers_module, "_COMMAND", "raise SystemExit(7)")
     (job,) = jobs_of(folder, {"well": search("well")}).values()
-    with LocalWorkers(1) as workers:
+    with LocalExecutor(1) as executor:
         for each in (replace(job, chosen={"lam": "x" * MIB}), job):
-            record = run_one(workers, each)
+            record, _ = executor.submit(each).result()
             assert record["message"] == "worker process ended by itself with exit code 7"
+
+
+def test_a_rehearsal_finds_what_ends_the_process_and_lets_slow_solvers_run(folder, monkeypatch):
+    monkeypatch.setattr("dsgkit.experiment.run._REHEARSAL_SECONDS", 2.0)
+    path = write_config(folder, {"exit": behaving("exit", above=1)}, sizes=(70,))
+    with pytest.raises(ConfigError, match=r"solvers\.exit: a fit on a few rows .*exit code 3; no"):
+        run_experiment(load_experiment(path), folder / "exit", Options(once=True))
+    path = write_config(folder, {"sleep": behaving("sleep", above=1)}, sizes=(70,))
+    options = Options(once=True, timeout=1.0)
+    monkeypatch.setattr(workers_module, "LOADING_SECONDS", 8.0)
+    outcome = run_experiment(load_experiment(path), folder / "sleep", options)
+    assert [record["status"] for record in outcome.ended] == ["timeout"]
+
+
+def test_results_are_the_same_for_any_number_of_jobs_and_threads(toy):
+    """All four solvers: byte for byte for the jobs, and to rounding for the threads."""
+    experiment = load_experiment(toy, overrides=["protocol.trials=1"])
+
+    def run(name, **options):
+        folder = toy.parent / name / "toy"
+        outcome = run_experiment(experiment, folder, Options(once=True, **options))
+        assert (outcome.computed, outcome.failures) == (12, [])
+        write_tables([load_results(folder)], folder)
+        return folder
+
+    in_two_workers = run("workers", jobs=2, threads=2)
+    with cells_in_this_process():
+        in_none, by_one_thread = run("none", threads=2), run("thread", threads=1)
+    assert len(tables(in_none)) == 6
+    assert tables(in_none) == tables(in_two_workers)
+    two, one = (load_results(folder).cells for folder in (in_none, by_one_thread))
+    np.testing.assert_allclose(one["auc"], two["auc"], rtol=0, atol=1e-6)
+    assert one["params"].tolist() == two["params"].tolist()
+    assert len(stored(in_none)) == 12

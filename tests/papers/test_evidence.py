@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dsgkit.config.schema import load_experiment
-from dsgkit.experiment.runner import Options, run_experiment
+from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.papers.criteria import Scope
 from dsgkit.papers.evidence import read_evidence
 from tests.conftest import cells_in_this_process, write_toy

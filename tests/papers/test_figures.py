@@ -13,7 +13,6 @@ from dsgkit import cli
 from dsgkit.config.load import read_config
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.errors import ConfigError, DsgError, ResultsError
-from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.figures import (
     Clusters,
@@ -28,6 +27,7 @@ from dsgkit.report.boxplots import BETWEEN_GROUPS
 from dsgkit.report.terminal import plain
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD
+from tests.experiment.runs import keep_artefact
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 EVERY = [(paper, figure) for paper in all_papers() for figure in paper.figures]

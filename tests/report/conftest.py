@@ -4,7 +4,6 @@ import csv
 import itertools
 import json
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from pydantic import BaseModel
 
 from dsgkit.config.solvers import Stage
 from dsgkit.experiment import results as stored
+from dsgkit.experiment.folder import read_plan
 from dsgkit.experiment.status import ending
 from dsgkit.report.outputs import all_figures
 from dsgkit.report.summary import summarise
@@ -128,6 +128,10 @@ class Invented(BaseModel):
     sweep: Sweep = Sweep()
     solvers: dict[str, Solver]
     outputs: tuple[str, ...]
+
+    @property
+    def sizes(self):
+        return self.sweep.sizes
 
     def to_yaml(self):
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False)
@@ -256,13 +260,6 @@ def value_of(record, measure):
     return math.nan if value is None else float(value)
 
 
-class Listed(list):
-    """Records that are there already, as far as reports ask for more than a list of them."""
-
-    def where(self, wanted):
-        return Listed(one for one in self if wanted(SimpleNamespace(**{"also_at": (), **one})))
-
-
 def results_of(folder, experiment, records, task=RANKING, *, data=None, files=None, plan=None):
     """Return the results that a folder would hold: the one place that knows how they are made.
 
@@ -285,9 +282,9 @@ def results_of(folder, experiment, records, task=RANKING, *, data=None, files=No
         environment=files.get("", {}),
         environments={name: files.get(name, {}) for name in names if name},
         cells=cells_of(records, task),
-        search=stored.frames(records, task)["search"],
-        records=Listed(records),
-        planned_by_solver=None if plan is None else {"": len(plan)},
+        search=stored.search_frame(records, task),
+        records=list(records),
+        plan=None if plan is None else read_plan(folder).cells,
     )
 
 

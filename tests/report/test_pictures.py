@@ -6,12 +6,12 @@ from matplotlib.collections import PathCollection
 from matplotlib.colors import same_color, to_hex
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.artefacts import keep_artefact
 from dsgkit.report import clusterings, draw_figures
 from dsgkit.report.html.page import page_text
 from dsgkit.report.outputs import all_figures
 from dsgkit.report.pictures import COLORS, INSIDE, Place, cluster_looks
 from dsgkit.report.summary import summarise
+from tests.experiment.runs import keep_artefact
 from tests.report.conftest import REGRESSION, experiment_for, records_of, solver_of
 
 

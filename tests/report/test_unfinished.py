@@ -4,9 +4,9 @@ import pytest
 
 from dsgkit.config.schema import read_experiment
 from dsgkit.experiment.description import describe
-from dsgkit.experiment.records import sealed
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status, read_status
+from dsgkit.experiment.store import seal
 from dsgkit.report.gains import gains
 from dsgkit.report.rankings import measured_rankings
 from dsgkit.report.summary import summarise
@@ -87,7 +87,7 @@ def stored(folder, wanted=lambda _: True, ended=None, dataset="digits"):
     (folder / "plan.json").write_text(plan_text(entries()))
     fits = [entry for entry in entries() if entry["kind"] == "fit" and wanted(entry)]
     ended = {key_of(name): fields for name, fields in (ended or {}).items()}
-    lines = [sealed(record(entry, **ended.get(entry["key"], {}))) for entry in fits]
+    lines = [seal(record(entry, **ended.get(entry["key"], {}))) for entry in fits]
     (folder / "cells.jsonl").write_bytes(b"".join(lines))
     return load_results(folder)
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from dsgkit.cli import cli
-from dsgkit.experiment.records import parse, sealed
 from dsgkit.experiment.results import load_results
+from dsgkit.experiment.store import seal, unseal
 from tests.conftest import cells_in_this_process, write_toy
 from tests.scripts.conftest import SCRIPTS, invoke
 
@@ -148,10 +148,10 @@ def test_cells_are_computed_again_and_a_wrong_number_is_found(copy, script, in_p
     assert f"{number} cells of 1 folders computed again, {number} identical" in done.output
     packed = copy / "cells.jsonl.xz"
     lines = lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
-    record = parse(lines[-1], whole=True)
+    record = unseal(lines[-1])
     record.pop("check", None)
     record["scores"]["auc"] -= 0.01
-    packed.write_bytes(lzma.compress(b"".join([*lines[:-1], sealed(record)])))
+    packed.write_bytes(lzma.compress(b"".join([*lines[:-1], seal(record)])))
     done = invoke(main, copy, "--cells", 100, code=1)
     assert re.search(r"1 different\n.*fit, trial 2.*: differs by 0\.01\n", done.output)
 

@@ -6,15 +6,12 @@ import json
 import pytest
 
 from dsgkit.experiment.plan import Cell
-from dsgkit.tasks.base import Work
 from tests.scripts.conftest import invoke
 
 
 def test_figures_are_added_up_by_solver_and_kind(script):
-    at, stages = {"unlabeled": 10}, (({},),)
-    work = Work(training=60.0, scoring=30.0, memory=0, measuring=10.0)
     plan = [
-        Cell(kind, "one", 0, at, stages, at, key=name, work=work)
+        Cell(name, kind, "one", 0, {"unlabeled": 10}, flops=100.0, training=60.0)
         for name, kind in (("a", "search"), ("b", "fit"), ("c", "fit"), ("d", "fit"), ("e", "fit"))
     ]
     records = {

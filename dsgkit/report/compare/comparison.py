@@ -245,7 +245,7 @@ def _extent(summary: Summary) -> str:
 
 def _lacking(summary: Summary, name: str, size: int) -> str:
     """Return the status of a solver without a record at a size."""
-    planned = summary.results.fits.at if summary.results.fits else {}
+    planned = summary.results.fits_at
     at_size = {solver: count for (solver, n), count in planned.items() if n == size}
     keys = [key for key, known in summary.names.items() if known == name]
     left_out = at_size and keys and not any(at_size.get(key) for key in keys)

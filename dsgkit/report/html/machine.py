@@ -56,9 +56,8 @@ def describe_environments(shown: Sequence[Summary]) -> Environments:
 
 
 def describe_code(shown: Sequence[Summary]) -> list[str]:
-    """Return a sentence for each results folder with cells of other code than its last run."""
-    texts = [(one.heading, one.results.other_code.described(one.results.label)) for one in shown]
-    return [f"{title}: {text}." for title, text in texts if text]
+    """Return a sentence for each results folder with results of other code than this."""
+    return [f"{one.heading}: {text}." for one in shown for text in one.results.other_source]
 
 
 def _in_words(described: Mapping[str, Any]) -> dict[str, str]:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dsgkit.experiment.records import Record
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.status import FAILURES, by_cause, ending, status_words
+from dsgkit.experiment.store import Record
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.numbers import counted, ranges
 from dsgkit.report.summary import Summary

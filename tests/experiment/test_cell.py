@@ -1,0 +1,280 @@
+"""One cell in this process: what its record holds, and what it leaves behind."""
+
+import random
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from dsgkit import SAMULT
+from dsgkit.config.schema import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.errors import FitError, MemoryLimitError
+from dsgkit.experiment import cell as cell_module
+from dsgkit.experiment.cell import Job, run_job
+from dsgkit.experiment.plan import make_plan, make_trial, solver_info
+from dsgkit.experiment.run import Options, run_experiment
+from dsgkit.experiment.store import seal
+from dsgkit.system.progress import listening
+from tests.conftest import change_toy
+from tests.experiment.runs import stored
+
+pytestmark = pytest.mark.usefixtures("in_process")
+
+
+def jobs_of(path, kind="fit", solver="samult", **options):
+    """The jobs of a solver's cells of the first trial, with the first point of its grid."""
+    experiment = load_experiment(path)
+    dataset = load_dataset(experiment.dataset)
+    version = solver_info(experiment, solver).version
+    return [
+        Job(
+            *(experiment, dataset.content_hash, version, cell),
+            cell.points[0] if kind == "fit" else {},
+            **{"once": True} | options,
+        )
+        for cell in make_plan(experiment, dataset).cells
+        if (cell.trial, cell.kind, cell.solver) == (0, kind, solver)
+    ]
+
+
+def test_a_fit_is_that_of_the_estimator_by_hand(toy):
+    job = jobs_of(toy)[0]
+    record, picture = run_job(job)
+    trial = make_trial(job.experiment, load_dataset(job.experiment.dataset), 0)
+    X, y, XU = (trial.training(job.cell.at)[name] for name in ("X", "y", "X_unlabeled"))
+    model = SAMULT(**job.chosen).fit(X[:], y, XU[:])
+    split = trial.split
+    by_hand = roc_auc_score(split.y_unlabeled, model.decision_function(split.X_unlabeled))
+    assert record["scores"]["auc"] == pytest.approx(by_hand, abs=1e-12)
+    assert (record["status"], record["at"], picture) == ("ok", {"unlabeled": 40}, b"")
+    assert job.chosen.items() <= record["estimator"].items()
+    assert set(record["times"]) >= {"load", "compile", "fit"}
+    assert min(record["times"].values()) >= 0 and record["peak_memory"] > 2**20
+    assert record["environment"]["dsgkit"] and record["source"]
+    assert run_job(jobs_of(toy)[1])[0]["full"] is True and record["full"] is False
+
+
+def test_a_search_scores_each_point_on_rows_that_its_model_did_not_see(toy):
+    job = jobs_of(toy, "search")[0]
+    record, _ = run_job(job)
+    trial = make_trial(job.experiment, load_dataset(job.experiment.dataset), 0)
+    X, y, XU = (trial.training(job.cell.at)[name] for name in ("X", "y", "X_unlabeled"))
+    assert record["points"] == list(job.cell.points)
+    for point, scores in zip(record["points"], record["fold_scores"], strict=True):
+        for held_out, score in zip(trial.folds(job.cell.at), scores, strict=True):
+            train = np.setdiff1d(np.arange(30), held_out)
+            model = SAMULT(**point).fit(X[train], y[train], XU[:])
+            expected = roc_auc_score(y[held_out], model.decision_function(X[held_out]))
+            assert score == pytest.approx(expected, abs=1e-12)
+
+
+ENDS = {
+    "an error": (lambda: 1 / 0, "failed", "ZeroDivisionError: division by zero"),
+    "an exit": (lambda: exit(3), "failed", "SystemExit: 3"),
+    "no memory": (lambda: bytearray(2**62), "out_of_memory", "MemoryError"),
+    "refused": (
+        lambda: (_ for _ in ()).throw(MemoryLimitError(np.int64(2**40), 2**30)),
+        *("out_of_memory", "needs 1024.0 GiB, limit 1.0 GiB"),
+    ),
+    "no solution": (lambda: (_ for _ in ()).throw(FitError("no way")), "failed", "no way"),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_whatever_a_fit_does_ends_in_a_record(toy, monkeypatch, case):
+    does, status, message = ENDS[case]
+    monkeypatch.setattr(SAMULT, "fit", lambda *_, **__: does())
+    record, _ = run_job(jobs_of(toy)[0])
+    assert record["status"] == status and message in record["message"]
+    assert ("traceback" in record) == (case not in ("refused", "no solution"))
+    assert record.get("needed") == (2**40 if case == "refused" else None)
+    seal(record)
+
+
+def test_settings_of_numpy_and_warnings_are_restored_and_arrays_read_only(toy, monkeypatch):
+    fit = SAMULT.fit
+
+    def rude(self, X, y, X_unlabeled):
+        np.seterr(all="raise")
+        warnings.simplefilter("error")
+        return fit(self, X, y, X_unlabeled)
+
+    before, filters = np.geterr(), list(warnings.filters)
+    expected = run_job(jobs_of(toy)[0])[0]["scores"]
+    monkeypatch.setattr(SAMULT, "fit", rude)
+    run_job(jobs_of(toy)[0])
+    assert (np.geterr(), list(warnings.filters)) == (before, filters)
+
+    def write(self, X, y, X_unlabeled):
+        y *= -1
+
+    monkeypatch.setattr(SAMULT, "fit", write)
+    assert "read-only" in run_job(jobs_of(toy)[0])[0]["message"]
+    monkeypatch.undo()
+    assert run_job(jobs_of(toy)[0])[0]["scores"] == expected
+
+
+@pytest.mark.parametrize(("kind", "called"), [("search", "fit_points"), ("fit", "fit")])
+def test_what_libraries_warn_of_is_kept_once(toy, monkeypatch, kind, called):
+    """Hundreds of models of a search warn of the same with other numbers."""
+    original = getattr(SAMULT, called)
+
+    def warn(*arguments, **more):
+        for steps in range(3):
+            warnings.warn(f"not converged after {steps} steps", UserWarning, stacklevel=1)
+        return original(*arguments, **more)
+
+    monkeypatch.setattr(SAMULT, called, warn)
+    with warnings.catch_warnings(record=True) as printed:
+        warnings.simplefilter("always")
+        record, _ = run_job(jobs_of(toy, kind)[0])
+    assert record["warnings"] == ["not converged after 0 steps"] and not printed
+
+
+def test_a_solver_is_warmed_up_once_and_may_need_more_rows_than_that(toy, monkeypatch):
+    calls, original = [], SAMULT.fit
+
+    def counted(self, X, y, X_unlabeled):
+        calls.append(len(X_unlabeled))
+        if len(X_unlabeled) < 40:
+            raise ValueError("n_neighbors is larger than the number of rows")
+        return original(self, X, y, X_unlabeled)
+
+    monkeypatch.setattr(SAMULT, "fit", counted)
+    monkeypatch.setattr(cell_module, "_WARM_UP_ROWS", 11)
+    assert [run_job(job)[0]["status"] for job in jobs_of(toy)] == ["ok", "ok"]
+    assert calls == [11, 40, 120]
+
+
+def test_a_fit_is_told_before_it_is_repeated(toy):
+    told = []
+    job = jobs_of(toy, once=False)[0]
+    record, _ = run_job(job, lambda what, content: told.append((what, content)))
+    assert [what for what, _ in told] == ["begun", "kept"]
+    (kept, _) = told[1][1]
+    assert (kept["key"], kept["status"], kept["scores"]) == (
+        *(record["key"], "ok"),
+        record["scores"],
+    )
+    assert len(kept["measurements"]["wall"]["fit"]) == 1
+    assert len(record["measurements"]["wall"]["fit"]) >= 3
+    assert record["timing"]["range"]["fit"][0] <= record["times"]["fit"]
+
+
+def test_progress_is_reported_inside_of_cells(toy):
+    told = []
+    with listening(told.append):
+        run_job(jobs_of(toy, "search", "qsg_s2auc")[0])
+    assert len(told) >= 20 and told == sorted(told) and 0 <= told[0] <= told[-1] <= 1
+
+
+DRAWING = """
+import random
+import numpy as np
+from dsgkit.bases import Estimator
+
+class Drawing(Estimator):
+    tasks, version = ("semi_supervised_auc",), 1
+    def __init__(self, lam=1.0): self.lam = lam
+    def fit(self, X, y, X_unlabeled):
+        self.coef_ = np.random.rand(X.shape[1]) - random.random()
+        return self
+    def decision_function(self, X): return X[:] @ self.coef_
+"""
+
+
+def test_numbers_drawn_from_the_process_are_the_same_whatever_ran_before(toy, own_modules):
+    own_modules("drawing", DRAWING)
+    path = change_toy(toy, solvers={"mine": {"kind": "drawing:Drawing"}}, outputs=[])
+    scores = []
+    for seed in (1, 2):
+        np.random.seed(seed)  # noqa: NPY002  as another cell might
+        random.seed(seed)
+        scores.append([run_job(job)[0]["scores"]["auc"] for job in jobs_of(path, solver="mine")])
+    assert scores[0] == scores[1]
+
+
+DIAGNOSED = """
+import numpy as np
+from dsgkit.bases import Estimator
+
+class Mine(Estimator):
+    tasks, version = ("semi_supervised_auc",), 1
+    def __init__(self, lam=1.0): self.lam = lam
+    def fit(self, X, y, X_unlabeled):
+        self.given_, self.remark_ = len(X) + len(y) + len(X_unlabeled), "tried hard"
+        return self
+    def decision_function(self, X): return np.asarray(X)[:, 0]
+    def diagnostics(self, X, y, X_unlabeled):
+        assert len(X) + len(y) + len(X_unlabeled) == self.given_
+        {}
+"""
+DIAGNOSTICS = {
+    "return {'objective': np.float32(0.5), 'n': 3}": ({"objective": 0.5, "n": 3.0}, None),
+    "return {'objective': np.inf, 'n': 3}": (
+        *({"n": 3.0}, "the diagnostic 'objective' is not a finite number"),
+    ),
+    "raise ValueError('no value')": ({}, "no diagnostics: ValueError: no value"),
+    "return {'objective': 'small'}": ({}, "no diagnostics: FitError: a score must be a number"),
+    "return [1.0]": ({}, "no diagnostics: AttributeError"),
+}
+
+
+@pytest.mark.parametrize("body", DIAGNOSTICS)
+def test_diagnostics_are_recorded_and_never_cost_a_fit(toy, own_modules, body):
+    own_modules("diagnosed", DIAGNOSED.format(body))
+    path = change_toy(toy, solvers={"mine": {"kind": "diagnosed:Mine"}}, outputs=[])
+    record, _ = run_job(jobs_of(path, solver="mine")[0])
+    expected, warning = DIAGNOSTICS[body]
+    assert (record["status"], record["remark"]) == ("ok", "tried hard")
+    assert record.get("diagnostics", {}) == expected
+    assert [text[: len(warning or "")] for text in record.get("warnings", [])] == (
+        [warning] if warning else []
+    )
+    assert record["estimator"]["given_"] == 30 + 30 + 40
+
+
+COORDINATES = """
+dataset: {path: rows.csv, loader: delimited, target: {ordered: true}}
+protocol: {kind: ordinal, labeled: 40, folds: 2, trials: 1}
+outputs: [auc_table]
+solvers:
+  qs3orao:
+    params: {batch_size: 8, n_features: 4, n_iterations: 12, thresholds: share}
+    search:
+    - grid: {lam: [0.25, 1], sigma: [0.5, 2], gamma: [0.25, 0.75]}
+    - coordinates: {gamma: [0, 0.5, 1]}
+  unset: {kind: m_pnu_auc, params: {n_centers: 5}, search: [{coordinates: {prior: [0.25, 0.5]}}]}
+"""
+
+
+def test_numbers_of_a_parameter_are_searched_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    X = rng.random((120, 3))
+    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=120) / 4, [0.6, 1.0, 1.4])
+    np.savetxt(tmp_path / "rows.csv", np.column_stack([X, y]), delimiter=",")
+    (tmp_path / "c.yaml").write_text(COORDINATES)
+    experiment = load_experiment(tmp_path / "c.yaml")
+    run_experiment(experiment, tmp_path / "c", Options(once=True))
+    by_solver = {solver: [] for solver in experiment.solvers}
+    for record in stored(tmp_path / "c"):
+        by_solver[record["solver"]].append(record)
+    *shares, search, fit = by_solver["qs3orao"]
+    assert [len(share["points"]) for share in shares] == [4, 4]  # cut along sigma
+    start, best = search["params"], -np.inf
+    gamma = [start["gamma"]] * 3
+    tried = iter(zip(search["points"], search["fold_scores"], strict=True))
+    for cut in range(3):
+        for value in dict.fromkeys([gamma[cut], 0, 0.5, 1]):
+            point, scores = next(tried)
+            assert point == {"gamma": [*gamma[:cut], value, *gamma[cut + 1 :]]}
+            if np.mean(scores) > best + 1e-9:
+                best, better = np.mean(scores), point["gamma"]
+        gamma = better
+    assert next(tried, None) is None
+    assert fit["params"] == {**start, "gamma": gamma} and fit["estimator"]["gamma"] == gamma
+    chosen = by_solver["unset"][-1]["params"]["prior"]
+    assert len(chosen) == 3 and set(chosen) <= {0.25, 0.5}

@@ -1,0 +1,338 @@
+"""Whole runs in this process: what runs, in which order, what is kept, and what is told."""
+
+import random
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+import yaml
+
+from dsgkit import SAMULT
+from dsgkit.config.schema import load_experiment
+from dsgkit.data import load_dataset
+from dsgkit.errors import ConfigError, FitError, ResultsError, TimeLimitError
+from dsgkit.experiment import cell as cell_module
+from dsgkit.experiment import folder as folder_module
+from dsgkit.experiment.cell import Job, new_record
+from dsgkit.experiment.plan import make_plan
+from dsgkit.experiment.results import load_results
+from dsgkit.experiment.run import Options, run_experiment
+from dsgkit.experiment.status import describe_status, read_status
+from tests.conftest import cells_in_this_process, change_toy
+from tests.experiment.runs import behaving, stored, without_measurements, write_config
+
+pytestmark = pytest.mark.usefixtures("in_process")
+
+
+def run(toy, *, overrides=(), name="toy", **options):
+    experiment = load_experiment(toy, overrides=overrides)
+    folder = toy.parent / "results" / name
+    return run_experiment(experiment, folder, Options(**{"once": True} | options)), folder
+
+
+@pytest.fixture
+def alone(toy):
+    """The toy's config with one solver only, SAMULT: two searches and four fits."""
+    config = yaml.safe_load(toy.read_text())
+    config["solvers"] = {"samult": config["solvers"]["samult"]}
+    toy.write_text(yaml.safe_dump(config))
+    return toy
+
+
+def ways(folder):
+    return [(record["kind"], record["status"], record["message"]) for record in stored(folder)]
+
+
+def test_a_whole_experiment(toy, finished):
+    found = stored(finished)
+    assert (len(found), {r["status"] for r in found}) == (24, {"ok"})
+    results = load_results(finished)
+    assert (len(results.cells), len(results.search)) == (4 * 2 * 2, 2 * (2 + 1 + 1))
+    assert results.cells["auc"].between(0.6, 1).all()
+    assert list(results.environments.values()) == [results.environment]
+    assert results.data == load_dataset(results.experiment.dataset).describe()
+    assert results.planned == 24 and results.other_source == []
+    # what a folder holds suffices to run it again
+    again = load_experiment(finished / "config.yaml")
+    assert again.solvers == load_experiment(toy).solvers
+    done = run_experiment(again, toy.parent / "again" / "toy", Options(once=True))
+    assert (done.computed, done.reused) == (24, 0)
+    assert without_measurements(stored(toy.parent / "again" / "toy")) == without_measurements(found)
+
+
+def test_a_run_goes_on_where_it_was_stopped(alone, monkeypatch):
+    """Whatever fails costs its own cells only, is kept or retried, and is no one else's result."""
+    with monkeypatch.context() as patch:
+        patch.setattr(SAMULT, "fit", lambda *_, **__: 1 / 0)
+        first, _ = run(alone)
+    assert (first.computed, len(first.failures)) == (6, 4)
+    kept, _ = run(alone, retry_failed=False)
+    assert (kept.computed, kept.reused, len(kept.failures)) == (0, 6, 4)
+    other, another = run(alone, name="another")
+    assert (other.computed, other.failures) == (4, [])
+    assert len(stored(another)) == 6, "the searches are those of the folder next to it"
+    again, _ = run(alone, name="toy")
+    assert (again.computed, again.reused, again.failures) == (4, 2, [])
+
+
+def test_a_failed_search_leaves_no_fit_untold(alone, monkeypatch):
+    def refuse(self, points, **training):
+        raise FitError("no way")
+
+    monkeypatch.setattr(SAMULT, "fit_points", refuse)
+    outcome, folder = run(alone)
+    assert [way for way in ways(folder) if way[0] == "fit"] == [
+        ("fit", "failed", "while searching: no way")
+    ] * 4
+    assert len(outcome.failures) == 6
+
+
+def test_fail_fast_stops_at_the_first_failure(toy, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(SAMULT, "fit_points", lambda *_, **__: 1 / 0)
+        outcome, folder = run(toy, fail_fast=True)
+    found = [status for _, status, _ in ways(folder)]
+    assert found == ["ok"] * (len(found) - 1) + ["failed"]
+    assert outcome.left == 24 - len(found) > 0
+    again, _ = run(toy)
+    assert (again.computed, again.failures) == (outcome.left + 1, [])
+
+
+def test_a_changed_record_is_told_and_its_cell_runs_again(toy, finished):
+    before = stored(finished)
+    lines = (finished / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"trial": 0', b'"trial": 1')
+    lines[7] = lines[7][:40] + b"\n"
+    (finished / "cells.jsonl").write_bytes(b"".join(lines))
+    again, _ = run(toy)
+    assert (again.computed, again.reused, again.bad) == (2, 22, [4, 8])
+    results = load_results(finished)
+    assert (len(results.records), results.bad) == (24, [4, 8])
+    assert "unreadable lines of cells.jsonl: 2, the first is line 4" in " ".join(
+        describe_status(read_status(finished)).split()
+    )
+    by_key = {r["key"]: r for r in results.records}
+    assert {k: r["params"] for k, r in by_key.items()} == {r["key"]: r["params"] for r in before}
+
+
+def test_results_of_other_code_are_told_and_computed_again_on_request(toy, monkeypatch):
+    """By appending, and for the named solvers only."""
+    change_toy(toy, protocol={"trials": 1})
+    _, folder = run(toy)
+    before = stored(folder)
+    monkeypatch.setattr(folder_module, "source_hash", lambda: "0" * 12)
+    monkeypatch.setattr(cell_module, "source_hash", lambda: "0" * 12)
+    reused, _ = run(toy)
+    (line,) = reused.other_source
+    assert line.startswith("12 results are reused from dsgkit 0.1.0 at ")
+    assert line.endswith("--fresh --solvers pnu_auc,qsg_s2auc,rff_s2auc,samult computes them again")
+    assert load_results(folder).other_source == [line]
+    assert line in describe_status(read_status(folder))
+    again, _ = run(toy, fresh=True, solvers=["samult"])
+    assert (again.computed, again.reused, again.other_source) == (3, 0, [])
+    assert len(stored(folder)) == 12 + 3 and stored(folder)[:12] == before
+    (line,) = run(toy)[0].other_source
+    assert line.startswith("9 results are reused") and "samult" not in line
+    assert run(toy, fresh=True)[0].computed == 12
+    assert len(stored(folder)) == 12 and run(toy)[0].other_source == []
+
+
+@pytest.mark.parametrize(
+    ("record", "options", "settled"),
+    [
+        (None, {}, False),
+        ({"status": "ok"}, {}, True),
+        ({"status": "indefinite"}, {}, True),
+        ({"status": "failed"}, {}, False),
+        ({"status": "crashed"}, {"retry_failed": False}, True),
+        ({"status": "timeout", "timeout": 10}, {"timeout": 10}, True),
+        ({"status": "timeout", "timeout": 10}, {"timeout": 11}, False),
+        ({"status": "timeout", "timeout": 10}, {}, False),
+        ({"status": "out_of_memory", "needed": 2**60}, {}, True),
+        ({"status": "out_of_memory", "needed": 2**20}, {"memory": 2**19}, True),
+        ({"status": "out_of_memory", "needed": 2**20}, {"memory": 2**21}, False),
+        ({"status": "out_of_memory", "limit": 2**20}, {"memory": 2**20}, True),
+        ({"status": "out_of_memory", "limit": 2**20}, {"memory": 2**21}, False),
+        ({"status": "out_of_memory"}, {"memory": 2**20}, False),
+    ],
+)
+def test_a_cell_runs_again_only_if_it_could_go_further(record, options, settled):
+    assert Options(**options).settled(record) is settled
+
+
+def test_larger_fits_are_not_begun_after_one_that_met_a_time_limit(alone, monkeypatch):
+    def limited(self, X, y, X_unlabeled):
+        raise TimeLimitError("longer than max_seconds")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SAMULT, "fit", limited)
+        outcome, folder = run(alone)
+    own = "not begun: a smaller fit met the solver's own time limit"
+    fits = [way for way in ways(folder) if way[0] == "fit"]
+    assert fits == [("fit", "time_limit", text) for text in ("longer than max_seconds", own)] * 2
+    assert outcome.failures == []
+    assert run(alone)[0].computed == 0
+
+
+class Waited(NamedTuple):
+    done: set
+
+
+class Scheduled:
+    """An executor that ends its jobs in a random order, and notes what ran at the same time."""
+
+    def __init__(self, slots, seed, status="ok", timeout=None):
+        self.slots, self.rng, self.log = slots, random.Random(seed), []
+        self.running, self.ended = {}, (status, timeout)
+
+    def submit(self, job):
+        future = Future()
+        self.running[future] = job
+        self.log.append((job.cell, [other.cell for other in self.running.values()]))
+        return future
+
+    def wait(self, futures, return_when):
+        assert set(futures) == set(self.running)
+        if not futures:
+            return Waited(set())
+        future = self.rng.choice(list(futures))
+        job, (status, timeout) = self.running.pop(future), self.ended
+        record = new_record(job, *([] if job.cell.kind == "search" else [status]))
+        record |= {"fold_scores": [[0.5]] * len(job.cell.points)}
+        record |= {"timeout": timeout} if record["status"] == "timeout" else {}
+        future.set_result((record, b""))
+        return Waited({future})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def scheduled(monkeypatch, toy, seed=0, ended=(), name="toy", **options):
+    executor = Scheduled(options.get("jobs", 1), seed, *ended)
+    monkeypatch.setattr(Options, "executor", lambda *_: executor)
+    monkeypatch.setattr("dsgkit.experiment.run.wait", executor.wait)
+    outcome, folder = run(toy, name=name, **options)
+    return executor.log, outcome, folder
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
+    toy, monkeypatch, seed, threads
+):
+    ended = []
+    log, outcome, _ = scheduled(
+        *(monkeypatch, toy, seed),
+        jobs=3,
+        threads=threads,
+        trial_ended=lambda trial, fits: ended.append((trial, len(fits))),
+    )
+    assert outcome.computed == len(log) == 24
+    order = [cell.key for cell, _ in log]
+    assert len(set(order)) == 24 and ended == [(0, 8), (1, 8)]
+    for place, (cell, running) in enumerate(log):
+        assert set(cell.needs) <= set(order[:place])
+        assert not set(cell.needs) & {other.key for other in running}
+        assert len(running) <= 3
+        if threads == 2 and any(other.kind == "fit" for other in running):
+            assert len(running) == 1
+    assert any(len(running) == 3 for _, running in log)
+    firsts = [cell.trial for cell, _ in log]
+    assert firsts == sorted(firsts) or threads == 1
+    work = dict.fromkeys(cell.solver for cell, _ in log if cell.trial == 0)
+    assert next(iter(work)) == "rff_s2auc", "the solver with the least work comes first"
+
+
+def test_a_time_limit_is_kept_until_it_is_raised(alone, monkeypatch):
+    options = {"ended": ("timeout", 5), "timeout": 5}
+    log, _, folder = scheduled(monkeypatch, alone, **options)
+    assert [cell.at["unlabeled"] for cell, _ in log if cell.kind == "fit"] == [40, 40]
+    messages = [message for kind, _, message in ways(folder) if kind == "fit"]
+    assert messages == ["", "not begun: a smaller fit was stopped after 5 s"] * 2
+    assert scheduled(monkeypatch, alone, **options)[1].computed == 0
+    log, outcome, _ = scheduled(monkeypatch, alone, timeout=50)
+    assert len(log) == 4 and outcome.ended == []
+
+
+def test_a_cell_that_stands_twice_in_the_plan_is_run_once(alone, monkeypatch):
+    config = yaml.safe_load(alone.read_text())
+    config["solvers"]["twin"] = {"kind": "samult", **config["solvers"]["samult"]}
+    alone.write_text(yaml.safe_dump(config))
+    log, outcome, folder = scheduled(monkeypatch, alone)
+    assert (len(log), outcome.computed, outcome.reused) == (6, 6, 0)
+    assert len(load_results(folder).cells) == 8
+
+
+def test_some_solvers_run_and_the_others_are_left(toy):
+    outcome, folder = run(toy, solvers=["rff_s2auc"])
+    assert (outcome.computed, outcome.not_chosen) == (4, 20)
+    assert {record["solver"] for record in stored(folder)} == {"rff_s2auc"}
+    assert run(toy)[0].computed == 20
+
+
+REHEARSED = """
+from dsgkit.bases import Estimator
+
+class Mine(Estimator):
+    tasks, version = ("semi_supervised_auc",), 1
+    def __init__(self, lam=1.0): self.lam = lam
+    def fit(self, X, y, X_unlabeled):
+        {}
+        return self
+    def decision_function(self, X): return X[:][:, 0]
+"""
+FAILS = {
+    "self.lam.no": "solvers.mine: a search on a few rows ends by AttributeError: .*no cell was",
+    "exit(3)": "solvers.mine: a search on a few rows ends by SystemExit: 3 .*; no cell was",
+    "assert len(X_unlabeled) > 20": None,  # more rows mend it
+    "raise __import__('dsgkit.errors').errors.FitError('no solution')": None,
+}
+
+
+@pytest.mark.parametrize("body", FAILS)
+def test_a_solver_of_ones_own_is_rehearsed_before_the_first_cell(toy, own_modules, body):
+    own_modules("rehearsed", REHEARSED.format(body))
+    path = change_toy(
+        toy,
+        solvers={
+            "rff_s2auc": {"params": {"n_features": 20, "sigma": 1.0}},
+            "mine": {"kind": "rehearsed:Mine", "grid": {"lam": [1.0, 2.0]}},
+        },
+        outputs=["auc_table"],
+    )
+    folder = path.parent / "results" / "toy"
+    if told := FAILS[body]:
+        with pytest.raises(ConfigError, match=told) as error:
+            run(path)
+        assert "\n" not in str(error.value) and stored(folder) == []
+    else:
+        run(path)
+        assert {r["status"] for r in stored(folder) if r["solver"] == "rff_s2auc"} == {"ok"}
+
+
+def test_an_experiment_whose_folder_cannot_be_made_ends_before_its_data_are_read(toy):
+    (toy.parent / "results").touch()
+    (toy.parent / "toy.csv").unlink()
+    with pytest.raises(ResultsError, match="cannot write results there"):
+        run(toy)
+
+
+def test_a_dataset_with_other_rows_than_the_plan_is_refused(toy):
+    experiment = load_experiment(toy)
+    dataset = load_dataset(experiment.dataset)
+    job = Job(experiment, "other", 99, make_plan(experiment, dataset).cells[0], {})
+    assert "its rows here are not those" in cell_module.run_job(job)[0]["message"]
+    job = replace(job, content_hash=dataset.content_hash)
+    assert "not of the version" in cell_module.run_job(job)[0]["message"]
+
+
+def test_a_class_of_ones_own_and_the_packages_run_side_by_side(tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    path = write_config(tmp_path, {"well": behaving("well", {"lam": [0.0, 1.0]})}, trials=2)
+    with cells_in_this_process():
+        outcome = run_experiment(load_experiment(path), tmp_path / "r", Options(once=True))
+    assert (outcome.computed, outcome.failures) == (2 * (2 * 1 + 2), [])
