@@ -48,7 +48,7 @@ def explanations(name: str) -> Iterator[str]:
     from dsgkit.data.catalogue import DATASETS
     from dsgkit.solvers.catalogue import SOLVERS
     from dsgkit.tasks.base import TASKS
-    from dsgkit.users_code.own import import_path_of, is_import_path
+    from dsgkit.user_code import import_path_of, is_import_path
 
     if is_import_path(name):
         yield _of_import_path(str(import_path_of(name)))

@@ -24,7 +24,7 @@ def message(error: Exception) -> str:
     elif isinstance(error, OSError):
         text = f"{error.filename}: " * (error.filename is not None) + (error.strerror or str(error))
     else:
-        from dsgkit.users_code.origin import one_line
+        from dsgkit.errors import one_line
 
         text = f"unexpected {one_line(error)}; --debug shows where"
     return in_a_line(" ".join(text.split()), _LONGEST_MESSAGE)

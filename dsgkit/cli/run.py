@@ -126,9 +126,7 @@ def run(
     from dsgkit.config.load import resolve
     from dsgkit.config.schema import load_experiment
     from dsgkit.experiment.folder import check_settings
-    from dsgkit.users_code.rehearsal import rehearsing
 
-    click.get_current_context().with_resource(rehearsing(settings["timeout"]))
     if name is not None and len(configs) > 1:
         raise click.UsageError("--name is for one config; run them one by one")
     experiments = [

@@ -16,12 +16,11 @@ from dsgkit.config.spec import FolderName, Problem, Size, Spec, mapping, validat
 from dsgkit.config.yaml import dump, read_document
 from dsgkit.data import catalogue as datasets
 from dsgkit.data.spec import DatasetSpec, TargetSpec
-from dsgkit.errors import ConfigError, DsgError, listed, nearest_or_all, spelled
+from dsgkit.errors import ConfigError, DsgError, listed, nearest_or_all, one_line, spelled
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, Axis, outputs_of
-from dsgkit.users_code.origin import one_line
-from dsgkit.users_code.own import import_path_of
+from dsgkit.user_code import import_path_of
 
 MAX_CELLS = 200_000
 """Fits and shares of searches of an experiment: more take minutes to plan."""

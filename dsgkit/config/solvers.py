@@ -24,7 +24,7 @@ from dsgkit.config.values import parse_number, parse_values
 from dsgkit.errors import ConfigError, nearest_or_all, spelled
 from dsgkit.solvers import catalogue
 from dsgkit.tasks.base import HIDDEN, Task
-from dsgkit.users_code.own import import_path_of, is_import_path
+from dsgkit.user_code import import_path_of, is_import_path
 
 if TYPE_CHECKING:
     from dsgkit.solvers.parameters import Parameter
@@ -205,12 +205,14 @@ def _read(key: str, written: dict[str, Any], label: str, task: type[Task]) -> So
             values.check_coordinates(choices, *place)
         search.append(Stage.model_validate({part: choices}))
     for part in ("search_at", "at_most"):
-        # with a drawn axis, every fit is searched at its own number of rows
-        known = [one.name for one in task.axes if part == "at_most" or not one.drawn]
+        known = {axis.name: axis for axis in task.axes}
         for axis in mapping(written.get(part, {}), *at, part):
             if axis not in known:
                 hint = nearest_or_all(axis, known) if known else ""
                 raise Problem(f"unknown key {spelled(axis)}{hint}", *at, part, axis)
+            if part == "search_at" and known[axis].drawn:
+                why = "every fit is searched at its own number of them"
+                raise Problem(why, *at, part, axis)
     plain = {name: value for name, value in written.items() if name != "grid"}
     read = {"kind": kind, "label": label, "params": params, "search": tuple(search)}
     return validated(SolverSpec, plain | read, *at)

@@ -21,7 +21,7 @@ import numpy as np
 from dsgkit import __version__
 from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import load_dataset
-from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError, one_line
 from dsgkit.experiment.folder import ARTEFACTS, describe_environment
 from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
 from dsgkit.experiment.selection import LIMIT_ENTRIES, best_point, choosing_measure
@@ -40,8 +40,7 @@ from dsgkit.system.commit import source_hash
 from dsgkit.system.memory import constrain_memory
 from dsgkit.system.threads import available_threads, hold_openmp, kept_threads, set_threads
 from dsgkit.tasks.base import At, Task, named_by_fit
-from dsgkit.users_code.origin import one_line
-from dsgkit.users_code.own import is_import_path
+from dsgkit.user_code import is_import_path
 
 REHEARSAL_ROWS = (20, 200)
 """Rows of a rehearsal; what fails on the first number may only need more rows than that."""

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from dsgkit.config.schema import Experiment
 from dsgkit.config.solvers import SolverSpec
 from dsgkit.data.dataset import Dataset
-from dsgkit.errors import ConfigError, DataError, DsgError
+from dsgkit.errors import ConfigError, DataError, DsgError, one_line
 from dsgkit.experiment.description import describe
 from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
@@ -24,8 +24,7 @@ from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import At, Task, Work
 from dsgkit.tasks.measures import Axis, Description
-from dsgkit.users_code.origin import one_line
-from dsgkit.users_code.own import is_import_path
+from dsgkit.user_code import is_import_path
 
 IDENTITY_VERSION = 2
 """Part of every cell's key; raised when a change makes earlier results incomparable."""

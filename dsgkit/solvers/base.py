@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
+from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError, place_of
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.numerics.rows import training_rows
 from dsgkit.numerics.shapes import checked_shape
@@ -22,7 +22,6 @@ from dsgkit.solvers.declared import compose, fitted, preset
 from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
 from dsgkit.solvers.parameters import check_parameters
 from dsgkit.system.memory import memory_limit
-from dsgkit.users_code.origin import bracketed, place_of
 
 Points = Sequence[Mapping[str, Any]]
 Folds = Sequence[NDArray[np.integer]]
@@ -60,7 +59,7 @@ def _checked_values(model: Any, X: Any, n_rows: int) -> NDArray[Any]:
     if len(values.shape) == 0 or len(values) != n_rows:
         raise FitError(
             f"decision_function returned shape {values.shape} for {n_rows:,} rows"
-            f"{bracketed(place_of(model.decision_function))}"
+            f"{place_of(model.decision_function)}"
         )
     return values
 
@@ -75,7 +74,7 @@ def check_solution(estimator: Any) -> None:
         raise SolverError(
             f"{kind}._fit must set {estimator._solution}, or {kind}._solution must name the "
             "attribute that it sets"
-            f"{bracketed(place_of(estimator._fit))}"
+            f"{place_of(estimator._fit)}"
         )
 
 

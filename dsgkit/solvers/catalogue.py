@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dsgkit.errors import ConfigError, nearest_or_all, spelled
-from dsgkit.users_code.own import is_import_path, modules_of, version_of
+from dsgkit.user_code import is_import_path, version_of
 
 if TYPE_CHECKING:
     from dsgkit.tasks.base import Task
@@ -90,11 +90,6 @@ class SolverInfo:
     def version(self) -> int | str:
         """Part of the identity of every result."""
         return version_of(self.load(), self.import_path)
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Names of the modules that define the class."""
-        return modules_of(self.load(), self.import_path)
 
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsgkit.errors import ConfigError
+from dsgkit.errors import ConfigError, place_of
 from dsgkit.tasks.base import HIDDEN
-from dsgkit.users_code.origin import bracketed, place_of
 
 if TYPE_CHECKING:
     from dsgkit.tasks.base import Task
@@ -60,7 +59,7 @@ def check_hooks(solver: type) -> None:
         passed = _names(base)
         if not _binds(_signature(hook), len(passed)):
             raise ConfigError(
-                f"{solver.__name__}.{name} must take {', '.join(passed)}{bracketed(place_of(hook))}"
+                f"{solver.__name__}.{name} must take {', '.join(passed)}{place_of(hook)}"
             )
 
 
@@ -92,18 +91,18 @@ def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: 
     if missing := [name for name in task.calls if name not in methods]:
         raise ConfigError(
             f"{solver} lacks {listed(missing)}, which the task {task.kind} calls; derive it from a "
-            f"class of {BASES}{bracketed(place)}"
+            f"class of {BASES}{place}"
         )
     for name in _ROW_METHODS:
         method = methods.get(name)
         if name in task.calls and method is not None and not _binds(method.takes, 1):
-            raise ConfigError(f"{solver}.{name} must take X{bracketed(method.place)}")
+            raise ConfigError(f"{solver}.{name} must take X{method.place}")
     fit = methods["fit"]
     unknown = [name for name in _required(fit.takes) if name not in task.gives]
     if task.gives and unknown:
         raise ConfigError(
             f"{solver}.fit requires {listed(map(repr, unknown))}, but the task {task.kind} gives "
-            f"{listed(task.gives)}, by name{bracketed(fit.place)}"
+            f"{listed(task.gives)}, by name{fit.place}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import sys
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dsgkit.errors import ConfigError, spelled
+from dsgkit.errors import ConfigError, place_of, spelled
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.solvers.methods import (
     BASES,
@@ -22,9 +23,7 @@ from dsgkit.solvers.methods import (
     missing_methods,
 )
 from dsgkit.solvers.parameters import Parameter, parameters
-from dsgkit.users_code.origin import bracketed, place_of
-from dsgkit.users_code.own import ask_own, modules_of, version_of
-from dsgkit.users_code.rehearsal import users_code
+from dsgkit.user_code import calling, load, version_of
 
 if TYPE_CHECKING:
     from dsgkit.solvers.adapted import Role
@@ -58,14 +57,9 @@ def describe(import_path: str) -> SolverInfo:
     ConfigError
         If the class does not exist, cannot be imported, or cannot be used by the runner.
     """
-    return ask_own(
-        import_path,
-        "class or function",
-        _is_class_or_function,
-        lambda defined: _described(import_path, defined),
-        _EXAMPLE,
-        BASES,
-    )
+    defined = load(import_path, "class or function", _is_class_or_function, _EXAMPLE)
+    with calling(import_path):
+        return _described(import_path, defined)
 
 
 @dataclass(frozen=True)
@@ -77,7 +71,6 @@ class _UserSolver(SolverInfo):
     declared: Mapping[str, Parameter] = field(default_factory=dict)
     kinds: tuple[str, ...] = ()
     identity: int | str = ""
-    defined_in: tuple[str, ...] = ()
     methods: Mapping[str, Method] = field(default_factory=dict)
     place: str = ""
 
@@ -99,11 +92,6 @@ class _UserSolver(SolverInfo):
     def version(self) -> int | str:
         """Part of the identity of every result."""
         return self.identity
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Names of the modules that define the class."""
-        return self.defined_in
 
     def seed(self, seed: int) -> int:
         """Return a seed in the class's range: scikit-learn's estimators take 32 bits."""
@@ -138,11 +126,11 @@ def _is_class_or_function(defined: Any) -> bool:
     return isinstance(defined, type) or inspect.isfunction(defined)
 
 
+@functools.lru_cache  # by the class, which is another one if its module is imported again
 def _described(import_path: str, defined: Any) -> SolverInfo:
     read = _solver_of_function if inspect.isfunction(defined) else _solver_of_class
     solver, role = read(defined)
     _check_defaults(solver)
-    modules = [*modules_of(defined, import_path), *modules_of(solver, import_path)]
     return _UserSolver(
         import_path,
         defined.__name__,
@@ -152,7 +140,6 @@ def _described(import_path: str, defined: Any) -> SolverInfo:
         declared=parameters(solver),
         kinds=tasks_of(solver),
         identity=version_of(defined, import_path),
-        defined_in=tuple(dict.fromkeys(modules)),
         methods=methods_of(solver),
         place=place_of(defined),
     )
@@ -167,7 +154,7 @@ def _solver_of_function(function: Callable[..., Any]) -> tuple[type, Role]:
     if role is None:
         raise ConfigError(
             f"{function.__name__}() must return a scikit-learn classifier, regressor or clusterer, "
-            f"got {type(model).__name__}{bracketed(place_of(function))}"
+            f"got {type(model).__name__}{place_of(function)}"
         )
     _check_values(model, role, function)
     return wrapped(function, role, semi_supervised=is_semi_supervised(model)), role
@@ -184,9 +171,7 @@ def _solver_of_class(solver: type) -> tuple[type, Role | None]:
         hint = f"; {_DERIVE_FROM}" if {"get_params", "tasks"} & {*missing} else ""
         if missing[0].startswith("_"):
             hint = f", which its base class {declaring_base(solver).__name__} calls"
-        raise ConfigError(
-            f"{solver.__name__} lacks {listed(missing)}{hint}{bracketed(place_of(solver))}"
-        )
+        raise ConfigError(f"{solver.__name__} lacks {listed(missing)}{hint}{place_of(solver)}")
     check_hooks(solver)
     if role is None or not wraps:
         return solver, role
@@ -208,7 +193,7 @@ def _role_of(solver: type) -> Role | None:
 
 def _default_instance(make: Callable[..., Any]) -> Any:
     """Return the result of calling a class or function without arguments."""
-    with users_code(f"{make.__name__}()", (), "every parameter needs a default"):
+    with calling(f"{make.__name__}()", "every parameter needs a default"):
         return make()
 
 
@@ -221,13 +206,13 @@ def _check_values(model: Any, role: Role, defined: Any) -> None:
     }[role]
     if needed and not any(callable(getattr(model, name, None)) for name in needed):
         name = getattr(model, "__name__", type(model).__name__)
-        raise ConfigError(f"{name} lacks {' or '.join(needed)}{bracketed(place_of(defined))}")
+        raise ConfigError(f"{name} lacks {' or '.join(needed)}{place_of(defined)}")
 
 
 def _check_defaults(solver: type) -> None:
     """Raise `ConfigError` for a class whose default parameters cannot be stored as JSON."""
     advice = "every parameter needs a default, and an attribute of its name"
-    with users_code(f"{solver.__name__}().get_params()", (), advice):
+    with calling(f"{solver.__name__}().get_params()", advice):
         defaults = solver().get_params()
     for name, value in defaults.items():
         try:

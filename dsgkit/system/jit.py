@@ -52,7 +52,7 @@ __all__ = [
     "reducing_parallel",
 ]
 
-_RUNNER = ("config", "data", "experiment", "tasks", "text", "users_code")
+_RUNNER = ("config", "data", "experiment", "tasks", "text", "user_code.py")
 """Rooms that compiled code of other files does not depend on: their edits need no compilation."""
 
 

@@ -6,7 +6,6 @@ to a record; runner and reports know no setting.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 import pkgutil
@@ -22,10 +21,9 @@ from pydantic import PrivateAttr
 
 from dsgkit.config.spec import Count, Interval, Spec
 from dsgkit.data.targets import Kind, check_kind
-from dsgkit.errors import ConfigError, FitError, nearest_or_all, spelled
+from dsgkit.errors import ConfigError, FitError, nearest_or_all, place_of, spelled
 from dsgkit.tasks.measures import STANDARD, Axis, Measure, Published, outputs_of, why_no_columns
-from dsgkit.users_code.origin import bracketed, place_of
-from dsgkit.users_code.own import ask_own, version_of
+from dsgkit.user_code import calling, load, version_of
 
 Point = Mapping[str, Any]
 """Values of some hyper-parameters."""
@@ -292,8 +290,8 @@ def get(kind: str) -> type[Task]:
         return task
     if ":" not in kind:
         raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
-    checked = functools.partial(_checked, path=kind)
-    return ask_own(kind, "task", _is_task, checked, "my_module:MyTask", __name__)
+    with calling(kind):
+        return _checked(load(kind, "task", _is_task, "my_module:MyTask"), kind)
 
 
 def version(kind: str) -> int | str:
@@ -392,7 +390,7 @@ def fit_watched(
 def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
     """Return a fitted function's values at rows; `FitError` unless finite and of such a shape."""
     values = np.asarray(model.decision_function(rows))
-    location = bracketed(place_of(model.decision_function))
+    location = place_of(model.decision_function)
     if values.shape not in (shapes or ((len(rows),),)):
         raise FitError(
             f"decision_function returned shape {values.shape} for {len(rows):,} rows{location}"

@@ -16,7 +16,7 @@ from dsgkit.data.targets import Target
 from dsgkit.experiment.plan import make_plan
 from dsgkit.published import bsgd_svc
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.users_code.own import is_import_path
+from dsgkit.user_code import is_import_path
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 SUMMARIES = list_configs(CONFIGS)

@@ -318,7 +318,6 @@ ANOTHER = [
 ]
 THE_SAME = [
     {},
-    {"text": OWN + "# edited\n"},
     {"config": "other.yaml"},
     {"key": "ours"},
     {"label": "Ours"},
@@ -413,7 +412,6 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
         self.sizes = {"unlabeled": next(sizes)}
 
     monkeypatch.setattr(Orderly, "__init__", other)
-    monkeypatch.setattr("dsgkit.users_code.own._facts", {})  # of what was loaded before
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
     plan = planned(load_experiment(write_config(tmp_path, {"well": behaving()}, trials=3)))
     expected = [(0, 70), (0, 80), (1, 70), (2, 70), (2, 80)]

@@ -54,7 +54,7 @@ def test_a_task_with_a_base_in_another_file_has_the_version_of_both(own_modules)
 NAMES = [
     ("semi_supervised_auk", "unknown task 'semi_supervised_auk' (did you mean 'semi_sup"),
     ("my:Sortin", "my.py has no task 'Sortin' (did you mean "),
-    ("my:Measure", "'Measure' in my.py is not a task but a class"),
+    ("my:Measure", "'Measure' in my.py is not a task: <class"),
 ]
 SPEC = "class Spec(ProtocolSpec):\n        only_for_judging = ('trails',)\n    words = ()"
 CHANGES = [

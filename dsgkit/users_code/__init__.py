@@ -1,1 +1,0 @@
-"""User-defined classes and functions: import, safe calls, errors in one line."""

@@ -1,0 +1,123 @@
+"""User-defined classes: how they are found, what is said of their mistakes, and their versions."""
+
+import hashlib
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from dsgkit import bases
+from dsgkit.errors import ConfigError, DataError, one_line, place_of
+from dsgkit.user_code import calling, import_path_of, load, version_of
+
+
+def load_class(import_path):
+    return load(import_path, "class", lambda value: isinstance(value, type), "my_module:MySolver")
+
+
+@pytest.mark.parametrize(
+    ("import_path", "text", "message"),
+    [
+        ("my", "", "'my' is not an import path, such as my_module:MySolver"),
+        ("..:os", "", "'..:os' is not an import path, such as my_module:MySolver"),
+        ("myy:A", "", "module 'myy' is neither on sys.path nor in HERE (did you mean 'my'?)"),
+        ("my:A", "import gone", "importing 'my' raises ModuleNotFoundError: No module named 'gone'"
+         " (my.py:1)"),
+        ("my:A", "x = 1\ny = 1 / 0", "importing 'my' raises ZeroDivisionError: division by zero"
+         " (my.py:2)"),
+        ("my:A", "x = (", "importing 'my' raises SyntaxError: '(' was never closed (my.py:1)"),
+        ("my:A", "import sys\nsys.exit(3)", "importing 'my' raises SystemExit: 3 (my.py:2)"),
+        ("my:A", "class Long: pass", "my.py has no class 'A'; known: Long"),
+        ("my:Solvr", "class Solver: pass", "my.py has no class 'Solvr' (did you mean 'Solver'?)"),
+        ("my:A", "from pathlib import Path", "my.py has no class 'A'"),
+        ("my:A", "A = 3", "'A' in my.py is not a class: 3"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_imported_is_one_line_with_its_place(
+    own_modules, tmp_path, import_path, text, message
+):
+    own_modules("my", text)
+    with pytest.raises(ConfigError) as error:
+        load_class(import_path)
+    assert str(error.value).replace(str(tmp_path), "HERE") == message
+
+
+def test_a_file_names_its_module_and_an_error_has_its_cause(own_modules):
+    own_modules("my", "class A: pass")
+    assert import_path_of("my.py:A") == "my:A"
+    assert load_class(import_path_of("my.py:A")) is sys.modules["my"].A
+    with pytest.raises(ConfigError, match=r"^A\.cost raises OSError: x \(.+\); lower it$") as error:  # noqa: SIM117
+        with calling("A.cost", "lower it"):
+            raise OSError("x")
+    assert isinstance(error.value.__cause__, OSError)
+    with pytest.raises(DataError, match=r"^mine$"), calling("A.cost"):
+        raise DataError("mine")
+
+
+def test_places_are_those_of_user_code(own_modules):
+    own_modules(
+        "my", "import json\nclass A:\n    def read(self):\n        return json.loads('{')\n"
+    )
+    cls = load_class("my:A")
+    with pytest.raises(ValueError) as error:
+        cls().read()
+    assert one_line(error.value).endswith(" (my.py:4)")
+    assert place_of(cls.read) == " (my.py:3)"
+    assert place_of(LogisticRegression) == place_of(bases.Estimator) == place_of(len) == ""
+
+
+A = "class A: pass\n"
+IMPORTS = {
+    "from helper import width\n" + A: True,
+    "def f():\n    import helper\n" + A: True,
+    "import other\n" + A: True,
+    "from pack import part\n" + A: True,
+    "import json\n" + A: False,
+}
+
+
+@pytest.mark.parametrize("text", IMPORTS)
+def test_a_version_depends_on_the_files_that_the_class_imports_and_on_no_others(own_modules, text):
+    files = {
+        "other": "from helper import width\n",
+        "pack.__init__": "",
+        "pack.part": "from . import deep\n",
+        "pack.deep": "import helper\n",
+        "my": text,
+    }
+
+    def version(helper, *loaded):
+        for name, content in {**files, "helper": helper}.items():
+            own_modules(name, content)
+        for name in loaded:
+            importlib.import_module(name)
+        return version_of(load_class("my:A"), "my:A")
+
+    before = version("width = 1\n")
+    assert version("width = 1\n", "other", "pack.part") == before
+    assert (version("width = 2\n") != before) == IMPORTS[text]
+    files["my"] += "# edited\n"
+    assert version("width = 1\n") != before
+
+
+def test_a_class_may_state_its_version(own_modules):
+    own_modules(
+        "my",
+        "from dsgkit import bases\nclass A: version = 3\nclass B(A): pass\n"
+        "class C(bases.PairwiseAUCEstimator): pass\nclass D: version = 1.5\n",
+    )
+    assert [version_of(load_class(f"my:{name}"), f"my:{name}") for name in "AB"] == [3, 3]
+    assert isinstance(version_of(load_class("my:C"), "my:C"), str)  # not that of its base
+    with pytest.raises(ConfigError, match=r"D.version must be a whole number or text, got 1\.5"):
+        version_of(load_class("my:D"), "my:D")
+    made = type("Made", (), {"__module__": "__nowhere__"})
+    with pytest.raises(ConfigError, match="Made has no source file"):
+        version_of(made, "my:Made")
+
+
+def test_the_version_of_a_librarys_class_is_a_hash_of_its_file():
+    file = sys.modules[LogisticRegression.__module__].__file__
+    expected = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
+    assert version_of(LogisticRegression, "sklearn.linear_model:LogisticRegression") == expected
