@@ -23,7 +23,6 @@ from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.experiment.timing import Clock
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks.base import named_by_fit, scaling_of
-from dsgkit.tasks.semi_supervised import labeled_rows
 
 _MOST_NAMED = 3
 """Labels of a class that its name lists."""
@@ -89,7 +88,7 @@ class Predictor:
             self._trial.fit(model, self._trial.sizes, Clock())  # which knows the prior
             return model, {}
         y = self.dataset.y
-        labeled, others = labeled_rows(self.dataset), self.dataset.unlabeled_rows
+        labeled, others = np.arange(len(y)), self.dataset.unlabeled
         if not len(others):
             others = np.arange(len(y))
         arrays = {
@@ -154,8 +153,7 @@ class Predictor:
 
     def _names(self) -> dict[int, str]:
         """Return the name of every class: its labels in the file."""
-        rows = labeled_rows(self.dataset)
-        y, labels = self.dataset.y[rows], self.dataset.labels[rows]
+        y, labels = self.dataset.y, self.dataset.labels
         found = {int(c): np.unique(labels[y == c]) for c in np.unique(y)}
         return {c: _name(of, self.dataset.target.bins is not None) for c, of in found.items()}
 

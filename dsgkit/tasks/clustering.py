@@ -37,7 +37,6 @@ from dsgkit.tasks.base import (
 )
 from dsgkit.tasks.measures import PICTURES, RANKS, Axis, Measure, Published
 from dsgkit.tasks.pictures import picture
-from dsgkit.tasks.semi_supervised import labeled_rows
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 
@@ -227,8 +226,7 @@ class Clustering(Task):
         super().__init__(dataset, spec, seed)
         if len(dataset.X) < MIN_CLUSTERS:
             raise DataError(f"dataset {dataset.name}: one row alone makes no clusters")
-        self._named = np.unique(dataset.y[labeled_rows(dataset)])
-        self._judged = len(self._named) > 1
+        self._judged = bool(np.ptp(dataset.y))
         if spec.select == "nmi" and not self._judged:
             raise DataError(
                 f"dataset {dataset.name}: there are no classes to choose parameters by; set "
@@ -239,7 +237,7 @@ class Clustering(Task):
     @functools.cached_property
     def values(self) -> Mapping[str, float | tuple[float, ...]]:
         """The number of classes."""
-        return {CLASSES: len(self._named)}
+        return {CLASSES: len(np.unique(self.dataset.y))}
 
     @functools.cached_property
     def _order(self) -> NDArray[np.int64]:
@@ -254,17 +252,14 @@ class Clustering(Task):
         return {"X": self._rows[: at[ROWS.name]]}
 
     def classes(self, at: At) -> NDArray[Any]:
-        """Return the classes of the rows; those of rows without a label mean nothing."""
-        classes: NDArray[Any] = self.dataset.y[self._order[: at[ROWS.name]]]
+        """Return the classes of the rows that have one."""
+        order, y = self._order[: at[ROWS.name]], self.dataset.y
+        classes: NDArray[Any] = y[order[order < len(y)]]
         return classes
 
     def _compared(self, at: At, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes of the rows that have one, and their clusters."""
-        classes, missing = self.classes(at), self.dataset.unlabeled_rows
-        if not len(missing):
-            return classes, labels
-        known = ~np.isin(self._order[: len(labels)], missing)
-        return classes[known], labels[known]
+        return self.classes(at), labels[self._order[: len(labels)] < len(self.dataset.y)]
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the score of every point, on all rows."""
@@ -345,7 +340,7 @@ class Clustering(Task):
             UNASSIGNED.name: float(np.mean(labels < 0)),
             CHOICE.name: None,
         }
-        all_known = self._judged and not len(self.dataset.unlabeled_rows)
+        all_known = self._judged and not len(self.dataset.unlabeled)
         classes = self.classes(at) if all_known else None
         return Judgement(scores, artefact=picture(model, X, labels, classes))
 

@@ -101,7 +101,7 @@ class Ordinal(Convergence):
     calls = ("decision_function", "predict", "fit_points", "cost")
 
     def _n_labeled(self) -> int:
-        n, folds = len(self.with_label), self.spec.folds
+        n, folds = len(self.dataset.y), self.spec.folds
         labeled = min(self.spec.labeled, n // 2)
         if labeled < 2 * folds:
             raise DataError(
@@ -113,7 +113,7 @@ class Ordinal(Convergence):
     @functools.cached_property
     def n_classes(self) -> int:
         """Number of classes of all rows with a label."""
-        return int(self.dataset.y[self.with_label].max())
+        return int(self.dataset.y.max())
 
     @functools.cached_property
     def labeled_classes(self) -> NDArray[np.integer]:
@@ -123,8 +123,8 @@ class Ordinal(Convergence):
     @functools.cached_property
     def values(self) -> dict[str, Any]:
         """Share of all rows above each cut between labelled classes."""
-        counts = np.bincount(self.dataset.y[self.with_label], minlength=self.n_classes + 1)
-        below = np.cumsum(counts)[self.labeled_classes[:-1]] / len(self.with_label)
+        counts = np.bincount(self.dataset.y, minlength=self.n_classes + 1)
+        below = np.cumsum(counts)[self.labeled_classes[:-1]] / len(self.dataset.y)
         return {CLASS_PROPORTIONS: tuple((1 - below).tolist())}
 
     @functools.cached_property

@@ -120,8 +120,8 @@ class Split(NamedTuple):
 class SemiSupervised(Task):
     """A random choice of labelled rows; the others are unlabelled, and judge.
 
-    Rows without a label in the dataset (`Dataset.unlabeled_rows`) are among the unlabelled ones,
-    and judge nothing. A subclass states its measures and has `score`; and `fold_score`, or its own
+    Rows without a label in the dataset (`Dataset.unlabeled`) are among the unlabelled ones, and
+    judge nothing. A subclass states its measures and has `score`; and `fold_score`, or its own
     `search`.
     """
 
@@ -135,17 +135,16 @@ class SemiSupervised(Task):
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
-        self.with_label = labeled_rows(dataset)
         self.n_labeled = self._n_labeled()
-        self.n_judged = len(self.with_label) - self.n_labeled
-        n_unlabeled = len(dataset.y) - self.n_labeled
+        self.n_judged = len(dataset.y) - self.n_labeled
+        n_unlabeled = len(dataset.X) - self.n_labeled
         self.sizes = {UNLABELED.name: min(n_unlabeled, spec.unlabeled or n_unlabeled)}
 
     def _n_labeled(self) -> int:
         """Return the number of labelled rows, or raise `DataError` if there are too few rows."""
-        labeled, name, y = self.spec.labeled, self.dataset.name, self.dataset.y[self.with_label]
+        labeled, name, y = self.spec.labeled, self.dataset.name, self.dataset.y
         if labeled >= len(y):
-            labels = " with a label" if len(y) < len(self.dataset.y) else ""
+            labels = " with a label" if len(self.dataset.unlabeled) else ""
             raise DataError(
                 f"dataset {name}: {labeled:,} labelled rows asked for, but it has {len(y):,} rows"
                 f"{labels} and some must stay unlabelled; lower `labeled`"
@@ -177,7 +176,7 @@ class SemiSupervised(Task):
     @functools.cached_property
     def values(self) -> dict[str, Any]:
         """The share of positives."""
-        return {CLASS_PROPORTION: float(np.mean(self.dataset.y[self.with_label] == 1))}
+        return {CLASS_PROPORTION: float(np.mean(self.dataset.y == 1))}
 
     @functools.cached_property
     def order(self) -> NDArray[np.integer]:
@@ -187,8 +186,7 @@ class SemiSupervised(Task):
         swapped with the last labelled ones of the other. If labelled rows are swept, the smallest
         possible number of them has two of each class.
         """
-        order = self.with_label[permutation(len(self.with_label), self._seed_of("labeled"))]
-        y = self.dataset.y
+        y, order = self.dataset.y, permutation(len(self.dataset.y), self._seed_of("labeled"))
         first = 2 * MIN_PER_CLASS if self.spec.sweeps(LABELED) else self.n_labeled
         for label in self._classes:
             of_class = y[order] == label
@@ -202,14 +200,13 @@ class SemiSupervised(Task):
     @functools.cached_property
     def split(self) -> Split:
         """The rows of the trial."""
-        dataset, missing = self.dataset, self.dataset.unlabeled_rows
+        dataset, missing = self.dataset, self.dataset.unlabeled
         first, others = self.order[: self.n_labeled], self.order[self.n_labeled :]
-        known = np.ones(len(others) + len(missing), bool)
+        y, y_unlabeled, known = dataset.y[first], dataset.y[others], np.ones(len(others), bool)
         if len(missing):
-            shuffled = permutation(len(known), self._seed_of("unlabeled"))
-            known = shuffled < len(others)
-            others = np.concatenate([others, missing])[shuffled]
-        y, y_unlabeled = dataset.y[first], dataset.y[others]
+            seed = self._seed_of("unlabeled")
+            others, y_unlabeled = with_others(others, y_unlabeled, missing, seed)
+            known = others < len(dataset.y)
         for labels in (y, y_unlabeled):
             labels.flags.writeable = False  # cells share the labels
         scaling = dataset.scaling(self.spec.scale)
@@ -312,10 +309,13 @@ class SemiSupervised(Task):
         raise NotImplementedError
 
 
-def labeled_rows(dataset: Any) -> NDArray[np.integer]:
-    """Return the rows with a label, ascending."""
-    rows = np.arange(len(dataset.y))
-    return np.delete(rows, dataset.unlabeled_rows) if len(dataset.unlabeled_rows) else rows
+def with_others(
+    rows: NDArray[Any], y: NDArray[Any], missing: NDArray[Any], seed: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return rows, and others without a label, in a random order, with labels: 0 for the others."""
+    order = permutation(len(rows) + len(missing), seed)
+    labels = np.concatenate([y, np.zeros(len(missing), y.dtype)])
+    return np.concatenate([rows, missing])[order], labels[order]
 
 
 def fold_scores(

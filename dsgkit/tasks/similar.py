@@ -43,7 +43,7 @@ from dsgkit.tasks.base import (
 )
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
-from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores, labeled_rows
+from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores, with_others
 
 TEST_ROWS = "test rows"
 
@@ -206,8 +206,7 @@ def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = Non
     A third as many test rows are drawn as unlabelled ones, at most ``test``. Pairs use at most two
     thirds of a class. The share of positives is by default the dataset's own.
     """
-    labels = dataset.y[labeled_rows(dataset)]
-    counts = [int(np.count_nonzero(labels == label)) for label in (1, -1)]
+    counts = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
     share = counts[0] / sum(counts) if prior is None else prior
 
     def sizes(n_similar: int, n_unlabeled: int) -> PairSizes:
@@ -260,9 +259,9 @@ def pair_split(
     The class of every pair and of every single row is drawn first, then rows of that class. Further
     rows, without a label, may come among the unlabelled ones.
     """
-    left, with_label = {}, labeled_rows(dataset)
+    left = {}
     for label in (1, -1):
-        rows = with_label[dataset.y[with_label] == label]
+        rows = np.flatnonzero(dataset.y == label)
         left[label] = rows[permutation(len(rows), derive_seed(seed, "class", label))]
 
     def draw(kind: str, n: int, probability: float, each: int = 1) -> NDArray[np.int64]:
@@ -283,9 +282,8 @@ def pair_split(
     test = draw("test", sizes.n_test, sizes.prior)
     y_unlabeled = dataset.y[unlabeled]
     if len(extra):
-        order = permutation(len(unlabeled) + len(extra), derive_seed(seed, "without label"))
-        unlabeled = np.concatenate([unlabeled, extra])[order]
-        y_unlabeled = np.concatenate([y_unlabeled, np.zeros(len(extra), y_unlabeled.dtype)])[order]
+        key = derive_seed(seed, "without label")
+        unlabeled, y_unlabeled = with_others(unlabeled, y_unlabeled, extra, key)
     y_unlabeled.flags.writeable = False  # cells share the labels
     pairs, others, tested = (Rows(dataset.X, rows, *scaling) for rows in (similar, unlabeled, test))
     return PairSplit(pairs, others, y_unlabeled, tested, dataset.y[test])
@@ -331,7 +329,7 @@ class SimilarUnlabeled(Task):
                 f"unlabelled rows cannot be cut into {spec.folds} folds"
             )
         # rows without a label have the dataset's own share of positives
-        self.without_label = dataset.unlabeled_rows[: None if spec.prior is None else 0]
+        self.without_label = dataset.unlabeled[: None if spec.prior is None else 0]
         self.drawn, self.sizes = (
             drawn,
             {UNLABELED.name: drawn.n_unlabeled + len(self.without_label)},

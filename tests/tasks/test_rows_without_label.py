@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.metrics import normalized_mutual_info_score
 
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
@@ -24,7 +25,8 @@ from tests.data.conftest import make_dataset
 # so few pairs tell little of the risk
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 
-N, MISSING = 240, np.arange(0, 240, 3)
+N, N_KNOWN = 240, 160
+MISSING = np.arange(N_KNOWN, N)
 SPECS = {
     SemiSupervisedAUC: {"labeled": 30, "folds": 3},
     SemiSupervisedSVM: {"labeled": 30, "folds": 3, "threshold": "labeled_share"},
@@ -44,36 +46,45 @@ CASES = [
 ]
 
 
-def dataset_of(task, placeholder):
-    """Return rows of which a third has no label, and a placeholder instead."""
+def trial_of(task, **settings):
+    """Return a trial on rows of which the last third has no label."""
     rng = np.random.default_rng(0)
     X = rng.random((N, 2))
     if task in KINDS:
         y = 1 + np.digitize(X[:, 0], [0.3, 0.6])
     else:
         y = np.where(X[:, 0] + 0.1 * rng.normal(size=N) > 0.4, 1, -1)
-    y[MISSING] = placeholder
     target = Target(KINDS.get(task, "binary"))
-    return replace(make_dataset(X, y), target=target, unlabeled_rows=MISSING)
-
-
-def trial_of(task, placeholder=1, **settings):
+    dataset = replace(make_dataset(X, y[:N_KNOWN]), target=target)
     spec = task.Spec(kind=task.kind, **{**SPECS[task], **settings})
-    return task(dataset_of(task, placeholder), spec, 0)
+    return task(dataset, spec, 0)
 
 
 @pytest.mark.parametrize(("task", "solver", "points"), CASES)
 def test_no_result_depends_on_what_stands_in_place_of_a_label(task, solver, points):
     results = []
-    for placeholder in (1, 3 if task in KINDS else -1):
-        trial, clock = trial_of(task, placeholder), Clock()
+    for placeholder in (-1, 1):
+        trial, clock = trial_of(task), Clock()
+        if hasattr(getattr(trial, "split", None), "known"):
+            y = np.where(trial.split.known, trial.split.y_unlabeled, placeholder)
+            trial.__dict__["split"] = trial.split._replace(y_unlabeled=y)
         trial.fit(solver, trial.sizes, clock)
-        judged = trial.judge(solver, trial.sizes, clock)
-        results.append(
-            [trial.search(solver, trial.sizes, points), judged.scores, dict(trial.values)]
-        )
+        scores = trial.judge(solver, trial.sizes, clock).scores
+        results.append([trial.search(solver, trial.sizes, points), scores, dict(trial.values)])
     assert results[0] == results[1]
-    assert trial.counts(trial.sizes) and None not in results[0][0][0]
+    assert None not in results[0][0][0] and trial.counts(trial.sizes)
+
+
+def test_clusters_are_judged_by_the_rows_with_a_class():
+    trial, model, clock = trial_of(Clustering), KMeans(3, random_state=0), Clock()
+    trial.fit(model, trial.sizes, clock)
+    judged = trial.judge(model, trial.sizes, clock)
+    classes, labels = trial._compared(trial.sizes, model.labels_)
+    assert len(model.labels_) == N and len(classes) == N_KNOWN
+    assert judged.scores["nmi"] == pytest.approx(normalized_mutual_info_score(classes, labels))
+    assert judged.scores["davies_bouldin"] is not None and "classes" not in judged.artefact
+    rows = trial._order[trial._order < N_KNOWN]
+    np.testing.assert_array_equal(classes, trial.dataset.y[rows])
 
 
 @pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM, Ordinal])
@@ -82,7 +93,7 @@ def test_they_train_among_the_others_and_judge_nothing(task):
     split, (X, y) = trial.split, trial.judged
     assert not np.isin(split.X.index, MISSING).any()
     assert np.isin(MISSING, split.X_unlabeled.index).all()
-    assert trial.sizes == {"unlabeled": N - 30} and len(y) == N - len(MISSING) - 30
+    assert trial.sizes == {"unlabeled": N - 30} and len(y) == N_KNOWN - 30
     np.testing.assert_array_equal(X.index, split.X_unlabeled.index[split.known])
     np.testing.assert_array_equal(y, trial.dataset.y[X.index])
     assert 0.2 < np.mean(split.known[:60]) < 0.95  # the first ones are a random subset
