@@ -255,9 +255,7 @@ def leave_behind(judge):
         return judge(*args, **kwargs)
     return judged
 
-for owner in [one for one in vars(own_task).values() if isinstance(one, type)]:
-    if "judge" in vars(owner):
-        owner.judge = leave_behind(owner.judge)
+own_task.RidgeTask.judge = leave_behind(own_task.RidgeTask.judge)
 """
 
 SIGNED = """
