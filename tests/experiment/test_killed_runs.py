@@ -1,0 +1,234 @@
+"""Runs that are killed or stopped, here and on a Dask cluster, go on and lose nothing."""
+
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from dsgkit.config.schema import load_experiment
+from dsgkit.experiment.run import Options, run_experiment
+from dsgkit.experiment.workers import ClusterError, DaskExecutor
+from tests.experiment.runs import (
+    PATIENCE,
+    all_gone,
+    behaving,
+    descendants,
+    dsg,
+    dsg_here,
+    environment,
+    pid_from,
+    start,
+    stored,
+    tables,
+    wait_until,
+    without_measurements,
+    write_config,
+)
+
+pytestmark = pytest.mark.slow
+
+RUN = ("run", "small.yaml", "--jobs", "2")
+RESULTS = Path("results/small")
+LAM = {"lam": [0.0, 0.5, 1.0, 2.0]}
+
+
+def small(folder):
+    """An experiment of 28 cells: 16 searches and 12 fits, some of them slow enough to be met."""
+    solvers = {
+        "slow": {**behaving("slow", LAM), "search_at": {"unlabeled": 70}},
+        "well": {**behaving("well", LAM), "search_at": {"unlabeled": 70}},
+        "fixed": behaving("well", lam=0.25),
+    }
+    write_config(folder, solvers, trials=2)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The results folder of a run that nothing has disturbed, without workers."""
+    folder = small(tmp_path_factory.mktemp("whole"))
+    finish(folder)
+    return folder / RESULTS
+
+
+def finish(folder, *options):
+    """Let a run go on to its end, without the waiting of the slow solver."""
+    (folder / "mended").touch()
+    code, _, err = dsg_here(folder, *RUN, *options)
+    assert (code, err) == (0, "")
+
+
+def assert_as_if_undisturbed(folder, whole):
+    """A run that was disturbed and has gone on has come to the same results."""
+    finish(folder)
+    assert tables(folder / RESULTS) == tables(whole)
+    assert without_measurements(stored(folder / RESULTS)) == without_measurements(stored(whole))
+
+
+def finished(results):
+    """The keys of the cells that have a result, as often as they have one."""
+    return [record["key"] for record in stored(results) if record["status"] == "ok"]
+
+
+def kill_at_random(folder, rng, command, tear):
+    """Kill a run at a random moment: at the start, or right after some records."""
+    results = folder / RESULTS
+    before, process = finished(results), start(folder, *command)
+    if rng.random() < 0.3:
+        time.sleep(rng.uniform(0, 3))
+    else:
+        wanted = len(stored(results)) + rng.randint(1, 4)
+        wait_until(lambda: len(stored(results)) >= wanted or process.poll() is not None)
+    processes = descendants(process.pid)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    all_gone(processes)
+    after = finished(results)
+    assert after[: len(before)] == before and len(set(after)) == len(after)
+    if tear and after:
+        path = results / "cells.jsonl"
+        last = path.read_bytes().splitlines(keepends=True)[-1]
+        os.truncate(path, path.stat().st_size - len(last) // 2)
+
+
+@pytest.mark.parametrize("kills", [int(os.environ.get("DSGKIT_KILLS", 3))])
+def test_killed_again_and_again_a_run_loses_nothing(tmp_path, whole, kills):
+    """A finished cell never runs again, and no process is left."""
+    folder, rng = small(tmp_path), random.Random(1)
+    for kill in range(kills):
+        kill_at_random(folder, rng, RUN, tear=kill % 3 == 1)
+    code, out, _ = dsg_here(folder, "status", RESULTS)
+    assert code == 0 and "the same `dsg run` resumes it" in " ".join(out.split())
+    assert_as_if_undisturbed(folder, whole)
+    assert [p.name for p in (folder / RESULTS).rglob("*") if p.name.endswith(".tmp")] == []
+
+
+def test_a_full_disk_costs_no_result(tmp_path, whole):
+    folder = small(tmp_path)
+    (folder / "mended").touch()
+    most = (whole / "cells.jsonl").stat().st_size // 2
+    limit = (resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+    code, _, err = dsg(folder, *RUN, preexec_fn=lambda: resource.setrlimit(*limit))
+    assert code == 1 and re.search(r"cannot write \(File too large\); earlier results are", err)
+    assert 0 < len(finished(folder / RESULTS)) < 28
+    assert_as_if_undisturbed(folder, whole)
+
+
+@pytest.mark.parametrize(("number", "times"), [(signal.SIGINT, 2), (signal.SIGTERM, 1)])
+def test_a_signal_stops_a_run_in_order_and_another_run_waits(tmp_path, number, times):
+    folder = write_config(tmp_path, {"waits": behaving("announce")}).parent
+    process = start(folder, *RUN)
+    child = pid_from(folder / "announced.pid")
+    code, _, err = dsg(folder, *RUN)
+    assert code == 1 and f"another run (process {process.pid} on " in err
+    processes = descendants(process.pid)
+    assert child in processes
+    for _ in range(times):
+        os.kill(process.pid, number)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + number
+    assert "continue with: dsg run small.yaml" in " ".join(err.split()) and "Traceback" not in err
+    all_gone(processes)
+
+
+def test_the_programs_of_a_solver_end_with_a_run_that_is_killed(tmp_path):
+    folder = write_config(tmp_path, {"employs": behaving("employ")}).parent
+    process = start(folder, *RUN)
+    pids = [pid_from(folder / "employed.pid"), *descendants(process.pid)]
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    all_gone(pids)
+
+
+def kill_all(process):
+    """Kill a process with its children: a nanny would start a new one, and take its time to end."""
+    for pid in [process.pid, *descendants(process.pid)]:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    process.wait(PATIENCE)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A Dask scheduler and two workers, processes of their own: its address, it, and they."""
+    pytest.importorskip("distributed")
+    file = tmp_path / "scheduler.json"
+    options = ["--no-dashboard", "--host", "127.0.0.1"]
+    quiet = {"cwd": tmp_path, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+    def started(what, *arguments):
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *arguments, *options]
+        return subprocess.Popen(command, env=environment(tmp_path), **quiet)
+
+    processes = [started("scheduler", "--port", "0", "--scheduler-file", file)]
+    wait_until(lambda: file.exists() and file.read_text().rstrip().endswith("}"))
+    address = json.loads(file.read_text())["address"]
+    folder = tmp_path / "workers"
+    local = ("--nthreads", "1", "--local-directory", folder)
+    processes += [started("worker", address, *local) for _ in range(2)]
+    wait_until(lambda: len(list(folder.glob("*/*"))) >= 2)
+    yield address, processes
+    for process in processes:
+        kill_all(process)
+
+
+def test_a_cluster_comes_to_the_same_results_whatever_is_killed(tmp_path, whole, cluster):
+    """The run, again and again; a worker with its cell; and in the end the scheduler."""
+    address, (scheduler, victim, _) = cluster
+    folder, rng = small(tmp_path), random.Random(2)
+    command = (*RUN[:2], "--scheduler", address)
+    for kill in range(int(os.environ.get("DSGKIT_KILLS", 2))):
+        kill_at_random(folder, rng, command, tear=kill % 3 == 1)
+    process = start(folder, *command)
+    before = len(stored(folder / RESULTS))
+    wait_until(lambda: len(stored(folder / RESULTS)) > before or process.poll() is not None)
+    kill_all(victim)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert_as_if_undisturbed(folder, whole)
+    shutil.rmtree(folder / RESULTS)
+    (folder / "mended").unlink()
+    process = start(folder, *command)
+    wait_until(lambda: len(stored(folder / RESULTS)) > 2 or process.poll() is not None)
+    scheduler.kill()
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert "the scheduler is gone; finished cells are kept" in " ".join(err.split())
+    assert "Traceback" not in err
+    assert_as_if_undisturbed(folder, whole)
+
+
+def test_limits_and_crashes_are_handled_on_a_cluster(tmp_path, monkeypatch, cluster):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    solvers = {way: behaving(way) for way in ("segfault", "sleep", "well")}
+    path = write_config(tmp_path, solvers, sizes=(70,))
+    options = Options(once=True, scheduler=cluster[0], timeout=3)
+    run_experiment(load_experiment(path), tmp_path / "r", options)
+    assert {record["solver"]: record["status"] for record in stored(tmp_path / "r")} == {
+        "segfault": "crashed",
+        "sleep": "timeout",
+        "well": "ok",
+    }
+    monkeypatch.setattr("dsgkit.experiment.workers.__version__", "99")
+    with pytest.raises(ClusterError, match=r"has dsgkit .*, this is 99"):
+        DaskExecutor(cluster[0])
+
+
+@pytest.mark.parametrize("wrong", ["nonsense", "none://127.0.0.1:9", "tcp://127.0.0.1:9"])
+def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, wrong):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("dsgkit.experiment.workers._ANSWER_SECONDS", 1)
+    with pytest.raises(ClusterError, match=re.escape(wrong)) as error:
+        DaskExecutor(wrong)
+    assert "\n" not in str(error.value)
