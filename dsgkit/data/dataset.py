@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +69,8 @@ class Dataset:
         How the features were made; empty if they are those of the file.
     label_setting : str
         The config's setting of the label's column, for messages; empty if there is none.
+    unlabeled_rows : ndarray of int
+        Numbers of the training rows without a label, which come last in ``X``.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Dataset:
     content_hash: str
     made: str = ""
     label_setting: str = ""
+    unlabeled_rows: NDArray[np.integer] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def n_features(self) -> int:

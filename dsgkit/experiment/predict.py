@@ -88,7 +88,7 @@ class Predictor:
             self._trial.fit(model, self._trial.sizes, Clock())  # which knows the prior
             return model, {}
         y = self.dataset.y
-        labeled, others = np.arange(len(y)), self.dataset.unlabeled
+        labeled, others = np.arange(len(y)), self.dataset.unlabeled_rows
         if not len(others):
             others = np.arange(len(y))
         arrays = {

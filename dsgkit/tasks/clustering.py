@@ -340,7 +340,7 @@ class Clustering(Task):
             UNASSIGNED.name: float(np.mean(labels < 0)),
             CHOICE.name: None,
         }
-        all_known = self._judged and not len(self.dataset.unlabeled)
+        all_known = self._judged and not len(self.dataset.unlabeled_rows)
         classes = self.classes(at) if all_known else None
         return Judgement(scores, artefact=picture(model, X, labels, classes))
 

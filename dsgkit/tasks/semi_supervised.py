@@ -120,8 +120,8 @@ class Split(NamedTuple):
 class SemiSupervised(Task):
     """A random choice of labelled rows; the others are unlabelled, and judge.
 
-    Rows without a label in the dataset (`Dataset.unlabeled`) are among the unlabelled ones, and
-    judge nothing. A subclass states its measures and has `score`; and `fold_score`, or its own
+    Rows without a label in the dataset (`Dataset.unlabeled_rows`) are among the unlabelled ones,
+    and judge nothing. A subclass states its measures and has `score`; and `fold_score`, or its own
     `search`.
     """
 
@@ -144,7 +144,7 @@ class SemiSupervised(Task):
         """Return the number of labelled rows, or raise `DataError` if there are too few rows."""
         labeled, name, y = self.spec.labeled, self.dataset.name, self.dataset.y
         if labeled >= len(y):
-            labels = " with a label" if len(self.dataset.unlabeled) else ""
+            labels = " with a label" if len(self.dataset.unlabeled_rows) else ""
             raise DataError(
                 f"dataset {name}: {labeled:,} labelled rows asked for, but it has {len(y):,} rows"
                 f"{labels} and some must stay unlabelled; lower `labeled`"
@@ -200,7 +200,7 @@ class SemiSupervised(Task):
     @functools.cached_property
     def split(self) -> Split:
         """The rows of the trial."""
-        dataset, missing = self.dataset, self.dataset.unlabeled
+        dataset, missing = self.dataset, self.dataset.unlabeled_rows
         first, others = self.order[: self.n_labeled], self.order[self.n_labeled :]
         y, y_unlabeled, known = dataset.y[first], dataset.y[others], np.ones(len(others), bool)
         if len(missing):

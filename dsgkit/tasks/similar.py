@@ -329,7 +329,7 @@ class SimilarUnlabeled(Task):
                 f"unlabelled rows cannot be cut into {spec.folds} folds"
             )
         # rows without a label have the dataset's own share of positives
-        self.without_label = dataset.unlabeled[: None if spec.prior is None else 0]
+        self.without_label = dataset.unlabeled_rows[: None if spec.prior is None else 0]
         self.drawn, self.sizes = (
             drawn,
             {UNLABELED.name: drawn.n_unlabeled + len(self.without_label)},

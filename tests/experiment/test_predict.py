@@ -127,7 +127,7 @@ def test_rows_are_given_to_clusters(run):
 def test_rows_without_a_label_are_the_unlabelled_ones(run, monkeypatch):
     folder = run("semi_supervised_auc")
     dataset = load_dataset(load_experiment(folder / "config.yaml").dataset)
-    dataset = replace(dataset, labels=dataset.labels[:50])
+    dataset = replace(dataset, labels=dataset.labels[:50], unlabeled_rows=np.arange(50, len(X)))
     monkeypatch.setattr("dsgkit.experiment.predict.load_dataset", lambda _: dataset)
     told = Predictor(folder).predict(NEW)
     model = QSGS2AUC(**FEW).fit(scaled(X)[:50], KINDS[:50] == "yes", scaled(X)[50:])

@@ -55,7 +55,7 @@ def trial_of(task, **settings):
     else:
         y = np.where(X[:, 0] + 0.1 * rng.normal(size=N) > 0.4, 1, -1)
     target = Target(KINDS.get(task, "binary"))
-    dataset = replace(make_dataset(X, y[:N_KNOWN]), target=target)
+    dataset = replace(make_dataset(X, y[:N_KNOWN]), target=target, unlabeled_rows=MISSING)
     spec = task.Spec(kind=task.kind, **{**SPECS[task], **settings})
     return task(dataset, spec, 0)
 
