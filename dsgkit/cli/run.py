@@ -50,7 +50,7 @@ _COUNT = click.IntRange(1, 1024)
 @click.option(
     "--threads",
     type=_COUNT,
-    help="Threads of a timed fit, shared by searches; default: the config's, or one per core.",
+    help="Threads of a timed fit, shared by searches; default: the config's, or one.",
 )
 @click.option(
     "--once",

@@ -61,9 +61,10 @@ class Experiment(Spec):
         Sizes to vary, ``{axis: sizes}``, ascending; by default all of the task's first axis.
     solvers : dict of str to SolverSpec
         The solvers to compare, by key.
-    threads : int, optional
-        Threads of a timed fit; by default the number of cores. Not part of a result's identity.
-        On one thread, processor time is measured instead of wall time.
+    threads : int or None
+        Threads of a timed fit; None is one per core. On one thread, processor time is measured,
+        which other work on the machine does not disturb; else wall time. Not part of a result's
+        identity.
     outputs : list of str
         Tables and figures to write; by default the task's. ``gain_table`` is added if a solver is
         compared ``against`` another one.
@@ -75,7 +76,7 @@ class Experiment(Spec):
     protocol: SerializeAsAny[ProtocolSpec]
     sweep: dict[str, list[Size]] = Field(default_factory=dict)
     solvers: dict[str, SolverSpec]
-    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = 1
     outputs: list[str] = Field(default_factory=list)
 
     @property
@@ -113,8 +114,6 @@ class Experiment(Spec):
         data["dataset"] = {k: v for k, v in data["dataset"].items() if v != defaults[k]}
         if self.dataset.target is not None:
             data["dataset"]["target"] = self.dataset.target.settings
-        if self.threads is None:
-            del data["threads"]
         return dump(data)
 
 
@@ -155,7 +154,8 @@ def load_stored(path: Path) -> Experiment:
     document = read_document(path)
     try:
         protocol = validated(_StoredProtocol, document.data.get("protocol"), "protocol")
-        return validated(Experiment, document.data | {"protocol": protocol})
+        # configs of earlier releases have no threads for one per core
+        return validated(Experiment, {"threads": None, **document.data, "protocol": protocol})
     except Problem as problem:
         raise document.error(problem.at, problem.text) from None
 

@@ -33,7 +33,8 @@ AUC_OUTPUTS = ["auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curv
 def test_a_minimal_config_gets_the_papers_defaults(folder):
     experiment = load_experiment(folder(MINIMAL, "my_name.yaml"))
     assert experiment.name == "my_name"
-    assert experiment.seed == 0
+    assert (experiment.seed, experiment.threads) == (0, 1)
+    assert load_experiment("my_name.yaml", overrides=["threads=null"]).threads is None
     protocol = experiment.protocol
     assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
     assert protocol.scale == (0.0, 1.0)
