@@ -155,7 +155,7 @@ def command(run: Run, out: Path, jobs: int, timeout: int) -> list[str]:
     options = {"profile": run.profile, "out": out, "jobs": jobs, "timeout": timeout}
     given = {name: str(value) for name, value in options.items() if value is not None}
     words = [word for name, value in given.items() for word in (f"--{name}", value)]
-    return [*DSG, "run", str(run.config), *words]
+    return [*DSG, "run", str(run.config), "--yes", *words]
 
 
 if __name__ == "__main__":

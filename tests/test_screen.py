@@ -73,3 +73,16 @@ def test_tables_of_a_run_stand_above_the_progress_line(toy):
         assert lines[place + 3].split()[0] == "SAMULT"
     (line,) = (line for line in lines if line.startswith("trial 2 of 2"))
     assert re.fullmatch(r"trial 2 of 2: AUC SAMULT \d\.\d+", line)
+
+
+def test_a_plan_of_days_is_started_by_yes_alone(toy):
+    days = "solvers.qsg_s2auc.params.n_iterations=1000000000000"
+    data, code = on_a_terminal("run", "toy.yaml", "--set", days, folder=toy.parent)
+    text = " ".join(data.split())
+    assert code == 1
+    told = re.search(
+        r"toy-\w+: about ([\d,]+ [dh]) of .*; QSG-S2AUC takes ([\d,]+ [dh]) of it; ", text
+    )
+    assert told and told[1] == told[2]
+    assert "--yes starts it, --solvers or --profile run less" in text
+    assert not list((toy.parent / "results").rglob("*.jsonl"))

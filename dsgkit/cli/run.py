@@ -14,11 +14,11 @@ import click
 from dsgkit.cli.messages import message, print_pairs, print_wrapped, tell
 from dsgkit.cli.params import (
     FILE,
-    FOLDER,
     PATH,
     RESULTS,
     check_solvers,
     names_option,
+    out_option,
     results_argument,
     size_in_bytes,
 )
@@ -28,29 +28,25 @@ from dsgkit.system.signals import Interrupted
 _COUNT = click.IntRange(1, 1024)
 
 
+def _no_renew(_context: object, _parameter: object, asked: bool) -> None:
+    if asked:
+        again = "`--fresh --solvers A,B` computes the results of these solvers again"
+        raise click.UsageError(f"--renew is gone: {again}")
+
+
 @click.command()
 @click.argument("configs", nargs=-1, required=True, type=PATH)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
 @click.option("--profile", help="Use a profile of the config, such as quick.")
-@names_option(
-    "--solvers",
-    multiple=False,
-    help="Run these solvers only, by their keys in the config; others stay as they are.",
-)
+@names_option("--solvers", multiple=False, help="Run these solvers only, by their keys.")
 @click.option(
     "--name",
     help="Name of the results folder. By default that of the config; where --set changes results, "
     "with a short hash of the change.",
 )
+@click.option("--jobs", type=_COUNT, help="Searches at a time; default: one per core.")
 @click.option(
-    "--jobs",
-    type=_COUNT,
-    help="Hyper-parameter searches at a time; default: one per core. Timed fits always run alone.",
-)
-@click.option(
-    "--threads",
-    type=_COUNT,
-    help="Threads of a timed fit, shared by searches; default: the config's, or one.",
+    "--threads", type=_COUNT, help="Threads of a timed fit; default: the config's, or one."
 )
 @click.option(
     "--once",
@@ -63,8 +59,7 @@ _COUNT = click.IntRange(1, 1024)
     "--timeout",
     metavar="SECONDS",
     type=click.FloatRange(0, 10**8, min_open=True),
-    help="Stop a cell that takes longer. On top are ten minutes for loading data and compiling, by "
-    "a fit on few rows.",
+    help="Stop a cell that takes longer. On top are ten minutes for loading data and compiling.",
 )
 @click.option(
     "--memory-limit",
@@ -72,33 +67,20 @@ _COUNT = click.IntRange(1, 1024)
     callback=size_in_bytes,
     help="Stop a cell whose process takes more memory, shared memory included, such as 4GiB.",
 )
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Run the cells on the workers of a Dask scheduler, such as tcp://host:8786.",
-)
-@click.option(
-    "--out",
-    default=RESULTS,
-    show_default=True,
-    type=FOLDER,
-    help="Folder in which each config gets its results folder.",
-)
-@click.option(
-    "--report",
-    "page",
-    type=FILE,
-    help="Write one HTML page on all these experiments to this file, too.",
-)
-@click.option(
-    "--dry-run", is_flag=True, help="Print the plan with its estimated cost; run nothing."
-)
+@click.option("--scheduler", help="Dask scheduler whose workers run the cells: tcp://host:8786.")
+@out_option(RESULTS, "Folder in which each config gets its results folder.")
+@click.option("--report", "page", type=FILE, help="Write one HTML page on all experiments, too.")
+@click.option("--dry-run", is_flag=True, help="Print the plan with its cost; run nothing.")
+@click.option("--yes", is_flag=True, help="On a terminal, start plans of more than a day, too.")
 @click.option(
     "--resume/--fresh",
     default=True,
     show_default=True,
     help="Keep finished cells, or set them aside and compute everything again; with --solvers, "
     "compute only theirs again.",
+)
+@click.option(
+    "--renew", is_flag=True, hidden=True, expose_value=False, is_eager=True, callback=_no_renew
 )
 @click.option(
     "--retry-failed/--keep-failed",
@@ -115,6 +97,7 @@ def run(
     out: Path,
     page: Path | None,
     dry_run: bool,
+    yes: bool,
     **settings: Any,
 ) -> None:
     """Run the experiments of one or more CONFIGS and write their tables and figures.
@@ -146,7 +129,7 @@ def run(
     if dry_run:
         raise SystemExit(_print_plans(experiments, out, options))
     _check_places(out, page, options.scheduler)
-    failures = _run_all(experiments, out, options)
+    failures = _run_all(experiments, out, options, yes)
     if len(experiments) == 1 and not any(failures.values()):
         _print_next(out / experiments[0].name, configs[0])
     if page is not None and (why := _attempt(_write_page, out, failures, page)):
@@ -215,18 +198,18 @@ def _print_plans(experiments: Sequence[Any], out: Path, options: Any) -> int:
     return int(any(failures))
 
 
-def _run_all(experiments: Sequence[Any], out: Path, options: Any) -> dict[str, str]:
+def _run_all(experiments: Sequence[Any], out: Path, options: Any, yes: bool) -> dict[str, str]:
     """Run experiments in order; return why each failed, empty if it did not."""
     failures = {experiment.name: "an earlier failure stopped the run" for experiment in experiments}
     for experiment in experiments:
         folder = out / experiment.name
-        failures[experiment.name] = _attempt(_run_one, experiment, folder, options)
+        failures[experiment.name] = _attempt(_run_one, experiment, folder, options, yes)
         if options.fail_fast and failures[experiment.name]:
             break
     return failures
 
 
-def _run_one(experiment: Any, folder: Path, options: Any) -> str:
+def _run_one(experiment: Any, folder: Path, options: Any, yes: bool = False) -> str:
     """Run an experiment, write its report and print findings; return whether cells failed."""
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.run import run_experiment
@@ -234,8 +217,9 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> str:
     from dsgkit.report.findings import findings_text
     from dsgkit.text.terminal import terminal_width
 
+    asks = not yes and all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
     try:
-        outcome = run_experiment(experiment, folder, _reporting(experiment, options))
+        outcome = run_experiment(experiment, folder, _reporting(experiment, folder, options, asks))
     except Interrupted as signal:
         again = shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
         finished = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
@@ -252,8 +236,12 @@ def _run_one(experiment: Any, folder: Path, options: Any) -> str:
     return "cells failed" if outcome.failures else ""
 
 
-def _reporting(experiment: Any, options: Any) -> Any:
-    """Return options with callbacks that print too large sizes, and sizes and trials that ended."""
+def _reporting(experiment: Any, folder: Path, options: Any, asks: bool) -> Any:
+    """Return options with callbacks that print too large sizes, and sizes and trials that ended.
+
+    If it ``asks``, a plan of more than a day raises `DsgError` before anything is written.
+    """
+    from dsgkit.experiment.estimate import forecast_plan
     from dsgkit.experiment.status import describe_too_large
     from dsgkit.report.trials import size_text, trial_text
     from dsgkit.text.terminal import say, terminal_width, wrapped
@@ -261,6 +249,10 @@ def _reporting(experiment: Any, options: Any) -> Any:
     width = terminal_width()
 
     def planned(plan: Any) -> None:
+        too_long = asks and forecast_plan(experiment, plan, "", folder, options).too_long
+        if too_long:
+            less = "--solvers or --profile run less, --dry-run shows the plan"
+            raise DsgError(f"{experiment.name}: {too_long}; --yes starts it, {less}")
         for line in describe_too_large(plan.too_large, experiment.axis):
             say(wrapped(line, width))
 
@@ -340,13 +332,7 @@ def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
 @click.option("--positive", metavar="LABEL", help="The label that is +1; all others are -1.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
 @click.option("--unlabeled", metavar="LABEL", help="The label of rows without one, such as -1.")
-@click.option(
-    "--out",
-    default=RESULTS,
-    show_default=True,
-    type=FOLDER,
-    help="Folder in which the results folder is.",
-)
+@out_option(RESULTS, "Folder in which the results folder is.")
 @click.option("--dry-run", is_flag=True, help="Print the config; write nothing and run nothing.")
 def try_(
     file: Path,

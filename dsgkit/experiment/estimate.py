@@ -23,6 +23,9 @@ from dsgkit.system.threads import available_threads
 from dsgkit.tasks.measures import Axis
 from dsgkit.text.terminal import NO_BREAK, Column, table, wrapped
 
+DAY = 86400.0
+"""Seconds above which a run on a terminal asks first."""
+
 RUN_SECONDS = 5.0
 """Seconds of the main process: to import libraries, and to draw tables and figures at the end."""
 
@@ -134,6 +137,18 @@ class RunForecast:
         return before + fits / self.threads, before + fits
 
     @property
+    def too_long(self) -> str:
+        """What the run takes, and its longest solver; empty up to `DAY`."""
+        if self.wall[1] <= DAY:
+            return ""
+        seconds: defaultdict[str, float] = defaultdict(float)
+        for (solver, _), part in self.groups.items():
+            seconds[solver] += part.seconds
+        solver, most = max(seconds.items(), key=lambda item: item[1])
+        label = self.experiment.solvers[solver].label
+        return f"{_totals([self])}; {label} takes {duration(most)} of it"
+
+    @property
     def _wall_parts(self) -> tuple[float, float]:
         """Seconds until the searches end, and seconds of the fits on one thread."""
         side_by_side = self.jobs * max(1, self.threads // self.jobs)
@@ -214,7 +229,13 @@ def forecast_run(experiment: Experiment, folder: Path, options: Options) -> RunF
     MissingDataError
         If the data are missing and the catalogue does not describe them.
     """
-    whole, missing = _plan_of(experiment)
+    return forecast_plan(experiment, *_plan_of(experiment), folder, options)
+
+
+def forecast_plan(
+    experiment: Experiment, whole: Plan, missing: str, folder: Path, options: Options
+) -> RunForecast:
+    """Forecast a run of a plan; ``missing`` says which data are not here."""
     cells_by_key = {cell.key: cell for cell in options.chosen(whole.cells)}
     records = {} if options.fresh else _finished(folder, set(cells_by_key))
     done = {key for key in cells_by_key if options.settled(records.get(key))}
