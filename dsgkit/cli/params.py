@@ -36,6 +36,8 @@ class ResultsPath(PathType):
     def convert(self, value: Any, parameter: Any, context: Any) -> Any:
         """Return the path, or raise `ResultsError`."""
         path: Path = super().convert(value, parameter, context)
+        if path.is_file():
+            raise ResultsError(f"{path}: a file, not a results folder")
         if not path.exists():
             hint = did_you_mean(str(path), map(str, path.parent.glob("*/")))
             raise ResultsError(f"{path}: no such folder{hint}")
