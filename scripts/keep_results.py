@@ -28,7 +28,6 @@ from dsgkit.experiment.folder import CONFIG, DATASET, ENVIRONMENT, ENVIRONMENTS,
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.store import CELLS
 from dsgkit.report import draw_figures, write_tables
-from dsgkit.system.files import packed
 from dsgkit.tasks.measures import PICTURES
 
 PROFILE = "-reference"
@@ -48,7 +47,7 @@ def main(results: tuple[Path, ...], out: Path, again: bool) -> None:
     """Copy each results folder, or rewrite the report of a copy."""
     for folder in results:
         if again:
-            if packed(folder / TASK).exists():  # raises if it is not a results folder
+            if (folder / f"{TASK}.xz").exists():  # raises if it is not a results folder
                 shutil.rmtree(folder / "tables", ignore_errors=True)
                 shutil.rmtree(folder / "figures", ignore_errors=True)
                 draw(folder)
@@ -97,7 +96,7 @@ def copy(folder: Path, target: Path) -> None:
     shutil.copytree(folder / ENVIRONMENTS, target / ENVIRONMENTS)
     for name in (CELLS, PLAN, TASK):
         content = lzma.compress((folder / name).read_bytes(), preset=9)
-        packed(target / name).write_bytes(content)
+        (target / f"{name}.xz").write_bytes(content)
     kept = load_results(target)
     for name in drawn(kept):
         (target / name).parent.mkdir(exist_ok=True)

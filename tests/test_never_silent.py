@@ -353,9 +353,9 @@ def disturb(cells):
     cells.write_text("".join(lines))
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """All runs, two at a time beside the tests above; each is waited for where it is used."""
+    """All runs, two at a time; each is waited for where it is used."""
     made = (runs_between_edits, run_of_rude_solvers, run_of_a_task)
     with ThreadPoolExecutor(2) as pool:
         yield {one.__name__: pool.submit(one, tmp_path_factory.mktemp("run")) for one in made}

@@ -11,7 +11,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
@@ -23,6 +22,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
 from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
 from dsgkit.system.commit import commit_of, source_hash
+from dsgkit.system.files import read_arrays
 from dsgkit.tasks.measures import Description
 
 CONFIG, DATASET, TASK, PLAN = "config.yaml", "dataset.json", "task.json", "plan.json"
@@ -225,11 +225,10 @@ def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
         return {}
     path = folder / ARTEFACTS / f"{record['key']}.npz"
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return dict(arrays)
+        return read_arrays(path)
     except FileNotFoundError:
         return {}
-    except Exception as error:  # zipfile and NumPy raise a dozen kinds for a damaged file
+    except ValueError as error:
         raise ResultsError(
             f"{path}: cannot be read ({error}); remove it to draw the figures without it"
         ) from error

@@ -13,9 +13,8 @@ to 20 times slower). This default must be set before numba starts its threads; t
 
 Compiled code is cached in a folder named by a hash of the sources: numba itself looks only at the
 file of a function, and would use code whose callees or constants in other files have changed. One
-process at a time compiles a function and the others wait for it: workers start with the same
-functions, and numba writes an index and then the code that it refers to, so that two concurrent
-writers can store code under another function's name (numba #10128).
+process at a time compiles a function and the others wait for it: two concurrent writers can store
+code under another function's name (numba #10128).
 
 With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: the functions run as Python, slowly.
 """
@@ -33,24 +32,14 @@ from typing import Any, ClassVar
 import numba
 import numpy as np
 from filelock import FileLock
-from numba import njit, prange
+from numba import njit
+from numba import prange as prange
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 
 from dsgkit.system.commit import WITHOUT_RESULTS, source_hash
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
-__all__ = [
-    "exact",
-    "exact_nogil",
-    "exact_parallel",
-    "fast",
-    "fast_parallel",
-    "prange",
-    "reducing",
-    "reducing_parallel",
-]
 
 _RUNNER = ("config", "data", "experiment", "tasks", "text", "user_code.py")
 """Rooms that compiled code of other files does not depend on: their edits need no compilation."""
@@ -64,12 +53,16 @@ def cache_folder() -> Path:
     return folder / f"{numba.__version__}-{source_hash((*WITHOUT_RESULTS, *_RUNNER))}"
 
 
+def _folder_of(function: Callable[..., Any]) -> Path:
+    return cache_folder() / function.__module__
+
+
 class _Locator(_CacheLocator):
     """Tells numba where a function's code is: nowhere else, wherever the package lies."""
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
-        self.folder = cache_folder() / function.__module__
-        self._line, self._file = function.__code__.co_firstlineno, Path(file)
+        self._folder, self._line = _folder_of(function), function.__code__.co_firstlineno
+        self._file = Path(file)
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator | None:
@@ -82,7 +75,7 @@ class _Locator(_CacheLocator):
         return locator
 
     def get_cache_path(self) -> str:
-        return str(self.folder)
+        return str(self._folder)
 
     def get_source_stamp(self) -> str:
         return hashlib.sha256(self._file.read_bytes()).hexdigest()
@@ -108,25 +101,25 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         dispatcher = njit(error_model="numpy", **options)(function)
         with suppress(RuntimeError):  # the folder cannot be written: each process compiles
             dispatcher._cache = _Cache(function)
-            dispatcher.compile = _in_turn(function, dispatcher.compile)
+            lock = _folder_of(function) / f"{function.__code__.co_firstlineno}.lock"
+            dispatcher.compile = _in_turn(dispatcher.compile, lock)
         return dispatcher
 
     return decorate
 
 
-def _in_turn(function: Callable[..., Any], compile_: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return ``compile``, which loads code or stores it, for one process at a time.
+def _in_turn(compile_: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]:
+    """Return a dispatcher's ``compile``, which loads or stores code, for one process at a time.
 
     numba's own lock is taken first: numba holds it while it compiles callees, and two threads that
     took the locks in different orders would deadlock.
     """
-    folder, line = cache_folder() / function.__module__, function.__code__.co_firstlineno
-    lock = FileLock(folder / f"{line}.lock", thread_local=False)
+    file_lock = FileLock(lock, thread_local=False)
 
     def compiled(signature: Any) -> Any:
         with global_compiler_lock, ExitStack() as held:
             with suppress(OSError, NotImplementedError):  # a file system without locks
-                held.enter_context(lock)
+                held.enter_context(file_lock)
             return compile_(signature)
 
     return compiled

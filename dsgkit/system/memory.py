@@ -18,14 +18,9 @@ _most = math.inf
 
 
 def constrain_memory(processes: int, most: int | None) -> None:
-    """Let this process use a part of the available memory, up to a limit.
+    """Let this process use a part of the available memory, up to a limit in bytes.
 
-    Parameters
-    ----------
-    processes : int
-        How many processes compute at the same time.
-    most : int or None
-        Bytes.
+    ``processes`` is the number of processes that compute at the same time.
     """
     global _processes, _most
     _processes = processes

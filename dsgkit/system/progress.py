@@ -48,12 +48,7 @@ def part(low: float, high: float) -> Iterator[None]:
 class Bar:
     """A progress bar on a terminal, removed at its end; nothing is shown elsewhere.
 
-    Parameters
-    ----------
-    title : str
-        Text before the bar.
-    total : float, optional
-        The total work, if known.
+    The title stands before it. The total work need not be known.
     """
 
     def __init__(self, title: str, total: float | None = None) -> None:

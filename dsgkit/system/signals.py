@@ -1,4 +1,4 @@
-"""Orderly stop of a run on signals."""
+"""Orderly stop of a command on signals."""
 
 from __future__ import annotations
 
@@ -10,25 +10,15 @@ from contextlib import contextmanager
 from types import FrameType
 
 SAME_SECONDS = 2.0
-"""Signals within this time are one request to stop."""
+"""Signals within this time are one request to stop: a second must not break the orderly end."""
 
 _request: Interrupted | None = None
 
 
 class Interrupted(BaseException):
-    """Raised when the user or the system asks to stop.
+    """Raised when the user or the system asks to stop; ``exit_code`` is as shells expect.
 
     Not a `KeyboardInterrupt`: libraries handle those themselves.
-
-    Parameters
-    ----------
-    number : int
-        The signal.
-
-    Attributes
-    ----------
-    exit_code : int
-        128 and the signal's number, as shells expect: 130 for Ctrl-C.
     """
 
     def __init__(self, number: int) -> None:
@@ -45,11 +35,6 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def is_request(error: BaseException) -> bool:
-    """Return whether an exception was raised by a signal, not by other code."""
-    return error is _request
-
-
 def stop_if_asked() -> None:
     """Raise a signal's exception again: Python drops exceptions raised in a ``__del__``."""
     if _request is not None:
@@ -60,8 +45,7 @@ def stop_if_asked() -> None:
 def stopped_by_signals() -> Iterator[None]:
     """Raise `Interrupted` on Ctrl-C, when the terminal is closed, and on SIGTERM.
 
-    Further signals within `SAME_SECONDS` are ignored: a second Ctrl-C must not break the orderly
-    end. After a block has been stopped, the process is about to end and ignores these signals.
+    After a block has been stopped, the process is about to end and ignores these signals.
     """
     global _request
     first = -math.inf
@@ -69,10 +53,8 @@ def stopped_by_signals() -> Iterator[None]:
     def stop(number: int, _frame: FrameType | None) -> None:
         global _request
         nonlocal first
-        now = time.monotonic()
-        if now - first > SAME_SECONDS:
-            first = now
-            _request = Interrupted(number)
+        if time.monotonic() - first > SAME_SECONDS:
+            first, _request = time.monotonic(), Interrupted(number)
             raise _request
 
     before = {
@@ -84,5 +66,5 @@ def stopped_by_signals() -> Iterator[None]:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler if first == -math.inf else signal.SIG_IGN)
+            signal.signal(number, handler if _request is None else signal.SIG_IGN)
         _request = None

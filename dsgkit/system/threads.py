@@ -34,20 +34,12 @@ def threads_for(work: float, per_thread: float) -> Iterator[None]:
     """Limit numba to as many threads as an amount of work justifies.
 
     Waking idle threads takes about 50 microseconds, so that one thread is faster for little work.
-
-    Parameters
-    ----------
-    work, per_thread : float
-        The work, and the work that occupies one thread for about 0.1 ms, in the same unit.
+    ``per_thread`` is the work that occupies one thread for about 0.1 ms.
     """
     import numba
 
     before = numba.get_num_threads()
-    wanted = max(1, min(before, int(work / per_thread)))
-    if wanted == before:
-        yield
-        return
-    numba.set_num_threads(wanted)
+    numba.set_num_threads(max(1, min(before, int(work / per_thread))))
     try:
         yield
     finally:
