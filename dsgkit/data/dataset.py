@@ -102,7 +102,7 @@ class Dataset:
     def y(self) -> NDArray[Any]:
         """Converted labels of the training rows: -1 and +1, classes, or numbers.
 
-        The 0 of a row without a label means nothing.
+        Rows without a label, which come last, have no entry.
 
         Raises
         ------
@@ -110,9 +110,7 @@ class Dataset:
             If the labels do not suit the target.
         """
         with self._naming():
-            y = self.target.apply(self.labels, self.labels)
-        n_missing = len(self.X) - len(y)
-        return y if n_missing == 0 else np.concatenate([y, np.zeros(n_missing, y.dtype)])
+            return self.target.apply(self.labels, self.labels)
 
     @functools.cached_property
     def y_test(self) -> NDArray[Any] | None:
