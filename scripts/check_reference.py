@@ -112,7 +112,7 @@ def check(folder: Path, number: int, draw: random.Random) -> Iterator[Check]:
     records, _ = read_records(folder)
     plan = make_plan(experiment, dataset).cells
     cells = [cell for cell in plan if _is_short(records.get(cell.key))]
-    with Options(jobs=1).executor(lambda _job, _fraction: None) as workers:
+    with Options(jobs=1).executor(lambda _job, _fraction, _repeat: None) as workers:
         for cell in draw.sample(cells, min(number, len(cells))):
             job = _job(experiment, dataset, cell, records[cell.key])
             record, _ = workers.submit(job).result()

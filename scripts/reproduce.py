@@ -21,7 +21,7 @@ import click
 from dsgkit.config.schema import Experiment, load_experiment
 from dsgkit.config.shipped import list_configs
 from dsgkit.errors import DataError
-from dsgkit.experiment.estimate import forecast_run
+from dsgkit.experiment.forecast import forecast_run
 from dsgkit.experiment.run import Options, default_jobs
 from dsgkit.experiment.status import duration
 
@@ -129,10 +129,10 @@ def planned(configs: Iterable[tuple[Path, str | None]], out: Path, options: Opti
         if missing:
             click.echo(f"{experiment.name:<44} left out: {missing}")
             continue
-        n_done = sum(group.n_done for group in forecast.groups.values())
-        done = f", {n_done:,} cells finished" if n_done else ""
-        click.echo(f"{experiment.name:<44} {duration(forecast.processor)}{done}")
-        runs.append(Run(config, profile, experiment, forecast.processor))
+        processor, _ = forecast.seconds
+        done = f", {forecast.n_done:,} cells finished" if forecast.n_done else ""
+        click.echo(f"{experiment.name:<44} {duration(processor)}{done}")
+        runs.append(Run(config, profile, experiment, processor))
     return runs
 
 

@@ -1,5 +1,4 @@
 import importlib
-import math
 import os
 import shutil
 import signal
@@ -121,7 +120,7 @@ def cells_in_this_process():
         patch.setattr(Options, "executor", lambda *_: InProcess())
         patch.setattr(cell, "_bench", (None, None, None))
         # nor does a run on a busy machine say that it goes on
-        patch.setattr(progress, "SECONDS_BETWEEN_LINES", math.inf)
+        patch.setattr(progress, "SECONDS_BETWEEN_LINES", 1e6)
         yield
     set_threads(*before)
     constrain_memory(1, None)

@@ -182,7 +182,7 @@ def _attempt(action: Callable[..., str], *arguments: Any) -> str:
 
 def _print_plans(experiments: Sequence[Any], out: Path, options: Any) -> int:
     """Print the plans of runs; return the exit code."""
-    from dsgkit.experiment.estimate import describe_all, forecast_run
+    from dsgkit.experiment.forecast import forecast_run, totals
     from dsgkit.text.terminal import terminal_width
 
     forecasts: list[Any] = []
@@ -194,7 +194,7 @@ def _print_plans(experiments: Sequence[Any], out: Path, options: Any) -> int:
 
     failures = [_attempt(print_plan, experiment) for experiment in experiments]
     if len(forecasts) > 1:
-        print_wrapped(describe_all(forecasts))
+        print_wrapped(f"{len(forecasts)} experiments: {totals(forecasts)}")
     return int(any(failures))
 
 
@@ -241,7 +241,7 @@ def _reporting(experiment: Any, folder: Path, options: Any, asks: bool) -> Any:
 
     If it ``asks``, a plan of more than a day raises `DsgError` before anything is written.
     """
-    from dsgkit.experiment.estimate import forecast_plan
+    from dsgkit.experiment.forecast import forecast_plan
     from dsgkit.experiment.status import describe_too_large
     from dsgkit.report.trials import size_text, trial_text
     from dsgkit.text.terminal import say, terminal_width, wrapped
@@ -375,10 +375,10 @@ def try_(
 @click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
 def status(results: tuple[Path, ...], verbose: bool) -> None:
     """Show the progress of the runs of RESULTS folders, also during a run."""
-    from dsgkit.experiment.status import describe_status, read_status
+    from dsgkit.experiment.status import describe_status
 
     for folder in results:
-        print_wrapped(describe_status(read_status(folder), tracebacks=verbose))
+        print_wrapped(describe_status(folder, tracebacks=verbose))
 
 
 @click.command()

@@ -50,7 +50,7 @@ _LARGEST_SCORE = 1e150
 """Scores beyond it are as good as infinite: their squares overflow."""
 
 Tell = Callable[[str, Any], object]
-"""Called with what happens to a job: ``begun``, ``kept``; see `run_job`."""
+"""Called with what happens to a job: ``begun``, ``kept``, ``repeat``; see `run_job`."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,8 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
     tell : callable
         Called with ``begun`` when data are loaded and code is compiled, from when time limits
         count; and with ``kept`` and what this function would return before a fit is repeated for
-        its time: it is a result even if a repeat crashes.
+        its time: it is a result even if a repeat crashes. Then it is called with ``repeat`` and the
+        number of each repeat.
 
     Returns
     -------
@@ -208,7 +209,7 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
                 record |= fitted | timing_record([(first, 1)], threads)
                 if not job.once:
                     tell("kept", result())
-                    record |= timing_record(_measured(job, trial, clock, first), threads)
+                    record |= timing_record(_measured(job, trial, clock, first, tell), threads)
     except BaseException as error:  # a solver's exit ends its cell, not the process
         arrays, record = {}, record | failed_record(job, error)
     return result()
@@ -420,7 +421,9 @@ def _fitted(job: Job, trial: Task, clock: Clock, first: Clock) -> tuple[Record, 
     return record | {k: v for k, v in kept.items() if v}, judgement.artefact
 
 
-def _measured(job: Job, trial: Task, clock: Clock, first: Clock) -> list[tuple[Clock, int]]:
+def _measured(
+    job: Job, trial: Task, clock: Clock, first: Clock, tell: Tell
+) -> list[tuple[Clock, int]]:
     """Time equal fits of new estimators."""
 
     def fit(phases: Clock) -> None:
@@ -428,7 +431,7 @@ def _measured(job: Job, trial: Task, clock: Clock, first: Clock) -> list[tuple[C
         trial.fit(_estimator(job, trial, job.chosen), job.cell.at, phases)
 
     with clock.phase("repeat"), _silent():
-        return repeated(fit, first)
+        return repeated(fit, first, lambda number: tell("repeat", number))
 
 
 def _diagnostics(estimator: Any, trial: Task, at: At) -> dict[str, float]:

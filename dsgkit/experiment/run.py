@@ -28,7 +28,6 @@ from dsgkit.experiment.folder import (
 from dsgkit.experiment.plan import Cell, Plan, described, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.selection import NOT_BEGUN_PREFIX, choose, choosing_measure
-from dsgkit.experiment.series import Series
 from dsgkit.experiment.status import FAILURES
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import (
@@ -85,8 +84,6 @@ class Options:
         Run the cells of these solvers only, by key.
     progress : bool
         Show progress: a line on a terminal, else one per minute.
-    series : Series, optional
-        The series of experiments that this one is part of, for the progress.
     planned : callable or None
         Called with the plan before any cell runs.
     size_ended : callable or None
@@ -107,7 +104,6 @@ class Options:
     once: bool = False
     solvers: Collection[str] | None = None
     progress: bool = True
-    series: Series | None = None
     planned: Callable[[Plan], None] | None = None
     size_ended: FitsEnded | None = None
     trial_ended: FitsEnded | None = None
@@ -335,11 +331,12 @@ class _Run:
     def _prepare_progress(self) -> None:
         options = self.options
         self.bar = RunProgress(
-            list(self.left.values()),
+            self.left.values(),
             ((cell, self.store.records[cell.key]) for cell in self.reused),
-            searches=options.jobs,
-            fits=options.jobs if self.threads == 1 else 1,
-            series=options.series,
+            side_by_side={
+                "search": options.jobs,
+                "fit": options.jobs if self.threads == 1 else 1,
+            },
             timeout=options.timeout,
             shown=options.progress,
         )

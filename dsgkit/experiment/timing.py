@@ -9,15 +9,19 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import math
 import os
 import resource
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dsgkit.experiment.plan import Cell
 
 MIN_REPEATS = 3
 MIN_SECONDS = 1.0
@@ -35,6 +39,9 @@ DISTURBED_RATIO = 1.5
 
 NOISE_SECONDS = 0.001
 """Seconds of waiting in a measurement that do not count: starting threads takes as long."""
+
+MACHINE_FLOPS = 1e11
+"""Operations per second where no cell has ended: about the median of `results/reference`."""
 
 
 class Clock:
@@ -80,28 +87,16 @@ def _thread_seconds() -> dict[int, float]:
 def repeated(
     fit: Callable[[Clock], object], first: Clock, told: Callable[[int], object] = lambda _: None
 ) -> list[tuple[Clock, int]]:
-    """Time fits that equal a first one until there are enough repeats and seconds.
+    """Repeat a fit with the same parameters, rows and seed until there are enough measurements.
 
-    Parameters
-    ----------
-    fit : callable
-        Trains a new estimator, in phases of the clock that it is called with. An error only ends
-        the repeating.
-    first : Clock
-        Phases of the first fit.
-    told : callable
-        Called with the number of each measurement before it starts; the first repeat is number 2.
-
-    Returns
-    -------
-    list of (Clock, int)
-        Measurements: the sum over some equal fits, and their number. The first fit is the first.
+    Each is the clock of some equal fits, and their number; ``first``, the clock of the fit before,
+    is the first. ``told`` is called with the number of each repeat. An error ends the repeating.
     """
     measured = [(first, 1)]
     last = total = sum(first.wall.values())
     with contextlib.suppress(BaseException):
         while last <= LONG_FIT and (len(measured) < MIN_REPEATS or total < MIN_SECONDS):
-            told(len(measured) + 1)
+            told(len(measured))
             clock, fits, begun = Clock(), 0, time.perf_counter()
             while not fits or time.perf_counter() - begun < SHORTEST_MEASUREMENT:
                 fit(clock)
@@ -148,6 +143,38 @@ def is_disturbed(record: Mapping[str, Any]) -> bool:
     """
     timing = record.get("timing") or {"disturbed": False}
     return bool(timing["disturbed"]) and timing["threads"] > 1
+
+
+class Paces:
+    """Expected seconds of cells, by the pace of their solver's cells that have a result.
+
+    Without any, the pace is that of `MACHINE_FLOPS`. No cell takes longer than the time limit, or
+    the longest one that a cell has met.
+    """
+
+    def __init__(
+        self, ended: Iterable[tuple[Cell, Mapping[str, Any]]] = (), timeout: float | None = None
+    ) -> None:
+        self._sums: dict[tuple[str, str], tuple[float, float]] = {}
+        self._longest = timeout or 0.0
+        for cell, record in ended:
+            self.note(cell, record)
+
+    def note(self, cell: Cell, record: Mapping[str, Any]) -> None:
+        """Learn from a cell that has ended."""
+        self._longest = max(self._longest, record.get("timeout", 0.0))
+        if record["status"] == "ok":
+            seconds, flops = self._sums.get((cell.solver, cell.kind), (0.0, 0.0))
+            seconds += sum(record.get("times", {}).values())
+            self._sums[cell.solver, cell.kind] = seconds, flops + cell.flops
+
+    def seconds(self, cell: Cell, *, once: bool = False) -> float:
+        """Return the expected seconds of a cell; ``once`` says that fits are not repeated."""
+        seconds, flops = self._sums.get((cell.solver, cell.kind), (0.0, 0.0))
+        expected = cell.flops * seconds / flops if flops else cell.flops / MACHINE_FLOPS
+        if not flops and cell.kind == "fit" and not once and expected <= LONG_FIT:
+            expected = max(MIN_REPEATS * expected, MIN_SECONDS)
+        return min(expected, self._longest or math.inf)
 
 
 def reset_peak_memory() -> None:

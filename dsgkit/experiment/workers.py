@@ -62,8 +62,8 @@ _GUARD = ["/bin/sh", "-c", "read -r _; kill -KILL 0"]
 Result = tuple[Record, bytes]
 """A cell's record, and the file of its picture, as `run_job` returns them."""
 
-Listener = Callable[[Job, float], object]
-"""Called with a running job and the fraction that is done."""
+Listener = Callable[[Job, float, int], object]
+"""Called with a running job, the fraction that is done, and which repeat of its fit is timed."""
 
 
 class Child:
@@ -108,12 +108,14 @@ class Child:
                         result: Result = content
                         return result
                     if what == "progress":
-                        listener(job, content)
+                        listener(job, content, 0)
+                    elif what == "repeat":
+                        listener(job, 1.0, content)
                     elif what == "begun":
                         extra, doing = 0.0, ""
                     elif what == "kept":
                         kept, extra, doing = content, REPEATING_SECONDS, "repeating the fit"
-                    if what != "progress":
+                    if what in ("begun", "kept"):
                         deadline = time.monotonic() + timeout + extra
                 elif gone:
                     raise EOFError
@@ -226,10 +228,12 @@ class LocalExecutor:
     jobs : int
         Number of concurrent jobs.
     listener : callable
-        Called with a running job and the fraction that is done, in other threads.
+        Called in other threads; see `Listener`.
     """
 
-    def __init__(self, jobs: int, listener: Listener = lambda _job, _fraction: None) -> None:
+    def __init__(
+        self, jobs: int, listener: Listener = lambda _job, _fraction, _repeat: None
+    ) -> None:
         self.slots = jobs
         self._listener = listener
         self._children, self._threads = Children(), ThreadPoolExecutor(jobs)
@@ -391,7 +395,7 @@ def _run_here(job: Job, run: str) -> Result:
             _here = Children()
         _current_run = run
         try:
-            return _here.run(job, lambda _job, _fraction: None)
+            return _here.run(job, lambda _job, _fraction, _repeat: None)
         finally:
             _current_run = ""
 

@@ -25,7 +25,7 @@ class Pace:
 
     Few algorithms are as fast as a matrix product, and the number of steps of an iterative one is
     known only afterwards. A class states its measured ``pace``, by which the plan of a run is
-    multiplied. ``scripts/study_plan.py`` compares plans with runs, solver by solver.
+    multiplied.
 
     Attributes
     ----------

@@ -152,7 +152,9 @@ def test_a_fit_is_told_before_it_is_repeated(toy):
     told = []
     job = jobs_of(toy, once=False)[0]
     record, _ = run_job(job, lambda what, content: told.append((what, content)))
-    assert [what for what, _ in told] == ["begun", "kept"]
+    assert [what for what, _ in told[:2]] == ["begun", "kept"]
+    assert told[2:] == [("repeat", number) for number in range(1, len(told) - 1)]
+    assert len(record["measurements"]["wall"]["fit"]) == len(told) - 1
     (kept, _) = told[1][1]
     assert (kept["key"], kept["status"], kept["scores"]) == (
         *(record["key"], "ok"),

@@ -1,31 +1,22 @@
 """Progress of a run, by a clock that a test sets."""
 
-import io
 import re
+import time
 from types import SimpleNamespace
 
 import pytest
 
+from dsgkit.experiment import progress as progress_module
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.series import Series
 
 
-class Clock:
-    """A clock that stands still."""
-
-    now = 0.0
-
-    def __call__(self):
-        return self.now
+def cell(number, kind="fit", flops=1e9):
+    return Cell(f"{kind}{number}", kind, "samult", number, {"rows": 100}, flops)
 
 
-def cell(number, kind="fit", solver="samult", n=100, work=1e9):
-    return Cell(f"{kind}{n}{number}", kind, solver, number, {"rows": n}, work)
-
-
-def job(of, text="SAMULT fit, trial 1, 5,000 unlabelled"):
-    return SimpleNamespace(cell=of, description=text)
+def job(of):
+    return SimpleNamespace(cell=of, description=f"SAMULT {of.kind}, trial {of.trial + 1}")
 
 
 def took(seconds, status="ok"):
@@ -33,88 +24,52 @@ def took(seconds, status="ok"):
 
 
 @pytest.fixture
-def clock():
-    return Clock()
+def now():
+    return [0.0]
 
 
-def test_the_time_left_is_by_what_cells_took(clock):
+@pytest.fixture
+def start(now):
+    """Begin a run of some cells; two searches run at a time."""
+    both = {"search": 2, "fit": 1}
+    return lambda left, ended=(), **more: RunProgress(
+        left, ended, side_by_side=both, clock=lambda: now[0], shown=False, **more
+    )
+
+
+def test_the_time_left_is_by_what_cells_took(start, now):
     many = [cell(number) for number in range(10)]
-    progress = RunProgress(many, clock=clock)
-    assert "left" not in progress.line(80)  # nothing is known before the first
-    clock.now = 300.0
+    progress = start(many)
+    assert "left" not in progress.line()  # nothing is known before the first
+    now[0] = 300.0
     for one in many[:2]:
         progress.advance(job(one), 0.0)
         progress.finish(job(one), took(150.0))
     assert progress.seconds_left() == pytest.approx(8 * 150)
-    assert progress.line(80) == "2 of 10 cells, 5 min so far, about 20 min left"
+    assert progress.line() == "2 of 10 cells, 5 min so far, about 20 min left"
     progress.advance(job(many[2]), 0.5)
     assert progress.seconds_left() == pytest.approx(7.5 * 150)
-    assert progress.line(80).endswith(": SAMULT fit, trial 1, 5,000 unla…")
+    assert progress.line().endswith(" left: SAMULT fit, trial 3")
+    progress.advance(job(many[3]), 1.0, 2)
+    assert progress.line().endswith(" left: SAMULT fit, trial 4, repeat 2 (+1)")
 
 
-def test_cells_that_ended_before_tell_the_pace(clock):
-    ended = [(cell(n, "search"), took(4.0)) for n in range(3)]
-    left = [cell(n, "search") for n in range(3, 9)]
-    assert RunProgress(left, ended, clock=clock).seconds_left() == pytest.approx(24)
-    assert RunProgress(left, ended, searches=2, clock=clock).seconds_left() == pytest.approx(12)
+def test_cells_that_ended_before_tell_the_pace_and_the_time_limit_is_the_most(start):
+    searches = [cell(n, "search") for n in range(9)]
+    ended = [(one, took(4.0)) for one in searches[:3]]
+    ended += [(cell(10, "search", flops=1e15), took(0.01, "out_of_memory"))]
+    assert start(searches[3:], ended).seconds_left() == pytest.approx(6 * 4 / 2)
+    assert start([cell(0, flops=1e15)]).seconds_left() == pytest.approx(1e4)
+    assert start([cell(0, flops=1e15)], timeout=90.0).seconds_left() == 90
+    stopped = {"status": "timeout", "timeout": 50.0}
+    assert start([cell(0, flops=1e15)], [(cell(1), stopped)]).seconds_left() == 50
 
 
-def test_no_cell_takes_longer_than_the_time_limit(clock):
-    small, large = cell(0), cell(1, n=10_000, work=1e15)
-    progress = RunProgress([small, large], timeout=90.0, clock=clock)
-    progress.finish(job(small), took(1.0))
-    assert progress.seconds_left() == pytest.approx(90)
-
-
-def series_of(clock, *, n=21, seconds=600.0):
-    return Series({f"config_{k}": seconds for k in range(1, n + 1)}, clock=clock)
-
-
-def test_the_time_left_for_all_configs_is_as_planned_times_what_the_first_ones_took(clock):
-    series = series_of(clock)
-    series.begin("config_1")
-    assert series.seconds_left(600.0) == pytest.approx(21 * 600)
-    clock.now = 1200.0  # twice as long as planned
-    series.begin("config_2")
-    assert series.seconds_left(1200.0) == pytest.approx(20 * 1200)
-    series.begin("config_21")
-    assert series.seconds_left(7.0) == 7.0
-
-
-def test_a_config_that_could_not_run_says_nothing_of_the_others(clock):
-    series = series_of(clock, n=3)
-    series.begin("config_1")
-    series.drop("config_1")
-    series.begin("config_2")
-    assert series.seconds_left(600.0) == pytest.approx(2 * 600)
-
-
-@pytest.mark.parametrize("width", [80, 100, 120])
-def test_a_line_fits_and_has_the_time_left_for_all_configs(clock, width):
-    series = series_of(clock)
-    progress = RunProgress([cell(n) for n in range(400)], series=series, clock=clock)
-    series.begin("config_3")
-    clock.now = 1200.0
-    progress.advance(job(cell(0), 200 * "x"), 0.3)
-    progress.finish(job(cell(0), 200 * "x"), took(1.5))
-    progress.advance(job(cell(1), 200 * "x"), 0.0)
-    line = progress.line(width)
-    assert len(line) == width
-    times = "config 3 of 21, 20 min so far, about 3 h left; 1 of 400 cells, about 10 min left"
-    assert line.startswith(times[: width - 1])
-    assert progress.line(None) == f"{times}; config_3: {200 * 'x'}"
-
-
-def test_without_a_terminal_there_is_a_line_a_minute_with_the_time(clock, monkeypatch):
-    err = io.StringIO()
-    monkeypatch.setattr("sys.stderr", err)
-    monkeypatch.setenv("COLUMNS", "80")
-    progress = RunProgress([cell(n) for n in range(5)], clock=clock)
-    progress.advance(job(cell(0), 200 * "x"), 0.3)  # a file has no width
-    for clock.now in range(181):
-        progress.print_line()
-    lines = err.getvalue().splitlines()
-    assert len(lines) == 3
-    stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d"
-    for line, time in zip(lines, ("60 s", "2 min", "3 min"), strict=True):
-        assert re.fullmatch(rf"{stamp} 0 of 5 cells, {time} so far: x{{200}}", line)
+def test_without_a_terminal_there_is_a_line_a_minute_with_the_time(monkeypatch, capsys):
+    monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.01)
+    with RunProgress([cell(0)], side_by_side={"fit": 1}) as progress:
+        progress.advance(job(cell(0)), 0.3)
+        while not (err := capsys.readouterr().err):
+            time.sleep(0.01)
+    line = err.splitlines()[0]
+    assert re.fullmatch(r"[-\d]{10} \d\d:\d\d 0 of 1 cell, 0 s so far: SAMULT fit, trial 1", line)

@@ -13,7 +13,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.description import describe
 from dsgkit.experiment.folder import load_artefact
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.status import describe_status, read_status
+from dsgkit.experiment.status import describe_status
 from dsgkit.experiment.store import seal
 from tests.experiment.runs import keep_artefact, key_of, plan_text
 
@@ -152,7 +152,7 @@ def test_packed_files_are_read_as_they_are_after_those_that_are_not(folder):
     after = load_results(folder)
     assert after.cells.equals(before.cells) and after.cells["auc"].tolist() == [0.3, 0.1]
     assert after.planned == before.planned == 3
-    assert "2 of 3 cells" in describe_status(read_status(folder))
+    assert "2 of 3 cells" in describe_status(folder)
     write(folder, fit("a", auc=0.2))
     assert load_results(folder).cells["auc"].tolist() == [0.2]
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_not_what_it_should_be_is_one_line(folder, case):
     (folder / name).unlink(missing_ok=True)
     if content is not None:
         (folder / name).write_text(content)
-    for read in (load_results, read_status):
+    for read in (load_results, describe_status):
         with pytest.raises(ResultsError, match=told) as error:
             read(folder)
         assert "\n" not in str(error.value)

@@ -18,7 +18,7 @@ from dsgkit.experiment.cell import Job, new_record
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
-from dsgkit.experiment.status import describe_status, read_status
+from dsgkit.experiment.status import describe_status
 from tests.conftest import cells_in_this_process, change_toy
 from tests.experiment.runs import behaving, stored, without_measurements, write_config
 
@@ -110,7 +110,7 @@ def test_a_changed_record_is_told_and_its_cell_runs_again(toy, finished):
     results = load_results(finished)
     assert (len(results.records), results.bad) == (24, [4, 8])
     assert "unreadable lines of cells.jsonl: 2, the first is line 4" in " ".join(
-        describe_status(read_status(finished)).split()
+        describe_status(finished).split()
     )
     by_key = {r["key"]: r for r in results.records}
     assert {k: r["params"] for k, r in by_key.items()} == {r["key"]: r["params"] for r in before}
@@ -128,7 +128,7 @@ def test_results_of_other_code_are_told_and_computed_again_on_request(toy, monke
     assert line.startswith("12 results are reused from dsgkit 0.1.0 at ")
     assert line.endswith("--fresh --solvers pnu_auc,qsg_s2auc,rff_s2auc,samult computes them again")
     assert load_results(folder).other_source == [line]
-    assert line in describe_status(read_status(folder))
+    assert line in describe_status(folder)
     again, _ = run(toy, fresh=True, solvers=["samult"])
     assert (again.computed, again.reused, again.other_source) == (3, 0, [])
     assert len(stored(folder)) == 12 + 3 and stored(folder)[:12] == before

@@ -1,21 +1,18 @@
-"""How far a run is, from a folder that holds what it should, or does not."""
+"""How far a run is, how its cells ended, and what is said of it."""
+
+import json
 
 import pytest
 
-from dsgkit.experiment.status import describe_status, duration, read_status
+from dsgkit.experiment.status import MAX_CAUSES, describe_endings, describe_status, duration
 from dsgkit.experiment.store import Store
-from dsgkit.tasks.measures import Axis, Description
-from tests.experiment.runs import key_of, plan_text
+from dsgkit.tasks.base import Axis
+from dsgkit.tasks.measures import Description
 
+AXIS = Axis(name="rows", title="Rows", noun="rows")
 PLAN = [
-    {
-        "key": key_of(f"{kind}{n}"),
-        "kind": kind,
-        "solver": solver,
-        "trial": 0,
-        "at": {"rows": n},
-        "flops": n,
-    }
+    {"key": f"{kind}{solver}{n}", "kind": kind, "solver": solver, "trial": 0, "at": {"rows": n}}
+    | {"flops": n}
     for kind, solver, sizes in (
         ("search", "fast", (10,)),
         ("fit", "fast", (20, 30, 40)),
@@ -25,19 +22,17 @@ PLAN = [
 ]
 
 
-def record(entry, status="ok", seconds=None, **more):
-    seconds = entry["flops"] / 10 if seconds is None else seconds
+def record(entry, status="ok", **more):
     what = {name: value for name, value in entry.items() if name != "flops"}
-    if entry["kind"] == "search":
-        what |= {"points": [{"lam": 1}], "fold_scores": [[0.5]]}
-    return what | {"label": entry["solver"], "status": status, "times": {"fit": seconds}, **more}
+    times = {"fit": entry.get("flops", 0) / 10}
+    return what | {"label": entry["solver"], "status": status, "times": times, **more}
 
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "plan.json").write_text(plan_text(PLAN))
-    axis = Axis(name="rows", title="Rows", noun="rows")
-    task = Description(kind="sorting", axis=axis, measures=())
+    left_out = {"kind": "left_out", "solver": "slow_one", "at": {"rows": 5000}}
+    (tmp_path / "plan.json").write_text(json.dumps([*PLAN, left_out]))
+    task = Description(kind="sorting", axis=AXIS, measures=())
     (tmp_path / "task.json").write_text(task.model_dump_json())
     return tmp_path
 
@@ -48,23 +43,26 @@ def fill(folder, *records):
             store.append(each)
 
 
-def test_before_the_first_record(folder, monkeypatch):
-    monkeypatch.setattr("dsgkit.experiment.paces.product_speed", lambda: 2.0)
-    status = read_status(folder)
-    assert describe_status(status).splitlines() == [
-        f"{folder}: 0 of 6 cells have a result; not running, 6 cells left, about 105 s of work "
-        "(most of it a guess: no cell of these sizes has ended); the same `dsg run` resumes "
-        "it",
-        "  fast      search      0 of 1 (1 left)",
-        "  fast      fit         0 of 3 (3 left)",
+def test_a_run_that_has_not_ended_has_time_left(folder):
+    # 20 operations of the search and 20 + 30 of the fast fits took a second per 10; the slow
+    # solver has no result, and a fit takes a second at least
+    fill(folder, *map(record, PLAN[:3]))
+    assert describe_status(folder).splitlines() == [
+        f"{folder}: 3 of 6 cells have a result; not running, 3 cells left, about 6 s of work; "
+        "the same `dsg run` resumes it",
+        "  fast      search      1 of 1",
+        "  fast      fit         2 of 3 (1 left)",
         "  slow_one  fit         0 of 2 (2 left)",
+        "  slow_one  left out by the config at 5,000 rows",
     ]
+    with Store(folder):
+        assert "have a result; running (process" in describe_status(folder)
 
 
-def test_without_a_plan_the_cells_that_have_ended_are_told(folder):
+def test_without_a_plan_the_cells_that_have_ended_are_counted(folder):
     fill(folder, *map(record, PLAN[:2]))
     (folder / "plan.json").unlink()
-    assert describe_status(read_status(folder)).splitlines() == [
+    assert describe_status(folder).splitlines() == [
         f"{folder}: 2 of 2 cells have a result; there is no plan.json, so cells that have not run "
         "are not counted",
         "  fast  search      1 of 1",
@@ -72,98 +70,71 @@ def test_without_a_plan_the_cells_that_have_ended_are_told(folder):
     ]
 
 
-def test_while_it_runs_the_time_left_is_told_by_solver(folder):
-    with Store(folder) as store:
-        for entry in (PLAN[0], PLAN[1], PLAN[4]):
-            store.append(record(entry))
-        status = read_status(folder)
-        # by hand: 30 + 40 of the fast fits and 60 of the slow, at 10 a second
-        assert status.seconds_left == pytest.approx(13)
-        first = describe_status(status).splitlines()[0]
-    assert "3 of 6 cells have a result; running (process" in first
-    assert first.endswith(
-        "3 cells left, about 13 s of work (most of it a guess: no cell of these sizes has ended)"
-    )
-
-
-def test_of_a_solver_without_results_the_time_left_is_that_of_its_operations(folder, monkeypatch):
-    monkeypatch.setattr("dsgkit.experiment.paces.product_speed", lambda: 2.0)
-    fill(folder, *map(record, PLAN[:2]))
-    # by hand: 30 + 40 of the fast fits, at 10 a second, and 50 + 60 of the slow at 2
-    assert read_status(folder).seconds_left == pytest.approx(7 + 55)
-
-
-def sized(kind, n, trial):
-    """An entry of the plan: cells of a trial whose operations grow with the square of the size."""
-    return PLAN[0] | {
-        "key": key_of(f"{kind}{n}{trial}"),
-        "kind": kind,
-        "trial": trial,
-        "at": {"rows": n},
-        "flops": n**2,
-    }
-
-
-def left_after(folder, plan, *records):
-    (folder / "plan.json").write_text(plan_text(plan))
-    fill(folder, *records)
-    return read_status(folder).seconds_left
-
-
-def test_cells_of_a_size_take_as_long_as_those_that_ended_there(folder):
-    """A size that was stopped or refused costs what that took, not what its operations say."""
-    plan = [sized("fit", n, trial) for trial in (0, 1) for n in (10, 100, 1000, 2000)]
-    stopped = {"message": "stopped after 90 s", "timeout": 90.0}
-    missed = {"message": "not begun: a smaller fit was stopped after 90 s", "timeout": 90.0}
-    left = left_after(
-        folder,
-        plan,
-        record(plan[0], seconds=1.0),
-        record(plan[1], "out_of_memory", seconds=0.002, message="needs more", needed=10**12),
-        {k: v for k, v in record(plan[2], "timeout", **stopped).items() if k != "times"},
-        {k: v for k, v in record(plan[3], "timeout", **missed).items() if k != "times"},
-    )
-    assert left == pytest.approx(1.0 + 0.002 + 90.0 + 0.0)
-    assert not read_status(folder).is_guess
-
-
-def test_the_time_limit_that_a_cell_met_bounds_sizes_that_none_ended_at(folder):
-    plan = [sized("fit", n, 0) for n in (10, 100, 1000)]
-    stopped = record(plan[1], "timeout", message="stopped after 50 s", timeout=50.0)
-    del stopped["times"]
-    # by its operations, 10^4 times as long as the smallest one
-    assert left_after(folder, plan, record(plan[0], seconds=2.0), stopped) == pytest.approx(50)
-
-
-def test_a_fit_after_a_search_that_was_stopped_took_no_time(folder):
-    plan = [sized("fit", 10, trial) for trial in (0, 1)]
-    message = "while searching: stopped after 50 s"
-    ended = record(plan[0], "timeout", message=message, timeout=50.0)
-    del ended["times"]
-    assert left_after(folder, plan, ended) == 0
-
-
 def test_the_end_with_what_went_wrong(folder):
-    crash = {"message": "worker process killed by SIGSEGV", "traceback": "in fit"}
     fill(
         folder,
         *(record(entry) for entry in PLAN[:4]),
-        record(PLAN[4], "crashed", **crash),
-        record(PLAN[5], "timeout", message="stopped after 5 s", timeout=5),
-        record({**PLAN[5], "key": key_of("of an older plan")}),
+        record(PLAN[4], "crashed", message="killed by SIGSEGV", traceback="in fit"),
+        record(PLAN[5], "out_of_memory", message="needs more", needed=10**12),
+        record({**PLAN[5], "key": "of an older plan"}),
     )
-    lines = describe_status(read_status(folder)).splitlines()
+    with (folder / "cells.jsonl").open("a") as file:
+        file.write("{}\n")
+    lines = describe_status(folder).splitlines()
     assert lines[0].endswith(
         "4 of 6 cells have a result; not running; the same `dsg run` resumes it"
     )
-    assert lines[3] == "  slow_one  fit         0 of 2 (1 crashed, 1 timeout)"
-    assert lines[4] == "1 cell failed:"
-    assert "in fit" not in "\n".join(lines)
-    assert "    in fit" in describe_status(read_status(folder), tracebacks=True).splitlines()
+    assert lines[3] == "  slow_one  fit         0 of 2 (1 crashed, 1 refused)"
+    assert lines[5:] == [
+        "1 cell failed:",
+        "  slow_one fit, trial 1, 50 rows: crashed: killed by SIGSEGV",
+        "1 cell ended at a limit or without a solution:",
+        "  slow_one fit, trial 1, 60 rows: refused: needs more",
+        "unreadable lines of cells.jsonl: 1, the first is line 8; their cells run again",
+    ]
+    assert "    in fit" in describe_status(folder, tracebacks=True).splitlines()
     fill(folder, record(PLAN[4]))  # and a limit that was met is an end
-    assert "5 of 6 cells have a result; finished" in describe_status(read_status(folder))
+    assert "5 of 6 cells have a result; finished" in describe_status(folder)
+
+
+def ended(status, message, *, label="A", kind="fit", trial=0, n=100, **more):
+    what = {"label": label, "kind": kind, "trial": trial, "at": {"rows": n}}
+    return what | {"status": status, "message": message, **more}
+
+
+def test_what_ended_in_the_same_way_is_one_line():
+    records = [
+        ended("failed", f"ValueError: no {n} (mine.py:3)\nmore", trial=t, n=n)
+        for t in range(3)
+        for n in (100, 2000)
+    ]
+    records += [ended("crashed", "killed by SIGSEGV", label="B", trial=4)]
+    records += [ended("timeout", "stopped after 5 s", kind="search", trial=1)]
+    records += [ended("out_of_memory", "out of memory limit: needs 9.0 GiB, limit 1.0 GiB")]
+    records += [ended("ok", "", trial=t, warnings=[f"prior 0.{t} is poor"]) for t in (1, 2)]
+    records += [ended("ok", ""), ended("failed", "", label="\x1b[1mC", warnings=["of a failure"])]
+    assert describe_endings(records, AXIS) == [
+        "8 cells failed:",
+        "  A fit, trials 1..3, 100..2,000 rows (6 cells): ValueError: no 100 (mine.py:3)",
+        "  B fit, trial 5, 100 rows: crashed: killed by SIGSEGV",
+        "  \\x1b[1mC fit, trial 1, 100 rows: failed",
+        "2 cells ended at a limit or without a solution:",
+        "  A search, trial 2, 100 rows: timeout: stopped after 5 s",
+        "  A fit, trial 1, 100 rows: out of memory limit: needs 9.0 GiB, limit 1.0 GiB",
+        "warnings:",
+        "  A fit, trials 2..3, 100 rows (2 cells): prior 0.1 is poor",
+    ]
+    without_axis = [ended("failed", "no", trial=t) | {"at": {}} for t in range(2)]
+    assert describe_endings(without_axis, None)[1] == "  A fit, trials 1..2 (2 cells): no"
+
+
+def test_very_many_causes_are_counted():
+    records = [ended("failed", f"E: {'x' * number}") for number in range(MAX_CAUSES + 3)]
+    lines = describe_endings(records, AXIS)
+    assert (len(lines), lines[-1]) == (MAX_CAUSES + 2, "  and 3 more causes")
 
 
 def test_durations_are_in_words():
     seconds = {0.4: "0 s", 119: "119 s", 120: "2 min", 7200: "2 h", 172_800: "2 d"}
+    seconds[377_827_200] = "4,373 d"
     assert {number: duration(number) for number in seconds} == seconds

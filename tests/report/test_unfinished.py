@@ -5,7 +5,7 @@ import pytest
 from dsgkit.config.schema import read_experiment
 from dsgkit.experiment.description import describe
 from dsgkit.experiment.results import load_results
-from dsgkit.experiment.status import describe_status, read_status
+from dsgkit.experiment.status import describe_status
 from dsgkit.experiment.store import seal
 from dsgkit.report.gains import gains
 from dsgkit.report.rankings import measured_rankings
@@ -163,7 +163,7 @@ def test_five_endings_are_five_words(tmp_path, written):
     assert table["PNU"] == ["left out"] * 3
     assert table["Exact"] == ["not yet run", "left out", "left out"]
     assert "left out: by the config (at_most)." in tables.text("auc_table")
-    status = describe_status(read_status(tmp_path / "a"))
+    status = describe_status(tmp_path / "a")
     assert "pnu_auc     left out by the config at 100, 200, 400 unlabelled" in status
     assert "(2 out of memory, 2 refused, 2 timeout)" in status
 
