@@ -71,6 +71,8 @@ class Dataset:
         The config's setting of the label's column, for messages; empty if there is none.
     unlabeled_rows : ndarray of int
         Numbers of the training rows without a label, which come last in ``X``.
+    similar_pairs : ndarray of int, shape (n_pairs, 2), or None
+        Numbers in ``X`` of the rows of each similar pair that the user has; None to draw pairs.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Dataset:
     made: str = ""
     label_setting: str = ""
     unlabeled_rows: NDArray[np.integer] = field(default_factory=lambda: np.empty(0, np.int64))
+    similar_pairs: NDArray[np.integer] | None = None
 
     @property
     def n_features(self) -> int:
@@ -132,7 +135,11 @@ class Dataset:
     @property
     def identity(self) -> list[Any]:
         """Identity of content and target, which results depend on, ready for JSON."""
-        return [self.content_hash, *self.target.identity()]
+        identity = [self.content_hash, *self.target.identity()]
+        if self.similar_pairs is not None:
+            pairs = np.ascontiguousarray(self.similar_pairs, "<i8").tobytes()
+            identity += ["similar pairs", hashlib.sha256(pairs).hexdigest()]
+        return identity
 
     def describe(self) -> dict[str, Any]:
         """Return the facts for reports, ready for JSON."""

@@ -203,11 +203,13 @@ class PairSizes(NamedTuple):
 def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = None) -> PairSizes:
     """Return the largest possible numbers of pairs, up to ``pairs``, and then of unlabelled rows.
 
-    A third as many test rows are drawn as unlabelled ones, at most ``test``. Pairs use at most two
-    thirds of a class. The share of positives is by default the dataset's own.
+    A third as many test rows are drawn as unlabelled ones, at most ``test``. Drawn pairs use at
+    most two thirds of a class. The share of positives is by default the dataset's own.
     """
-    counts = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
-    share = counts[0] / sum(counts) if prior is None else prior
+    own = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
+    share, given = own[0] / sum(own) if prior is None else prior, dataset.similar_pairs
+    left = dataset.y[unpaired(dataset)]
+    counts = [int(np.count_nonzero(left == label)) for label in (1, -1)]
 
     def sizes(n_similar: int, n_unlabeled: int) -> PairSizes:
         return PairSizes(n_similar, n_unlabeled, min(n_unlabeled // 3, test), share)
@@ -216,8 +218,11 @@ def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = Non
         taken = zip(counts, drawn.taken(), strict=True)
         return all(rows <= most * count for count, rows in taken)
 
-    n_similar = _largest(pairs, lambda n: fit(sizes(n, 0), MAX_PAIR_SHARE))
-    n_unlabeled = _largest(sum(counts), lambda n: fit(sizes(n_similar, n), 1.0))
+    if given is None:
+        n_drawn = n_similar = _largest(pairs, lambda n: fit(sizes(n, 0), MAX_PAIR_SHARE))
+    else:
+        n_drawn, n_similar = 0, min(pairs, len(given))
+    n_unlabeled = _largest(sum(counts), lambda n: fit(sizes(n_drawn, n), 1.0))
     if min(n_similar, n_unlabeled) < MIN_ROWS:
         raise DataError(
             f"dataset {dataset.name}: {counts[0]:,} positive and {counts[1]:,} negative rows, "
@@ -225,6 +230,13 @@ def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = Non
             f"unlabelled rows; {MIN_ROWS} of each are needed"
         )
     return sizes(n_similar, n_unlabeled)
+
+
+def unpaired(dataset: Any) -> NDArray[np.integer]:
+    """Return the rows with a label that are in no pair of the user's."""
+    rows = np.arange(len(dataset.y))
+    pairs = dataset.similar_pairs
+    return rows if pairs is None else np.setdiff1d(rows, pairs)
 
 
 def _largest(most: int, holds: Callable[[int], bool]) -> int:
@@ -259,9 +271,9 @@ def pair_split(
     The class of every pair and of every single row is drawn first, then rows of that class. Further
     rows, without a label, may come among the unlabelled ones.
     """
-    left = {}
+    left, pool = {}, unpaired(dataset)
     for label in (1, -1):
-        rows = np.flatnonzero(dataset.y == label)
+        rows = pool[dataset.y[pool] == label]
         left[label] = rows[permutation(len(rows), derive_seed(seed, "class", label))]
 
     def draw(kind: str, n: int, probability: float, each: int = 1) -> NDArray[np.int64]:
@@ -277,7 +289,11 @@ def pair_split(
         order = permutation(n, derive_seed(seed, kind, "order"))
         return drawn.reshape(n, each)[order].ravel()
 
-    similar = draw("similar", sizes.n_similar, sizes.positive_pairs, 2)
+    if dataset.similar_pairs is None:
+        similar = draw("similar", sizes.n_similar, sizes.positive_pairs, 2)
+    else:
+        order = permutation(len(dataset.similar_pairs), derive_seed(seed, "similar", "order"))
+        similar = dataset.similar_pairs[order[: sizes.n_similar]].ravel()
     unlabeled = draw("unlabeled", sizes.n_unlabeled, sizes.prior)
     test = draw("test", sizes.n_test, sizes.prior)
     y_unlabeled = dataset.y[unlabeled]
@@ -291,6 +307,9 @@ def pair_split(
 
 class SimilarUnlabeled(Task):
     """The learning setting; an instance is a random choice of pairs, unlabelled and test rows.
+
+    If the dataset has similar pairs, the pairs are chosen among them, and the other rows are of no
+    pair. Rows without a label are unlabelled rows, unless rows are drawn by another prior.
 
     A solver with labels, by ``fit(X, y)``, is an upper bound: it gets as many unlabelled rows with
     their labels as pairs have points, or all of them, and is searched by its errors.
@@ -330,6 +349,8 @@ class SimilarUnlabeled(Task):
             )
         # rows without a label have the dataset's own share of positives
         self.without_label = dataset.unlabeled_rows[: None if spec.prior is None else 0]
+        if dataset.similar_pairs is not None:
+            self.without_label = np.setdiff1d(self.without_label, dataset.similar_pairs)
         self.drawn, self.sizes = (
             drawn,
             {UNLABELED.name: drawn.n_unlabeled + len(self.without_label)},

@@ -112,6 +112,26 @@ def test_they_are_unlabelled_rows_of_pairs_unless_a_prior_is_drawn():
     assert not np.isin(other.split.X_unlabeled.index, MISSING).any()
 
 
+def test_pairs_of_the_user_are_taken_as_they_are_and_other_rows_are_in_none():
+    pairs = np.random.default_rng(1).permutation(N)[:80].reshape(40, 2)  # some have no label
+    dataset = replace(trial_of(SimilarUnlabeled).dataset, similar_pairs=pairs)
+    spec = SimilarUnlabeled.Spec(kind="similar_unlabeled", pairs=25, folds=3)
+    trials = [SimilarUnlabeled(dataset, spec, seed) for seed in (0, 1)]
+    drawn = [{tuple(p) for p in t.split.similar.index.reshape(-1, 2).tolist()} for t in trials]
+    assert all(len(one) == 25 and one <= set(map(tuple, pairs.tolist())) for one in drawn)
+    assert drawn[0] != drawn[1]
+    split = trials[0].split
+    others = np.concatenate([split.X_unlabeled.index, split.X_test.index])
+    assert not np.isin(others, pairs).any() and len(np.unique(others)) == len(others)
+    assert np.isin(np.setdiff1d(MISSING, pairs), split.X_unlabeled.index).all()
+    assert trials[0].counts(trials[0].sizes)["n_similar"] == 25
+    other = replace(dataset, similar_pairs=pairs[:, ::-1])
+    assert dataset.identity != other.identity != replace(dataset, similar_pairs=None).identity
+    few = replace(dataset, similar_pairs=pairs[:9])
+    with pytest.raises(DataError, match="9 similar pairs"):
+        SimilarUnlabeled(few, spec, 0)
+
+
 def test_too_few_rows_with_a_label_are_told():
     with pytest.raises(DataError, match="160 labelled rows asked for, but it has 160 rows with a"):
         trial_of(SemiSupervisedAUC, labeled=160)
