@@ -22,6 +22,8 @@ from dsgkit import cli
 from dsgkit.config.solvers import Stage
 from dsgkit.errors import ResultsError
 from dsgkit.experiment import results as stored
+from dsgkit.experiment.folder import planned_cells
+from dsgkit.experiment.plan import Cell
 from dsgkit.report.html import page_text, write_page
 from dsgkit.report.html.sections import SVG_DATA
 from dsgkit.report.summary import Summary
@@ -108,12 +110,16 @@ def results(tmp_path_factory):
     return results_of(folder, experiment, records, data=CODRNA)
 
 
+def with_left(results, left):
+    """The same with a plan that has some searches more than there are records."""
+    searches = [Cell("", "search", "samult", 0, {"unlabeled": 0})] * left
+    return replace(results, plan=[*planned_cells(results.records), *searches])
+
+
 @pytest.fixture(scope="module")
 def text(results):
     """The page on them, while 12 of their cells have not run yet."""
-    return page_text(
-        [replace(results, planned_by_solver={"samult": len(results.records) + 12})], "out"
-    )
+    return page_text([with_left(results, 12)], "out")
 
 
 @pytest.fixture(scope="module")
@@ -315,7 +321,7 @@ def test_failures_and_limits_are_grouped_by_cause(fits):
             },
         }
     )
-    page = read(replace(results, planned_by_solver={"samult": len(results.records) + 2}))
+    page = read(with_left(results, 2))
     sentence = "0 of 10 cells finished, 1 crashed, 4 failed, 2 out of memory, 1 timeout, 2 not run"
     assert f"{sentence} yet." in page.texts["p"]
     kinds = ("failed", "crashed", "out of memory", "timeout")
@@ -341,7 +347,7 @@ def test_failures_and_limits_are_grouped_by_cause(fits):
 def test_without_a_finished_fit_it_says_so(fits, status):
     values = [{"status": status, "message": "no luck"} if status else None]
     results = fits({"samult": {500: values}})
-    page = read(replace(results, planned_by_solver={"samult": len(results.records) + 3}))
+    page = read(with_left(results, 3))
     told = "No fit has finished yet: there are no figures, and no numbers in the tables."
     assert told in page.texts["p"]
     assert page.all("img") == []
