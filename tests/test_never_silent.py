@@ -416,7 +416,6 @@ def test_disturbed_times_are_said_and_nothing_is_claimed_of_them(runs):
     assert not re.search(claims, " ".join(out.split()))
 
 
-@pytest.mark.xfail(strict=True, reason="to be built: columns lose no differences, or it is said")
 def test_differences_that_single_precision_loses_are_kept_or_said(runs):
     """Seconds since 1970, in the order of column 0."""
     fits, out = runs["runs_between_edits"].result()["as written"]

@@ -18,7 +18,7 @@ from dsgkit.data import layout as text
 from dsgkit.data.catalogue import Column
 from dsgkit.data.files import no_such_file, open_content
 from dsgkit.data.layout import Layout, LineError, column_name
-from dsgkit.data.targets import label_text, unlabeled_mark
+from dsgkit.data.targets import is_large, label_text, unlabeled_mark
 from dsgkit.errors import ConfigError, DataError, in_a_line, nearest_or_all, shown
 from dsgkit.system.files import folder_name
 
@@ -394,6 +394,8 @@ def _labels(path: Path, column: _Field, unlabeled: str | None) -> tuple[pd.Serie
         raise DataError(f"{path}: --unlabeled {shown(unlabeled)}: no row has this label{hint}")
     texts = texts[texts != unlabeled]
     numbers = column.numbers.reindex(texts.index).dropna()
+    if any(is_large(label) for label in column.values):
+        numbers = numbers[:0]  # float64 would not tell them apart
     if len(numbers) + column.missing[texts.index].sum() == len(texts):
         texts = numbers  # those that say `nan` have no label either
     is_number = unlabeled is not None and not text.why_no_number(unlabeled)

@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 VERSION = 5
 """Version of the prepared form; other versions are prepared again."""
 
-Block = tuple[Single, NDArray[Any]]
+Block = tuple[NDArray[Any], NDArray[Any]]
 Source = tuple[Path, DataFile]
 
 _BLOCK_ROWS = 10_000
+_FAR = 16  # times its range that a column is from 0 before float32 may lose its differences
 _AS_WRITTEN = ("loader", "n_features", "delimiter", "decimal", "header", "rows", "double")
 """Settings with the same name and form in a config and in `DatasetInfo`."""
 
@@ -69,6 +70,8 @@ class Dataset:
         How the features were made; empty if they are those of the file.
     label_setting : str
         The config's setting of the label's column, for messages; empty if there is none.
+    offsets : ndarray of float64, shape (d,), or None
+        What was subtracted from the columns of the file, as float32 would lose their differences.
     unlabeled_rows : ndarray of int
         Numbers of the training rows without a label, which come last in ``X``.
     similar_pairs : ndarray of int, shape (n_pairs, 2), or None
@@ -87,6 +90,7 @@ class Dataset:
     content_hash: str
     made: str = ""
     label_setting: str = ""
+    offsets: Array | None = None
     unlabeled_rows: NDArray[np.integer] = field(default_factory=lambda: np.empty(0, np.int64))
     similar_pairs: NDArray[np.integer] | None = None
 
@@ -315,6 +319,7 @@ def open_dataset(info: DatasetInfo) -> Dataset:
         content_hash=meta["content_hash"],
         made=meta["made"],
         label_setting=loaders.label_setting(info.label_columns) if is_set else "",
+        offsets=None if meta["offsets"] is None else np.array(meta["offsets"]),
         unlabeled_rows=np.arange(len(parts["train"][1]), len(parts["train"][0])),
     )
     return dataset if info.double is None else doubled(dataset, info.double)
@@ -350,12 +355,23 @@ def _prepare(info: DatasetInfo, paths: list[Path], folder: Path) -> None:
         meta: dict[str, Any] = {"texts": {}}
         digests = []
         parts, meta["made"] = _parts(info, paths)
+        offsets: Array | None = None
         for part, blocks in parts.items():
-            digest, texts, extremes = _write(blocks, temporary, part)
+            digest, texts, extremes = _write(blocks, temporary, part, offsets)
+            if part == "train":
+                again = functools.partial(_parts, info, paths)
+                offsets = _offsets(again, *extremes) if info.local else None
+                if offsets is not None:
+                    digest, texts, extremes = _write(again()[0][part], temporary, part, offsets)
+                    said = [f"column {k + 1} minus {offsets[k]:.17g}" for k in offsets.nonzero()[0]]
+                    meta["made"] = "; ".join(filter(None, [meta["made"], *said]))
+                meta["minimum"], meta["maximum"] = (
+                    (x if offsets is None else x - offsets).astype(np.float32).tolist()
+                    for x in extremes
+                )
             digests.append(digest)
             meta["texts"][part] = texts
-            if part == "train":
-                meta["minimum"], meta["maximum"] = (x.astype(float).tolist() for x in extremes)
+        meta["offsets"] = None if offsets is None else offsets.tolist()
         meta["content_hash"] = hashlib.sha256("".join(digests).encode()).hexdigest()
         with (temporary / "meta.json").open("w") as out:
             out.write(json.dumps(meta))
@@ -370,10 +386,29 @@ def _prepare(info: DatasetInfo, paths: list[Path], folder: Path) -> None:
                 shutil.rmtree(old, ignore_errors=True)
 
 
+def _offsets(read: Callable[[], Any], low: Array, high: Array) -> Array | None:
+    """Return what to subtract from each column, so that float32 keeps its differences.
+
+    It is the minimum of columns that are far from 0, such as seconds since 1970, and would lose
+    distinct values, for which the training rows are read again. None if there is none.
+    """
+    far = np.maximum(np.abs(low), np.abs(high)) > _FAR * (high - low)
+    columns = np.flatnonzero(far & (high > low))
+    if not len(columns):
+        return None
+    offsets = np.zeros_like(low)
+    values = np.concatenate([X[:, columns] for X, _ in read()[0]["train"]])
+    for k, column in zip(columns, values.T, strict=True):
+        distinct = np.unique(column)
+        if len(np.unique(distinct.astype(np.float32))) < len(distinct):
+            offsets[k] = low[k]
+    return offsets if offsets.any() else None
+
+
 def _write(
-    blocks: Iterator[Block], folder: Path, part: str
-) -> tuple[str, list[str] | None, list[Single]]:
-    """Write rows and labels; return a hash, the texts of labels, and the columns' extremes.
+    blocks: Iterator[Block], folder: Path, part: str, offsets: Array | None
+) -> tuple[str, list[str] | None, list[Array]]:
+    """Write rows and labels; return a hash, the texts of labels, and the columns' extremes before.
 
     Labels that are texts are stored as indices into their sorted list.
     """
@@ -382,13 +417,13 @@ def _write(
     n_rows = n_features = n_unlabeled = 0
     with (folder / f"X_{part}.npy").open("wb") as file, tempfile.TemporaryFile() as rest:
         for rows, y in blocks:
-            X = np.ascontiguousarray(rows, "<f4")
+            X = np.ascontiguousarray(rows if offsets is None else rows - offsets, "<f4")
             if not n_rows:
                 n_features = X.shape[1]
                 _write_header(file, 0, n_features)
             n_rows += len(X)
-            lows.append(X.min(axis=0))
-            highs.append(X.max(axis=0))
+            lows.append(rows.min(axis=0))
+            highs.append(rows.max(axis=0))
             has_label = y != "" if y.dtype.kind == "U" else ~np.isnan(y)
             if not has_label.all():
                 rest.write(X[~has_label].data)
@@ -422,7 +457,7 @@ def _write(
         _sync(file)
     sha256.update(np.ascontiguousarray(stored).data)
     sha256.update(json.dumps(in_order).encode() if places else b"")
-    extremes = [np.min(lows, axis=0), np.max(highs, axis=0)]
+    extremes = [np.min(lows, axis=0).astype(float), np.max(highs, axis=0).astype(float)]
     return sha256.hexdigest(), in_order or None, extremes
 
 

@@ -34,7 +34,7 @@ DELIMITERS = (",", ";", "\t", "|", ":", None)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+(?:[eE][+-]?[0-9]+)?")
-_FLOAT32_OVERFLOW = 2.0**128 - 2.0**103
+FLOAT32_OVERFLOW = 2.0**128 - 2.0**103
 _ARFF_NAME = re.compile(
     r"""^\s*@attribute\s+(?:'([^'\n]*)'|"([^"\n]*)"|([^\s'"]+))""", re.IGNORECASE | re.MULTILINE
 )
@@ -391,5 +391,5 @@ def why_no_number(text: str, decimal: str = ".", *, is_label: bool = False) -> s
     value = abs(float(pointed))
     if not math.isfinite(value):
         return f"{shown(text)} is not finite"
-    too_large = value >= _FLOAT32_OVERFLOW and not is_label
+    too_large = value >= FLOAT32_OVERFLOW and not is_label
     return f"{shown(text)} is too large for float32" if too_large else ""

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from dsgkit.data.catalogue import Column, DataFile, DatasetInfo
 from dsgkit.data.files import open_content
 from dsgkit.data.layout import (
+    FLOAT32_OVERFLOW,
     Layout,
     LineError,
     decoded,
@@ -36,7 +37,7 @@ from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError, shown
 from dsgkit.numerics.arrays import Array, Single
 
-Block = tuple[Single, NDArray[Any]]
+Block = tuple[Array, NDArray[Any]]
 Lines = Sequence[bytes]
 Categories = Mapping[int, Sequence[str]]
 """The sorted values of every categorical column, by its place from 0."""
@@ -105,13 +106,13 @@ def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Itera
                 raise wrong
         try:
             X, y = load_svmlight_file(
-                io.BytesIO(text), n_features=n_features, dtype=np.float32, zero_based=False
+                io.BytesIO(text), n_features=n_features, dtype=np.float64, zero_based=False
             )
         except ValueError as error:
             raise _refused(path, first, lines, why, error) from error
-        if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+        if not ((np.abs(X.data) < FLOAT32_OVERFLOW).all() and np.isfinite(y).all()):
             raise _refused(path, first, lines, why, "a number that is not finite")
-        X.data += np.float32(0)  # no -0.0, as zeros that are left out have no sign
+        X.data += 0.0  # no -0.0, as zeros that are left out have no sign
         step = max(1, BLOCK_VALUES // n_features)
         for start in range(0, len(y), step):
             yield X[start : start + step].toarray(), y[start : start + step]
@@ -237,18 +238,17 @@ class Table:
     def blocks(self) -> Iterator[Block]:
         """Yield the rows and their labels: means of numbers, texts, or 0 without a label."""
         for first, lines, frame in self._frames():
-            X = np.zeros((len(frame), self.n_features), np.float32)
+            X = np.zeros((len(frame), self.n_features))
             rows = np.arange(len(frame))
-            with np.errstate(over="ignore"):
-                for place, start in self.places.items():
-                    if place in (self.categories or {}):
-                        index = {v: k for k, v in enumerate((self.categories or {})[place])}
-                        codes = self._coded(frame[place], index.__getitem__)
-                        X[rows, start + codes.astype(np.intp)] = 1
-                    elif place in (self.values or {}):
-                        X[:, start] = self._coded(frame[place], self._number_of(place))
-                    else:
-                        X[:, start] = frame[place].to_numpy()
+            for place, start in self.places.items():
+                if place in (self.categories or {}):
+                    index = {v: k for k, v in enumerate((self.categories or {})[place])}
+                    codes = self._coded(frame[place], index.__getitem__)
+                    X[rows, start + codes.astype(np.intp)] = 1
+                elif place in (self.values or {}):
+                    X[:, start] = self._coded(frame[place], self._number_of(place))
+                else:
+                    X[:, start] = frame[place].to_numpy()
             if self.text_labels:
                 codes, texts = frame[self.labels[0]].factorize()
                 names = [str(text).strip() for text in texts]
@@ -256,7 +256,9 @@ class Table:
             else:
                 numbers = [self._label_numbers(frame[place]) for place in self.labels]
                 y = np.mean(numbers, axis=0) if numbers else np.zeros(len(frame))
-            if not np.isfinite(X).all() or (y.dtype.kind == "f" and np.isinf(y).any()):
+            if not (np.abs(X) < FLOAT32_OVERFLOW).all() or (
+                y.dtype.kind == "f" and np.isinf(y).any()
+            ):
                 raise _refused(self.path, first, lines, self._why, "a number that is not finite")
             yield X, y
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +11,14 @@ import numpy as np
 from dsgkit.data import files
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.layout import Layout, read_layout
-from dsgkit.data.loaders import Table, open_tables, read_libsvm
+from dsgkit.data.loaders import Block, Table, open_tables, read_libsvm
 from dsgkit.errors import DataError, in_a_line, listed, shown
-from dsgkit.numerics.arrays import Single
+from dsgkit.numerics.arrays import Array, Single
 
 
-def read_new_rows(info: DatasetInfo, path: Path, n_features: int) -> Single:
+def read_new_rows(
+    info: DatasetInfo, path: Path, n_features: int, offsets: Array | None = None
+) -> Single:
     """Return the features of the rows of a file, in the units of a dataset.
 
     Parameters
@@ -28,6 +30,8 @@ def read_new_rows(info: DatasetInfo, path: Path, n_features: int) -> Single:
         Delimited text, or LIBSVM text if the dataset is: unless the name ends in ``.csv``.
     n_features : int
         Columns of the dataset's features.
+    offsets : ndarray of float64, shape (n_features,), optional
+        Subtracted from the columns, as from the dataset's.
 
     Returns
     -------
@@ -41,15 +45,20 @@ def read_new_rows(info: DatasetInfo, path: Path, n_features: int) -> Single:
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     if info.loader == "libsvm" and path.suffix != ".csv":
-        return np.concatenate([X for X, _ in read_libsvm(path, n_features)])
+        return _shifted(read_libsvm(path, n_features), offsets)
     if info.loader == "reviews":
         raise DataError(f"{path}: features of reviews are made of all texts of a dataset at once")
     table = _like(info, path) if info.loader == "delimited" else _plain(info, path, n_features)
     try:
-        return np.concatenate([X for X, _ in table.blocks()])
+        return _shifted(table.blocks(), offsets)
     except KeyError as error:
         value = shown(error.args[0])
         raise DataError(f"{path}: no row of the dataset has the category {value}") from error
+
+
+def _shifted(blocks: Iterator[Block], offsets: Array | None) -> Single:
+    X = np.concatenate([X for X, _ in blocks])
+    return (X if offsets is None else X - offsets).astype(np.float32)
 
 
 def _plain(info: DatasetInfo, path: Path, n_features: int) -> Table:

@@ -267,7 +267,9 @@ def check_kind(dataset: Dataset, kind: Kind) -> None:
 
 def label_text(label: Label) -> str:
     """Return a label as text, whole numbers without a decimal point."""
-    return str(label) if isinstance(label, str) else repr(float(label)).removesuffix(".0")
+    if isinstance(label, str | int):
+        return str(label)
+    return repr(float(label)).removesuffix(".0")
 
 
 def unlabeled_mark(counts: Mapping[Any, int]) -> Label | None:
@@ -299,9 +301,18 @@ def _any_of(texts: Sequence[str]) -> str:
 
 
 def _are_numbers(labels: Iterable[Label]) -> bool:
+    """Return whether all labels are finite numbers that float64 tells apart from others."""
     try:
-        return all(math.isfinite(float(label)) for label in labels)
+        return all(math.isfinite(float(label)) and not is_large(label) for label in labels)
     except ValueError:
+        return False
+
+
+def is_large(label: Label) -> bool:
+    """Return whether a label is a whole number that float64 would round."""
+    try:
+        return not isinstance(label, float) and int(float(label)) != int(label)
+    except (ValueError, OverflowError):
         return False
 
 

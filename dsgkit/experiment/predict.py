@@ -111,7 +111,8 @@ class Predictor:
 
     def read(self, path: Path) -> NDArray[Any]:
         """Return the rows of a file with the columns of the dataset, for `predict`."""
-        return read_new_rows(resolve(self.experiment.dataset), path, self.dataset.n_features)
+        info, dataset = resolve(self.experiment.dataset), self.dataset
+        return read_new_rows(info, path, dataset.n_features, dataset.offsets)
 
     def predict(self, X: NDArray[Any]) -> pd.DataFrame:
         """Return the number of every row from 0, and its score, class or cluster.

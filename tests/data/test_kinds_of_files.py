@@ -206,3 +206,41 @@ def test_a_zip_archive_of_one_file_is_tried(tried, tmp_path):
     content = (tmp_path / "made.zip").read_bytes()
     told, dataset = tried(content, "--label", "kind", "--positive", "rye", name="made.zip")
     assert f"header, {N} rows" in told and dataset.X.shape == (N, 2)
+
+
+@pytest.mark.parametrize(
+    ("base", "step", "offset"),
+    [
+        (1_700_000_000, 1, 1_700_000_000),
+        (5_411_932, 0.001, 5_411_932),
+        (-299_792_458.5, 0.25, -299_792_458.5),
+        (50, 1, 0),
+        (10.5, 0.125, 0),
+    ],
+)
+@pytest.mark.parametrize("loader", ["delimited", "libsvm"])
+def test_differences_far_from_0_are_kept(tmp_path, base, step, offset, loader):
+    values = base + step * np.arange(N)
+    test = np.float64([base - step, base + 2 * N * step])
+    lines = {"delimited": "{1!r},{2!r},{0}\n", "libsvm": "{0} 1:{1!r} 2:{2!r}\n"}[loader]
+    rows = zip(np.arange(N) % 2, values.tolist(), A.tolist(), strict=True)
+    content = "".join(lines.format(*row) for row in rows)
+    (tmp_path / "test").write_text(
+        "".join(lines.format(k, x, 0.5) for k, x in enumerate(test.tolist()))
+    )
+    dataset = load(tmp_path, content, loader, test_path=str(tmp_path / "test"))
+    np.testing.assert_array_equal(dataset.X[:, 0], (values - offset).astype(np.float32))
+    np.testing.assert_array_equal(dataset.X_test[:, 0], (test - offset).astype(np.float32))
+    np.testing.assert_array_equal(dataset.X[:, 1], A.astype(np.float32))
+    assert (dataset.minimum[0], dataset.maximum[0]) == (
+        dataset.X[:, 0].min(),
+        dataset.X[:, 0].max(),
+    )
+    assert dataset.made == (f"column 1 minus {offset:.17g}" if offset else "")
+
+
+def test_labels_above_2_to_the_53_stay_apart(tried):
+    labels = 2**53 + np.arange(N) % 2
+    told, dataset = tried(text(A, B, labels), "--label", "-1", "--positive", str(2**53 + 1))
+    assert f"{2**53}: {N // 2}, {2**53 + 1}: {N // 2}" in told
+    assert dataset.y.tolist() == [-1, 1] * (N // 2)
