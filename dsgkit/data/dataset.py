@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import hashlib
 import json
@@ -303,8 +304,11 @@ def open_dataset(info: DatasetInfo) -> Dataset:
         meta = json.loads((folder / "meta.json").read_text())
         parts = {part: _open(folder, part, texts) for part, texts in meta["texts"].items()}
     except (OSError, ValueError) as error:
+        remedy = "remove the folder"
+        if getattr(error, "errno", None) in (errno.ENODEV, errno.EINVAL, errno.EOPNOTSUPP):
+            remedy = "its file system has no memory maps: set DSGKIT_CACHE to a local disk"
         raise DataError(
-            f"{folder}: the prepared data cannot be opened ({error}); remove the folder"
+            f"{folder}: the prepared data cannot be opened ({error}); {remedy}"
         ) from error
     is_set = info.local and info.loader == "delimited" and info.label_columns
     dataset = Dataset(

@@ -48,10 +48,16 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder to disk: files created or renamed in it survive a crash of the machine."""
+    """Flush a folder to disk: files created or renamed in it survive a crash of the machine.
+
+    Some file systems (FUSE, SMB) cannot do this to folders, which is left at that.
+    """
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+            raise
     finally:
         os.close(descriptor)
 

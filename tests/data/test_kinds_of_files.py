@@ -1,7 +1,10 @@
 """Files as common programs write them: read as they are meant, or one line with what to do."""
 
+import errno
+import os
 import re
 import shlex
+import stat
 import zipfile
 
 import numpy as np
@@ -12,6 +15,7 @@ from dsgkit.cli import cli
 from dsgkit.config.schema import load_experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import DataError
+from dsgkit.system.files import write_atomically
 from tests.data.conftest import load, refusal
 
 N = 80
@@ -244,3 +248,25 @@ def test_labels_above_2_to_the_53_stay_apart(tried):
     told, dataset = tried(text(A, B, labels), "--label", "-1", "--positive", str(2**53 + 1))
     assert f"{2**53}: {N // 2}, {2**53 + 1}: {N // 2}" in told
     assert dataset.y.tolist() == [-1, 1] * (N // 2)
+
+
+def test_file_systems_without_memory_maps_or_flushed_folders(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise OSError(errno.ENODEV, "No such device")
+
+    monkeypatch.setattr("numpy.memmap", refuse)
+    said = refusal(tmp_path, BODY, positive=["rye"])
+    assert said.endswith("has no memory maps: set DSGKIT_CACHE to a local disk")
+    flush = os.fsync
+
+    def only_files(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        flush(descriptor)
+
+    monkeypatch.undo()
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(os, "fsync", only_files)
+    assert len(load(tmp_path, BODY, positive=["rye"]).X) == N
+    write_atomically(tmp_path / "written", lambda file: file.write(b"x"))
+    assert (tmp_path / "written").read_bytes() == b"x"
