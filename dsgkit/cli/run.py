@@ -108,7 +108,6 @@ def run(
     """
     from dsgkit.config.load import resolve
     from dsgkit.config.schema import load_experiment
-    from dsgkit.experiment.folder import check_settings
 
     if name is not None and len(configs) > 1:
         raise click.UsageError("--name is for one config; run them one by one")
@@ -120,8 +119,6 @@ def run(
     options = _options(**settings)
     if options.solvers is not None:
         check_solvers(options.solvers, {known.name: known.solvers for known in experiments})
-    if name is not None and not options.fresh:
-        check_settings(out / name, experiments[0])
     for experiment, path in zip(experiments, configs, strict=True):
         if name is None and overrides and experiment.name != resolve(path, profile).data["name"]:
             where = out / experiment.name

@@ -34,7 +34,8 @@ def resolve(
         A name under ``profiles`` of the file or its bases, merged over the rest.
     overrides : iterable of str
         ``a.b=value`` texts, merged over everything; the value is YAML. If they change results,
-        the experiment's name ends in a hash of them, which gives it a separate results folder.
+        the experiment's name ends in a hash of them, which gives it a separate results folder; more
+        trials go on in the same folder.
     name : str, optional
         The experiment's name, instead of the config's.
 
@@ -57,7 +58,7 @@ def resolve(
         document, change = _overlaid(document, override), change.merged(override)
     if name is not None:
         document = document.merged(Document({"name": name}, {("name",): f"--name {name}"}))
-    elif "name" not in change.data and of_results(document.data) != of_results(before):
+    elif "name" not in change.data and _of_folder(document.data) != _of_folder(before):
         ending = f"-{_short_hash(change.data)}"
         document.data["name"] = str(before["name"])[: LONGEST_NAME - len(ending)] + ending
     if isinstance(solvers := document.data.get("solvers"), dict):
@@ -175,25 +176,18 @@ def of_results(data: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
+def _of_folder(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that make a results folder another one: not the number of trials."""
+    settings = of_results(data)
+    if isinstance(protocol := settings.get("protocol"), dict):
+        settings["protocol"] = {k: value for k, value in protocol.items() if k != "trials"}
+    return settings
+
+
 def _short_hash(change: Mapping[str, Any]) -> str:
     """Return a few hexadecimal digits that name a change of settings."""
-    settings = of_results(change)
+    settings = _of_folder(change)
     if solvers := _solvers(settings):  # a new label alone is no change
         settings["solvers"] = {k: v for k, v in solvers.items() if v or not change["solvers"][k]}
     settings = {name: value for name, value in settings.items() if value != {}}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:6]
-
-
-def first_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
-    """Return the dotted key of the first setting that makes results differ; empty if none does."""
-    ours, theirs = _flat(of_results(ours)), _flat(of_results(theirs))
-    keys = dict.fromkeys([*ours, *theirs])
-    return next((key for key in keys if ours.get(key, key) != theirs.get(key, key)), "")
-
-
-def _flat(data: Any, key: str = "") -> dict[str, Any]:
-    """Return the values of nested mappings by their dotted keys."""
-    if not (isinstance(data, Mapping) and data):
-        return {key: data}
-    parts = (_flat(value, f"{key}.{name}" if key else name) for name, value in data.items())
-    return {dotted: value for part in parts for dotted, value in part.items()}

@@ -174,7 +174,7 @@ def read_experiment(data: Mapping[str, Any]) -> Experiment:
     """
     for key in data:
         if key not in Experiment.model_fields:
-            hint = nearest_or_all(str(key), Experiment.model_fields)
+            hint = _within_a_section(key, data) or nearest_or_all(key, Experiment.model_fields)
             raise Problem(f"unknown key {spelled(key)}{hint}", key)
     for key, field in Experiment.model_fields.items():
         if field.is_required() and key not in data:
@@ -195,6 +195,16 @@ def read_experiment(data: Mapping[str, Any]) -> Experiment:
     _check_cells(experiment)
     outputs = dict.fromkeys([*experiment.outputs, *[GAINS] * gains])
     return experiment.model_copy(update={"outputs": list(outputs)})
+
+
+def _within_a_section(key: str, data: Mapping[str, Any]) -> str:
+    """Return a hint at the section that a key belongs to, such as ``protocol.trials``."""
+    protocol = data.get("protocol")
+    kind = protocol.get("kind") if isinstance(protocol, dict) else None
+    spec = tasks.get(kind).Spec if kind in tasks.TASKS else ProtocolSpec
+    sections: dict[str, type[Spec]] = {"protocol": spec, "dataset": DatasetSpec}
+    found = [name for name, model in sections.items() if key in model.model_fields]
+    return f" (did you mean '{found[0]}.{key}'?)" if found else ""
 
 
 def _protocol(written: dict[str, Any]) -> tuple[ProtocolSpec, type[Task]]:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from dsgkit import __version__
-from dsgkit.config.load import first_difference
 from dsgkit.config.schema import Experiment, load_stored
 from dsgkit.data.dataset import Dataset
-from dsgkit.errors import ResultsError
+from dsgkit.errors import ResultsError, spelled
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
 from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
 from dsgkit.system.commit import commit_of, source_hash
@@ -140,16 +139,32 @@ def read_task(folder: Path) -> Description:
         raise ResultsError(f"{path}: unexpected content ({reason}); {_OTHER_RELEASE}") from None
 
 
-def check_settings(folder: Path, experiment: Experiment) -> None:
-    """Raise `ResultsError` if a folder has results of other settings."""
+def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> None:
+    """Raise `ResultsError` if a folder holds another experiment: other data, seed or protocol.
+
+    More trials, sizes, solvers and grid points are an extension of the same experiment, and files
+    may have moved.
+    """
     if not (folder / CONFIG).is_file():
         return
-    theirs = load_stored(folder / CONFIG).model_dump(mode="json")
-    if key := first_difference(experiment.model_dump(mode="json"), theirs):
-        raise ResultsError(
-            f"{folder}: has results of other settings ({key} differs); use another --name, or "
-            "set them aside by --fresh"
-        )
+    stored, data = load_stored(folder / CONFIG), dataset.describe()
+    known = read_json(folder / DATASET) or data
+    # settings that an earlier release did not have are compared by their defaults
+    unset = type(experiment.protocol).model_construct(kind=experiment.protocol.kind)
+    theirs, ours = (
+        {"seed": one.seed, "the data": about.get("content_hash"), "the target": about.get("target")}
+        | {f"protocol.{name}": value for name, value in protocol.items() if name != "trials"}
+        for one, about in ((stored, known), (experiment, data))
+        for protocol in [unset.model_dump(mode="json") | one.protocol.model_dump(mode="json")]
+    )
+    for key in dict.fromkeys([*ours, *theirs]):
+        if ours.get(key) != theirs.get(key):
+            values = f"is {spelled(theirs.get(key))} there and {spelled(ours.get(key))} here"
+            raise ResultsError(
+                f"{folder} holds another experiment: {key} "
+                + ("differ" if key == "the data" else values)
+                + "; give this one another --name, or set the other aside by --fresh"
+            )
 
 
 def describe_environment(threads: int | None = None) -> dict[str, Any]:

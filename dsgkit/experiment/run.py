@@ -19,6 +19,7 @@ from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import ConfigError, FitError, TimeLimitError
 from dsgkit.experiment.cell import Job, failed_record, new_record
 from dsgkit.experiment.folder import (
+    check_settings,
     copy_records,
     keep_environment,
     other_source,
@@ -204,6 +205,8 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
     options = options or Options()
     check_writable(folder)  # before hours of downloading or parsing
     dataset = load_dataset(experiment.dataset)
+    if not options.fresh or options.solvers is not None:
+        check_settings(folder, experiment, dataset)
     plan, task = make_plan(experiment, dataset), described(experiment)
     chosen = options.chosen(plan.cells)
     if options.planned is not None:

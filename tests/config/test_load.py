@@ -1,5 +1,6 @@
 """Bases, profiles, overrides, defaults and the way back to YAML."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import pytest
 from dsgkit.config.schema import load_experiment
 from dsgkit.config.shipped import list_configs
 from dsgkit.config.solvers import SolverSpec, Stage
+from dsgkit.data import load_dataset
 from dsgkit.data.catalogue import get
 from dsgkit.data.dataset import resolve
 from dsgkit.data.targets import Target
-from dsgkit.errors import ConfigError
+from dsgkit.errors import ConfigError, ResultsError
+from dsgkit.experiment.folder import check_settings
 from tests.config.conftest import MINIMAL
 
 BASE = """\
@@ -157,20 +160,51 @@ def test_an_override_that_changes_results_has_a_name_of_its_own(folder):
     def name(*overrides):
         return load_experiment("c.yaml", overrides=overrides).name
 
-    three = name("protocol.trials=3")
-    assert re.fullmatch("of the base-[0-9a-f]{6}", three)
-    changes = ["protocol.trials=4", "solvers.samult=null", "solvers.samult_2={kind: samult}"]
-    assert len({name(one) for one in changes} | {three}) == 4
-    without = ["solvers.samult.label=a", "threads=1", "outputs=[]", "seed=0"]
+    sixty = name("protocol.labeled=60")
+    assert re.fullmatch("of the base-[0-9a-f]{6}", sixty)
+    changes = ["protocol.labeled=70", "solvers.samult=null", "solvers.samult_2={kind: samult}"]
+    assert len({name(one) for one in changes} | {sixty}) == 4
+    without = ["solvers.samult.label=a", "threads=1", "outputs=[]", "seed=0", "protocol.trials=3"]
     assert name(*without, "solvers.samult.against=rff_s2auc") == "of the base"
-    assert name("protocol.trials=3", *without[:3]) == three
-    assert name("seed=1", "protocol.trials=3") == name("protocol.trials=3", "seed=1")
+    assert name("protocol.labeled=60", *without[:3], without[4]) == sixty
+    assert name("seed=1", "protocol.labeled=60") == name("protocol.labeled=60", "seed=1")
     assert name("solvers.pnu_auc={}") != name("solvers.qsg_s2auc={}") != "of the base"
     folder(text + "sweep: {unlabeled: [5]}\n")  # an edit of the file leads to no other folder
-    assert name("protocol.trials=3") == three
-    assert name("protocol.trials=3", "name=n") == "n"
-    quick = load_experiment("c.yaml", profile="quick", overrides=["protocol.trials=3"])
-    assert quick.name == three.replace("base", "base-quick")
+    assert name("protocol.labeled=60") == sixty
+    assert name("protocol.labeled=60", "name=n") == "n"
+    quick = load_experiment("c.yaml", profile="quick", overrides=["protocol.labeled=60"])
+    assert quick.name == sixty.replace("base", "base-quick")
+
+
+@pytest.mark.parametrize(
+    ("override", "differs"),
+    [
+        ("protocol.trials=9", ""),
+        ("sweep.unlabeled=[5, all]", ""),
+        ("solvers.pnu_auc={}", ""),
+        ("solvers.samult.grid.lam=[1, 2, 4]", ""),
+        ("seed=1", "seed is 0 there and 1 here"),
+        ("protocol.labeled=60", "protocol.labeled is 50 there and 60 here"),
+        ("dataset.name=layers_5", "the data differ"),
+        ("dataset.positive=[-1]", "the target is 'positive class: 1"),
+    ],
+)
+def test_a_folder_goes_on_with_an_extension_and_refuses_another_experiment(
+    folder, tmp_path, monkeypatch, override, differs
+):
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    here = load_experiment(folder(BASE.replace("digits", "layers_2")))
+    text = here.to_yaml().replace("  folds: 5\n", "")  # of an earlier release
+    (tmp_path / "config.yaml").write_text(text)
+    facts = load_dataset(here.dataset).describe()
+    (tmp_path / "dataset.json").write_text(json.dumps(facts))
+    other = load_experiment("c.yaml", overrides=[override])
+    if differs:
+        with pytest.raises(ResultsError, match="another --name") as error:
+            check_settings(tmp_path, other, load_dataset(other.dataset))
+        assert differs in str(error.value)
+    else:
+        check_settings(tmp_path, other, load_dataset(other.dataset))
 
 
 def test_a_chosen_name_takes_the_place_of_the_configs(folder):
