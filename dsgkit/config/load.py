@@ -156,7 +156,7 @@ def _override(text: str) -> Document:
 def _make_paths_absolute(document: Document) -> None:
     """Resolve a dataset's paths relative to the config that states them."""
     dataset = document.data.get("dataset")
-    for name in ("path", "test_path"):
+    for name in ("path", "test_path", "pairs"):
         if isinstance(dataset, dict) and isinstance(path := dataset.get(name), str):
             place = document.places[("dataset", name)]
             folder = Path() if place.startswith("--") else Path(place.rpartition(":")[0]).parent

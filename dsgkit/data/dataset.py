@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from dsgkit.data.spec import DatasetSpec
 
 VERSION = 5
+
+FILE_ROWS = "file_rows.npy"
 """Version of the prepared form; other versions are prepared again."""
 
 Block = tuple[NDArray[Any], NDArray[Any]]
@@ -77,6 +79,8 @@ class Dataset:
         Numbers of the training rows without a label, which come last in ``X``.
     similar_pairs : ndarray of int, shape (n_pairs, 2), or None
         Numbers in ``X`` of the rows of each similar pair that the user has; None to draw pairs.
+    file_rows : ndarray of int, or None
+        Number in the file, from 0, of each row of ``X``; None if the order is that of the file.
     """
 
     name: str
@@ -94,6 +98,7 @@ class Dataset:
     offsets: Array | None = None
     unlabeled_rows: NDArray[np.integer] = field(default_factory=lambda: np.empty(0, np.int64))
     similar_pairs: NDArray[np.integer] | None = None
+    file_rows: NDArray[np.integer] | None = None
 
     @property
     def n_features(self) -> int:
@@ -237,7 +242,14 @@ def load_dataset(spec: DatasetSpec) -> Dataset:
     DataError
         If a file, or the spec itself, cannot be used.
     """
-    return open_dataset(resolve(spec))
+    dataset = open_dataset(resolve(spec))
+    if spec.pairs is None:
+        return dataset
+    rows = dataset.file_rows
+    pairs = loaders.read_pairs(
+        Path(spec.pairs).expanduser(), len(dataset.X) if rows is None else len(rows)
+    )
+    return replace(dataset, similar_pairs=pairs if rows is None else np.argsort(rows)[pairs])
 
 
 def check_present(spec: DatasetSpec) -> None:
@@ -325,6 +337,7 @@ def open_dataset(info: DatasetInfo) -> Dataset:
         label_setting=loaders.label_setting(info.label_columns) if is_set else "",
         offsets=None if meta["offsets"] is None else np.array(meta["offsets"]),
         unlabeled_rows=np.arange(len(parts["train"][1]), len(parts["train"][0])),
+        file_rows=np.load(rows, mmap_mode="r") if (rows := folder / FILE_ROWS).is_file() else None,
     )
     return dataset if info.double is None else doubled(dataset, info.double)
 
@@ -417,7 +430,7 @@ def _write(
     Labels that are texts are stored as indices into their sorted list.
     """
     sha256, places = hashlib.sha256(), dict[str, int]()
-    labels, lows, highs = [], [], []
+    labels, lows, highs, masks = [], [], [], []
     n_rows = n_features = n_unlabeled = 0
     with (folder / f"X_{part}.npy").open("wb") as file, tempfile.TemporaryFile() as rest:
         for rows, y in blocks:
@@ -429,6 +442,7 @@ def _write(
             lows.append(rows.min(axis=0))
             highs.append(rows.max(axis=0))
             has_label = y != "" if y.dtype.kind == "U" else ~np.isnan(y)
+            masks.append(has_label)
             if not has_label.all():
                 rest.write(X[~has_label].data)
                 n_unlabeled += int(np.count_nonzero(~has_label))
@@ -449,6 +463,8 @@ def _write(
             raise DataError(f"{n_unlabeled:,} of the {n_rows:,} {which} have no label to judge by")
         _write_header(file, n_rows, n_features)
         _sync(file)
+    if n_unlabeled:
+        np.save(folder / FILE_ROWS, np.argsort(~np.concatenate(masks), kind="stable"))
     stored, in_order = np.concatenate(labels), sorted(places)
     if places:
         moved = np.empty(len(places), "<i4")

@@ -141,6 +141,28 @@ def _why_no_pairs(line: str, n_features: int) -> str:
     return ""
 
 
+def read_pairs(path: Path, n_rows: int) -> NDArray[np.int64]:
+    """Read similar pairs: the numbers of two rows, from 0, in every line.
+
+    Raises
+    ------
+    DataError
+        If a line has anything else, or a number is not that of a row.
+    """
+    pairs = []
+    with open_content(path) as file:
+        for number, line in enumerate(file, 1):
+            found = re.fullmatch(rb"\s*(\d{1,18})(?:\s*[,;]\s*|\s+)(\d{1,18})\s*", line)
+            pair = [int(text) for text in found.groups()] if found else []
+            if not pair or pair[0] == pair[1] or max(pair) >= n_rows:
+                raise DataError(
+                    f"{path}:{number}: a pair is two different row numbers from 0 to "
+                    f"{n_rows - 1:,}, such as 3,17; got {shown(line.decode(errors='replace'))}"
+                )
+            pairs.append(pair)
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
 def count_libsvm(paths: Iterable[Path]) -> int:
     """Return the largest index of LIBSVM files, unless it is implausible."""
     largest, place, n_lines, n_bytes = 0, "", 0, 0

@@ -191,6 +191,9 @@ class DatasetSpec(Spec):
     double : float, optional
         Repeat every training row with Gaussian noise in its first feature, of this standard
         deviation in units of that feature's range.
+    pairs : str, optional
+        A file of similar pairs for the task ``similar_unlabeled``, instead of pairs that are drawn:
+        in every line the numbers of two training rows of the file, from 0.
     """
 
     name: FolderName | None = None
@@ -211,6 +214,7 @@ class DatasetSpec(Spec):
     components: Count | None = None
     rows: Count | None = None
     double: Annotated[float, Field(gt=0)] | None = None
+    pairs: str | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> DatasetSpec:
@@ -219,7 +223,7 @@ class DatasetSpec(Spec):
         if self.positive is not None and self.target is not None:
             raise Problem("is short for target: {positive: ...}; leave one of them out", "positive")
         if self.path is None:
-            allowed = {"name", "target", "positive", "components", "rows", "double"}
+            allowed = {"name", "target", "positive", "components", "rows", "double", "pairs"}
             self._only(allowed, "comes with the named dataset; leave it out")
         elif self.loader is None:
             raise Problem("a path needs its loader: libsvm, delimited or reviews", "loader")

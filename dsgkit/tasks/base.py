@@ -21,7 +21,7 @@ from pydantic import PrivateAttr
 
 from dsgkit.config.spec import Count, Interval, Spec
 from dsgkit.data.targets import Kind, check_kind
-from dsgkit.errors import ConfigError, FitError, nearest_or_all, place_of, spelled
+from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, place_of, spelled
 from dsgkit.tasks.measures import STANDARD, Axis, Measure, Published, outputs_of, why_no_columns
 from dsgkit.user_code import calling, load, version_of
 
@@ -216,6 +216,8 @@ class Task:
         self.sizes = {}
         if self.target is not None:
             check_kind(dataset, self.target)
+        if dataset.similar_pairs is not None and "X_similar" not in self.gives:
+            raise DataError(f"dataset {dataset.name}: `pairs` are for the task similar_unlabeled")
 
     @property
     def values(self) -> Mapping[str, float | tuple[float, ...]]:

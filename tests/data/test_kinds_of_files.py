@@ -270,3 +270,16 @@ def test_file_systems_without_memory_maps_or_flushed_folders(tmp_path, monkeypat
     assert len(load(tmp_path, BODY, positive=["rye"]).X) == N
     write_atomically(tmp_path / "written", lambda file: file.write(b"x"))
     assert (tmp_path / "written").read_bytes() == b"x"
+
+
+def test_a_file_of_similar_pairs_is_read_by_the_rows_of_the_data_file(tmp_path):
+    rows = "".join(f"{i}, {label}\n" for i, label in enumerate([1, "", 2, "", 1, 2]))
+    (tmp_path / "pairs").write_text("0,4\n1 3\n 5;2 \n")
+    options = {"label": {"column": 1}, "pairs": str(tmp_path / "pairs"), "delimiter": ","}
+    dataset = load(tmp_path, rows, **options)
+    assert dataset.X[dataset.similar_pairs][:, :, 0].tolist() == [[0, 4], [1, 3], [5, 2]]
+    assert dataset.X[:, 0].tolist() == dataset.file_rows.tolist() == [0, 2, 4, 5, 1, 3]
+    for wrong, place in (("0,1\n2,2\n", 2), ("0,6\n", 1), ("0,1,2\n", 1), ("a,b\n", 1), ("\n", 1)):
+        (tmp_path / "pairs").write_text(wrong)
+        with pytest.raises(DataError, match=f"pairs:{place}: a pair is two different row numbers"):
+            load(tmp_path, rows, **options)
