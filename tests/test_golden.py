@@ -277,6 +277,7 @@ def test_cells_of_the_quickstart(tmp_path):
         "started",
         "peak_memory",
         "timing",
+        "measurements",
         "check",
         "code",
         "source",
