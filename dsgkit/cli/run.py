@@ -191,7 +191,9 @@ def _print_plans(experiments: Sequence[Any], out: Path, options: Any) -> int:
 
     failures = [_attempt(print_plan, experiment) for experiment in experiments]
     if len(forecasts) > 1:
-        print_wrapped(f"{len(forecasts)} experiments: {totals(forecasts)}")
+        absent = dict.fromkeys(str(f.experiment.dataset.name) for f in forecasts if f.missing)
+        where = f"; data missing: {', '.join(absent)} (`dsg data fetch NAME`)" if absent else ""
+        print_wrapped(f"{len(forecasts)} experiments: {totals(forecasts)}{where}")
     return int(any(failures))
 
 
