@@ -157,6 +157,28 @@ def test_cells_are_computed_again_and_a_wrong_number_is_found(copy, script, in_p
 
 
 @pytest.mark.slow
+def test_a_listed_cell_that_is_not_identical_any_more_is_told(copy, study, in_process, tmp_path):
+    main, names = study("check_reference")
+    names["LISTED"] = tmp_path / "listed.txt"
+    invoke(main, copy, "--every", "--write")
+    lines = names["LISTED"].read_text().splitlines()
+    solvers = {record["solver"] for record in load_results(copy).records}
+    assert len(solvers) < len(lines) <= 2 * len(solvers)
+    assert {line.split()[0] for line in lines} == {"0"}
+    assert f"{len(lines)} cells computed again, 0 changed" in invoke(main, copy, "--every").output
+    fit = next(line for line in lines if " fit, " in line).split()[2]
+    packed = copy / "cells.jsonl.xz"
+    records = lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
+    (place,) = (n for n, line in enumerate(records) if fit in line.decode())
+    record = unseal(records[place])
+    record.pop("check", None)
+    record["scores"]["auc"] -= 1e-9
+    packed.write_bytes(lzma.compress(b"".join([*records, seal(record)])))
+    done = invoke(main, copy, "--every", code=1)
+    assert re.search(r"^1e-09 .*, 0 when listed$", done.output, re.MULTILINE)
+
+
+@pytest.mark.slow
 def test_some_of_the_kept_cells_are_what_they_were(script, in_process):
     kept = SCRIPTS.parent / "results" / "reference" / "layers_5_ordinal_labels"  # generated rows
     done = invoke(script("check_reference")["main"], kept, "--cells", 3)
