@@ -22,7 +22,15 @@ from pydantic import PrivateAttr
 from dsgkit.config.spec import Count, Interval, Spec
 from dsgkit.data.targets import Kind, check_kind
 from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, place_of, spelled
-from dsgkit.tasks.measures import STANDARD, Axis, Measure, Published, outputs_of, why_no_columns
+from dsgkit.tasks.measures import (
+    FIT_COLUMNS,
+    STANDARD,
+    TIDY_COLUMNS,
+    Axis,
+    Measure,
+    Published,
+    outputs_of,
+)
 from dsgkit.user_code import calling, load, version_of
 
 Point = Mapping[str, Any]
@@ -317,8 +325,10 @@ def _checked(task: type[Task], path: str) -> type[Task]:
     if not (isinstance(task.Spec, type) and issubclass(task.Spec, ProtocolSpec)):
         raise ConfigError(f"{path}.Spec must be a class derived from {__name__}.ProtocolSpec")
     measures = (*task.measures, *STANDARD)
-    if why_not := why_no_columns(measures, (axis.name for axis in task.axes)):
-        raise ConfigError(f"{path}.measures: {why_not}")
+    columns = [*FIT_COLUMNS, *TIDY_COLUMNS, *(axis.name for axis in task.axes)]
+    columns += [measure.name for measure in measures]
+    if twice := [name for name in columns if columns.count(name) > 1]:
+        raise ConfigError(f"{path}.measures: {twice[0]!r} names another column of the results, too")
     settings = task.Spec.model_fields
     declared = {
         "chooses": ((task.chooses,), [measure.name for measure in task.measures if measure.better]),

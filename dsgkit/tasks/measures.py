@@ -196,22 +196,11 @@ FIT_COLUMNS = (
 )
 """Columns of `Results.cells` other than measures and axes."""
 
-_TIDY_COLUMNS = (
+TIDY_COLUMNS = (
     *("dataset", "mean", "std", "median", "lowest", "highest", "disturbed", "trials"),
     *("needed_bytes", "remarks"),
 )
 """Further columns of a table's CSV file."""
-
-
-def why_no_columns(measures: Iterable[Measure], axes: Iterable[str]) -> str:
-    """Return why measures cannot be columns under their names; empty if they can."""
-    taken = {*FIT_COLUMNS, *_TIDY_COLUMNS, *axes}
-    for measure in measures:
-        if measure.name in taken:
-            return f"no measure can be called {measure.name!r}: another column is"
-        taken.add(measure.name)
-    return ""
-
 
 PICTURES, RANKS, GAINS = "pictures", "ranks", "gain_table"
 PARAMS_TABLE, PUBLISHED_TABLE = "params_table", "published_table"

@@ -64,7 +64,7 @@ CHANGES = [
     ("words = ()", SPEC, "my:Sorting.Spec.only_for_judging: no 'trails' (did you mean 'trials'?)"),
     ('chooses = "swaps"', 'chooses = "swap"', "my:Sorting.chooses: no 'swap' (did you mean 'swap"),
     ("swaps_table", "swaps_tables", "my:Sorting.outputs: no 'swaps_tables' (did you mean 'swaps_"),
-    ('name="swaps"', 'name="trial"', "my:Sorting.measures: no measure can be called 'trial'"),
+    ('name="swaps"', 'name="trial"', "my:Sorting.measures: 'trial' names another column"),
 ]
 
 

@@ -5,7 +5,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from pydantic import ValidationError
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import DBSCAN, KMeans
 from sklearn.metrics import (
@@ -20,7 +19,7 @@ from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC
 from dsgkit.tasks import metrics as indices
-from dsgkit.tasks.clustering import Clustering, checked_labels, shape_indices
+from dsgkit.tasks.clustering import Clustering, checked_labels
 from dsgkit.tasks.metrics import Clusters
 from tests.data.conftest import make_dataset
 
@@ -97,18 +96,6 @@ def test_points_are_chosen_by_an_oracle_or_without_labels():
         trial.search(Given(), AT, [{"parts": -1}])
 
 
-def test_what_is_said_of_the_choice_stands_in_every_caption():
-    oracle, blind = (
-        Clustering.Spec(kind="clustering", select=s) for s in ("nmi", "davies_bouldin")
-    )
-    assert "oracle" in oracle.oracle and "oracle" in oracle.selection
-    assert not blind.oracle
-    assert "by the Davies-Bouldin index, a weak criterion" in blind.setting
-    assert "2 to 50 clusters" in blind.selection
-    with pytest.raises(ValidationError, match="select"):
-        Clustering.Spec(kind="clustering", select="purity")
-
-
 def test_rows_without_a_cluster_are_one_more_cluster_but_are_not_counted():
     trial = trial_of(dataset_of(), scale="raw")
     model, clock = DBSCAN(eps=0.2, min_samples=5), Clock()
@@ -164,17 +151,6 @@ def test_other_rows_are_shown_by_two_principal_components():
     np.testing.assert_allclose(np.linalg.norm(art["rows"], axis=0), singular, rtol=1e-5)
 
 
-def test_of_many_rows_pairs_are_sampled(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, labels = rng.normal(size=(2000, 3)), np.repeat([0, 1], 1000)
-    exact = shape_indices(X, labels, 0)
-    monkeypatch.setattr("dsgkit.tasks.clustering.MAX_EXACT_ROWS", 10)
-    sampled = shape_indices(X, labels, 0)
-    assert sampled["compactness"] != exact["compactness"]
-    assert sampled["compactness"] == pytest.approx(exact["compactness"], rel=0.01)
-    assert sampled["davies_bouldin_diameter"] is None
-
-
 @pytest.mark.parametrize("labels", [None, np.zeros(3), np.zeros((4, 1), int), np.zeros(4)])
 def test_labels_are_a_whole_number_for_every_row(labels):
     model = Given()
@@ -199,13 +175,6 @@ def test_a_point_that_does_not_suit_the_rows_leaves_the_others():
         )
     assert scores[0][0] > 0.9
     assert scores[1] == [None]
-
-
-def test_a_config_can_give_the_true_number_of_clusters():
-    assert Clustering.words == ("classes",)
-    words = trial_of(dataset_of()).values
-    assert words == {"classes": 3}
-    assert len(np.unique(KMeans(words["classes"]).fit(dataset_of().X).labels_)) == 3
 
 
 def test_rows_without_classes_are_clustered_and_not_judged_by_them():

@@ -10,7 +10,7 @@ from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.system.progress import listening
-from dsgkit.tasks.auc import SemiSupervisedAUC, ranking_scores
+from dsgkit.tasks.auc import SemiSupervisedAUC
 from dsgkit.tasks.semi_supervised import LABELED, fold_scores
 from dsgkit.tasks.svm import SemiSupervisedSVM, share_cut
 from tests.data.conftest import make_dataset
@@ -219,16 +219,6 @@ def test_swept_labelled_rows_are_nested_and_leave_the_others_alone(dataset, task
         trial.counts({"unlabeled": 9, "labeled": 3})
 
 
-def test_hidden_labels_that_choose_are_told():
-    paper, own = (
-        SemiSupervisedSVM.Spec(kind=SemiSupervisedSVM.kind, select=s)
-        for s in ("hidden_labels", "labeled_rows")
-    )
-    assert (paper.chooses, own.chooses) == ("error", "balanced_error")
-    assert "hidden labels" in paper.oracle
-    assert not own.oracle
-
-
 def test_a_classifier_is_judged_by_its_error_and_its_class_balance(dataset):
     labels = np.array([1, 1, -1, -1, -1], np.int8)
     values = np.array([0.5, -0.1, 0.0, -1.0, -2.0])  # 0 counts as positive
@@ -286,11 +276,8 @@ def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows_where_there_are
     assert set(clock.wall) == {"fit", "predict", "evaluate"}
 
 
-def test_a_fold_of_one_class_and_a_point_without_solution_have_no_score():
-    y = np.array([1, 1, 1, -1])
-    folds = [np.array([0, 1]), np.array([2, 3])]
+def test_a_fold_of_one_class_and_a_point_without_solution_have_no_score(dataset):
+    y, folds = np.array([1, 1, 1, -1]), [np.array([0, 1]), np.array([2, 3])]
     values = np.array([[1.0, 2, 3, 0], [1.0, 2, np.nan, np.nan]])
-    assert fold_scores(y, values, folds, lambda *fold: ranking_scores(*fold)["auc"]) == [
-        [None, 1.0],
-        [None, None],
-    ]
+    score = trial_of(SemiSupervisedAUC, dataset).fold_score
+    assert fold_scores(y, values, folds, score) == [[None, 1.0], [None, None]]

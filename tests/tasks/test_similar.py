@@ -185,13 +185,6 @@ def test_what_takes_labels_is_given_as_many_rows_as_pairs_have_points():
     assert scores == [[0.0] * FOLDS, [1.0] * FOLDS, [None] * FOLDS]
 
 
-def test_words_and_counts():
-    trial = trial_of(dataset_of())
-    assert trial.values == {"class_prior": 0.6}
-    assert trial.counts({"unlabeled": 50}) == {"n_similar": 40, "n_unlabeled": 50}
-    assert trial_of(dataset_of(), prior=0.3).values == {"class_prior": 0.3}
-
-
 @pytest.mark.parametrize(
     ("prior", "text"),
     [(0.5, "must differ from 1/2"), (1.0, "below 1"), ("x", "below 1"), (True, "below 1")],
@@ -263,13 +256,6 @@ def test_pairs_take_what_is_asked_for_and_unlabelled_rows_the_rest():
     assert 0.97 * 13_980 < np.sum(labels < 0) <= 13_980
     smaller, _ = drawn_of(pairs_of(602, 1398), pairs=5000)
     assert 450 < smaller.n_similar < 600 and smaller.n_unlabeled > 300
-
-
-def test_another_seed_draws_other_rows_and_the_same_seed_the_same():
-    dataset = pairs_of(500, 500)
-    (_, a), (_, same), (_, b) = (drawn_of(dataset, seed, prior=0.6) for seed in (1, 1, 2))
-    np.testing.assert_array_equal(a.X_unlabeled[:], same.X_unlabeled[:])
-    assert len(np.intersect1d(a.similar[:][:, 0], b.similar[:][:, 0])) < 0.5 * len(a.similar)
 
 
 def test_too_few_rows_of_a_class_are_refused():

@@ -69,16 +69,6 @@ def test_the_rows_a_split_draws_never_change():
     assert [fold.tolist() for fold in folds] == [[0, 1, 3], [2, 4, 5]]
 
 
-def test_the_first_unlabelled_rows_are_a_random_subset():
-    split = semi_supervised_split(large(), labeled=100, folds=5, seed=3)
-    # the class share of each prefix is that of the whole, within five standard deviations
-    for k in (500, 1000, 2000):
-        assert abs(np.mean(split.y_unlabeled[:k] == 1) - 0.3) < 5 * np.sqrt(0.21 / k)
-    np.testing.assert_array_equal(
-        split.X_unlabeled.take(slice(500))[:], split.X_unlabeled.take(slice(2000))[:500]
-    )
-
-
 def test_every_row_is_labelled_equally_often():
     dataset = large(40, 0.5)
     counts = np.zeros(40)
@@ -86,15 +76,6 @@ def test_every_row_is_labelled_equally_often():
         counts[semi_supervised_split(dataset, labeled=10, folds=2, seed=seed).X.index] += 1
     chi2 = ((counts - 250) ** 2 / (250 * 0.75)).sum() * 39 / 40
     assert chi2 < 90  # 39 degrees of freedom: exceeded with a chance of 7e-6
-
-
-def test_rare_classes_take_the_place_of_the_last_rows():
-    y = np.full(1000, -1)
-    y[[10, 700, 900]] = 1
-    dataset = make_dataset(np.arange(1000.0)[:, None], y)
-    for seed in range(20):
-        split = semi_supervised_split(dataset, labeled=5, folds=2, seed=seed)
-        assert np.sum(split.y == 1) == 2
 
 
 def test_test_rows_are_scaled_by_the_training_rows():
