@@ -287,8 +287,6 @@ FILES = {
     "$FEW": table(*(column[:40] for column in COLUMNS)),
     "$LETTERS": with_labels(np.resize(list("abcd"), N)),
     "$MEASURED": table(*NUMBERS.T, names=("a", "b", "kind")),
-    "$NA": with_field(7, "NA"),
-    "$NO_TEXT": with_field(8, "", column=2),
     "$TEXT": with_field(9, "1.2.3"),
     "$COMMAS": table(*COLUMNS, names=NAMES, sign=";").replace("0.", "0,"),
     "$SHORT": PLAIN + "1,2\n",
@@ -308,7 +306,7 @@ def test_what_cannot_be_tried_is_one_line(line, answer):
 
 
 def test_the_column_of_a_refusal_can_be_left_out_as_it_says():
-    text = with_field(7, "", text=table(*COLUMNS, names=("my size", *NAMES[1:])))
+    text = with_field(7, "ill", text=table(*COLUMNS, names=("my size", *NAMES[1:])))
     said = refusal(text, "--label", "kind")
     config, _, _ = drafted(text, "--label", "kind", *shlex.split(said.rpartition(": ")[2]))
     assert config["dataset"]["ignored"] == ["my size"]

@@ -48,8 +48,15 @@ _MAX_SHOWN, _MAX_IGNORED_SHOWN, _LONGEST_LINE, _MAX_CONFIGS = 6, 4, 300, 100
 _LABEL_NAMES = ["label", "labels", "class", "classes", "target", "y"]
 _LABEL_NAMES += ["diagnosis", "outcome", "species"]
 _POSITIVE_NAMES = ("1", "yes", "true", "positive")
+_DATES = ("ISO8601", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %b %Y")
 _ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
 _LIBSVM = re.compile(r"\s*\S+(?:\s+\d+:\S+)+\s*")
+_KINDS = {
+    "number": "",
+    "category": "one for each value of a text column",
+    "share": "the share of rows with the text of a column",
+    "date": "days since 1970 in",
+}
 _SEPARATORS = {None: "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 _SEPARATORS |= {"|": "vertical bars", ":": "colons"}
 
@@ -86,9 +93,33 @@ class _Field:
         return set(self.texts)
 
     @property
-    def is_categorical(self) -> bool:
+    def is_text(self) -> bool:
         """Whether it is read as text; `?` and `none` are then values."""
         return len(self.words) > MAX_MISTAKE_SHARE * len(self.numbers)
+
+    @cached_property
+    def date_format(self) -> str:
+        """The format of its dates; empty if it has others."""
+        texts = self.texts[~self.missing]
+        if len(self.numbers) or texts.empty or not texts.str.contains(r"\d").all():
+            return ""
+        for form in _DATES:
+            if pd.to_datetime(texts, format=form, errors="coerce", utc=True).notna().all():
+                return form
+        return ""
+
+    @property
+    def kind(self) -> str:
+        """What becomes of it: a number, a date, a category, or a share of rows."""
+        if not self.is_text:
+            return "number"
+        few = len(self.values) <= MAX_CATEGORIES
+        return "date" if self.date_format else "category" if few else "share"
+
+    @property
+    def n_gaps(self) -> int:
+        """Number of missing values."""
+        return int(((self.texts == "") | (self.missing & (self.kind in ("number", "date")))).sum())
 
     @property
     def has_few_classes(self) -> bool:
@@ -99,10 +130,13 @@ class _Field:
         """Return why the column cannot generalise to other rows; empty if it may."""
         if self.missing.all():
             return "no values"
-        if self.is_categorical:
-            is_free = not len(self.numbers) and len(self.values) > MAX_CATEGORIES
-            return f"text with over {MAX_CATEGORIES} values" if is_free else ""
-        if len(self.numbers) < len(self.texts):
+        if (
+            self.kind == "share"
+            and not len(self.numbers)
+            and 2 * len(self.values) > len(self.texts)
+        ):
+            return f"text with over {MAX_CATEGORIES} values"
+        if self.kind != "number" or len(self.numbers) < len(self.texts):
             return ""
         ordered = self.numbers.sort_values()
         if len(ordered) > 2 and (ordered.diff()[1:] == 1).all():
@@ -111,15 +145,13 @@ class _Field:
 
     def problem(self) -> tuple[int, str] | None:
         """Return line and reason why it can be read neither as numbers nor as text, if so."""
-        gaps = self.texts[self.missing & ((self.texts == "") | (not self.is_categorical))]
-        if len(gaps):
-            return int(gaps.index[0]), f"a missing value, {len(gaps):,} in all; fill it in"
-        if not len(self.words) or (self.is_categorical and len(self.values) <= MAX_CATEGORIES):
+        if not len(self.words) or self.kind in ("date", "category"):
             return None
-        among = f" {len(self.numbers):,}" if self.is_categorical else ""
-        return int(
-            self.words.index[0]
-        ), f"{shown(self.words.iloc[0])} among{among} numbers; correct it"
+        if self.is_text and len(self.numbers) == 0:
+            return None
+        among = f" {len(self.numbers):,}" if self.is_text else ""
+        word = shown(self.words.iloc[0])
+        return int(self.words.index[0]), f"{word} among{among} numbers; correct it"
 
 
 @dataclass
@@ -173,6 +205,8 @@ def draft(
     positive: str | None = None,
     ignored: Sequence[str] = (),
     unlabeled: str | None = None,
+    trials: int | None = None,
+    labeled_rows: int | None = None,
 ) -> Draft:
     """Return a config for a file.
 
@@ -190,6 +224,9 @@ def draft(
         Names or numbers of columns to leave out.
     unlabeled : str, optional
         The label of rows without one; so are rows whose label is empty.
+    trials, labeled_rows : int, optional
+        Numbers of random splits and of labelled rows; by default as the base config and the file
+        suggest.
 
     Raises
     ------
@@ -211,7 +248,12 @@ def draft(
     if chosen == "cluster":
         data["sweep"] = {"rows": [_CLUSTERED if survey.n_rows > _CLUSTERED else "all"]}
     else:
-        n = _n_labeled(survey, target)
+        n = labeled_rows or _n_labeled(survey, target)
+        if n >= survey.n_labeled:
+            raise DataError(
+                f"{path}: --labeled-rows {n:,}: only {survey.n_labeled:,} rows have a label, and "
+                "some must be hidden to judge by"
+            )
         sizes: list[Any] = [size for size in _UNLABELED if size < survey.n_rows - n]
         data["protocol"] = {"labeled": n}
         data["sweep"] = {"unlabeled": sizes if len(sizes) == 3 else [*sizes, "all"]}
@@ -222,6 +264,8 @@ def draft(
                 f"{survey.n_unlabeled:,} rows without a label are training rows"
             )
         words += f"; {n} labelled rows, {others}"
+    if trials is not None:
+        data["protocol"] = data.get("protocol", {}) | {"trials": trials}
     lines = [*_described(survey), *notes, f"task      {TASKS[chosen]} (--task {chosen}){words}"]
     head = in_a_line(f"# A first look at {path.name}: {TASKS[chosen]}", _LONGEST_LINE)
     base = (
@@ -542,14 +586,20 @@ def _n_labeled(survey: _Survey, target: dict[str, Any]) -> int:
 def _dataset(survey: _Survey) -> dict[str, Any]:
     """Return the keys of a config that describe the file and its columns."""
     layout, data = survey.layout, {"path": str(survey.path), "loader": "delimited"}
-    categorical = [column.key for column in survey.features if column.is_categorical]
+    keys = {
+        kind: [column.key for column in survey.features if column.kind == kind]
+        for kind in ("category", "share")
+    }
     more: dict[str, Any] = {
         "delimiter": layout.delimiter,
         "decimal": layout.decimal if layout.decimal != "." else None,
         "header": bool(layout.names),
         "label_column": survey.label,
         "label": {"column": survey.label, "unlabeled": _as_config(survey.unlabeled)},
-        "categorical": categorical,
+        "categorical": keys["category"],
+        "by_share": keys["share"],
+        "dates": {c.key: c.date_format for c in survey.features if c.kind == "date"},
+        "fill": "median" if any(c.n_gaps for c in survey.features) else None,
         "ignored": [*survey.ignored],
         "rows": None if survey.whole else survey.n_rows,
     }
@@ -567,11 +617,16 @@ def _described(survey: _Survey) -> Iterator[str]:
         f"file      {survey.path}: {'header' if layout.names else 'no header'}, {rows}, "
         f"{len(survey.fields)} columns, separated by {sign}{commas}"
     )
-    categorical = [column for column in survey.features if column.is_categorical]
-    yield f"features  {len(survey.features) - len(categorical)} columns of numbers"
-    if categorical:
-        listed = ", ".join(f"{_name(c.key)} ({len(c.values)})" for c in categorical)
-        yield f"features  one for each value of a text column: {listed}"
+    of = {kind: [c for c in survey.features if c.kind == kind] for kind in _KINDS}
+    yield f"features  {len(of['number'])} columns of numbers"
+    for kind, what in _KINDS.items():
+        listed = ", ".join(
+            f"{_name(c.key)} ({c.date_format or len(c.values)})" for c in of[kind] if what
+        )
+        if listed:
+            yield f"features  {what}: {listed}"
+    if gaps := ", ".join(f"{_name(c.key)} ({c.n_gaps:,})" for c in survey.features if c.n_gaps):
+        yield f"features  missing numbers are the median, and over 5% of them marked: {gaps}"
     for key, why in [*survey.ignored.items()][:_MAX_IGNORED_SHOWN]:
         yield f"left out  {_name(key)}: {why}"
     if (more := len(survey.ignored) - _MAX_IGNORED_SHOWN) > 0:

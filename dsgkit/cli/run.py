@@ -331,6 +331,8 @@ def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
 @click.option("--positive", metavar="LABEL", help="The label that is +1; all others are -1.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
 @click.option("--unlabeled", metavar="LABEL", help="The label of rows without one, such as -1.")
+@click.option("--trials", type=click.IntRange(min=1), help="Number of random splits.")
+@click.option("--labeled-rows", type=click.IntRange(min=4), help="Number of labelled rows.")
 @out_option(RESULTS, "Folder in which the results folder is.")
 @click.option("--dry-run", is_flag=True, help="Print the config; write nothing and run nothing.")
 def try_(
@@ -340,6 +342,8 @@ def try_(
     positive: str | None,
     ignore: tuple[str, ...],
     unlabeled: str | None,
+    trials: int | None,
+    labeled_rows: int | None,
     out: Path,
     dry_run: bool,
 ) -> None:
@@ -353,7 +357,7 @@ def try_(
     from dsgkit.config.schema import load_experiment
     from dsgkit.text.terminal import paragraph, terminal_width
 
-    draft = first_look.draft(file, label, task, positive, ignore, unlabeled)
+    draft = first_look.draft(file, label, task, positive, ignore, unlabeled, trials, labeled_rows)
     config = first_look.config_path(draft, file)
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
     for line in [*draft.lines, f"config    {config}: {what}"]:

@@ -85,6 +85,12 @@ class DatasetInfo:
     categorical, ignored : tuple of column
         Columns of delimited text that become a column of 0 and 1 per value, in sorted order, and
         those that are left out.
+    by_share : tuple of column
+        Columns of text that become the share of the training rows with that text.
+    dates : mapping of column to str
+        Columns of dates, with their format, that become days since 1970.
+    fill : {"median"} or None
+        What replaces missing numbers.
     values : mapping of int to mapping
         Columns in which texts stand for numbers, with these numbers.
     components : int
@@ -119,6 +125,9 @@ class DatasetInfo:
     unlabeled: Label | None = None
     categorical: tuple[Column, ...] = ()
     ignored: tuple[Column, ...] = ()
+    by_share: tuple[Column, ...] = ()
+    dates: Mapping[Column, str] = field(default_factory=dict)
+    fill: str | None = None
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
     components: int = REVIEW_COMPONENTS
     function: str | None = None
@@ -130,7 +139,7 @@ class DatasetInfo:
     def reading(self) -> dict[str, Any]:
         """Return the settings that the content depends on, ready for JSON."""
         keys = "loader n_features delimiter decimal header label_columns text_labels unlabeled"
-        keys += " categorical ignored values components function arguments rows"
+        keys += " categorical ignored by_share dates fill values components function arguments rows"
         files = [(file.part, file.member, file.n_rows, file.sha256) for file in self.files]
         return {"files": files} | {key: getattr(self, key) for key in keys.split()}
 

@@ -11,7 +11,7 @@ import numpy as np
 from dsgkit.data import files
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.layout import Layout, read_layout
-from dsgkit.data.loaders import Block, Table, open_tables, read_libsvm
+from dsgkit.data.loaders import Block, Feature, Table, open_tables, read_libsvm
 from dsgkit.errors import DataError, in_a_line, listed, shown
 from dsgkit.numerics.arrays import Array, Single
 
@@ -66,7 +66,7 @@ def _plain(info: DatasetInfo, path: Path, n_features: int) -> Table:
     layout = read_layout(path, replace(info, header=False, delimiter=None, local=False))
     if layout.n_columns != n_features:
         raise DataError(f"{path}: {layout.n_columns} columns, not the {n_features} of the dataset")
-    return Table(path, None, layout)
+    return Table(path, None, layout, (), False, {k: Feature() for k in range(n_features)})
 
 
 def _like(info: DatasetInfo, path: Path) -> Table:
@@ -79,21 +79,12 @@ def _like(info: DatasetInfo, path: Path) -> Table:
     places = range(known.layout.n_columns)
     kept = [place for place in places if place not in known.labels]
     if layout.n_columns == len(places) and _names(known.layout, places) == layout.names:
-        ignored = (*known.ignored, *known.labels)
-        return replace(
-            known, path=path, layout=layout, labels=(), text_labels=False, ignored=ignored
-        )
+        return replace(known, path=path, layout=layout, labels=(), text_labels=False)
     if layout.n_columns != len(kept) or _names(known.layout, kept) != layout.names:
         raise DataError(f"{path}: {_difference(layout, known.layout, kept)}")
-    moved = {place: number for number, place in enumerate(kept)}
-    return Table(
-        path,
-        None,
-        layout,
-        ignored=tuple(moved[place] for place in known.ignored),
-        categories={moved[place]: of for place, of in (known.categories or {}).items()},
-        values={moved[place]: of for place, of in (known.values or {}).items()},
-    )
+    moved = {number: place for number, place in enumerate(kept) if place in known.features}
+    features = {number: known.features[place] for number, place in moved.items()}
+    return Table(path, None, layout, (), False, features)
 
 
 def _names(layout: Layout, places: Sequence[int]) -> tuple[str, ...]:

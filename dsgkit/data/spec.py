@@ -91,7 +91,7 @@ AllLabels = Annotated[
     Any, BeforeValidator(partial(_true_or, "all labels")), AfterValidator(_distinct_labels)
 ]
 
-_COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored")
+_COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored", "by_share", "dates")
 
 
 class TargetSpec(Spec):
@@ -184,6 +184,13 @@ class DatasetSpec(Spec):
         Categorical columns of delimited text; each becomes a feature per category.
     ignored : list of int or str, optional
         Columns of delimited text to leave out, such as row numbers.
+    by_share : list of int or str, optional
+        Columns of text with many values; each becomes the share of rows that have its text.
+    dates : mapping of column to str, optional
+        Columns of dates with their format, such as ``ISO8601`` or ``%d/%m/%Y``; they become days.
+    fill : {"median"}, optional
+        Fill missing numbers of delimited text; where more than 5% are missing, another column
+        marks them. An empty text is a category.
     components : int, optional
         Number of features made from review texts, 1000 by default.
     rows : int, optional
@@ -211,6 +218,9 @@ class DatasetSpec(Spec):
     label_columns: Columns | None = None
     categorical: Columns | None = None
     ignored: Columns | None = None
+    by_share: Columns | None = None
+    dates: dict[Column, str] | None = None
+    fill: Literal["median"] | None = None
     components: Count | None = None
     rows: Count | None = None
     double: Annotated[float, Field(gt=0)] | None = None
@@ -241,7 +251,7 @@ class DatasetSpec(Spec):
     def _suits_loader(self) -> None:
         known = set(DatasetSpec.model_fields)
         if self.loader != "delimited":
-            columns = {"delimiter", "decimal", "header", *_COLUMN_KEYS}
+            columns = {"delimiter", "decimal", "header", "fill", *_COLUMN_KEYS}
             self._only(known - columns, "is for the delimited loader")
         elif not self.header:
             self._without_names()
@@ -256,7 +266,7 @@ class DatasetSpec(Spec):
         for key in (*_COLUMN_KEYS, "label"):
             value = getattr(self, key)
             value = value.column if isinstance(value, LabelSpec) else value
-            for column in value if isinstance(value, list) else [value]:
+            for column in value if isinstance(value, list | dict) else [value]:
                 if isinstance(column, str):
                     raise Problem(f"{spelled(column)} is a name: add `header: true`", key)
 

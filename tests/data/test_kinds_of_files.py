@@ -204,6 +204,12 @@ def test_marks_of_rows_without_a_label_in_configs(tmp_path):
     )
 
 
+def test_trials_and_labelled_rows_are_asked_for(tried):
+    options = ["--label", "kind", "--positive", "rye", "--trials", "7", "--labeled-rows"]
+    assert "; 20 labelled rows, " in tried(HEAD + BODY, *options, "20")[0]
+    assert f"only {N} rows have a label, and some must be" in tried(HEAD + BODY, *options, "80")[0]
+
+
 def test_a_zip_archive_of_one_file_is_tried(tried, tmp_path):
     with zipfile.ZipFile(tmp_path / "made.zip", "w") as archive:
         archive.writestr("folder/rows.csv", HEAD + BODY)
@@ -283,3 +289,53 @@ def test_a_file_of_similar_pairs_is_read_by_the_rows_of_the_data_file(tmp_path):
         (tmp_path / "pairs").write_text(wrong)
         with pytest.raises(DataError, match=f"pairs:{place}: a pair is two different row numbers"):
             load(tmp_path, rows, **options)
+
+
+def test_columns_of_every_kind(tried, tmp_path):
+    """Numbers with few and with many gaps, categories, texts of many values, dates."""
+    days = [f"{1 + k % 28:02d}/{1 + k % 12:02d}/{2000 + k % 7}" for k in range(N)]
+    big = np.arange(4 * N)
+    columns = {
+        "few": ["" if k == 3 else A[k % N] for k in big],
+        "many": ["NA" if k % 4 == 0 else B[k % N] for k in big],
+        "colour": ["" if k == 5 else "red" if A[k % N] > 0.5 else "blue" for k in big],
+        "day": ["" if k == 7 else days[k % N] for k in big],
+        "iso": [f"200{k % 7}-0{1 + k % 9}-11 06:00" for k in big],
+        "town": [f"town {k % 55}" for k in big],
+        "note": [f"note {k}" for k in big],
+        "kind": np.tile(KIND, 4),
+    }
+    content = text(*columns.values(), names=columns)
+    told, dataset = tried(content, "--label", "kind", "--positive", "wheat")
+    said = "missing numbers are the median, and over 5% of them marked: few (1), many (80), col"
+    assert said in told and "days since 1970 in: day (%d/%m/%Y), iso (ISO8601)" in told
+    assert "note: text with over 50 values" in told
+    assert "the share of rows with the text of a column: town (55)" in told
+    few, many, marked, *colour, day, iso, town = dataset.X.T.astype(float)
+    known, gaps = np.delete(np.tile(A, 4), 3), big % 4 == 0
+    np.testing.assert_array_equal(few[[2, 3]], np.float32([A[2], np.median(known)]))
+    expected = np.where(gaps, np.median(np.tile(B, 4)[~gaps]), np.tile(B, 4))
+    np.testing.assert_array_equal(many, expected.astype(np.float32))
+    assert marked.tolist() == gaps.tolist() and np.sum(colour, axis=0).tolist() == [1] * 4 * N
+    assert np.argmax(colour, axis=0)[5] == 0 and len(colour) == 3  # an empty text is a value
+    dates = np.array([np.datetime64(f"{d[6:]}-{d[3:5]}-{d[:2]}") for d in days]).astype(int)
+    known = np.delete(np.tile(dates, 4), 7)
+    np.testing.assert_array_equal(np.delete(day, 7), known)
+    assert day[7] == np.float32(np.median(known))
+    assert len(np.unique(iso)) == 63 and not np.isnan(iso).any()
+    np.testing.assert_allclose(town[:2], [columns["town"].count(f"town {k}") / 320 for k in (0, 1)])
+    made = dataset.describe()["features"]
+    assert "one-hot column 3 (, blue, red)" in made and "gaps filled by medians" in made
+    # test rows are filled by the training rows, and a new text has the share 0
+    head = content.splitlines()[0]
+    (tmp_path / "test").write_text(f"{head}\n,NA,red,,2001-02-03,?,x,rye\n")
+    options = {"header": True, "label_column": "kind", "positive": ["wheat"], "fill": "median"}
+    options |= {"categorical": ["colour"], "by_share": ["town"], "ignored": ["note"]}
+    options |= {"dates": {"day": "%d/%m/%Y", "iso": "ISO8601"}, "test_path": str(tmp_path / "test")}
+    again = load(tmp_path, content, **options)
+    np.testing.assert_array_equal(again.X, dataset.X)
+    test = again.X_test[0]
+    assert test[[0, 1, 2, 6]].tolist() == [few[3], many[0], 1, day[7]] and test[-1] == 0
+    del options["fill"]
+    said = refusal(tmp_path, content, **options)
+    assert "column 'many': a missing value; set `fill: median`" in said

@@ -135,7 +135,7 @@ def test_numbers_are_those_of_python_to_the_last_bit(tmp_path):
         assert labels.tobytes() == np.array([float(text) for text in texts]).tobytes()
 
 
-MISSING = "a missing value; fill it in, or leave the column out: ignored: "
+MISSING = "a missing value; set `fill: median`, or leave the column out: ignored: "
 BAD_LINES = [
     ("libsvm", b"1 1:2\n-1 nonsense\n", ":2: 'nonsense' is not index:value"),
     ("libsvm", b"1 1:2\n\n# c\n-1 1:x\n", ":4: feature 1: 'x' is not a number"),
