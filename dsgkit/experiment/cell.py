@@ -12,7 +12,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -82,7 +82,7 @@ class Job:
     content_hash: str
     solver_version: int | str
     cell: Cell
-    chosen: Point
+    chosen: Point = field(default_factory=dict)
     threads: int | None = None
     processes: int = 1
     timeout: float | None = None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from dsgkit.config.schema import Experiment
-from dsgkit.data.dataset import Dataset, load_dataset
+from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import ConfigError, FitError, TimeLimitError
 from dsgkit.experiment.cell import Job, failed_record, new_record
 from dsgkit.experiment.folder import (
@@ -68,30 +68,24 @@ class Options:
     threads : int or None
         Threads of a fit, shared by the searches; None for the experiment's setting, or all.
     timeout, memory : float, int, optional
-        Limits of each cell in seconds, from when its data are loaded and its solver is compiled,
-        and in bytes of its process.
+        Limits of each cell: seconds, from when its data are loaded and its solver is compiled, and
+        bytes of its process.
     scheduler : str or None
         Address of a Dask scheduler whose workers run the cells; None for this machine.
     fresh : bool
-        Set earlier results aside and compute everything; with ``solvers``, compute these again and
-        append the new results.
-    retry_failed : bool
-        Rerun cells that failed before.
-    fail_fast : bool
-        Stop at the first failure.
+        Set earlier results aside; with ``solvers``, only compute theirs again, by appending.
+    retry_failed, fail_fast : bool
+        Rerun cells that failed before; stop at the first failure.
     once : bool
         Time every fit once, for runs whose times do not matter.
     solvers : collection of str, optional
         Run the cells of these solvers only, by key.
     progress : bool
         Show progress: a line on a terminal, else one per minute.
-    planned : callable or None
-        Called with the plan before any cell runs.
-    size_ended : callable or None
-        Called after the last fit of a size in the first trial, with the size (0 without a sweep)
-        and the fits, each a cell with its record.
-    trial_ended : callable or None
-        Called after the last cell of a trial, with its number and its fits.
+    planned, size_ended, trial_ended : callable, optional
+        Called with the plan before any cell runs; after the last fit of a size in the first trial,
+        with the size (0 without a sweep) and the fits, each a cell with its record; and after the
+        last cell of a trial, with its number and its fits.
     """
 
     jobs: int = 1
@@ -126,8 +120,7 @@ class Options:
 
     def chosen(self, plan: Sequence[Cell]) -> Sequence[Cell]:
         """Return the cells of a plan that the options select."""
-        solvers = self.solvers
-        return plan if solvers is None else [cell for cell in plan if cell.solver in solvers]
+        return [cell for cell in plan if self.solvers is None or cell.solver in self.solvers]
 
     def executor(self, listener: Listener) -> LocalExecutor | DaskExecutor:
         """Return what runs the jobs; the listener hears of their progress."""
@@ -211,74 +204,27 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
     chosen = options.chosen(plan.cells)
     if options.planned is not None:
         options.planned(plan)
-    threads = options.threads or experiment.threads
     again = options.fresh and options.solvers is not None
     with Store(folder, fresh=options.fresh and not again) as store:
+        threads = options.threads or experiment.threads
         write_description(folder, experiment, dataset, task, plan, threads)
         if not options.fresh:
             copy_records(store, dict.fromkeys(cell.key for cell in chosen))
-        records = store.records
-        reused = [cell for cell in chosen if not again and options.settled(records.get(cell.key))]
-        of_reused = [records[key] for key in dict.fromkeys(cell.key for cell in reused)]
-        run = _Run(experiment, dataset, store, chosen, reused, options)
+        old = {} if again else dict(store.records)
+        reused = {cell.key: cell for cell in chosen if options.settled(old.get(cell.key))}
+        run = _Run(experiment, dataset.content_hash, store, chosen, reused, options)
         if run.left:
             run.run()
+        of_reused = [old[key] for key in reused]
         return Outcome(
             plan,
             chosen,
-            records,
+            store.records,
             store.bad,
             computed=run.computed,
             left=len(run.left),
             other_source=other_source(of_reused, read_environments(folder, of_reused)),
         )
-
-
-class NotBegunError(FitError):
-    """A fit that is not begun, as one on as many or fewer rows has met a time limit.
-
-    Parameters
-    ----------
-    timeout : float
-        Time limit of the smaller fit in seconds; infinite if its solver's own limit ended it.
-    """
-
-    status = "timeout"
-
-    def __init__(self, timeout: float) -> None:
-        if math.isinf(timeout):
-            self.status = TimeLimitError.status
-            super().__init__(f"{NOT_BEGUN_PREFIX}a smaller fit met the solver's own time limit")
-        else:
-            self.timeout = timeout
-            super().__init__(f"{NOT_BEGUN_PREFIX}a smaller fit was stopped after {timeout:g} s")
-
-
-class TimeLimits:
-    """The sizes at which fits of a run met a time limit.
-
-    Fits of a solver that share their search and their trial have the same hyper-parameters: on more
-    rows they take longer. Without this an exact method spends the limit at every size and trial.
-    """
-
-    def __init__(self) -> None:
-        self._stopped: dict[tuple[object, ...], list[tuple[Cell, float]]] = defaultdict(list)
-
-    def note(self, cell: Cell, record: Record) -> None:
-        """Note a fit, if a time limit ended it."""
-        if cell.kind == "fit" and record["status"] in STOPPED:
-            own = record["status"] == TimeLimitError.status
-            timeout = math.inf if own else record.get("timeout", 0.0)
-            self._stopped[cell.solver, cell.trial, cell.needs].append((cell, timeout))
-
-    def met(self, cell: Cell, timeout: float | None) -> float | None:
-        """Return the limit that a fit of no more rows has met; None if this cell may begin."""
-        if cell.kind == "fit":
-            for smaller, limit in self._stopped.get((cell.solver, cell.trial, cell.needs), ()):
-                larger = all(size >= smaller.at[axis] for axis, size in cell.at.items())
-                if larger and (math.isinf(limit) or (timeout or math.inf) <= limit):
-                    return limit
-        return None
 
 
 class _Run:
@@ -292,50 +238,30 @@ class _Run:
     def __init__(
         self,
         experiment: Experiment,
-        dataset: Dataset,
+        content_hash: str,
         store: Store,
-        chosen: Sequence[Cell],
-        reused: Sequence[Cell],
+        plan: Sequence[Cell],
+        reused: Mapping[str, Cell],
         options: Options,
     ) -> None:
-        self.experiment, self.content_hash = experiment, dataset.content_hash
-        self.store, self.options, self.plan = store, options, chosen
+        self.experiment, self.content_hash = experiment, content_hash
+        self.store, self.plan, self.options = store, plan, options
         self.threads = options.threads or experiment.threads
         self.better = choosing_measure(experiment).better
-        self.reused, self.limits = reused, TimeLimits()
-        for cell in reused:
-            self.limits.note(cell, store.records[cell.key])
-        settled = {cell.key for cell in reused}
-        left = {cell.key: cell for cell in chosen if cell.key not in settled}
+        left = {cell.key: cell for cell in plan if cell.key not in reused}
         work: dict[tuple[int, str], float] = defaultdict(float)
         for cell in left.values():
             work[cell.trial, cell.solver] += cell.flops
         order = sorted(left.values(), key=lambda cell: (cell.trial, work[cell.trial, cell.solver]))
         self.left = {cell.key: cell for cell in order}
         self.places = {key: place for place, key in enumerate(self.left)}
-        self.left_of = Counter(cell.trial for cell in order)
-        self.left_at = Counter(
-            size for c in order if c.trial == 0 and c.kind == "fit" for size in self._sizes(c)
-        )
         self.running: dict[Future[Result], Job] = {}
         self.computed = 0
-
-    def run(self) -> None:
-        """Run all cells, or until the first failure."""
-        needs = {key: [k for k in cell.needs if k in self.left] for key, cell in self.left.items()}
-        self.order = TopologicalSorter(needs)
-        self.order.prepare()
-        self._prepare_progress()
-        with self.options.executor(self.bar.advance) as executor:
-            self._rehearse(executor)
-            with self.bar:
-                self._run(executor)
-
-    def _prepare_progress(self) -> None:
-        options = self.options
+        ended = [(cell, store.records[key]) for key, cell in reused.items()]
+        self.stopped = [one for one in ended if one[1]["status"] in STOPPED]
         self.bar = RunProgress(
-            self.left.values(),
-            ((cell, self.store.records[cell.key]) for cell in self.reused),
+            order,
+            ended,
             side_by_side={
                 "search": options.jobs,
                 "fit": options.jobs if self.threads == 1 else 1,
@@ -343,6 +269,16 @@ class _Run:
             timeout=options.timeout,
             shown=options.progress,
         )
+
+    def run(self) -> None:
+        """Run all cells, or until the first failure."""
+        needs = {key: [k for k in cell.needs if k in self.left] for key, cell in self.left.items()}
+        self.order = TopologicalSorter(needs)
+        self.order.prepare()
+        with self.options.executor(self.bar.advance) as executor:
+            self._rehearse(executor)
+            with self.bar:
+                self._run(executor)
 
     def _run(self, executor: LocalExecutor | DaskExecutor) -> None:
         ready: list[tuple[int, str]] = []
@@ -373,7 +309,7 @@ class _Run:
         first: dict[tuple[str, str], Cell] = {}
         for cell in self.left.values():
             first.setdefault((cell.solver, cell.kind), cell)
-        jobs = [self._job(cell, {}, rehearsal=True) for cell in first.values()]
+        jobs = [self._job(cell, rehearsal=True) for cell in first.values()]
         futures = {executor.submit(job): job for job in jobs if job.external_class}
         for future, job in futures.items():
             record, _ = _result(future, job, self.options.scheduler)
@@ -403,33 +339,52 @@ class _Run:
         """Start a cell, or store why it cannot run."""
         searches = [self.store.records[key] for key in cell.needs]
         smoother = solver_info(self.experiment, cell.solver).smoother
+        job = self._job(cell)
         try:
-            chosen = choose(cell, searches, self.better, smoother)
-            if (limit := self.limits.met(cell, self.options.timeout)) is not None:
-                raise NotBegunError(limit)
+            job = replace(job, chosen=choose(cell, searches, self.better, smoother))
         except FitError as error:
-            job = self._job(cell, {})
             self._finish(job, failed_record(job, error))
-        else:
-            job = self._job(cell, chosen)
-            self.bar.advance(job, 0.0)
-            self.running[executor.submit(job)] = job
+            return
+        if (record := self._not_begun(job)) is not None:
+            self._finish(job, record)
+            return
+        self.bar.advance(job, 0.0)
+        self.running[executor.submit(job)] = job
 
-    def _job(self, cell: Cell, chosen: dict[str, object], *, rehearsal: bool = False) -> Job:
-        options = self.options
-        timeout = options.timeout
+    def _not_begun(self, job: Job) -> Record | None:
+        """Return the record of a fit that is not begun, as one on no more rows met a time limit.
+
+        Fits of a solver that share their search and their trial have the same hyper-parameters: on
+        more rows they take longer. Without this an exact method spends the limit at every size.
+        """
+        cell, timeout = job.cell, self.options.timeout or math.inf
+        for smaller, record in self.stopped if cell.kind == "fit" else ():
+            alike = all(
+                getattr(smaller, n) == getattr(cell, n) for n in ("solver", "trial", "needs")
+            )
+            if not alike or any(size < smaller.at[axis] for axis, size in cell.at.items()):
+                continue
+            if record["status"] == TimeLimitError.status:
+                text = f"{NOT_BEGUN_PREFIX}a smaller fit met the solver's own time limit"
+                return new_record(job, TimeLimitError.status, text)
+            if timeout <= (limit := record.get("timeout", 0.0)):
+                text = f"{NOT_BEGUN_PREFIX}a smaller fit was stopped after {limit:g} s"
+                return new_record(job, "timeout", text, timeout=limit)
+        return None
+
+    def _job(self, cell: Cell, *, rehearsal: bool = False) -> Job:
+        options, timeout = self.options, self.options.timeout
         return Job(
             self.experiment,
             self.content_hash,
             solver_info(self.experiment, cell.solver).version,
             cell,
-            chosen,
-            self.threads,
-            1 if options.scheduler or self._alone(cell) else options.jobs,
-            min(timeout or math.inf, _REHEARSAL_SECONDS) if rehearsal else timeout,
-            options.memory,
-            options.once,
-            rehearsal,
+            threads=self.threads,
+            processes=1 if options.scheduler or self._alone(cell) else options.jobs,
+            timeout=min(timeout or math.inf, _REHEARSAL_SECONDS) if rehearsal else timeout,
+            memory=options.memory,
+            once=options.once,
+            rehearsal=rehearsal,
         )
 
     def _finish(self, job: Job, record: Record) -> None:
@@ -441,28 +396,26 @@ class _Run:
         self.order.done(cell.key)
         del self.left[cell.key]
         self.computed += 1
-        self.limits.note(cell, record)
         self.bar.finish(job, record)
-        self.left_of[cell.trial] -= 1
+        if cell.kind == "fit" and record["status"] in STOPPED:
+            self.stopped.append((cell, record))
         if cell.trial == 0 and cell.kind == "fit" and self.options.size_ended is not None:
-            for size in sorted(self._sizes(cell)):
-                self.left_at[size] -= 1
-                if not self.left_at[size]:
-                    self.options.size_ended(size, self._fits(0, size))
-        if not self.left_of[cell.trial] and self.options.trial_ended is not None:
-            self.options.trial_ended(cell.trial, self._fits(cell.trial))
+            for size in sorted(cell.sizes(self.experiment.axis)):
+                if not self._fits(self.left.values(), 0, size):
+                    self.options.size_ended(size, self._ended(0, size))
+        is_last = all(other.trial != cell.trial for other in self.left.values())
+        if is_last and self.options.trial_ended is not None:
+            self.options.trial_ended(cell.trial, self._ended(cell.trial))
 
-    def _sizes(self, cell: Cell) -> tuple[int, ...]:
-        return cell.sizes(self.experiment.axis)
+    def _fits(self, cells: Iterable[Cell], trial: int, size: int | None = None) -> list[Cell]:
+        """Return the fits of a trial among some cells, or those of one size of it."""
+        fits = (cell for cell in cells if cell.trial == trial and cell.kind == "fit")
+        axis = self.experiment.axis
+        return [cell for cell in fits if size is None or size in cell.sizes(axis)]
 
-    def _fits(self, trial: int, size: int | None = None) -> list[tuple[Cell, Record]]:
-        """Return the fits of a trial, or of one size of it, with their records."""
-        fits = [cell for cell in self.plan if cell.trial == trial and cell.kind == "fit"]
-        return [
-            (cell, self.store.records[cell.key])
-            for cell in fits
-            if size is None or size in self._sizes(cell)
-        ]
+    def _ended(self, trial: int, size: int | None = None) -> list[tuple[Cell, Record]]:
+        fits = self._fits(self.plan, trial, size)
+        return [(cell, self.store.records[cell.key]) for cell in fits]
 
 
 def _result(future: Future[Result], job: Job, scheduler: str | None) -> Result:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from dsgkit.config.solvers import Stage
 from dsgkit.experiment import results as stored
-from dsgkit.experiment.folder import read_plan
+from dsgkit.experiment.folder import planned_cells
 from dsgkit.experiment.status import ending
 from dsgkit.report.outputs import all_figures
 from dsgkit.report.summary import summarise
@@ -284,7 +284,7 @@ def results_of(folder, experiment, records, task=RANKING, *, data=None, files=No
         cells=cells_of(records, task),
         search=stored.search_frame(records, task),
         records=list(records),
-        plan=None if plan is None else read_plan(folder).cells,
+        plan=None if plan is None else planned_cells(records),
     )
 
 
