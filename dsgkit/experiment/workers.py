@@ -26,8 +26,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from dsgkit import __version__
 from dsgkit.errors import DsgError, shown
 from dsgkit.experiment.cell import Job, new_record, run_job
@@ -94,29 +92,25 @@ class Child:
     def run(self, job: Job, listener: Listener) -> Result:
         """Run a job and return its record and picture, also if a limit or a crash ends it."""
         timeout = math.inf if job.timeout is None else job.timeout
-        extra, doing = LOADING_SECONDS, "loading and compiling"
+        extra, doing, kept = LOADING_SECONDS, "loading and compiling", None
         deadline = time.monotonic() + timeout + extra
-        wait = _POLL_SECONDS if (job.timeout, job.memory) == (None, None) else _CHECK_SECONDS
-        kept: Result | None = None
+        seconds = _POLL_SECONDS if (job.timeout, job.memory) == (None, None) else _CHECK_SECONDS
         try:
             self.pipe.send(job)
             while True:
                 gone = self.process.poll() is not None  # first: what it sent before counts
-                if self.pipe.poll(0 if gone else wait):
+                if self.pipe.poll(0 if gone else seconds):
                     what, content = self.pipe.recv()
                     if what == "ended":
                         result: Result = content
                         return result
-                    if what == "progress":
-                        listener(job, content, 0)
-                    elif what == "repeat":
-                        listener(job, 1.0, content)
-                    elif what == "begun":
-                        extra, doing = 0.0, ""
-                    elif what == "kept":
+                    if what in ("progress", "repeat"):
+                        listener(job, *((content, 0) if what == "progress" else (1.0, content)))
+                        continue
+                    extra, doing = 0.0, ""
+                    if what == "kept":
                         kept, extra, doing = content, REPEATING_SECONDS, "repeating the fit"
-                    if what in ("begun", "kept"):
-                        deadline = time.monotonic() + timeout + extra
+                    deadline = time.monotonic() + timeout + extra
                 elif gone:
                     raise EOFError
                 elif time.monotonic() > deadline:
@@ -138,11 +132,8 @@ class Child:
         """Return the resident bytes, with shared memory, without pages of files; 0 if gone."""
         with suppress(OSError):
             status = Path(f"/proc/{self.process.pid}/status").read_bytes()
-            if sizes := re.findall(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB$", status, re.MULTILINE):
-                return 1024 * sum(map(int, sizes))
-        with suppress(psutil.Error):  # on systems without this distinction
-            info = psutil.Process(self.process.pid).memory_info()
-            return int(info.rss - getattr(info, "shared", 0))
+            sizes = re.findall(rb"^Rss(?:Anon|Shmem):\s*(\d+) kB$", status, re.MULTILINE)
+            return 1024 * sum(map(int, sizes))
         return 0
 
     def _crashed(self, job: Job, error: Exception) -> Record:
@@ -317,8 +308,7 @@ class DaskExecutor:
         for name in ["distributed", *logging.root.manager.loggerDict]:  # errors are told here
             if name.partition(".")[0] == "distributed":
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-        self._address, self._run = address, uuid.uuid4().hex
-        self._slots, self._looked = 0, -math.inf
+        self._run, self._slots, self._looked = uuid.uuid4().hex, 0, -math.inf
         try:
             self._client = Client(address, timeout=_ANSWER_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
@@ -327,30 +317,16 @@ class DaskExecutor:
                 "dask scheduler"
             ) from error
         try:
-            self._check_workers()
-        except BaseException:
-            self._client.close()
-            raise
-        self._executor: Executor = self._client.get_executor(pure=False)
-
-    def _check_workers(self) -> None:
-        try:
             versions = self._client.run(_version_here)
+            wrong = [f"worker {w} has dsgkit {v}" for w, v in versions.items() if v != __version__]
+            if not versions:
+                wrong = [f"it has no workers; start some: dask worker {address} --nthreads 1"]
         except Exception as error:
-            raise ClusterError(
-                f"{self._address}: its workers cannot run dsgkit ({error}); install dsgkit "
-                f"{__version__} on their machines"
-            ) from error
-        if not versions:
-            raise ClusterError(
-                f"{self._address}: the scheduler has no workers; start some with: "
-                f"dask worker {self._address} --nthreads 1"
-            )
-        for worker, version in versions.items():
-            if version != __version__:
-                raise ClusterError(
-                    f"{self._address}: worker {worker} has dsgkit {version}, this is {__version__}"
-                )
+            wrong = [f"its workers cannot run dsgkit ({error})"]
+        if wrong:
+            self._client.close()
+            raise ClusterError(f"{address}: {wrong[0]}; this is dsgkit {__version__}")
+        self._executor: Executor = self._client.get_executor(pure=False)
 
     @property
     def slots(self) -> int:

@@ -221,7 +221,7 @@ def test_limits_and_crashes_are_handled_on_a_cluster(tmp_path, monkeypatch, clus
         "well": "ok",
     }
     monkeypatch.setattr("dsgkit.experiment.workers.__version__", "99")
-    with pytest.raises(ClusterError, match=r"has dsgkit .*, this is 99"):
+    with pytest.raises(ClusterError, match=r"has dsgkit .*; this is dsgkit 99"):
         DaskExecutor(cluster[0])
 
 
