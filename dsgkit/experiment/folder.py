@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -95,12 +95,12 @@ def read_plan(folder: Path) -> Plan | None:
     return plan
 
 
-def planned_cells(records: Iterable[Record]) -> list[Cell]:
+def planned_cells(records: Collection[Record]) -> list[Cell]:
     """Return the cells of records, for a folder without a plan."""
-    return [
-        Cell(record["key"], record["kind"], record["solver"], record["trial"], record["at"])
-        for record in records
-    ]
+    names = ("key", "kind", "solver", "trial", "at")
+    known = [{name: record[name] for name in names} for record in records]
+    also = [tuple(record.get("also_at", ())) for record in records]
+    return [Cell(**cell, also_at=sizes) for cell, sizes in zip(known, also, strict=True)]
 
 
 def read_json(path: Path) -> Any:

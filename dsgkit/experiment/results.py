@@ -44,38 +44,33 @@ class Results:
     Attributes
     ----------
     folder : Path
-        The results folder.
     experiment : Experiment
         The resolved configuration.
     task : Description
         The task: its axis, measures and descriptions.
     data : dict
         Facts about the dataset.
-    environment : dict
-        Versions, processor and threads of the last run; empty if none was stored.
-    environments : dict
-        The environments of all cells, by their names in records.
+    environment, environments : dict
+        Versions, processor and threads of the last run, empty if none was stored; and those of all
+        cells, by their names in records.
     cells : DataFrame
-        One row per fit, with the columns ``key``, ``solver``, ``label``, ``trial``, ``size``,
-        ``full``, ``level``, ``status``, ``message``, ``needed``, ``params``, ``remark``,
-        ``diagnostics``, ``timing`` and a column per measure. ``size`` is that on the swept axis, 0
-        without one. A fit that does not depend on it is ``level``, and has a row at every size at
-        which it holds.
+        One row per fit, with `FIT_COLUMNS` and a column per measure. ``size`` is that on the swept
+        axis, 0 without one. A fit that does not depend on it is ``level``, and has a row at every
+        size at which it holds.
     search : DataFrame
-        One row per share of a hyper-parameter search, with the columns `SEARCH_COLUMNS`.
+        One row per share of a hyper-parameter search, with `SEARCH_COLUMNS`.
     records : list of Record
-        The records of the plan's cells, of fits and of searches, in its order. The plan says which
-        cell a record is: two entries of a plan may share one.
-    plan : list of Cell or None
+        The records of the plan's cells, in its order. The plan says which cell a record is: two
+        entries of a plan may share one.
+    plan : sequence of Cell or None
         The planned cells; None without a stored plan.
     left_out_at : sequence of LeftOut
         Points of the sweep that the config leaves out.
-    bad : list of int
+    bad : sequence of int
         Numbers of unreadable lines of the store.
-    left_out : dict
-        Specs of the config's solvers that are not shown, by their keys.
-    order : tuple of str
-        The keys of all solvers in the config's order; empty if all are shown.
+    left_out, order : dict, tuple of str
+        Specs of the config's solvers that are not shown, by their keys; and the keys of all in the
+        config's order, empty if all are shown.
     """
 
     folder: Path
@@ -145,8 +140,7 @@ class Results:
     def at(self, n: int) -> Results:
         """Return the results with the fits at one size only: the largest up to ``n``.
 
-        Datasets of different sizes have different largest ones. Without a swept axis all fits
-        remain.
+        Datasets of different sizes have different largest ones. Without a swept axis all remain.
 
         Raises
         ------
@@ -162,22 +156,20 @@ class Results:
                 f"{self.folder}: no fit at {n:,} {axis.noun} or below; there are "
                 f"{', '.join(f'{size:,}' for size in sizes) or 'none'}"
             )
-        at = {axis.name: largest}
+
+        def holds(cell: Cell) -> bool:
+            return cell.kind != "fit" or largest in cell.sizes(axis)
+
+        def at_it(cell: Cell) -> Cell:
+            at = {**cell.at, axis.name: largest}
+            return replace(cell, at=at, also_at=()) if cell.kind == "fit" else cell
+
+        cells = planned_cells(self.records)
         return replace(
             self,
             cells=self.cells[self.cells["size"] == largest],
-            records=[
-                record
-                for record in self.records
-                if record["kind"] != "fit"
-                or largest in (record["at"][axis.name], *record.get("also_at", ()))
-            ],
-            plan=self.plan
-            and [
-                replace(cell, at={**cell.at, **at}, also_at=()) if cell.kind == "fit" else cell
-                for cell in self.plan
-                if cell.kind != "fit" or largest in cell.sizes(axis)
-            ],
+            records=[one for one, cell in zip(self.records, cells, strict=True) if holds(cell)],
+            plan=self.plan and [at_it(cell) for cell in self.plan if holds(cell)],
             left_out_at=[out for out in self.left_out_at if out.at[axis.name] == largest],
         )
 
@@ -216,14 +208,8 @@ def load_results(folder: Path | str, outcome: Outcome | None = None) -> Results:
     """Read a results folder, also during a run.
 
     Only cells of the last plan (``plan.json``) count, or all cells without one. Of records with the
-    same key the last one counts.
-
-    Parameters
-    ----------
-    folder : path
-        ``results/<experiment name>``.
-    outcome : Outcome, optional
-        Outcome of the run that has just written it: plan and records are not read again.
+    same key the last one counts. ``outcome`` is that of a run that has just written the folder:
+    plan and records are not read again.
 
     Raises
     ------
