@@ -240,7 +240,7 @@ def _reporting(experiment: Any, folder: Path, options: Any, asks: bool) -> Any:
 
     If it ``asks``, a plan of more than a day raises `DsgError` before anything is written.
     """
-    from dsgkit.experiment.forecast import forecast_plan
+    from dsgkit.experiment.forecast import forecast_run
     from dsgkit.experiment.status import describe_too_large
     from dsgkit.report.trials import size_text, trial_text
     from dsgkit.text.terminal import say, terminal_width, wrapped
@@ -248,7 +248,7 @@ def _reporting(experiment: Any, folder: Path, options: Any, asks: bool) -> Any:
     width = terminal_width()
 
     def planned(plan: Any) -> None:
-        too_long = asks and forecast_plan(experiment, plan, "", folder, options).too_long
+        too_long = asks and forecast_run(experiment, folder, options, plan).too_long
         if too_long:
             less = "--solvers or --profile run less, --dry-run shows the plan"
             raise DsgError(f"{experiment.name}: {too_long}; --yes starts it, {less}")

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from dsgkit.config.schema import Experiment
+from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.dataset import Dataset, check_present, load_dataset, resolve
-from dsgkit.data.spec import DatasetSpec
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.experiment.plan import Plan, TooLarge, make_plan
 from dsgkit.experiment.status import cells, describe_too_large, duration, from_to
@@ -51,19 +51,17 @@ class Forecast:
     missing: str
 
     @property
-    def to_run(self) -> pd.DataFrame:
-        """The cells that the run computes."""
-        return self.cells[self.cells["state"] == "to run"]
-
-    @property
     def n_done(self) -> int:
         """Number of cells that are finished already."""
-        return int((self.cells["state"] == "finished").sum())
+        return len(self._in("finished"))
+
+    def _in(self, state: str) -> pd.DataFrame:
+        return self.cells[self.cells["state"] == state]
 
     @property
     def seconds(self) -> tuple[float, float]:
         """Seconds of processor time, and seconds until the run ends."""
-        by_kind = self.to_run.groupby("kind")["seconds"].sum()
+        by_kind = self._in("to run").groupby("kind")["seconds"].sum()
         searches, fits = by_kind.get("search", 0.0), by_kind.get("fit", 0.0)
         fits_at_once = self.jobs if self.threads == 1 else 1
         wall = searches / self.jobs + fits / fits_at_once
@@ -74,7 +72,7 @@ class Forecast:
         """What the run takes, and the solver that takes most of it; empty up to `DAY`."""
         if self.seconds[1] <= DAY:
             return ""
-        by_solver = self.to_run.groupby("solver")["seconds"].sum()
+        by_solver = self._in("to run").groupby("solver")["seconds"].sum()
         label, time = self._label(by_solver.idxmax()), duration(by_solver.max())
         return f"{totals([self])}; {label} takes {time} of it"
 
@@ -85,13 +83,12 @@ class Forecast:
         """Return the forecast for a terminal: a row per solver and kind of cell, and the total."""
         axis, notes = self.experiment.axis, [self.missing]
         rows: list[tuple[str, ...]] = []
-        for (solver, kind), group in self.to_run.groupby(["solver", "kind"], sort=False):
+        for (solver, kind), group in self._in("to run").groupby(["solver", "kind"], sort=False):
             label, time = self._label(solver), duration(group["seconds"].sum())
             label = "" if label in (row[0] for row in rows) else label
             size = from_to(set(group["size"])) if axis else ""
             rows.append((label, kind, f"{len(group):,}", size, time, _gib(group["gib"].max())))
-        refused = self.cells[self.cells["state"] == "refused"]
-        for solver, group in refused.groupby("solver", sort=False):
+        for solver, group in self._in("refused").groupby("solver", sort=False):
             needs = f"up to {_gib(group['gib'].max())} GiB"
             notes.append(f"{self._label(solver)}: {cells(len(group))} refused, need {needs}")
         heads = ("Solver", "For", "Cells", axis.noun.capitalize() if axis else "", "Time", "GiB")
@@ -119,21 +116,19 @@ def totals(forecasts: Sequence[Forecast]) -> str:
     return f"about {processor} of processor time, {wall} on the clock with {options}"
 
 
-def forecast_run(experiment: Experiment, folder: Path, options: Options) -> Forecast:
-    """Forecast a run into a results folder, which need not exist.
+def forecast_run(
+    experiment: Experiment, folder: Path, options: Options, plan: Plan | None = None
+) -> Forecast:
+    """Forecast a run into a results folder, which need not exist; ``plan`` is made if not given.
 
     Raises
     ------
     MissingDataError
         If the data are missing and the catalogue does not describe them.
     """
-    return forecast_plan(experiment, *_planned(experiment), folder, options)
-
-
-def forecast_plan(
-    experiment: Experiment, plan: Plan, missing: str, folder: Path, options: Options
-) -> Forecast:
-    """Forecast a run of a plan; ``missing`` says which data are not here."""
+    missing = ""
+    if plan is None:
+        plan, missing = _planned(experiment)
     chosen = {cell.key: cell for cell in options.chosen(plan.cells)}
     records: dict[str, Record] = {}
     if not options.fresh:
@@ -165,7 +160,7 @@ def _planned(experiment: Experiment) -> tuple[Plan, str]:
     try:
         check_present(experiment.dataset)
     except MissingDataError as error:
-        dataset = _stand_in(experiment.dataset)
+        dataset = _stand_in(resolve(experiment.dataset))
         if dataset is None:
             raise
         assumed = "numbers of rows are the catalogue's, and shares of classes are assumed"
@@ -176,13 +171,8 @@ def _planned(experiment: Experiment) -> tuple[Plan, str]:
     return make_plan(experiment, load_dataset(experiment.dataset)), ""
 
 
-def _stand_in(spec: DatasetSpec) -> Dataset | None:
-    """Return a placeholder for a dataset that is not here, with the catalogue's numbers of rows.
-
-    Its rows are 0 and take no memory; keys of cells that are planned with it mean nothing. None if
-    the catalogue lacks the numbers.
-    """
-    info = resolve(spec)
+def _stand_in(info: DatasetInfo) -> Dataset | None:
+    """Return a dataset of zeros with the catalogue's numbers of rows; None if it lacks them."""
     if info.local or info.n_rows is None or info.n_features is None:
         return None
     # classes of different sizes, as similar pairs have no prior of 1/2
@@ -192,17 +182,8 @@ def _stand_in(spec: DatasetSpec) -> Dataset | None:
     n_test = sum(file.n_rows or 0 for file in info.files if file.part == "test")
     X, X_test = (np.broadcast_to(np.float32(0), (n, info.n_features)) for n in (n_rows, n_test))
     y, y_test = np.resize(values, n_rows), np.resize(values, n_test) if n_test else None
-    dataset = Dataset(
-        name=info.name,
-        title=info.title,
-        X=X,
-        X_test=X_test if n_test else None,
-        labels=y,
-        labels_test=y_test,
-        target=info.target,
-        minimum=np.zeros(info.n_features),
-        maximum=np.zeros(info.n_features),
-        content_hash="",
-    )
+    rows = X, X_test if n_test else None, y, y_test
+    zeros = np.zeros(info.n_features)
+    dataset = Dataset(info.name, info.title, *rows, info.target, zeros, zeros, content_hash="")
     vars(dataset).update(y=y, y_test=y_test)  # else the target makes them of the labels
     return dataset

@@ -26,9 +26,6 @@ from dsgkit.tasks.base import Axis
 FAILURES = ("failed", "crashed")
 """Statuses of cells that went wrong: an exception, or a worker process that died."""
 
-REFUSED = "refused"
-"""Ending of a cell that was not begun: it needs more memory than there is."""
-
 MAX_CAUSES = 20
 """Causes of missing results that are printed."""
 
@@ -39,9 +36,9 @@ def status_words(status: str) -> str:
 
 
 def ending(record: Mapping[str, Any]) -> str:
-    """Return the status of a record, or `REFUSED` if it was refused for its predicted memory."""
+    """Return a record's status, or ``refused`` if its predicted memory kept it from beginning."""
     refused = record["status"] == MemoryLimitError.status and record.get("needed") is not None
-    return REFUSED if refused else str(record["status"])
+    return "refused" if refused else str(record["status"])
 
 
 def cells(count: int) -> str:

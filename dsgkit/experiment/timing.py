@@ -1,7 +1,7 @@
-"""Clocks and peak memory of a cell, and repeated timing of its fit.
+"""Clocks and peak memory of a cell, repeated timing of its fit, and the time that cells take.
 
-Fits with the same parameters, rows and seed do the same work, so only the machine makes their times
-differ: the median over repeats is reported, and their range shows how reliable it is.
+Equal fits do the same work, so only the machine makes their times differ: the median over repeats
+is reported, and their range shows how reliable it is.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ LONG_FIT = 10.0
 """Seconds above which a fit is timed once: short disturbances do not matter in it."""
 
 SHORTEST_MEASUREMENT = 0.05
-"""Seconds of a measurement: shorter fits are repeated within it and averaged. It must exceed the
-scheduler's time slices of a few milliseconds."""
+"""Seconds of a measurement: shorter fits are averaged. Time slices are of a few milliseconds."""
 
 DISTURBED_RATIO = 1.5
 """A fit is disturbed if its wall time exceeds its busiest thread's by more than this factor."""
@@ -45,14 +44,9 @@ MACHINE_FLOPS = 1e11
 
 
 class Clock:
-    """Seconds of the named phases of a cell.
+    """Seconds by named phase: wall time, and processor time of all threads and of the busiest one.
 
-    Attributes
-    ----------
-    wall, processor : dict
-        Wall time, and processor time of all threads of the process, by phase.
-    busiest : dict
-        Processor time of the busiest thread: wall time cannot be shorter.
+    Wall time cannot be shorter than that of the busiest thread.
     """
 
     def __init__(self) -> None:
@@ -137,10 +131,7 @@ def timing_record(measured: Sequence[tuple[Clock, int]], threads: int) -> dict[s
 
 
 def is_disturbed(record: Mapping[str, Any]) -> bool:
-    """Return whether other processes have disturbed the times of a fit.
-
-    Fits on one thread never count: their time is processor time.
-    """
+    """Return whether other processes disturbed the times of a fit; processor times never are."""
     timing = record.get("timing") or {"disturbed": False}
     return bool(timing["disturbed"]) and timing["threads"] > 1
 
@@ -178,11 +169,8 @@ class Paces:
 
 
 def reset_peak_memory() -> None:
-    """Start a new measurement of this process's peak memory, where the system supports it.
-
-    Freed memory that the allocator holds is returned first: it would count as used.
-    """
-    gc.collect()
+    """Start a new measurement of this process's peak memory, where the system supports it."""
+    gc.collect()  # and return what the allocator holds: it would count as used
     with contextlib.suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
     with contextlib.suppress(OSError):  # then `peak_memory` is the peak since the process started
