@@ -16,8 +16,8 @@ from dsgkit.errors import ResultsError, nearest_or_all, spelled
 from dsgkit.numerics.arrays import Array
 from dsgkit.papers.evidence import SEARCH, Case, Sample, is_time
 from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
+from dsgkit.report.old_names import grouped
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.groups import grouped
 
 MIN_TRIALS = 5
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 
 from dsgkit.config.spec import Problem
 from dsgkit.errors import listed
-from dsgkit.text.groups import grouped
+from dsgkit.report.old_names import grouped
 
 MIN_DATASETS = 3
 """Least number of tested datasets for a verdict, or all of a claim with fewer."""

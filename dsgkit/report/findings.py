@@ -25,9 +25,9 @@ from dsgkit.report.numbers import (
     seconds_text,
     value_text,
 )
+from dsgkit.report.old_names import grouped
 from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
 from dsgkit.tasks.measures import GAINS, TIME, Measure, place_asked
-from dsgkit.text.groups import grouped
 from dsgkit.text.terminal import paragraph
 
 MAX_FINDING_LINES = 20

@@ -8,10 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 from dsgkit.report.formats import Table
+from dsgkit.report.old_names import grouped
 from dsgkit.report.style import Width
 from dsgkit.report.summary import Summary, different, settings
 from dsgkit.tasks.measures import Measure, outputs_of
-from dsgkit.text.groups import grouped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,13 +9,13 @@ import pandas as pd
 from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statistic
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.numbers import NO_VALUE, p_text, percents
+from dsgkit.report.old_names import grouped
 from dsgkit.report.output import EVERY_REPORT, TableOutput
 from dsgkit.report.rankings import published_rankings
 from dsgkit.report.ranks import LEVEL
 from dsgkit.report.reproductions import Reproduction, reproductions
 from dsgkit.report.summary import Summary, all_solvers, settings
 from dsgkit.tasks.measures import PUBLISHED_TABLE, Measure
-from dsgkit.text.groups import grouped
 
 
 def published_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:

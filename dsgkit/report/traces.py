@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeGuard
 
 from dsgkit.config.spec import LARGEST_NUMBER
 from dsgkit.experiment.store import Record
+from dsgkit.report.old_names import grouped
 from dsgkit.report.summary import Entry, Size, Summary
 from dsgkit.tasks.measures import TIME, Measure
-from dsgkit.text.groups import grouped
 
 
 class Checkpoint(NamedTuple):

@@ -12,8 +12,8 @@ from dsgkit.experiment.status import FAILURES, by_cause, ending, status_words
 from dsgkit.experiment.store import Record
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.numbers import counted, ranges
+from dsgkit.report.old_names import grouped
 from dsgkit.report.summary import Summary
-from dsgkit.text.groups import grouped
 
 
 @dataclass(frozen=True)

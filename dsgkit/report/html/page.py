@@ -19,9 +19,9 @@ from dsgkit.report.html.machine import describe_code, describe_environments
 from dsgkit.report.html.outcomes import total_counts
 from dsgkit.report.html.sections import Context, make_section, pictures
 from dsgkit.report.numbers import NO_VALUE
+from dsgkit.report.old_names import grouped
 from dsgkit.report.outputs import wanted_tables
 from dsgkit.report.summary import Summary, summarise
-from dsgkit.text.groups import grouped
 
 TEMPLATES = "templates"
 Missing = Sequence[tuple[str, str]]

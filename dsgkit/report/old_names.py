@@ -1,4 +1,4 @@
-"""Groups of items with equal keys."""
+"""Names that reports and papers still use of rooms that are gone."""
 
 from __future__ import annotations
 
