@@ -28,10 +28,9 @@ def forecast(toy, tmp_path, monkeypatch):
 
     def foresee(*cells, overrides=(), too_large=(), **options):
         plan = Plan(list(cells), [], list(too_large))
-        monkeypatch.setattr(forecast_module, "make_plan", lambda *_: plan)
         experiment = load_experiment(toy, overrides=overrides)
         options = Options(**{"jobs": 2, "threads": 2} | options)
-        return forecast_run(experiment, tmp_path / "results" / "toy", options)
+        return forecast_run(experiment, tmp_path / "results" / "toy", options, plan)
 
     return foresee
 
