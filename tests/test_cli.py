@@ -224,9 +224,9 @@ def test_failures_are_told_at_the_end_in_the_exit_code_and_by_status(dsg, explod
     assert "samult     fit         0 of 4 (4 failed)" in out
     assert "RuntimeError" in out and "Traceback" not in out
     assert "Traceback" in dsg("status", "results/toy", "-v")[1]
-    out = " ".join(dsg(*FEW)[1].split())
+    out = " ".join(dsg(*FEW, "--name", "none")[1].split())
     assert "tables and figures" not in out
-    assert "no fit has a result; `dsg status -v results/toy`" in out
+    assert "no fit has a result; `dsg status -v results/none`" in out
 
 
 @pytest.mark.parametrize(

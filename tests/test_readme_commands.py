@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from dsgkit import cli
 from dsgkit.cli.explain import explanations
-from dsgkit.cli.params import PATH, ResultsPath
+from dsgkit.cli.params import ResultsPath
 from dsgkit.config import shipped
 from dsgkit.config.schema import load_experiment
 from dsgkit.config.shipped import list_configs
@@ -115,7 +115,9 @@ CHECKS = {
 @pytest.mark.parametrize("line", lines_of("dsg"))
 def test_a_command_is_one_that_there_is(line, monkeypatch):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(ResultsPath, "convert", PATH.convert)  # of folders that no run has made
+    monkeypatch.setattr(
+        ResultsPath, "convert", click.Path.convert
+    )  # of folders that no run has made
     context = context_of(cli.cli, shlex.split(line)[1:])
     if check := context.params and CHECKS.get(context.command.name):
         check(**context.params)

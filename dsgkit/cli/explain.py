@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from dsgkit.errors import ConfigError, nearest_or_all, spelled
+from dsgkit.errors import ConfigError, did_you_mean, spelled
 
 _MARKUP = (
     (r"(?m)^(\w[\w ]*)\n-{3,}$", r"\1:\n"),
@@ -38,20 +38,26 @@ def explain(name: str) -> None:
 
     texts = list(explanations(name))
     if not texts:
+        known = {word for path, _ in _keys() for word in path.split(".")}
         lists = "`dsg list solvers` (or tasks, datasets, configs) lists names"
-        raise ConfigError(f"nothing is called {spelled(name)}{_hint(name)}; {lists}")
+        raise ConfigError(f"nothing is called {spelled(name)}{did_you_mean(name, known)}; {lists}")
     click.echo("\n\n".join(_flowed(text, terminal_width()) for text in texts))
 
 
 def explanations(name: str) -> Iterator[str]:
     """Yield a text on everything with a name: a head line, then its documentation."""
     from dsgkit.data.catalogue import DATASETS
+    from dsgkit.solvers import catalogue as solvers
     from dsgkit.solvers.catalogue import SOLVERS
     from dsgkit.tasks.base import TASKS
     from dsgkit.user_code import import_path_of, is_import_path
 
     if is_import_path(name):
-        yield _of_import_path(str(import_path_of(name)))
+        path = str(import_path_of(name))
+        try:
+            yield _of_solver(solvers.get(path))
+        except ConfigError:
+            yield _of_task(path)
     for kind, info in SOLVERS.items():
         if name in (kind, f"solvers.{kind}", info.import_path.partition(":")[2]):
             yield _of_solver(info)
@@ -62,18 +68,6 @@ def explanations(name: str) -> Iterator[str]:
     for path, text in _keys():
         if path == name or path.endswith(f".{name}"):
             yield f"{path}: key of a config, {text}"
-
-
-def _of_import_path(path: str) -> str:
-    from dsgkit.solvers import catalogue as solvers
-
-    try:
-        return _of_solver(solvers.get(path))
-    except ConfigError as error:
-        try:
-            return _of_task(path)
-        except ConfigError:
-            raise error from None
 
 
 def _of_solver(info: Any) -> str:
@@ -149,14 +143,6 @@ def described(kind: Any) -> dict[str, str]:
         for names, what, text in _ENTRY.findall(inspect.cleandoc(vars(base).get("__doc__") or "")):
             found |= {name.strip(): f"{what}\n{text.rstrip()}" for name in names.split(",")}
     return found if fields is None else {name: found.get(name, "") for name in fields}
-
-
-def _hint(name: str) -> str:
-    from dsgkit.solvers.catalogue import SOLVERS
-    from dsgkit.tasks.base import TASKS
-
-    known = [*SOLVERS, *TASKS, *(path.rpartition(".")[2] for path, _ in _keys())]
-    return nearest_or_all(name, known) if nearest_or_all(name, known).startswith(" (") else ""
 
 
 def _flowed(text: str, width: int) -> str:

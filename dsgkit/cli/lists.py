@@ -46,7 +46,7 @@ def solvers() -> None:
 
 
 @list_.command()
-@click.argument("folder", required=False, type=PATH)
+@click.argument("folder", required=False, type=click.Path(exists=True, path_type=Path))
 def configs(folder: Path | None) -> None:
     """List the config files in FOLDER, by default those of the package.
 

@@ -8,34 +8,19 @@ from typing import Any
 
 import click
 
-from dsgkit.errors import ResultsError, did_you_mean, nearest_or_all, shown, spelled, why_no_line
+from dsgkit.errors import ResultsError, did_you_mean, nearest_or_all, shown, spelled
 
 RESULTS = Path("results")
 KEPT_RESULTS = RESULTS / "reference"
 FIGURE_FORMATS = ("pdf", "png", "svg")
 
 
-class PathType(click.Path):
-    """A path that can be printed."""
-
-    def convert(self, value: Any, parameter: Any, context: Any) -> Any:
-        """Return the path, or fail with a message."""
-        if why := why_no_line(str(value)) or ("" if str(value) else "must not be empty"):
-            self.fail(f"{shown(str(value))} {why}", parameter, context)
-        return super().convert(value, parameter, context)
-
-
-PATH = PathType(path_type=Path)
-FILE = PathType(path_type=Path, dir_okay=False)
-FOLDER = PathType(path_type=Path, file_okay=False)
-
-
-class ResultsPath(PathType):
+class ResultsPath(click.Path):
     """A results folder that exists."""
 
     def convert(self, value: Any, parameter: Any, context: Any) -> Any:
         """Return the path, or raise `ResultsError`."""
-        path: Path = super().convert(value, parameter, context)
+        path = Path(super().convert(value, parameter, context))  # type: ignore[arg-type]
         if path.is_file():
             raise ResultsError(f"{path}: a file, not a results folder")
         if not path.exists():
@@ -44,6 +29,9 @@ class ResultsPath(PathType):
         return path
 
 
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 RESULTS_PATH = ResultsPath(path_type=Path)
 
 
@@ -98,27 +86,20 @@ def names_option(*flags: str, help: str, multiple: bool = True) -> Any:
 
 
 def check_solvers(wanted: Sequence[str], known: Mapping[str, Collection[str]]) -> None:
-    """Refuse unknown solvers, and configs or results folders that have none of the solvers.
+    """Refuse unknown solvers, and configs or results folders that have none of them.
 
-    Parameters
-    ----------
-    wanted : sequence of str
-    known : mapping
-        The keys of all solvers in each config, or results folder.
+    ``known`` has the keys of all solvers by config or folder.
     """
     every = dict.fromkeys(key for keys in known.values() for key in keys)
-    texts = [
-        f"no solver is called {spelled(name)}{nearest_or_all(name, every)}"
-        for name in wanted
-        if name not in every
-    ]
-    texts += [
-        f"{where} has none of these solvers{nearest_or_all(wanted[0], keys)}"
-        for where, keys in known.items()
-        if not set(wanted).intersection(keys)
-    ]
-    if texts:
-        raise click.BadParameter(texts[0], param_hint="--solvers")
+    text = ""
+    for name in wanted:
+        if name not in every:
+            text = text or f"no solver is called {spelled(name)}{nearest_or_all(name, every)}"
+    for where, keys in known.items():
+        if not set(wanted).intersection(keys):
+            text = text or f"{where} has none of these solvers{nearest_or_all(wanted[0], keys)}"
+    if text:
+        raise click.BadParameter(text, param_hint="--solvers")
 
 
 def size_in_bytes(_context: object, _parameter: object, value: str | None) -> int | None:
@@ -173,19 +154,11 @@ def formats_option(default: Sequence[str]) -> Callable[[Any], Any]:
                 raise click.BadParameter(f"{shown(name)} is not a figure format; known: {known}")
         return formats
 
-    return click.option(
-        "--format",
-        "formats",
-        default=",".join(default),
-        show_default=True,
-        callback=parsed,
-        help="Formats of figures: pdf, png, svg, or several separated by commas.",
-    )
+    text = "Formats of figures: pdf, png, svg, or several separated by commas."
+    given: Any = {"default": ",".join(default), "show_default": True, "callback": parsed}
+    return click.option("--format", "formats", help=text, **given)
 
 
 width_option = click.option(
-    "--width",
-    type=click.Choice(["column", "page"]),
-    help="Width in a two-column paper, 3.25 or 6.75 in; default: a page, or a column for a single"
-    " panel.",
+    "--width", type=click.Choice(["column", "page"]), help="3.25 or 6.75 in; default: what fits."
 )

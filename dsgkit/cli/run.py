@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,11 @@ from dsgkit.errors import DsgError
 from dsgkit.system.signals import Interrupted
 
 _COUNT = click.IntRange(1, 1024)
+_SECONDS = click.FloatRange(0, 10**8, min_open=True)
+_TASK = click.Choice(["auc", "svm", "ordinal", "cluster"])
+_ONCE = "Time every fit once; by default one of up to 10 s is repeated, for a second at least."
+_NAME = "Name of the results folder; default: the config's, and a hash if --set changes results."
+_FRESH = "Keep finished cells, or set them aside and start again; with --solvers, only theirs."
 
 
 def _no_renew(_context: object, _parameter: object, asked: bool) -> None:
@@ -39,55 +44,24 @@ def _no_renew(_context: object, _parameter: object, asked: bool) -> None:
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
 @click.option("--profile", help="Use a profile of the config, such as quick.")
 @names_option("--solvers", multiple=False, help="Run these solvers only, by their keys.")
-@click.option(
-    "--name",
-    help="Name of the results folder. By default that of the config; where --set changes results, "
-    "with a short hash of the change.",
-)
+@click.option("--name", help=_NAME)
 @click.option("--jobs", type=_COUNT, help="Searches at a time; default: one per core.")
 @click.option(
     "--threads", type=_COUNT, help="Threads of a timed fit; default: the config's, or one."
 )
+@click.option("--once", is_flag=True, envvar="DSGKIT_ONCE", help=_ONCE)
+@click.option("--timeout", metavar="SECONDS", type=_SECONDS, help="Stop a cell that takes longer.")
 @click.option(
-    "--once",
-    is_flag=True,
-    envvar="DSGKIT_ONCE",
-    help="Time every fit once. By default a fit of up to 10 s is repeated: 3 times at least, and "
-    "for a second in all.",
-)
-@click.option(
-    "--timeout",
-    metavar="SECONDS",
-    type=click.FloatRange(0, 10**8, min_open=True),
-    help="Stop a cell that takes longer. On top are ten minutes for loading data and compiling.",
-)
-@click.option(
-    "--memory-limit",
-    metavar="SIZE",
-    callback=size_in_bytes,
-    help="Stop a cell whose process takes more memory, shared memory included, such as 4GiB.",
+    "--memory-limit", "memory", callback=size_in_bytes, help="Stop a cell that takes more: 4GiB."
 )
 @click.option("--scheduler", help="Dask scheduler whose workers run the cells: tcp://host:8786.")
 @out_option(RESULTS, "Folder in which each config gets its results folder.")
 @click.option("--report", "page", type=FILE, help="Write one HTML page on all experiments, too.")
 @click.option("--dry-run", is_flag=True, help="Print the plan with its cost; run nothing.")
 @click.option("--yes", is_flag=True, help="On a terminal, start plans of more than a day, too.")
-@click.option(
-    "--resume/--fresh",
-    default=True,
-    show_default=True,
-    help="Keep finished cells, or set them aside and compute everything again; with --solvers, "
-    "compute only theirs again.",
-)
-@click.option(
-    "--renew", is_flag=True, hidden=True, expose_value=False, is_eager=True, callback=_no_renew
-)
-@click.option(
-    "--retry-failed/--keep-failed",
-    default=True,
-    show_default=True,
-    help="Run cells again that failed before, or leave them as they are.",
-)
+@click.option("--resume/--fresh", default=True, show_default=True, help=_FRESH)
+@click.option("--renew", is_flag=True, hidden=True, expose_value=False, callback=_no_renew)
+@click.option("--retry-failed/--keep-failed", default=True, help="Whether failed cells run again.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 def run(
     configs: tuple[Path, ...],
@@ -98,58 +72,53 @@ def run(
     page: Path | None,
     dry_run: bool,
     yes: bool,
+    resume: bool,
     **settings: Any,
 ) -> None:
     """Run the experiments of one or more CONFIGS and write their tables and figures.
 
     A config is a file, or the name of one that comes with the package (dsg list configs). Results
     go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. If a run is stopped,
-    the same command resumes it.
+    the same command resumes it. A time limit of cells starts once data are loaded and code is
+    compiled, and memory includes what a process shares.
     """
     from dsgkit.config.load import resolve
     from dsgkit.config.schema import load_experiment
 
     if name is not None and len(configs) > 1:
         raise click.UsageError("--name is for one config; run them one by one")
-    experiments = [
-        load_experiment(path, profile=profile, overrides=overrides, name=name) for path in configs
-    ]
-    if len({experiment.name for experiment in experiments}) < len(experiments):
-        raise click.UsageError("two of the configs have the same name, and would share results")
-    options = _options(**settings)
+    experiments = {}
+    for path in configs:
+        one = load_experiment(path, profile=profile, overrides=overrides, name=name)
+        if one.name in experiments:
+            raise click.UsageError("two of the configs have the same name, and would share results")
+        experiments[one.name] = one
+        if name is None and overrides and one.name != resolve(path, profile).data["name"]:
+            where = f"{out / one.name} (--name changes that)"
+            print_wrapped(f"--set changes results: they go to {where}")
+    options = _options(fresh=not resume, **settings)
     if options.solvers is not None:
-        check_solvers(options.solvers, {known.name: known.solvers for known in experiments})
-    for experiment, path in zip(experiments, configs, strict=True):
-        if name is None and overrides and experiment.name != resolve(path, profile).data["name"]:
-            where = out / experiment.name
-            print_wrapped(f"--set changes results: they go to {where} (--name changes that)")
+        check_solvers(options.solvers, {key: one.solvers for key, one in experiments.items()})
     if dry_run:
         raise SystemExit(_print_plans(experiments, out, options))
     _check_places(out, page, options.scheduler)
-    failures = _run_all(experiments, out, options, yes)
+    failures = dict.fromkeys(experiments, "an earlier failure stopped the run")
+    asks = not yes and all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    for key, one in experiments.items():
+        failures[key] = _attempt(_run_one, one, out / key, options, asks)
+        if options.fail_fast and failures[key]:
+            break
     if len(experiments) == 1 and not any(failures.values()):
-        _print_next(out / experiments[0].name, configs[0])
-    if page is not None and (why := _attempt(_write_page, out, failures, page)):
-        failures["page"] = why
+        _print_next(out / one.name, configs[0])
+    if page is not None:
+        failures["page"] = _attempt(_write_page, out, failures, page)
     raise SystemExit(int(any(failures.values())))
 
 
-def _options(
-    jobs: int | None = None,
-    timeout: float | None = None,
-    memory_limit: int | None = None,
-    resume: bool = True,
-    **others: Any,
-) -> Any:
+def _options(jobs: int | None = None, **others: Any) -> Any:
     from dsgkit.experiment.run import Options, default_jobs
 
-    return Options(
-        jobs=jobs or default_jobs(),
-        timeout=timeout,
-        memory=memory_limit,
-        fresh=not resume,
-        **others,
-    )
+    return Options(jobs=jobs or default_jobs(), **others)
 
 
 def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
@@ -177,19 +146,19 @@ def _attempt(action: Callable[..., str], *arguments: Any) -> str:
         return message(error)
 
 
-def _print_plans(experiments: Sequence[Any], out: Path, options: Any) -> int:
+def _print_plans(experiments: Mapping[str, Any], out: Path, options: Any) -> int:
     """Print the plans of runs; return the exit code."""
     from dsgkit.experiment.forecast import forecast_run, totals
     from dsgkit.text.terminal import terminal_width
 
     forecasts: list[Any] = []
 
-    def print_plan(experiment: Any) -> str:
-        forecasts.append(forecast_run(experiment, out / experiment.name, options))
+    def print_plan(name: str) -> str:
+        forecasts.append(forecast_run(experiments[name], out / name, options))
         click.echo(forecasts[-1].text(terminal_width()))
         return str(forecasts[-1].missing)
 
-    failures = [_attempt(print_plan, experiment) for experiment in experiments]
+    failures = [_attempt(print_plan, name) for name in experiments]
     if len(forecasts) > 1:
         absent = dict.fromkeys(str(f.experiment.dataset.name) for f in forecasts if f.missing)
         where = f"; data missing: {', '.join(absent)} (`dsg data fetch NAME`)" if absent else ""
@@ -197,28 +166,42 @@ def _print_plans(experiments: Sequence[Any], out: Path, options: Any) -> int:
     return int(any(failures))
 
 
-def _run_all(experiments: Sequence[Any], out: Path, options: Any, yes: bool) -> dict[str, str]:
-    """Run experiments in order; return why each failed, empty if it did not."""
-    failures = {experiment.name: "an earlier failure stopped the run" for experiment in experiments}
-    for experiment in experiments:
-        folder = out / experiment.name
-        failures[experiment.name] = _attempt(_run_one, experiment, folder, options, yes)
-        if options.fail_fast and failures[experiment.name]:
-            break
-    return failures
+def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) -> str:
+    """Run an experiment, write its report and print findings; return whether cells failed.
 
-
-def _run_one(experiment: Any, folder: Path, options: Any, yes: bool = False) -> str:
-    """Run an experiment, write its report and print findings; return whether cells failed."""
+    If it ``asks``, a plan of more than a day raises `DsgError` before anything is written.
+    """
+    from dsgkit.experiment.forecast import forecast_run
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.run import run_experiment
+    from dsgkit.experiment.status import describe_too_large
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text
-    from dsgkit.text.terminal import terminal_width
+    from dsgkit.report.trials import size_text, trial_text
+    from dsgkit.text.terminal import say, terminal_width, wrapped
 
-    asks = not yes and all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    width = terminal_width()
+
+    def planned(plan: Any) -> None:
+        long = asks and forecast_run(experiment, folder, options, plan).too_long
+        if long:
+            less = "--solvers or --profile run less, --dry-run shows the plan"
+            raise DsgError(f"{experiment.name}: {long}; --yes starts it, {less}")
+        for line in describe_too_large(plan.too_large, experiment.axis):
+            say(wrapped(line, width))
+
+    def trial_ended(trial: int, fits: Any) -> None:
+        if trial:  # the tables of the first trial have its scores
+            say(trial_text(experiment, trial, fits, width))
+
+    reporting = replace(
+        options,
+        planned=planned,
+        size_ended=lambda size, fits: say(size_text(experiment, size, fits, width)),
+        trial_ended=trial_ended,
+    )
     try:
-        outcome = run_experiment(experiment, folder, _reporting(experiment, folder, options, asks))
+        outcome = run_experiment(experiment, folder, reporting)
     except Interrupted as signal:
         again = shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
         finished = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
@@ -229,40 +212,10 @@ def _run_one(experiment: Any, folder: Path, options: Any, yes: bool = False) -> 
         refresh_report(results, folder)
         shown = results if options.solvers is None else results.of(options.solvers)
         # `_print_outcome` says in detail how cells ended
-        if findings := findings_text(shown, terminal_width(), without=["ending"]):
+        if findings := findings_text(shown, width, without=["ending"]):
             click.echo(findings)
     _print_outcome(experiment, outcome, results)
     return "cells failed" if outcome.failures else ""
-
-
-def _reporting(experiment: Any, folder: Path, options: Any, asks: bool) -> Any:
-    """Return options with callbacks that print too large sizes, and sizes and trials that ended.
-
-    If it ``asks``, a plan of more than a day raises `DsgError` before anything is written.
-    """
-    from dsgkit.experiment.forecast import forecast_run
-    from dsgkit.experiment.status import describe_too_large
-    from dsgkit.report.trials import size_text, trial_text
-    from dsgkit.text.terminal import say, terminal_width, wrapped
-
-    width = terminal_width()
-
-    def planned(plan: Any) -> None:
-        too_long = asks and forecast_run(experiment, folder, options, plan).too_long
-        if too_long:
-            less = "--solvers or --profile run less, --dry-run shows the plan"
-            raise DsgError(f"{experiment.name}: {too_long}; --yes starts it, {less}")
-        for line in describe_too_large(plan.too_large, experiment.axis):
-            say(wrapped(line, width))
-
-    def size_ended(size: int, fits: Any) -> None:
-        say(size_text(experiment, size, fits, width))
-
-    def trial_ended(trial: int, fits: Any) -> None:
-        if trial:  # the tables of the first trial have its scores
-            say(trial_text(experiment, trial, fits, width))
-
-    return replace(options, planned=planned, size_ended=size_ended, trial_ended=trial_ended)
 
 
 def _print_outcome(experiment: Any, outcome: Any, results: Any) -> None:
@@ -322,12 +275,7 @@ def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
 @click.command(name="try")
 @click.argument("file", type=PATH)
 @click.option("--label", metavar="COLUMN", help="Column of the labels: its name, or number from 0.")
-@click.option(
-    "--task",
-    type=click.Choice(["auc", "svm", "ordinal", "cluster"]),
-    help="Rank or classify two classes, rank ordered ones, or find clusters; the default depends "
-    "on the labels.",
-)
+@click.option("--task", type=_TASK, help="By default what suits the labels.")
 @click.option("--positive", metavar="LABEL", help="The label that is +1; all others are -1.")
 @click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
 @click.option("--unlabeled", metavar="LABEL", help="The label of rows without one, such as -1.")
