@@ -69,7 +69,7 @@ def run(tmp_path, monkeypatch, in_process):
         config = {"dataset": where | dataset, "protocol": {"kind": kind, **protocol}}
         config |= {"solvers": solvers, "outputs": []} | changes
         (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
-        folder = tmp_path / "results"
+        folder = tmp_path / kind
         done = run_experiment(load_experiment("c.yaml"), folder, Options(once=True))
         assert done.failures == []
         return folder
