@@ -12,11 +12,20 @@ from pydantic import ConfigDict, Field, SerializeAsAny
 
 from dsgkit.config.load import resolve
 from dsgkit.config.solvers import SolverSpec, read_solvers
-from dsgkit.config.spec import FolderName, Problem, Size, Spec, mapping, validated
+from dsgkit.config.spec import (
+    FolderName,
+    Problem,
+    Size,
+    Spec,
+    at_key,
+    check_key,
+    mapping,
+    validated,
+)
 from dsgkit.config.yaml import dump, read_document
 from dsgkit.data import catalogue as datasets
 from dsgkit.data.spec import DatasetSpec, TargetSpec
-from dsgkit.errors import ConfigError, DsgError, listed, nearest_or_all, one_line, spelled
+from dsgkit.errors import listed, nearest_or_all, one_line, spelled
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, Axis, outputs_of
@@ -201,7 +210,7 @@ def _within_a_section(key: str, data: Mapping[str, Any]) -> str:
     """Return a hint at the section that a key belongs to, such as ``protocol.trials``."""
     protocol = data.get("protocol")
     kind = protocol.get("kind") if isinstance(protocol, dict) else None
-    spec = tasks.get(kind).Spec if kind in tasks.TASKS else ProtocolSpec
+    spec = tasks.get(str(kind)).Spec if str(kind) in tasks.TASKS else ProtocolSpec
     sections: dict[str, type[Spec]] = {"protocol": spec, "dataset": DatasetSpec}
     found = [name for name, model in sections.items() if key in model.model_fields]
     return f" (did you mean '{found[0]}.{key}'?)" if found else ""
@@ -212,10 +221,8 @@ def _protocol(written: dict[str, Any]) -> tuple[ProtocolSpec, type[Task]]:
     if "kind" not in written:
         raise Problem(f"missing key 'kind'; known: {', '.join(tasks.TASKS)}", "protocol")
     kind = import_path_of(str(written["kind"]))
-    try:
+    with at_key("protocol", "kind"):
         task = tasks.get(kind)
-    except ConfigError as error:
-        raise Problem(str(error), "protocol", "kind") from error.__cause__
     try:
         return validated(task.Spec, {**written, "kind": kind}, "protocol"), task
     except Problem:
@@ -230,10 +237,8 @@ def _dataset(written: Any, task: type[Task]) -> DatasetSpec:
         text = f"{dataset.name!r} is a registered dataset; call the file by another name"
         raise Problem(text, "dataset", "name")
     if dataset.path is None:
-        try:
+        with at_key("dataset", "name"):
             datasets.get(str(dataset.name))
-        except DsgError as error:
-            raise Problem(str(error), "dataset", "name") from None
     if task.target == "numeric" and dataset.target is None and dataset.positive is None:
         return dataset.model_copy(update={"target": TargetSpec(numeric=True)})
     return dataset
@@ -244,9 +249,7 @@ def _check_sweep(
 ) -> None:
     known = {axis.name: axis for axis in axes}
     for name, sizes in sweep.items():
-        if name not in known:
-            hint = nearest_or_all(name, known) if known else "; the task has nothing to vary"
-            raise Problem(f"unknown key {spelled(name)}{hint}", "sweep", name)
+        check_key(name, known, "sweep")
         if len(sweep) > 1:
             raise Problem(f"varies one of {listed(sweep)} at a time", "sweep")
         numbers = [math.inf if size == "all" else size for size in sizes]

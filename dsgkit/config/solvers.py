@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
@@ -17,11 +18,13 @@ from dsgkit.config.spec import (
     Problem,
     Size,
     Spec,
+    at_key,
+    check_key,
     mapping,
     validated,
 )
 from dsgkit.config.values import parse_number, parse_values
-from dsgkit.errors import ConfigError, nearest_or_all, spelled
+from dsgkit.errors import nearest_or_all, spelled
 from dsgkit.solvers import catalogue
 from dsgkit.tasks.base import HIDDEN, Task
 from dsgkit.user_code import import_path_of, is_import_path
@@ -175,16 +178,12 @@ def _labels(written: Mapping[str, Any]) -> dict[str, str]:
 def _read(key: str, written: dict[str, Any], label: str, task: type[Task]) -> SolverSpec:
     """Return a solver's section with its values parsed as its class takes them."""
     at, kind = ("solvers", key), import_path_of(str(written.get("kind", key)))
-    try:
+    with at_key(*at, "kind"):
         info = catalogue.get(kind)
-    except ConfigError as error:
-        raise Problem(str(error), *at, "kind") from error.__cause__
     if not info.suits(task):
         raise Problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}", *at)
-    try:
+    with at_key(*at, "kind"):
         info.check_for(task)
-    except ConfigError as error:
-        raise Problem(str(error), *at, "kind") from None
     values = _Values(kind, info.parameters, task.words)
     params = values.params(written.get("params", {}), *at, "params")
     stages: list[tuple[Any, str, tuple[str | int, ...]]] = []
@@ -207,9 +206,7 @@ def _read(key: str, written: dict[str, Any], label: str, task: type[Task]) -> So
     for part in ("search_at", "at_most"):
         known = {axis.name: axis for axis in task.axes}
         for axis in mapping(written.get(part, {}), *at, part):
-            if axis not in known:
-                hint = nearest_or_all(axis, known) if known else ""
-                raise Problem(f"unknown key {spelled(axis)}{hint}", *at, part, axis)
+            check_key(axis, known, *at, part)
             if part == "search_at" and known[axis].drawn:
                 why = "every fit is searched at its own number of them"
                 raise Problem(why, *at, part, axis)
@@ -225,30 +222,20 @@ def _stages(written: Any, *at: str) -> Iterator[tuple[Any, str, tuple[str | int,
     for i, stage in enumerate(written or []):
         filled = {part: grid for part, grid in mapping(stage, *at, i).items() if grid != {}}
         for part in filled:
-            if part not in Stage.model_fields:
-                hint = nearest_or_all(part, Stage.model_fields)
-                raise Problem(f"unknown key {spelled(part)}{hint}", *at, i, part)
-        if len(filled) != 1:
+            check_key(part, Stage.model_fields, *at, i)
+        if len(filled) > 1:
             raise Problem("a stage has either a `grid` or `coordinates`", *at, i)
-        ((part, grid),) = filled.items()
+        part, grid = next(iter(filled.items()), ("grid", {}))
         yield grid, part, (*at, i, part)
 
 
+@dataclass(frozen=True)
 class _Values:
-    """Parses the values of a solver's parameters.
+    """Parses the values of a solver's declared parameters; words stand for numbers of the trial."""
 
-    Parameters
-    ----------
-    kind : str
-        The solver.
-    known : mapping
-        The parameters that its class declares.
-    words : collection of str
-        Words for numbers that depend on the trial.
-    """
-
-    def __init__(self, kind: str, known: Mapping[str, Parameter], words: Collection[str]) -> None:
-        self._kind, self._known, self._words = kind, known, words
+    kind: str
+    known: Mapping[str, Parameter]
+    words: Collection[str]
 
     def params(self, written: Any, *at: str | int) -> dict[str, Any]:
         """Return fixed values by parameter."""
@@ -262,10 +249,8 @@ class _Values:
         read: dict[str, list[Any]] = {}
         for name, entry in mapping(written, *at).items():
             parameter = self._declared(name, *at)
-            try:
+            with at_key(*at, name):
                 values = parse_values(entry)
-            except ValueError as error:
-                raise Problem(str(error), *at, name) from None
             read[name] = [
                 self._value(parameter, value, *at, name, i) for i, value in enumerate(values)
             ]
@@ -278,21 +263,19 @@ class _Values:
         if len(choices) != 1:
             raise Problem("takes one parameter at a time", *at)
         for name in choices:
-            if not self._known[name].one_per:
-                raise Problem(f"{name!r} of {self._kind} is one number; use `grid`", *at, name)
+            if not self.known[name].one_per:
+                raise Problem(f"{name!r} of {self.kind} is one number; use `grid`", *at, name)
 
     def _declared(self, name: str, *at: str | int) -> Parameter:
-        if name not in self._known:
-            hint = nearest_or_all(name, self._known) if self._known else ""
-            raise Problem(f"{self._kind} has no parameter {spelled(name)}{hint}", *at, name)
-        return self._known[name]
+        if name not in self.known:
+            hint = nearest_or_all(name, self.known) if self.known else ""
+            raise Problem(f"{self.kind} has no parameter {spelled(name)}{hint}", *at, name)
+        return self.known[name]
 
     def _value(self, parameter: Parameter, value: Any, *at: str | int) -> Any:
         numeric = not parameter.types or {int, float} & set(parameter.types)
-        if numeric and isinstance(value, str) and value in self._words:
+        if numeric and isinstance(value, str) and value in self.words:
             return value
-        try:
+        with at_key(*at):
             number = [*map(parse_number, value)] if isinstance(value, list) else parse_number(value)
             return parameter.parse(number)
-        except ValueError as error:
-            raise Problem(str(error), *at) from None

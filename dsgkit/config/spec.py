@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from dsgkit.errors import nearest_or_all, spelled, why_no_line
+from dsgkit.errors import DsgError, nearest_or_all, spelled, why_no_line
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer of a config: arrays and seeds have signed 64-bit integers."""
@@ -109,6 +111,24 @@ def _known_keys(model: Any, at: tuple[str | int, ...]) -> list[str]:
         # of an optional section: the model, without None
         model = next(iter(get_args(annotation)), annotation)
     return list(getattr(model, "model_fields", ()))
+
+
+@contextmanager
+def at_key(*at: str | int) -> Iterator[None]:
+    """Turn errors of a value, or of what it names, into a `Problem` at its key."""
+    try:
+        yield
+    except Problem:
+        raise
+    except (DsgError, ValueError) as error:
+        raise Problem(str(error), *at) from error.__cause__
+
+
+def check_key(name: str, known: Collection[str], *at: str | int) -> None:
+    """Raise `Problem` for a key that is not known."""
+    if name not in known:
+        hint = nearest_or_all(str(name), known) if known else ""
+        raise Problem(f"unknown key {spelled(name)}{hint}", *at, name)
 
 
 def mapping(value: Any, *at: str | int) -> dict[str, Any]:
