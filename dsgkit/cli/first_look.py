@@ -169,6 +169,7 @@ class _Survey:
     labels: pd.Series = field(default_factory=lambda: pd.Series(dtype=int))
     unlabeled: Any = None
     n_unlabeled: int = 0
+    n_repeated: int = 0
 
     @property
     def n_labeled(self) -> int:
@@ -324,6 +325,7 @@ def _survey(
     frame = pd.DataFrame(rows[:MAX_ROWS], index=numbers[:MAX_ROWS], dtype=str)
     columns = [_Field(layout.key(i), frame[i], layout.decimal) for i in frame]
     survey = _Survey(path, layout, len(frame), len(rows) == len(frame), columns)
+    survey.n_repeated = int(frame.duplicated().sum())
     try:
         left_out = [_place(layout, "--ignore", column) for column in ignored]
         at = None if label is None else _place(layout, "--label", label)
@@ -634,6 +636,8 @@ def _described(survey: _Survey) -> Iterator[str]:
     if survey.label is not None:
         none = f"; {survey.n_unlabeled:,} rows without a label" if survey.n_unlabeled else ""
         yield f"label     {_name(survey.label)}: {survey.counted}{none}"
+    if survey.n_repeated:
+        yield (f"note      {survey.n_repeated:,} rows repeat others, which may judge them")
     for column in survey.features if layout.decimal == "." else ():
         if number := text.thousands([*column.texts[~column.missing]], r"\."):
             yield (

@@ -311,7 +311,13 @@ def resolve(spec: DatasetSpec) -> DatasetInfo:
 
 def open_dataset(info: DatasetInfo) -> Dataset:
     """Open a dataset by its description; prepare it first unless its prepared form is there."""
-    paths = files.obtain(info)
+    try:
+        paths = files.obtain(info)
+    except MissingDataError as error:
+        settings = prepared_folder(info, [Path(file.name) for file in info.files], [])
+        left = [*settings.parent.glob(f"{settings.name}-*")] if info.local else []
+        place = f"; its rows as they were are in {left[0]}" if left else ""
+        raise MissingDataError(f"{error}{place}") from None
     folder = prepared_folder(info, paths)
     if not (folder / "meta.json").is_file():
         _prepare(info, paths, folder)
@@ -350,15 +356,17 @@ def _open(folder: Path, part: str, texts: list[str] | None) -> tuple[Any, NDArra
     return X, stored if texts is None else np.array(texts)[stored]
 
 
-def prepared_folder(info: DatasetInfo, paths: list[Path]) -> Path:
+def prepared_folder(info: DatasetInfo, paths: list[Path], states: list[Any] | None = None) -> Path:
     """Return the folder of a dataset's prepared form.
 
     Its name tells how the files are read, then the state of the files: a changed file has another
-    folder. The target is not in it, as labels are stored as they are in the file.
+    folder. The target is not in it, as labels are stored as they are in the file. Without
+    ``states``, which is empty if the files are gone, the name ends in those of the files now.
     """
     settings = json.dumps([VERSION, info.reading(), [str(path.resolve()) for path in paths]])
-    states = json.dumps([files.state(path) for path in paths])
-    digests = [hashlib.sha256(text.encode()).hexdigest()[:12] for text in (settings, states)]
+    if states is None:
+        states = [json.dumps([files.state(path) for path in paths])]
+    digests = [hashlib.sha256(text.encode()).hexdigest()[:12] for text in (settings, *states)]
     plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
     return files.cache_folder() / "prepared" / "-".join([plain, *digests])
 

@@ -235,4 +235,8 @@ def missing(info: DatasetInfo, *files: DataFile) -> str:
     get = [f"get {pronoun} from {', '.join(addresses)}"] if addresses else []
     get += [] if all(file.url for file in files) else [f"see {info.homepage} ({info.note})"]
     where += "" if data else ", or set DSGKIT_DATA"
+    known = [path.name for file in info.files if (path := find(info, file))]
+    there = sorted(p.name for p in place.iterdir() if p.is_file()) if place.is_dir() else []
+    if others := [name for name in there if name not in known and not name.startswith(".")]:
+        where += f" ({', '.join(others[:3])} there: not these rows, or scaled ones)"
     return f"dataset {info.name}: {subject} missing; {', '.join(get)} and put {pronoun} {where}"

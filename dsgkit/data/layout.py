@@ -173,6 +173,10 @@ def decoded(line: bytes, number: int) -> str:
     """
     if number == 1 and line.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise LineError("UTF-16 text; convert the file to UTF-8")
+    if number == 1 and line.startswith(b"PAR1"):
+        raise LineError("a Parquet file; write it as text, in pandas by to_csv(index=False)")
+    if number == 1 and line.startswith(b"PK\x03\x04"):
+        raise LineError("a workbook or an archive, and no text; save it as CSV")
     content = line.rstrip(b"\r\n")
     if b"\r" in content:
         raise LineError("a carriage return within the line; lines have to end in line feeds")

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from dsgkit.cli import cli
 from dsgkit.config.schema import load_experiment
 from dsgkit.data.dataset import load_dataset
+from dsgkit.data.spec import DatasetSpec
 from dsgkit.errors import DataError
 from dsgkit.system.files import write_atomically
 from tests.data.conftest import load, refusal
@@ -339,3 +340,31 @@ def test_columns_of_every_kind(tried, tmp_path):
     del options["fill"]
     said = refusal(tmp_path, content, **options)
     assert "column 'many': a missing value; set `fill: median`" in said
+
+
+def test_what_is_no_text_and_what_is_repeated_is_said(tried):
+    for content, said in (
+        (b"PAR1\x15\x04", ":1: a Parquet file; write it as text"),
+        (b"PK\x03\x04\x14", ":1: a workbook or an archive, and no text; save it as CSV"),
+    ):
+        assert tried(content, "--label", "kind")[0].startswith(said)
+    assert "note" not in tried(HEAD + BODY, "--label", "kind", "--positive", "rye")[0]
+    whole = HEAD + BODY + "\n".join(BODY.splitlines()[:3]) + "\n"
+    told, _ = tried(whole, "--label", "kind", "--positive", "rye")
+    assert "note 3 rows repeat others" in told
+
+
+def test_a_file_that_is_gone_is_missing_and_its_prepared_form_is_named(tmp_path):
+    load(tmp_path, BODY, positive=["rye"])
+    (tmp_path / "data").unlink()
+    spec = DatasetSpec(path=str(tmp_path / "data"), loader="delimited", positive=["rye"])
+    with pytest.raises(DataError, match=r"no such file: .*; its rows as they were are in .*/prep"):
+        load_dataset(spec)
+
+
+def test_other_files_in_a_folder_are_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
+    (tmp_path / "covtype").mkdir()
+    (tmp_path / "covtype" / "covtype.libsvm.binary.scale.bz2").touch()
+    with pytest.raises(DataError, match=r"\(covtype.libsvm.binary.scale.bz2 there: not these rows"):
+        load_dataset(DatasetSpec(name="covtype"))
