@@ -174,20 +174,32 @@ def python(folder, *arguments, **environment):
 
 
 COMPILED = "from pkg.system.jit import fast\n\n@fast\ndef kernel(x):\n    return 2 * x + 1\n"
-VALUES = ["10", "10.0", "np.float32(10)", "np.int8(10)"]
+VALUES = ["10", "0.5", "np.float32(0.5)", "np.int8(10)"]
 COMPUTED = """
-import random, time
+import time
+from pathlib import Path
 import numpy as np
 from numba.core.caching import IndexDataCacheFile
-def slow(write):
-    def wait_and_write(*arguments):
-        time.sleep(0.3 * random.random())
-        write(*arguments)
-    return wait_and_write
-IndexDataCacheFile._save_index = slow(IndexDataCacheFile._save_index)
-IndexDataCacheFile._save_data = slow(IndexDataCacheFile._save_data)
 from pkg.kernel import kernel
-print([kernel(x) == 21 for x in ({values})].count(True), "are right")
+
+def meet(where, most):
+    Path(where + "{me}").touch()
+    deadline = time.monotonic() + most
+    while not Path(where + "{other}").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+def slowed(save, seconds):
+    def meet_and_save(*arguments):
+        meet("saving", 2)
+        time.sleep(seconds)
+        save(*arguments)
+    return meet_and_save
+
+# of two that save at once, the second has the last word in the index, the first in the code
+IndexDataCacheFile._save_index = slowed(IndexDataCacheFile._save_index, 0.3 * {me})
+IndexDataCacheFile._save_data = slowed(IndexDataCacheFile._save_data, 0.6 * (1 - {me}))
+meet("ready", 60)
+print([kernel(x) == 2 * x + 1 for x in ({values})].count(True), "are right")
 """
 
 
@@ -197,13 +209,14 @@ def test_processes_that_compile_at_once_leave_right_code(tmp_path):
     (tmp_path / "pkg" / "__init__.py").touch()
     (tmp_path / "pkg" / "kernel.py").write_text(COMPILED)
 
-    def compute(first):
-        values = ", ".join(VALUES[first:] + VALUES[:first])
+    def compute(me):
+        values = ", ".join(VALUES[2 * me :] + VALUES[: 2 * me])
         cache = {"NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
-        return python(tmp_path, "-c", COMPUTED.format(values=values), **cache)
+        code = COMPUTED.format(values=values, me=me, other=1 - me)
+        return python(tmp_path, "-c", code, **cache)
 
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(compute, (0, 2))) == ["4 are right\n"] * 2
+        assert list(pool.map(compute, (0, 1))) == ["4 are right\n"] * 2
     assert len(list((tmp_path / "compiled").rglob("*kernel*.nbc"))) == 4
     assert compute(1) == "4 are right\n"
 
@@ -272,7 +285,7 @@ class Signed(PairwiseAUCEstimator):
 """
 
 
-def run(folder, solvers=None, **protocol):
+def run(folder, solvers=None, *options, **protocol):
     """Run an experiment, the same again without solvers: its fits by solver, and its output."""
     if solvers:
         rng = np.random.default_rng(0)
@@ -282,9 +295,9 @@ def run(folder, solvers=None, **protocol):
         rows = np.column_stack([X, seconds, y])
         np.savetxt(folder / "rows.csv", rows, "%.5f,%.5f,%.5f,%d,%d")
         config = {"dataset": {"path": "rows.csv", "loader": "delimited"}, "solvers": solvers}
-        config |= {"protocol": protocol, "outputs": []}
+        config |= {"protocol": protocol, "outputs": [], "threads": 2}
         (folder / "c.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-    out = python(folder, "-m", "dsgkit.cli", "run", "c.yaml")
+    out = python(folder, "-m", "dsgkit.cli", "run", "c.yaml", *options)
     results = folder / "results" / "c"
     assert results.exists(), out
     return load_results(results).set_index("solver"), out
@@ -327,7 +340,7 @@ def runs_between_edits(folder):
     edit(rows, ",1\n", ",0\n")
     os.utime(rows, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert rows.stat().st_size == times.st_size
-    return {"as written": written, "other code": code, "other data": run(folder)}
+    return {"as written": written, "other code": code, "other data": run(folder, None, "--fresh")}
 
 
 def logged(folder):
