@@ -65,13 +65,14 @@ def best_fit(kind: type, fixed: dict[str, Any], X: Any, classes: Any) -> dict[st
             labels = kind(gamma=gamma, C=C, **fixed).fit(X).labels_
         except FitError:
             continue  # no domain at this point
-        found.append((metrics.normalized_mutual_information(classes, labels), labels))
+        found.append((metrics.nmi(classes, labels), labels))
     nmi, labels = max(found, key=lambda fit: fit[0])
+    indices = metrics.class_indices(classes, labels)
     return {
-        "purity": metrics.purity(classes, labels),
+        "purity": indices["purity"],
         "nmi": nmi,
-        "adjusted_rand": metrics.adjusted_rand_index(classes, labels),
-        "compactness": metrics.compactness(metrics.Clusters.of(X, labels)),
+        "adjusted_rand": indices["adjusted_rand"],
+        "compactness": metrics.compactness(metrics.Clusters(X, labels)),
     }
 
 

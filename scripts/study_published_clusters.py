@@ -87,11 +87,10 @@ def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, 
 
 def indices_of(X: Any, classes: Any, labels: Any) -> dict[str, Any]:
     """Return the indices of a clustering."""
+    indices = metrics.class_indices(classes, labels)
     return {
-        "purity": metrics.purity(classes, labels),
-        "rand": metrics.rand_index(classes, labels),
-        "nmi": metrics.normalized_mutual_information(classes, labels),
-        "davies_bouldin": metrics.davies_bouldin(metrics.Clusters.of(X, labels)),
+        **{name: indices[name] for name in ("purity", "rand", "nmi")},
+        "davies_bouldin": metrics.davies_bouldin(metrics.Clusters(X, labels)),
         "clusters": int(labels.max()) + 1,
     }
 

@@ -301,7 +301,8 @@ def get(kind: str) -> type[Task]:
     if ":" not in kind:
         raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
     with calling(kind):
-        return _checked(load(kind, "task", _is_task, "my_module:MyTask"), kind)
+        own = load(kind, "task", lambda x: Task in getattr(x, "__mro__", ()), "my_module:MyTask")
+        return _checked(own, kind)
 
 
 def version(kind: str) -> int | str:
@@ -310,12 +311,8 @@ def version(kind: str) -> int | str:
 
 
 def about(kind: str) -> str:
-    """Return a sentence on a task: the first line of its module's docstring."""
+    """Return the first line of the docstring of a task's module."""
     return (sys.modules[get(kind).__module__].__doc__ or "").strip().partition("\n")[0]
-
-
-def _is_task(candidate: Any) -> bool:
-    return isinstance(candidate, type) and issubclass(candidate, Task)
 
 
 def _checked(task: type[Task], path: str) -> type[Task]:
@@ -329,19 +326,14 @@ def _checked(task: type[Task], path: str) -> type[Task]:
     columns += [measure.name for measure in measures]
     if twice := [name for name in columns if columns.count(name) > 1]:
         raise ConfigError(f"{path}.measures: {twice[0]!r} names another column of the results, too")
-    settings = task.Spec.model_fields
+    choosing = [measure.name for measure in task.measures if measure.better]
     declared = {
-        "chooses": ((task.chooses,), [measure.name for measure in task.measures if measure.better]),
+        "chooses": ((task.chooses,), choosing),
         "outputs": (task.outputs, outputs_of(measures, swept=bool(task.axes))),
-        "Spec.only_for_search": (task.Spec.only_for_search, settings),
-        "Spec.only_for_judging": (task.Spec.only_for_judging, settings),
     }
     for place, (names, known) in declared.items():
-        for name in names:
-            if name not in known:
-                raise ConfigError(
-                    f"{path}.{place}: no {spelled(name)}{nearest_or_all(name, known)}"
-                )
+        for name in (name for name in names if name not in known):
+            raise ConfigError(f"{path}.{place}: no {spelled(name)}{nearest_or_all(name, known)}")
     task.kind = path
     return task
 
@@ -364,10 +356,7 @@ def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def depends_on(estimator: Any, names: Sequence[str]) -> bool:
-    """Return whether a fit depends on any of some arrays.
-
-    It does if ``fit`` names the array, unless the estimator's method ``uses`` returns False.
-    """
+    """Return whether ``fit`` names any of some arrays that its method ``uses`` does not deny."""
     uses = getattr(estimator, "uses", lambda name: True)
     return any(uses(name) for name in named_by_fit(estimator, dict.fromkeys(names)))
 

@@ -10,7 +10,7 @@ indices treat them as one more cluster.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -32,16 +32,20 @@ from dsgkit.tasks.base import (
     Scores,
     Task,
     Work,
+    has,
     scale_words,
     scaling_of,
 )
-from dsgkit.tasks.measures import PICTURES, RANKS, Axis, Measure, Published
+from dsgkit.tasks.measures import PICTURES, RANKS, TIME, Axis, Measure, Published
 from dsgkit.tasks.pictures import picture
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 
 CLASSES = "classes"
 """Word in configs for the true number of clusters."""
+
+PHASES = ("fit_domain", "fit_clusters")
+"""Methods of a solver that is timed in two phases."""
 
 MIN_CLUSTERS, MAX_CLUSTERS = 2, 50
 """Bounds of the number of clusters in a choice without labels."""
@@ -53,8 +57,8 @@ _INDEX: Any = {"better": "higher", "digits": 2, "least_range": 0.05}
 
 PURITY = Measure.of("purity", "Purity", "purity", **_INDEX)
 RAND = Measure.of("rand", "Unadjusted Rand index", "unadjusted Rand index", **_INDEX)
-ADJUSTED_RAND = Measure.of(
-    "adjusted_rand", "Adjusted Rand index", "adjusted Rand index", **_INDEX, output="rand"
+ADJUSTED_RAND = RAND.but(
+    name="adjusted_rand", title="Adjusted Rand index", word="adjusted Rand index"
 )
 NMI = Measure.of("nmi", "Normalised mutual information", "NMI", **_INDEX)
 DAVIES_BOULDIN = Measure.of(
@@ -77,13 +81,10 @@ UNASSIGNED = CLUSTERS.but(
     word="share of rows without a cluster",
     percent=True,
 )
-CLUSTERING_TIME = Measure.of(
-    "clustering_seconds",
-    "Time for the clusters alone",
-    "time for the clusters",
-    better="lower",
-    unit="seconds",
-    output="time",
+CLUSTERING_TIME = TIME.but(
+    name="clustering_seconds",
+    title="Time for the clusters alone",
+    word="time for the clusters",
     file="clustering_time",
     clock="clustering",
     optional=True,
@@ -94,8 +95,7 @@ CHOICE = Measure.of(
     "score of the choice",
     better="higher",
     digits=2,
-    optional=True,
-)
+).but(optional=True)
 """NMI, or minus the Davies-Bouldin index; None for a fit."""
 
 _of_domain = functools.partial(Measure.of, output="domain", digits=0, optional=True)
@@ -118,32 +118,30 @@ EQUILIBRIA = _of_domain("equilibria", "Equilibria, M", "equilibria", digits=1)
 EQUILIBRIA_SHARE = _of_domain(
     "equilibria_share", "Equilibria by rows, M/N", "equilibria by rows", digits=2, percent=True
 )
-"""Equilibria per row; the second phase of a solver works on the equilibria alone."""
 
-_HYPOTHESIS: Any = {
-    "output": "hypotheses",
-    "file": "hypotheses",
-    "optional": True,
-    "for_published": True,
-}
-NMI_GEOMETRIC = NMI.but(
-    name="nmi_geometric",
-    title="Hypothesis of the published NMI: by the geometric mean",
-    word="NMI by the geometric mean",
-    **_HYPOTHESIS,
+
+def _hypothesis(measure: Measure, name: str, title: str, word: str, digits: int = 2) -> Measure:
+    """Return a measure that may be the one that the paper published under another's name."""
+    title, output = f"Hypothesis of the published {title}", "hypotheses"
+    named = measure.but(name=name, title=title, word=word, digits=digits)
+    return named.but(output=output, file=output, optional=True, for_published=True)
+
+
+NMI_GEOMETRIC = _hypothesis(
+    NMI, "nmi_geometric", "NMI: by the geometric mean", "NMI by the geometric mean"
 )
-DIAMETERS = DAVIES_BOULDIN.but(
-    name="davies_bouldin_diameter",
-    title="Hypothesis of the published Davies-Bouldin index: by the clusters' diameters",
-    word="Davies-Bouldin index by diameters",
-    **_HYPOTHESIS,
+DIAMETERS = _hypothesis(
+    DAVIES_BOULDIN,
+    "davies_bouldin_diameter",
+    "Davies-Bouldin index: by the clusters' diameters",
+    "Davies-Bouldin index by diameters",
 )
-UNWEIGHTED = COMPACTNESS.but(
-    name="compactness_unweighted",
-    title="Hypothesis of the published compactness: clusters without their sizes",
-    word="compactness without sizes",
+UNWEIGHTED = _hypothesis(
+    COMPACTNESS,
+    "compactness_unweighted",
+    "compactness: clusters without their sizes",
+    "compactness without sizes",
     digits=4,
-    **_HYPOTHESIS,
 )
 
 
@@ -284,10 +282,10 @@ class Clustering(Task):
             return None
         labels = checked_labels(model, len(X))
         if self.spec.select == "nmi":
-            return metrics.normalized_mutual_information(*self._compared(at, labels))
+            return metrics.nmi(*self._compared(at, labels))
         if not MIN_CLUSTERS <= _n_clusters(labels) <= MAX_CLUSTERS:
             return None
-        index = metrics.davies_bouldin(metrics.Clusters.of(X, labels))
+        index = metrics.davies_bouldin(metrics.Clusters(X, labels))
         return None if index is None else -index
 
     def _cost(self, estimator: Any, at: At) -> Cost:
@@ -312,7 +310,7 @@ class Clustering(Task):
     def fit(self, estimator: Any, at: At, clock: Clock) -> None:
         """Train and cluster, in two phases if the estimator has them."""
         X = self.training(at)["X"]
-        if not _has_two_phases(estimator):
+        if not has(estimator, *PHASES):
             with clock.phase("fit"):
                 estimator.fit(X)
             return
@@ -325,71 +323,42 @@ class Clustering(Task):
         """Compare clusters with classes, and measure their shape."""
         X = self.training(at)["X"]
         labels = checked_labels(model, len(X))
+        scores: dict[str, float | None] = {m.name: None for m in self.measures if not m.clock}
         with clock.phase("evaluate"):
-            scores = shape_indices(X, labels, self.seed)
-            compared = self._compared(at, labels) if self._judged else (None, labels)
-            scores |= class_indices(*compared)
-        fitted = vars(model) if _has_two_phases(model) else {}
-        for name, measure in FITTED.items():
-            scores[measure.name] = float(fitted[name]) if name in fitted else None
-        n_equilibria = len(fitted["equilibria_"]) if "equilibria_" in fitted else None
-        scores |= {
-            EQUILIBRIA.name: n_equilibria,
-            EQUILIBRIA_SHARE.name: None if n_equilibria is None else n_equilibria / len(X),
-            CLUSTERS.name: float(_n_clusters(labels)),
-            UNASSIGNED.name: float(np.mean(labels < 0)),
-            CHOICE.name: None,
-        }
+            scores |= self._shape(X, labels)
+            if self._judged:
+                scores |= metrics.class_indices(*self._compared(at, labels))
+        if has(model, *PHASES):
+            fitted = vars(model)
+            known = {name: measure for name, measure in FITTED.items() if name in fitted}
+            scores |= {measure.name: float(fitted[name]) for name, measure in known.items()}
+            if "equilibria_" in fitted:
+                n = len(fitted["equilibria_"])
+                scores |= {EQUILIBRIA.name: n, EQUILIBRIA_SHARE.name: n / len(X)}
+        scores[CLUSTERS.name] = float(_n_clusters(labels))
+        scores[UNASSIGNED.name] = float(np.mean(labels < 0))
         all_known = self._judged and not len(self.dataset.unlabeled_rows)
         classes = self.classes(at) if all_known else None
         return Judgement(scores, artefact=picture(model, X, labels, classes))
 
-
-def _has_two_phases(estimator: Any) -> bool:
-    return hasattr(estimator, "fit_domain") and hasattr(estimator, "fit_clusters")
-
-
-def class_indices(classes: NDArray[Any] | None, labels: NDArray[Any]) -> dict[str, float | None]:
-    """Return the indices that compare clusters with classes; None for each without classes."""
-    indices: dict[str, Callable[..., float]] = {
-        PURITY.name: metrics.purity,
-        RAND.name: metrics.rand_index,
-        ADJUSTED_RAND.name: metrics.adjusted_rand_index,
-        NMI.name: metrics.normalized_mutual_information,
-        NMI_GEOMETRIC.name: functools.partial(
-            metrics.normalized_mutual_information, mean="geometric"
-        ),
-    }
-    return {
-        name: None if classes is None else float(index(classes, labels))
-        for name, index in indices.items()
-    }
-
-
-def shape_indices(X: NDArray[Any], labels: NDArray[Any], seed: int) -> dict[str, float | None]:
-    """Return the indices of the clusters' shape; for many rows, from random pairs if possible."""
-    clusters, exact = metrics.Clusters.of(X, labels), len(X) <= MAX_EXACT_ROWS
-    scores: dict[str, float | None] = {
-        DAVIES_BOULDIN.name: metrics.davies_bouldin(clusters),
-        DIAMETERS.name: metrics.davies_bouldin(clusters, "diameter") if exact else None,
-    }
-    for measure, weighted in ((COMPACTNESS, True), (UNWEIGHTED, False)):
-        if exact:
-            scores[measure.name] = metrics.compactness(clusters, weighted=weighted)
-        else:
-            sampled = metrics.sampled_compactness(clusters, seed=seed, weighted=weighted)
-            scores[measure.name] = sampled[0]
-    return scores
+    def _shape(self, X: NDArray[Any], labels: NDArray[Any]) -> dict[str, float | None]:
+        """Return the indices of the clusters' shape; for many rows, from random pairs or none."""
+        clusters = metrics.Clusters(X, labels)
+        scores = {DAVIES_BOULDIN.name: metrics.davies_bouldin(clusters)}
+        if len(X) <= MAX_EXACT_ROWS:
+            scores[DIAMETERS.name] = metrics.davies_bouldin(clusters, "diameter")
+        for measure, weighted in ((COMPACTNESS, True), (UNWEIGHTED, False)):
+            if len(X) <= MAX_EXACT_ROWS:
+                scores[measure.name] = metrics.compactness(clusters, weighted=weighted)
+            else:
+                scores[measure.name], _ = metrics.sampled_compactness(
+                    clusters, seed=self.seed, weighted=weighted
+                )
+        return scores
 
 
 def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:
-    """Return a fitted model's labels, -1 for all rows without a cluster.
-
-    Raises
-    ------
-    FitError
-        If they are not an integer for every row.
-    """
+    """Return a fitted model's labels, -1 for all rows without a cluster."""
     labels = np.asarray(getattr(model, "labels_", None))
     if labels.shape != (n_rows,) or labels.dtype.kind not in "iu":
         raise FitError(

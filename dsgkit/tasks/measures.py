@@ -16,16 +16,10 @@ class _Stored(BaseModel):
 
 
 class Axis(_Stored):
-    """A size that a sweep can vary.
+    """A size that a sweep can vary: its name in configs, title, and the word after a number.
 
-    Attributes
-    ----------
-    name, title, noun : str
-        Name in configs and records, title of axes and columns, and the word after a number:
-        ``unlabeled``, ``Unlabelled rows``, ``unlabelled``.
-    drawn : bool
-        If true, the trial draws ``max(sweep)`` rows, or ``protocol.<name>`` if the axis is not
-        swept: there is no ``all``, and hyper-parameters are searched at each fit's own size.
+    If it is ``drawn``, the trial draws ``max(sweep)`` rows, or ``protocol.<name>`` if the axis is
+    not swept: there is no ``all``, and hyper-parameters are searched at each fit's own size.
     """
 
     name: str

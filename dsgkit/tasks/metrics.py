@@ -8,7 +8,6 @@ rows.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -59,36 +58,31 @@ def cut_aucs(codes: Any, values: Any, n_classes: int) -> list[float | None]:
     cut, shape (n,) or (n, n_classes - 1). Values that differ only by rounding, some 1e-6 of their
     spread, are ties, which count one half. A cut without rows on one side has None.
     """
-    codes, values = np.asarray(codes), np.asarray(values)
-    if values.ndim == 1:
-        columns = [_ranks(values)] * (n_classes - 1)
-    else:
-        columns = [_ranks(column) for column in values.T]
-    return [_rank_auc(codes > cut, ranks) for cut, ranks in enumerate(columns)]
-
-
-def _ranks(values: NDArray[Any]) -> Array:
-    """Return ranks from 1; rows that are equal up to rounding get their mean rank."""
     from scipy.stats import rankdata
 
-    spread = np.std(values, dtype=np.float64)
-    return rankdata(np.round((values - np.mean(values)) / spread, 6) if spread > 0 else values)
+    def ranks(values: NDArray[Any]) -> Array:
+        spread = np.std(values, dtype=np.float64)
+        return rankdata(np.round((values - np.mean(values)) / spread, 6) if spread > 0 else values)
 
-
-def _rank_auc(positive: NDArray[np.bool_], ranks: Array) -> float | None:
-    """Return the AUC from the sum of the positives' ranks (Mann & Whitney)."""
-    n_positive = int(positive.sum())
-    n_pairs = n_positive * (len(positive) - n_positive)
-    if not n_pairs:
-        return None
-    return float((ranks[positive].sum() - n_positive * (n_positive + 1) / 2) / n_pairs)
-
-
-SULoss = Literal["zero_one", "squared"]
+    codes, values = np.asarray(codes), np.asarray(values)
+    one = values.ndim == 1
+    columns = [ranks(values)] * (n_classes - 1) if one else [ranks(each) for each in values.T]
+    aucs: list[float | None] = []
+    for cut, column in enumerate(columns):  # by the sum of the positives' ranks (Mann & Whitney)
+        positive = codes > cut
+        n = int(positive.sum())
+        n_pairs = n * (len(codes) - n)
+        aucs.append(
+            float((column[positive].sum() - n * (n + 1) / 2) / n_pairs) if n_pairs else None
+        )
+    return aucs
 
 
 def su_risk(
-    values_similar: Any, values_unlabeled: Any, prior: float, loss: SULoss = "zero_one"
+    values_similar: Any,
+    values_unlabeled: Any,
+    prior: float,
+    loss: Literal["zero_one", "squared"] = "zero_one",
 ) -> float:
     """Return the classification risk estimated from similar pairs and unlabelled rows.
 
@@ -113,42 +107,70 @@ def su_risk(
     return float(pairs.mean() + rows.mean())
 
 
-def purity(classes: Any, labels: Any) -> float:
-    """Return the share of rows whose class is the most frequent one of their cluster.
+def class_indices(classes: Any, labels: Any) -> dict[str, float]:
+    """Return the indices that compare clusters with classes, by name.
 
-    It rises with the number of clusters, and is 1 if every row is a cluster (Manning, Raghavan &
-    Schütze, "Introduction to information retrieval", 2008, 16.3).
+    Purity is the share of rows whose class is the most frequent one of their cluster: it rises with
+    the number of clusters. The Rand index is the share of pairs of rows that classes and clusters
+    both join or both separate; adjusted, it is 0 by chance. The arithmetic mean of the entropies in
+    NMI is the clustering paper's formula; the geometric one matches some of its figures.
     """
+    from sklearn.metrics import adjusted_rand_score, rand_score
     from sklearn.metrics.cluster import contingency_matrix
 
     counts = contingency_matrix(classes, labels, sparse=True)
-    return float(counts.max(axis=0).sum() / counts.sum())
+    return {
+        "purity": float(counts.max(axis=0).sum() / counts.sum()),
+        "rand": float(rand_score(classes, labels)),
+        "adjusted_rand": float(adjusted_rand_score(classes, labels)),
+        "nmi": nmi(classes, labels),
+        "nmi_geometric": nmi(classes, labels, "geometric"),
+    }
 
 
-def rand_index(classes: Any, labels: Any) -> float:
-    """Return the share of pairs of rows that classes and clusters both join or both separate."""
-    from sklearn.metrics import rand_score
-
-    return float(rand_score(classes, labels))
-
-
-def adjusted_rand_index(classes: Any, labels: Any) -> float:
-    """Return the Rand index corrected for chance: 0 by chance, 1 for equal partitions."""
-    from sklearn.metrics import adjusted_rand_score
-
-    return float(adjusted_rand_score(classes, labels))
-
-
-def normalized_mutual_information(
+def nmi(
     classes: Any, labels: Any, mean: Literal["arithmetic", "geometric"] = "arithmetic"
 ) -> float:
-    """Return the mutual information of classes and clusters over a mean of their entropies.
-
-    The arithmetic mean is the paper's formula; the geometric one matches some of its figures.
-    """
+    """Return the mutual information of classes and clusters over a mean of their entropies."""
     from sklearn.metrics import normalized_mutual_info_score
 
     return float(normalized_mutual_info_score(classes, labels, average_method=mean))
+
+
+class Clusters:
+    """Clusters of rows, shape (n, d), by their labels, shape (n,).
+
+    Rows are held in the order of their clusters: ``rows[starts[k]:starts[k + 1]]`` is cluster k.
+    """
+
+    def __init__(self, X: Any, labels: Any) -> None:
+        _, codes, self.sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        self.rows = np.asarray(X, np.float64)[np.argsort(codes, kind="stable")]
+        self.starts = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.n_pairs = self.sizes * (self.sizes - 1) // 2
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @functools.cached_property
+    def within(self) -> tuple[Array, Array]:
+        """Sum and maximum of the pairwise distances of each cluster, in O(n^2 d) operations."""
+        return self.within_of(np.arange(len(self)))
+
+    def within_of(self, chosen: NDArray[np.int64]) -> tuple[Array, Array]:
+        """Return `within` of some clusters."""
+        if not len(chosen):
+            return np.empty(0), np.empty(0)
+        starts = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
+        rows = self.rows
+        if len(chosen) < len(self):
+            rows = rows[np.isin(np.repeat(np.arange(len(self)), self.sizes), chosen)]
+        sums, maxima = _to_earlier_rows(rows, np.repeat(starts[:-1], self.sizes[chosen]))
+        return np.add.reduceat(sums, starts[:-1]), np.maximum.reduceat(maxima, starts[:-1])
+
+    def weights(self, by_size: bool) -> Array:
+        """Return the weight of each cluster in a mean over rows: of its rows, or of one row."""
+        return (self.sizes if by_size else np.ones(len(self))) / len(self.rows)
 
 
 def davies_bouldin(
@@ -165,24 +187,32 @@ def davies_bouldin(
     and rejects clusters of one row each: too slow, too large and too strict for the thousands of
     clusters that some parameters give.
     """
-    if len(clusters) < 2:
+    from scipy.spatial.distance import cdist
+
+    m, starts, sizes = len(clusters), clusters.starts[:-1], clusters.sizes
+    if m < 2:
         return None
-    centroids = clusters.centroids()
+    centroids = np.add.reduceat(clusters.rows, starts, axis=0) / sizes[:, None]
     if spread == "centroid":
-        spreads = clusters.sums(clusters.distances_to(centroids)) / clusters.sizes
+        from_centroid = np.linalg.norm(clusters.rows - np.repeat(centroids, sizes, axis=0), axis=1)
+        spreads = np.add.reduceat(from_centroid, starts, axis=0) / sizes
     else:
         spreads = clusters.within[1]
-    return float(np.mean(_largest_ratios(centroids, spreads)))
+    largest, step = np.empty(m), max(1, BLOCK_ENTRIES // m)
+    for start in range(0, m, step):
+        block = slice(start, start + step)
+        distances = cdist(centroids[block], centroids)
+        distances[distances == 0] = np.inf  # of a cluster to itself, and of equal centroids
+        largest[block] = np.max((spreads[block, None] + spreads) / distances, axis=1)
+    return float(np.mean(largest))
 
 
 def compactness(clusters: Clusters, *, weighted: bool = True) -> float:
     """Return the mean pairwise distance within clusters, weighted by their numbers of rows.
 
     ``1/N sum_k N_k D_k`` where ``D_k`` is the mean distance of the pairs of rows of cluster k, 0
-    for a cluster of one row.
-
-    If not ``weighted``, the factors ``N_k`` are omitted: ``1/N sum_k D_k`` matches some of the
-    figures that the clustering paper published.
+    for a cluster of one row. If not ``weighted``, the factors ``N_k`` are omitted, which matches
+    some of the figures that the clustering paper published.
     """
     means = clusters.within[0] / np.maximum(clusters.n_pairs, 1)
     return float(clusters.weights(weighted) @ means)
@@ -196,113 +226,20 @@ def sampled_compactness(
     Every cluster gets a share of some ``n_pairs`` pairs by its number of rows, at least 2; a
     cluster with no more pairs is computed exactly.
     """
-    weights = clusters.weights(weighted)
-    quota = np.maximum(np.ceil(n_pairs * clusters.sizes / len(clusters.rows)), 2).astype(np.int64)
-    small = clusters.n_pairs <= quota
+    weights, sizes = clusters.weights(weighted), clusters.sizes
+    quota = np.maximum(np.ceil(n_pairs * sizes / len(clusters.rows)), 2).astype(np.int64)
+    small = np.flatnonzero(clusters.n_pairs <= quota)
     means, variances = np.zeros(len(clusters)), np.zeros(len(clusters))
-    part = clusters.only(small)
-    means[small] = part.within[0] / np.maximum(part.n_pairs, 1)
+    means[small] = clusters.within_of(small)[0] / np.maximum(clusters.n_pairs[small], 1)
     rng = np.random.default_rng(derive_seed(seed, "pairs within clusters"))
-    for k in np.flatnonzero(~small):
+    for k in np.flatnonzero(clusters.n_pairs > quota):
         rows = clusters.rows[clusters.starts[k] : clusters.starts[k + 1]]
-        distances = _random_distances(rows, quota[k], rng)
+        first = rng.integers(len(rows), size=quota[k])
+        second = rng.integers(len(rows) - 1, size=quota[k])
+        second += second >= first  # pairs of different rows, drawn with replacement
+        distances = np.linalg.norm(rows[first] - rows[second], axis=1)
         means[k], variances[k] = distances.mean(), distances.var(ddof=1) / len(distances)
     return float(weights @ means), float(np.sqrt(weights**2 @ variances))
-
-
-@dataclass(frozen=True, eq=False)
-class Clusters:
-    """Clusters of rows, with quantities that several indices share.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n, d)
-        Rows ordered by cluster: ``rows[starts[k]:starts[k + 1]]`` is cluster k.
-    starts : ndarray of int64, shape (n_clusters + 1,)
-    """
-
-    rows: Array
-    starts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, X: Any, labels: Any) -> Clusters:
-        """Return the clusters of rows, shape (n, d), from their labels, shape (n,)."""
-        codes, sizes = np.unique(np.asarray(labels), return_inverse=True, return_counts=True)[1:]
-        rows = np.asarray(X, np.float64)[np.argsort(codes, kind="stable")]
-        return cls(rows, _starts(sizes))
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """Number of rows of each cluster."""
-        return np.diff(self.starts)
-
-    @property
-    def n_pairs(self) -> NDArray[np.int64]:
-        """Number of pairs of rows of each cluster."""
-        return self.sizes * (self.sizes - 1) // 2
-
-    @functools.cached_property
-    def within(self) -> tuple[Array, Array]:
-        """Sum and maximum of the pairwise distances of each cluster, in O(n^2 d) operations."""
-        return _within(self.rows, self.starts)
-
-    def weights(self, by_size: bool) -> Array:
-        """Return the weight of each cluster in a mean over rows: of its rows, or of one row."""
-        return (self.sizes if by_size else np.ones(len(self))) / len(self.rows)
-
-    def only(self, chosen: NDArray[np.bool_]) -> Clusters:
-        """Return the chosen clusters."""
-        return Clusters(self.rows[np.repeat(chosen, self.sizes)], _starts(self.sizes[chosen]))
-
-    def sums(self, values: Array) -> Array:
-        """Return the sum of the rows' values in each cluster."""
-        return np.add.reduceat(values, self.starts[:-1], axis=0)
-
-    def centroids(self) -> Array:
-        """Return the mean row of each cluster."""
-        return self.sums(self.rows) / self.sizes[:, None]
-
-    def distances_to(self, centroids: Array) -> Array:
-        """Return the distance of every row from the centroid of its cluster."""
-        return np.linalg.norm(self.rows - np.repeat(centroids, self.sizes, axis=0), axis=1)
-
-
-def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)])
-
-
-def _largest_ratios(centroids: Array, spreads: Array) -> Array:
-    """Return for every cluster the largest ratio of spreads to distance with another one."""
-    from scipy.spatial.distance import cdist
-
-    m = len(centroids)
-    largest = np.empty(m)
-    step = max(1, BLOCK_ENTRIES // m)
-    for start in range(0, m, step):
-        block = slice(start, start + step)
-        distances = cdist(centroids[block], centroids)
-        distances[distances == 0] = np.inf  # of a cluster to itself, and of equal centroids
-        largest[block] = np.max((spreads[block, None] + spreads) / distances, axis=1)
-    return largest
-
-
-def _random_distances(rows: Array, count: int, rng: np.random.Generator) -> Array:
-    """Return the distances of random pairs of different rows, drawn with replacement."""
-    first = rng.integers(len(rows), size=count)
-    second = rng.integers(len(rows) - 1, size=count)
-    second += second >= first
-    return np.linalg.norm(rows[first] - rows[second], axis=1)
-
-
-def _within(rows: Array, starts: NDArray[np.int64]) -> tuple[Array, Array]:
-    """Return the sum and the maximum of the pairwise distances of every cluster."""
-    if not len(rows):
-        return np.empty(0), np.empty(0)
-    sums, maxima = _to_earlier_rows(rows, np.repeat(starts[:-1], np.diff(starts)))
-    return np.add.reduceat(sums, starts[:-1]), np.maximum.reduceat(maxima, starts[:-1])
 
 
 @reducing_parallel

@@ -19,7 +19,7 @@ from dsgkit.errors import DataError, FitError
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.base import At, Clock, Point, Scale, Scores, finite_values
 from dsgkit.tasks.convergence import DISTANCE, Convergence, ConvergenceSpec
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import TIME, Measure
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED, UNLABELED_ROWS, Split, fold_scores
 
@@ -39,15 +39,13 @@ ACCURACY = Measure.of("accuracy", "Accuracy", "accuracy", where=UNLABELED_ROWS, 
 NEVER = Measure.of(
     "never", "Classes never predicted", "classes never predicted", where=UNLABELED_ROWS, digits=1
 )
-THRESHOLD_TIME = Measure.of(
-    "threshold_seconds",
-    "Time for the thresholds",
-    "time for the thresholds",
-    better="lower",
-    unit="seconds",
-    output="thresholds",
-    clock="thresholds",
+_THRESHOLDS: Any = dict.fromkeys(("output", "file", "clock"), "thresholds")
+THRESHOLD_TIME = TIME.but(
+    name="threshold_seconds",
+    title="Time for the thresholds",
+    word="time for the thresholds",
     optional=True,
+    **_THRESHOLDS,
 )
 JUDGED = (AUC, MAE, MACRO_MAE, ACCURACY, NEVER)
 
@@ -62,8 +60,6 @@ class OrdinalSpec(ConvergenceSpec):
     scale : tuple of float or "common"
         The interval that every feature is mapped to, or a common scaling of all features, which
         keeps the proportions of features with the same unit.
-    folds : int
-        Folds of the search.
     """
 
     labeled: Count = 500

@@ -103,9 +103,8 @@ class SemiSupervisedSpec(ProtocolSpec):
 class Split(NamedTuple):
     """The scaled rows of a trial: labelled, unlabelled and official test rows, if there are any.
 
-    Labels are -1 and +1, 1..k or numbers, and read-only; those of the unlabelled rows are hidden.
-    Unlabelled rows are in a random order: the first k are a random subset, so subsets are nested.
-    Where ``known`` is false, the dataset has no label, and that of ``y_unlabeled`` means nothing.
+    Labels are read-only. Unlabelled rows are in a random order, so that subsets are nested; their
+    labels are hidden, and mean nothing where the dataset has none and ``known`` is false.
     """
 
     X: Rows
@@ -150,7 +149,7 @@ class SemiSupervised(Task):
                 f"{labels} and some must stay unlabelled; lower `labeled`"
             )
         self._check_labeled(labeled)
-        for label in self._classes:
+        for label in (-1, 1) if self.target == "binary" else ():
             count = int(np.count_nonzero(y == label))
             if count < MIN_PER_CLASS:
                 raise DataError(
@@ -168,11 +167,6 @@ class SemiSupervised(Task):
         if labeled < self.spec.folds:
             raise DataError(f"{labeled} labelled rows cannot be cut into {self.spec.folds} folds")
 
-    @property
-    def _classes(self) -> tuple[int, ...]:
-        """The classes of which labelled rows need a minimum."""
-        return (-1, 1) if self.target == "binary" else ()
-
     @functools.cached_property
     def values(self) -> dict[str, Any]:
         """The share of positives."""
@@ -182,13 +176,15 @@ class SemiSupervised(Task):
     def order(self) -> NDArray[np.integer]:
         """All rows with a label in a random order, the labelled ones first.
 
-        If fewer than `MIN_PER_CLASS` of a class are labelled, the next rows of that class are
-        swapped with the last labelled ones of the other. If labelled rows are swept, the smallest
-        possible number of them has two of each class.
+        If fewer than `MIN_PER_CLASS` of a class are labelled (in a sweep, of the smallest number of
+        labelled rows), its next rows are swapped with the last labelled ones of the other class.
         """
-        y, order = self.dataset.y, permutation(len(self.dataset.y), self._seed_of("labeled"))
+        y, order = (
+            self.dataset.y,
+            permutation(len(self.dataset.y), derive_seed(self.seed, "labeled")),
+        )
         first = 2 * MIN_PER_CLASS if self.spec.sweeps(LABELED) else self.n_labeled
-        for label in self._classes:
+        for label in (-1, 1) if self.target == "binary" else ():
             of_class = y[order] == label
             missing = MIN_PER_CLASS - int(np.count_nonzero(of_class[:first]))
             if missing > 0:
@@ -204,7 +200,7 @@ class SemiSupervised(Task):
         first, others = self.order[: self.n_labeled], self.order[self.n_labeled :]
         y, y_unlabeled, known = dataset.y[first], dataset.y[others], np.ones(len(others), bool)
         if len(missing):
-            seed = self._seed_of("unlabeled")
+            seed = derive_seed(self.seed, "unlabeled")
             others, y_unlabeled = with_others(others, y_unlabeled, missing, seed)
             known = others < len(dataset.y)
         for labels in (y, y_unlabeled):
@@ -221,9 +217,6 @@ class SemiSupervised(Task):
         if split.known.all():
             return split.X_unlabeled, split.y_unlabeled
         return split.X_unlabeled.take(np.flatnonzero(split.known)), split.y_unlabeled[split.known]
-
-    def _seed_of(self, *words: str | int) -> int:
-        return derive_seed(self.seed, *words)
 
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of labelled and of unlabelled rows."""
@@ -254,14 +247,11 @@ class SemiSupervised(Task):
     def folds(self, at: At, repeat: int = 0) -> list[NDArray[np.int64]]:
         """Return the held-out positions of labelled rows in each fold, stratified by class."""
         y = self.split.y[: at.get(LABELED.name, self.n_labeled)]
-        seed = self._seed_of("folds", *([repeat] if repeat else []))
+        seed = derive_seed(self.seed, "folds", *([repeat] if repeat else []))
         return stratified_folds(y, self.spec.folds, seed)
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Score every point by cross-validation of the labelled rows, with all unlabelled ones.
-
-        Values of ``fit_points`` are out of fold, a row per point; NaN for one without a solution.
-        """
+        """Score every point by cross-validation of the labelled rows, with all unlabelled ones."""
         folds, given = self.folds(at), self.given(estimator, at)
         values = estimator.fit_points(points, folds=folds, **given)
         values = checked_shape(values, "fit_points", (len(points), len(given["y"])))
@@ -281,13 +271,12 @@ class SemiSupervised(Task):
 
     def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
         """Score a fitted function on all unlabelled rows, and on the official test rows."""
-        split, (X, y), on_test = self.split, self.judged, None
+        split, (X, y) = self.split, self.judged
         n_test = 0 if split.X_test is None else len(split.X_test)
-        tested = n_test / (n_test + len(y))
+        tested = n_test / (n_test + len(y))  # share of the progress
         with clock.phase("predict"):
             with part(0, tested):
-                if n_test:
-                    on_test = self.predictions(model, split.X_test)
+                on_test = self.predictions(model, split.X_test) if n_test else None
             with part(tested, 1):
                 predictions = self.predictions(model, X)
         with clock.phase("evaluate"):

@@ -7,6 +7,7 @@ labelled test rows (Shi et al., Machine Learning 2021).
 
 from __future__ import annotations
 
+import bisect
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -186,25 +187,13 @@ class PairSizes(NamedTuple):
         """Probability that a similar pair is positive, ``pi^2/(pi^2 + (1 - pi)^2)``."""
         return float(self.prior**2 / similar_share(self.prior))
 
-    def taken(self) -> list[float]:
-        """Return the numbers of rows of the positive and the negative class, with a reserve.
-
-        The expected number for class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``.
-        """
-        q, prior, single = self.positive_pairs, self.prior, self.n_unlabeled + self.n_test
-        spread = 4 * self.n_similar * q * (1 - q) + single * prior * (1 - prior)
-        means = (
-            2 * self.n_similar * pair_share + single * row_share
-            for pair_share, row_share in ((q, prior), (1 - q, 1 - prior))
-        )
-        return [mean + RESERVE_DEVIATIONS * math.sqrt(spread) for mean in means]
-
 
 def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = None) -> PairSizes:
     """Return the largest possible numbers of pairs, up to ``pairs``, and then of unlabelled rows.
 
-    A third as many test rows are drawn as unlabelled ones, at most ``test``. Drawn pairs use at
-    most two thirds of a class. The share of positives is by default the dataset's own.
+    A third as many test rows are drawn as unlabelled ones, at most ``test``. The expected number of
+    rows of class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``, plus a reserve. Drawn pairs use
+    at most two thirds of a class. The share of positives is by default the dataset's own.
     """
     own = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
     share, given = own[0] / sum(own) if prior is None else prior, dataset.similar_pairs
@@ -214,15 +203,26 @@ def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = Non
     def sizes(n_similar: int, n_unlabeled: int) -> PairSizes:
         return PairSizes(n_similar, n_unlabeled, min(n_unlabeled // 3, test), share)
 
-    def fit(drawn: PairSizes, most: float) -> bool:
-        taken = zip(counts, drawn.taken(), strict=True)
-        return all(rows <= most * count for count, rows in taken)
+    def too_many(drawn: PairSizes, most: float) -> bool:
+        q, n_single = drawn.positive_pairs, drawn.n_unlabeled + drawn.n_test
+        spread = 4 * drawn.n_similar * q * (1 - q) + n_single * share * (1 - share)
+        classes = zip(((q, share), (1 - q, 1 - share)), counts, strict=True)
+        return any(
+            2 * drawn.n_similar * of_pairs
+            + n_single * of_rows
+            + RESERVE_DEVIATIONS * math.sqrt(spread)
+            > most * count
+            for (of_pairs, of_rows), count in classes
+        )
+
+    def largest(most: int, is_too_large: Callable[[int], bool]) -> int:
+        return bisect.bisect_left(range(1, most + 1), True, key=is_too_large)
 
     if given is None:
-        n_drawn = n_similar = _largest(pairs, lambda n: fit(sizes(n, 0), MAX_PAIR_SHARE))
+        n_drawn = n_similar = largest(pairs, lambda n: too_many(sizes(n, 0), MAX_PAIR_SHARE))
     else:
         n_drawn, n_similar = 0, min(pairs, len(given))
-    n_unlabeled = _largest(sum(counts), lambda n: fit(sizes(n_drawn, n), 1.0))
+    n_unlabeled = largest(sum(counts), lambda n: too_many(sizes(n_drawn, n), 1.0))
     if min(n_similar, n_unlabeled) < MIN_ROWS:
         raise DataError(
             f"dataset {dataset.name}: {counts[0]:,} positive and {counts[1]:,} negative rows, "
@@ -237,15 +237,6 @@ def unpaired(dataset: Any) -> NDArray[np.integer]:
     rows = np.arange(len(dataset.y))
     pairs = dataset.similar_pairs
     return rows if pairs is None else np.setdiff1d(rows, pairs)
-
-
-def _largest(most: int, holds: Callable[[int], bool]) -> int:
-    """Return the largest n in 0..most for which a monotone condition holds, by bisection."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle - 1)
-    return low
 
 
 class PairSplit(NamedTuple):
@@ -421,7 +412,6 @@ class SimilarUnlabeled(Task):
         return [[risk(g, *fold) for fold in folds] for g in range(n)]
 
     def _set_prior(self, estimator: Any, training: Mapping[str, Any]) -> None:
-        """Set the prior of an estimator with ``prior="estimate"``."""
         if estimator.get_params().get("prior") == ESTIMATE:
             estimator.set_params(prior=self._estimate(training))
 

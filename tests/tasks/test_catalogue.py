@@ -56,12 +56,10 @@ NAMES = [
     ("my:Sortin", "my.py has no task 'Sortin' (did you mean "),
     ("my:Measure", "'Measure' in my.py is not a task: <class"),
 ]
-SPEC = "class Spec(ProtocolSpec):\n        only_for_judging = ('trails',)\n    words = ()"
 CHANGES = [
     ('chooses = "swaps"', "", "my:Sorting lacks chooses; see dsgkit.tasks.base.Task"),
     ("words = ()", "axes = 1 / 0", "importing 'my' raises ZeroDivisionError: "),
     ("words = ()", "Spec = 3", "my:Sorting.Spec must be a class derived"),
-    ("words = ()", SPEC, "my:Sorting.Spec.only_for_judging: no 'trails' (did you mean 'trials'?)"),
     ('chooses = "swaps"', 'chooses = "swap"', "my:Sorting.chooses: no 'swap' (did you mean 'swap"),
     ("swaps_table", "swaps_tables", "my:Sorting.outputs: no 'swaps_tables' (did you mean 'swaps_"),
     ('name="swaps"', 'name="trial"', "my:Sorting.measures: 'trial' names another column"),
