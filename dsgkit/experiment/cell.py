@@ -190,7 +190,11 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
     try:
         threads = job.threads or available_threads()
         with clock.phase("load"):
-            _prepare_process(job, threads)
+            if job.cell.kind == "fit":
+                set_threads(threads, threads)
+            else:  # the last bits of a BLAS result depend on its threads: one, wherever it runs
+                set_threads(max(1, threads // job.processes), 1)
+            constrain_memory(job.processes, job.memory)
             record |= {"environment": _environment(threads), "source": source_hash()}
             trial = _trial(job)  # what its imports set holds for all cells
         with np.errstate(), _warnings_to(texts), kept_threads():
@@ -213,15 +217,6 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
     except BaseException as error:  # a solver's exit ends its cell, not the process
         arrays, record = {}, record | failed_record(job, error)
     return result()
-
-
-def _prepare_process(job: Job, threads: int) -> None:
-    """Set the threads and the memory limit of this process."""
-    if job.cell.kind == "fit":
-        set_threads(threads, threads)
-    else:  # the last bits of a BLAS result depend on its threads: one, however many processes
-        set_threads(max(1, threads // job.processes), 1)
-    constrain_memory(job.processes, job.memory)
 
 
 _environment = functools.cache(describe_environment)
@@ -265,12 +260,11 @@ def _begin(job: Job, trial: Task, clock: Clock, threads: int, tell: Tell) -> Non
     reset_peak_memory()
 
 
-def _seed_generators(job: Job) -> int:
+def _seed_generators(job: Job) -> None:
     """Seed the global generators, so that no cell depends on what ran before."""
     seed = derive_seed(job.experiment.seed, "solver", job.cell.trial)
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002
-    return seed
 
 
 def _warm_up(job: Job, trial: Task) -> None:
@@ -288,14 +282,15 @@ def _warm_up(job: Job, trial: Task) -> None:
 
 def _rehearse(job: Job, trial: Task) -> None:
     """Try a solver on a few rows; having no solution there is no failure."""
-    few, more = REHEARSAL_ROWS
-    with contextlib.suppress(FitError, DataError), _silent():
-        try:
-            _try_out(job, trial, few, judged=True)
-        except (FitError, DataError):
-            raise
-        except Exception:
-            _try_out(job, trial, more, judged=True)
+    for rows in REHEARSAL_ROWS:
+        with _silent():
+            try:
+                return _try_out(job, trial, rows, judged=True)
+            except (FitError, DataError):
+                return None
+            except Exception:
+                if rows == REHEARSAL_ROWS[-1]:
+                    raise
 
 
 def _try_out(job: Job, trial: Task, rows: int, *, judged: bool = False) -> None:

@@ -7,15 +7,13 @@ import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from dsgkit.config.schema import Experiment
 from dsgkit.config.solvers import SolverSpec
 from dsgkit.data.dataset import Dataset
-from dsgkit.errors import ConfigError, DataError, DsgError, one_line
-from dsgkit.experiment.description import describe
+from dsgkit.errors import ConfigError, DataError
 from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
@@ -23,8 +21,8 @@ from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import At, Task, Work
-from dsgkit.tasks.measures import Axis, Description
-from dsgkit.user_code import is_import_path
+from dsgkit.tasks.measures import Axis
+from dsgkit.user_code import calling, is_import_path
 
 IDENTITY_VERSION = 2
 """Part of every cell's key; raised when a change makes earlier results incomparable."""
@@ -126,12 +124,6 @@ def make_trial(experiment: Experiment, dataset: Dataset, number: int) -> Task:
     return experiment.task(dataset, experiment.drawn, seed)
 
 
-def described(experiment: Experiment) -> Description:
-    """Return the description of an experiment's task for its results folder."""
-    with _planning(experiment.protocol.kind):
-        return describe(experiment)
-
-
 def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     """Return the cells of all trials in order, each solver's searches before its fits.
 
@@ -149,7 +141,7 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     planner: _Planner | None = None
     for number in range(experiment.protocol.trials):
         if planner is None or differ:
-            with _planning(experiment.protocol.kind):
+            with calling(f"planning {experiment.protocol.kind}"):
                 trial = make_trial(experiment, dataset, number)
                 sizes = tuple(trial.sizes.items())
             planner = known.get(sizes) or _Planner(experiment, dataset, trial)
@@ -159,17 +151,6 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
         plan.left_out.extend(out for out in planner.left_out if out not in plan.left_out)
         plan.too_large.extend(planner.too_large)
     return plan
-
-
-@contextmanager
-def _planning(kind: str) -> Iterator[None]:
-    """Turn an exception of a class's code into one line that names the class."""
-    try:
-        yield
-    except DsgError:
-        raise
-    except Exception as error:
-        raise ConfigError(f"planning {kind} raises {one_line(error)}") from error
 
 
 class _Planner:
@@ -197,7 +178,7 @@ class _Planner:
             fits_at = [at for at in points if all({**fixed, **at}[a] <= n for a, n in bounds)]
             self.left_out += [LeftOut(key, at) for at in points if at not in fits_at]
             if fits_at:
-                with _planning(spec.kind):
+                with calling(f"planning {spec.kind}"):
                     self._add_solver(key, spec, fits_at)
 
     def numbered(self, trial: int) -> Iterator[Cell]:
@@ -236,8 +217,12 @@ class _Planner:
                 check()
         except DataError as error:
             raise ConfigError(f"solvers.{key}: {error}") from None
-        if not self._depends_on_size(spec, stages, first):
-            smaller = tuple(size for at in fits_at[:-1] for size in self._swept(at))
+        axis, points = self.axis, [point for stage in stages for point in stage]
+        if axis is not None and not any(
+            self.trial.depends_on(self._estimator(spec, {**first, **point}), axis.name)
+            for point in points
+        ):
+            smaller = tuple(at[axis.name] for at in fits_at[:-1])
             self._add_group(key, spec, stages, fits_at[-1:], smaller)
             return
         by_search: dict[tuple[int, ...], list[At]] = {}
@@ -245,17 +230,6 @@ class _Planner:
             by_search.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
         for group in by_search.values():
             self._add_group(key, spec, stages, group)
-
-    def _swept(self, at: At) -> list[int]:
-        return [at[self.axis.name]] if self.axis else []
-
-    def _depends_on_size(self, spec: SolverSpec, stages: tuple[Points, ...], first: Point) -> bool:
-        """Return whether the model of any point of the grid depends on the swept axis."""
-        if self.axis is None:
-            return True
-        points = (point for stage in stages for point in stage)
-        estimators = (self._estimator(spec, {**first, **point}) for point in points)
-        return any(self.trial.depends_on(each, self.axis.name) for each in estimators)
 
     def _add_group(
         self,

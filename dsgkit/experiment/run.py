@@ -18,6 +18,7 @@ from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import ConfigError, FitError, TimeLimitError
 from dsgkit.experiment.cell import Job, failed_record, new_record
+from dsgkit.experiment.description import describe
 from dsgkit.experiment.folder import (
     check_settings,
     copy_records,
@@ -26,7 +27,7 @@ from dsgkit.experiment.folder import (
     read_environments,
     write_description,
 )
-from dsgkit.experiment.plan import Cell, Plan, described, make_plan, solver_info
+from dsgkit.experiment.plan import Cell, Plan, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.selection import NOT_BEGUN_PREFIX, choose, choosing_measure
 from dsgkit.experiment.status import FAILURES
@@ -200,7 +201,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
     dataset = load_dataset(experiment.dataset)
     if not options.fresh or options.solvers is not None:
         check_settings(folder, experiment, dataset)
-    plan, task = make_plan(experiment, dataset), described(experiment)
+    plan, task = make_plan(experiment, dataset), describe(experiment)
     chosen = options.chosen(plan.cells)
     if options.planned is not None:
         options.planned(plan)
