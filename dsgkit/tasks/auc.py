@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.tasks.convergence import DISTANCE, Convergence, ConvergenceSpec
+from dsgkit.tasks.convergence import DISTANCE, Convergence
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import auc, average_precision
 from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED_ROWS
@@ -23,20 +23,10 @@ PRECISION = Measure.of(
 ).but(optional=True)
 
 
-class AUCSpec(ConvergenceSpec):
-    """The protocol of a ranking."""
-
-    @property
-    def selection(self) -> str:
-        """Description of how hyper-parameters are chosen."""
-        return f"{self.folds}-fold cross-validation by AUC"
-
-
 class SemiSupervisedAUC(Convergence):
     """The learning setting."""
 
     kind = "semi_supervised_auc"
-    Spec = AUCSpec
     measures = (
         AUC,
         AUC.on(TEST_ROWS, "test"),

@@ -47,6 +47,11 @@ class ConvergenceSpec(SemiSupervisedSpec):
     only_for_judging: ClassVar[tuple[str, ...]] = ("convergence",)
     unsaid: ClassVar[tuple[str, ...]] = (*SemiSupervisedSpec.unsaid, "convergence")
 
+    @property
+    def selection(self) -> str:
+        """How hyper-parameters are chosen."""
+        return f"{self.folds}-fold cross-validation by AUC"
+
 
 class Convergence(SemiSupervised):
     """A ranking whose fits can be compared with the exact minimiser."""

@@ -166,6 +166,12 @@ def test_classes_are_needed_to_judge_by():
         trial_of(make_dataset(rows, [1, -1, 1, -1]))
     with pytest.raises(DataError, match="one row alone"):
         trial_of(with_classes(rows[:1], [1]))
+    without = with_classes(dataset_of().X, np.zeros(120))
+    with pytest.raises(DataError, match="no classes to choose parameters by"):
+        trial_of(without)
+    trial = trial_of(without, select="davies_bouldin")
+    scores = trial.judge(Given(3).fit(trial.training(AT)["X"]), AT, Clock()).scores
+    assert scores["nmi"] is None and scores["davies_bouldin"] > 0
 
 
 def test_a_point_that_does_not_suit_the_rows_leaves_the_others():
@@ -175,18 +181,6 @@ def test_a_point_that_does_not_suit_the_rows_leaves_the_others():
         )
     assert scores[0][0] > 0.9
     assert scores[1] == [None]
-
-
-def test_rows_without_classes_are_clustered_and_not_judged_by_them():
-    dataset = with_classes(dataset_of().X, np.zeros(120))
-    with pytest.raises(DataError, match="no classes to choose parameters by"):
-        trial_of(dataset)
-    trial = trial_of(dataset, select="davies_bouldin")
-    ((score,),) = trial.search(Given(), AT, [{"parts": 3}])
-    scores = trial.judge(Given(3).fit(trial.training(AT)["X"]), AT, Clock()).scores
-    assert score == -scores["davies_bouldin"]
-    assert scores["nmi"] is None
-    assert scores["purity"] is None
 
 
 @pytest.fixture(scope="module")
@@ -212,20 +206,6 @@ def test_purity_and_rand_count_rows_and_pairs(clustered):
     ]
     assert indices.class_indices(classes, labels)["rand"] == pytest.approx(np.mean(agree))
     assert indices.class_indices(classes, classes + 4)["adjusted_rand"] == 1
-
-
-def test_mutual_information_with_both_means(clustered):
-    _, labels, classes = clustered
-
-    def entropy(*names):
-        shares = np.unique(np.stack(names), axis=1, return_counts=True)[1] / len(labels)
-        return -np.sum(shares * np.log(shares))
-
-    a, b = entropy(classes), entropy(labels)
-    shared = a + b - entropy(classes, labels)
-    nmi = indices.nmi
-    assert nmi(classes, labels) == pytest.approx(2 * shared / (a + b))
-    assert nmi(classes, labels, "geometric") == pytest.approx(shared / np.sqrt(a * b))
 
 
 def test_compactness_with_and_without_the_numbers_of_rows(clustered):
