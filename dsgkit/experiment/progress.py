@@ -104,7 +104,7 @@ class RunProgress:
         with self._lock:
             if self._running:
                 job, _, repeat = list(self._running.values())[-1]
-                line += f": {job.description}" + (f", repeat {repeat}" if repeat else "")
+                line += f": {f'repeat {repeat} of ' if repeat else ''}{job.description}"
                 line += f" (+{len(self._running) - 1})" if len(self._running) > 1 else ""
         return line
 

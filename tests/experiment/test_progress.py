@@ -51,7 +51,7 @@ def test_the_time_left_is_by_what_cells_took(start, now):
     assert progress.seconds_left() == pytest.approx(7.5 * 150)
     assert progress.line().endswith(" left: SAMULT fit, trial 3")
     progress.advance(job(many[3]), 1.0, 2)
-    assert progress.line().endswith(" left: SAMULT fit, trial 4, repeat 2 (+1)")
+    assert progress.line().endswith(" left: repeat 2 of SAMULT fit, trial 4 (+1)")
 
 
 def test_cells_that_ended_before_tell_the_pace_and_the_time_limit_is_the_most(start):
