@@ -129,10 +129,7 @@ class ProtocolSpec(Spec):
 
 @dataclass(frozen=True)
 class Work:
-    """Approximate cost of a cell, in the units of `dsgkit.numerics.costs.Cost`.
-
-    Operations of training some models, of evaluating them, and of computing the measures; bytes.
-    """
+    """Approximate operations and bytes of a cell, in the units of `dsgkit.numerics.costs.Cost`."""
 
     training: float
     scoring: float
@@ -344,11 +341,7 @@ def takes(estimator: Any, name: str) -> bool:
 
 
 def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of some arrays that an estimator's ``fit`` names.
-
-    So a ``fit(X, y)`` learns from the labelled rows alone, and only a ``fit`` that names
-    ``y_unlabeled`` gets hidden labels: a ``fit(**training)`` gets all others.
-    """
+    """Return those of some arrays that ``fit`` names; ``fit(**training)`` gets all but `HIDDEN`."""
     parameters = inspect.signature(estimator.fit).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     names = {*parameters, *(arrays.keys() - {HIDDEN} if takes_any else ())}

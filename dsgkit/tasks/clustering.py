@@ -37,7 +37,6 @@ from dsgkit.tasks.base import (
     scaling_of,
 )
 from dsgkit.tasks.measures import PICTURES, RANKS, TIME, Axis, Measure, Published
-from dsgkit.tasks.pictures import picture
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 
@@ -52,6 +51,12 @@ MIN_CLUSTERS, MAX_CLUSTERS = 2, 50
 
 MAX_EXACT_ROWS = 20_000
 """Largest number of rows for which all pairs within clusters are measured."""
+
+MAX_PICTURE_POINTS = 2000
+"""Largest number of rows, and of equilibria, in a picture."""
+
+GRID, GRID_MARGIN = 120, 0.08
+"""Points per side of the grid on which f is evaluated, and its margin by the range of the rows."""
 
 _INDEX: Any = {"better": "higher", "digits": 2, "least_range": 0.05}
 
@@ -370,3 +375,60 @@ def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:
 
 def _n_clusters(labels: NDArray[Any]) -> int:
     return len(np.unique(labels[labels >= 0]))
+
+
+def picture(
+    model: Any,
+    X: NDArray[Any],
+    labels: NDArray[np.int64],
+    classes: NDArray[Any] | None = None,
+) -> dict[str, Any]:
+    """Return the arrays of a picture, in two principal components if rows have more columns.
+
+    Of rows in a random order, shape (n, d), the first are shown: ``rows`` (r, 2) float32 and
+    ``labels`` (r,). If available, ``classes`` (r,) int32, numbered from 0; ``equilibria`` (e, 2)
+    and ``equilibrium_labels`` (e,); for two columns, ``grid_x``, ``grid_y`` and ``domain``, f on
+    their grid; and ``inside``, the share of all rows with f >= 0.
+    """
+    shown = X[:MAX_PICTURE_POINTS]
+    if X.shape[1] < 2:
+        return {}
+    center, axes = _plane(shown)
+    rows = (shown - center) @ axes
+    arrays = {"rows": rows.astype(np.float32), "labels": labels[: len(rows)]}
+    if classes is not None:
+        numbers = np.unique(classes, return_inverse=True)[1]
+        arrays["classes"] = numbers[: len(rows)].astype(np.int32)
+    if hasattr(model, "equilibria_") and hasattr(model, "equilibrium_labels_"):
+        first = slice(MAX_PICTURE_POINTS)
+        shown_equilibria = (model.equilibria_[first] - center) @ axes
+        arrays["equilibria"] = shown_equilibria.astype(np.float32)
+        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[first]
+    if X.shape[1] == 2 and hasattr(model, "decision_function"):
+        arrays |= _domain(model, shown)
+    if hasattr(model, "inside_"):
+        arrays["inside"] = np.float64(model.inside_)
+    return arrays
+
+
+def _plane(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the origin and the axes, in columns, of the plane in which rows are shown."""
+    d = rows.shape[1]
+    if d == 2:
+        return np.zeros(2), np.eye(2)
+    center = rows.mean(axis=0, dtype=np.float64)
+    axes = np.linalg.svd(rows - center, full_matrices=False)[2][:2].T
+    # rounding decides the sign of an axis, so its largest entry is made positive
+    largest = np.abs(axes).argmax(axis=0)
+    axes = axes * np.where(axes[largest, range(axes.shape[1])] < 0, -1, 1)
+    return center, np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))
+
+
+def _domain(model: Any, rows: NDArray[Any]) -> dict[str, Any]:
+    """Return f on a grid around rows in a plane."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    margin = GRID_MARGIN * np.maximum(high - low, np.finfo(np.float32).tiny)
+    x, y = (np.linspace(a, b, GRID) for a, b in zip(low - margin, high + margin, strict=True))
+    points = np.column_stack([values.ravel() for values in np.meshgrid(x, y)])
+    values = np.asarray(model.decision_function(points)).reshape(GRID, GRID)
+    return {"grid_x": x, "grid_y": y, "domain": values.astype(np.float32)}

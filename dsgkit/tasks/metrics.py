@@ -1,8 +1,6 @@
-"""Metrics of rankings, classes, pairs and clusterings; most are thin wrappers of scikit-learn's.
+"""Metrics of rankings, classes, pairs and clusterings.
 
-Clusters are the distinct values of ``labels``; the caller decides how to treat rows without a
-cluster. Indices with an argument ``classes`` depend only on contingency counts; the others read the
-rows.
+Clusters are the distinct values of ``labels``; the caller decides on rows without a cluster.
 """
 
 from __future__ import annotations
@@ -30,13 +28,6 @@ def auc(y: Any, values: Any) -> float:
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(y, values))
-
-
-def average_precision(y: Any, values: Any) -> float:
-    """Return the mean precision over the thresholds, weighted by the increase of the recall."""
-    from sklearn.metrics import average_precision_score
-
-    return float(average_precision_score(np.asarray(y) > 0, values))
 
 
 def error_rate(y: Any, values: Any) -> float:
@@ -110,10 +101,8 @@ def su_risk(
 def class_indices(classes: Any, labels: Any) -> dict[str, float]:
     """Return the indices that compare clusters with classes, by name.
 
-    Purity is the share of rows whose class is the most frequent one of their cluster: it rises with
-    the number of clusters. The Rand index is the share of pairs of rows that classes and clusters
-    both join or both separate; adjusted, it is 0 by chance. The arithmetic mean of the entropies in
-    NMI is the clustering paper's formula; the geometric one matches some of its figures.
+    Purity is the share of rows whose class is the most frequent one of their cluster. NMI with the
+    arithmetic mean is the clustering paper's formula; the geometric one matches some figures.
     """
     from sklearn.metrics import adjusted_rand_score, rand_score
     from sklearn.metrics.cluster import contingency_matrix
@@ -180,12 +169,8 @@ def davies_bouldin(
 
     ``1/m sum_i max_{j != i} (s_i + s_j)/d_ij``, where ``d_ij`` is the distance of two centroids; a
     pair with equal centroids contributes 0. ``s_i`` is the mean distance of a cluster's rows to its
-    centroid, as usual; or, with ``spread="diameter"``, their largest pairwise distance, with which
-    values are of the size that the clustering paper published. None for one cluster.
-
-    scikit-learn's function reads all rows for every cluster, holds the distances of all centroids
-    and rejects clusters of one row each: too slow, too large and too strict for the thousands of
-    clusters that some parameters give.
+    centroid; or their largest pairwise distance, as the published values suggest. None for one
+    cluster. scikit-learn's function is too slow, too large and too strict for thousands of them.
     """
     from scipy.spatial.distance import cdist
 
@@ -210,9 +195,8 @@ def davies_bouldin(
 def compactness(clusters: Clusters, *, weighted: bool = True) -> float:
     """Return the mean pairwise distance within clusters, weighted by their numbers of rows.
 
-    ``1/N sum_k N_k D_k`` where ``D_k`` is the mean distance of the pairs of rows of cluster k, 0
-    for a cluster of one row. If not ``weighted``, the factors ``N_k`` are omitted, which matches
-    some of the figures that the clustering paper published.
+    ``1/N sum_k N_k D_k``, where ``D_k`` is 0 for a cluster of one row. Without the weights ``N_k``
+    it matches some of the figures that the clustering paper published.
     """
     means = clusters.within[0] / np.maximum(clusters.n_pairs, 1)
     return float(clusters.weights(weighted) @ means)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from dsgkit.config.spec import Count
 from dsgkit.errors import DataError, FitError
 from dsgkit.numerics.shapes import checked_shape
+from dsgkit.tasks.auc import DISTANCE, Convergence, ConvergenceSpec
 from dsgkit.tasks.base import At, Clock, Point, Scale, Scores, finite_values
-from dsgkit.tasks.convergence import DISTANCE, Convergence, ConvergenceSpec
 from dsgkit.tasks.measures import TIME, Measure
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED, UNLABELED_ROWS, Split, fold_scores

@@ -240,11 +240,9 @@ def unpaired(dataset: Any) -> NDArray[np.integer]:
 
 
 class PairSplit(NamedTuple):
-    """One trial of the similar-unlabelled protocol, with scaled rows; no row is used twice.
+    """The scaled rows of a trial, each used once: points of pairs, those of a pair adjacent.
 
-    ``similar`` are the points of the pairs, shape (2 n_similar, d), those of a pair adjacent. The
-    unlabelled rows are in a random order: the first k are a random subset. Labels are -1 and +1; 0
-    stands for an unlabelled row that has none in the dataset, either.
+    Unlabelled rows are in a random order. Their label is 0 if the dataset has none, either.
     """
 
     similar: Rows
@@ -257,10 +255,9 @@ class PairSplit(NamedTuple):
 def pair_split(
     dataset: Any, sizes: PairSizes, seed: int, scaling: tuple[Any, Any], extra: Any = ()
 ) -> PairSplit:
-    """Draw the rows of one trial, by class and without replacement.
+    """Draw the rows of one trial: classes first, then rows of these, without replacement.
 
-    The class of every pair and of every single row is drawn first, then rows of that class. Further
-    rows, without a label, may come among the unlabelled ones.
+    Further rows, without a label, may come among the unlabelled ones.
     """
     left, pool = {}, unpaired(dataset)
     for label in (1, -1):
@@ -302,12 +299,9 @@ class SimilarUnlabeled(Task):
     If the dataset has similar pairs, the pairs are chosen among them, and the other rows are of no
     pair. Rows without a label are unlabelled rows, unless rows are drawn by another prior.
 
-    A solver with labels, by ``fit(X, y)``, is an upper bound: it gets as many unlabelled rows with
-    their labels as pairs have points, or all of them, and is searched by its errors.
-
-    An estimate of the prior is always that of the larger class, without knowing which one that is.
-    So solvers with ``prior="estimate"`` get the estimate for the positive class from the trial,
-    made once from all rows.
+    A solver with labels, by ``fit(X, y)``, is an upper bound, searched by its errors. An estimate
+    of the prior does not tell which class is the larger one: solvers with ``prior="estimate"`` get
+    that for the positive class from the trial.
     """
 
     kind = "similar_unlabeled"

@@ -269,14 +269,10 @@ def is_positive(values: Any, cut: float | None) -> NDArray[np.bool_]:
 def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     """Return the threshold with which the predicted share of positives agrees with the labels.
 
-    The labels of n rows are an estimate of that share. Threshold 0 is kept unless its share is
-    outside the 95% interval (Wilson's) of the estimate; else the threshold gives the share of the
-    labels. Always doing so would spoil good thresholds by the error of the estimate: on skin, the
-    balanced error rose from 1% to 3%.
-
-    None stands for 0, NaN for no threshold, if values are not finite. Of many values equal to the
-    threshold, all are above it or none, whichever is nearer to the share: with few distinct values,
-    "none" would often predict no row positive.
+    Threshold 0 (None) is kept unless its share is outside the 95% interval (Wilson's) of the share
+    that the labels estimate: always moving it would spoil good thresholds by the error of the
+    estimate (on skin, the balanced error rose from 1% to 3%). NaN if values are not finite. Of many
+    values equal to the threshold, all are above it or none, whichever is nearer to the share.
     """
     values = np.asarray(values, np.float64)
     if not np.isfinite(values).all():
