@@ -20,7 +20,7 @@ import click
 import numpy as np
 from timing import medians
 
-from dsgkit.data import loaders
+from dsgkit.data import loaders, tables
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 
 N_FEATURES = 28
@@ -58,7 +58,7 @@ def read(path: Path, loader: Any, n_features: int | None = N_FEATURES) -> None:
     if loader == "libsvm":
         blocks = loaders.read_libsvm(path, n_features or loaders.count_libsvm([path]))
     else:
-        blocks = loaders.open_tables(info, [(path, file)])[0][file].blocks()
+        blocks = tables.open_tables(info, [(path, file)])[0][file].blocks()
     for _ in blocks:
         pass
 

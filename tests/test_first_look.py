@@ -319,7 +319,7 @@ def test_a_missing_file():
 
 
 def test_of_a_long_file_the_first_rows_are_taken(monkeypatch):
-    monkeypatch.setattr("dsgkit.cli.first_look.MAX_ROWS", 70)
+    monkeypatch.setattr("dsgkit.cli.survey.MAX_ROWS", 70)
     config, lines, path = drafted(PLAIN, "--label", "kind")
     assert config["dataset"]["rows"] == 70 and "the first 70 rows" in lines[0]
     assert len(load_dataset(load_experiment(path).dataset).X) == 70

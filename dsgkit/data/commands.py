@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dsgkit.data import files
 from dsgkit.data.catalogue import DATASETS, DatasetInfo, get
-from dsgkit.data.dataset import open_dataset, prepared_folder
+from dsgkit.data.dataset import open_dataset
+from dsgkit.data.prepare import prepared_folder
 from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError
 

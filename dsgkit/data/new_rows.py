@@ -11,7 +11,8 @@ import numpy as np
 from dsgkit.data import files
 from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.layout import Layout, read_layout
-from dsgkit.data.loaders import Block, Feature, Table, open_tables, read_libsvm
+from dsgkit.data.loaders import Block, read_libsvm
+from dsgkit.data.tables import Feature, Table, open_tables
 from dsgkit.errors import DataError, in_a_line, listed, shown
 from dsgkit.numerics.arrays import Array, Single
 

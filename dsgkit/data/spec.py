@@ -6,15 +6,19 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic_core import PydanticKnownError
 
-from dsgkit.config.spec import LARGEST_INTEGER, Count, FolderName, Problem, Spec, is_finite
+from dsgkit.config.spec import Count, FolderName, Problem, Spec, is_finite
 from dsgkit.data.targets import MOST_CLASSES, label_text
-from dsgkit.errors import spelled, why_no_line
+from dsgkit.errors import spelled
 
 
 def _delimiter(value: str) -> str:
-    if why := _why_no_delimiter(value):
+    why = ""
+    if len(value) != 1:
+        why = "must be one character; leave it out for white space"
+    elif value != "\t" and (not value.isascii() or value.isalnum() or value in '".+-\n\r\0'):
+        why = "must be a character that no number contains, such as ',', ';' or a tab"
+    if why:
         raise Problem(f"{why}, got {spelled(value)}")
     return value
 
@@ -30,18 +34,14 @@ def _labels(value: list[Any]) -> list[Any]:
     return value
 
 
-def _true_or(what: str, value: Any) -> Any:
-    if value is not True and not isinstance(value, list):
-        raise Problem(f"must be true or {what}, got {spelled(value)}")
-    return value
-
-
-def _distinct_labels(value: Any) -> Any:
+def _all_labels(what: str, value: Any) -> Any:
     if value is True:
         return value
-    spelled = [label_text(label) for label in _labels(value)]
-    for i, label in enumerate(spelled):
-        if label in spelled[:i]:
+    if not isinstance(value, list):
+        raise Problem(f"must be true or {what}, got {spelled(value)}")
+    texts = [label_text(label) for label in _labels(value)]
+    for i, label in enumerate(texts):
+        if label in texts[:i]:
             raise Problem(f"label {label} is listed twice", i)
     if len(value) < 2:
         raise Problem("must hold at least two labels")
@@ -51,11 +51,6 @@ def _distinct_labels(value: Any) -> Any:
 def _column(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise Problem(f"a column is a whole number or a name, got {spelled(value)}")
-    # checked here, as pydantic reports an error for every type of a union
-    if isinstance(value, int) and value > LARGEST_INTEGER:
-        raise PydanticKnownError("less_than_equal", {"le": LARGEST_INTEGER})
-    if isinstance(value, int) and value < -LARGEST_INTEGER:
-        raise PydanticKnownError("greater_than_equal", {"ge": -LARGEST_INTEGER})
     return value
 
 
@@ -68,28 +63,11 @@ def _columns(value: list[int | str]) -> list[int | str]:
     return value
 
 
-def _why_no_delimiter(text: str) -> str:
-    """Return why a text cannot be a delimiter; empty if it can."""
-    if len(text) != 1:
-        return "must be one character; leave it out for white space"
-    if text != "\t" and (
-        why_no_line(text) or not text.isascii() or text.isalnum() or text in '".+-'
-    ):
-        return "must be a character that no number contains, such as ',', ';' or a tab"
-    return ""
-
-
 Column = Annotated[int | str, BeforeValidator(_column)]
 Columns = Annotated[list[Column], AfterValidator(_columns)]
 Labels = Annotated[list[Any], AfterValidator(_labels)]
-Order = Annotated[
-    Any,
-    BeforeValidator(partial(_true_or, "the labels from low to high")),
-    AfterValidator(_distinct_labels),
-]
-AllLabels = Annotated[
-    Any, BeforeValidator(partial(_true_or, "all labels")), AfterValidator(_distinct_labels)
-]
+Order = Annotated[Any, BeforeValidator(partial(_all_labels, "the labels from low to high"))]
+AllLabels = Annotated[Any, BeforeValidator(partial(_all_labels, "all labels"))]
 
 _COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored", "by_share", "dates")
 

@@ -19,6 +19,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_moons
 
 from dsgkit.data import commands, loaders
 from dsgkit.data import dataset as opening
+from dsgkit.data import prepare as preparing
 from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
 from dsgkit.data.dataset import load_dataset, open_dataset, resolve
 from dsgkit.data.made import make_layers
@@ -41,8 +42,8 @@ def spec(tmp_path):
 
 @pytest.fixture
 def calls(monkeypatch):
-    made, prepare = [], opening._prepare
-    monkeypatch.setattr(opening, "_prepare", lambda *a: made.append(1) or prepare(*a))
+    made, prepare = [], opening.prepare
+    monkeypatch.setattr(opening, "prepare", lambda *a: made.append(1) or prepare(*a))
     return made
 
 
@@ -117,7 +118,7 @@ def test_an_interruption_leaves_nothing(spec, tmp_path, monkeypatch, step):
         def interrupt(*_):
             raise KeyboardInterrupt
 
-        patch.setattr(opening, step, interrupt)
+        patch.setattr(preparing, step, interrupt)
         with pytest.raises(KeyboardInterrupt):
             load_dataset(spec)
     assert prepared(tmp_path) == []

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from pydantic import ValidationError
 from sklearn.datasets import dump_svmlight_file
 
-from dsgkit.data import loaders
+from dsgkit.data import loaders, tables
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.errors import DataError
@@ -107,11 +107,11 @@ def test_delimited_layouts(tmp_path, chunks, content, options):
 
 
 values = st.floats(width=32, allow_nan=False, allow_infinity=False)
-tables = arrays(np.float32, st.tuples(st.integers(2, 8), st.integers(1, 5)), elements=values)
+matrices = arrays(np.float32, st.tuples(st.integers(2, 8), st.integers(1, 5)), elements=values)
 
 
 @per_function
-@given(X=tables, data=st.data())
+@given(X=matrices, data=st.data())
 def test_both_formats_agree_with_other_libraries(X, data, tmp_path):
     more = st.lists(st.sampled_from([-1, 1]), min_size=len(X) - 2, max_size=len(X) - 2)
     y, buffer = [1, -1, *data.draw(more)], io.BytesIO()
@@ -289,12 +289,12 @@ def test_texts_may_stand_for_numbers_and_columns_be_left_out(tmp_path):
     path, file = tmp_path / "data", DataFile("data")
     info = DatasetInfo("made", "", "delimited", (file,), ignored=(0,), values=words)
     path.write_bytes(b"17,low,3,?,1\n18,high,5more,2,0\n")
-    ((X, labels),) = loaders.open_tables(info, [(path, file)])[0][file].blocks()
+    ((X, labels),) = tables.open_tables(info, [(path, file)])[0][file].blocks()
     np.testing.assert_array_equal(X, [[1, 3, 7], [2.5, 4, 2]])
     assert labels.tolist() == [1, 0]
     path.write_bytes(b"17,low,3,?,1\nx,middle,3,?,0\n")
     with pytest.raises(DataError, match=r":2: column 1 \(the 2nd\): 'middle' is not a number"):
-        [*loaders.open_tables(info, [(path, file)])[0][file].blocks()]
+        [*tables.open_tables(info, [(path, file)])[0][file].blocks()]
 
 
 def test_sparse_rows_are_spread_in_bounded_blocks(tmp_path, monkeypatch):
