@@ -112,17 +112,15 @@ def cells_in_this_process():
     from dsgkit.experiment import cell, progress
     from dsgkit.experiment.run import Options
     from dsgkit.system.memory import constrain_memory
-    from dsgkit.system.threads import set_threads, thread_counts
+    from dsgkit.system.threads import kept_threads
     from tests.experiment.in_process import InProcess
 
-    before = thread_counts()
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, kept_threads():
         patch.setattr(Options, "executor", lambda *_: InProcess())
         patch.setattr(cell, "_bench", (None, None, None))
         # nor does a run on a busy machine say that it goes on
         patch.setattr(progress, "SECONDS_BETWEEN_LINES", 1e6)
         yield
-    set_threads(*before)
     constrain_memory(1, None)
 
 

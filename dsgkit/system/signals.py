@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import time
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 SAME_SECONDS = 2.0
-"""Signals within this time are one request to stop: a second must not break the orderly end."""
+"""Signals within this time are one request to stop."""
 
 _request: Interrupted | None = None
 
@@ -22,7 +21,7 @@ class Interrupted(BaseException):
     """
 
     def __init__(self, number: int) -> None:
-        self.exit_code = 128 + number
+        self.exit_code, self.at = 128 + number, time.monotonic()
         by_user = number == signal.SIGINT
         super().__init__("interrupted" if by_user else f"stopped by {signal_name(number)}")
 
@@ -48,17 +47,8 @@ def stopped_by_signals() -> Iterator[None]:
     After a block has been stopped, the process is about to end and ignores these signals.
     """
     global _request
-    first = -math.inf
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        global _request
-        nonlocal first
-        if time.monotonic() - first > SAME_SECONDS:
-            first, _request = time.monotonic(), Interrupted(number)
-            raise _request
-
     before = {
-        number: signal.signal(number, stop)
+        number: signal.signal(number, _stop)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         if signal.getsignal(number) is not signal.SIG_IGN  # set by nohup
     }
@@ -68,3 +58,11 @@ def stopped_by_signals() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler if _request is None else signal.SIG_IGN)
         _request = None
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    """Stop once: a second signal would break the orderly end."""
+    global _request
+    if _request is None or time.monotonic() - _request.at > SAME_SECONDS:
+        _request = Interrupted(number)
+        raise _request

@@ -83,11 +83,3 @@ def available_threads() -> int:
     threads = len(os.sched_getaffinity(0))
     most = os.environ.get("NUMBA_NUM_THREADS", "")
     return min(threads, int(most)) if most.isdecimal() and int(most) else threads
-
-
-def thread_counts() -> tuple[int, int]:
-    """Return the current numbers of threads of numba and BLAS."""
-    import numba
-
-    blas = max((library["num_threads"] for library in _blas().info()), default=1)
-    return numba.get_num_threads(), blas

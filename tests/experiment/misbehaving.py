@@ -189,8 +189,10 @@ class Counting(Behaving):
     """Tells with how many threads it was fitted."""
 
     def fit(self, X, y, X_unlabeled):
-        from dsgkit.system.threads import thread_counts
+        import numba
+        from threadpoolctl import threadpool_info
 
+        blas = max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
         with Path("threads.txt").open("a") as file:
-            file.write("numba {}, BLAS {}\n".format(*thread_counts()))
+            file.write(f"numba {numba.get_num_threads()}, BLAS {blas}\n")
         return super().fit(X, y, X_unlabeled)
