@@ -69,28 +69,15 @@ class DatasetInfo:
         Folder of the files below ``DSGKIT_DATA`` and the cache.
     homepage, licence, citation, note : str
         Texts for users.
-    delimiter : str or None
-        Delimiter of delimited text; None is a comma if the first row has one, else white space.
-    decimal : {".", ","}
-        Decimal sign of delimited text.
-    header : bool
-        Whether the first line of delimited text has the names of the columns, or the first lines
-        are the header of an ARFF file.
+    delimiter, decimal, header, categorical, ignored, by_share, dates, fill, pairs
+        How delimited text is read, as `DatasetSpec` says. A None as delimiter is a comma if rows
+        have one, else white space. A header may be that of an ARFF file.
     label_columns : tuple of column
         The label of delimited text is their mean. ``label_column`` in the catalogue if it is one.
     text_labels : bool
         Whether the labels of delimited text are text rather than numbers.
     unlabeled : label or None
         The label of rows without one; so are rows whose label is empty.
-    categorical, ignored : tuple of column
-        Columns of delimited text that become a column of 0 and 1 per value, in sorted order, and
-        those that are left out.
-    by_share : tuple of column
-        Columns of text that become the share of the training rows with that text.
-    dates : mapping of column to str
-        Columns of dates, with their format, that become days since 1970.
-    fill : {"median"} or None
-        What replaces missing numbers.
     values : mapping of int to mapping
         Columns in which texts stand for numbers, with these numbers.
     components : int
