@@ -57,11 +57,7 @@ def configs(folder: Path | None) -> None:
     from dsgkit.config.shipped import list_configs
 
     summaries = list_configs(folder or shipped.folder())
-    for number, profiles in enumerate(dict.fromkeys(c.profiles for c in summaries)):
-        heading = f"Profiles {', '.join(profiles)}:" if profiles else "Without profiles:"
-        click.echo(f"\n{heading}" if number else heading)
-        group = [c for c in summaries if c.profiles == profiles]
-        print_pairs([(f"  {c.name}", c.description or c.dataset) for c in group])
+    print_pairs([(one.name, one.description or one.dataset) for one in summaries])
 
 
 @list_.command()

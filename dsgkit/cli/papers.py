@@ -14,6 +14,8 @@ from dsgkit.cli.params import (
     FILE,
     KEPT_RESULTS,
     RESULTS,
+    Names,
+    Paths,
     check_kept,
     formats_option,
     kept_argument,
@@ -31,11 +33,7 @@ from dsgkit.errors import nearest_or_all, spelled
 @click.option("--json", "json_file", type=FILE, help="Write verdicts and evidence to this file.")
 @click.option("--expect", type=FILE, help="File of verdicts by claim; exit code 1 if one differs.")
 def claims(
-    results: tuple[Path, ...],
-    keys: tuple[str, ...],
-    ids: tuple[str, ...],
-    json_file: Path | None,
-    expect: Path | None,
+    results: Paths, keys: Names, ids: Names, json_file: Path | None, expect: Path | None
 ) -> None:
     """Judge the papers' claims by RESULTS: results folders, or folders of them.
 
@@ -72,7 +70,7 @@ def claims(
 @click.command()
 @kept_argument
 @out_option(KEPT_RESULTS, "Folder for index.html and a page for each paper.")
-def pages(results: tuple[Path, ...], out: Path) -> None:
+def pages(results: Paths, out: Path) -> None:
     """Write a page for each paper, and an index, from RESULTS: folders, or folders of them.
 
     By default they show the kept results, results/reference, which are in the repository
@@ -97,13 +95,7 @@ def pages(results: tuple[Path, ...], out: Path) -> None:
 @formats_option(FIGURE_FORMATS)
 @width_option
 @names_option("--profile", "profiles", help="Show results of the first of these profiles instead.")
-def figure(
-    name: str | None,
-    results: tuple[Path, ...],
-    out: Path,
-    formats: list[str],
-    **look: Any,
-) -> None:
+def figure(name: str | None, results: Paths, out: Path, formats: list[str], **look: Any) -> None:
     """Draw a figure or print a table as in a paper: s2auc/1, svc/table-2; s2auc for all of them.
 
     RESULTS are results folders, or folders of them; by default the kept results,

@@ -14,6 +14,9 @@ RESULTS = Path("results")
 KEPT_RESULTS = RESULTS / "reference"
 FIGURE_FORMATS = ("pdf", "png", "svg")
 
+Names = tuple[str, ...]
+Paths = tuple[Path, ...]
+
 
 class ResultsPath(click.Path):
     """A results folder that exists."""
@@ -36,13 +39,7 @@ RESULTS_PATH = ResultsPath(path_type=Path)
 
 
 class HelpfulGroup(click.Group):
-    """A group of commands that prints its help if no command is named.
-
-    Attributes
-    ----------
-    sections : dict
-        Commands by the title under which the help lists them.
-    """
+    """A group that prints its help if no command is named, with the commands in sections."""
 
     sections: Mapping[str, Sequence[click.Command]] | None = None
 
@@ -53,36 +50,17 @@ class HelpfulGroup(click.Group):
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the complete first sentence of each command's help."""
         for title, commands in (self.sections or {"Commands": [*self.commands.values()]}).items():
-            rows = [((one.name or "").ljust(8), one.get_short_help_str(200)) for one in commands]
             with formatter.section(title):
-                formatter.write_dl(rows)
+                formatter.write_dl([(f"{c.name:8}", c.get_short_help_str(200)) for c in commands])
 
 
-class _Names(click.ParamType):
-    """Names separated by commas."""
+def names_option(*flags: str, help: str) -> Any:
+    """Return an option of names separated by commas, which may be repeated; empty by default."""
 
-    name = "names"
+    def parsed(_context: object, _parameter: object, given: Names) -> Names:
+        return tuple(dict.fromkeys(name.strip() for text in given for name in text.split(",")))
 
-    def convert(self, value: Any, _parameter: Any, _context: Any) -> tuple[str, ...]:
-        """Return the names, each once."""
-        names = value.split(",") if isinstance(value, str) else value
-        return tuple(dict.fromkeys(name.strip() for name in names))
-
-
-def names_option(*flags: str, help: str, multiple: bool = True) -> Any:
-    """Return an option of names separated by commas; it may be repeated, if ``multiple``."""
-
-    def joined(_context: object, _parameter: object, given: Any) -> Any:
-        return tuple(dict.fromkeys(name for names in given for name in names))
-
-    return click.option(
-        *flags,
-        multiple=multiple,
-        metavar="NAME,NAME,..",
-        type=_Names(),
-        callback=joined if multiple else None,
-        help=help,
-    )
+    return click.option(*flags, multiple=True, metavar="NAME,..", callback=parsed, help=help)
 
 
 def check_solvers(wanted: Sequence[str], known: Mapping[str, Collection[str]]) -> None:

@@ -13,6 +13,8 @@ from dsgkit.cli.params import (
     FIGURE_FORMATS,
     FILE,
     RESULTS_PATH,
+    Names,
+    Paths,
     check_solvers,
     formats_option,
     names_option,
@@ -22,9 +24,7 @@ from dsgkit.cli.params import (
 )
 
 _SIZE = click.IntRange(1, 2**63 - 1)
-_solvers_option = names_option(
-    "--solvers", multiple=False, help="Show these solvers only, by their keys in the config."
-)
+_solvers_option = names_option("--solvers", help="Show these solvers only, by their keys.")
 
 
 def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
@@ -46,13 +46,7 @@ def _drawing_options(what: str, example: str) -> Callable[[Any], Any]:
 
 @click.command()
 @_drawing_options("table", "auc_table")
-def table(
-    results: tuple[Path, ...],
-    out: Path | None,
-    only: tuple[str, ...],
-    at: int | None,
-    solvers: tuple[str, ...] | None,
-) -> None:
+def table(results: Paths, out: Path | None, only: Names, at: int | None, solvers: Names) -> None:
     """Print and write the tables of stored RESULTS; several folders are put side by side.
 
     With --at or --solvers, and without --out, nothing is written.
@@ -60,9 +54,9 @@ def table(
     from dsgkit.report import text_table, write_tables
     from dsgkit.text.terminal import terminal_width
 
-    is_part = at is not None or solvers is not None
+    is_part = at is not None or bool(solvers)
     target = None if is_part and out is None else _target(results, out, "folder")
-    loaded = _loaded(results, at, solvers)
+    loaded = _loaded(results, solvers, at)
     click.echo(text_table(loaded, only, terminal_width()))
     written = [] if target is None else write_tables(loaded, target, only)
     for folder in dict.fromkeys(path.parent for path in written):
@@ -77,11 +71,11 @@ def table(
 @formats_option(FIGURE_FORMATS[:2])
 @width_option
 def plot(
-    results: tuple[Path, ...],
+    results: Paths,
     out: Path | None,
-    only: tuple[str, ...],
+    only: Names,
     at: int | None,
-    solvers: tuple[str, ...] | None,
+    solvers: Names,
     formats: list[str],
     width: Any,
 ) -> None:
@@ -90,7 +84,7 @@ def plot(
 
     _check_whole(out, at=at, solvers=solvers)
     target = _target(results, out, "folder")
-    for path in draw_figures(_loaded(results, at, solvers), target, only, formats, width):
+    for path in draw_figures(_loaded(results, solvers, at), target, only, formats, width):
         click.echo(path)
 
 
@@ -121,7 +115,7 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 @results_argument
 @click.option("-o", "--out", type=FILE, help="File to write; default: standard output.")
 @_solvers_option
-def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
+def export(results: Paths, out: Path | None, solvers: Names) -> None:
     """Write every fit of stored RESULTS as a row of one CSV table, also during a run.
 
     In Python, `dsgkit.load_results(FOLDER)` returns the same as a pandas data frame.
@@ -129,7 +123,7 @@ def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
     from dsgkit.report.export import fits
     from dsgkit.report.formats import csv_text, write_text
 
-    text = csv_text(fits(_loaded(results, None, solvers)))
+    text = csv_text(fits(_loaded(results, solvers)))
     click.echo(text if out is None else f"{write_text(out, text)}\n", nl=False)
 
 
@@ -137,7 +131,7 @@ def export(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
 @results_argument
 @out_option(None, "File to write; default: report.html in the results folder.", FILE)
 @_solvers_option
-def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...] | None) -> None:
+def report(results: Paths, out: Path | None, solvers: Names) -> None:
     """Write one HTML page on stored RESULTS that needs no other file and no network.
 
     Several folders get an overview and a section each.
@@ -147,7 +141,7 @@ def report(results: tuple[Path, ...], out: Path | None, solvers: tuple[str, ...]
     _check_whole(out, solvers=solvers)
     target = _target(results, out, "file")
     path = target if out else target / "report.html"
-    click.echo(write_page(_loaded(results, None, solvers), path))
+    click.echo(write_page(_loaded(results, solvers), path))
 
 
 @click.command()
@@ -176,16 +170,14 @@ def predict(results: Path, rows: Path, solver: str | None, out: Path | None) -> 
 def _check_whole(out: Path | None, **filters: Any) -> None:
     """Refuse to replace the report of all results by one of a part of them."""
     for name, value in filters.items():
-        if out is None and value is not None:
+        if out is None and value:
             what = "sizes" if name == "at" else name
             raise click.UsageError(
                 f"--{name} needs --out: the results folder's own report has all {what}"
             )
 
 
-def _loaded(
-    folders: Sequence[Path], at: int | None, solvers: tuple[str, ...] | None
-) -> Sequence[Any]:
+def _loaded(folders: Paths, solvers: Names, at: int | None = None) -> Sequence[Any]:
     """Return stored results, at one size or of some solvers if given."""
     from dsgkit.experiment.results import load_results
 
@@ -194,13 +186,13 @@ def _loaded(
         if one.bad:
             text = f"{one.folder}: unreadable lines of records, left out: {len(one.bad)}"
             click.echo(f"{text} (the first is line {one.bad[0]})", err=True)
-    if solvers is not None:
+    if solvers:
         check_solvers(solvers, {str(part.folder): part.solvers for part in loaded})
         loaded = [part.of(solvers) for part in loaded]
     return loaded if at is None else [part.at(at) for part in loaded]
 
 
-def _target(results: tuple[Path, ...], out: Path | None, what: str) -> Path:
+def _target(results: Paths, out: Path | None, what: str) -> Path:
     """Return the file or folder to write to."""
     if out is None and len(results) > 1:
         raise click.UsageError(f"several results folders need --out, the {what} to write to")

@@ -16,6 +16,8 @@ from dsgkit.cli.params import (
     FILE,
     PATH,
     RESULTS,
+    Names,
+    Paths,
     check_solvers,
     names_option,
     out_option,
@@ -43,7 +45,7 @@ def _no_renew(_context: object, _parameter: object, asked: bool) -> None:
 @click.argument("configs", nargs=-1, required=True, type=PATH)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
 @click.option("--profile", help="Use a profile of the config, such as quick.")
-@names_option("--solvers", multiple=False, help="Run these solvers only, by their keys.")
+@names_option("--solvers", help="Run these solvers only, by their keys.")
 @click.option("--name", help=_NAME)
 @click.option("--jobs", type=_COUNT, help="Searches at a time; default: one per core.")
 @click.option(
@@ -64,8 +66,8 @@ def _no_renew(_context: object, _parameter: object, asked: bool) -> None:
 @click.option("--retry-failed/--keep-failed", default=True, help="Whether failed cells run again.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 def run(
-    configs: tuple[Path, ...],
-    overrides: tuple[str, ...],
+    configs: Paths,
+    overrides: Names,
     profile: str | None,
     name: str | None,
     out: Path,
@@ -97,7 +99,7 @@ def run(
             where = f"{out / one.name} (--name changes that)"
             print_wrapped(f"--set changes results: they go to {where}")
     options = _options(fresh=not resume, **settings)
-    if options.solvers is not None:
+    if options.solvers:
         check_solvers(options.solvers, {key: one.solvers for key, one in experiments.items()})
     if dry_run:
         raise SystemExit(_print_plans(experiments, out, options))
@@ -109,16 +111,16 @@ def run(
         if options.fail_fast and failures[key]:
             break
     if len(experiments) == 1 and not any(failures.values()):
-        _print_next(out / one.name, configs[0])
+        _print_next(out / one.name)
     if page is not None:
         failures["page"] = _attempt(_write_page, out, failures, page)
     raise SystemExit(int(any(failures.values())))
 
 
-def _options(jobs: int | None = None, **others: Any) -> Any:
+def _options(jobs: int | None = None, solvers: Names = (), **others: Any) -> Any:
     from dsgkit.experiment.run import Options, default_jobs
 
-    return Options(jobs=jobs or default_jobs(), **others)
+    return Options(jobs=jobs or default_jobs(), solvers=solvers or None, **others)
 
 
 def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
@@ -241,23 +243,11 @@ def _print_outcome(experiment: Any, outcome: Any, results: Any) -> None:
     print_wrapped(f"{cells(outcome.computed)} computed, {outcome.reused} reused; {what}")
 
 
-def _print_next(folder: Path, config: Path) -> None:
-    """Print commands for the results, and, after a shipped config, for further runs."""
-    from dsgkit.config import shipped
-
+def _print_next(folder: Path) -> None:
+    """Print commands for the results."""
+    steps = {"table": "all numbers", "plot": "the figures again", "report": "one HTML page"}
     where = shlex.quote(str(folder))
-    steps = [
-        (f"dsg table {where}", "all numbers"),
-        (f"dsg plot {where}", "the figures again"),
-        (f"dsg report {where}", "one HTML page"),
-    ]
-    if shipped.located(config).resolve().is_relative_to(shipped.folder().resolve()):
-        steps += [
-            ("dsg try rows.csv --label NAME", "methods compared on your own rows"),
-            ("dsg list configs", "shipped configs, run by their names"),
-            ("dsg run NAME --profile quick --dry-run", "forecast of its time"),
-        ]
-    print_pairs([(f"  {command}", what) for command, what in steps])
+    print_pairs([(f"  dsg {command} {where}", what) for command, what in steps.items()])
 
 
 def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
@@ -288,7 +278,7 @@ def try_(
     label: str | None,
     task: str | None,
     positive: str | None,
-    ignore: tuple[str, ...],
+    ignore: Names,
     unlabeled: str | None,
     trials: int | None,
     labeled_rows: int | None,
@@ -318,13 +308,13 @@ def try_(
     # timed once: a first look needs times only roughly
     if _run_one(experiment, out / experiment.name, _options(once=True)):
         raise SystemExit(1)
-    _print_next(out / experiment.name, config)
+    _print_next(out / experiment.name)
 
 
 @click.command()
 @results_argument
 @click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
-def status(results: tuple[Path, ...], verbose: bool) -> None:
+def status(results: Paths, verbose: bool) -> None:
     """Show the progress of the runs of RESULTS folders, also during a run."""
     from dsgkit.experiment.status import describe_status
 

@@ -6,13 +6,11 @@ rich is imported by the functions that need it: most commands print a line or tw
 from __future__ import annotations
 
 import io
-import operator
 import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,17 +55,10 @@ def say(text: str) -> None:
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
-    """Wrap a text; words longer than a line are not broken.
+    """Wrap a text; ``indent`` and ``first`` begin the further lines and the first one.
 
-    No line ends between a number and its unit, or next to an operator before a number.
-
-    Parameters
-    ----------
-    text : str
-    width : int
-        Columns of the terminal.
-    indent, first : str
-        Prefix of the further lines, and of the first one.
+    Words longer than a line are not broken, and no line ends between a number and its unit, or next
+    to an operator before a number.
     """
     filled = textwrap.fill(
         _WITHIN_AN_AMOUNT.sub(NO_BREAK, text),
@@ -102,20 +93,14 @@ def listing(rows: Sequence[tuple[str, str]], width: int) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a table; entries that are ``whole``, such as numbers, are not broken.
 
-    `BREAK` in an entry is a space at which a narrow column breaks the text. Entries that are
-    ``whole``, such as numbers, are not broken.
+    `BREAK` in another entry is a space at which a narrow column breaks the text.
     """
 
     head: str
     entries: Sequence[str]
     whole: Sequence[bool]
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether an entry must not be broken; the column is then aligned to the right."""
-        return any(self.whole)
 
     @property
     def most(self) -> int:
@@ -125,20 +110,20 @@ class Column:
     @property
     def least(self) -> int:
         """The width below which a number, or a word up to `MAX_WORD`, would be broken."""
-        pieces = [*self.head.split(), *compress(self.entries, self.whole)]
-        for text in compress(self.entries, map(operator.not_, self.whole)):
-            pieces += text.split(BREAK) if BREAK in text else text.split()
+        pieces = self.head.split()
+        for text, whole in zip(self.entries, self.whole, strict=True):
+            pieces += [text] if whole else text.split(BREAK if BREAK in text else None)
         longest = max(map(_length, pieces), default=1)
-        return longest if self.is_numeric else min(longest, MAX_WORD)
+        return longest if any(self.whole) else min(longest, MAX_WORD)
 
     def cell(self, text: str, width: int) -> Text:
         """Return an entry; spaces at the end of a number stand for a mark, and are kept."""
         from rich.text import Text
 
         if _length(text) > width:
-            return Text(text.rstrip(), justify="right" if self.is_numeric else "left")
+            return Text(text.rstrip(), justify="right" if any(self.whole) else "left")
         line = text.replace(BREAK, " ")
-        return Text(" " * (width - _length(line)) + line if self.is_numeric else line)
+        return Text(" " * (width - _length(line)) * any(self.whole) + line)
 
 
 def fits(columns: Sequence[Column], width: int) -> bool:
@@ -157,10 +142,10 @@ def table(columns: Sequence[Column], width: int) -> str:
     first, *others = columns
     name, parts = max(first.least, min(first.most, MIN_NAME)), []
     while others:
-        n = len(others)
-        while n > 1 and _total([name, *(column.least for column in others[:n])]) > width:
-            n -= 1
-        least = [name, *(column.least for column in others[:n])]
+        least = [name, *(column.least for column in others)]
+        while len(least) > 2 and _total(least) > width:
+            least.pop()
+        n = len(least) - 1
         parts.append(_rendered([first, *others[:n]], least, width))
         others = others[n:]
     return "\n\n".join(parts)
@@ -175,11 +160,9 @@ def _rendered(columns: Sequence[Column], least: Sequence[int], width: int) -> st
     grid = Table.grid(padding=(0, _GAP, 0, 0))
     widths = []
     for column, smallest in zip(columns, least, strict=True):
-        widths.append(smallest if narrow and column.is_numeric else column.most)
-        if column.is_numeric:
-            grid.add_column(width=widths[-1])
-        else:
-            grid.add_column(min_width=smallest, overflow="fold")
+        numeric = any(column.whole)
+        widths.append(smallest if narrow and numeric else column.most)
+        grid.add_column(width=widths[-1] if numeric else None, min_width=smallest, overflow="fold")
     heads = [column.head for column in columns]
     for number, row in enumerate([heads, *zip(*(c.entries for c in columns), strict=True)]):
         grid.add_row(*(c.cell(text, n) for c, text, n in zip(columns, row, widths, strict=True)))
