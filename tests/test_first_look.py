@@ -1,7 +1,6 @@
 """`dsg try`: what it takes of a file, the config that it writes, and what it refuses."""
 
 import re
-import shlex
 from pathlib import Path
 
 import numpy as np
@@ -137,19 +136,6 @@ def test_without_labels_clusters_are_looked_for():
     assert "`dsg init base/try_cluster`" in path.read_text()
     assert config["dataset"]["label_column"] is None
     assert load_dataset(load_experiment(path).dataset).X.shape == (N, 3)
-
-
-@pytest.mark.parametrize("sign", [";", "\t"])
-@pytest.mark.parametrize("names", [NAMES, None])
-def test_decimal_commas_are_found(sign, names):
-    text = table(*COLUMNS, names=names, sign=sign)
-    label = ["--label", "kind" if names else "3"]
-    config, lines, path = drafted(text.replace(".", ","), *label)
-    assert config["dataset"]["decimal"] == "," and config["dataset"]["delimiter"] == sign
-    assert "separated by" in lines[0] and ", with decimal commas" in sentences(lines)
-    data = load_dataset(load_experiment(path).dataset)
-    _, _, pointed = drafted(text, *label)
-    assert data.content_hash == load_dataset(load_experiment(pointed).dataset).content_hash
 
 
 def test_columns_that_say_nothing_are_named_and_left_out():
@@ -303,13 +289,6 @@ FILES = {
 def test_what_cannot_be_tried_is_one_line(line, answer):
     name, *options = line.split()
     assert f"rows.csv{refusal(FILES[name], *options)}" == answer
-
-
-def test_the_column_of_a_refusal_can_be_left_out_as_it_says():
-    text = with_field(7, "ill", text=table(*COLUMNS, names=("my size", *NAMES[1:])))
-    said = refusal(text, "--label", "kind")
-    config, _, _ = drafted(text, "--label", "kind", *shlex.split(said.rpartition(": ")[2]))
-    assert config["dataset"]["ignored"] == ["my size"]
 
 
 def test_a_missing_file():

@@ -252,7 +252,7 @@ def _check_delimiter(lines: Sequence[str], delimiter: str | None, info: DatasetI
     """Raise `LineError` if another delimiter would separate more columns."""
     if info.delimiter is None and (other := decimal_comma_delimiter(lines)):
         advice = f'set `delimiter: {_spelled(other)}` and `decimal: ","`'
-        raise LineError(f"has commas within numbers: {advice}")
+        raise LineError(f"has commas within numbers: {advice}, or remove those of thousands")
     counts = [len(_fields(line, delimiter)) for line in lines]
     if 0 in counts or (len(set(counts)) == 1 and counts[0] > 1):
         return

@@ -210,7 +210,9 @@ def read_reviews(path: Path) -> tuple[list[str], list[float]]:
                 else csv.DictReader(lines, strict=True)
             )
             for number, record in enumerate(records, 1):  # noqa: B007
-                texts.append(_review_text(record[TEXT]))
+                if not isinstance(record[TEXT], str):
+                    raise ValueError(f"{TEXT} is not text")
+                texts.append(record[TEXT])
                 stars.append(float(record[STARS]))
                 if not math.isfinite(stars[-1]):
                     raise ValueError(f"{STARS} {shown(record[STARS])} is not a finite number")
@@ -219,12 +221,6 @@ def read_reviews(path: Path) -> tuple[list[str], list[float]]:
         except (ValueError, TypeError, csv.Error, RecursionError) as error:
             raise DataError(f"{path}: review {number}: {shown(str(error))}") from error
     return texts, stars
-
-
-def _review_text(text: object) -> str:
-    if not isinstance(text, str):
-        raise ValueError(f"{TEXT} is not text")
-    return text
 
 
 def embed_reviews(

@@ -313,7 +313,7 @@ class Table:
         if not why.endswith("not a number"):
             return ""
         if re.fullmatch(r"[+-]?\d+,\d+", text) and self.layout.delimiter != ",":
-            return '; for decimal commas set `decimal: ","`'
+            return '; for decimal commas set `decimal: ","`, and remove commas of thousands'
         if place in self.labels:
             return "; labels that are text have to be named by `dataset.target`"
         setting = label_setting([self.layout.key(label) for label in self.labels])

@@ -236,23 +236,12 @@ class Target:
         if negative is not None:
             _refuse(labels, ~is_positive & ~np.isin(labels, negative), why)
         if is_positive.all() or not is_positive.any():
-            raise ValueError(self._one_class(np.unique(labels), bool(is_positive.all())))
+            present = in_a_line(_listed(np.unique(labels)[:_MAX_SHOWN]))
+            named = " or ".join(map(label_text, self.positive or ()))
+            which = "every" if is_positive.all() else "no"
+            which = f"; {which} row has {named}, which `positive` names" if named else ""
+            raise ValueError(f"the rows have the label {present}{which}: two classes are needed")
         return np.where(is_positive, 1, -1).astype(np.int8)
-
-    def _one_class(self, present: NDArray[Any], are_positive: bool) -> str:
-        """Return a message that all rows are of the same class."""
-        labels = in_a_line(_listed(present[:_MAX_SHOWN]))
-        named = "" if self.positive is None else " or ".join(map(label_text, self.positive))
-        if len(present) == 1:
-            no_row = named and not are_positive
-            why = f"; none has {named}, which `positive` names" if no_row else ""
-            return f"every row has the label {labels}{why}: two classes are needed"
-        if are_positive:
-            return (
-                f"`positive` names every label of the rows ({labels}): two classes are needed, "
-                "leave a label out"
-            )
-        return f"no row has the label {named}, which `positive` names; the rows have {labels}"
 
 
 def check_kind(dataset: Dataset, kind: Kind) -> None:

@@ -134,9 +134,13 @@ GROUPED = np.array([f"{n:,}" for n in THOUSANDS])
 
 
 @pytest.mark.parametrize("sign", [";", "\t"])
-def test_separators_of_thousands_are_no_decimal_commas(tried, sign):
+def test_separators_of_thousands_are_no_decimal_commas(tried, tmp_path, sign):
     said, _ = tried(text(GROUPED, A, KIND, names=["p", "a", "kind"], sign=sign), "--label", "kind")
     assert re.search(r":\d+: column 'p': '\d,\d{3}' looks like thousands .*: write \d{4}", said)
+    if sign == ";":
+        options = {"header": True, "label_column": "kind", "positive": ["rye"]}
+        content = text(GROUPED, A, KIND, names=["p", "a", "kind"], sign=sign)
+        assert "remove commas of thousands" in refusal(tmp_path, content, delimiter=";", **options)
     quoted = [f'"{x}"' for x in GROUPED]
     said, _ = tried(text(quoted, A, KIND, names=["p", "a", "kind"]), "--label", "kind")
     assert re.search(r":\d+: column 'p': '\d,\d{3}' looks like thousands", said)
