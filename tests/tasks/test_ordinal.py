@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from dsgkit.data.targets import Target
-from dsgkit.errors import DataError, FitError
+from dsgkit.errors import DataError
 from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.tasks.ordinal import Ordinal
@@ -100,18 +100,12 @@ def test_cuts_between_classes_that_no_labelled_row_has_share_a_function():
     assert trial.score(trial.split.y_unlabeled, (values, classes))["never"] == 2
 
 
-def test_what_a_user_s_class_must_have_is_said():
-    trial = trial_of(dataset_of())
-    model = First().fit(trial.split.X[:], trial.split.y)
-    model.decision_function = lambda X: np.zeros((len(X), 7))
-    with pytest.raises(FitError, match="decision_function returned shape"):
-        trial.predictions(model, trial.split.X_unlabeled)
-
-
 def test_words_are_the_shares_of_the_whole_training_set():
     trial = trial_of(dataset_of())
     assert trial.counts({"unlabeled": 40}) == {"n_labeled": 30, "n_unlabeled": 40, "n_cuts": 3}
     assert trial.values["class_proportions"] == pytest.approx((0.8, 0.5, 0.4))
+    half = trial_of(dataset_of(), labeled=500)  # at most half of the rows are labelled
+    assert half.counts(half.sizes) == {"n_labeled": 50, "n_unlabeled": 50, "n_cuts": 3}
 
 
 def test_a_class_that_no_labelled_row_has_is_no_part_of_counts_and_words():
@@ -120,11 +114,6 @@ def test_a_class_that_no_labelled_row_has_is_no_part_of_counts_and_words():
     trial = next(trial for trial in trials if set(trial.split.y) == {1, 3, 4})
     assert trial.counts(trial.sizes)["n_cuts"] == 2
     assert trial.values["class_proportions"] == pytest.approx((0.5, 0.19))
-
-
-def test_at_most_half_of_the_rows_are_labelled():
-    trial = trial_of(dataset_of(), labeled=500)
-    assert trial.counts(trial.sizes) == {"n_labeled": 50, "n_unlabeled": 50, "n_cuts": 3}
 
 
 @pytest.mark.parametrize(

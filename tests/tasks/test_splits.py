@@ -69,15 +69,6 @@ def test_the_rows_a_split_draws_never_change():
     assert [fold.tolist() for fold in folds] == [[0, 1, 3], [2, 4, 5]]
 
 
-def test_every_row_is_labelled_equally_often():
-    dataset = large(40, 0.5)
-    counts = np.zeros(40)
-    for seed in range(1000):
-        counts[semi_supervised_split(dataset, labeled=10, folds=2, seed=seed).X.index] += 1
-    chi2 = ((counts - 250) ** 2 / (250 * 0.75)).sum() * 39 / 40
-    assert chi2 < 90  # 39 degrees of freedom: exceeded with a chance of 7e-6
-
-
 def test_test_rows_are_scaled_by_the_training_rows():
     X = np.array([[0, 1], [4, 1], [2, 1], [1, 1], [3, 1]], np.float32)
     test = np.array([[8, 1], [-4, 3]], np.float32)
