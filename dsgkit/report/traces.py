@@ -136,25 +136,16 @@ def _course(record: Record, measure: Measure) -> Course:
 
 
 def _steps(record: Record, measure: Measure) -> Course:
-    """Return the checkpoints with a finite value; others are stored as text."""
-    ratio = _time_ratio(record)
+    """Return the checkpoints with a finite value; others are stored as text.
+
+    Their seconds are those of the first measurement, on the wall clock.
+    """
     steps = []
     for step in record.get("trace") or []:
         iteration, seconds, value = (step.get(k) for k in ("iteration", "seconds", measure.name))
         if _is_number(iteration) and _is_number(seconds) and _is_number(value):
-            steps.append(Checkpoint(int(iteration), ratio * seconds, value))
+            steps.append(Checkpoint(int(iteration), seconds, value))
     return tuple(steps)
-
-
-def _time_ratio(record: Record) -> float:
-    """Return the ratio of a fit's time in tables to that in its trace.
-
-    A trace has the wall time of the first measurement; tables have the median of all measurements,
-    in processor time for fits on one thread.
-    """
-    measured = ((record.get("measurements") or {}).get("wall") or {}).get(TIME.clock) or [0.0]
-    time = (record.get("times") or {}).get(TIME.clock)
-    return time / measured[0] if _is_number(time) and measured[0] > 0 else 1.0
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

@@ -121,14 +121,6 @@ def test_a_figure_joins_means_over_trials_at_equal_iterations(race, panels):
     assert axes.get_xscale() == "log"
 
 
-def test_times_along_a_fit_are_shares_of_its_time_in_tables(race, panels):
-    """That is 1 s here, of processor time; on the wall the first measurement took 4 s."""
-    measured = {"wall": {"fit": [4.0, 3.0]}, "processor": {"fit": [1.0, 1.0]}, "busiest": {}}
-    traces = [trace((0.4, 0.4), (4.0, 0.2)), trace((0.4, 0.6), (4.0, 0.1))]
-    (axes,) = panels(race(traces=traces, measurements=measured))
-    assert points_of(axes) == near([(0.1, 50.0), (1.0, 15.0)])
-
-
 DIVERGED = [*trace((0.2, 0.4)), {"iteration": 10, "seconds": 0.5, "error": "nan"}]
 
 
