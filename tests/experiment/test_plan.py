@@ -1,6 +1,5 @@
 """Plans: which cells there are, what they need and cost, and what their keys depend on."""
 
-import hashlib
 import itertools
 from dataclasses import replace
 from itertools import product
@@ -349,58 +348,6 @@ WRONG = {
 def test_a_class_that_cannot_be_planned_is_told(own_plan, cost):
     with pytest.raises(ConfigError, match=WRONG[cost]):
         own_plan(OWN.replace("def fit", cost))
-
-
-STAGES = (
-    "{grid: {lam: [0.25, 1.0], sigma: [0.5, 1.0]}}, {grid: {gamma: [0.0, 0.5]}}, "
-    "{grid: {lam: [0.5, 2.0]}}"
-)
-
-
-TWO_STAGES = STAGES[: STAGES.rindex(", {grid")]
-
-
-def two_searches(toy, *overrides, stages=TWO_STAGES):
-    twice = f"solvers.twice={{kind: samult, search: [{stages}]}}"
-    return load_experiment(toy, overrides=[twice, *overrides])
-
-
-def cells_of(experiment, solver="twice", trial=0):
-    plan = planned(experiment)
-    return [cell for cell in plan if (cell.solver, cell.trial) == (solver, trial)]
-
-
-def test_a_second_search_waits_for_the_first_and_fits_for_the_second(toy):
-    first, other, second, *fits = cells_of(two_searches(toy))
-    assert [cell.kind for cell in (first, other, second)] == ["search"] * 3
-    assert first.needs == other.needs == ()
-    assert second.needs == (first.key, other.key)
-    assert second.points == ({"gamma": 0.0}, {"gamma": 0.5})
-    assert second.stages[0] == (
-        {"lam": 0.25, "sigma": 0.5},
-        {"lam": 0.25, "sigma": 1.0},
-        {"lam": 1.0, "sigma": 0.5},
-        {"lam": 1.0, "sigma": 1.0},
-    )
-    assert len(fits) == 2
-    assert all(fit.needs == (second.key,) for fit in fits)
-
-
-def test_keys_are_what_they_were(toy):
-    """Results of earlier releases are found by them: what changes one raises a version."""
-    swept = two_searches(toy, "sweep.labeled=[10, 20]", "protocol.unlabeled=60")
-    plans = [planned(e) for e in (load_experiment(toy), swept)]
-    text = " ".join(cell.key for plan in plans for cell in plan)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03ec8a7cce2db2ab"
-
-
-def test_every_trial_has_the_cells_of_the_first_under_keys_of_its_own(plan):
-    by_key = {cell.key: cell for cell in plan}
-    first, second = ([cell for cell in plan if cell.trial == trial] for trial in (0, 1))
-    for cell, other in zip(first, second, strict=True):
-        assert replace(other, trial=0, key=cell.key, needs=cell.needs) == cell
-        assert other.key != cell.key
-        assert [by_key[key].trial for key in other.needs] == [1] * len(cell.needs)
 
 
 def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):

@@ -19,8 +19,8 @@ from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.status import describe_status
-from tests.conftest import cells_in_this_process, change_toy
-from tests.experiment.runs import behaving, stored, without_measurements, write_config
+from tests.conftest import change_toy
+from tests.experiment.runs import stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -267,13 +267,6 @@ def test_a_cell_that_stands_twice_in_the_plan_is_run_once(alone, monkeypatch):
     assert len(load_results(folder).cells) == 8
 
 
-def test_some_solvers_run_and_the_others_are_left(toy):
-    outcome, folder = run(toy, solvers=["rff_s2auc"])
-    assert (outcome.computed, outcome.not_chosen) == (4, 20)
-    assert {record["solver"] for record in stored(folder)} == {"rff_s2auc"}
-    assert run(toy)[0].computed == 20
-
-
 REHEARSED = """
 from dsgkit.bases import Estimator
 
@@ -328,11 +321,3 @@ def test_a_dataset_with_other_rows_than_the_plan_is_refused(toy):
     assert "its rows here are not those" in cell_module.run_job(job)[0]["message"]
     job = replace(job, content_hash=dataset.content_hash)
     assert "not of the version" in cell_module.run_job(job)[0]["message"]
-
-
-def test_a_class_of_ones_own_and_the_packages_run_side_by_side(tmp_path, monkeypatch):
-    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    path = write_config(tmp_path, {"well": behaving("well", {"lam": [0.0, 1.0]})}, trials=2)
-    with cells_in_this_process():
-        outcome = run_experiment(load_experiment(path), tmp_path / "r", Options(once=True))
-    assert (outcome.computed, outcome.failures) == (2 * (2 * 1 + 2), [])
