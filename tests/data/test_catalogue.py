@@ -93,13 +93,6 @@ def test_a_wrong_entry_is_refused():
         ("n_features = 2", "label_columns = [1, 2]", "label_columns", (1, 2)),
         ("n_features = 2", "", "label_columns", (-1,)),
         ("n_features = 2", "categorical = [3]", "categorical", (3,)),
-        ('positive = [1, "yes"]', "bins = 3", "target", Target("ordered", bins=3)),
-        (
-            'positive = [1, "yes"]',
-            'ordered = ["a", "b"]',
-            "target",
-            Target("ordered", labels=("a", "b")),
-        ),
         ('loader = "delimited"\nn_features = 2', 'loader = "reviews"', "n_features", 1000),
     ],
 )

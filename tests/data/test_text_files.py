@@ -1,4 +1,7 @@
-"""Text files of every kind become the arrays that they say, or one line with the place."""
+"""Text files of every kind become the arrays that they say, or one line with the place.
+
+More wrong lines are in tests/test_golden.py.
+"""
 
 import io
 import zipfile
@@ -137,15 +140,10 @@ def test_numbers_are_those_of_python_to_the_last_bit(tmp_path):
 
 MISSING = "a missing value; set `fill: median`, or leave the column out: ignored: "
 BAD_LINES = [
-    ("libsvm", b"1 1:2\n-1 nonsense\n", ":2: 'nonsense' is not index:value"),
     ("libsvm", b"1 1:2\n\n# c\n-1 1:x\n", ":4: feature 1: 'x' is not a number"),
     ("libsvm", b"1 1:2\n-1 1:2 1:3\n", ":2: feature index 1 after 1; indices must increase"),
-    ("libsvm", b"1 2:2 1:3\n-1 1:2\n", ":1: feature index "),
-    ("libsvm", b"1 1:2\n-1 0:2\n", ":2: feature index 0 ; indices start at 1"),
-    ("libsvm", b"1 1:2\n-1 1:nan\n", ":2: feature 1: 'nan' is not finite"),
     ("libsvm", b"1 1:2\n-1 2:-inf\n", ":2: feature 2: '-inf' is not finite"),
     ("libsvm", b"1 1:2\n-1 1:1e39\n", ":2: feature 1: '1e39' is too large for float32"),
-    ("libsvm", b"one 1:2\n-1 1:1\n", ":1: label 'one' is not a number"),
     ("libsvm", b"nan 1:2\n-1 1:1\n", ":1: label 'nan' is not finite"),
     ("libsvm", b"1 1:2\n-1 qid:3 1:2\n", ":2: 'qid:3' is not index:value"),
     ("libsvm", b"1 1:2\n-1 1:4_0\n", ":2: feature 1: '4_0' is not a number"),
@@ -156,15 +154,11 @@ BAD_LINES = [
     ("libsvm", b"# nothing\n", ": the file holds no features"),
     ("libsvm", b"1 1:2\r-1 1:3\r", ":1: a carriage return"),
     ("libsvm", b"1 1:2\n-1 1:\0\n", ":2: a NUL byte"),
-    ("delimited", b"1,2,0\n1,2\n", ":2: 2 columns instead of 3"),
-    ("delimited", b"1,2,0\n1,2,3,1\n", ":2: 4 columns instead of 3"),
     ("delimited", b"1,2,0\n1,2,3,\n", ":2: 4 columns instead of 3"),
     ("delimited", b"1,2,0\n\n1,x,1\n", ":3: column 1 (the 2nd): 'x' is not a number"),
     ("delimited", b"1,True,0\n1,True,1\n", ":1: column 1 (the 2nd): 'True' is not a number"),
-    ("delimited", b"1,2,0\n1,,1\n", f":2: column 1 (the 2nd): {MISSING}[1]"),
     ("delimited", b"1,2,0\n1,nan,1\n", f":2: column 1 (the 2nd): {MISSING}[1]"),
     ("delimited", b"1,2,0\n-inf,1,1\n", ":2: column 0 (the first): '-inf' is not finite"),
-    ("delimited", b"1,2,0\n1e39,1,1\n", ":2: column 0 (the first): '1e39' is too large for float"),
     ("delimited", b"1,2,1e999\n1,1,1\n", ":1: column 2 (the 3rd): '1e999' is not finite"),
     ("delimited", b"1,4_0,0\n1,1,1\n", ":1: column 1 (the 2nd): '4_0' is not a number"),
     ("delimited", b"1,0x4,0\n1,1,1\n", ":1: column 1 (the 2nd): '0x4' is not a number"),
@@ -177,7 +171,6 @@ BAD_LINES = [
     ("delimited", b"1,2,0\r3,4,1\r", ":1: a carriage return"),
     ("delimited", b"1,2,0\n3,4\0,1\n", ":2: a NUL byte"),
     ("delimited", "1,2,0\n3,4,1\n".encode("utf-16"), ":1: UTF-16 text"),
-    ("delimited", b"", ": the file is empty"),
     ("delimited", b"\n\n", ": the file holds no"),
     ("delimited", b"1\n2\n", ": the file holds no features"),
 ]  # fmt: skip
@@ -209,11 +202,9 @@ BAD_OPTIONS = [
      'for decimal commas set `decimal: ","`'),
     (b"1.5;2;0\n3;4;1\n", {"delimiter": ";", "decimal": ","}, ":1: column 0 (the first): '1.5' is"),
     (b"1,5;2,3;0\n3;4,5;1\n", {}, ":1: has commas within numbers: set `delimiter: ';'` and `deci"),
-    (b"1;2;0\n3;4;1\n", {}, ":1: has one column; with `delimiter: ';'` it has 3"),
     (b"1\t2\t0\n3\t4\t1\n", {"delimiter": ";"}, ':1: has one column; with `delimiter: "\\t"` it'),
     (b"1  2 0\n3 4  1\n", {"delimiter": ","}, ":1: has one column; without `delimiter` it has 3"),
     (b"a b;c;l\n1;2;0\n3;4;1\n", {"header": True}, ":1: has 2 columns, unlike the lines below"),
-    (b"a,b,l\n1,2,0\n3,4,1\n", {}, ":1: looks like names ('a', 'b', 'l'): add `header: true`"),
     (b"a,a,b\n1,2,0\n3,4,1\n", {"header": True, "label_column": "a"}, ": label_column 'a': 2 col"),
     (HEADED, NAMED | {"label_column": "knd"}, ": label_column 'knd': no such column (did you mean"),
     (HEADED, NAMED | {"ignored": ["kind"]}, ": column 'kind' is the label and cannot be `ignored`"),

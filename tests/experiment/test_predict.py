@@ -82,26 +82,28 @@ def scaled(rows):
     return (rows.astype("f4") - low) / (high - low)
 
 
-def test_a_ranking_is_that_of_the_estimator_called_by_hand(run):
-    told = Predictor(run("semi_supervised_auc")).predict(NEW)
-    assert list(told) == ["row", "score"] and told["row"].tolist() == list(range(9))
-    model = QSGS2AUC(**FEW).fit(scaled(X), KINDS == "yes", scaled(X))
-    np.testing.assert_allclose(told["score"], model.decision_function(scaled(NEW)), rtol=1e-4)
+TRAINED = {
+    "semi_supervised_auc": lambda X: QSGS2AUC(**FEW).fit(X, KINDS == "yes", X),
+    "semi_supervised_svm": lambda X: TSGS3VM(**FEW).fit(X, KINDS, X),
+    "ordinal": lambda X: QS3ORAO(**FEW).fit(X, GRADES, X),
+    "clustering": lambda X: BenHurSVC(gamma=2.0).fit(X),
+}
+CLASSES = {"semi_supervised_svm": "class", "ordinal": "class", "clustering": "cluster"}
 
 
-def test_a_class_has_its_label_in_the_file(run):
-    told = Predictor(run("semi_supervised_svm")).predict(NEW)
-    model = TSGS3VM(**FEW).fit(scaled(X), KINDS, scaled(X))
-    np.testing.assert_allclose(told["score"], model.decision_function(scaled(NEW)), rtol=1e-4)
-    assert told["class"].tolist() == model.predict(scaled(NEW)).tolist()
-
-
-def test_an_ordinal_class_has_its_label_in_the_file(run):
-    told = Predictor(run("ordinal")).predict(NEW)
-    model = QS3ORAO(**FEW).fit(scaled(X), GRADES, scaled(X))
-    np.testing.assert_allclose(told["score"], model.decision_function(scaled(NEW)), rtol=1e-4)
-    assert told["class"].tolist() == [str(grade) for grade in model.predict(scaled(NEW))]
-    assert told["class"].nunique() > 1
+@pytest.mark.parametrize("kind", TRAINED)
+def test_predictions_are_those_of_the_estimator_called_by_hand(run, kind):
+    """A class has its label in the file."""
+    told, model = Predictor(run(kind)).predict(NEW), TRAINED[kind](scaled(X))
+    scores = [] if kind == "clustering" else ["score"]
+    assert list(told) == ["row", *scores, *filter(None, [CLASSES.get(kind)])]
+    assert told["row"].tolist() == list(range(9))
+    for name in scores:
+        np.testing.assert_allclose(told[name], model.decision_function(scaled(NEW)), rtol=1e-4)
+    if name := CLASSES.get(kind):
+        predicted = model.predict(scaled(NEW))
+        assert told[name].astype(str).tolist() == predicted.astype(str).tolist()
+        assert name == "cluster" or told[name].nunique() > 1
 
 
 @pytest.mark.filterwarnings("ignore:prior")
@@ -115,13 +117,6 @@ def test_similar_pairs_are_those_of_the_first_trial(run):
     values = model.decision_function(scaled(NEW))
     np.testing.assert_allclose(told["score"], values, rtol=1e-3, atol=1e-5)
     assert told["class"].tolist() == np.where(values >= 0, "yes", "no").tolist()
-
-
-def test_rows_are_given_to_clusters(run):
-    told = Predictor(run("clustering")).predict(NEW)
-    assert list(told) == ["row", "cluster"]
-    model = BenHurSVC(gamma=2.0).fit(scaled(X))
-    assert told["cluster"].tolist() == model.predict(scaled(NEW)).tolist()
 
 
 def test_rows_without_a_label_are_the_unlabelled_ones(run, monkeypatch):
