@@ -24,7 +24,7 @@ from dsgkit.config.schema import load_experiment
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import load_dataset
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.errors import ConfigError, DataError
+from dsgkit.errors import DataError
 from dsgkit.experiment import results
 from dsgkit.experiment.plan import make_plan
 
@@ -293,56 +293,7 @@ def test_cells_of_the_quickstart(tmp_path):
     same("quickstart", dict(sorted(records.items())))
 
 
-# Messages: the place and the words that matter, not the sentence.
-
-SAMULT = "dataset: {name: layers_2}\nsolvers:\n  samult:\n    grid: {lam: 1, sigma: 1}\n"
-AUC = "protocol.kind=semi_supervised_auc"
-WRONG_CONFIGS = {
-    "protocl: {}": (5, "protocl", "protocol"),
-    "zzz: {}": (5, "zzz"),
-    "protocol:\n  trials: 2.5": (6, "protocol.trials", "2.5"),
-    "protocol:\n  trials:": (6, "protocol.trials"),
-    "protocol: {trials: 0}": (5, "protocol.trials", "0"),
-    "protocol:\n  folds: 5\n  labeled: 4": (7, "protocol.labeled", "4"),
-    "protocol: {scale: [1, 0]}": (5, "protocol.scale", "[1, 0]"),
-    "protocol: {kind: semi_supervised}": (5, "protocol.kind", "semi_supervised_svm"),
-    "outputs: auc_table": (5, "outputs", "list"),
-    "outputs: [auc_tabel]": (5, "outputs", "auc_table"),
-    "seed: -1": (5, "seed", "-1"),
-    "sweep: {labelled: [500]}": (5, "sweep.labelled", "labeled"),
-    "sweep:\n  unlabeled:\n  - 500\n  - 200": (8, "sweep.unlabeled.1", "ascending"),
-    "sweep: {unlabeled: []}": (5, "sweep.unlabeled"),
-    "    params: {eta: 1}": (5, "solvers.samult.params.eta", "eta"),
-    "    params: {sigma: 1}": (4, "solvers.samult.grid.sigma", "params"),
-    "    kind: qsg_auc": (5, "solvers.samult.kind", "qsg_s2auc"),
-    "  pnu_auc: {kind: pnu_auc, grid: {eta: [2]}}": (5, "solvers.pnu_auc.grid.eta", "2"),
-    "  pnu_auc:\n    label: SAMULT": (6, "solvers.pnu_auc.label", "SAMULT"),
-    "  pnu_auc: null": (5, "solvers.pnu_auc", "{}"),
-    "  pnu_auc: {against: samul}": (5, "solvers.pnu_auc.against", "samult"),
-    "  my solver: {}": (
-        5,
-        "solvers.my solver",
-    ),
-    "threads: 0": (5, "threads", "0"),
-    "seed: 1\nseed: 2": (6, "seed", "5"),
-    "seed: [1": (6, "YAML"),
-    "\tseed: 1": (5, "tabs"),
-    "extends: base/none.yaml": (5, "extends", "none.yaml"),
-    "profiles: [quick]": (5, "profiles", "mapping"),
-}
-
-
-@pytest.mark.parametrize("text", WRONG_CONFIGS)
-def test_places_of_wrong_configs(text, tmp_path):
-    line, *words = WRONG_CONFIGS[text]
-    path = tmp_path / "c.yaml"
-    path.write_text(SAMULT + text + "\n")
-    with pytest.raises(ConfigError) as error:
-        load_experiment(path, overrides=[AUC] * ("kind: semi" not in text))
-    message = str(error.value)
-    assert message.startswith(f"{path}:{line}: ") and "\n" not in message
-    assert all(word in message.partition(": ")[2] for word in words), message
-
+# Messages: the place and the words that matter; those of configs are in wrong_inputs.txt.
 
 CSV = {"loader": "delimited", "delimiter": ",", "label_column": -1}
 LIBSVM = {"loader": "libsvm", "n_features": 3}

@@ -20,7 +20,6 @@ def load_class(import_path):
 @pytest.mark.parametrize(
     ("import_path", "text", "message"),
     [
-        ("my", "", "'my' is not an import path, such as my_module:MySolver"),
         ("..:os", "", "'..:os' is not an import path, such as my_module:MySolver"),
         ("myy:A", "", "module 'myy' is neither on sys.path nor in HERE (did you mean 'my'?)"),
         ("my:A", "import gone", "importing 'my' raises ModuleNotFoundError: No module named 'gone'"
@@ -30,7 +29,6 @@ def load_class(import_path):
         ("my:A", "x = (", "importing 'my' raises SyntaxError: '(' was never closed (my.py:1)"),
         ("my:A", "import sys\nsys.exit(3)", "importing 'my' raises SystemExit: 3 (my.py:2)"),
         ("my:A", "class Long: pass", "my.py has no class 'A'; known: Long"),
-        ("my:Solvr", "class Solver: pass", "my.py has no class 'Solvr' (did you mean 'Solver'?)"),
         ("my:A", "from pathlib import Path", "my.py has no class 'A'"),
         ("my:A", "A = 3", "'A' in my.py is not a class: 3"),
     ],

@@ -99,14 +99,6 @@ def test_a_file_is_laid_over_its_base(folder):
     assert experiment.solvers["samult"].grids == ({"lam": [3.0], "sigma": [1.0]},)
 
 
-def test_a_chain_of_bases_reads_each_relative_to_its_file(folder):
-    folder(BASE, "a/b/one.yaml")
-    folder("extends: b/one.yaml\nseed: 1\nprotocol: {trials: 8}\n", "a/two.yaml")
-    experiment = load_experiment(folder("extends: a/two.yaml\nprotocol: {labeled: 70}\n"))
-    assert experiment.seed == 1
-    assert (experiment.protocol.trials, experiment.protocol.labeled) == (8, 70)
-
-
 def test_a_removed_solver_can_be_defined_anew(folder):
     folder(BASE, "b.yaml")
     folder("extends: b.yaml\nsolvers: {samult: null}\n", "m.yaml")

@@ -1,8 +1,5 @@
 """The catalogue of datasets and how its entries are read."""
 
-import subprocess
-import sys
-
 import pytest
 
 from dsgkit.data.catalogue import DATASETS, get, read_catalogue
@@ -106,10 +103,3 @@ def test_an_unknown_name_brings_the_nearest():
         get("cod-rna")
     with pytest.raises(DataError, match="unknown dataset 'qqq'; `dsg list datasets` lists all 67"):
         get("qqq")
-
-
-def test_the_catalogue_needs_no_arrays():
-    heavy = {"pandas", "rich", "scipy", "sklearn"}
-    program = f"import sys, dsgkit.data.catalogue\nprint(sorted({heavy!r} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.stdout == "[]\n", done.stderr

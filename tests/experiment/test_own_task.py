@@ -108,25 +108,9 @@ def test_its_records_are_what_the_task_says(folder):
         assert fit["full"] is True
         assert fit["trace"][1] == {"seconds": 1.0, "rmse": 0.5}
         assert set(fit["times"]) >= {"fit", "assign"}
-
-
-@pytest.mark.usefixtures("in_process")
-def test_arrays_for_pictures_lie_beside_the_records_and_are_copied_along(folder):
-    experiment = experiment_of(folder)
-    run_experiment(experiment, folder / "results" / "one", Options(once=True))
-    for name in ("one", "two"):
-        outcome = run_experiment(experiment, folder / "results" / name, Options(once=True))
-        assert outcome.computed == 0
-        fits = [r for r in stored(folder / "results" / name) if r["kind"] == "fit"]
-        for fit in fits:
-            assert fit["artefact"] == f"artefacts/{fit['key']}.npz"
-            with np.load(folder / "results" / name / fit["artefact"]) as arrays:
-                assert arrays["coefficients"].shape == (2,)
-    for path in (folder / "results" / "one" / "artefacts").iterdir():
-        path.unlink()
-    shutil.rmtree(folder / "results" / "two")
-    again = run_experiment(experiment, folder / "results" / "two", Options(once=True))
-    assert again.computed == 6  # the fits, whose arrays are nowhere
+        assert fit["artefact"] == f"artefacts/{fit['key']}.npz"
+        with np.load(folder / "ridge" / fit["artefact"]) as arrays:
+            assert arrays["coefficients"].shape == (2,)
 
 
 UNPAIRED = {

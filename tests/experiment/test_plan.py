@@ -311,7 +311,6 @@ def test_a_class_of_ones_own_is_planned(own_plan):
 
 
 ANOTHER = [
-    {"text": OWN.replace("X[:, 0]", "X[:, 1]")},
     {"text": OWN.replace("def fit", "version = 1\n    def fit")},
     {"kind": "your:Mine"},
 ]

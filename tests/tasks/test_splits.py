@@ -83,7 +83,6 @@ def test_test_rows_are_scaled_by_the_training_rows():
 @pytest.mark.parametrize(
     ("labeled", "folds", "text"),
     [
-        (50, 5, "50 labelled rows asked for, but it has 50 rows"),
         (2000, 5, "2,000 labelled rows asked for, but it has 50 rows"),
         (3, 2, "3 labelled rows are too few"),
     ],
