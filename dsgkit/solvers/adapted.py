@@ -24,6 +24,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.declared import fitted
+from dsgkit.solvers.parameters import behind_keywords, is_same
 
 Role = Literal["classifier", "regressor", "clusterer"]
 
@@ -41,10 +42,15 @@ class _Wrapper(BaseEstimator):
     """
 
     _make: ClassVar[Callable[..., Any]]
+    _behind: ClassVar[Mapping[str, Any]] = {}
+    """Defaults of the parameters that it takes by ``**kwargs``."""
 
     def _unfitted_model(self) -> Any:
         """Return the wrapped estimator with the wrapper's parameters, unfitted."""
-        return self._make(**self.get_params(deep=False))
+        params = self.get_params(deep=False)
+        # a constructor may hand some of these on by itself: only those that are set are given
+        unset = [n for n, default in self._behind.items() if is_same(params[n], default)]
+        return self._make(**{name: params[name] for name in params if name not in unset})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or "model_" not in vars(self):
@@ -218,13 +224,15 @@ def wrapped(make: Callable[..., Any], role: Role, *, semi_supervised: bool) -> t
     bases = {"classifier": _Classifier, "regressor": _Regressor, "clusterer": _Clusterer}
     base = _SemiSupervisedClassifier if semi_supervised else bases[role]
     signature = inspect.signature(make)
+    behind = behind_keywords(make) if isinstance(make, type) else {}
     hints = get_type_hints(make, include_extras=True)
     attributes = {
-        "__init__": _constructor(signature),
+        "__init__": _constructor(signature, behind),
         "__module__": make.__module__,
         "__doc__": make.__doc__,
         "__annotations__": {n: hints[n] for n in signature.parameters if n in hints},
         "_make": staticmethod(make),
+        "_behind": behind,
     }
     return type(make.__name__, (base,), attributes)
 
@@ -237,10 +245,14 @@ def is_semi_supervised(model: Any) -> bool:
     return any(cls.__module__.startswith(_SEMI_SUPERVISED) for cls in solver.__mro__)
 
 
-def _constructor(signature: inspect.Signature) -> Callable[..., None]:
+def _constructor(signature: inspect.Signature, behind: Mapping[str, Any]) -> Callable[..., None]:
     """Return an ``__init__`` that stores its arguments, as scikit-learn requires."""
     named = [
         p for p in signature.parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    ]
+    named += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
+        for name, default in behind.items()
     ]
     own = signature.replace(parameters=named, return_annotation=signature.empty)
 

@@ -277,11 +277,29 @@ def parameters(solver: type) -> Mapping[str, Parameter]:
     """Return the parameters of an estimator's class by name, in the constructor's order."""
     hints = get_type_hints(solver, include_extras=True)
     signature = inspect.signature(solver).parameters.values()
-    return {
-        p.name: _declared(p.name, p.default, hints.get(p.name))
-        for p in signature
-        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    named = {
+        p.name: p.default for p in signature if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     }
+    return {
+        name: _declared(name, default, hints.get(name))
+        for name, default in (named | behind_keywords(solver)).items()
+    }
+
+
+def behind_keywords(solver: type) -> dict[str, Any]:
+    """Return the parameters that a constructor takes by ``**kwargs``, with their defaults.
+
+    They are those of ``get_params()`` that its signature does not name.
+    """
+    signature = inspect.signature(solver).parameters
+    if not any(p.kind is p.VAR_KEYWORD for p in signature.values()):
+        return {}
+    return {n: value for n, value in solver().get_params().items() if n not in signature}
+
+
+def is_same(value: Any, other: Any) -> bool:
+    """Return whether two values of a parameter are equal; NaN is equal to NaN."""
+    return bool(value is other or value == other or (value != value and other != other))
 
 
 def _declared(name: str, default: Any, hint: Any) -> Parameter:
@@ -325,7 +343,10 @@ def check_parameters(estimator: Any) -> None:
     """Raise `DataError` unless every parameter of an estimator has an accepted value."""
     solver: Any = type(estimator)
     for name, parameter in parameters(solver).items():
+        value = getattr(estimator, name)
+        if not parameter.types and is_same(value, parameter.default):
+            continue  # some classes have NaN or infinity as a default
         try:
-            parameter.parse(getattr(estimator, name))
+            parameter.parse(value)
         except ValueError as error:
             raise DataError(f"{name} {error}") from None

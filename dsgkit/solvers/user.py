@@ -216,9 +216,9 @@ def _check_defaults(solver: type) -> None:
         defaults = solver().get_params()
     for name, value in defaults.items():
         try:
-            json.dumps(value, allow_nan=False)
+            json.dumps(value)
         except (TypeError, ValueError):
             raise ConfigError(
-                f"the default of {solver.__name__}'s {name!r} must be a finite number, text, true, "
-                f"false or null, got {spelled(value)}"
+                f"the default of {solver.__name__}'s {name!r} must be a number, text, true, false "
+                f"or null, got {spelled(value)}"
             ) from None

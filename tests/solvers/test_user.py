@@ -12,6 +12,7 @@ from sklearn.linear_model import Ridge
 
 from dsgkit.errors import ConfigError, DsgWarning
 from dsgkit.solvers.catalogue import SOLVERS, get
+from dsgkit.solvers.parameters import check_parameters
 from dsgkit.tasks.base import named_by_fit
 from tests.solvers.brute_force import folds_of, problem
 
@@ -333,9 +334,9 @@ def test_a_path_with_a_dot_is_corrected(message):
             "argument: 'width'; every parameter needs a default, and an attribute of its name",
         ),
         (
-            SOLVER.replace("lam=0.5", "lam=float('nan')"),
-            "the default of Mine's 'lam' must be a finite number, text, true, false or null, "
-            "got nan",
+            SOLVER.replace("lam=0.5", "lam=len"),
+            "the default of Mine's 'lam' must be a number, text, true, false or null, got "
+            "<built-in function len>",
         ),
         # hooks that base classes call
         (
@@ -372,6 +373,58 @@ def test_a_path_with_a_dot_is_corrected(message):
 )
 def test_what_is_refused(message, text, expected):
     assert message(text) == expected
+
+
+BEHIND_KEYWORDS = """
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+
+class Boosted(ClassifierMixin, BaseEstimator):
+    def __init__(self, *, objective="binary", **kwargs):
+        known = {"depth": None, "missing": np.nan, "random_state": None}
+        unknown = kwargs.keys() - known.keys()
+        if unknown:
+            raise TypeError(f"unknown {unknown}")
+        self.objective, self.others = objective, {**known, **kwargs}
+
+    def get_params(self, deep=True):
+        return {"objective": self.objective, **self.others}
+
+    def fit(self, X, y):
+        return self
+
+    def decision_function(self, X):
+        return X[:, 0] * (self.others["depth"] or 1)
+
+
+class Mine(Boosted):
+    def __init__(self, levels=2, **kwargs):
+        super().__init__(depth=levels, **kwargs)
+        self.levels = levels
+
+    def get_params(self, deep=True):
+        return {"levels": self.levels, **super().get_params()}
+"""
+
+
+def test_parameters_behind_keywords_are_those_of_get_params(own_modules):
+    own_modules("my", BEHIND_KEYWORDS)
+    info = get("my:Boosted")
+    assert info.params == ("objective", "depth", "missing", "random_state")
+    assert info.parameters["depth"].parse(3) == 3
+    model = clone(info.load()(depth=3))
+    check_parameters(model)  # the default NaN is no error, as a value in a config is
+    with pytest.raises(ValueError, match="must be finite, got nan"):
+        info.parameters["missing"].parse(float("nan"))
+    X = np.ones((2, 1))
+    assert model.fit(X, np.array([-1, 1])).model_.others["depth"] == 3
+    np.testing.assert_array_equal(model.decision_function(X), 3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'depht'"):
+        info.load()(depht=3)
+    # a class that sets one of them by itself
+    model = get("my:Mine").load()(levels=4).fit(X, np.array([-1, 1]))
+    np.testing.assert_array_equal(model.decision_function(X), 4)
 
 
 def test_one_task_may_be_a_plain_text(own_modules):
