@@ -22,7 +22,7 @@ from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 from dsgkit.system.files import temporary_folder
 
-VERSION = 5
+VERSION = 6
 """Version of the prepared form; other versions are prepared again."""
 
 FILE_ROWS = "file_rows.npy"
