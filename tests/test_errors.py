@@ -52,14 +52,12 @@ def test_values_are_spelled_as_in_a_config():
 
 
 def test_hints_name_the_nearest_or_all_or_a_command_that_lists_them():
+    """Of few names they are in wrong_inputs.txt."""
     few, many = ["trials", "folds"], [f"name_{i}" for i in range(100)]
     nearest = "; nearest of 100: name_4, name_14, name_24, name_34, name_40"
     for hint, expected in (
-        (did_you_mean("trails", few), " (did you mean 'trials'?)"),
         (did_you_mean("qqq", few), ""),
-        (nearest_or_all("trails", iter(few)), " (did you mean 'trials'?)"),
-        (nearest_or_all("qqq", iter(few)), "; known: trials, folds"),
-        (nearest_or_all("nome_4", many), " (did you mean 'name_4'?)"),
+        (nearest_or_all("nome_4", iter(many)), " (did you mean 'name_4'?)"),
         (nearest_or_all("4", many), nearest),
         (nearest_or_all("4", many, "dsg list x"), f"{nearest}; `dsg list x` lists all"),
         (nearest_or_all("xyz", many, "dsg list x"), "; `dsg list x` lists all 100"),

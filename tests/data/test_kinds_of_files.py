@@ -117,8 +117,9 @@ def test_trailing_delimiters_and_decimal_commas(tried):
 
 
 def test_row_numbers_in_any_order_and_columns_without_a_name_are_left_out(tried):
-    columns = (range(N), RNG.permutation(N) + 7, A, KIND)
-    told, dataset = tried(text(*columns, names=["", "z", "a", "kind"]), "--label", "kind")
+    columns = (range(N), RNG.permutation(N) + 7, A, B, KIND)
+    content = text(*columns, names=["", "z", "a", "b", "kind"])
+    told, dataset = tried(content, "--label", "kind", "--ignore", "-2")
     assert "left out column 0: no name left out z: row numbers" in told and dataset.X.shape[1] == 1
 
 

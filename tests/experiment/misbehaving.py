@@ -29,9 +29,9 @@ FOREVER = 1000
 MIB = 2**20
 
 
-def leave_pid(name):
-    """Tell the test which process this is; the file appears whole."""
-    Path(f"{name}.tmp").write_text(str(os.getpid()))
+def leave_pid(name, pid=None):
+    """Tell the test which process this is, or another; the file appears whole."""
+    Path(f"{name}.tmp").write_text(str(pid or os.getpid()))
     Path(f"{name}.tmp").replace(f"{name}.pid")
 
 
@@ -39,16 +39,12 @@ def die(number):
     os.kill(os.getpid(), number)
 
 
-def fork_a_sleeper(name):
-    """Start a process that holds all files of this one open."""
+def abandon():
+    """Leave a process behind that holds all files of this one open."""
     if os.fork() == 0:
-        leave_pid(name)
+        leave_pid("abandoned")
         time.sleep(FOREVER)
         os._exit(0)
-
-
-def abandon():
-    fork_a_sleeper("abandoned")
     wait_for_file("abandoned.pid")
     die(signal.SIGSEGV)
 
@@ -56,10 +52,9 @@ def abandon():
 def employ():
     """Have another program work for this one, and wait for it in vain."""
     leave_pid("employer")
-    script = "import os, sys, time; open(sys.argv[1], 'x').close(); time.sleep(1000)"
+    script = "import sys, time; open(sys.argv[1], 'x').close(); time.sleep(1000)"
     with subprocess.Popen([sys.executable, "-c", script, "employed"]) as program:
-        Path("employed.tmp").write_text(str(program.pid))
-        Path("employed.tmp").replace("employed.pid")
+        leave_pid("employed", program.pid)
         program.wait()
 
 

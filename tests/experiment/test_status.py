@@ -47,27 +47,19 @@ def test_a_run_that_has_not_ended_has_time_left(folder):
     # 20 operations of the search and 20 + 30 of the fast fits took a second per 10; the slow
     # solver has no result, and a fit takes a second at least
     fill(folder, *map(record, PLAN[:3]))
-    assert describe_status(folder).splitlines() == [
-        f"{folder}: 3 of 6 cells have a result; not running, 3 cells left, about 6 s of work; "
-        "the same `dsg run` resumes it",
-        "  fast      search      1 of 1",
-        "  fast      fit         2 of 3 (1 left)",
-        "  slow_one  fit         0 of 2 (2 left)",
-        "  slow_one  left out by the config at 5,000 rows",
+    head, *lines = describe_status(folder).splitlines()
+    assert "3 of 6 cells have a result; not running, 3 cells left, about 6 s of work" in head
+    assert [line.split(maxsplit=2) for line in lines] == [
+        ["fast", "search", "1 of 1"],
+        ["fast", "fit", "2 of 3 (1 left)"],
+        ["slow_one", "fit", "0 of 2 (2 left)"],
+        ["slow_one", "left", "out by the config at 5,000 rows"],
     ]
     with Store(folder):
         assert "have a result; running (process" in describe_status(folder)
-
-
-def test_without_a_plan_the_cells_that_have_ended_are_counted(folder):
-    fill(folder, *map(record, PLAN[:2]))
     (folder / "plan.json").unlink()
-    assert describe_status(folder).splitlines() == [
-        f"{folder}: 2 of 2 cells have a result; there is no plan.json, so cells that have not run "
-        "are not counted",
-        "  fast  search      1 of 1",
-        "  fast  fit         1 of 1",
-    ]
+    head, *lines = describe_status(folder).splitlines()
+    assert "3 of 3 cells have a result; there is no plan.json" in head and len(lines) == 2
 
 
 def test_the_end_with_what_went_wrong(folder):
@@ -80,19 +72,16 @@ def test_the_end_with_what_went_wrong(folder):
     )
     with (folder / "cells.jsonl").open("a") as file:
         file.write("{}\n")
-    lines = describe_status(folder).splitlines()
-    assert lines[0].endswith(
-        "4 of 6 cells have a result; not running; the same `dsg run` resumes it"
-    )
-    assert lines[3] == "  slow_one  fit         0 of 2 (1 crashed, 1 refused)"
-    assert lines[5:] == [
-        "1 cell failed:",
-        "  slow_one fit, trial 1, 50 rows: crashed: killed by SIGSEGV",
-        "1 cell ended at a limit or without a solution:",
-        "  slow_one fit, trial 1, 60 rows: refused: needs more",
-        "unreadable lines of cells.jsonl: 1, the first is line 8; their cells run again",
-    ]
-    assert "    in fit" in describe_status(folder, tracebacks=True).splitlines()
+    text = describe_status(folder)
+    for told in (
+        "4 of 6 cells have a result; not running; the same `dsg run` resumes it",
+        "  slow_one  fit         0 of 2 (1 crashed, 1 refused)",
+        "1 cell failed:\n  slow_one fit, trial 1, 50 rows: crashed: killed by SIGSEGV",
+        "without a solution:\n  slow_one fit, trial 1, 60 rows: refused: needs more",
+        "unreadable lines of cells.jsonl: 1, the first is line 8",
+    ):
+        assert told in text
+    assert "in fit" in describe_status(folder, tracebacks=True) and "in fit" not in text
     fill(folder, record(PLAN[4]))  # and a limit that was met is an end
     assert "5 of 6 cells have a result; finished" in describe_status(folder)
 
