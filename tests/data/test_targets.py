@@ -150,34 +150,17 @@ def test_targets_are_told_and_told_apart():
         != Target("classes").identity()
     )
     assert same and Target("binary", (1, 2)).identity() == ["binary", ["1", "2"], None]
-    different = [
-        *(
-            Target(),
-            Target("binary", (1,)),
-            Target("binary", (1,), (2,)),
-            Target("binary", (2,), (1,)),
-            Target("binary", (1, 2)),
-        ),
-        *(
-            Target("ordered"),
-            Target("ordered", labels=(1, 2)),
-            Target("ordered", labels=(2, 1)),
-            Target("ordered", bins=2),
-            Target("ordered", bins=3),
-        ),
-    ]
+    different = [Target("binary", *labels) for labels in ((), ((1,),), ((1,), (2,)), ((2,), (1,)))]
+    different += [Target("binary", (1, 2)), Target("ordered")]
+    different += [Target("ordered", labels=labels) for labels in ((1, 2), (2, 1))]
+    different += [Target("ordered", bins=bins) for bins in (2, 3)]
     assert len({str(target.identity()) for target in different}) == len(different)
-    assert [target.kind for target in different] == ["binary"] * 5 + ["ordered"] * 5
 
 
-def test_targets_as_the_catalogue_writes_them():
+def test_targets_that_only_the_catalogue_writes():
+    """Those of configs, too, are in tests/config/test_load.py."""
     written = [
         ({"positive": [1], "negative": [2]}, Target("binary", (1,), (2,))),
-        ({"bins": 5}, Target("ordered", bins=5)),
-        ({"ordered": True}, Target("ordered")),
-        ({"ordered": ["a", "b"]}, Target("ordered", labels=("a", "b"))),
-        ({"classes": True}, Target("classes")),
-        ({"classes": ["a", "b"]}, Target("classes", labels=("a", "b"))),
         ({"numeric": True}, Target("numeric")),
     ]
     assert [Target.of(keys) for keys, _ in written] == [target for _, target in written]
