@@ -1,5 +1,6 @@
 """Plans: which cells there are, what they need and cost, and what their keys depend on."""
 
+import hashlib
 import itertools
 from dataclasses import replace
 from itertools import product
@@ -347,6 +348,33 @@ WRONG = {
 def test_a_class_that_cannot_be_planned_is_told(own_plan, cost):
     with pytest.raises(ConfigError, match=WRONG[cost]):
         own_plan(OWN.replace("def fit", cost))
+
+
+def two_searches(toy, *overrides):
+    """Return the toy with searches of two grids, which no shipped config has."""
+    first, second = "{lam: [0.25, 1.0], sigma: [0.5, 1.0]}", "{gamma: [0.0, 0.5]}"
+    twice = f"solvers.twice={{kind: samult, search: [{{grid: {first}}}, {{grid: {second}}}]}}"
+    return load_experiment(toy, overrides=[twice, *overrides])
+
+
+def test_a_second_search_waits_for_the_first_and_fits_for_the_second(toy):
+    plan = [c for c in planned(two_searches(toy)) if (c.solver, c.trial) == ("twice", 0)]
+    first, other, second, *fits = plan
+    assert [cell.kind for cell in plan] == ["search"] * 3 + ["fit"] * 2
+    assert first.needs == other.needs == ()
+    assert second.needs == (first.key, other.key)
+    assert second.points == ({"gamma": 0.0}, {"gamma": 0.5})
+    earlier = [(point["lam"], point["sigma"]) for point in second.stages[0]]
+    assert earlier == [*product((0.25, 1.0), (0.5, 1.0))]
+    assert all(fit.needs == (second.key,) for fit in fits)
+
+
+def test_keys_are_what_they_were(toy):
+    """Results of earlier releases are found by them: what changes one raises a version."""
+    swept = two_searches(toy, "sweep.labeled=[10, 20]", "protocol.unlabeled=60")
+    plans = [planned(e) for e in (load_experiment(toy), swept)]
+    text = " ".join(cell.key for plan in plans for cell in plan)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03ec8a7cce2db2ab"
 
 
 def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
