@@ -368,11 +368,15 @@ def _times(summary: Summary) -> Iterator[Finding]:
 
 
 def _lines(summary: Summary) -> dict[str, dict[int, float]]:
-    """Return the times by size of competing solvers."""
-    oracles = {name for key, name in summary.names.items() if summary.oracle_data(key)}
+    """Return the times by size of competing solvers; trivial ones do not compete."""
+    apart = {
+        name
+        for key, name in summary.names.items()
+        if summary.oracle_data(key) or summary.is_trivial(key)
+    }
     lines: dict[str, dict[int, float]] = {}
     for (name, size), entry in summary.entries(TIME).items():
-        if entry.values and name not in oracles:
+        if entry.values and name not in apart:
             lines.setdefault(name, {})[size.n] = entry.centre
     return lines
 
@@ -405,6 +409,7 @@ def _group(summary: Summary, use: str) -> str:
     """Return the group of compared methods, such as ``of all methods``."""
     given = dict.fromkeys(filter(None, map(summary.oracle_data, summary.names)))
     parts = [*([f"use {use}"] if use else []), *(f"are not given {one}" for one in given)]
+    parts += ["are not trivial"] if not use and any(map(summary.is_trivial, summary.names)) else []
     return f"of the methods that {' and '.join(parts)}" if parts else "of all methods"
 
 

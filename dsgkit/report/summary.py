@@ -16,6 +16,7 @@ from dsgkit.experiment.folder import LEFT_OUT
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.status import status_words
 from dsgkit.experiment.timing import is_disturbed
+from dsgkit.solvers.catalogue import TRIVIAL
 from dsgkit.tasks.measures import Axis, Measure
 
 NOT_RUN = "not run"
@@ -175,6 +176,11 @@ class Summary:
         """Return the data that a solver gets although no user has them; empty for none."""
         facts = self.results.task.solvers.get(key)
         return facts.told if facts else ""
+
+    def is_trivial(self, key: str) -> bool:
+        """Return whether a solver predicts one class for every row."""
+        spec = self.results.experiment.solvers.get(key)
+        return spec is not None and spec.kind in TRIVIAL
 
     def name_of(self, record: Mapping[str, Any]) -> str:
         """Return the name of a record's solver."""

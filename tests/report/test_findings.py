@@ -267,6 +267,15 @@ def test_times_of_methods_without_the_swept_rows_are_told_apart(ranked, make):
         assert sentence == f"Training time at 5,000 unlabelled rows: {told}"
 
 
+def test_a_trivial_prediction_is_not_called_the_fastest(ranked):
+    seconds = {"main": {500: 1.0}, "other": {500: 2.0}, "constant_median": {500: 0.001}}
+    results = ranked({key: {500: [0.8, 0.8]} for key in seconds}, seconds=seconds)
+    assert found(results, "time") == [
+        "Training time at 500 unlabelled rows: of the methods that are not trivial, MAIN is the "
+        "fastest (1 s), 2.00 times as fast as OTHER."
+    ]
+
+
 def test_nothing_is_claimed_from_disturbed_times(ranked, make):
     seconds = {"main": {500: 1.0, 5000: 9.0}, "other": {500: 2.0, 5000: 6.0}}
     results = ranked(dict.fromkeys(seconds, SIZES), seconds=seconds)
