@@ -100,6 +100,19 @@ def test_the_reference_profile_leaves_no_method_out(setting):
     assert not any(solver.at_most for solver in solvers.values())
 
 
+def test_labels_say_by_which_rule_a_clustering_solver_stops():
+    """Some by their default."""
+    solvers = load("iris_clustering").solvers
+    found = {}
+    for key in ("bsgd_r", "sgd", "bsgd_pnn", "bsgd_prn"):
+        for name in [name for name in solvers if name in (key, f"{key}_epoch", f"{key}_paper")]:
+            model = SOLVERS[solvers[name].kind].load()(**solvers[name].params)
+            rule = "paper's stop" if model._machine(n_rows=100).patience == 1 else "epoch"
+            assert solvers[name].label.endswith(rule)
+            found.setdefault(key, set()).add(rule)
+    assert list(found.values()) == [{"paper's stop", "epoch"}] * 4
+
+
 def test_samples_are_never_called_by_the_official_name():
     for summary in SUMMARIES:
         dataset, _, setting = summary.name.rpartition("_")
