@@ -240,7 +240,7 @@ class Target:
             named = " or ".join(map(label_text, self.positive or ()))
             which = "every" if is_positive.all() else "no"
             which = f"; {which} row has {named}, which `positive` names" if named else ""
-            raise ValueError(f"the rows have the label {present}{which}: two classes are needed")
+            raise ValueError(f"the rows have the labels {present}{which}: two classes are needed")
         return np.where(is_positive, 1, -1).astype(np.int8)
 
 

@@ -184,7 +184,7 @@ def test_what_is_wrong_is_said_with_its_line(tmp_path, chunks, loader, content, 
 BAD_OPTIONS = [
     (b"a,b,c\n", {"header": True}, ": the file holds no"),
     (b"\na,b\n1,0\nx,1\n", {"header": True}, ":4: column 'a': 'x' is not a number"),
-    (b"1,2,1\n3,4,1\n", {}, "the rows have the label 1: two classes are needed"),
+    (b"1,2,1\n3,4,1\n", {}, "the rows have the labels 1: two classes are needed"),
     (b"1,2,1\n3,4,0\n", {"label_column": 3}, ": label_column 3: the file has 3 columns, 0 to 2"),
     (b"a,1,0\n", {"label_columns": [2, -1]}, ": label_column names one of the 3 columns twice"),
     (b"1,a,b\n", {"label_columns": [1, 2], "positive": ["a"]}, ": labels that are text have no me"),
