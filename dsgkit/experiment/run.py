@@ -401,7 +401,10 @@ class _Run:
         if cell.kind == "fit" and record["status"] in STOPPED:
             self.stopped.append((cell, record))
         if cell.trial == 0 and cell.kind == "fit" and self.options.size_ended is not None:
-            for size in sorted(cell.sizes(self.experiment.axis)):
+            sizes = sorted(cell.sizes(axis := self.experiment.axis))
+            if all(sorted(fit.sizes(axis)) == sizes for fit in self._fits(self.plan, 0)):
+                sizes = sizes[-1:]  # no result depends on the size
+            for size in sizes:
                 if not self._fits(self.left.values(), 0, size):
                     self.options.size_ended(size, self._ended(0, size))
         is_last = all(other.trial != cell.trial for other in self.left.values())

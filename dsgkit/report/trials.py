@@ -28,7 +28,7 @@ def size_text(experiment: Experiment, size: int, fits: Fits, width: int = DEFAUL
     ----------
     experiment : Experiment
     size : int
-        Size on the swept axis; ignored without one.
+        Size on the swept axis; ignored without one, or if every fit holds for several sizes.
     fits : sequence of (Cell, record)
         The fits at the size.
     width : int
@@ -47,7 +47,8 @@ def size_text(experiment: Experiment, size: int, fits: Fits, width: int = DEFAUL
         Column(head, entries, [number > 0] * len(rows))
         for number, (head, entries) in enumerate(zip(heads, zip(*rows, strict=True), strict=True))
     ]
-    at = f", {size:,} {lowered(axis.title)}" if axis else ""
+    depends = axis and not all(cell.also_at for cell, _ in fits)
+    at = f", {size:,} {lowered(axis.title)}" if axis and depends else ""
     lines = table(columns, width - len(_INDENT)).splitlines()
     title = f"trial 1 of {experiment.protocol.trials}{at}:"
     return "\n".join([title, *(f"{_INDENT}{line}".rstrip() for line in lines)])

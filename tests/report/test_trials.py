@@ -68,3 +68,10 @@ def test_a_size_of_the_first_trial_has_a_table(width):
     assert ["A", "0.800", "1.5", "s"] in [line.split() for line in lines]
     assert lines[-1].split() == ["C", "timeout"]
     assert "0.750" in text and "12 ms" in text
+
+
+def test_a_table_that_holds_for_all_sizes_names_none():
+    at = SimpleNamespace(solver="a", at={"unlabeled": 2000}, also_at=(500,))
+    fits = [(at, {"status": "ok", "scores": {"auc": 0.8}, "times": {"fit": 1.5}})]
+    text = size_text(experiment_with({"a": "A"}), 2000, fits)
+    assert text.startswith("trial 1 of 3:\n")
