@@ -238,5 +238,13 @@ def missing(info: DatasetInfo, *files: DataFile) -> str:
     known = [path.name for file in info.files if (path := find(info, file))]
     there = sorted(p.name for p in place.iterdir() if p.is_file()) if place.is_dir() else []
     if others := [name for name in there if name not in known and not name.startswith(".")]:
-        where += f" ({', '.join(others[:3])} there: not these rows, or scaled ones)"
+        found = ", ".join(others[:3])
+        # scaling rounds: results from scaled rows would have other keys than the kept ones
+        is_scaled = any("scale" in name for name in others[:3])
+        why = (
+            "scaled rows differ in their last digits; `dataset.path` reads them"
+            if is_scaled
+            else ""
+        )
+        where += f" ({found} there: {why or 'not these rows'})"
     return f"dataset {info.name}: {subject} missing; {', '.join(get)} and put {pronoun} {where}"

@@ -371,5 +371,5 @@ def test_other_files_in_a_folder_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
     (tmp_path / "covtype").mkdir()
     (tmp_path / "covtype" / "covtype.libsvm.binary.scale.bz2").touch()
-    with pytest.raises(DataError, match=r"\(covtype.libsvm.binary.scale.bz2 there: not these rows"):
+    with pytest.raises(DataError, match=r"\(covtype.libsvm.binary.scale.bz2 there: scaled rows"):
         load_dataset(DatasetSpec(name="covtype"))
