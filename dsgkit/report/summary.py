@@ -16,8 +16,7 @@ from dsgkit.experiment.folder import LEFT_OUT
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.status import status_words
 from dsgkit.experiment.timing import is_disturbed
-from dsgkit.solvers.catalogue import TRIVIAL
-from dsgkit.tasks.measures import Axis, Measure
+from dsgkit.tasks.measures import TRIVIAL, Axis, Measure
 
 NOT_RUN = "not run"
 """Status of a trial without a record or a value, and without a known reason."""

@@ -288,9 +288,6 @@ SOLVERS = {
     )
 }
 
-TRIVIAL = ("constant_median", "majority_class")
-"""Solvers that predict one class for every row: they show what a score is worth, not a time."""
-
 
 def get(kind: str) -> SolverInfo:
     """Return the solver called ``kind``, or the user-defined class at an import path.

@@ -142,6 +142,10 @@ class Published(_Stored):
     figures: tuple[PublishedFigure, ...]
 
 
+TRIVIAL = ("constant_median", "majority_class")
+"""Kinds of solvers that predict one class for every row: they do not compete in time."""
+
+
 class SolverFacts(_Stored):
     """Facts about a solver that a report needs to compare it, and to advise on its grid.
 
