@@ -104,10 +104,6 @@ class SolverSpec(Spec):
         )
 
 
-SOLVER_KEYS = (*SolverSpec.model_fields, "grid")
-"""Keys of a solver's section in a config."""
-
-
 def read_solvers(written: Mapping[str, Any], task: type[Task]) -> dict[str, SolverSpec]:
     """Return the solvers of a config, with parsed values and all defaults.
 
