@@ -37,10 +37,10 @@ class QuadraticObjective(Objective, Protocol):
     """
 
     @property
-    def diagonal(self) -> Array: ...  # noqa: D102
+    def diagonal(self) -> Array: ...
 
     @property
-    def cross(self) -> Array: ...  # noqa: D102
+    def cross(self) -> Array: ...
 
 
 @runtime_checkable

@@ -24,7 +24,7 @@ class StepRule(Protocol):
     """
 
     @property
-    def lam(self) -> Array: ...  # noqa: D102
+    def lam(self) -> Array: ...
 
     def __call__(self, t: int) -> tuple[Array, Array]:
         """Return ``(eta_t, 1 - eta_t * lam)``, each of shape (G,), at the 1-based iteration t."""

@@ -62,10 +62,10 @@ class FeatureBlocks(BlockSums, Protocol):
     """
 
     @property
-    def seed(self) -> int: ...  # noqa: D102
+    def seed(self) -> int: ...
 
     @property
-    def width(self) -> int: ...  # noqa: D102
+    def width(self) -> int: ...
 
     @property
     def scale(self) -> float:

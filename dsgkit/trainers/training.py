@@ -87,7 +87,7 @@ class Function(Protocol):
     """
 
     @property
-    def attributes(self) -> dict[str, Any]: ...  # noqa: D102
+    def attributes(self) -> dict[str, Any]: ...
 
     def values(self, X: Any) -> Array:
         """Return its values at the rows of ``X``, shape (n,)."""
@@ -108,7 +108,7 @@ class Functions(Protocol):
     """
 
     @property
-    def finite(self) -> NDArray[np.bool_]: ...  # noqa: D102
+    def finite(self) -> NDArray[np.bool_]: ...
 
     def values(self, X: Any) -> NDArray[np.floating]:
         """Return the values of all functions at the rows of ``X``, a column each."""

@@ -25,10 +25,10 @@ class TrainedDomain(Protocol):
     """
 
     @property
-    def domain(self) -> Domain: ...  # noqa: D102
+    def domain(self) -> Domain: ...
 
     @property
-    def attributes(self) -> dict[str, Any]: ...  # noqa: D102
+    def attributes(self) -> dict[str, Any]: ...
 
     def objective(self, X: Any) -> float:
         """Return the value of the minimised objective on the training rows."""
