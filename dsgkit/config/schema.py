@@ -122,7 +122,7 @@ class Experiment(Spec):
         defaults = {name: info.default for name, info in DatasetSpec.model_fields.items()}
         data["dataset"] = {k: v for k, v in data["dataset"].items() if v != defaults[k]}
         if self.dataset.target is not None:
-            data["dataset"]["target"] = self.dataset.target.settings
+            data["dataset"]["target"] = self.dataset.target.model_dump(exclude_none=True)
         return dump(data)
 
 

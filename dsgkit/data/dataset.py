@@ -255,7 +255,7 @@ def resolve(spec: DatasetSpec) -> DatasetInfo:
     DataError
         For an unknown name, or settings that contradict it.
     """
-    target = None if spec.target is None else Target.of(spec.target.settings)
+    target = None if spec.target is None else Target.of(spec.target.model_dump(exclude_none=True))
     if spec.positive is not None:
         target = Target.of({"positive": spec.positive})
     if spec.path is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import math
 import re
@@ -19,12 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.files import open_content
-from dsgkit.data.layout import (
-    FLOAT32_OVERFLOW,
-    LineError,
-    decoded,
-    why_no_number,
-)
+from dsgkit.data.layout import FLOAT32_OVERFLOW, LineError, decoded, why_no_number
 from dsgkit.errors import DataError, shown
 from dsgkit.numerics.arrays import Array, Single
 
@@ -39,8 +35,6 @@ MAX_FEATURES = 2**20
 
 TEXT, STARS = "reviewText", "overall"
 """Fields of a review that are read."""
-
-_FREE_BYTES, _MAX_EXPANSION = 2**28, 1000
 
 
 def chunks(path: Path, member: str | None = None, skipped: int = 0) -> Iterator[tuple[int, Lines]]:
@@ -60,21 +54,19 @@ def refused(
     path: Path, first: int, lines: Lines, why: Callable[[str], str], error: object
 ) -> DataError:
     """Return the error for some lines that a library refused: about the first wrong one."""
-    wrong = next(wrong_lines(path, first, lines, why), None)
-    return wrong or DataError(f"{path}:{first}: cannot be read: {' '.join(str(error).split())}")
+    check_lines(path, first, lines, why)
+    return DataError(f"{path}:{first}: cannot be read: {' '.join(str(error).split())}")
 
 
-def wrong_lines(
-    path: Path, first: int, lines: Lines, why: Callable[[str], str]
-) -> Iterator[DataError]:
-    """Yield an error for each of some lines about which ``why`` has something to say."""
+def check_lines(path: Path, first: int, lines: Lines, why: Callable[[str], str]) -> None:
+    """Raise `DataError` for the first of some lines about which ``why`` has something to say."""
     for number, line in enumerate(lines, first):
         try:
             what = why(decoded(line, number))
         except LineError as error:
             what = str(error)
         if what:
-            yield DataError(f"{path}:{number}: {what}")
+            raise DataError(f"{path}:{number}: {what}")
 
 
 def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Iterator[Block]:
@@ -90,8 +82,7 @@ def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Itera
     for first, lines in chunks(path, member):
         text = b"".join(lines)
         if any(sign in text for sign in (b"_", b"\0", b"qid:")):  # which scikit-learn accepts
-            for wrong in wrong_lines(path, first, lines, why):
-                raise wrong
+            check_lines(path, first, lines, why)
         try:
             X, y = load_svmlight_file(
                 io.BytesIO(text), n_features=n_features, dtype=np.float64, zero_based=False
@@ -108,41 +99,33 @@ def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Itera
 
 def _why_no_pairs(line: str, n_features: int) -> str:
     """Return why a line is not LIBSVM text; empty if it is."""
-    label, *pairs = line.partition("#")[0].split() or [""]
-    if not label:
-        return ""
+    label, *pairs = line.partition("#")[0].split() or ["0"]
     if no_number := why_no_number(label, is_label=True):
         return f"label {no_number}"
     previous = 0
     for pair in pairs:
-        index, colon, value = pair.partition(":")
-        if not colon or not (index.isascii() and index.isdigit()):
+        found = re.fullmatch(r"(\d{1,18}):(.*)", pair, re.ASCII)
+        if found is None:
             return f"{shown(pair)} is not index:value"
-        if len(index) > 18 or int(index) > n_features:
-            return f"feature index {shown(index, 25)} is beyond the {n_features} features"
-        if int(index) <= previous:
-            why = f"after {previous}; indices must increase" if previous else "; indices start at 1"
-            return f"feature index {index} {why}"
-        if no_number := why_no_number(value):
+        index = int(found[1])
+        if not previous < index <= n_features:
+            return (
+                f"feature index {index} after {previous}; indices increase from 1 to {n_features}"
+            )
+        if no_number := why_no_number(found[2]):
             return f"feature {index}: {no_number}"
-        previous = int(index)
+        previous = index
     return ""
 
 
 def read_pairs(path: Path, n_rows: int) -> NDArray[np.int64]:
-    """Read similar pairs: the numbers of two rows, from 0, in every line.
-
-    Raises
-    ------
-    DataError
-        If a line has anything else, or a number is not that of a row.
-    """
+    """Read similar pairs: the numbers of two rows, from 0, in every line."""
     pairs = []
     with open_content(path) as file:
         for number, line in enumerate(file, 1):
             found = re.fullmatch(rb"\s*(\d{1,18})(?:\s*[,;]\s*|\s+)(\d{1,18})\s*", line)
-            pair = [int(text) for text in found.groups()] if found else []
-            if not pair or pair[0] == pair[1] or max(pair) >= n_rows:
+            pair = [int(text) for text in found.groups()] if found else [0, 0]
+            if pair[0] == pair[1] or max(pair) >= n_rows:
                 raise DataError(
                     f"{path}:{number}: a pair is two different row numbers from 0 to "
                     f"{n_rows - 1:,}, such as 3,17; got {shown(line.decode(errors='replace'))}"
@@ -162,29 +145,22 @@ def count_libsvm(paths: Iterable[Path]) -> int:
                     largest, place = int(index), f"{path}:{number}"
             n_lines += len(lines)
             n_bytes += sum(map(len, lines))
-    needed = 4 * largest * n_lines
-    if largest > MAX_FEATURES or needed > max(_FREE_BYTES, _MAX_EXPANSION * n_bytes):
+    if largest > MAX_FEATURES or 4 * largest * n_lines > max(2**28, 1000 * n_bytes):
         raise DataError(
-            f"{place}: an index implies {largest:,} features; rows are kept dense, with at most "
-            f"{MAX_FEATURES:,}, and these take {needed / 2**30:,.1f} GiB: if the index is correct, "
-            "set `dataset.n_features`"
+            f"{place}: an index implies {largest:,} features, and rows are kept dense, with at "
+            f"most {MAX_FEATURES:,}: if the index is correct, set `dataset.n_features`"
         )
     return largest
 
 
 def read_idx(path: Path) -> NDArray[np.uint8]:
-    """Read an IDX file of bytes, such as those of MNIST; the first dimension counts the items.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n_items, n_values)
-    """
+    """Read an IDX file of bytes, such as those of MNIST, as an array of one row per item."""
     with open_content(path) as file:
         content = file.read()
     if content[:3] != b"\0\0\x08":
-        begins = content[:4].hex(" ")
         raise DataError(
-            f"{path}: not an IDX file of unsigned bytes (it begins with {begins}, not 00 00 08)"
+            f"{path}: not an IDX file of unsigned bytes (it begins with {content[:4].hex(' ')}, "
+            "not 00 00 08)"
         )
     n_header = 4 + 4 * content[3]
     shape = np.frombuffer(content[4:n_header], ">u4").tolist() if len(content) >= n_header else []
@@ -196,26 +172,20 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 def read_reviews(path: Path) -> tuple[list[str], list[float]]:
     """Read the texts and the stars of reviews: JSON lines, or a CSV table with a header."""
-    texts, stars = [], []
+    texts, stars, number = list[str](), list[float](), 0
     with open_content(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", newline="")
-        number = 0
         try:
             first = text.readline()
-            lines = (line for part in ([first], text) for line in part)
-            is_json = first.lstrip().startswith("{")
-            records: Any = (
-                map(json.loads, filter(str.strip, lines))
-                if is_json
-                else csv.DictReader(lines, strict=True)
-            )
+            lines = itertools.chain([first], text)
+            records: Any = csv.DictReader(lines, strict=True)
+            if first.lstrip().startswith("{"):
+                records = map(json.loads, filter(str.strip, lines))
             for number, record in enumerate(records, 1):  # noqa: B007
-                if not isinstance(record[TEXT], str):
-                    raise ValueError(f"{TEXT} is not text")
+                if not isinstance(record[TEXT], str) or not math.isfinite(float(record[STARS])):
+                    raise ValueError(f"{TEXT} must be text, and {STARS} a finite number")
                 texts.append(record[TEXT])
                 stars.append(float(record[STARS]))
-                if not math.isfinite(stars[-1]):
-                    raise ValueError(f"{STARS} {shown(record[STARS])} is not a finite number")
         except KeyError as error:
             raise DataError(f"{path}: review {number}: no field {error}") from error
         except (ValueError, TypeError, csv.Error, RecursionError) as error:
@@ -226,16 +196,9 @@ def read_reviews(path: Path) -> tuple[list[str], list[float]]:
 def embed_reviews(
     texts: Sequence[str], components: int
 ) -> tuple[Single, Callable[[Sequence[str]], Single], str]:
-    """Make features of texts: TF-IDF reduced by a truncated SVD, the same in every bit each time.
+    """Return features of texts, a function that makes those of others, and how they are made.
 
-    Returns
-    -------
-    X : ndarray of float32, shape (n, n_components)
-        A text without any word is a row of zeros.
-    embed : callable
-        Returns the rows of other texts.
-    made : str
-        A description.
+    They are TF-IDF, reduced by a truncated SVD; a text without any word is a row of zeros.
     """
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -253,8 +216,7 @@ def embed_reviews(
     # one thread: the order of sums is fixed; identical reviews have no variance
     with single_blas_thread(), np.errstate(invalid="ignore"):
         X = svd.fit_transform(words)
-    n = X.shape[1]
-    share = float(np.nan_to_num(svd.explained_variance_ratio_, nan=1).sum())
+    n, share = X.shape[1], float(np.nan_to_num(svd.explained_variance_ratio_, nan=1).sum())
     less = f" ({components:,} asked for)" if n < components else ""
     made = f"{n:,} components{less} of TF-IDF over {words.shape[1]:,} terms, with {share:.1%} of "
     made += "its variance"

@@ -13,38 +13,12 @@ from dsgkit.errors import spelled
 
 
 def _delimiter(value: str) -> str:
-    why = ""
-    if len(value) != 1:
-        why = "must be one character; leave it out for white space"
-    elif value != "\t" and (not value.isascii() or value.isalnum() or value in '".+-\n\r\0'):
-        why = "must be a character that no number contains, such as ',', ';' or a tab"
-    if why:
-        raise Problem(f"{why}, got {spelled(value)}")
-    return value
-
-
-def _labels(value: list[Any]) -> list[Any]:
-    for i, label in enumerate(value):
-        if not isinstance(label, str) and not is_finite(label):
-            raise Problem(f"a label is a finite number or text, got {spelled(label)}", i)
-    if not value:
-        raise Problem("must hold at least one label")
-    if len(value) > MOST_CLASSES:
-        raise Problem(f"must hold at most {MOST_CLASSES} labels, got {len(value):,}")
-    return value
-
-
-def _all_labels(what: str, value: Any) -> Any:
-    if value is True:
-        return value
-    if not isinstance(value, list):
-        raise Problem(f"must be true or {what}, got {spelled(value)}")
-    texts = [label_text(label) for label in _labels(value)]
-    for i, label in enumerate(texts):
-        if label in texts[:i]:
-            raise Problem(f"label {label} is listed twice", i)
-    if len(value) < 2:
-        raise Problem("must hold at least two labels")
+    is_sign = value == "\t" or (value.isascii() and not value.isalnum())
+    if len(value) != 1 or not is_sign or value in '".+-\n\r\0':
+        raise Problem(
+            "must be one character that no number contains, such as ',', ';' or a tab; leave it "
+            f"out for white space, got {spelled(value)}"
+        )
     return value
 
 
@@ -54,22 +28,46 @@ def _column(value: Any) -> Any:
     return value
 
 
-def _columns(value: list[int | str]) -> list[int | str]:
-    if not value:
-        raise Problem("must hold at least one column")
-    for i, column in enumerate(value):
-        if column in value[:i]:
-            raise Problem(f"column {spelled(column)} is listed twice", i)
+def _distinct(what: str, value: list[Any], least: int = 1) -> list[Any]:
+    texts = [*map(label_text, value)]
+    for i, text in enumerate(texts):
+        if text in texts[:i]:
+            raise Problem(f"{what} {text} is listed twice", i)
+    if not least <= len(value) <= MOST_CLASSES:
+        raise Problem(f"must hold {least} to {MOST_CLASSES} {what}s, got {len(value):,}")
     return value
 
 
+def _labels(value: list[Any], least: int = 1) -> list[Any]:
+    for i, label in enumerate(value):
+        if not isinstance(label, str) and not is_finite(label):
+            raise Problem(f"a label is a finite number or text, got {spelled(label)}", i)
+    return _distinct("label", value, least)
+
+
+def _all_labels(what: str, value: Any) -> Any:
+    if value is True:
+        return value
+    if not isinstance(value, list):
+        raise Problem(f"must be true or {what}, got {spelled(value)}")
+    return _labels(value, least=2)
+
+
 Column = Annotated[int | str, BeforeValidator(_column)]
-Columns = Annotated[list[Column], AfterValidator(_columns)]
+Columns = Annotated[list[Column], AfterValidator(partial(_distinct, "column"))]
 Labels = Annotated[list[Any], AfterValidator(_labels)]
 Order = Annotated[Any, BeforeValidator(partial(_all_labels, "the labels from low to high"))]
 AllLabels = Annotated[Any, BeforeValidator(partial(_all_labels, "all labels"))]
 
-_COLUMN_KEYS = ("label_column", "label_columns", "categorical", "ignored", "by_share", "dates")
+_COLUMNS = ("label_column", "label_columns", "categorical", "ignored", "by_share", "dates")
+_OF_TEXT = {"delimiter", "decimal", "header", "fill", *_COLUMNS}
+_REFUSED: dict[str | None, set[str]] = {
+    None: {"loader", "test_path", "n_features", "label", *_OF_TEXT},
+    "delimited": {"components"},
+    "libsvm": {"components", *_OF_TEXT},
+    "reviews": {"n_features", "label", *_OF_TEXT},
+}
+"""Keys that are not for a loader; None is that of a named dataset."""
 
 
 class TargetSpec(Spec):
@@ -97,17 +95,12 @@ class TargetSpec(Spec):
 
     @model_validator(mode="after")
     def _one(self) -> TargetSpec:
-        if len(self.settings) != 1:
+        if len(self.model_dump(exclude_none=True)) != 1:
             raise Problem(
                 "needs one of positive: [labels], bins: count, ordered: true, classes: true and "
                 "numeric: true"
             )
         return self
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The attributes that are set, as `Target.of` takes them."""
-        return self.model_dump(exclude_none=True)
 
 
 class LabelSpec(Spec):
@@ -139,8 +132,7 @@ class DatasetSpec(Spec):
     test_path : str, optional
         A file of test rows in the same format.
     target : TargetSpec, optional
-        By default the catalogue's; for a file of reviews the ordered stars, for other files the
-        larger of two labels is +1.
+        By default the catalogue's, the ordered stars of reviews, or the larger of two labels is +1.
     positive : list, optional
         Short for ``target: {positive: ...}``.
     n_features : int, optional
@@ -152,8 +144,8 @@ class DatasetSpec(Spec):
     header : bool
         Whether the first line of delimited text names the columns.
     label_column : int, str or None
-        Column of the label in delimited text: its number from 0, negative from the end, or its name
-        in the header. None for rows without labels.
+        Column of the label in delimited text: its name, or its number from 0, negative from the
+        end. None for rows without labels.
     label : LabelSpec, optional
         Instead of ``label_column``, if a value marks rows without a label.
     label_columns : list of int or str, optional
@@ -167,18 +159,17 @@ class DatasetSpec(Spec):
     dates : mapping of column to str, optional
         Columns of dates with their format, such as ``ISO8601`` or ``%d/%m/%Y``; they become days.
     fill : {"median"}, optional
-        Fill missing numbers of delimited text; where more than 5% are missing, another column
-        marks them. An empty text is a category.
+        Fill missing numbers; where more than 5% are missing, another column marks them.
     components : int, optional
         Number of features made from review texts, 1000 by default.
     rows : int, optional
         Number of training rows to read from the start.
     double : float, optional
-        Repeat every training row with Gaussian noise in its first feature, of this standard
-        deviation in units of that feature's range.
+        Repeat every training row with noise of this standard deviation in its first feature, in
+        units of that feature's range.
     pairs : str, optional
-        A file of similar pairs for the task ``similar_unlabeled``, instead of pairs that are drawn:
-        in every line the numbers of two training rows of the file, from 0.
+        A file of similar pairs for the task ``similar_unlabeled``: in every line the numbers of two
+        training rows of the file, from 0. By default pairs are drawn.
     """
 
     name: FolderName | None = None
@@ -205,50 +196,31 @@ class DatasetSpec(Spec):
     pairs: str | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> DatasetSpec:
+    def _consistent(self) -> DatasetSpec:
         if self.path is None and self.name is None:
             raise Problem("needs the name of a known dataset or the path of a file")
+        if self.path is not None and self.loader is None:
+            raise Problem("a path needs its loader: libsvm, delimited or reviews", "loader")
+        why = f"is not for the loader {self.loader}"
+        if self.path is None:
+            why = "comes with the named dataset; leave it out"
+        for key in sorted(self.model_fields_set & _REFUSED[self.loader if self.path else None]):
+            if getattr(self, key) != DatasetSpec.model_fields[key].default:
+                raise Problem(why, key)
         if self.positive is not None and self.target is not None:
             raise Problem("is short for target: {positive: ...}; leave one of them out", "positive")
-        if self.path is None:
-            allowed = {"name", "target", "positive", "components", "rows", "double", "pairs"}
-            self._only(allowed, "comes with the named dataset; leave it out")
-        elif self.loader is None:
-            raise Problem("a path needs its loader: libsvm, delimited or reviews", "loader")
-        else:
-            self._suits_loader()
-        if self.label_column is None and (self.target or self.positive):
-            raise Problem("rows without labels have no target; leave it out", "target")
-        for key in ("label_columns", "label"):
-            if getattr(self, key) is not None and self.label_column != -1:
-                raise Problem("replaces label_column; leave one of them out", key)
-        if self.label is not None and self.label_columns is not None:
-            raise Problem("replaces label_columns; leave one of them out", "label")
-        return self
-
-    def _suits_loader(self) -> None:
-        known = set(DatasetSpec.model_fields)
-        if self.loader != "delimited":
-            columns = {"delimiter", "decimal", "header", "fill", *_COLUMN_KEYS}
-            self._only(known - columns, "is for the delimited loader")
-        elif not self.header:
-            self._without_names()
         if self.decimal == "," and self.delimiter in (None, ","):
             raise Problem("needs a `delimiter` other than commas, such as ';' or a tab", "decimal")
-        if self.loader != "reviews":
-            self._only(known - {"components"}, "is for the reviews loader")
-        else:
-            self._only(known - {"n_features"}, "is not for reviews; use `components`")
-
-    def _without_names(self) -> None:
-        for key in (*_COLUMN_KEYS, "label"):
-            value = getattr(self, key)
-            value = value.column if isinstance(value, LabelSpec) else value
+        if self.label_column is None and (self.target or self.positive):
+            raise Problem("rows without labels have no target; leave it out", "target")
+        ways = [key for key in ("label_columns", "label") if getattr(self, key) is not None]
+        if ways and (len(ways) > 1 or self.label_column != -1):
+            other = "label_columns" if len(ways) > 1 else "label_column"
+            raise Problem(f"replaces {other}; leave one of them out", ways[-1])
+        label = None if self.label is None else self.label.column
+        named = [(key, getattr(self, key)) for key in _COLUMNS] + [("label", label)]
+        for key, value in named if self.loader == "delimited" and not self.header else ():
             for column in value if isinstance(value, list | dict) else [value]:
                 if isinstance(column, str):
                     raise Problem(f"{spelled(column)} is a name: add `header: true`", key)
-
-    def _only(self, allowed: set[str], why: str) -> None:
-        for name in sorted(self.model_fields_set - allowed):
-            if getattr(self, name) != DatasetSpec.model_fields[name].default:
-                raise Problem(why, name)
+        return self

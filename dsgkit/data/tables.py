@@ -24,7 +24,7 @@ from dsgkit.data.layout import (
     why_columns,
     why_no_number,
 )
-from dsgkit.data.loaders import Block, Lines, chunks, read_idx, refused, wrong_lines
+from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx, refused
 from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError, shown
 from dsgkit.numerics.arrays import Array
@@ -268,8 +268,7 @@ class Table:
                 for place in words | ({*self.labels} & as_text)
                 for text in frame[place].unique()
             ):
-                for wrong in wrong_lines(self.path, first, lines, self._why):
-                    raise wrong
+                check_lines(self.path, first, lines, self._why)
             yield first, lines, frame
 
     def _is_doubtful(self, text: bytes) -> bool:

@@ -108,9 +108,12 @@ def test_features_are_the_principal_part_of_tf_idf(tmp_path):
     ("text", "said"),
     [
         ('{"reviewText": "good", "overall": 5}\n{"overall": 4}\n', ": review 2: no field 'rev"),
-        ('{"reviewText": 3, "overall": 4}\n', ": review 1: 'reviewText is not text'"),
+        ('{"reviewText": 3, "overall": 4}\n', ": review 1: 'reviewText must be text"),
         ('{"reviewText": "x", "overall": "many"}\n', ": review 1: "),
-        ('{"reviewText": "x", "overall": NaN}\n', ": review 1: 'overall nan is not a finite"),
+        (
+            '{"reviewText": "x", "overall": NaN}\n',
+            ": review 1: 'reviewText must be text, and overall a finite number'",
+        ),
         ('{"reviewText": "x"\n', ": review "),
         ("asin,text\n1,2\n", ": review 1: no field 'reviewText'"),
         ("overall,reviewText\n1,x\n2\n", ": review 2: "),

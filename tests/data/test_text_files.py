@@ -141,7 +141,7 @@ def test_numbers_are_those_of_python_to_the_last_bit(tmp_path):
 MISSING = "a missing value; set `fill: median`, or leave the column out: ignored: "
 BAD_LINES = [
     ("libsvm", b"1 1:2\n\n# c\n-1 1:x\n", ":4: feature 1: 'x' is not a number"),
-    ("libsvm", b"1 1:2\n-1 1:2 1:3\n", ":2: feature index 1 after 1; indices must increase"),
+    ("libsvm", b"1 1:2\n-1 1:2 1:3\n", ":2: feature index 1 after 1; indices increase from 1 to 1"),
     ("libsvm", b"1 1:2\n-1 2:-inf\n", ":2: feature 2: '-inf' is not finite"),
     ("libsvm", b"1 1:2\n-1 1:1e39\n", ":2: feature 1: '1e39' is too large for float32"),
     ("libsvm", b"nan 1:2\n-1 1:1\n", ":1: label 'nan' is not finite"),
@@ -325,7 +325,7 @@ def test_whatever_a_file_holds_its_fields_are_read_or_refused(tmp_path, seed):
     [
         ({"label_column": "kind"}, "'kind' is a name: add `header: true`"),
         ({"label_column": 1.5}, "is a whole number or a name, got"),
-        ({"loader": "libsvm", "ignored": [0]}, "is for the delimited loader"),
+        ({"loader": "libsvm", "ignored": [0]}, "is not for the loader libsvm"),
         ({"decimal": ","}, "needs a `delimiter` other than commas, such as ';' or a tab"),
         ({"label_column": None, "positive": [1]}, "rows without labels have no target"),
         ({"rows": 0}, "rows"),

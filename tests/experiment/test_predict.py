@@ -184,9 +184,12 @@ def test_the_command_writes_a_csv_for_rows_with_or_without_labels(run):
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("a,b\n1,2\n", "its columns differ from those of the run: without c"),
-        ("a,b,c,d\n1,2,3,4\n", "its columns differ from those of the run: with d"),
-        ("a,c,b\n1,2,3\n", "its columns are in another order than those of the run: a, b, c"),
+        ("a,b\n1,2\n", "its 2 columns are not the 3 of the run: they differ in c"),
+        ("a,b,c,d\n1,2,3,4\n", "its 4 columns are not the 3 of the run: they differ in d"),
+        (
+            "a,c,b\n1,2,3\n",
+            "its 3 columns are not the 3 of the run: they differ in number or order",
+        ),
         ("a,b,c\n1,2,x\n", ":2: column 'c': 'x' is not a number"),
         ("a,b,c\n", ": the file holds no rows"),
     ],
