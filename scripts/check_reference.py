@@ -29,8 +29,8 @@ from dsgkit.errors import DataError
 from dsgkit.experiment.cell import Job
 from dsgkit.experiment.folder import CONFIG, read_task
 from dsgkit.experiment.plan import Cell, make_plan, solver_info
-from dsgkit.experiment.run import Options
 from dsgkit.experiment.store import Record, read_records
+from dsgkit.experiment.workers import LocalExecutor
 
 MAX_CELL_SECONDS = 5.0
 """Bound on the recorded seconds of a cell to recompute."""
@@ -187,7 +187,7 @@ def check(folder: Path, choose: Callable[[list[Cell]], list[Cell]]) -> Iterator[
     records, _ = read_records(folder)
     planned = [cell for cell in make_plan(experiment, dataset).cells if cell.key in records]
     cells = [cell for cell in planned if _seconds(records[cell.key]) <= MAX_CELL_SECONDS]
-    with Options(jobs=1).executor(lambda *_: None) as workers:
+    with LocalExecutor(1) as workers:
         for cell in choose(cells):
             job = _job(experiment, dataset, cell, records[cell.key])
             record, _ = workers.submit(job).result()

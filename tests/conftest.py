@@ -110,13 +110,12 @@ def toy(tmp_path, monkeypatch):
 def cells_in_this_process():
     """Run cells in this process: quicker, and what a test patches is seen."""
     from dsgkit.experiment import cell, progress
-    from dsgkit.experiment.run import Options
     from dsgkit.system.memory import constrain_memory
     from dsgkit.system.threads import kept_threads
     from tests.experiment.in_process import InProcess
 
     with pytest.MonkeyPatch.context() as patch, kept_threads():
-        patch.setattr(Options, "executor", lambda *_: InProcess())
+        patch.setattr("dsgkit.experiment.run.LocalExecutor", lambda *_: InProcess())
         patch.setattr(cell, "_bench", (None, None, None))
         # nor does a run on a busy machine say that it goes on
         patch.setattr(progress, "SECONDS_BETWEEN_LINES", 1e6)

@@ -129,7 +129,7 @@ def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
 
     check_writable(out)
     if page is not None:
-        check_writable(page.parent, "the page", "--report")
+        check_writable(page.parent, "--report")
     if scheduler is not None:
         from dsgkit.experiment.workers import DaskExecutor
 
@@ -192,17 +192,14 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
         for line in describe_too_large(plan.too_large, experiment.axis):
             say(wrapped(line, width))
 
-    def trial_ended(trial: int, fits: Any) -> None:
-        if trial:  # the tables of the first trial have its scores
+    def ended(trial: int, size: int | None, fits: Any) -> None:
+        if size is None:
             say(trial_text(experiment, trial, fits, width))
+        else:
+            say(size_text(experiment, size, fits, width))
 
-    reporting = replace(
-        options,
-        planned=planned,
-        size_ended=lambda size, fits: say(size_text(experiment, size, fits, width)),
-        trial_ended=trial_ended,
-    )
     try:
+        reporting = replace(options, planned=planned, ended=ended)
         outcome = run_experiment(experiment, folder, reporting)
     except Interrupted as signal:
         again = shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
@@ -233,9 +230,6 @@ def _print_outcome(experiment: Any, outcome: Any, results: Any) -> None:
     print_wrapped(*outcome.other_source, err=True)
     if outcome.left:
         print_wrapped(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
-    if outcome.not_chosen:
-        left = cells(outcome.not_chosen)
-        print_wrapped(f"{left} of other solvers left, for a run without --solvers")
     print_wrapped(*describe_too_large(outcome.plan.too_large, axis))
     what = f"tables and figures are in {results.folder}"
     if not (results.cells["status"] == "ok").any():

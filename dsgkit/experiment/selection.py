@@ -13,8 +13,8 @@ from dsgkit.experiment.plan import Cell, Point
 from dsgkit.experiment.store import Record
 from dsgkit.tasks.measures import Measure
 
-SEARCHING_PREFIX, NOT_BEGUN_PREFIX = "while searching: ", "not begun: "
-"""How the messages of cells begin that were not begun: due to a search, or a smaller fit."""
+SEARCHING_PREFIX = "while searching: "
+"""How the messages of cells begin that have no result because a search has none."""
 
 LIMIT_ENTRIES = ("needed", "limit", "timeout")
 """Entries of records about a limit that was met: bytes, bytes and seconds."""
@@ -22,35 +22,22 @@ LIMIT_ENTRIES = ("needed", "limit", "timeout")
 
 def choosing_measure(experiment: Experiment) -> Measure:
     """Return the measure by which hyper-parameters are chosen."""
-    measures = experiment.task.measures
-    return next(measure for measure in measures if measure.name == experiment.chooses)
+    return next(m for m in experiment.task.measures if m.name == experiment.chooses)
 
 
 def choose(
     cell: Cell, searches: Sequence[Record], better: str | None, smoother: Mapping[str, str]
 ) -> Point:
-    """Return the parameters of a cell: the best point of the search that it needs.
+    """Return the parameters of a cell: the best point of the shares of the search that it needs.
 
-    Parameters
-    ----------
-    cell : Cell
-    searches : sequence of Record
-        Shares of the search; empty for a first search, and for a fit if there is only one point.
-    better, smoother
-        As in `best_point`.
-
-    Raises
-    ------
-    FitError
-        If a share has no result (with its status), or if no point has a solution.
+    If a share has no result, or no point has a solution, `FitError` has the share's status.
     """
     if not searches:
         return {} if cell.kind == "search" else dict(cell.points[0])
     for record in searches:
         if record["status"] != "ok":
             # a search that failed due to an earlier one has the prefix already
-            cause = str(record.get("message", "")).removeprefix(SEARCHING_PREFIX)
-            error = FitError(SEARCHING_PREFIX + cause)
+            error = FitError(SEARCHING_PREFIX + record["message"].removeprefix(SEARCHING_PREFIX))
             error.status = record["status"]
             vars(error).update({name: record.get(name) for name in LIMIT_ENTRIES})
             raise error
@@ -71,45 +58,27 @@ def best_point(
     better: str | None,
     smoother: Mapping[str, str],
 ) -> tuple[Point, float] | None:
-    """Return the point with the best mean score over the folds, and that; None without a solution.
+    """Return the point with the best mean of its scores on all folds, and that mean, if any.
 
-    Folds without a score for any point are ignored. A point that lacks a score on another fold has
-    no solution there, and cannot be chosen. Among equal scores the smoothest function wins, then
-    the first point.
-
-    Parameters
-    ----------
-    points : sequence of dict
-    scores : sequence of sequence of float or None
-        Per point and fold.
-    better : {"higher", "lower"}
-        Which scores are better.
-    smoother : mapping
-        Parameters whose ``larger`` or ``smaller`` values make the function smoother, the most
-        important one first.
+    Folds without a score for any point are ignored; a point that lacks another has no solution
+    there, and cannot be chosen. Among equal scores the smoothest function wins (``smoother`` names
+    parameters whose ``larger`` or ``smaller`` values are, the most important first), then the first
+    point.
     """
-    counting = [
-        number
-        for number, fold in enumerate(zip(*scores, strict=True))
-        if any(score is not None for score in fold)
-    ]
+    counting = [k for k, fold in enumerate(zip(*scores, strict=True)) if {*fold} != {None}]
     best: tuple[Any, Point, float] | None = None
     for point, folds in zip(points, scores, strict=True):
-        counted = [folds[number] for number in counting]
-        if not counted or None in counted:
+        counted = [score for k in counting if (score := folds[k]) is not None]
+        if not counted or len(counted) < len(counting):
             continue
-        mean = float(np.mean([score for score in counted if score is not None]))
+        mean = float(np.mean(counted))
+        numbers = {k: v for k, v in point.items() if isinstance(v, int | float)}  # no words
+        smoothness = [
+            numbers.get(name, 0.0) * (1 if side == "larger" else -1)
+            for name, side in smoother.items()
+        ]
         # smaller differences are rounding errors
-        rank = round(mean if better == "higher" else -mean, 9), *_smoothness(point, smoother)
+        rank = round(mean if better == "higher" else -mean, 9), *smoothness
         if best is None or rank > best[0]:
             best = rank, point, mean
     return best and best[1:]
-
-
-def _smoothness(point: Point, smoother: Mapping[str, str]) -> list[float]:
-    """Return numbers that grow with smoothness; 0 for a word."""
-    numbers = {name: value for name, value in point.items() if isinstance(value, int | float)}
-    return [
-        numbers.get(name, 0.0) if side == "larger" else -numbers.get(name, 0.0)
-        for name, side in smoother.items()
-    ]

@@ -26,10 +26,7 @@ CELLS, LOCK = "cells.jsonl", ".lock"
 def seal(record: Record) -> bytes:
     """Return a record as a line that ends in a checksum of the rest.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it holds something else than numbers, text, lists and dictionaries of these.
+    What JSON does not know, such as NaN, raises `ValueError` or `TypeError`.
     """
     text = json.dumps(record, allow_nan=False, ensure_ascii=False)
     body = text.encode(errors="replace")  # a file's name may have lone surrogates
@@ -40,9 +37,7 @@ def unseal(line: bytes) -> Record | None:
     """Return the record in a line; None if the line was cut off or changed."""
     body, _, check = line.rpartition(b', "check": "')
     body += b"}"
-    if check != _checksum(body) + b'"}\n':
-        return None
-    record: Record = json.loads(body)
+    record: Record | None = json.loads(body) if check == _checksum(body) + b'"}\n' else None
     return record
 
 
@@ -52,15 +47,7 @@ def _checksum(body: bytes) -> bytes:
 
 @contextmanager
 def open_kept(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading, or ``<path>.xz`` if only that exists, as in kept results.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is neither.
-    ResultsError
-        If it cannot be read.
-    """
+    """Open a file for reading, or ``<path>.xz`` if only that exists, as in kept results."""
     archive = path.with_name(f"{path.name}.xz")
     try:
         is_packed = archive.exists() and not path.exists()
@@ -74,16 +61,9 @@ def open_kept(path: Path) -> Iterator[IO[bytes]]:
 
 
 def read_records(folder: Path) -> tuple[dict[str, Record], list[int]]:
-    """Return the last record of each key in a results folder.
+    """Return the last record of each key in a results folder, and the numbers of unreadable lines.
 
     A run may be writing at the same time: a last line without an end is ignored.
-
-    Returns
-    -------
-    records : dict
-        By key, in the order of first appearance.
-    bad : list of int
-        Numbers of unreadable lines, whose cells run again.
     """
     records: dict[str, Record] = {}
     bad = []
@@ -115,22 +95,10 @@ def finished_elsewhere(folder: Path, keys: Collection[str]) -> Iterator[tuple[Pa
 
 
 class Store:
-    """Records of cells by key, appended by one process at a time.
+    """Records of cells by key (``records``), appended by one process at a time.
 
-    A last line that a crash cut off is removed; other unreadable lines stay and are skipped.
-
-    Parameters
-    ----------
-    folder : Path
-        Made if missing.
-    fresh : bool
-        Set earlier records aside (the file is renamed) and start empty.
-
-    Attributes
-    ----------
-    records : dict
-    bad : list of int
-        Numbers of unreadable lines.
+    A last line that a crash cut off is removed; other unreadable lines stay, and ``bad`` has their
+    numbers. With ``fresh``, earlier records are set aside in a renamed file.
 
     Raises
     ------
@@ -139,26 +107,20 @@ class Store:
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
-        self.folder, self.path = folder, folder / CELLS
-        with ExitStack() as files:
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                self._lock(files.enter_context((folder / LOCK).open("a+")))
-                archive = folder / f"{CELLS}.xz"
-                if archive.exists() and not self.path.exists():
-                    raise ResultsError(
-                        f"{archive}: kept results; run into another --out, or `unxz` it to go on"
-                    )
-                if fresh and self.path.exists():
-                    self.path.rename(folder / f"cells-{time.time_ns()}.jsonl")
-                self.records, self.bad = read_records(folder)
-                self._file = files.enter_context(self.path.open("ab", buffering=0))
-                self._file.truncate(_whole_bytes(self.path))
-                sync_folder(folder)
-            except OSError as error:
+        self.folder, path = folder, folder / CELLS
+        with ExitStack() as files, _writing(folder, "use another --out"):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock(files.enter_context((folder / LOCK).open("a+")))
+            if (folder / f"{CELLS}.xz").exists() and not path.exists():
                 raise ResultsError(
-                    f"{folder}: cannot write results there ({error.strerror}); use another --out"
-                ) from None
+                    f"{path}.xz: kept results; run into another --out, or `unxz` it to go on"
+                )
+            if fresh and path.exists():
+                path.rename(folder / f"cells-{time.time_ns()}.jsonl")
+            self.records, self.bad = read_records(folder)
+            self._file = files.enter_context(path.open("ab", buffering=0))
+            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
+            sync_folder(folder)
             self._files = files.pop_all()
 
     def _lock(self, file: IO[str]) -> None:
@@ -176,17 +138,14 @@ class Store:
     def append(self, record: Record) -> None:
         """Write a record completely or not at all; it survives a crash from here on."""
         line, before = seal(record), os.fstat(self._file.fileno()).st_size
-        try:
-            while line:  # a full disk takes a part of it before it fails
-                line = line[self._file.write(line) :]
-            os.fsync(self._file.fileno())
-        except BaseException as error:
-            self._file.truncate(before)
-            if isinstance(error, OSError):
-                raise ResultsError(
-                    f"{self.path}: cannot write ({error.strerror}); earlier results are safe"
-                ) from None
-            raise
+        with _writing(self.folder / CELLS):
+            try:
+                while line:  # a full disk takes a part of it before it fails
+                    line = line[self._file.write(line) :]
+                os.fsync(self._file.fileno())
+            except BaseException:
+                self._file.truncate(before)
+                raise
         self.records[record["key"]] = record
 
     def __enter__(self) -> Store:
@@ -194,12 +153,6 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self._files.close()
-
-
-def _whole_bytes(path: Path) -> int:
-    """Return the bytes of the complete lines of a file."""
-    with path.open("rb") as file:
-        return sum(len(line) for line in file if line.endswith(b"\n"))
 
 
 def running(folder: Path) -> str | None:
@@ -212,21 +165,24 @@ def running(folder: Path) -> str | None:
     return None
 
 
+@contextmanager
+def _writing(path: Path, advice: str = "earlier results are safe") -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot write ({error.strerror}); {advice}") from None
+
+
 def write_file(path: Path, content: str | bytes) -> None:
     """Write a file of a results folder: a crash leaves the old content or the new one."""
     data = content.encode() if isinstance(content, str) else content
-    try:
+    with _writing(path):
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, lambda file: file.write(data))
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot write ({error.strerror})") from None
 
 
-def check_writable(folder: Path, what: str = "results", option: str = "--out") -> None:
-    """Raise `ResultsError` if a folder cannot be made or written to; nothing is created.
-
-    ``what`` will be written there, and ``option`` names another folder, for the message.
-    """
+def check_writable(folder: Path, option: str = "--out") -> None:
+    """Raise `ResultsError` if a folder cannot be made or written to; nothing is created."""
     nearest = next(p for p in (folder, *folder.absolute().parents) if p.exists())
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-        raise ResultsError(f"{folder}: cannot write {what} there; use another {option}")
+        raise ResultsError(f"{folder}: cannot write there; use another {option}")

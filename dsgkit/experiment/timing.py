@@ -6,16 +6,16 @@ is reported, and their range shows how reliable it is.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import gc
 import math
 import os
-import resource
+import re
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dsgkit.experiment.plan import Cell
 
-MIN_REPEATS = 3
-MIN_SECONDS = 1.0
+MIN_REPEATS, MIN_SECONDS = 3, 1.0
 """A fit is timed at least this often, and at least this long in total."""
 
 LONG_FIT = 10.0
@@ -33,11 +32,9 @@ LONG_FIT = 10.0
 SHORTEST_MEASUREMENT = 0.05
 """Seconds of a measurement: shorter fits are averaged. Time slices are of a few milliseconds."""
 
-DISTURBED_RATIO = 1.5
-"""A fit is disturbed if its wall time exceeds its busiest thread's by more than this factor."""
-
-NOISE_SECONDS = 0.001
-"""Seconds of waiting in a measurement that do not count: starting threads takes as long."""
+DISTURBED_RATIO, NOISE_SECONDS = 1.5, 0.001
+"""A fit is disturbed if its wall time exceeds its busiest thread's by more than this factor, and by
+more than it takes to start threads."""
 
 MACHINE_FLOPS = 1e11
 """Operations per second where no cell has ended: about the median of `results/reference`."""
@@ -54,7 +51,7 @@ class Clock:
         self.processor: dict[str, float] = defaultdict(float)
         self.busiest: dict[str, float] = defaultdict(float)
 
-    @contextlib.contextmanager
+    @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Add the time spent in the ``with`` block to a phase."""
         threads, processor, wall = _thread_seconds(), time.process_time(), time.perf_counter()
@@ -68,27 +65,26 @@ class Clock:
 
 
 def _thread_seconds() -> dict[int, float]:
-    """Return the processor seconds of each thread; without Linux's /proc, of this one only."""
-    seconds = {threading.get_native_id(): time.thread_time()}
-    with contextlib.suppress(OSError):
-        for task in Path("/proc/self/task").iterdir():
-            with contextlib.suppress(OSError, ValueError):  # the thread has ended
-                nanoseconds = (task / "schedstat").read_bytes().split(maxsplit=1)[0]
-                seconds.setdefault(int(task.name), int(nanoseconds) / 1e9)
+    """Return the processor seconds of each thread of this process."""
+    seconds = {}
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(OSError, IndexError, ValueError):  # the thread has ended
+            seconds[int(task.name)] = int((task / "schedstat").read_bytes().split()[0]) / 1e9
+    seconds[threading.get_native_id()] = time.thread_time()  # up to now, not to the last tick
     return seconds
 
 
 def repeated(
     fit: Callable[[Clock], object], first: Clock, told: Callable[[int], object] = lambda _: None
 ) -> list[tuple[Clock, int]]:
-    """Repeat a fit with the same parameters, rows and seed until there are enough measurements.
+    """Repeat a fit until there are enough measurements: clocks, each of a number of equal fits.
 
-    Each is the clock of some equal fits, and their number; ``first``, the clock of the fit before,
-    is the first. ``told`` is called with the number of each repeat. An error ends the repeating.
+    ``first`` is the clock of the fit before; ``told`` gets the number of each repeat. An error ends
+    the repeating.
     """
     measured = [(first, 1)]
     last = total = sum(first.wall.values())
-    with contextlib.suppress(BaseException):
+    with suppress(BaseException):
         while last <= LONG_FIT and (len(measured) < MIN_REPEATS or total < MIN_SECONDS):
             told(len(measured))
             clock, fits, begun = Clock(), 0, time.perf_counter()
@@ -130,17 +126,15 @@ def timing_record(measured: Sequence[tuple[Clock, int]], threads: int) -> dict[s
     }
 
 
-def is_disturbed(record: Mapping[str, Any]) -> bool:
-    """Return whether other processes disturbed the times of a fit; processor times never are."""
-    timing = record.get("timing") or {"disturbed": False}
-    return bool(timing["disturbed"]) and timing["threads"] > 1
+def is_disturbed(timing: Mapping[str, Any]) -> bool:
+    """Return whether other processes disturbed a fit, by its ``timing``; one thread's never are."""
+    return bool(timing) and bool(timing["disturbed"]) and timing["threads"] > 1
 
 
 class Paces:
     """Expected seconds of cells, by the pace of their solver's cells that have a result.
 
-    Without any, the pace is that of `MACHINE_FLOPS`. No cell takes longer than the time limit, or
-    the longest one that a cell has met.
+    No cell takes longer than the time limit, or the longest one that a cell has met.
     """
 
     def __init__(
@@ -171,16 +165,13 @@ class Paces:
 def reset_peak_memory() -> None:
     """Start a new measurement of this process's peak memory, where the system supports it."""
     gc.collect()  # and return what the allocator holds: it would count as used
-    with contextlib.suppress(AttributeError, OSError):
+    with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
-    with contextlib.suppress(OSError):  # then `peak_memory` is the peak since the process started
+    with suppress(OSError):  # then `peak_memory` is the peak since the process started
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_memory() -> int:
-    """Return the peak resident memory in bytes since the last reset (of the whole process)."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return int(next(s for s in lines if s.startswith("VmHWM:")).split()[1]) * 1024
-    except (OSError, StopIteration):
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Return the peak resident bytes of this process since the last reset."""
+    peak = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
+    return 1024 * int(peak[1]) if peak else 0

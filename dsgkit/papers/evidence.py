@@ -61,7 +61,7 @@ class Fit(NamedTuple):
     @property
     def misleads(self) -> bool:
         """Whether its times are wall times lengthened by other processes."""
-        return is_disturbed({"timing": self.timing})
+        return is_disturbed(self.timing)
 
 
 class Disturbances(NamedTuple):

@@ -256,7 +256,7 @@ class Summary:
             remarks,
             level=bool(rows["level"].any()),
             spread=spread,
-            disturbed=sum(is_disturbed({"timing": timing}) for timing in timings),
+            disturbed=sum(is_disturbed(timing) for timing in timings),
             timed=measure.unit == "seconds",
             competes=bool(measure.unit) or not (self.results.task.oracle or self.oracle_data(key)),
         )

@@ -168,7 +168,7 @@ def test_larger_fits_are_not_begun_after_one_that_met_a_time_limit(alone, monkey
     with monkeypatch.context() as patch:
         patch.setattr(SAMULT, "fit", limited)
         outcome, folder = run(alone)
-    own = "not begun: a smaller fit met the solver's own time limit"
+    own = "not begun: a smaller fit met its own time limit"
     fits = [way for way in ways(folder) if way[0] == "fit"]
     assert fits == [("fit", "time_limit", text) for text in ("longer than max_seconds", own)] * 2
     assert outcome.failures == []
@@ -211,9 +211,9 @@ class Scheduled:
         pass
 
 
-def scheduled(monkeypatch, toy, seed=0, ended=(), name="toy", **options):
-    executor = Scheduled(options.get("jobs", 1), seed, *ended)
-    monkeypatch.setattr(Options, "executor", lambda *_: executor)
+def scheduled(monkeypatch, toy, seed=0, status=(), name="toy", **options):
+    executor = Scheduled(options.get("jobs", 1), seed, *status)
+    monkeypatch.setattr("dsgkit.experiment.run.LocalExecutor", lambda *_: executor)
     monkeypatch.setattr("dsgkit.experiment.run.wait", executor.wait)
     outcome, folder = run(toy, name=name, **options)
     return executor.log, outcome, folder
@@ -229,11 +229,12 @@ def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
         *(monkeypatch, toy, seed),
         jobs=3,
         threads=threads,
-        trial_ended=lambda trial, fits: ended.append((trial, len(fits))),
+        ended=lambda trial, size, fits: ended.append((trial, size, len(fits))),
     )
     assert outcome.computed == len(log) == 24
     order = [cell.key for cell, _ in log]
-    assert len(set(order)) == 24 and ended == [(0, 8), (1, 8)]
+    assert len(set(order)) == 24 and sorted(ended[:2]) == [(0, 40, 4), (0, 120, 4)]
+    assert ended[2:] == [(1, None, 8)]
     for place, (cell, running) in enumerate(log):
         assert set(cell.needs) <= set(order[:place])
         assert not set(cell.needs) & {other.key for other in running}
@@ -248,7 +249,7 @@ def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
 
 
 def test_a_time_limit_is_kept_until_it_is_raised(alone, monkeypatch):
-    options = {"ended": ("timeout", 5), "timeout": 5}
+    options = {"status": ("timeout", 5), "timeout": 5}
     log, _, folder = scheduled(monkeypatch, alone, **options)
     assert [cell.at["unlabeled"] for cell, _ in log if cell.kind == "fit"] == [40, 40]
     messages = [message for kind, _, message in ways(folder) if kind == "fit"]
@@ -310,7 +311,7 @@ def test_a_solver_of_ones_own_is_rehearsed_before_the_first_cell(toy, own_module
 def test_an_experiment_whose_folder_cannot_be_made_ends_before_its_data_are_read(toy):
     (toy.parent / "results").touch()
     (toy.parent / "toy.csv").unlink()
-    with pytest.raises(ResultsError, match="cannot write results there"):
+    with pytest.raises(ResultsError, match="cannot write there"):
         run(toy)
 
 

@@ -15,8 +15,8 @@ def best_point(points, scores, better="higher", smoother=SIDES):
     return found and found[0]
 
 
-def choose(*searches, cell=FIT):
-    return selection.choose(cell, searches, "higher", SIDES)
+def choose(*searches):
+    return selection.choose(FIT, searches, "higher", SIDES)
 
 
 def search(points, scores, **more):
@@ -26,10 +26,8 @@ def search(points, scores, **more):
 def test_the_best_mean_over_the_folds_that_count_wins():
     points = [{"lam": i} for i in range(4)]
     assert best_point(points, [[0.5, 0.6], [0.9, 0.7], [0.8, 0.7], [0.7, 0.8]]) == {"lam": 1}
-    assert selection.best_point(points, [[None], [0.2], [None], [0.1]], "higher", {}) == (
-        {"lam": 1},
-        pytest.approx(0.2),
-    )
+    best = selection.best_point(points, [[None], [0.2], [None], [0.1]], "higher", {})
+    assert best == ({"lam": 1}, pytest.approx(0.2))
     assert best_point(points[:2], [[None], [None]]) is None
     # no point has a score on the second fold; the others lack one on a fold that counts
     scores = [[1.0, None, None], [None, None, 0.9], [0.7, None, 0.6]]
@@ -43,18 +41,14 @@ def test_ties_go_to_the_smoother_function_whatever_the_order():
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
         chosen = best_point([points[k] for k in order], [scores[k] for k in order])
         assert chosen == {"lam": 2.0, "sigma": 0.5}
-    words = [{"gamma": 0.1}, {"gamma": 0.9}, {"lam": "some word", "gamma": 0.0}]
-    assert best_point(words, [[0.5]] * 3) == {"gamma": 0.1}, "the first, where nothing decides"
+    words = [{"lam": "some word", "sigma": 1.0}, {"lam": 0.0, "sigma": 0.5}, {"lam": "a word"}]
+    assert best_point(words, [[0.5]] * 3) == {"lam": "a word"}, "a word counts as 0"
+    assert best_point([{"gamma": 1}, {"gamma": 2}], [[0.5]] * 2) == {"gamma": 1}, "the first"
 
 
 @pytest.mark.parametrize(
     ("better", "side", "lam"),
-    [
-        ("higher", "larger", 1.0),
-        ("higher", "smaller", 1.0),
-        ("lower", "larger", 3.0),
-        ("lower", "smaller", 2.0),
-    ],
+    [("higher", "larger", 1.0), ("lower", "larger", 3.0), ("lower", "smaller", 2.0)],
 )
 def test_lower_is_better_where_the_measure_says_so(better, side, lam):
     points = [{"lam": 1.0}, {"lam": 2.0}, {"lam": 3.0}]
@@ -70,17 +64,11 @@ def test_the_choice_is_over_all_shares_and_what_earlier_stages_chose_stays():
     assert choose() == {"lam": 1.0}, "without a search there is one point"
 
 
-def test_a_share_without_result_passes_on_its_status():
+def test_a_share_without_result_passes_on_its_status_and_no_solution_is_a_failure():
     refused = {"status": "out_of_memory", "message": "needs 9 GiB", "needed": 9 * 2**30}
-    with pytest.raises(FitError, match=r"^while searching: needs 9 GiB$") as error:
-        choose(refused, search([{"lam": 1.0}], [[0.5]]))
-    assert (error.value.status, error.value.needed) == ("out_of_memory", 9 * 2**30)
-    with pytest.raises(FitError, match=r"^while searching: needs 9 GiB$"):
-        choose(refused | {"message": str(error.value)})
-
-
-def test_no_solution_anywhere_is_a_failure():
-    with pytest.raises(FitError, match=r"no point .* on every fold$"):
-        choose(search([{"lam": 1.0}], [[None]]))
-    with pytest.raises(FitError, match="; the search warned: values are NaN"):
-        choose(search([{"lam": 1.0}], [[None]], warnings=["values are NaN"]))
+    for message in ("needs 9 GiB", "while searching: needs 9 GiB"):
+        with pytest.raises(FitError, match=r"^while searching: needs 9 GiB$") as error:
+            choose(refused | {"message": message}, search([{"lam": 1.0}], [[0.5]]))
+        assert (error.value.status, error.value.needed) == ("out_of_memory", 9 * 2**30)
+    with pytest.raises(FitError, match=r"no point .* on every fold; the search warned: NaN$"):
+        choose(search([{"lam": 1.0}], [[None]], warnings=["NaN"]))

@@ -28,8 +28,7 @@ A, B, C = map(key_of, "abc")
 
 
 def record(key, **more):
-    known = {"kind": "fit", "solver": "s", "trial": 0, "at": {"rows": 10}, "status": "ok"}
-    return {"key": key, **known, **more}
+    return {"key": key, "kind": "fit", "status": "ok", **more}
 
 
 def test_a_seal_is_what_it_was():
@@ -73,23 +72,18 @@ def test_any_change_of_a_byte_is_found_and_costs_one_record(data):
         assert all(survivors[key] == record(key, scores={"auc": 0.25}) for key in survivors)
 
 
-def test_the_last_record_of_a_key_counts_and_unreadable_lines_stay(tmp_path):
+def test_the_last_record_of_a_key_counts_and_unreadable_lines_stay_until_set_aside(tmp_path):
     lines = [seal(record(A, n=1)), b"no record\n", seal(record(B)), seal(record(A, n=2))]
     (tmp_path / CELLS).write_bytes(b"".join(lines))
     with Store(tmp_path) as store:
         assert store.records == {A: record(A, n=2), B: record(B)}
         assert store.bad == [2]
         store.append(record(C))
-    assert (tmp_path / CELLS).read_bytes() == b"".join([*lines, seal(record(C))])
-
-
-def test_fresh_sets_earlier_records_aside(tmp_path):
-    with Store(tmp_path) as store:
-        store.append(record(A))
-    before = (tmp_path / CELLS).read_bytes()
+    lines.append(seal(record(C)))
+    assert (tmp_path / CELLS).read_bytes() == b"".join(lines)
     with Store(tmp_path, fresh=True) as store:
         assert store.records == {}
-    assert [p.read_bytes() for p in tmp_path.glob("cells-*.jsonl")] == [before]
+    assert [p.read_bytes() for p in tmp_path.glob("cells-*.jsonl")] == [b"".join(lines)]
 
 
 def test_a_second_run_on_the_same_folder_is_refused_and_told_who_writes(tmp_path):
@@ -106,7 +100,7 @@ def test_a_second_run_on_the_same_folder_is_refused_and_told_who_writes(tmp_path
 def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     for attempt in (Store, check_writable):
-        with pytest.raises(ResultsError, match="cannot write results there") as error:
+        with pytest.raises(ResultsError, match="cannot write") as error:
             attempt(tmp_path / "file" / "results")
         assert "\n" not in str(error.value)
     check_writable(tmp_path / "not" / "yet")
@@ -140,9 +134,12 @@ class Stop(BaseException):
 
 @pytest.mark.parametrize("room", [0, 1, 50])
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), Stop("now")])
-def test_a_record_is_written_completely_or_not_at_all(tmp_path, room, error):
+def test_a_record_is_written_completely_or_not_at_all(tmp_path, monkeypatch, room, error):
+    synced, sync = [], os.fsync
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size) or sync(fd))
     with Store(tmp_path) as store:
         store.append(record(A))
+        assert synced[-1] == (tmp_path / CELLS).stat().st_size  # on disk when append returns
         whole, file = (tmp_path / CELLS).read_bytes(), store._file
         store._file = Disk(file, room, error)
         expected = (ResultsError, "No space left") if isinstance(error, OSError) else (Stop, "now")
@@ -154,14 +151,6 @@ def test_a_record_is_written_completely_or_not_at_all(tmp_path, room, error):
     assert list(read_records(tmp_path)[0]) == [A, C]
 
 
-def test_a_record_is_on_disk_when_append_returns(tmp_path, monkeypatch):
-    synced = []
-    with Store(tmp_path) as store:
-        monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
-        store.append(record(A))
-        assert synced == [(tmp_path / CELLS).stat().st_size]
-
-
 def test_finished_cells_of_neighbouring_folders_are_taken_over_with_their_files(tmp_path):
     one, other = tmp_path / "one", tmp_path / "other"
     with Store(one) as store:
@@ -170,7 +159,6 @@ def test_finished_cells_of_neighbouring_folders_are_taken_over_with_their_files(
         lost = record(key_of("d"), artefact="artefacts/lost.npz")
         for each in (picture, record(B, environment=environment), record(C, status="failed"), lost):
             store.append(each)
-    shutil.copytree(one, tmp_path / "a_third")
     with Store(other) as store:
         store.append(record(B, own=True))
         copy_records(store, [A, B, C, key_of("d")])

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,17 +12,7 @@ from dsgkit.experiment import timing as timing_module
 from dsgkit.experiment.timing import Clock, is_disturbed, repeated, timing_record
 
 
-def test_phases_add_up_and_survive_errors():
-    clock = Clock()
-    for _ in range(2):
-        with pytest.raises(ValueError, match="x"), clock.phase("fit"):
-            time.sleep(0.01)
-            raise ValueError("x")
-    assert list(clock.wall) == list(clock.processor) == list(clock.busiest) == ["fit"]
-    assert clock.wall["fit"] >= 0.02
-
-
-def test_the_busiest_thread_has_the_time_of_one_and_the_process_that_of_all():
+def test_a_clock_adds_up_phases_and_knows_the_busiest_thread():
     """Two threads that compute, in turn under Python's lock, beside this one, which waits."""
     clock, gate, ready = Clock(), threading.Event(), threading.Semaphore(0)
 
@@ -45,10 +34,14 @@ def test_the_busiest_thread_has_the_time_of_one_and_the_process_that_of_all():
         thread.join()
     assert 0.06 <= clock.busiest["fit"] < 0.08
     assert clock.processor["fit"] >= 0.09
+    before = clock.wall["fit"]
+    with pytest.raises(ValueError, match="x"), clock.phase("fit"):
+        time.sleep(0.01)
+        raise ValueError("x")
+    assert list(clock.wall) == list(clock.busiest) == ["fit"] and clock.wall["fit"] > before + 0.009
 
 
 def test_peak_memory_sees_what_was_freed_and_can_be_reset():
-    """In a process of its own: where the peak cannot be reset, it is that of all tests before."""
     script = """
 from dsgkit.experiment.timing import peak_memory, reset_peak_memory
 for _ in range(2):
@@ -59,12 +52,7 @@ for _ in range(2):
 """
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout
     before, peak, again, _ = map(int, out.split())
-    assert peak - before > 100 * 2**20
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
-    assert again - before < 50 * 2**20
+    assert peak - before > 100 * 2**20 and again - before < 50 * 2**20
 
 
 @pytest.fixture
@@ -93,10 +81,10 @@ def test_the_median_is_reported_of_processor_times_on_one_thread_and_else_of_wal
     assert record["times"] == {"fit": 2.0}
     assert record["timing"]["range"] == {"fit": [1.0, 3.0]}
     record = timed([3.0, 3.0, 3.0], busiest=1.0, threads=1)
-    assert record["times"] == {"fit": 1.0}
+    assert record["times"] == {"fit": 1.0} and record["timing"]["slowdown"] == 3
     assert record["measurements"]["wall"] == {"fit": [3.0, 3.0, 3.0]}
-    assert record["timing"]["disturbed"] and not is_disturbed(record)
-    assert not is_disturbed({}) and not is_disturbed({"timing": {}})
+    assert record["timing"]["disturbed"] and not is_disturbed(record["timing"])
+    assert not is_disturbed({})
 
 
 @pytest.mark.parametrize(
@@ -122,7 +110,6 @@ def test_short_fits_are_repeated_for_a_second_and_long_ones_not(timed, wall, aro
         ([1.0, 1.0, 1.0], 0.6, True),
         ([1.0, 1.0, 1.0], 0.0, True),
         ([1.0, 8.0, 1.0], 1.0, False),  # one of three was: the median is not one of its
-        ([20.0], 19.0, False),
         ([20.0], 9.0, True),
         ([2e-5] * 100, 1e-5, False),  # waiting for less than a tick of the clock is noise
     ],
@@ -131,7 +118,7 @@ def test_a_fit_is_disturbed_if_it_waits_longer_than_half_of_what_it_computes(
     timed, wall, busiest, disturbed
 ):
     record = timed(wall, busiest, around=0.06)  # so that no fits are averaged
-    assert record["timing"]["disturbed"] is is_disturbed(record) is disturbed
+    assert record["timing"]["disturbed"] is is_disturbed(record["timing"]) is disturbed
 
 
 @pytest.mark.parametrize("error", [ValueError, SystemExit])

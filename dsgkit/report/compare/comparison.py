@@ -121,7 +121,7 @@ def compare(a: Results, b: Results) -> Comparison:
     common = [m for m in a.task.measures if (m.name, m.caption) in theirs]
     judged = [measure for measure in common if measure.better]
     timings = matched[["timing_a", "timing_b"]].where(matched["common"], None)
-    disturbed = timings.map(lambda timing: is_disturbed({"timing": timing})).any(axis=1)
+    disturbed = timings.map(is_disturbed).any(axis=1)
     families = [
         (m, adjusted(effects(matched[~(disturbed & is_ratio(m))], m, paired=not unpaired)))
         for m in judged
