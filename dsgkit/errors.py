@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
-import re
 import sysconfig
 import traceback
 import warnings
@@ -49,23 +48,17 @@ class FitError(DsgError):
 
 
 class MemoryLimitError(FitError):
-    """A fit that was refused because its predicted memory is above the limit.
-
-    Parameters
-    ----------
-    needed, limit : int
-        Bytes.
-    """
+    """A fit that was refused because its predicted memory is above the limit, both in bytes."""
 
     status = "out_of_memory"
 
     def __init__(self, needed: int, limit: int) -> None:
+        super().__init__(needed, limit)  # by these it is pickled for another process
         self.needed, self.limit = needed, limit
-        super().__init__(f"out of memory limit: needs {_gib(needed)} GiB, limit {_gib(limit)} GiB")
 
-    def __reduce__(self) -> tuple[type, tuple[int, int]]:
-        """Pickle by the two sizes, so that the error crosses process boundaries."""
-        return type(self), (self.needed, self.limit)
+    def __str__(self) -> str:
+        sizes = (f"{n / 2**30:{'.1f' if n > 2**27 else '.1g'}} GiB" for n in self.args)
+        return "out of memory limit: needs {}, limit {}".format(*sizes)
 
 
 class IndefiniteError(FitError):
@@ -100,11 +93,6 @@ def warn_of_point(point: Mapping[str, object], error: Exception) -> None:
     warnings.warn(f"no solution at {setting}: {error}", DsgWarning, stacklevel=3)
 
 
-def _gib(size: int) -> str:
-    gib = size / 2**30
-    return f"{gib:.1f}" if gib >= 0.1 else f"{gib:.1g}"
-
-
 def shown(value: object, most: int = 80) -> str:
     """Return the repr of a user's value for a message: in one printable line, shortened."""
     try:
@@ -122,67 +110,36 @@ def spelled(value: object) -> str:
 
 
 def in_a_line(text: str, most: int = 60) -> str:
-    """Return a text, without quotes, for a message: printable and shortened."""
-    line = printable(text[: most + 1])
+    """Return a text for a message: shortened, with line ends and terminal codes escaped."""
+    letters = text[: most + 1]
+    line = "".join(x if x.isprintable() else ascii(x)[1:-1] for x in letters)
     return line if len(line) <= most else f"{line[: most - 3]}..."
 
 
-def printable(text: str) -> str:
-    """Escape unprintable characters, such as line ends and terminal control codes."""
-    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
-
-
-def why_no_line(text: str) -> str:
-    """Return why a text, such as a name or label, cannot be printed in a line; empty if it can."""
-    match = re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", text)
-    return "" if match is None else f"must not contain {match[0]!a}, which cannot be printed"
-
-
-def listed(names: Iterable[str]) -> str:
-    """Return names as a comma-separated line, shortened."""
-    return in_a_line(", ".join(names), 1000)
-
-
-def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str:
-    """Return `` (did you mean 'x'?)`` for the known name nearest to ``name``, or nothing.
-
-    The similarity must be at least ``likeness``, between 0 and 1.
-    """
-    close = difflib.get_close_matches(name[:100], list(known), n=1, cutoff=likeness)
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the known name nearest to ``name``, or nothing."""
+    close = difflib.get_close_matches(name[:100], list(known), n=1)
     return f" (did you mean {spelled(close[0])}?)" if close else ""
 
 
 def nearest_or_all(name: str, known: Iterable[str], command: str = "") -> str:
-    """Return `did_you_mean`; if no name is near, all known names.
-
-    If these are too many, the hint shows those that contain ``name``; if there are none, it refers
-    to ``command``, which lists all names.
-    """
+    """Return the nearest known name, else all; of very many, the command that lists them."""
     known = list(known)
-    if hint := did_you_mean(name, known):
+    hint, names = did_you_mean(name, known), ", ".join(known)
+    if hint or not known:
         return hint
-    if len(", ".join(known)) <= 200:
-        return f"; known: {listed(known)}"
-    near = [other for other in known if name and name.lower() in other.lower()]
-    if command and not near:
+    if command and len(names) > 200:
         return f"; `{command}` lists all {len(known)}"
-    near = near or difflib.get_close_matches(name[:100], known, n=5, cutoff=0)
-    hint = f"; nearest of {len(known)}: {in_a_line(', '.join(near[:5]), 200)}"
-    return f"{hint}; `{command}` lists all" if command else hint
+    return f"; known: {in_a_line(names, 200)}"
 
 
-_NOT_THE_USERS = (
-    "<",
-    str(Path(__file__).parent) + os.sep,
-    *(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib")),
-)
-_SITES = {"site-packages", "dist-packages"}
-"""Names of further folders of libraries, such as the user's or the system's."""
+_NOT_THE_USERS = "<", str(Path(__file__).parent) + os.sep, sysconfig.get_path("stdlib") + os.sep
 
 
 def is_users_file(file: str) -> bool:
     """Return whether a file of Python code is the user's: not a library's, nor this package's."""
-    return not file.startswith(_NOT_THE_USERS) and _SITES.isdisjoint(Path(file).parts)
+    installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
+    return not installed and not file.startswith(_NOT_THE_USERS)
 
 
 def one_line(error: BaseException) -> str:

@@ -87,7 +87,7 @@ def read_config(path: Path, children: tuple[Path, ...] = ()) -> Document:
             names = " -> ".join(child.name for child in [*chain, base])
             raise document.error(("extends",), f"leads in a circle: {names}")
         if not base.is_file():
-            hint = did_you_mean(extends, [f"{name}.yaml" for name in shipped.bases()], 0.75)
+            hint = did_you_mean(extends, [f"{name}.yaml" for name in shipped.bases()])
             raise document.error(("extends",), f"no such config file: {in_a_line(extends)}{hint}")
         parent = read_config(base, chain)
         parent.data.pop("name", None)

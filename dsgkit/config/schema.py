@@ -25,7 +25,7 @@ from dsgkit.config.spec import (
 from dsgkit.config.yaml import dump, read_document
 from dsgkit.data import catalogue as datasets
 from dsgkit.data.spec import DatasetSpec, TargetSpec
-from dsgkit.errors import listed, nearest_or_all, one_line, spelled
+from dsgkit.errors import nearest_or_all, one_line, spelled
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, Axis, outputs_of
@@ -251,7 +251,7 @@ def _check_sweep(
     for name, sizes in sweep.items():
         check_key(name, known, "sweep")
         if len(sweep) > 1:
-            raise Problem(f"varies one of {listed(sweep)} at a time", "sweep")
+            raise Problem(f"varies one of {', '.join(sweep)} at a time", "sweep")
         numbers = [math.inf if size == "all" else size for size in sizes]
         for i, (before, after) in enumerate(itertools.pairwise(numbers), start=1):
             if after <= before:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from dsgkit.errors import DsgError, nearest_or_all, spelled, why_no_line
+from dsgkit.errors import DsgError, nearest_or_all, spelled
 
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer of a config: arrays and seeds have signed 64-bit integers."""
@@ -160,8 +160,8 @@ def _size(value: Any) -> Any:
 
 
 def _line(value: str) -> str:
-    if why := why_no_line(value):
-        raise Problem(f"{why}, got {spelled(value)}")
+    if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", value):
+        raise Problem(f"must be printable in a line, got {spelled(value)}")
     return value
 
 

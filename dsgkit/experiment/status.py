@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
-from dsgkit.errors import MemoryLimitError, in_a_line, printable
+from dsgkit.errors import MemoryLimitError, in_a_line
 from dsgkit.experiment.folder import (
     LEFT_OUT,
     PLAN,
@@ -121,7 +121,7 @@ def describe_endings(
                 lines += [f"    {line}" for line in first.get("traceback", "").splitlines()]
         if len(groups) > MAX_CAUSES:
             lines.append(f"  and {len(groups) - MAX_CAUSES} more causes")
-    return [printable(line) for line in lines]
+    return [in_a_line(line, 1000) for line in lines]
 
 
 def describe_too_large(too_large: Iterable[TooLarge], axis: Axis | None) -> list[str]:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from dsgkit.errors import ResultsError, printable
+from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.system.files import sync_folder, write_atomically
 
 Record = dict[str, Any]
@@ -161,7 +161,7 @@ def running(folder: Path) -> str | None:
         try:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return printable(lock.read(200).strip()) or "another process"
+            return in_a_line(lock.read(200).strip(), 200) or "another process"
     return None
 
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dsgkit.config.yaml import Document, read_document
-from dsgkit.errors import did_you_mean, listed, spelled
+from dsgkit.errors import did_you_mean, spelled
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict, merged
 from dsgkit.report.numbers import NO_VALUE, counted, memory_text, p_text, seconds_text
@@ -45,7 +45,7 @@ def _paper_table(paper: JudgedPaper, width: int) -> str:
     if rows:
         parts.append(_table(("Claim", "Verdict", ""), rows, width))
     if rest:
-        untestable = f"Not testable by these results (--id {rest[0]} says why): {listed(rest)}"
+        untestable = f"Not testable by these results (--id {rest[0]} says why): {', '.join(rest)}"
         parts.append(paragraph(untestable, width, "  "))
     return "\n".join([*parts, summary_line(paper)])
 
@@ -114,7 +114,7 @@ def criterion_text(part: Judged) -> str:
     settings = part.criterion.model_dump(exclude_defaults=True, exclude=set(_FIRST_SETTINGS))
     names = sorted(settings, key=lambda name: (name in _BARS, name not in _HEAD_SETTINGS))
     values = "; ".join(_named(name, settings[name]) for name in names)
-    on = f"; on {listed(part.folders)}" if part.folders else ""
+    on = f"; on {', '.join(part.folders)}" if part.folders else ""
     return f"[{part.criterion.by}] {getattr(part.criterion, 'test', '')}: {values}{on}"
 
 
@@ -272,7 +272,7 @@ def _check_expected(
     document: Document, name: str, by: str, outcome: object, actual: Mapping[str, Verdict]
 ) -> None:
     if by not in actual:
-        raise document.error((name, by), f"is not judged by {spelled(by)}; by {listed(actual)}")
+        raise document.error((name, by), f"is not judged by {spelled(by)}; by {', '.join(actual)}")
     if outcome not in list(Outcome):
-        known = listed(f"'{one}'" for one in Outcome)
+        known = ", ".join(f"'{one}'" for one in Outcome)
         raise document.error((name,), f"no verdict: {spelled(outcome)}; there are {known}")

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator
 
 from dsgkit.config.spec import Problem
-from dsgkit.errors import listed
 from dsgkit.report.old_names import grouped
 
 MIN_DATASETS = 3
@@ -211,7 +210,7 @@ def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> lis
         if point.counts is None:
             by_note.setdefault(point.note, []).append(point.where)
     notes = [
-        f"{note} ({listed(dict.fromkeys(where))})" if any(where) else note
+        f"{note} ({', '.join(dict.fromkeys(where))})" if any(where) else note
         for note, where in by_note.items()
     ]
     enough = f"{datasets} of {claimed} datasets have enough results" if datasets else ""

@@ -89,7 +89,7 @@ class SolverInfo:
     @property
     def version(self) -> int | str:
         """Part of the identity of every result."""
-        return version_of(self.load(), self.import_path)
+        return version_of(self.load())
 
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"

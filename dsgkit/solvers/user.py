@@ -18,7 +18,6 @@ from dsgkit.solvers.methods import (
     check_hooks,
     check_methods,
     declaring_base,
-    listed,
     methods_of,
     missing_methods,
 )
@@ -139,7 +138,7 @@ def _described(import_path: str, defined: Any) -> SolverInfo:
         role=role,
         declared=parameters(solver),
         kinds=tasks_of(solver),
-        identity=version_of(defined, import_path),
+        identity=version_of(defined),
         methods=methods_of(solver),
         place=place_of(defined),
     )
@@ -171,7 +170,7 @@ def _solver_of_class(solver: type) -> tuple[type, Role | None]:
         hint = f"; {_DERIVE_FROM}" if {"get_params", "tasks"} & {*missing} else ""
         if missing[0].startswith("_"):
             hint = f", which its base class {declaring_base(solver).__name__} calls"
-        raise ConfigError(f"{solver.__name__} lacks {listed(missing)}{hint}{place_of(solver)}")
+        raise ConfigError(f"{solver.__name__} lacks {', '.join(missing)}{hint}{place_of(solver)}")
     check_hooks(solver)
     if role is None or not wraps:
         return solver, role

@@ -304,7 +304,7 @@ def get(kind: str) -> type[Task]:
 
 def version(kind: str) -> int | str:
     """Return the version of a task, part of every cell's identity; a change reruns its cells."""
-    return version_of(get(kind), kind) if ":" in kind else get(kind).version
+    return version_of(get(kind)) if ":" in kind else get(kind).version
 
 
 def about(kind: str) -> str:

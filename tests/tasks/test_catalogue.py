@@ -53,8 +53,8 @@ def test_a_task_with_a_base_in_another_file_has_the_version_of_both(own_modules)
 
 NAMES = [
     ("semi_supervised_auk", "unknown task 'semi_supervised_auk' (did you mean 'semi_sup"),
-    ("my:Sortin", "my.py has no task 'Sortin' (did you mean "),
-    ("my:Measure", "'Measure' in my.py is not a task: <class"),
+    ("my:Sortin", "module 'my' has no task 'Sortin' (did you mean "),
+    ("my:Measure", "my:Measure is not a task: <class"),
 ]
 CHANGES = [
     ('chooses = "swaps"', "", "my:Sorting lacks chooses; see dsgkit.tasks.base.Task"),
