@@ -23,7 +23,7 @@ class Hook(BuildHookInterface):
         if self.target_name == "wheel" and configs.is_dir():
             build_data["force_include"][str(configs)] = "dsgkit/configs"
         package = Path(self.root) / "dsgkit"
-        spec = importlib.util.spec_from_file_location("commit", package / "system" / "commit.py")
+        spec = importlib.util.spec_from_file_location("files", package / "system" / "files.py")
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
@@ -31,9 +31,9 @@ class Hook(BuildHookInterface):
         if commit is None:
             return
         self._folder = tempfile.TemporaryDirectory()
-        file = Path(self._folder.name) / module.FILE
+        file = Path(self._folder.name) / module.COMMIT_FILE
         file.write_text(f"{commit}\n")
-        build_data["force_include"][str(file)] = f"dsgkit/{module.FILE}"
+        build_data["force_include"][str(file)] = f"dsgkit/{module.COMMIT_FILE}"
 
     def finalize(self, *_: Any) -> None:
         """Remove the file that was packed."""

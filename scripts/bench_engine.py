@@ -44,7 +44,7 @@ from dsgkit.experiment.folder import describe_environment
 from dsgkit.features import FourierFeatures, StructuredFeatures
 from dsgkit.features.blocks import BlockSums
 from dsgkit.features.structured import matrix_size
-from dsgkit.system.threads import single_blas_thread, threads_for
+from dsgkit.system.machine import single_blas_thread, threads_for
 
 LAM = [2.0**k for k in range(-3, 4)]
 GAMMA = [k / 10 for k in range(11)]

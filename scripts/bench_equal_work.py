@@ -24,7 +24,7 @@ import numpy as np
 
 from dsgkit import QSGS2AUC, RFFS2AUC, SAMULT, NystromS2AUC
 from dsgkit.experiment.timing import Clock
-from dsgkit.system.threads import available_threads, set_threads
+from dsgkit.system.machine import available_threads, set_threads
 
 N_LABELED = 200
 SETTING: dict[str, Any] = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}

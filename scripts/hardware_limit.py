@@ -10,7 +10,7 @@ from timing import seconds
 
 from dsgkit.features.tiles import tile_features
 from dsgkit.system.jit import fast_parallel, prange
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 
 COLUMNS = 256
 """Number of projections of a row for timing cosines and sines."""

@@ -22,7 +22,6 @@ from kept import json_option, write_json
 
 from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.experiment.timing import Clock, peak_memory, reset_peak_memory
-from dsgkit.system.progress import Bar, listening
 from dsgkit.tasks.metrics import auc, cut_aucs
 
 N_LABELED = {False: 200, True: 500}
@@ -70,7 +69,7 @@ def measure(folder: Path, iterations: int, ordinal: bool) -> dict[str, Any]:
         model.fit(rows, labels, X[rest])
     training_memory = peak_memory()
     reset_peak_memory()
-    with clock.phase("predict"), Bar(folder.name, 1.0) as bar, listening(bar.show):
+    with clock.phase("predict"):
         values = model.decision_function(X[rest])
     prediction_memory = peak_memory()
     n, features = len(X), model.n_features * iterations

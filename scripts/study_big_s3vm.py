@@ -24,7 +24,6 @@ from kept import json_option, write_json
 from dsgkit import TSGS3VM
 from dsgkit.engine.sizes import remembered
 from dsgkit.experiment.timing import Clock, peak_memory, reset_peak_memory
-from dsgkit.system.progress import Bar, listening
 
 N_LABELED = 200
 N_TESTED = 20_000
@@ -53,7 +52,7 @@ def measure(folder: Path, **params: Any) -> dict[str, Any]:
     limits = [limit_seconds(X.shape[1], m)]
     clock, cpu = Clock(), time.process_time()
     reset_peak_memory()  # memory of the compilation does not count
-    with clock.phase("fit"), Bar(folder.name, 1.0) as bar, listening(bar.show):
+    with clock.phase("fit"):
         model.fit(rows, labels, rest)
     cpu, memory = time.process_time() - cpu, peak_memory()
     limits.append(limit_seconds(X.shape[1], m))

@@ -34,7 +34,7 @@ from dsgkit.data.dataset import load_dataset
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.experiment.folder import describe_environment
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.system.threads import set_threads
+from dsgkit.system.machine import set_threads
 from dsgkit.tasks.metrics import auc
 from dsgkit.tasks.semi_supervised import semi_supervised_split
 

@@ -72,7 +72,7 @@ def share_of_the_cores():
     """Compute with this process's share of the threads where tests run in several processes."""
     processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
     if processes > 1:
-        from dsgkit.system.threads import available_threads, set_threads
+        from dsgkit.system.machine import available_threads, set_threads
 
         share = max(1, available_threads() // processes)
         set_threads(share, share)
@@ -110,8 +110,7 @@ def toy(tmp_path, monkeypatch):
 def cells_in_this_process():
     """Run cells in this process: quicker, and what a test patches is seen."""
     from dsgkit.experiment import cell, progress
-    from dsgkit.system.memory import constrain_memory
-    from dsgkit.system.threads import kept_threads
+    from dsgkit.system.machine import constrain_memory, kept_threads
     from tests.experiment.in_process import InProcess
 
     with pytest.MonkeyPatch.context() as patch, kept_threads():

@@ -1,4 +1,4 @@
-"""The machine: compiled code, commit and sources, memory maps, files, memory, threads, progress."""
+"""The machine: compiled code, commit and sources, files, memory, threads, progress."""
 
 import math
 import os
@@ -7,7 +7,6 @@ import stat
 import subprocess
 import sys
 import tarfile
-import time
 from pathlib import Path
 
 import numba
@@ -17,18 +16,18 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import dsgkit
-from dsgkit.numerics import rows as rows_module
-from dsgkit.numerics.rows import read_rows
-from dsgkit.system import memory
-from dsgkit.system.commit import CHANGED_SUFFIX, FILE, commit_of, source_hash
+from dsgkit.system import machine
 from dsgkit.system.files import (
+    CHANGED_SUFFIX,
+    COMMIT_FILE,
+    commit_of,
     folder_name,
     read_arrays,
-    temporary_folder,
+    source_hash,
     write_atomically,
 )
-from dsgkit.system.progress import Bar, listening, part, report
-from dsgkit.system.threads import kept_threads, set_threads
+from dsgkit.system.machine import kept_threads, set_threads
+from dsgkit.system.progress import listening, part, report
 
 PACKAGE = Path(dsgkit.__file__).parent
 ROOT = PACKAGE.parent
@@ -52,6 +51,7 @@ def kernel(x):
     return helper(x) + 1
 """
 CALL = "from pkg.kernel import kernel; print('result', kernel(10))"
+HASH = "from pkg.system.files import source_hash; print('result', source_hash())"
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def package(tmp_path):
     folder = tmp_path / "pkg"
     (folder / "system").mkdir(parents=True)
     (folder / "report").mkdir()
-    for name in ("jit", "commit"):
+    for name in ("jit", "files"):
         text = (PACKAGE / "system" / f"{name}.py").read_text()
         (folder / "system" / f"{name}.py").write_text(text.replace("dsgkit.system", "pkg.system"))
     (folder / "numbers.py").write_text("FACTOR = 2\n")
@@ -87,42 +87,27 @@ def run(package, code=CALL, **environment):
 @pytest.mark.slow
 def test_an_edit_in_another_file_is_noticed_and_otherwise_nothing_compiled_twice(package):
     assert run(package) == ("21", True)
+    before, _ = run(package, HASH)
     (package / "report" / "page.py").write_text("SIZE = 1\n")  # shows results only
-    assert run(package) == ("21", False)
+    assert run(package) == ("21", False) and run(package, HASH)[0] == before
     (package / "numbers.py").write_text("FACTOR = 3\n")
-    assert run(package) == ("31", True)
+    assert run(package) == ("31", True) and run(package, HASH)[0] != before
     (package / "helper.py").write_text(HELPER.replace("FACTOR * x", "FACTOR * x * 10"))
     assert run(package) == ("301", True)
     copy = package.parent / "elsewhere" / "pkg"
     shutil.copytree(package, copy)
     cache = str(package.parent / "cache")
     assert run(copy, NUMBA_CACHE_DIR=cache) == ("301", False)
+    assert len(source_hash()) == len(before) == 16
 
 
 def test_a_folder_that_cannot_be_written_costs_time_only(package):
     (package.parent / "cache").write_text("a file")
     assert run(package) == ("21", False)
+    assert run(package, NUMBA_DISABLE_JIT="1") == ("21", False)
 
 
-FIT = """
-import numpy as np
-from dsgkit import QSGS2AUC
-X = np.random.default_rng(0).random((30, 2))
-model = QSGS2AUC(n_features=4, batch_size=4, n_iterations=3).fit(X[:9], [0, 1, 1] * 3, X[9:])
-print('result', [f"{value:.5f}" for value in model.decision_function(X)])
-"""
-
-
-@pytest.mark.slow
-def test_uncompiled_functions_give_the_same_results(package):
-    compiled, _ = run(package, FIT, NUMBA_CACHE_DIR=os.environ.get("NUMBA_CACHE_DIR", ""))
-    uncompiled, _ = run(
-        package, "import warnings; warnings.simplefilter('error')\n" + FIT, NUMBA_DISABLE_JIT="1"
-    )
-    assert uncompiled == compiled
-
-
-# --- commit and hash of the sources -----------------------------------------------------------
+# --- commit -----------------------------------------------------------------------------------
 
 FILTERED = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.4 and later
 
@@ -131,15 +116,10 @@ def git(folder, *arguments):
     """Run git as a user without settings; returns what it prints."""
     settings = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
     names = ["-c", "user.name=me", "-c", "user.email=me@example.org"]
-    done = subprocess.run(
-        ["git", *names, *arguments],
-        cwd=folder,
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+    environment = {**os.environ, **settings}
+    return subprocess.run(
+        ["git", *names, *arguments], cwd=folder, env=environment, stdout=-1, text=True, check=True
+    ).stdout.strip()
 
 
 @pytest.fixture
@@ -149,7 +129,7 @@ def checkout(tmp_path):
     (folder / "dsgkit" / "system").mkdir(parents=True)
     for name in ("pyproject.toml", "hatch_build.py", ".gitattributes", "README.md"):
         shutil.copy(ROOT / name, folder)
-    for name in ("system/commit.py", FILE):
+    for name in ("system/files.py", COMMIT_FILE):
         shutil.copy(PACKAGE / name, folder / "dsgkit" / name)
     (folder / "dsgkit" / "__init__.py").write_text("")
     git(folder, "init", "--quiet")
@@ -163,14 +143,11 @@ def test_a_checkout_and_an_export_of_it_are_at_its_commit(checkout, tmp_path, mo
     git(checkout, "archive", "--output", tmp_path / "export.tar", "HEAD")
     with tarfile.open(tmp_path / "export.tar") as archive:
         archive.extractall(tmp_path / "export", **FILTERED)
-    assert commit_of(tmp_path / "export" / "dsgkit") == commit
-    assert commit_of(checkout / "dsgkit") == commit
     git(checkout, "tag", "--annotate", "v1", "--message", "One")  # does not take its place
-    assert commit_of(checkout / "dsgkit") == commit
     git(checkout, "worktree", "add", "--quiet", "--detach", tmp_path / "beside")
-    assert commit_of(tmp_path / "beside" / "dsgkit") == commit
     monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
-    assert commit_of(checkout / "dsgkit") == commit
+    places = (tmp_path / "export", checkout, tmp_path / "beside")
+    assert [commit_of(place / "dsgkit") for place in places] == [commit] * 3
     (checkout / "dsgkit" / "__init__.py").write_text("changed = True\n")
     assert commit_of(checkout / "dsgkit") == commit + CHANGED_SUFFIX
 
@@ -194,12 +171,8 @@ def build(folder, target, into):
     command = [sys.executable, "-m", "hatchling", "build", "--target", target]
     subprocess.run([*command, "--directory", into], cwd=folder, check=True, capture_output=True)
     (file,) = into.iterdir()
-    if target == "wheel":
-        shutil.unpack_archive(file, into / "unpacked", "zip")
-        return into / "unpacked"
-    with tarfile.open(file) as archive:
-        archive.extractall(into / "unpacked", **FILTERED)
-    return next((into / "unpacked").iterdir())
+    shutil.unpack_archive(file, into / "unpacked", "zip" if target == "wheel" else "gztar")
+    return into / "unpacked" if target == "wheel" else next((into / "unpacked").iterdir())
 
 
 @pytest.mark.slow
@@ -212,78 +185,6 @@ def test_what_is_built_of_a_checkout_knows_its_commit(checkout, tmp_path):
     (checkout / "dsgkit" / "__init__.py").write_text("changed = True\n")
     wheel = build(checkout, "wheel", tmp_path / "wheel")
     assert commit_of(wheel / "dsgkit") == commit + CHANGED_SUFFIX
-
-
-def test_the_hash_of_the_sources_changes_with_all_but_what_shows_results(package):
-    code = "from pkg.system.commit import source_hash; print('result', source_hash())"
-    before, _ = run(package, code)
-    (package / "report" / "page.py").write_text("SIZE = 1\n")
-    assert run(package, code)[0] == before
-    (package / "helper.py").write_text(HELPER + "# a comment\n")
-    assert run(package, code)[0] != before
-    assert len(source_hash()) == len(before) == 16
-
-
-# --- memory maps ------------------------------------------------------------------------------
-
-INDICES = {
-    "slice": slice(3, 700),
-    "all": slice(None),
-    "steps": slice(900, 10, -7),
-    "backwards": slice(None, None, -1),
-    "empty": slice(5, 5),
-    "positions": np.array([5, 999, 5, 0, 17] * 9),
-    "none": np.array([], np.int64),
-    "from the end": np.array([-1, 3, -5]),
-}
-
-
-@pytest.fixture
-def large(tmp_path, monkeypatch):
-    """A file whose map counts as large, and its rows."""
-    monkeypatch.setattr(rows_module, "MAPPED_BYTES", 1000)
-    monkeypatch.setattr(rows_module, "_BLOCK_BYTES", 20_000)
-    rows = np.random.default_rng(0).random((20_000, 5), dtype=np.float32)
-    np.save(tmp_path / "X.npy", rows)
-    return tmp_path / "X.npy", rows
-
-
-@pytest.mark.parametrize("name", INDICES)
-@pytest.mark.parametrize("kind", ["array", "float64", "map", "part of a map", "copy on write"])
-def test_rows_are_those_of_plain_indexing(large, name, kind):
-    path, rows = large
-    table = {
-        "array": rows,
-        "float64": rows.astype(np.float64),
-        "part of a map": np.load(path, mmap_mode="r")[1000:],
-        "copy on write": np.load(path, mmap_mode="c"),
-    }.get(kind, np.load(path, mmap_mode="r"))
-    if kind == "copy on write":
-        table[7] = 5
-    expected = np.array(table[INDICES[name]], np.float32)
-    read = read_rows(table, INDICES[name])
-    np.testing.assert_array_equal(read, expected)
-    assert type(read) is np.ndarray and read.dtype == np.float32
-    assert read.flags.c_contiguous and read.flags.owndata
-    assert kind != "copy on write" or (table[7] == 5).all()
-
-
-def resident(path):
-    """Bytes of a file's mapping that are in this process's memory."""
-    lines = iter(Path("/proc/self/smaps").read_text().splitlines())
-    next(line for line in lines if line.endswith(str(path)))
-    return 1024 * int(next(line for line in lines if line.startswith("Rss:")).split()[1])
-
-
-@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="Linux only")
-@pytest.mark.parametrize("index", [slice(None), np.arange(19_999, -1, -3)])
-def test_a_read_leaves_nothing_of_a_map_in_memory(large, index):
-    path, _ = large
-    table = np.load(path, mmap_mode="r")
-    read_rows(table[:], index)
-    assert resident(path) == 0
-    table[index].sum()
-    assert resident(path) > 100_000
 
 
 # --- files ------------------------------------------------------------------------------------
@@ -306,6 +207,8 @@ def test_the_content_is_on_disk_before_the_name_and_then_the_folder(tmp_path, mo
     write_atomically(path, lambda file: file.write(b"new"))
     assert synced == [(False, b"old"), (True, b"new")]
     assert names(tmp_path) == ["file"]
+    with pytest.raises(OSError, match="no regular file"):
+        write_atomically(tmp_path, lambda file: file.write(b"new"))
 
 
 @pytest.mark.parametrize("place", ["write", "fsync", "replace"])
@@ -331,26 +234,11 @@ def test_folder_names_stay_in_their_folder(tmp_path):
         assert (tmp_path / expected).resolve().parent == tmp_path.resolve()
 
 
-def test_only_temporary_folders_that_nobody_touches_any_more_are_removed(tmp_path):
-    long_ago = (time.time() - 2 * 24 * 3600,) * 2
-    for name in (".part-dead", ".part-alive", "other"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "file").touch()
-        if name != ".part-alive":
-            os.utime(tmp_path / name / "file", long_ago)
-        os.utime(tmp_path / name, long_ago)  # the folder of a living one may be as old
-    with temporary_folder(tmp_path, ".part-") as folder:
-        assert names(tmp_path) == sorted([".part-alive", "other", folder.name])
-    assert names(tmp_path) == [".part-alive", "other"]
-
-
 def test_arrays_are_read_and_anything_else_is_one_line(tmp_path):
     written = {"a": np.arange(6).reshape(2, 3).T, "b": np.array("text"), "c": np.zeros((0, 4))}
     path = tmp_path / "a.npz"
     np.savez_compressed(path, **written)
-    for name, array in read_arrays(path).items():
-        np.testing.assert_array_equal(written.pop(name), array)
-    assert not written
+    np.testing.assert_equal(read_arrays(path), written)
     np.savez(tmp_path / "objects.npz", a=np.array([{}], dtype=object))
     (tmp_path / "cut.npz").write_bytes(path.read_bytes()[:-40])
     (tmp_path / "empty.npz").touch()
@@ -363,20 +251,20 @@ def test_arrays_are_read_and_anything_else_is_one_line(tmp_path):
 
 
 def test_the_limit_is_a_share_of_what_is_available(monkeypatch, tmp_path):
-    monkeypatch.setattr(memory, "_CGROUP", tmp_path)
-    monkeypatch.setattr(memory, "_processes", 1)
-    monkeypatch.setattr(memory, "_most", math.inf)
+    monkeypatch.setattr(machine, "_CGROUP", tmp_path)
+    monkeypatch.setattr(machine, "_processes", 1)
+    monkeypatch.setattr(machine, "_most", math.inf)
     available = psutil.virtual_memory().available
-    assert 0.7 * available < memory.memory_limit() < 0.9 * available
-    memory.constrain_memory(4, None)
-    assert 1000 < memory.memory_limit() < 0.25 * available
-    memory.constrain_memory(4, 1000)
-    assert memory.memory_limit() == 1000
-    memory.constrain_memory(1, None)
+    assert 0.7 * available < machine.memory_limit() < 0.9 * available
+    machine.constrain_memory(4, None)
+    assert 1000 < machine.memory_limit() < 0.25 * available
+    machine.constrain_memory(4, 1000)
+    assert machine.memory_limit() == 1000
+    machine.constrain_memory(1, None)
     for limit, expected in (("1000", 480), ("300", 0)):  # of a container
         (tmp_path / "memory.max").write_text(f"{limit}\n")
         (tmp_path / "memory.current").write_text("400\n")
-        assert memory.memory_limit() == expected
+        assert machine.memory_limit() == expected
 
 
 def test_threads_are_as_before_a_block():
@@ -403,15 +291,3 @@ def test_parts_of_parts_add_up_to_the_whole():
             report(0.2)
     report(0.3)
     assert seen == [0.25, 0.375, 0.5, 0.5, 0.6, 1.0]
-
-
-@pytest.mark.parametrize("terminal", [False, True])
-def test_a_bar_shows_on_a_terminal_alone(monkeypatch, capsys, terminal):
-    monkeypatch.setenv("TTY_COMPATIBLE", "1" if terminal else "0")
-    with Bar("rows [3]", 4) as bar:
-        bar.update(1)
-        bar.show(2)
-    shown = capsys.readouterr()
-    assert ("rows [3]" in shown.err) is terminal
-    assert ("50%" in shown.err) is terminal
-    assert shown.out == "" and (terminal or shown.err == "")

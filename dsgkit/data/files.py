@@ -17,12 +17,14 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
+
+from rich.console import Console
+from rich.progress import Progress
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.errors import DataError, MissingDataError, did_you_mean
-from dsgkit.system.files import temporary_folder
-from dsgkit.system.progress import Bar
 
 RETRIES = 3
 """Further attempts of a download after a failed one, after 1, 2 and 3 seconds."""
@@ -99,8 +101,8 @@ def obtain(info: DatasetInfo) -> list[Path]:
 def _download(info: DatasetInfo, file: DataFile) -> None:
     """Download a file into the cache; a failure leaves nothing behind."""
     folder = download_folder(info)
-    with writing_to(folder), temporary_folder(folder, ".incoming-") as incoming:
-        path, why = incoming / file.name, ""
+    with writing_to(folder), TemporaryDirectory(prefix=".incoming-", dir=folder) as incoming:
+        path, why = Path(incoming) / file.name, ""
         for attempt in range(RETRIES + 1):
             time.sleep(attempt)
             if not (why := _transfer(str(file.url), path)):
@@ -123,23 +125,26 @@ def _transfer(url: str, path: Path) -> str:
         return f"the server answers {error.code}"
     except (OSError, http.client.HTTPException) as error:
         return str(getattr(error, "reason", error)) or type(error).__name__
-    with response, path.open("wb") as file, Bar(path.name, response.length) as bar:
+    bar = Progress(console=Console(stderr=True), transient=True)
+    with response, path.open("wb") as file, bar:
         length, block = response.length, b"x"
+        task = bar.add_task(path.name, total=length)
         while block:
             try:
                 block = response.read(2**20)
             except (OSError, http.client.HTTPException) as error:
                 return str(error) or type(error).__name__
             file.write(block)
-            bar.update(len(block))
+            bar.advance(task, len(block))
         short = length is not None and file.tell() != length
         return f"{file.tell():,} of {length:,} bytes received" if short else ""
 
 
 @contextmanager
 def writing_to(folder: Path) -> Iterator[None]:
-    """Turn errors of writing to the cache into a `DataError` that says what to do."""
+    """Make a folder of the cache; an error is a `DataError` that says what to do."""
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
         raise DataError(

@@ -203,7 +203,7 @@ def embed_reviews(
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    from dsgkit.system.threads import single_blas_thread
+    from dsgkit.system.machine import single_blas_thread
 
     vectorizer = TfidfVectorizer(dtype=np.float32)
     try:

@@ -20,7 +20,6 @@ from dsgkit.data import files, loaders, made, tables
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
-from dsgkit.system.files import temporary_folder
 
 VERSION = 6
 """Version of the prepared form; other versions are prepared again."""
@@ -56,8 +55,9 @@ def prepare(info: DatasetInfo, paths: list[Path], folder: Path) -> None:
             files.check_sha256(file, path)
     with (
         files.writing_to(folder.parent),
-        temporary_folder(folder.parent, ".preparing-") as temporary,
+        tempfile.TemporaryDirectory(prefix=".preparing-", dir=folder.parent) as made_in,
     ):
+        temporary = Path(made_in)
         meta: dict[str, Any] = {"texts": {}}
         digests = []
         parts, meta["made"] = _parts(info, paths)

@@ -17,8 +17,8 @@ from dsgkit.features.catalogue import shown_entry
 from dsgkit.numerics.arrays import Single
 from dsgkit.random import STREAM_VERSION
 from dsgkit.system.files import read_arrays, write_atomically
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report
-from dsgkit.system.threads import single_blas_thread
 
 FORMAT_VERSION = 3
 """Version of the model file."""

@@ -42,8 +42,8 @@ from dsgkit.engine.sizes import feature_rows, models_at_once
 from dsgkit.engine.weighted_hessians import WeightedHessians, WeightedRows
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.objectives import Objective, objective_at
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part, report
-from dsgkit.system.threads import single_blas_thread
 
 Result = TypeVar("Result")
 

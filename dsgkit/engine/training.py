@@ -37,8 +37,8 @@ from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.objectives import objective_at
 from dsgkit.system.jit import fast
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part, report
-from dsgkit.system.threads import single_blas_thread
 
 Result = TypeVar("Result")
 Rows = NDArray[np.int64]

@@ -36,9 +36,14 @@ from dsgkit.experiment.timing import (
 )
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system import progress
-from dsgkit.system.commit import source_hash
-from dsgkit.system.memory import constrain_memory
-from dsgkit.system.threads import available_threads, hold_openmp, kept_threads, set_threads
+from dsgkit.system.files import source_hash
+from dsgkit.system.machine import (
+    available_threads,
+    constrain_memory,
+    hold_openmp,
+    kept_threads,
+    set_threads,
+)
 from dsgkit.tasks.base import At, Task, named_by_fit
 from dsgkit.user_code import is_import_path
 

@@ -20,8 +20,7 @@ from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError, spelled
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
 from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
-from dsgkit.system.commit import commit_of, source_hash
-from dsgkit.system.files import read_arrays
+from dsgkit.system.files import commit_of, read_arrays, source_hash
 from dsgkit.tasks.measures import Description
 
 CONFIG, DATASET, TASK, PLAN = "config.yaml", "dataset.json", "task.json", "plan.json"
@@ -171,7 +170,7 @@ def describe_environment(threads: int | None = None) -> dict[str, Any]:
     """Return versions, processor, memory, threads of a timed fit and the commit, for JSON."""
     import psutil
 
-    from dsgkit.system.threads import available_threads
+    from dsgkit.system.machine import available_threads
 
     return {
         "dsgkit": __version__,

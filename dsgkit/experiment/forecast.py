@@ -19,8 +19,7 @@ from dsgkit.experiment.plan import Plan, TooLarge, make_plan
 from dsgkit.experiment.status import cells, describe_too_large, duration, from_to
 from dsgkit.experiment.store import Record, finished_elsewhere, read_records
 from dsgkit.experiment.timing import Paces
-from dsgkit.system.memory import memory_limit
-from dsgkit.system.threads import available_threads
+from dsgkit.system.machine import available_threads, memory_limit
 from dsgkit.text.terminal import NO_BREAK, Column, table, wrapped
 
 if TYPE_CHECKING:

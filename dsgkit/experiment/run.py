@@ -30,9 +30,8 @@ from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.status import FAILURES
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import ClusterError, DaskExecutor, LocalExecutor, Result
-from dsgkit.system.memory import memory_limit
+from dsgkit.system.machine import available_threads, memory_limit
 from dsgkit.system.signals import stop_if_asked
-from dsgkit.system.threads import available_threads
 
 STOPPED = ("timeout", TimeLimitError.status)
 """Statuses of fits that a time limit ended: that of the run, or the solver's own."""

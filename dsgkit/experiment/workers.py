@@ -32,7 +32,6 @@ from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import LONG_FIT
 from dsgkit.system.progress import listening
-from dsgkit.system.signals import signal_name
 
 LOADING_SECONDS = 600.0
 """Seconds to start a process, load data and compile, on top of a cell's own time limit."""
@@ -145,7 +144,7 @@ class Child:
         elif code >= 0:
             message = f"worker process ended by itself with exit code {code}"
         else:
-            message = f"worker process killed by {signal_name(-code)}"
+            message = f"worker process killed by {signal.Signals(-code).name}"
             message += " (by the system, if memory ran out)" if code == -signal.SIGKILL else ""
         self._trace.seek(0)
         trace = self._trace.read().decode(errors="replace")

@@ -8,7 +8,7 @@ import numpy as np
 
 from dsgkit.numerics.arrays import Single
 from dsgkit.numerics.rows import read_rows
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 
 
 class CosinesAndSines:

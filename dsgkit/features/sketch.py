@@ -32,7 +32,7 @@ from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import read_rows, row_blocks
 from dsgkit.random.stream import SKETCHES, words
 from dsgkit.system.jit import exact_parallel, prange
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 
 TILE_BYTES = 2**21
 """Bytes of the spectra of a tile of rows, so that they stay in cache between the factors."""

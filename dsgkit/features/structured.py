@@ -33,7 +33,7 @@ from dsgkit.numerics.costs import FUNCTION_FLOPS
 from dsgkit.random.gammas import gamma_blocks
 from dsgkit.random.stream import SIGNS, words
 from dsgkit.system.jit import fast, fast_parallel, prange
-from dsgkit.system.threads import threads_for
+from dsgkit.system.machine import threads_for
 
 KERNEL = "gaussian"
 

@@ -27,8 +27,7 @@ from numba import get_num_threads
 
 from dsgkit.numerics.arrays import Single
 from dsgkit.system.jit import fast, fast_parallel, prange, reducing_parallel
-from dsgkit.system.memory import cache_size
-from dsgkit.system.threads import threads_for
+from dsgkit.system.machine import cache_size, threads_for
 
 MAX_TILE_ROWS = 256
 """Rows of the largest tile: enough to amortise packing a matrix for BLAS."""

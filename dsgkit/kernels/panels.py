@@ -24,7 +24,7 @@ from dsgkit.kernels.expansions import finite_rows
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import row_blocks
 from dsgkit.system.jit import fast, fast_parallel, prange
-from dsgkit.system.threads import single_blas_thread, threads_for
+from dsgkit.system.machine import single_blas_thread, threads_for
 
 Correlate = Callable[[Array], NDArray[np.floating]]
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.console import Console
+from rich.progress import track
 
 from dsgkit.config.spec import is_finite
 from dsgkit.errors import ResultsError
@@ -25,7 +27,6 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
-from dsgkit.system.progress import Bar
 from dsgkit.tasks.measures import MEMORY, Measure
 
 STUDIES = "studies"
@@ -304,16 +305,15 @@ def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) ->
     folders: dict[str, Results] = {}
     studies: dict[str, Any] = {}
     by_path = [(path, _results_folders(path, names)) for path in paths]
-    with Bar("reading results", sum(len(inside) for _, inside in by_path)) as bar:
-        for folder in itertools.chain(*(inside for _, inside in by_path)):
-            results = load_results(folder)
-            name = results.experiment.name
-            if name in folders:
-                raise ResultsError(
-                    f"{folder}: holds {name}, as {folders[name].folder} does; name one of them"
-                )
-            folders[name] = results
-            bar.update(1)
+    found = [folder for _, inside in by_path for folder in inside]
+    for folder in track(found, "reading results", console=Console(stderr=True), transient=True):
+        results = load_results(folder)
+        name = results.experiment.name
+        if name in folders:
+            raise ResultsError(
+                f"{folder}: holds {name}, as {folders[name].folder} does; name one of them"
+            )
+        folders[name] = results
     for path, inside in by_path:
         parent = path.parent if inside == [path] else path
         studies |= {file.stem: _numbers(file) for file in sorted((parent / STUDIES).glob("*.json"))}

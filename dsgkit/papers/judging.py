@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from rich.console import Console
+from rich.progress import track
+
 from dsgkit.errors import DsgError, nearest_or_all, spelled
 from dsgkit.papers.claims import Claim, Paper
 from dsgkit.papers.criteria import Criterion, Scope
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined
-from dsgkit.system.progress import Bar
 
 PROTOCOL, USEFUL = "protocol", "useful"
 
@@ -70,14 +72,11 @@ class JudgedPaper:
 
 def judge(papers: Iterable[Paper], evidence: Evidence) -> list[JudgedPaper]:
     """Judge every claim of some papers."""
-    papers = list(papers)
-    with Bar("judging claims", sum(len(paper.claims) for paper in papers)) as bar:
-
-        def judged(paper: Paper, claim: Claim) -> JudgedClaim:
-            bar.update(1)
-            return judge_claim(paper, claim, evidence)
-
-        return [JudgedPaper(one, [judged(one, claim) for claim in one.claims]) for one in papers]
+    listed = track(list(papers), "judging claims", console=Console(stderr=True), transient=True)
+    return [
+        JudgedPaper(paper, [judge_claim(paper, claim, evidence) for claim in paper.claims])
+        for paper in listed
+    ]
 
 
 def judge_claim(paper: Paper, claim: Claim, evidence: Evidence) -> JudgedClaim:

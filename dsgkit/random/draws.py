@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dsgkit.random.stream import DRAWS, key_words, philox, words
 from dsgkit.system.jit import exact, exact_parallel, prange
-from dsgkit.system.threads import threads_for
+from dsgkit.system.machine import threads_for
 
 DRAWS_PER_THREAD = 1000
 """Smallest number of draws without replacement worth a thread: some 0.1 ms."""

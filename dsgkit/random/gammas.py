@@ -12,7 +12,7 @@ import numpy as np
 from dsgkit.numerics.arrays import Array
 from dsgkit.random.stream import NORMALS_PER_THREAD, SCALES, key_words, normal, philox
 from dsgkit.system.jit import exact, exact_parallel, prange
-from dsgkit.system.threads import threads_for
+from dsgkit.system.machine import threads_for
 
 _LN2 = 0.6931471805599453
 _MIN_LOGARITHM = -600.0

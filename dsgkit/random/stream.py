@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dsgkit.numerics.arrays import Single
 from dsgkit.system.jit import exact, exact_parallel, prange
-from dsgkit.system.threads import threads_for
+from dsgkit.system.machine import threads_for
 
 FREQUENCIES = 1
 """Stream number of the random frequencies."""

@@ -21,7 +21,7 @@ from dsgkit.objectives.pairwise_risk import POSITIVE as POSITIVE_CLASS
 from dsgkit.solvers.declared import compose, fitted, preset
 from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
 from dsgkit.solvers.parameters import check_parameters
-from dsgkit.system.memory import memory_limit
+from dsgkit.system.machine import memory_limit
 
 Points = Sequence[Mapping[str, Any]]
 Folds = Sequence[NDArray[np.integer]]

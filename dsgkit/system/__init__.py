@@ -1,1 +1,1 @@
-"""The machine: files, memory, threads, signals, compiled code and its sources."""
+"""The machine: files, threads, memory, signals, progress and compiled code."""

@@ -1,23 +1,33 @@
-"""Atomic writes, arrays in files, names of folders, temporary folders."""
+"""Files: atomic writes, arrays, names of folders; and which code is running.
+
+Outside a checkout the commit is read from the file ``COMMIT``. ``git archive`` fills it in
+(``.gitattributes``), and so does ``hatch_build.py`` in a wheel or an sdist, which loads this module
+without the package's requirements.
+"""
 
 from __future__ import annotations
 
 import errno
+import functools
+import hashlib
 import os
 import re
 import secrets
-import shutil
-import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+import subprocess
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
-from numpy.typing import NDArray
+COMMIT_FILE = "COMMIT"
 
-_ABANDONED_SECONDS = 24 * 3600
+CHANGED_SUFFIX = "+changes"
+"""Suffix of a commit whose checkout had other changes."""
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+WITHOUT_RESULTS = ("cli", "papers", "published", "report")
+"""Rooms that only show results: an edit there changes none."""
 
 
 def folder_name(name: str) -> str:
@@ -26,12 +36,7 @@ def folder_name(name: str) -> str:
 
 
 def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file through a temporary one next to it; it is on disk when this returns.
-
-    A file that exists is replaced; a device or a pipe is an `OSError`. ``write`` takes the open
-    binary file. After an error the old file is unchanged (or replaced, if only the folder could not
-    be synced), and no temporary file is left.
-    """
+    """Create or replace a file, which is on disk when this returns; an error leaves the old one."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "no regular file", str(path))
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
@@ -48,29 +53,17 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Flush a folder to disk: files created or renamed in it survive a crash of the machine.
-
-    Some file systems (FUSE, SMB) cannot do this to folders, which is left at that.
-    """
+    """Flush a folder to disk: files created or renamed in it survive a crash of the machine."""
     descriptor = os.open(folder, os.O_RDONLY)
-    try:
+    with suppress(OSError):  # some file systems (FUSE, SMB) cannot do this to folders
         os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
-            raise
-    finally:
-        os.close(descriptor)
+    os.close(descriptor)
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an ``.npz`` file by name; nothing is unpickled.
+def read_arrays(path: Path) -> dict[str, Any]:
+    """Return the arrays of an ``.npz`` file by name; a one-line `ValueError` if it is none."""
+    import numpy as np
 
-    Raises
-    ------
-    FileNotFoundError
-    ValueError
-        If it is not an ``.npz`` file of numbers and text, or is damaged; its text is one line.
-    """
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             return dict(archive)
@@ -80,20 +73,41 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
         raise ValueError(" ".join(str(error).split())[:200] or type(error).__name__) from error
 
 
-@contextmanager
-def temporary_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Make a temporary folder, and remove it after the block unless it was renamed.
+@functools.cache
+def source_hash(without: tuple[str, ...] = WITHOUT_RESULTS) -> str:
+    """Return a hash of the package's Python files, but for some of its folders.
 
-    Those of killed processes, which nobody has touched for a day, are removed, too.
+    It is computed once per process: the code that runs is that which was there at the start.
     """
-    parent.mkdir(parents=True, exist_ok=True)
-    for folder in parent.glob(f"{prefix}*"):
-        with suppress(FileNotFoundError):
-            touched = max(entry.stat().st_mtime for entry in (folder, *folder.rglob("*")))
-            if touched < time.time() - _ABANDONED_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE)
+        if name.parts[0] not in without:
+            content = path.read_bytes()
+            digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:16]
+
+
+def commit_of(package: Path = PACKAGE) -> str | None:
+    """Return the commit of the package in a folder, marked if it was changed; None if unknown.
+
+    A repository counts only if the package is tracked at its root: an installed copy may lie in a
+    repository of the user.
+    """
+
+    def git(*arguments: str) -> str:
+        place = ["-c", f"safe.directory={package.parent}", "-C", str(package.parent)]
+        command = ["git", *place, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        text = (package / COMMIT_FILE).read_text().strip()
+        if not text.startswith("$"):
+            return text[:12] + (CHANGED_SUFFIX if text.endswith(CHANGED_SUFFIX) else "")
+        if not (package.parent / ".git").exists():
+            return None
+        git("ls-files", "--error-unmatch", str(package / "__init__.py"))
+        marked = f"--dirty={CHANGED_SUFFIX}"
+        return git("describe", "--always", "--exclude=*", "--abbrev=12", marked)
+    except (OSError, subprocess.CalledProcessError):
+        return None

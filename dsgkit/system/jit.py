@@ -2,21 +2,16 @@
 
 `exact` functions must give the same bits on every machine (the random streams): no reassociation
 and no contraction to fused multiply-adds. `fast` ones may contract, and `reducing` ones, which sum
-over many terms, may also reorder. `exact_nogil` is for loops in several Python threads, next to
-readers and writers, without numba's threads. None may assume that values are finite: a diverging
-model must show as NaN.
+over many terms, may also reorder. None may assume that values are finite: a diverging model must
+show as NaN.
 
-Idle threads sleep instead of spinning: a parallel region is entered several times per iteration,
-and on a busy machine spinning threads take cores from the threads that they wait for (measured: 5
-to 20 times slower). This default must be set before numba starts its threads; the environment's
-``OMP_WAIT_POLICY`` overrides it.
+Idle threads sleep instead of spinning (``OMP_WAIT_POLICY``): on a busy machine spinning threads
+take cores from the threads that they wait for (measured: 5 to 20 times slower).
 
 Compiled code is cached in a folder named by a hash of the sources: numba itself looks only at the
 file of a function, and would use code whose callees or constants in other files have changed. One
 process at a time compiles a function and the others wait for it: two concurrent writers can store
 code under another function's name (numba #10128).
-
-With ``NUMBA_DISABLE_JIT=1`` nothing is compiled: the functions run as Python, slowly.
 """
 
 from __future__ import annotations
@@ -30,16 +25,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numba
-import numpy as np
 from filelock import FileLock
 from numba import njit
 from numba import prange as prange
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.compiler_lock import global_compiler_lock
 
-from dsgkit.system.commit import WITHOUT_RESULTS, source_hash
+from dsgkit.system.files import WITHOUT_RESULTS, source_hash
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before numba starts its threads
 
 _RUNNER = ("config", "data", "experiment", "tasks", "text", "user_code.py")
 """Rooms that compiled code of other files does not depend on: their edits need no compilation."""
@@ -53,26 +47,17 @@ def cache_folder() -> Path:
     return folder / f"{numba.__version__}-{source_hash((*WITHOUT_RESULTS, *_RUNNER))}"
 
 
-def _folder_of(function: Callable[..., Any]) -> Path:
-    return cache_folder() / function.__module__
-
-
 class _Locator(_CacheLocator):
     """Tells numba where a function's code is: nowhere else, wherever the package lies."""
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
-        self._folder, self._line = _folder_of(function), function.__code__.co_firstlineno
-        self._file = Path(file)
+        self._folder, self._file = cache_folder() / function.__module__, Path(file)
+        self._line = function.__code__.co_firstlineno
+        self.ensure_cache_path()
 
     @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator | None:
-        """Return the locator of a function; None if it cannot be cached."""
-        locator = cls(py_func, py_file)
-        try:
-            locator.ensure_cache_path()
-        except OSError:
-            return None
-        return locator
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func, py_file)
 
     def get_cache_path(self) -> str:
         return str(self._folder)
@@ -96,13 +81,12 @@ def _compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles with some of numba's options."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        if numba.config.DISABLE_JIT:
-            return _in_python(function)
         dispatcher = njit(error_model="numpy", **options)(function)
-        with suppress(RuntimeError):  # the folder cannot be written: each process compiles
-            dispatcher._cache = _Cache(function)
-            lock = _folder_of(function) / f"{function.__code__.co_firstlineno}.lock"
-            dispatcher.compile = _in_turn(dispatcher.compile, lock)
+        with suppress(OSError):  # the folder cannot be written: each process compiles
+            if not numba.config.DISABLE_JIT:
+                dispatcher._cache = _Cache(function)
+                lock = f"{function.__module__}/{function.__code__.co_firstlineno}.lock"
+                dispatcher.compile = _in_turn(dispatcher.compile, cache_folder() / lock)
         return dispatcher
 
     return decorate
@@ -125,19 +109,7 @@ def _in_turn(compile_: Callable[[Any], Any], lock: Path) -> Callable[[Any], Any]
     return compiled
 
 
-def _in_python(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that runs uncompiled, as silent on overflow as compiled code."""
-
-    @functools.wraps(function)
-    def run(*arguments: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return function(*arguments)
-
-    return run
-
-
 exact = _compiled()
-exact_nogil = _compiled(nogil=True)
 exact_parallel = _compiled(parallel=True)
 fast = _compiled(fastmath={"contract"})
 fast_parallel = _compiled(fastmath={"contract"}, parallel=True)

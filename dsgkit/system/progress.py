@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 Listener = Callable[[float], None]
@@ -45,39 +45,6 @@ def part(low: float, high: float) -> Iterator[None]:
     report(high)
 
 
-class Bar:
-    """A progress bar on a terminal, removed at its end; nothing is shown elsewhere.
-
-    The title stands before it. The total work need not be known.
-    """
-
-    def __init__(self, title: str, total: float | None = None) -> None:
-        # Imported here because solvers import this module, and few need a bar.
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.progress import Progress
-
-        console = Console(stderr=True)
-        self._bar = Progress(console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task(escape(title), total=total)
-
-    def __enter__(self) -> Bar:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        with suppress(OSError):  # the terminal may be gone
-            self._bar.stop()
-
-    def show(self, done: float) -> None:
-        """Show how much of the work is done."""
-        self._bar.update(self._task, completed=done)
-
-    def update(self, done: float) -> None:
-        """Count some more work as done."""
-        self._bar.advance(self._task, done)
-
-
 class Stopwatch:
     """Seconds since its creation: processor time on one thread, else wall time.
 
@@ -93,12 +60,10 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Seconds, without pauses."""
         return self._clock() - self._start
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Do not count the time of the block."""
         stopped = self._clock()
         yield
         self._start += self._clock() - stopped

@@ -22,16 +22,8 @@ class Interrupted(BaseException):
 
     def __init__(self, number: int) -> None:
         self.exit_code, self.at = 128 + number, time.monotonic()
-        by_user = number == signal.SIGINT
-        super().__init__("interrupted" if by_user else f"stopped by {signal_name(number)}")
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal, such as ``SIGKILL``; ``signal 34`` for one without a name."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # real-time signals other than the first and the last
-        return f"signal {number}"
+        by = signal.Signals(number).name
+        super().__init__("interrupted" if number == signal.SIGINT else f"stopped by {by}")
 
 
 def stop_if_asked() -> None:

@@ -12,7 +12,7 @@ from dsgkit.kernels import kernel_named
 from dsgkit.kernels.panels import Correlate, Panels, in_single
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import row_blocks
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.trainers.curvature import largest_of
 from dsgkit.trainers.linear import with_constant
 from dsgkit.trainers.moments import moments

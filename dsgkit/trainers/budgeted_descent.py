@@ -18,8 +18,8 @@ from dsgkit.numerics.rows import row_blocks
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.system.jit import fast
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report
-from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
 from dsgkit.trainers.training import Decreasing, Fixed, Sizes, Step, Training
 

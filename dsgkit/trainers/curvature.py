@@ -18,7 +18,7 @@ from dsgkit.kernels import kernel_named
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.rows import spaced
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.trainers.responses import label_weights
 from dsgkit.trainers.training import Training
 

@@ -14,8 +14,8 @@ from dsgkit.engine import sizes as engine_sizes
 from dsgkit.features.cosines import CosinesAndSines
 from dsgkit.numerics.costs import Cost
 from dsgkit.objectives import Objective, objective_at
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report
-from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.blocks import BlockFunction, BlockTrainer, Result, Streaming
 from dsgkit.trainers.training import Sizes, Training
 

@@ -15,7 +15,7 @@ from dsgkit.kernels.gaussian import expansion_flops
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
 from dsgkit.numerics.rows import training_rows
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.trainers.kernel_machines import KernelMachine
 from dsgkit.trainers.training import Array, Codes, Given
 

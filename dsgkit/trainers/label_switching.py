@@ -15,8 +15,8 @@ from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
 from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
 from dsgkit.objectives.margin import MarginRisk
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report
-from dsgkit.system.threads import single_blas_thread
 from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
 from dsgkit.trainers.training import Sizes, Step, Training
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from dsgkit.objectives.ordinal_risk import above_cuts
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 from dsgkit.trainers.kernel_features import KernelFeatures, Solution
 from dsgkit.trainers.training import Array, Codes
 

@@ -20,7 +20,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh, solve_penalised
 from dsgkit.numerics.rows import training_rows
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 
 Codes = NDArray[np.integer]
 

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 
 from dsgkit.features import tiles
 from dsgkit.system import jit
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 from tests.engine.threads import threads
 
 ONE = np.ones((1, 1), np.float32)

@@ -7,7 +7,7 @@ import pytest
 
 from dsgkit.config.schema import load_stored
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.system.commit import CHANGED_SUFFIX
+from dsgkit.system.files import CHANGED_SUFFIX
 from tests.scripts.conftest import SCRIPTS
 
 ROOT = SCRIPTS.parent

@@ -15,7 +15,7 @@ from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential
 from dsgkit.system.jit import fast_parallel, prange, reducing
-from dsgkit.system.threads import single_blas_thread
+from dsgkit.system.machine import single_blas_thread
 
 MIN_INPUTS = 32
 """Least columns for which products are faster."""

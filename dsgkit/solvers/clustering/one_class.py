@@ -22,8 +22,8 @@ from dsgkit.solvers.clustering.budget import RANDOM, REMOVAL, Support, add, appl
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import kernel_values
 from dsgkit.system.jit import fast, fast_parallel, prange
+from dsgkit.system.machine import threads_for
 from dsgkit.system.progress import report
-from dsgkit.system.threads import threads_for
 
 ROWS, NEIGHBORS = 0, 1
 """Numbers of the random sources."""
