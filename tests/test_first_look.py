@@ -130,7 +130,7 @@ def test_the_task_follows_from_the_labels(labels, options, task, target):
 
 def test_without_labels_clusters_are_looked_for():
     config, lines, path = drafted(table(*NUMBERS.T))
-    assert "no --label given: all 3 columns are features" in sentences(lines)
+    assert "no labels: 3 of 3 columns are features" in sentences(lines)
     assert "the Davies-Bouldin index, a weak criterion" in sentences(lines)
     assert config["extends"] == "base/try_cluster.yaml"
     assert "`dsg init base/try_cluster`" in path.read_text()
@@ -192,7 +192,7 @@ def test_a_column_that_looks_like_labels_is_asked_about(columns, names, likely):
         assert refusal(text).endswith(f"looks like labels: {meant}")
     config, lines, _ = drafted(text, *(["--task", "cluster"] if likely else []))
     assert config["dataset"]["label_column"] is None
-    assert f"no --label given: all {len(columns)} columns are features" in sentences(lines)
+    assert f"no labels: {len(columns)} of {len(columns)} columns are features" in sentences(lines)
 
 
 GRADED = table(*NUMBERS.T, GRADES, names=("a", "b", "c", "grade"))
@@ -201,8 +201,8 @@ GRADED = table(*NUMBERS.T, GRADES, names=("a", "b", "c", "grade"))
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "grade has the numbers 3, 4, 5: taken as ordered classes; "),
-        (["--task", "svm", "--positive", "4"], "4 is +1; 3 and 5 are -1;"),
+        ([], "3, 4, 5 are taken as ordered classes; "),
+        (["--task", "svm", "--positive", "4"], "4 is +1, all others are -1;"),
         (["--task", "cluster"], "parameters are chosen without labels, by the Davies-Bouldin "),
     ],
 )

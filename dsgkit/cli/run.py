@@ -290,14 +290,14 @@ def try_(
     from dsgkit.text.terminal import paragraph, terminal_width
 
     draft = first_look.draft(file, label, task, positive, ignore, unlabeled, trials, labeled_rows)
-    config = first_look.config_path(draft, file)
+    config = draft.config
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
     for line in [*draft.lines, f"config    {config}: {what}"]:
         click.echo(paragraph(line, terminal_width(), " " * 10))
     if dry_run:
         click.echo(f"\n{draft.text}", nl=False)
         return
-    first_look.write(draft, config)
+    config.write_text(draft.text, "utf-8")
     experiment = load_experiment(config)
     # timed once: a first look needs times only roughly
     if _run_one(experiment, out / experiment.name, _options(once=True)):

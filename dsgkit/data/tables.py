@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,24 +15,31 @@ from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import Column, DataFile, DatasetInfo
 from dsgkit.data.layout import (
+    COMMA_NUMBER,
     FLOAT32_OVERFLOW,
+    MISSING_VALUES,
     Layout,
     LineError,
+    column_name,
     is_missing,
     read_layout,
     split,
-    why_columns,
     why_no_number,
 )
 from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx, refused
 from dsgkit.data.targets import label_text
-from dsgkit.errors import DataError, shown
+from dsgkit.errors import DataError, shown, spelled
 from dsgkit.numerics.arrays import Array
 
 MARKED_SHARE = 0.05
 """Share of missing values above which a filled column gets another that marks them."""
 
-_MISSING = "a missing value"
+_MISSING = [
+    f"{spelt}{end}"
+    for s in (*MISSING_VALUES, "NaN")
+    for end in ("", " ")
+    for spelt in (s, s.upper(), s.title())
+]
 _MAX_WORD = 256  # characters of a label or category; a longer text is not the name of a class
 
 
@@ -64,23 +71,6 @@ class Feature:
         """Number of features."""
         return len(self.known) if self.kind == "category" else 1 + self.is_marked
 
-    @property
-    def is_text(self) -> bool:
-        """Whether the fields have to be read as text."""
-        return self.kind != "number" or bool(self.known) or self.median is not None
-
-    def why(self, text: str, decimal: str) -> str:
-        """Return why a field cannot be used; empty if it can."""
-        if len(text) > _MAX_WORD and self.kind in ("category", "share"):
-            return f"a text of {len(text):,} characters; at most {_MAX_WORD} make a class"
-        if text in self.known or (is_missing(text) and self.median is not None):
-            return ""
-        if (is_missing(text) and self.kind in ("number", "date")) or not text:
-            return _MISSING
-        if self.kind == "date":
-            return "" if np.isfinite(_days([text], self.format)[0]) else f"{shown(text)} is no date"
-        return "" if self.kind != "number" else why_no_number(text, decimal)
-
     def numbers(self, column: Any, decimal: str) -> Array:
         """Return the numbers of a column; NaN where a value is missing."""
         if column.dtype.kind == "f":
@@ -94,13 +84,9 @@ class Feature:
             return np.array([self.known[word] for word in words])[codes]
         if self.kind == "share":
             return np.array([self.known.get(word, 0.0) for word in words])[codes]
-        return np.array([_number(word, self.known, decimal) for word in words])[codes]
-
-
-def _number(text: str, known: Mapping[str, float], decimal: str) -> float:
-    if text in known:
-        return known[text]
-    return np.nan if is_missing(text) else float(text.replace(decimal, "."))
+        known = {**dict.fromkeys(filter(is_missing, words), np.nan), **self.known}
+        values = [known[w] if w in known else float(w.replace(decimal, ".")) for w in words]
+        return np.array(values)[codes]
 
 
 def _days(texts: Sequence[str], form: str) -> Array:
@@ -118,60 +104,47 @@ class Table:
 
     Attributes
     ----------
-    labels : tuple of int
-        Places of columns, from 0, whose mean is the label.
     features : mapping of int to Feature
         By the place of their column; other columns are left out.
+    labels : tuple of int
+        Places of columns, from 0, whose mean is the label.
     unlabeled : str or None
         The label of rows without one; the label of a row is NaN or empty then.
     """
 
     path: Path
-    member: str | None
     layout: Layout
-    labels: tuple[int, ...]
-    text_labels: bool
     features: Mapping[int, Feature]
+    labels: tuple[int, ...] = ()
+    text_labels: bool = False
     unlabeled: str | None = None
+    member: str | None = None
 
     @classmethod
     def of(cls, path: Path, info: DatasetInfo, layout: Layout, member: str | None = None) -> Table:
         """Return the table that a dataset's description makes of a file."""
-        kinds: dict[int, str] = {}
-
-        def places(option: str, columns: Iterable[Column], *, kind: str) -> tuple[int, ...]:
-            found = tuple(layout.place(option, column) for column in columns)
-            if len(set(found)) < len(found):
-                raise LineError(f"{option} names one of the {layout.n_columns} columns twice")
-            for place in found:
-                if kinds.setdefault(place, kind) == "label" != kind:
-                    name = layout.name(place)
-                    raise LineError(f"{name} is the label and cannot be `{option}` too")
-            return found
-
+        median = 0.0 if info.fill else None
+        features = {place: Feature(median=median) for place in range(layout.n_columns)}
         try:
-            labels = places("label_column", info.label_columns, kind="label")
-            places("ignored", info.ignored, kind="ignored")
-            places("categorical", info.categorical, kind="category")
-            places("by_share", info.by_share, kind="share")
-            formats = dict(
-                zip(places("dates", info.dates, kind="date"), info.dates.values(), strict=True)
-            )
-            values = places("values", info.values, kind="number")
+            for column in info.categorical:
+                features[layout.place("categorical", column)] = Feature("category", median=median)
+            for column in info.by_share:
+                features[layout.place("by_share", column)] = Feature("share", median=median)
+            for column, form in info.dates.items():
+                features[layout.place("dates", column)] = Feature("date", {}, form, median)
+            for column, known in info.values.items():
+                features[layout.place("values", column)] = Feature("number", known, "", median)
+            labels = tuple(layout.place("label_column", column) for column in info.label_columns)
+            ignored = {layout.place("ignored", column) for column in info.ignored}
             if info.text_labels and len(labels) > 1:
                 raise LineError("labels that are text have no mean; use one column")
         except LineError as error:
             raise DataError(f"{path}: {error}") from error
-        known = dict(zip(values, info.values.values(), strict=True))
-        median = 0.0 if info.fill else None
-        features = {
-            place: Feature(kind, known.get(place, {}), formats.get(place, ""), median)
-            for place in range(layout.n_columns)
-            if (kind := kinds.get(place, "number")) not in ("label", "ignored")
-        }
+        for place in {*labels, *ignored}:
+            del features[place]
         unlabeled = None if info.unlabeled is None else label_text(info.unlabeled)
-        text = info.text_labels and bool(labels)
-        return cls(path, member, layout, labels, text, features, unlabeled)
+        text_labels = info.text_labels and bool(labels)
+        return cls(path, layout, features, labels, text_labels, unlabeled, member)
 
     @property
     def n_features(self) -> int:
@@ -180,11 +153,10 @@ class Table:
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows and their labels: means of numbers, texts, or 0 without a label."""
-        decimal = self.layout.decimal
         for first, lines, frame in self.frames():
             X, start = np.zeros((len(frame), self.n_features)), 0
             for place, feature in self.features.items():
-                numbers = feature.numbers(frame[place], decimal)
+                numbers = feature.numbers(frame[place], self.layout.decimal)
                 if feature.kind == "category":
                     X[np.arange(len(X)), start + numbers.astype(np.intp)] = 1
                 else:
@@ -195,77 +167,60 @@ class Table:
                     if feature.is_marked:
                         X[:, start + 1] = missing
                 start += feature.width
-            y = self._labels_of(frame)
-            infinite = y.dtype.kind == "f" and np.isinf(y).any()
+            y: NDArray[Any] = np.zeros(len(frame))
+            if self.text_labels:
+                codes, texts = frame[self.labels[0]].factorize()
+                words = [str(text).strip() for text in texts]
+                y = np.array(["" if word == self.unlabeled else word for word in words])[codes]
+            elif self.labels:
+                y = np.mean([frame[place].to_numpy() for place in self.labels], axis=0)
+            infinite = not self.text_labels and np.isinf(y).any()
             if infinite or not (np.abs(X) < FLOAT32_OVERFLOW).all():
                 raise refused(self.path, first, lines, self._why, "a number that is not finite")
             yield X, y
-
-    def _labels_of(self, frame: Any) -> NDArray[Any]:
-        """Return labels, NaN or empty for rows without one; all 0 without a column of labels."""
-        found = []
-        for place in self.labels:
-            column, mark = frame[place], self.unlabeled
-            if column.dtype.kind == "f":
-                numbers = column.to_numpy(np.float64, copy=True)
-                if mark is not None and not why_no_number(mark):
-                    numbers[numbers == float(mark)] = np.nan
-                found.append(numbers)
-                continue
-            codes, texts = column.factorize()
-            words = [str(text).strip() for text in texts]
-            if self.text_labels:
-                return np.array(["" if self._is_no_label(word) else word for word in words])[codes]
-            values = [
-                np.nan if self._is_no_label(word) else _number(word, {}, self.layout.decimal)
-                for word in words
-            ]
-            found.append(np.array(values)[codes])
-        return np.mean(found, axis=0) if found else np.zeros(len(frame))
-
-    def _is_no_label(self, text: str) -> bool:
-        """Return whether a field of the label's column marks a row without a label."""
-        if text in ("", self.unlabeled) or (is_missing(text) and not self.text_labels):
-            return True
-        if self.unlabeled is None or self.text_labels or why_no_number(text, is_label=True):
-            return False
-        return label_text(float(text)) == self.unlabeled
 
     def frames(self) -> Iterator[tuple[int, Lines, Any]]:
         """Yield chunks of lines as data frames, whose columns are float64, or text if they may be.
 
         An artificial first row makes pandas refuse lines with more fields; those with fewer end in
-        an empty field, which is not a number.
+        a missing value.
         """
         import pandas as pd
 
         delimiter, n = self.layout.delimiter, self.layout.n_columns
-        words = {place for place, feature in self.features.items() if feature.is_text}
-        words |= {*self.labels} if self.text_labels else set()
-        texts = {k for k in range(n) if k not in self.features and k not in self.labels} | words
-        blank = re.compile(rb"(?m)^[ \t\v\f\r%b]*\n" % re.escape(delimiter or " ").encode())
-        options: dict[str, Any] = {"sep": delimiter or r"\s+", "decimal": self.layout.decimal}
-        options |= {"header": None, "na_filter": False, "skipinitialspace": True, "engine": "c"}
+        numbers = {p for p, f in self.features.items() if f.kind == "number" and not f.known}
+        filled = {place for place in numbers if self.features[place].median is not None}
+        numbers |= set() if self.text_labels else {*self.labels}
+        top = (delimiter or " ").join("0" if place in numbers else "x" for place in range(n))
+        marks = [*_MISSING, *([] if self.unlabeled is None else [self.unlabeled])]
+        options: dict[str, Any] = {
+            "dtype": {place: float if place in numbers else str for place in range(n)},
+            "na_values": dict.fromkeys(filled, _MISSING) | dict.fromkeys(self.labels, marks),
+            "keep_default_na": False,
+            "sep": delimiter or r"\s+",
+            "decimal": self.layout.decimal,
+        }
+        if self.text_labels:
+            del options["na_values"][self.labels[0]]
         if [int(part) for part in pd.__version__.split(".")[:2]] < [3, 1]:
             options["float_precision"] = "round_trip"  # the default since
+        blank = re.compile(rb"(?m)^[ \t\v\f\r%b]*\n" % re.escape(delimiter or " ").encode())
         for first, lines in chunks(self.path, self.member, self.layout.n_skipped):
             text = blank.sub(b"", b"".join(lines) + b"\n")
             if not text:
                 continue
-            for as_text in (texts, texts | {*self.labels}):  # as some rows may have no label
-                top = (delimiter or " ").join("x" if k in as_text else "0" for k in range(n))
-                types = {place: str if place in as_text else float for place in range(n)}
-                content = io.BytesIO(top.encode() + b"\n" + text)
-                try:
-                    frame = pd.read_csv(content, dtype=types, **options)[1:]
-                    break
-                except ValueError as error:
-                    if as_text.issuperset(self.labels):
-                        raise refused(self.path, first, lines, self._why, error) from error
-            doubtful = self._is_doubtful(text) or (n - 1 in as_text and (frame[n - 1] == "").any())
+            content = io.BytesIO(top.encode() + b"\n" + text)
+            try:
+                frame = pd.read_csv(
+                    content, header=None, skipinitialspace=True, engine="c", **options
+                )[1:]
+            except ValueError as error:
+                raise refused(self.path, first, lines, self._why, error) from error
+            last = frame[n - 1]
+            doubtful = self._is_doubtful(text) or (last.isna() | (last == "")).any()
             if doubtful or any(
                 self._why_field(place, str(text).strip())
-                for place in words | ({*self.labels} & as_text)
+                for place in {*self.features, *self.labels} - numbers
                 for text in frame[place].unique()
             ):
                 check_lines(self.path, first, lines, self._why)
@@ -288,36 +243,45 @@ class Table:
             return ""
         fields = split(line, delimiter)
         if len(fields) != n:
-            return why_columns(fields, n)
+            doubled = len(fields) > n == sum(map(bool, fields))
+            why = ": some delimiters are doubled; write one between two fields" if doubled else ""
+            return f"{len(fields)} columns instead of {n}{why}"
         for place, text in enumerate(fields):
             if why := self._why_field(place, text):
-                return f"{self.layout.name(place)}: {why}{self._remedy(place, text, why)}"
+                return f"{column_name(self.layout.key(place))}: {why}"
         return ""
 
     def _why_field(self, place: int, text: str) -> str:
-        decimal = self.layout.decimal
-        if place in self.features:
-            return self.features[place].why(text, decimal)
-        if place not in self.labels or self._is_no_label(text):
-            return ""
-        if self.text_labels:
-            return Feature("category").why(text, decimal)
-        return why_no_number(text, decimal, is_label=True)
-
-    def _remedy(self, place: int, text: str, why: str) -> str:
-        """Return advice on a field that cannot be used; empty if there is none."""
-        if why == _MISSING:
-            key = shown(self.layout.key(place))
-            return f"; set `fill: median`, or leave the column out: ignored: [{key}]"
-        if not why.endswith("not a number"):
-            return ""
-        if re.fullmatch(r"[+-]?\d+,\d+", text) and self.layout.delimiter != ",":
-            return '; for decimal commas set `decimal: ","`, and remove commas of thousands'
+        """Return why a field cannot be used, and what to do; empty if it can."""
         if place in self.labels:
-            return "; labels that are text have to be named by `dataset.target`"
+            if text in ("", self.unlabeled) or (is_missing(text) and not self.text_labels):
+                return ""
+            feature = Feature("category" if self.text_labels else "label")
+        elif place in self.features:
+            feature = self.features[place]
+            if text in feature.known or (is_missing(text) and feature.median is not None):
+                return ""
+            if not text or (is_missing(text) and feature.kind in ("number", "date")):
+                advice = f"leave the column out: ignored: [{shown(self.layout.key(place))}]"
+                return f"a missing value; set `fill: median`, or {advice}"
+        else:
+            return ""
+        if feature.kind in ("category", "share"):
+            is_long = len(text) > _MAX_WORD
+            return f"a text of {len(text):,} characters; at most {_MAX_WORD}" if is_long else ""
+        if feature.kind == "date":
+            is_date = np.isfinite(_days([text], feature.format)[0])
+            return "" if is_date else f"{shown(text)} is no date of the form {feature.format}"
+        why = why_no_number(text, self.layout.decimal, is_label=feature.kind == "label")
+        if not why.endswith("not a number"):
+            return why
+        if COMMA_NUMBER.fullmatch(text):
+            return f'{why}; for decimal commas set `decimal: ","`, and remove commas of thousands'
+        if feature.kind == "label":
+            return f"{why}; labels that are text have to be named by `dataset.target`"
         setting = label_setting([self.layout.key(label) for label in self.labels])
         where = f"; {setting}: name a column of text there, in `categorical` or in `ignored`"
-        return where if text[:1].isalpha() else ""
+        return why + (where if text[:1].isalpha() else "")
 
 
 def open_tables(
@@ -328,55 +292,46 @@ def open_tables(
     Categories are those of all files; shares and medians are of the training rows. The files are
     read once for them, columns with missing values into memory.
     """
-    has_label_file = {f.part[:-7] for f in info.files if f.part.endswith("_labels")}
+    apart = {f.part.removesuffix("_labels") for f in info.files if f.part.endswith("_labels")}
     tables = {}
     for path, file in sources:
-        known = replace(info, label_columns=()) if file.part in has_label_file else info
+        known = replace(info, label_columns=()) if file.part in apart else info
         tables[file] = Table.of(path, known, read_layout(path, info, file.member), file.member)
     first, *others = tables.values()
-    columns = (*info.label_columns, *info.categorical, *info.ignored, *info.dates, *info.by_share)
-    by_name = any(isinstance(column, str) for column in columns)
     for other in others:
-        if by_name and other.layout.names != first.layout.names:
-            raise DataError(
-                f"{other.path}: its columns have other names than those of {first.path.name}"
-            )
+        if other.layout.names != first.layout.names:
+            name = first.path.name
+            raise DataError(f"{other.path}: its columns have other names than those of {name}")
     features = _fitted(tables)
     tables = {file: replace(table, features=features) for file, table in tables.items()}
     groups: dict[str, list[int]] = {}
     for place, feature in features.items():
         if feature.kind == "category":
-            groups.setdefault(", ".join(feature.known), []).append(place + 1)
+            groups.setdefault(", ".join(feature.known), []).append(place)
     made = ", ".join(f"{_columns(places)} ({names})" for names, places in groups.items())
     said = [f"one-hot {made}"] if made else []
-    for what, chosen in (
-        ("shares of rows with the text of", [p for p, f in features.items() if f.kind == "share"]),
-        ("days since 1970 in", [p for p, f in features.items() if f.kind == "date"]),
-        ("missing values marked beside", [p for p, f in features.items() if f.is_marked]),
-    ):
-        said += [f"{what} {_columns([place + 1 for place in chosen])}"] if chosen else []
     return tables, "; ".join([*said, *(["gaps filled by medians"] if info.fill else [])])
 
 
 def _fitted(tables: Mapping[DataFile, Table]) -> dict[int, Feature]:
     """Return the features with their categories, shares and medians."""
     features = dict(next(iter(tables.values())).features)
-    texts = {p: Counter[str]() for p, f in features.items() if f.kind in ("category", "share")}
-    gaps = {p: f for p, f in features.items() if f.median is not None and p not in texts}
-    values: dict[int, list[Array]] = {place: [] for place in gaps}
-    for file, table in tables.items() if texts or gaps else ():
+    counts = {p: Counter[str]() for p, f in features.items() if f.kind in ("category", "share")}
+    values: dict[int, list[Array]] = {
+        p: [] for p, f in features.items() if f.median is not None and p not in counts
+    }
+    for file, table in tables.items() if counts or values else ():
+        in_training = file.part == "train"
         for _, _, frame in table.frames():
-            for place, counts in texts.items():
+            for place, counter in counts.items():
                 for text, n in frame[place].value_counts().items():
-                    counts[str(text).strip()] += n * (file.part == "train")
-            for place, feature in gaps.items() if file.part == "train" else ():
-                values[place].append(feature.numbers(frame[place], table.layout.decimal))
-    for place, counts in texts.items():
-        n, kind = sum(counts.values()), features[place].kind
-        known = {
-            text: counts[text] / n if kind == "share" else k
-            for k, text in enumerate(sorted(counts))
-        }
+                    counter[str(text).strip()] += n * in_training
+            for place, blocks in values.items() if in_training else ():
+                blocks.append(features[place].numbers(frame[place], table.layout.decimal))
+    for place, counter in counts.items():
+        known = {text: float(k) for k, text in enumerate(sorted(counter))}
+        if features[place].kind == "share":
+            known = {text: counter[text] / counter.total() for text in known}
         features[place] = replace(features[place], known=known)
     for place, blocks in values.items():
         column = np.concatenate(blocks)
@@ -387,13 +342,13 @@ def _fitted(tables: Mapping[DataFile, Table]) -> dict[int, Feature]:
     return features
 
 
-def _columns(numbers: Sequence[int]) -> str:
-    """Return columns as text: ``column 2``, ``columns 1 to 4`` or ``columns 1, 3 and 8``."""
-    *others, last = numbers
+def _columns(places: Sequence[int]) -> str:
+    """Return columns as text, counted from 1: ``columns 1 to 4`` or ``columns 1, 3 and 8``."""
+    *others, last = [place + 1 for place in places]
     if not others:
         return f"column {last}"
-    if [*numbers] == [*range(numbers[0], last + 1)]:
-        return f"columns {numbers[0]} to {last}"
+    if last - others[0] == len(others):
+        return f"columns {others[0]} to {last}"
     return f"columns {', '.join(map(str, others))} and {last}"
 
 
@@ -408,6 +363,6 @@ def read_labels(path: Path, info: DatasetInfo) -> NDArray[Any]:
 
 def label_setting(keys: Sequence[Column]) -> str:
     """Return a description of the config's setting of the label's columns."""
-    if len(keys) == 1:
-        return f"`label_column` is {shown(keys[0])}"
-    return f"`label_columns` is {shown([*keys])}" if keys else "`label_column` is null"
+    if len(keys) > 1:
+        return f"`label_columns` is {shown([*keys])}"
+    return f"`label_column` is {spelled(keys[0] if keys else None)}"
