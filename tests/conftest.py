@@ -111,11 +111,11 @@ def cells_in_this_process():
     """Run cells in this process: quicker, and what a test patches is seen."""
     from dsgkit.experiment import cell, progress
     from dsgkit.system.machine import constrain_memory, kept_threads
-    from tests.experiment.in_process import InProcess
+    from tests.experiment.runs import InProcess
 
     with pytest.MonkeyPatch.context() as patch, kept_threads():
         patch.setattr("dsgkit.experiment.run.LocalExecutor", lambda *_: InProcess())
-        patch.setattr(cell, "_bench", (None, None, None))
+        patch.setattr(cell, "_latest", (None, None))
         # nor does a run on a busy machine say that it goes on
         patch.setattr(progress, "SECONDS_BETWEEN_LINES", 1e6)
         yield

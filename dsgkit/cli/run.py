@@ -192,14 +192,20 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
         for line in describe_too_large(plan.too_large, experiment.axis):
             say(wrapped(line, width))
 
-    def ended(trial: int, size: int | None, fits: Any) -> None:
-        if size is None:
+    def trial_ended(trial: int, fits: Any) -> None:
+        if trial:
             say(trial_text(experiment, trial, fits, width))
-        else:
-            say(size_text(experiment, size, fits, width))
+            return
+        level = all(cell.also_at for cell, _ in fits)  # no fit depends on the size
+        by_size: dict[int, Any] = {}
+        for cell, record in fits:
+            for size in cell.sizes(experiment.axis)[: 1 if level else None]:
+                by_size.setdefault(size, []).append((cell, record))
+        for size in sorted(by_size):
+            say(size_text(experiment, size, by_size[size], width))
 
     try:
-        reporting = replace(options, planned=planned, ended=ended)
+        reporting = replace(options, planned=planned, trial_ended=trial_ended)
         outcome = run_experiment(experiment, folder, reporting)
     except Interrupted as signal:
         again = shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])

@@ -22,18 +22,13 @@ from dsgkit import __version__
 from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError, one_line
+from dsgkit.experiment import timing
 from dsgkit.experiment.folder import ARTEFACTS, describe_environment
 from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
 from dsgkit.experiment.selection import LIMIT_ENTRIES, best_point, choosing_measure
 from dsgkit.experiment.status import without_numbers
-from dsgkit.experiment.store import Record, seal
-from dsgkit.experiment.timing import (
-    Clock,
-    peak_memory,
-    repeated,
-    reset_peak_memory,
-    timing_record,
-)
+from dsgkit.experiment.store import Record
+from dsgkit.experiment.timing import Clock, repeated, timing_record
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system import progress
 from dsgkit.system.files import source_hash
@@ -45,66 +40,38 @@ from dsgkit.system.machine import (
     set_threads,
 )
 from dsgkit.tasks.base import At, Task, named_by_fit
-from dsgkit.user_code import is_import_path
 
 REHEARSAL_ROWS = (20, 200)
 """Rows of a rehearsal; what fails on the first number may only need more rows than that."""
 
 _WARM_UP_ROWS = 64
-_LARGEST_SCORE = 1e150
-"""Scores beyond it are as good as infinite: their squares overflow."""
-
 Tell = Callable[[str, Any], object]
-"""Called with what happens to a job: ``begun``, ``kept``, ``repeat``; see `run_job`."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A cell with all that another process needs to run it.
-
-    Attributes
-    ----------
-    content_hash : str
-        Hash of the planned dataset.
-    solver_version : int or str
-        Version of the planned solver.
-    chosen : dict
-        Parameters that the searches before the cell have chosen.
-    threads : int or None
-        Threads of a timed fit; None for all of the machine that runs it.
-    processes : int
-        Number of concurrent cells that share the threads and the memory of a machine.
-    timeout, memory : float, int, optional
-        Limits: seconds from when data are loaded and code is compiled, and bytes of the process,
-        with shared memory, without pages of mapped files.
-    once : bool
-        Whether a fit is timed only once.
-    rehearsal : bool
-        Only try the solver on a few rows.
-    """
+    """A cell with all that another process needs to run it."""
 
     experiment: Experiment
-    content_hash: str
+    content_hash: str  # of the planned dataset
     solver_version: int | str
     cell: Cell
-    chosen: Point = field(default_factory=dict)
-    threads: int | None = None
-    processes: int = 1
-    timeout: float | None = None
-    memory: int | None = None
-    once: bool = False
-    rehearsal: bool = False
+    chosen: Point = field(default_factory=dict)  # parameters that the searches before have chosen
+    threads: int | None = None  # of a timed fit; None for all of the machine
+    processes: int = 1  # concurrent cells, which share the threads and the memory of a machine
+    timeout: float | None = None  # seconds from when data are loaded and code is compiled
+    memory: int | None = None  # bytes, with shared memory, without pages of mapped files
+    once: bool = False  # time a fit once
+    rehearsal: bool = False  # only try the solver on a few rows
 
     @property
     def external_class(self) -> str:
-        """The import path of an external class, whose cells run in processes of their own, or "".
+        """The import path of a class that may change anything in its process, or "".
 
-        Such a class may change anything in the process that runs it. Classes of scikit-learn, which
-        the package loads anyway, do not count.
+        Classes of scikit-learn, which the package loads anyway, do not count.
         """
         kind = self.experiment.solvers[self.cell.solver].kind
-        shared = kind.partition(".")[0] in ("dsgkit", "sklearn")
-        return kind if is_import_path(kind) and not shared else ""
+        return kind if ":" in kind and not kind.startswith(("dsgkit.", "sklearn.")) else ""
 
     @property
     def description(self) -> str:
@@ -118,11 +85,8 @@ class Job:
 def new_record(job: Job, status: str = "ok", message: str = "", **more: Any) -> Record:
     """Return the record of a job that has ended, with the entries that identify its cell.
 
-    Further entries are those of `run_job`: ``times`` by phase, ``peak_memory``, ``environment``,
-    ``source``, ``warnings``; of a search ``fold_scores`` by point; of a fit ``full``, ``scores``,
-    ``timing``, ``measurements``, ``estimator`` and, if there are any, ``trace``, ``remark``,
-    ``diagnostics`` and ``artefact``; ``traceback`` of a failure; ``needed``, ``limit`` and
-    ``timeout`` of a limit that was met.
+    `run_job` adds ``times``, ``peak_memory``, ``environment``, ``source``, ``warnings`` and what
+    `_searched` or `_fitted` return; `failed_record` a ``traceback``, or the limit that was met.
     """
     cell = job.cell
     return {
@@ -163,9 +127,9 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
     job : Job
     tell : callable
         Called with ``begun`` when data are loaded and code is compiled, from when time limits
-        count; and with ``kept`` and what this function would return before a fit is repeated for
-        its time: it is a result even if a repeat crashes. Then it is called with ``repeat`` and the
-        number of each repeat.
+        count; with ``progress``, a fraction and the number of the repeat of a fit that is timed;
+        and with ``kept`` and what this function would return, before a fit is repeated: it is a
+        result even if a repeat crashes.
 
     Returns
     -------
@@ -174,31 +138,25 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
     picture : bytes
         The npz file of the arrays that figures of the fit are drawn from; empty without any.
     """
-    clock, texts = Clock(), list[str]()
+    clock, texts, is_fit = Clock(), list[str](), job.cell.kind == "fit"
+    threads = job.threads or available_threads()
     record: Record = {}
-    arrays: Mapping[str, Any] = {}
 
     def result() -> tuple[Record, bytes]:
         times = {name: round(s, 6) for name, s in clock.wall.items()} | record.get("times", {})
-        whole = new_record(job) | {"peak_memory": peak_memory()} | record | {"times": times}
+        whole = new_record(job) | {"peak_memory": timing.peak_memory()} | record | {"times": times}
         whole |= {"warnings": texts} if texts else {}
         file = io.BytesIO()
-        if arrays:
+        if arrays := whole.pop("artefact", None):
             np.savez_compressed(file, **arrays)
             whole["artefact"] = f"{ARTEFACTS}/{job.cell.key}.npz"
-        try:
-            seal(whole)
-        except (TypeError, ValueError) as error:
-            return failed_record(job, FitError(f"its result cannot be stored: {error}")), b""
         return whole, file.getvalue()
 
     try:
-        threads = job.threads or available_threads()
         with clock.phase("load"):
-            if job.cell.kind == "fit":
-                set_threads(threads, threads)
-            else:  # the last bits of a BLAS result depend on its threads: one, wherever it runs
-                set_threads(max(1, threads // job.processes), 1)
+            # the last bits of a BLAS result depend on its threads: in a search always one
+            of_numba = threads if is_fit else max(1, threads // job.processes)
+            set_threads(of_numba, threads if is_fit else 1)
             constrain_memory(job.processes, job.memory)
             record |= {"environment": _environment(threads), "source": source_hash()}
             trial = _trial(job)  # what its imports set holds for all cells
@@ -207,69 +165,48 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
                 tell("begun", None)
                 _rehearse(job, trial)
                 return new_record(job), b""
-            _begin(job, trial, clock, threads, tell)
-            if job.cell.kind == "search":
-                with clock.phase("search"):
-                    points, scores = _searched(job, trial)
-                record |= {"points": points, "fold_scores": scores}
-            else:
-                first = Clock()
-                fitted, arrays = _fitted(job, trial, clock, first)
-                record |= fitted | timing_record([(first, 1)], threads)
-                if not job.once:
+            with clock.phase("compile"):
+                _warm_up(job, trial)
+            if is_fit:
+                hold_openmp(threads)  # after the solver has loaded its libraries
+            tell("begun", None)
+            timing.reset_peak_memory()
+            if is_fit:
+                for entries in _fitted(job, trial, clock, tell):
+                    record |= entries
                     tell("kept", result())
-                    record |= timing_record(_measured(job, trial, clock, first, tell), threads)
+            else:
+                with clock.phase("search"):
+                    record["points"], record["fold_scores"] = _searched(job, trial)
     except BaseException as error:  # a solver's exit ends its cell, not the process
-        arrays, record = {}, record | failed_record(job, error)
+        record |= {"artefact": None} | failed_record(job, error)
     return result()
 
 
 _environment = functools.cache(describe_environment)
 
-_bench: tuple[Any, Any, Any] = None, None, None
-"""The latest experiment, its dataset and its latest trial, by number: kept from cell to cell."""
+_latest: tuple[Any, Any] = None, None
+"""The experiment and trial of the latest cell, and its `Task`: kept from cell to cell."""
 
-_warm: set[tuple[str, str]] = set()
+_warm: list[tuple[str, str, Experiment]] = []
 
 
 def _trial(job: Job) -> Task:
     """Return the trial of a job, its rows drawn."""
-    global _bench
-    cell = job.cell
-    experiment, dataset, trials = _bench
-    if experiment != job.experiment:
-        dataset, trials = load_dataset(job.experiment.dataset), {}
+    global _latest
+    wanted = job.cell.trial, job.content_hash, job.experiment
+    if _latest[0] != wanted:
+        dataset = load_dataset(job.experiment.dataset)
         if dataset.content_hash != job.content_hash:
             raise DataError(
                 f"dataset {dataset.name}: its rows here are not those that the plan was made for"
             )
-        _warm.clear()
-    if solver_info(job.experiment, cell.solver).version != job.solver_version:
+        _latest = wanted, make_trial(job.experiment, dataset, job.cell.trial)
+    if solver_info(job.experiment, job.cell.solver).version != job.solver_version:
         raise FitError("the solver here is not of the version that the plan was made for")
-    if cell.trial not in trials:
-        trials = {cell.trial: make_trial(job.experiment, dataset, cell.trial)}
-    _bench = job.experiment, dataset, trials
-    trial: Task = trials[cell.trial]
-    trial.training(cell.at)
+    trial: Task = _latest[1]
+    trial.training(job.cell.at)
     return trial
-
-
-def _begin(job: Job, trial: Task, clock: Clock, threads: int, tell: Tell) -> None:
-    """Compile what the cell needs; then limits and clocks begin."""
-    with clock.phase("compile"):
-        _warm_up(job, trial)
-    if job.cell.kind == "fit":
-        hold_openmp(threads)  # after the solver has loaded its libraries
-    _seed_generators(job)
-    tell("begun", None)
-    reset_peak_memory()
-
-
-def _seed_generators(job: Job) -> None:
-    """Seed the global generators, so that no cell depends on what ran before."""
-    seed = derive_seed(job.experiment.seed, "solver", job.cell.trial)
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002
 
 
 def _warm_up(job: Job, trial: Task) -> None:
@@ -277,45 +214,35 @@ def _warm_up(job: Job, trial: Task) -> None:
 
     All errors are ignored: a few rows may have no solution, and any other error comes again.
     """
-    kind = (job.cell.solver, job.cell.kind)
-    if kind not in _warm:
-        _warm.add(kind)
-        with contextlib.suppress(Exception), _silent():
+    if (kind := (job.cell.solver, job.cell.kind, job.experiment)) not in _warm:
+        _warm.append(kind)
+        with contextlib.suppress(Exception):
             _try_out(job, trial, _WARM_UP_ROWS)
         gc.freeze()  # the collector would look through all modules for 20 ms in every cell
 
 
 def _rehearse(job: Job, trial: Task) -> None:
     """Try a solver on a few rows; having no solution there is no failure."""
-    for rows in REHEARSAL_ROWS:
-        with _silent():
-            try:
-                return _try_out(job, trial, rows, judged=True)
-            except (FitError, DataError):
-                return None
-            except Exception:
-                if rows == REHEARSAL_ROWS[-1]:
-                    raise
+    with contextlib.suppress(FitError, DataError):
+        try:
+            _try_out(job, trial, REHEARSAL_ROWS[0])
+        except Exception:
+            _try_out(job, trial, REHEARSAL_ROWS[1])
 
 
-def _try_out(job: Job, trial: Task, rows: int, *, judged: bool = False) -> None:
+def _try_out(job: Job, trial: Task, rows: int) -> None:
+    """Run a cell on a few rows, at the first points of its grids, without a word."""
     cell = job.cell
     few = {axis: min(size, rows) for axis, size in cell.at.items()}
     first = {name: value for points in cell.stages for name, value in points[0].items()}
-    if cell.kind == "search":
-        _scores(job, trial, few, cell.points[:2], first)
-    else:
-        estimator = _estimator(job, trial, first)
-        trial.fit(estimator, few, Clock())
-        if judged:
-            trial.judge(estimator, few, Clock())
-
-
-@contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    """Report neither progress nor warnings."""
     with progress.listening(lambda _: None), _warnings_to([]):
-        yield
+        if cell.kind == "search":
+            _scores(job, trial, few, cell.points[:2], first)
+        else:
+            estimator = _estimator(job, trial, first)
+            trial.fit(estimator, few, Clock())
+            if job.rehearsal:
+                trial.judge(estimator, few, Clock())
 
 
 @contextlib.contextmanager
@@ -336,12 +263,17 @@ def _warnings_to(texts: list[str]) -> Iterator[None]:
 
 
 def _estimator(job: Job, trial: Task, point: Mapping[str, Any]) -> Any:
-    """Return the cell's estimator with the config's and a grid point's parameters."""
+    """Return the cell's estimator with the config's and a grid point's parameters.
+
+    The global generators are seeded, too, so that no cell depends on what ran before.
+    """
     info = solver_info(job.experiment, job.cell.solver)
     params = _in_numbers({**job.experiment.solvers[job.cell.solver].params, **point}, trial)
-    if "random_state" in info.params and "random_state" not in params:
-        seed = derive_seed(job.experiment.seed, "solver", job.cell.trial)
-        params["random_state"] = info.seed(seed)
+    seed = derive_seed(job.experiment.seed, "solver", job.cell.trial)
+    if "random_state" in info.params:
+        params.setdefault("random_state", info.seed(seed))
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # noqa: NPY002
     return info.load()(**params)
 
 
@@ -370,15 +302,15 @@ def _searched(job: Job, trial: Task) -> tuple[list[Point], list[list[float | Non
     cell, chosen = job.cell, job.chosen
     if not (name := cell.coordinate):
         return list(cell.points), _scores(job, trial, cell.at, cell.points, chosen)
-    info = solver_info(job.experiment, cell.solver)
-    count = trial.counts(cell.at)[info.parameters[name].one_per]
+    one_per = solver_info(job.experiment, cell.solver).parameters[name].one_per
     start = _estimator(job, trial, chosen).get_params()[name]
     start = cell.points[0][name] if start is None else start
-    numbers = list(start) if isinstance(start, Sequence) else [start] * count
+    one_number = not isinstance(start, Sequence)
+    numbers = [start] * trial.counts(cell.at)[one_per] if one_number else list(start)
     better = choosing_measure(job.experiment).better
     tried: list[Point] = []
     scores: list[list[float | None]] = []
-    for entry in range(count):
+    for entry in range(len(numbers)):
         values = dict.fromkeys([numbers[entry], *(point[name] for point in cell.points)])
         new = [{name: [*numbers[:entry], value, *numbers[entry + 1 :]]} for value in values]
         tried += new
@@ -388,54 +320,53 @@ def _searched(job: Job, trial: Task) -> tuple[list[Point], list[list[float | Non
     return tried, scores
 
 
-def _fitted(job: Job, trial: Task, clock: Clock, first: Clock) -> tuple[Record, Mapping[str, Any]]:
-    """Time one fit and judge it; return entries of its record, and the arrays of its picture.
+def _fitted(job: Job, trial: Task, clock: Clock, tell: Tell) -> Iterator[Record]:
+    """Yield the entries of a fit's record once it is judged, and then the times of its repeats.
 
-    Repeats have the same parameters, rows and seed, so they come to the same: none is judged.
+    These have the same parameters, rows and seed, so they come to the same: none is judged.
     """
-    cell = job.cell
-    trained = cell.training / (cell.flops or 1)
-    estimator = _estimator(job, trial, job.chosen)
-    with progress.part(0, trained):
+    at, threads, first = job.cell.at, job.threads or available_threads(), Clock()
+
+    def fit(phases: Clock) -> Any:
+        estimator = _estimator(job, trial, job.chosen)
+        trial.fit(estimator, at, phases)
+        return estimator
+
+    with progress.part(0, 0.5):
         try:
-            trial.fit(estimator, cell.at, first)
+            estimator = fit(first)
         finally:
             clock.wall.update(first.wall)
-    memory = peak_memory()
-    with progress.part(trained, 1):
-        judgement = trial.judge(estimator, cell.at, clock)
+    memory = timing.peak_memory()
+    with progress.part(0.5, 1):
+        judgement = trial.judge(estimator, at, clock)
     scores = {name: _number(score) for name, score in judgement.scores.items()}
     if scores and set(scores.values()) == {None}:
         raise FitError(f"no measure has a value: {', '.join(scores)}")
-    record = {
-        "full": dict(cell.at) == dict(trial.sizes),
-        "scores": scores,
-        "estimator": _parameters(estimator),
-        "peak_memory": memory,
-    }
-    kept = {
+    own = {k: v for k, v in vars(estimator).items() if k.endswith("_") and isinstance(v, Real)}
+    optional = {
         "trace": [{name: _plain(v) for name, v in step.items()} for step in judgement.trace],
         "remark": str(getattr(estimator, "remark_", "")),
-        "diagnostics": _diagnostics(estimator, trial, cell.at),
+        "diagnostics": _diagnostics(estimator, trial, at),
+        "artefact": judgement.artefact,
     }
-    return record | {k: v for k, v in kept.items() if v}, judgement.artefact
-
-
-def _measured(
-    job: Job, trial: Task, clock: Clock, first: Clock, tell: Tell
-) -> list[tuple[Clock, int]]:
-    """Time equal fits of new estimators."""
-
-    def fit(phases: Clock) -> None:
-        _seed_generators(job)
-        trial.fit(_estimator(job, trial, job.chosen), job.cell.at, phases)
-
-    with clock.phase("repeat"), _silent():
-        return repeated(fit, first, lambda number: tell("repeat", number))
+    yield {
+        "full": dict(at) == dict(trial.sizes),
+        "scores": scores,
+        "estimator": {k: _plain(v) for k, v in {**estimator.get_params(), **own}.items()},
+        "peak_memory": memory,
+        **timing_record([(first, 1)], threads),
+        **{name: entry for name, entry in optional.items() if entry},
+    }
+    if not job.once:
+        del estimator  # its memory is for those of the repeats
+        with clock.phase("repeat"), progress.listening(lambda _: None), _warnings_to([]):
+            measured = repeated(fit, first, lambda number: tell("progress", (1.0, number)))
+        yield timing_record(measured, threads)
 
 
 def _diagnostics(estimator: Any, trial: Task, at: At) -> dict[str, float]:
-    """Return the numbers that an estimator gives of its fit; what goes wrong is only warned of."""
+    """Return the finite numbers that an estimator gives of its fit; errors are only warned of."""
     if not hasattr(estimator, "diagnostics"):
         return {}
     try:
@@ -444,24 +375,16 @@ def _diagnostics(estimator: Any, trial: Task, at: At) -> dict[str, float]:
     except Exception as error:
         warnings.warn(f"no diagnostics: {one_line(error)}", DsgWarning, stacklevel=2)
         return {}
-    for name in sorted(name for name, number in numbers.items() if number is None):
-        warnings.warn(f"the diagnostic {name!r} is not a finite number", DsgWarning, stacklevel=2)
     return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _number(value: Any) -> float | None:
-    """Return a score as records hold it; none if it is not finite, or as good as that."""
+    """Return a score as records hold it; none if it is not finite."""
     if value is None:
         return None
     if not isinstance(value, Real):
         raise FitError(f"a score must be a number or None, got {value!r}")
-    return float(value) if abs(float(value)) <= _LARGEST_SCORE else None
-
-
-def _parameters(estimator: Any) -> Record:
-    """Return every parameter of a fitted estimator, and the numbers it found by itself."""
-    fitted = {k: v for k, v in vars(estimator).items() if k.endswith("_") and isinstance(v, Real)}
-    return {k: _plain(v) for k, v in {**estimator.get_params(), **fitted}.items()}
+    return float(value) if math.isfinite(value) else None
 
 
 def _plain(value: Any) -> Any:

@@ -43,18 +43,13 @@ class Cell:
         Grid points that the solver trains in one pass, or one fit with the chosen parameters.
     solver : str
         Key in ``experiment.solvers``.
-    trial : int
     at : mapping
         Sizes used, by axis.
-    flops : float
-        Predicted operations.
+    flops, memory : float, int
+        Predicted operations and peak bytes.
     also_at : tuple of int
         Smaller sizes on the swept axis at which the result of a fit holds, too, because the model
         does not depend on them. Not part of the key.
-    training : float
-        The part of ``flops`` that is training.
-    memory : int
-        Predicted peak bytes.
     stages : tuple of tuple of dict
         The grid points of each search stage up to this cell. The last stage of a search holds the
         points of its share; a fit uses the points that all stages chose.
@@ -71,7 +66,6 @@ class Cell:
     at: At
     flops: float = 0.0
     also_at: tuple[int, ...] = ()
-    training: float = 0.0
     memory: int = 0
     stages: tuple[Points, ...] = ()
     needs: tuple[str, ...] = ()
@@ -103,10 +97,7 @@ class TooLarge(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The cells of an experiment, and the points of its sweep without cells.
-
-    ``too_large`` has several entries only if trials differ in their number of rows.
-    """
+    """The cells of an experiment, and the points of its sweep without cells."""
 
     cells: list[Cell]
     left_out: list[LeftOut]
@@ -137,37 +128,32 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     # trials of the package's own tasks differ in their rows, never in the number of rows
     differ = is_import_path(experiment.protocol.kind)
     plan = Plan([], [], [])
-    known: dict[tuple[tuple[str, int], ...], _Planner] = {}
     planner: _Planner | None = None
     for number in range(experiment.protocol.trials):
         if planner is None or differ:
             with calling(f"planning {experiment.protocol.kind}"):
                 trial = make_trial(experiment, dataset, number)
-                sizes = tuple(trial.sizes.items())
-            planner = known.get(sizes) or _Planner(experiment, dataset, trial)
-            known[sizes] = planner
+                sizes = dict(trial.sizes)
+            if planner is None or sizes != planner.sizes:
+                planner = _Planner(experiment, dataset, trial, sizes)
+                plan.left_out.extend(one for one in planner.left_out if one not in plan.left_out)
+                plan.too_large.extend(one for one in planner.too_large if one not in plan.too_large)
         plan.cells.extend(planner.numbered(number))
-    for planner in known.values():
-        plan.left_out.extend(out for out in planner.left_out if out not in plan.left_out)
-        plan.too_large.extend(planner.too_large)
     return plan
 
 
 class _Planner:
     """Plans the cells of one trial, which are those of all trials with its sizes.
 
-    Attributes
-    ----------
-    cells : list of (Cell, str)
-        Cells of trial 0, each with its identity: the JSON that its key is a hash of, up to the
-        number of the trial.
+    ``cells`` are those of trial 0, each with the JSON that its key is a hash of, up to the trial.
     """
 
-    def __init__(self, experiment: Experiment, dataset: Dataset, trial: Task) -> None:
+    def __init__(
+        self, experiment: Experiment, dataset: Dataset, trial: Task, sizes: dict[str, int]
+    ) -> None:
         self.experiment, self.dataset, self.trial = experiment, dataset, trial
-        self.axis = experiment.axis
+        self.sizes = sizes
         self.cells: list[tuple[Cell, str]] = []
-        self._defaults: dict[str, Point] = {}  # scikit-learn inspects a constructor every time
         self.left_out: list[LeftOut] = []
         self.too_large: list[TooLarge] = []
         points = self._sweep_points()
@@ -190,9 +176,9 @@ class _Planner:
 
     def _sweep_points(self) -> Sequence[At]:
         """Return the sizes of every point of the sweep that the trial has, ascending."""
-        sizes, axis = self.trial.sizes, self.axis
+        sizes, axis = self.sizes, self.experiment.axis
         if axis is None:
-            return [dict(sizes)]
+            return [sizes]
         swept = self.experiment.sweep[axis.name]
         most = sizes.get(axis.name, math.inf)  # without: the trial draws as many as it needs
         asked = {sizes[axis.name] if size == "all" else size for size in swept}
@@ -208,7 +194,7 @@ class _Planner:
         return points
 
     def _add_solver(self, key: str, spec: SolverSpec, fits_at: Sequence[At]) -> None:
-        """Plan the searches and the fits of a solver at some sizes."""
+        """Plan the fits of a solver at some sizes, and their searches."""
         stages = tuple(map(grid_points, spec.grids)) or (({},),)
         first = {name: value for points in stages for name, value in points[0].items()}
         check = getattr(self._estimator(spec, first), "_check_params", None)
@@ -217,47 +203,38 @@ class _Planner:
                 check()
         except DataError as error:
             raise ConfigError(f"solvers.{key}: {error}") from None
-        axis, points = self.axis, [point for stage in stages for point in stage]
+        axis = self.experiment.axis
+        also_at: tuple[int, ...] = ()
         if axis is not None and not any(
             self.trial.depends_on(self._estimator(spec, {**first, **point}), axis.name)
+            for points in stages
             for point in points
         ):
-            smaller = tuple(at[axis.name] for at in fits_at[:-1])
-            self._add_group(key, spec, stages, fits_at[-1:], smaller)
-            return
-        by_search: dict[tuple[int, ...], list[At]] = {}
+            also_at = tuple(at[axis.name] for at in fits_at[:-1])
+            fits_at = fits_at[-1:]
+        searches: dict[tuple[int, ...], tuple[str, ...]] = {}  # by their sizes: fits share them
         for at in fits_at:
-            by_search.setdefault(tuple(self._search_at(spec, at).values()), []).append(at)
-        for group in by_search.values():
-            self._add_group(key, spec, stages, group)
-
-    def _add_group(
-        self,
-        key: str,
-        spec: SolverSpec,
-        stages: tuple[Points, ...],
-        fits_at: Sequence[At],
-        also_at: tuple[int, ...] = (),
-    ) -> None:
-        """Plan a search and the fits that use it; their results may hold at further sizes."""
-        search_at = self._search_at(spec, fits_at[0])
-        batched = solvers.get(spec.kind).batched
-        needs: tuple[str, ...] = ()
-        for number, points in enumerate(stages):
-            if len(points) > 1:
-                shares = [points] if spec.search[number].coordinates else _shares(points, batched)
-                needs = tuple(
-                    self._add_cell("search", key, spec, search_at, (*stages[:number], share), needs)
-                    for share in shares
-                )
-        for at in fits_at:
-            self._add_cell("fit", key, spec, at, stages, needs, also_at)
+            search_at = self._search_at(spec, at)
+            sizes = tuple(search_at.values())
+            if sizes not in searches:
+                needs: tuple[str, ...] = ()
+                for number, points in enumerate(stages):
+                    if len(points) > 1:
+                        upto = [
+                            (*stages[:number], share) for share in _shares(points, spec, number)
+                        ]
+                        needs = tuple(
+                            [self._add("search", key, search_at, each, needs) for each in upto]
+                        )
+                searches[sizes] = needs
+            self._add("fit", key, at, stages, searches[sizes], also_at)
 
     def _search_at(self, spec: SolverSpec, at: At) -> At:
         """Return the sizes of the search for a fit at some sizes."""
-        sizes = self.trial.sizes
-        wanted = {axis: spec.search_at.get(axis, "all") for axis in sizes}
-        possible = {a: sizes[a] if n == "all" else min(n, sizes[a]) for a, n in wanted.items()}
+        possible = dict(self.sizes)
+        for axis, size in spec.search_at.items():
+            if size != "all" and axis in possible:
+                possible[axis] = min(size, possible[axis])
         return {axis: possible.get(axis, size) for axis, size in at.items()}
 
     def _estimator(self, spec: SolverSpec, chosen: Point) -> Any:
@@ -266,75 +243,55 @@ class _Planner:
         numeric = {name: value for name, value in params.items() if value not in words}
         return solvers.get(spec.kind).load()(**numeric)
 
-    def _add_cell(
+    def _add(
         self,
         kind: Literal["search", "fit"],
         solver: str,
-        spec: SolverSpec,
         at: At,
         stages: tuple[Points, ...],
         needs: tuple[str, ...],
         also_at: tuple[int, ...] = (),
     ) -> str:
         """Plan a cell and return its key."""
-        last = len(stages) - 1
-        by_coordinates = [n for n, s in enumerate(spec.search[: len(stages)]) if s.coordinates]
-        coordinate = ""
-        if kind == "search" and last in by_coordinates:
-            coordinate = next(iter(stages[last][0]))
-        work = self._work(kind, spec, at, stages, coordinate)
-        flops = work.training + work.scoring + work.measuring
+        spec, coordinate, times = self.experiment.solvers[solver], "", 1
+        if kind == "search" and spec.search[len(stages) - 1].coordinates:
+            coordinate = next(iter(stages[-1][0]))
+            times = self.trial.counts(at)[solvers.get(spec.kind).parameters[coordinate].one_per]
+        # only parameters that all points of a grid share matter for the cost
+        common = {name: v for points in stages for name, v in common_part(points).items()}
+        estimator = self._estimator(spec, common)
+        if kind == "fit":
+            work = self.trial.fit_work(estimator, at)
+        else:
+            work = self.trial.search_work(estimator, at, len(stages[-1]))
+        flops = _flops(work, estimator, times)
         if not (0 <= flops < math.inf and 0 <= work.memory < math.inf):
             raise ConfigError(
                 f"solvers.{solver}: its cost() comes to {flops:g} operations and {work.memory:g} "
                 "bytes; both must be finite and not negative"
             )
-        identity = self._identity(kind, spec, at, stages, by_coordinates)
+        identity = self._identity(kind, spec, at, stages)
         key = _key(identity, 0)
         cell = Cell(
-            *(key, kind, solver, 0, at, flops, also_at, work.training, work.memory),
-            *(stages, needs, coordinate),
+            *(key, kind, solver, 0, at, flops, also_at, work.memory, stages, needs, coordinate)
         )
         self.cells.append((cell, identity))
         return key
 
-    def _work(
-        self, kind: str, spec: SolverSpec, at: At, stages: tuple[Points, ...], coordinate: str
-    ) -> Work:
-        """Return the operations and memory of a cell, as its solver predicts them."""
-        # only parameters that all points of a grid share matter for the cost
-        common = {name: v for points in stages for name, v in common_part(points).items()}
-        estimator = self._estimator(spec, common)
-        if kind == "fit":
-            return _at_pace(self.trial.fit_work(estimator, at), estimator)
-        times = 1
-        if coordinate:
-            one_per = solvers.get(spec.kind).parameters[coordinate].one_per
-            times = self.trial.counts(at)[one_per]
-        return _at_pace(self.trial.search_work(estimator, at, len(stages[-1])), estimator, times)
-
-    def _identity(
-        self,
-        kind: str,
-        spec: SolverSpec,
-        at: At,
-        stages: tuple[Points, ...],
-        by_coordinates: list[int],
-    ) -> str:
+    def _identity(self, kind: str, spec: SolverSpec, at: At, stages: tuple[Points, ...]) -> str:
         """Return all that determines a cell's result, and nothing else, but for its trial."""
         protocol, info = self.experiment.drawn, solvers.get(spec.kind)
         fields = type(protocol).model_fields
         unsaid = {n for n in protocol.unsaid if getattr(protocol, n) == fields[n].default}
         settings = protocol.model_dump(mode="json", exclude={"trials", *unsaid})
         for_search = {name: settings.pop(name) for name in protocol.only_for_search}
+        by_coordinates = [n for n, s in enumerate(spec.search[: len(stages)]) if s.coordinates]
         # a later stage's parameters have the config's values, else defaults, in the first search;
         # so have those that are searched one number at a time, which start from them
         searched = () if 0 in by_coordinates else stages[0][0]
-        if spec.kind not in self._defaults:
-            self._defaults[spec.kind] = dict(info.load()().get_params())
         fixed = {
             name: value
-            for name, value in {**self._defaults[spec.kind], **spec.params}.items()
+            for name, value in {**info.load()().get_params(), **spec.params}.items()
             if name not in searched
             and not (name in info.parameters and info.parameters[name].is_legacy_default(value))
         }
@@ -363,8 +320,8 @@ def _key(identity: str, trial: int) -> str:
     return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
 
-def _at_pace(work: Work, estimator: Any, times: int = 1) -> Work:
-    """Return a cell's work at the pace of its estimator, capped by its ``max_seconds``."""
+def _flops(work: Work, estimator: Any, times: int) -> float:
+    """Return a cell's operations at the pace of its estimator, capped by its ``max_seconds``."""
     pace = getattr(type(estimator), "pace", None)
     if not isinstance(pace, Pace):  # not a class of the package
         pace = Pace() if hasattr(estimator, "cost") else UNSTATED
@@ -372,8 +329,7 @@ def _at_pace(work: Work, estimator: Any, times: int = 1) -> Work:
     training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
     if isinstance(most := getattr(estimator, "max_seconds", None), int | float):
         training = min(training, n_models * most * 1000 * MILLISECOND)
-    scoring = times * pace.scoring * work.scoring
-    return Work(training, scoring, work.memory, n_models, times * work.measuring)
+    return training + times * pace.scoring * work.scoring + times * work.measuring
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> Points:
@@ -393,8 +349,11 @@ def common_part(points: Sequence[Point]) -> Point:
     return {n: v for n, v in points[0].items() if all(point[n] == v for point in points)}
 
 
-def _shares(points: Sequence[Point], batched: Sequence[str]) -> list[Points]:
-    """Split grid points into shares that the solver trains in one pass."""
+def _shares(points: Points, spec: SolverSpec, stage: int) -> list[Points]:
+    """Split the grid points of a stage into shares that the solver trains in one pass."""
+    if spec.search[stage].coordinates:
+        return [points]
+    batched = solvers.get(spec.kind).batched
     shares: dict[tuple[Any, ...], list[Point]] = {}
     for point in points:
         rest = tuple(value for name, value in point.items() if name not in batched)

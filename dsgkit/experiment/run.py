@@ -50,10 +50,9 @@ def default_jobs() -> int:
 class Options:
     """Options of a run; none of them is part of a cell's identity.
 
-    The timeout in seconds counts from when a cell's data are loaded and its solver is compiled; the
-    memory is in bytes. ``planned`` is called with the plan before any cell runs; ``ended`` with a
-    trial, a size and its fits, when all fits of a size in the first trial have ended, and, without
-    a size, when all of a later trial have.
+    A timeout in seconds counts from when a cell's data are loaded and its solver is compiled; bytes
+    limit its memory. ``planned`` is called with the plan before any cell runs, and ``trial_ended``
+    with the number of a trial and its fits.
     """
 
     jobs: int = 1  # searches at a time; fits are timed alone, except on one thread
@@ -67,7 +66,7 @@ class Options:
     once: bool = False  # time every fit once
     solvers: Collection[str] | None = None  # keys of the only ones to run
     planned: Callable[[Plan], object] | None = None
-    ended: Callable[[int, int | None, list[tuple[Cell, Record]]], object] | None = None
+    trial_ended: Callable[[int, list[tuple[Cell, Record]]], object] | None = None
 
     def settled(self, record: Record | None) -> bool:
         """Return whether a cell need not run: it has a result, or would end as before."""
@@ -179,7 +178,7 @@ class _Run:
         reused: Mapping[str, Record],
     ) -> None:
         self.experiment, self.content_hash = experiment, content_hash
-        self.options, self.store = options, store
+        self.options, self.store, self.cells = options, store, cells
         self.threads = options.threads or experiment.threads
         self.better = choosing_measure(experiment).better
         left = {cell.key: cell for cell in cells if cell.key not in reused}
@@ -191,16 +190,6 @@ class _Run:
         self.running: dict[Future[Result], Job] = {}
         ended = [(cell, reused[cell.key]) for cell in cells if cell.key in reused]
         self.stopped = [one for one in ended if one[1]["status"] in STOPPED]
-        groups: dict[tuple[int, int | None], list[Cell]] = defaultdict(list)
-        for cell in cells:
-            if cell.kind == "fit":
-                for size in [None] if cell.trial else cell.sizes(experiment.axis):
-                    groups[cell.trial, size].append(cell)
-        # of sizes with the same fits, on which none depends, one is told
-        distinct = {tuple(fit.key for fit in fits): place for place, fits in groups.items()}
-        self.groups = {place: groups[place] for place in distinct.values()}
-        for place in self._over():
-            del self.groups[place]
         fits_at_once = options.jobs if self.threads == 1 else 1
         side_by_side = {"search": options.jobs, "fit": fits_at_once}
         self.bar = RunProgress(order, ended, side_by_side=side_by_side, timeout=options.timeout)
@@ -216,21 +205,18 @@ class _Run:
         with executor:
             self._rehearse(executor)
             with self.bar:
-                self._run(executor)
-
-    def _run(self, executor: LocalExecutor | DaskExecutor) -> None:
-        while self.left:
-            stop_if_asked()
-            while (cell := self._next(executor.slots)) is not None:
-                self._start(cell, executor)
-            for future in wait(self.running, return_when=FIRST_COMPLETED).done:
-                job = self.running.pop(future)
-                record, picture = _result(future, job)
-                if picture:
-                    write_file(self.store.folder / record["artefact"], picture)
-                self._finish(job, record)
-                if self.options.fail_fast and record["status"] in FAILURES:
-                    return
+                while self.left:
+                    stop_if_asked()
+                    while (cell := self._next(executor.slots)) is not None:
+                        self._start(cell, executor)
+                    for future in wait(self.running, return_when=FIRST_COMPLETED).done:
+                        job = self.running.pop(future)
+                        record, picture = _result(future, job)
+                        if picture:
+                            write_file(self.store.folder / record["artefact"], picture)
+                        self._finish(job, record)
+                        if options.fail_fast and record["status"] in FAILURES:
+                            return
 
     def _rehearse(self, executor: LocalExecutor | DaskExecutor) -> None:
         """Try each user-defined or third-party solver on a few rows, before the first cell.
@@ -333,18 +319,11 @@ class _Run:
         self.bar.finish(job, record)
         if record["status"] in STOPPED:
             self.stopped.append((cell, record))
-        for place in self._over():
-            fits = [(fit, self.store.records[fit.key]) for fit in self.groups.pop(place)]
-            if self.options.ended is not None:
-                self.options.ended(*place, fits)
-
-    def _over(self) -> list[tuple[int, int | None]]:
-        """Return the trials and sizes of the fits that have ended together."""
-        return [
-            place
-            for place, fits in self.groups.items()
-            if self.left.keys().isdisjoint(fit.key for fit in fits)
-        ]
+        is_last = all(other.trial != cell.trial for other in self.left.values())
+        if is_last and self.options.trial_ended is not None:
+            fits = [c for c in self.cells if c.kind == "fit" and c.trial == cell.trial]
+            records = [(fit, self.store.records[fit.key]) for fit in fits]
+            self.options.trial_ended(cell.trial, records)
 
 
 def _result(future: Future[Result], job: Job) -> Result:

@@ -6,7 +6,6 @@ the same on every worker: limits and crashes are handled in the same way.
 
 from __future__ import annotations
 
-import faulthandler
 import logging
 import math
 import multiprocessing
@@ -15,7 +14,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -27,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from dsgkit import __version__
-from dsgkit.errors import DsgError, shown
+from dsgkit.errors import DsgError
 from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import LONG_FIT
@@ -43,15 +41,12 @@ MAX_IDLE = 4
 """Idle processes that are kept for cells of other classes than the running ones."""
 
 _CHECK_SECONDS = 0.05
-"""Seconds between two checks of limits; a longer wait suffices without any."""
-_POLL_SECONDS = 1.0
 _PROGRESS_SECONDS = 0.1
 _ANSWER_SECONDS = 15
-_LOOK_SECONDS = 5.0
 
 _COMMAND = (
-    "import sys; sys.path[:] = sys.argv[3:]; "
-    "from dsgkit.experiment.workers import serve; serve(int(sys.argv[1]), int(sys.argv[2]))"
+    "import sys; sys.path[:] = sys.argv[2:]; "
+    "from dsgkit.experiment.workers import serve; serve(int(sys.argv[1]))"
 )
 _GUARD = ["/bin/sh", "-c", "read -r _; kill -KILL 0"]
 """Waits for the end of its input, which only the parent process holds, to kill its own group."""
@@ -71,14 +66,13 @@ class Child:
     killed: `PR_SET_PDEATHSIG` would fire when the thread that started the child ends.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, external_class: str) -> None:
+        self.external_class = external_class
         self.pipe, theirs = multiprocessing.Pipe()
-        self._trace = tempfile.TemporaryFile()  # noqa: SIM115  open as long as the child
-        given = theirs.fileno(), self._trace.fileno()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _COMMAND, *map(str, given), *sys.path],
+            [sys.executable, "-c", _COMMAND, str(theirs.fileno()), *sys.path],
             stdin=subprocess.PIPE,  # for the guard: closed when this process ends, in any way
-            pass_fds=given,
+            pass_fds=[theirs.fileno()],
             start_new_session=True,
         )
         theirs.close()
@@ -91,30 +85,27 @@ class Child:
     def run(self, job: Job, listener: Listener) -> Result:
         """Run a job and return its record and picture, also if a limit or a crash ends it."""
         timeout = math.inf if job.timeout is None else job.timeout
-        extra, doing, kept = LOADING_SECONDS, "loading and compiling", None
-        deadline = time.monotonic() + timeout + extra
-        seconds = _POLL_SECONDS if (job.timeout, job.memory) == (None, None) else _CHECK_SECONDS
+        deadline = time.monotonic() + timeout + LOADING_SECONDS
+        loading, kept = f" and {LOADING_SECONDS:g} s of loading and compiling", None
         try:
             self.pipe.send(job)
             while True:
                 gone = self.process.poll() is not None  # first: what it sent before counts
-                if self.pipe.poll(0 if gone else seconds):
+                if self.pipe.poll(0 if gone else _CHECK_SECONDS):
                     what, content = self.pipe.recv()
                     if what == "ended":
                         result: Result = content
                         return result
-                    if what in ("progress", "repeat"):
-                        listener(job, *((content, 0) if what == "progress" else (1.0, content)))
-                        continue
-                    extra, doing = 0.0, ""
-                    if what == "kept":
-                        kept, extra, doing = content, REPEATING_SECONDS, "repeating the fit"
-                    deadline = time.monotonic() + timeout + extra
+                    if what == "progress":
+                        listener(job, *content)
+                    elif what == "begun":
+                        deadline, loading = time.monotonic() + timeout, ""
+                    else:
+                        kept, deadline = content, time.monotonic() + timeout + REPEATING_SECONDS
                 elif gone:
                     raise EOFError
                 elif time.monotonic() > deadline:
-                    message = f"stopped after {timeout:g} s"
-                    message += f" of --timeout and {extra:.0f} s for {doing}" if doing else ""
+                    message = f"stopped after {timeout:g} s{loading}"
                     record = new_record(job, "timeout", message, timeout=timeout)
                     break
                 elif job.memory is not None and (used := self._memory()) > job.memory:
@@ -137,7 +128,7 @@ class Child:
 
     def _crashed(self, job: Job, error: Exception) -> Record:
         with suppress(subprocess.TimeoutExpired):
-            self.process.wait(_POLL_SECONDS)
+            self.process.wait(1)
         code = self.process.returncode
         if code is None:
             message = f"the connection to the worker process broke ({type(error).__name__})"
@@ -146,9 +137,7 @@ class Child:
         else:
             message = f"worker process killed by {signal.Signals(-code).name}"
             message += " (by the system, if memory ran out)" if code == -signal.SIGKILL else ""
-        self._trace.seek(0)
-        trace = self._trace.read().decode(errors="replace")
-        return new_record(job, "crashed", message, **({"traceback": trace} if trace else {}))
+        return new_record(job, "crashed", message)
 
     def kill(self) -> None:
         """Kill the process and those that it has started."""
@@ -156,104 +145,72 @@ class Child:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.pipe.close()
-        self._trace.close()
         if self.process.stdin is not None:
             self.process.stdin.close()
 
 
-class Children:
-    """Child processes, each for jobs of one external class, started when needed and used again."""
+class LocalExecutor:
+    """Runs jobs on this machine, some at a time, in a child process for each external class.
 
-    def __init__(self) -> None:
-        self._idle: list[tuple[str, Child]] = []
-        self._busy: set[Child] = set()
+    Children are started when needed and used again. The listener is called in other threads.
+    """
+
+    def __init__(self, jobs: int, listener: Listener = lambda _job, _done, _repeat: None) -> None:
+        self.slots, self._listener = jobs, listener
+        self._threads = ThreadPoolExecutor(jobs)
+        self._idle: list[Child] = []
+        self._busy: list[Child] = []
         self._lock = threading.Lock()
         self._closed = False
 
-    def run(self, job: Job, listener: Listener) -> Result:
-        """Run a job in a child process."""
-        child = self._take(job.external_class)
-        try:
-            return child.run(job, listener)
-        finally:
-            with self._lock:
-                self._busy.discard(child)
-                if child.usable:
-                    self._idle.append((job.external_class, child))
+    def submit(self, job: Job) -> Future[Result]:
+        """Start a job."""
+        return self._threads.submit(self.run, job)
 
-    def _take(self, external_class: str) -> Child:
+    def run(self, job: Job) -> Result:
+        """Run a job in a child process."""
+        of = job.external_class
         with self._lock:
             if self._closed:
                 raise RuntimeError("the run is being stopped")
-            for place, (of, child) in reversed(list(enumerate(self._idle))):
-                if of == external_class:
-                    del self._idle[place]
-                    if child.usable:
-                        self._busy.add(child)
-                        return child
-                    child.kill()
+            usable = [child for child in self._idle if child.external_class == of and child.usable]
+            child = usable[-1] if usable else Child(of)
+            self._idle = [other for other in self._idle if other is not child]
+            self._busy.append(child)
             while len(self._idle) > MAX_IDLE:
-                self._idle.pop(0)[1].kill()
-            child = Child()
-            self._busy.add(child)
-            return child
+                self._idle.pop(0).kill()
+        try:
+            return child.run(job, self._listener)
+        finally:
+            with self._lock:
+                self._busy.remove(child)
+                if child.usable:
+                    self._idle.append(child)
 
     def kill(self, *, close: bool = False) -> None:
         """Kill all processes; their jobs end as crashed. If closed, no new ones start."""
         with self._lock:
             self._closed = close
-            for child in [*self._busy, *(child for _, child in self._idle)]:
+            for child in self._busy:  # its thread cleans up
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(child.process.pid, signal.SIGKILL)
-            for _, child in self._idle:
-                child.kill()
-            self._idle.clear()
-
-
-class LocalExecutor:
-    """Runs jobs on this machine.
-
-    Parameters
-    ----------
-    jobs : int
-        Number of concurrent jobs.
-    listener : callable
-        Called in other threads; see `Listener`.
-    """
-
-    def __init__(
-        self, jobs: int, listener: Listener = lambda _job, _fraction, _repeat: None
-    ) -> None:
-        self.slots = jobs
-        self._listener = listener
-        self._children, self._threads = Children(), ThreadPoolExecutor(jobs)
-
-    def submit(self, job: Job) -> Future[Result]:
-        """Start a job."""
-        return self._threads.submit(self._children.run, job, self._listener)
+            while self._idle:
+                self._idle.pop().kill()
 
     def __enter__(self) -> LocalExecutor:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._children.kill(close=True)  # so that the threads of running jobs end, too
+        self.kill(close=True)  # so that the threads of running jobs end, too
         self._threads.shutdown(cancel_futures=True)
 
 
-def serve(connection: int, trace: int) -> None:
-    """Run the jobs that arrive through a connection until it is closed: the life of a child.
-
-    Parameters
-    ----------
-    connection, trace : int
-        Descriptors of a pipe, and of a file for Python's stack at a fatal signal.
-    """
+def serve(connection: int) -> None:
+    """Run the jobs that arrive through a pipe until it is closed: the life of a child."""
     subprocess.Popen(_GUARD, stderr=subprocess.DEVNULL)  # takes over the standard input
     with Path(os.devnull).open("rb") as nothing:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
-    for descriptor in (connection, trace):
-        os.set_inheritable(descriptor, False)  # not for processes that a solver starts
-    faulthandler.enable(trace)
+    os.set_inheritable(connection, False)  # not for processes that a solver starts
     pipe, process, following = Connection(connection), os.getpid(), 0.0
 
     def tell(what: str, content: Any) -> None:
@@ -263,9 +220,9 @@ def serve(connection: int, trace: int) -> None:
 
     def progressed(fraction: float) -> None:
         nonlocal following
-        if 0 <= fraction <= 1 and time.monotonic() >= following:
+        if time.monotonic() >= following:
             following = time.monotonic() + _PROGRESS_SECONDS
-            tell("progress", fraction)
+            tell("progress", (fraction, 0))
 
     with suppress(EOFError, ConnectionError):
         while True:
@@ -303,38 +260,30 @@ class DaskExecutor:
                 "--scheduler needs Dask; install it with: pip install 'dsgkit[cluster]'"
             ) from None
         if not re.fullmatch(r"\w+://[^/]+:\d+", address):
-            raise ClusterError(f"{shown(address)} is not an address, such as tcp://host:8786")
+            raise ClusterError(f"{address!r} is not an address, such as tcp://host:8786")
         for name in ["distributed", *logging.root.manager.loggerDict]:  # errors are told here
             if name.partition(".")[0] == "distributed":
                 logging.getLogger(name).setLevel(logging.CRITICAL)
-        self._run, self._slots, self._looked = uuid.uuid4().hex, 0, -math.inf
         try:
             self._client = Client(address, timeout=_ANSWER_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise ClusterError(
-                f"{address}: no Dask scheduler answers there ({error}); start one with: "
-                "dask scheduler"
+                f"{address}: no scheduler answers there ({error}); start one by `dask scheduler`"
             ) from error
         try:
-            versions = self._client.run(_version_here)
-            wrong = [f"worker {w} has dsgkit {v}" for w, v in versions.items() if v != __version__]
-            if not versions:
-                wrong = [f"it has no workers; start some: dask worker {address} --nthreads 1"]
+            versions = set(self._client.run(_version_here).values())
         except Exception as error:
-            wrong = [f"its workers cannot run dsgkit ({error})"]
-        if wrong:
+            versions = {str(error)}
+        if versions != {__version__}:
             self._client.close()
-            raise ClusterError(f"{address}: {wrong[0]}; this is dsgkit {__version__}")
+            found = ", ".join(sorted(versions)) or "no worker"
+            raise ClusterError(
+                f"{address}: its workers must have dsgkit {__version__}, found: {found}; start "
+                f"them by `dask worker {address} --nthreads 1`"
+            )
         self._executor: Executor = self._client.get_executor(pure=False)
-
-    @property
-    def slots(self) -> int:
-        """Number of jobs that the cluster takes: one runs and one waits at each worker."""
-        if time.monotonic() > self._looked + _LOOK_SECONDS:
-            with suppress(Exception):  # a scheduler that is gone is told by its futures
-                self._slots = 2 * len(self._client.nthreads())
-            self._looked = time.monotonic()
-        return max(1, self._slots)
+        self._run = uuid.uuid4().hex
+        self.slots = 2 * len(self._client.nthreads())  # one runs and one waits at each worker
 
     def submit(self, job: Job) -> Future[Result]:
         """Hand a job to the scheduler."""
@@ -351,10 +300,8 @@ class DaskExecutor:
             self._client.close()
 
 
-# State of a process that is a Dask worker.
-_here: Children | None = None
-_here_lock = threading.Lock()
-_current_run = ""
+# State of a process that is a Dask worker, which runs one job at a time.
+_here, _here_lock, _current_run = LocalExecutor(1), threading.Lock(), ""
 
 
 def _version_here() -> str:
@@ -362,33 +309,23 @@ def _version_here() -> str:
 
 
 def _run_here(job: Job, run: str) -> Result:
-    """Run a job in a child process of this Dask worker, one job at a time."""
-    global _here, _current_run
-    with _here_lock:
-        if _here is None:
-            _restore_environment()
-            _here = Children()
-        _current_run = run
-        try:
-            return _here.run(job, lambda _job, _fraction, _repeat: None)
-        finally:
-            _current_run = ""
+    """Run a job in a child process of this Dask worker.
 
-
-def _restore_environment() -> None:
-    """Remove the environment variables that a Dask nanny sets for Dask's own computations.
-
-    They ask for one thread, and for a malloc that returns every block to the system: fits took four
-    times as long with it.
+    Its environment is without the variables that a Dask nanny sets: they ask for one thread, and
+    for a malloc that returns every block to the system, with which fits took four times as long.
     """
+    global _current_run
     import dask
 
     for name, value in dask.config.get("distributed.nanny.pre-spawn-environ", {}).items():
         if os.environ.get(name) == str(value):
             del os.environ[name]
+    with _here_lock:
+        _current_run = run
+        return _here.run(job)
 
 
 def _stop_here(run: str) -> None:
     """End the running job of a run on this Dask worker."""
-    if _here is not None and _current_run == run:
+    if _current_run == run:
         _here.kill()

@@ -6,7 +6,6 @@ It and its task do without scikit-learn, which a process takes two seconds to im
 import inspect
 import mmap
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -35,6 +34,12 @@ def leave_pid(name, pid=None):
     Path(f"{name}.tmp").replace(f"{name}.pid")
 
 
+def wait_for_file(name):
+    deadline = time.monotonic() + 100
+    while not Path(name).exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
 def die(number):
     os.kill(os.getpid(), number)
 
@@ -52,16 +57,9 @@ def abandon():
 def employ():
     """Have another program work for this one, and wait for it in vain."""
     leave_pid("employer")
-    script = "import sys, time; open(sys.argv[1], 'x').close(); time.sleep(1000)"
-    with subprocess.Popen([sys.executable, "-c", script, "employed"]) as program:
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"]) as program:
         leave_pid("employed", program.pid)
         program.wait()
-
-
-def wait_for_file(name):
-    deadline = time.monotonic() + 100
-    while not Path(name).exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
 
 
 def share():
@@ -84,10 +82,10 @@ def be_deaf():
             continue
 
 
-def announce(name):
-    """Wait at a place that the test can see until it lets this process go on, or mends it."""
-    leave_pid(name)
-    wait_for_file("go")
+def announce():
+    """Wait at a place that the test can see."""
+    leave_pid("announced")
+    time.sleep(FOREVER)
 
 
 def refuse():
@@ -100,13 +98,11 @@ WAYS = {
     "segfault": lambda: die(signal.SIGSEGV),
     "kill": lambda: die(signal.SIGKILL),
     "exit": lambda: os._exit(3),
-    "sleep": lambda: time.sleep(FOREVER),
-    "backtrack": lambda: re.match(r"(a+)+$", "a" * 64 + "b"),  # in C, without giving up the GIL
     "deaf": be_deaf,
     "share": share,
     "abandon": abandon,
     "employ": employ,
-    "announce": lambda: announce("announced"),
+    "announce": announce,
     "refuse": refuse,
     "slow": lambda: time.sleep(0.2),
 }
@@ -120,10 +116,7 @@ class Orderly(SemiSupervised):
     axes = (UNLABELED,)
     measures = (ERROR,)
     chooses = ERROR.name
-    words = ()
-    calls = ()
-    gives = ()
-    extra = ()
+    words = calls = gives = extra = ()
     grows: ClassVar = {}
 
     def search_work(self, estimator, at, n_points):
@@ -145,11 +138,10 @@ class Behaving:
     tasks = (Orderly.kind,)
     version = 1
 
-    def __init__(self, lam=1.0, way="well", above=WARM_UP, at=None):
+    def __init__(self, lam=1.0, way="well", above=WARM_UP):
         self.lam = lam
         self.way = way
         self.above = above
-        self.at = at
 
     def get_params(self):
         return {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
@@ -158,8 +150,7 @@ class Behaving:
         return Cost()
 
     def fit(self, X, y, X_unlabeled):
-        here = len(X_unlabeled) > self.above and self.at in (None, len(X_unlabeled))
-        if here and not Path("mended").exists():
+        if len(X_unlabeled) > self.above and not Path("mended").exists():
             WAYS[self.way]()
         means = X[y == 1].mean(axis=0), X[y == -1].mean(axis=0)
         tilt = self.lam * X_unlabeled[:].mean(axis=0) * np.arange(X.shape[1])

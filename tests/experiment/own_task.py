@@ -11,16 +11,10 @@ import numpy as np
 from dsgkit.errors import DataError
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
-from dsgkit.tasks.base import Judgement, ProtocolSpec, Task, Work
+from dsgkit.tasks.base import Judgement, ProtocolSpec, Task
 from dsgkit.tasks.measures import Measure
 
-RMSE = Measure(
-    name="rmse",
-    title="RMSE",
-    word="RMSE",
-    where="held-out rows",
-    better="lower",
-)
+RMSE = Measure(name="rmse", title="RMSE", word="RMSE", where="held-out rows", better="lower")
 
 
 class RidgeSpec(ProtocolSpec):
@@ -78,32 +72,14 @@ class RidgeTask(Task):
 
     def search(self, estimator, at, points):
         X, target = self.training(at).values()
-        folds = np.arange(len(X)) % self.spec.parts
-        return [
-            [
-                rmse(target[folds == k], self._without(estimator, point, folds == k, X, target))
-                for k in range(self.spec.parts)
-            ]
-            for point in points
-        ]
+        folds = [np.arange(len(X)) % self.spec.parts == k for k in range(self.spec.parts)]
 
-    def _without(self, estimator, point, held_out, X, target):
-        model = type(estimator)(**estimator.get_params() | point)
-        model.fit(X=X[~held_out], target=target[~held_out])
-        return model.decision_function(X[held_out])
+        def score(point, fold):
+            model = type(estimator)(**estimator.get_params() | point)
+            model.fit(X=X[~fold], target=target[~fold])
+            return rmse(target[fold], model.decision_function(X[fold]))
 
-    def search_work(self, estimator, at, n_points):
-        n_models = n_points * self.spec.parts
-        cost = estimator.cost(self.dataset.n_features, n_models=n_models, **self.counts(at))
-        return Work(cost.flops, 0.0, cost.memory)
-
-    def fit(self, estimator, at, clock):
-        training = self.training(at)
-        with clock.phase("fit"):
-            estimator.fit(**training)
-
-    def fit_work(self, estimator, at):
-        return self.search_work(estimator, at, 1)
+        return [[score(point, fold) for fold in folds] for point in points]
 
     def judge(self, model, at, clock):
         X, target = self.rows()
@@ -129,10 +105,6 @@ class Ridge:
     def get_params(self, deep=True):
         return {"lam": self.lam}
 
-    def set_params(self, **params):
-        vars(self).update(params)
-        return self
-
     def fit(self, X, target):
         penalty = self.lam * np.eye(X.shape[1])
         self.coef_ = np.linalg.solve(X.T @ X + penalty, X.T @ target)
@@ -140,9 +112,6 @@ class Ridge:
 
     def decision_function(self, X):
         return X @ self.coef_
-
-    def fit_points(self, points, *, folds=None, **training):
-        raise NotImplementedError("the task does without")
 
     def cost(self, n_inputs, *, n_models=1, n_rows):
         return Cost(2.0 * n_rows * n_inputs**2 * n_models, 8 * n_rows * n_inputs)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import yaml
 from click.testing import CliRunner
 
 from dsgkit.cli import cli
-from tests.conftest import cells_in_this_process
+from dsgkit.experiment import cell
+from tests import conftest
 
 ROOT = Path(__file__).parents[2]
 ORDERLY = "tests.experiment.misbehaving:Orderly"
@@ -24,16 +26,25 @@ BEHAVING = "tests.experiment.misbehaving:Behaving"
 PATIENCE = 200
 """Seconds within which things happen that take a fraction of one on a quiet machine."""
 
-MEASURED = (
-    "times",
-    "timing",
-    "measurements",
-    "peak_memory",
-    "started",
-    "environment",
-    "source",
-    "check",
-)
+MEASURED = ("times", "timing", "measurements", "peak_memory", "started")
+MEASURED += ("environment", "source", "check")
+
+
+class InProcess:
+    """An executor without workers: a job runs when it is submitted."""
+
+    slots = 1
+
+    def submit(self, job):
+        future = Future()
+        future.set_result(cell.run_job(job))
+        return future
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
 
 
 def key_of(name):
@@ -58,14 +69,10 @@ def keep_artefact(folder, record):
 
 def behaving(way="well", grid=None, **params):
     """A config's entry of a solver with a way to behave."""
-    return {
-        "kind": BEHAVING,
-        "params": {"way": way, **params},
-        "grid": grid or {},
-    }
+    return {"kind": BEHAVING, "params": {"way": way, **params}, "grid": grid or {}}
 
 
-def write_config(folder, solvers, sizes=(70, 80), trials=1, outputs=("error_table",)):
+def write_config(folder, solvers, sizes=(70, 80), trials=1):
     """Write a dataset of 330 rows and a config; returns its path."""
     rng = np.random.default_rng(0)
     X = rng.random((330, 3))
@@ -76,7 +83,7 @@ def write_config(folder, solvers, sizes=(70, 80), trials=1, outputs=("error_tabl
         "protocol": {"kind": ORDERLY, "labeled": 30, "trials": trials, "folds": 3},
         "sweep": {"unlabeled": list(sizes)},
         "solvers": {name: {"label": name, **spec} for name, spec in solvers.items()},
-        "outputs": list(outputs),
+        "outputs": ["error_table"],
     }
     (folder / "small.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
     return folder / "small.yaml"
@@ -84,26 +91,16 @@ def write_config(folder, solvers, sizes=(70, 80), trials=1, outputs=("error_tabl
 
 def environment(folder):
     """The environment of a command that is run in a folder."""
-    return {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        "DSGKIT_CACHE": str(folder / "cache"),
-        "DSGKIT_OFFLINE": "1",
-    }
+    own = {"PYTHONPATH": str(ROOT), "DSGKIT_CACHE": str(folder / "cache"), "DSGKIT_OFFLINE": "1"}
+    return {**os.environ, **own}
 
 
 def start(folder, *arguments, **options):
     """Start ``dsg`` in a folder, in a session of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "dsgkit.cli", *map(str, arguments)],
-        cwd=folder,
-        env=environment(folder),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        **options,
-    )
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = [sys.executable, "-m", "dsgkit.cli", *map(str, arguments)]
+    more = {"cwd": folder, "env": environment(folder), "start_new_session": True}
+    return subprocess.Popen(command, **pipes, **more, **options)
 
 
 def dsg(folder, *arguments, **options):
@@ -115,7 +112,7 @@ def dsg(folder, *arguments, **options):
 
 def dsg_here(folder, *arguments):
     """The same in this process, which computes the cells too: its exit code, output and errors."""
-    with pytest.MonkeyPatch.context() as patch, cells_in_this_process():
+    with pytest.MonkeyPatch.context() as patch, conftest.cells_in_this_process():
         patch.chdir(folder)
         patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
         done = CliRunner().invoke(cli, list(map(str, arguments)), catch_exceptions=False)
@@ -141,34 +138,23 @@ def without_measurements(records):
 
 def tables(folder):
     """The tables of scores and parameters, byte for byte."""
-    return {
-        path.name: path.read_bytes()
-        for path in sorted((folder / "tables").iterdir())
-        if path.stem in ("auc_table", "error_table", "params_table")
-    }
+    wanted = ("auc_table", "error_table", "params_table")
+    paths = sorted(path for path in (folder / "tables").iterdir() if path.stem in wanted)
+    return {path.name: path.read_bytes() for path in paths}
 
 
-def wait_until(condition, seconds=PATIENCE):
-    """Wait for a condition, and return what it returned."""
-    deadline = time.monotonic() + seconds
-    while not (value := condition()):
+def wait_until(condition):
+    """Wait for a condition."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
-    return value
 
 
 def pid_from(path):
     """The process that has left its number in a file."""
     wait_until(path.exists)
     return int(path.read_text())
-
-
-def alive(pid):
-    """Whether a process runs; one that only waits for its parent to look does not."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def descendants(pid):
@@ -181,16 +167,21 @@ def descendants(pid):
 
 def workers_of(pid):
     """Those of a process's descendants that run cells."""
-    return [child for child in descendants(pid) if "workers import serve" in _command(child)]
-
-
-def _command(pid):
-    try:
-        return " ".join(psutil.Process(pid).cmdline())
-    except (psutil.NoSuchProcess, psutil.ZombieProcess):
-        return ""
+    found = []
+    for child in descendants(pid):
+        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
+            if "workers import serve" in " ".join(psutil.Process(child).cmdline()):
+                found.append(child)
+    return found
 
 
 def all_gone(pids):
-    """Wait until none of some processes is left."""
+    """Wait until none of some processes is left, but for those that wait to be reaped."""
+
+    def alive(pid):
+        try:
+            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return False
+
     wait_until(lambda: not any(map(alive, pids)))

@@ -15,7 +15,7 @@ from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.random.seeds import derive_seed
 from dsgkit.report.compare import compare
-from tests.experiment.own_task import RidgeTask, rmse
+from tests.experiment.own_task import rmse
 from tests.experiment.runs import dsg_here, stored
 from tests.test_wrong_inputs import cases
 
@@ -55,58 +55,42 @@ def test_a_task_of_ones_own_goes_all_the_way(folder):
     code, out, err = dsg_here(folder, "run", "ridge.yaml", "--report", "page.html")
     assert code == 0, err
     results = folder / "results" / "ridge"
-    lines = out.splitlines()
-    assert any("RMSE on the held-out rows" in line for line in lines)
-    assert any(line.startswith("9 cells computed, 0 reused") for line in lines)
+    assert "RMSE on the held-out rows" in out and "9 cells computed, 0 reused" in out
     assert (results / "tables" / "rmse_table.csv").is_file()
     assert list((results / "figures").glob("rmse_boxplot*.pdf"))
     page = (folder / "page.html").read_text()
     assert "RMSE" in page and "unlabelled" not in page
-
-    code, out, err = dsg_here(folder, "status", "results/ridge")
-    assert (code, err) == (0, "")
-    assert "9 of 9 cells have a result; finished" in out
-
     shutil.copytree(results, folder / "other")
-    code, out, err = dsg_here(folder, "compare", "results/ridge", "other")
-    assert code == 0, err
-    assert "RMSE" in out
-
-    code, out, err = dsg_here(folder, "run", "ridge.yaml", "--dry-run")
-    assert code == 0, err
-    assert "ridge: 0 cells, 9 more finished already" in out
+    for command, expected in {
+        "status results/ridge": "9 of 9 cells have a result; finished",
+        "compare results/ridge other": "RMSE",
+        "run ridge.yaml --dry-run": "ridge: 0 cells, 9 more finished already",
+    }.items():
+        code, out, err = dsg_here(folder, *command.split())
+        assert (code, err) == (0, "") and expected in out
 
 
 @pytest.mark.usefixtures("in_process")
 def test_its_records_are_what_the_task_says(folder):
     """The search and the fits done again by hand."""
     experiment = experiment_of(folder)
-    outcome = run_experiment(experiment, folder / "ridge", Options(once=True))
-    assert outcome.failures == []
+    assert run_experiment(experiment, folder / "ridge", Options(once=True)).failures == []
     dataset = load_dataset(experiment.dataset)
     records = stored(folder / "ridge")
     assert {json.dumps(record["at"]) for record in records} == {"{}"}
     for trial in range(3):
-        search, fit = (
-            next(
-                r for r in records if (r["solver"], r["kind"], r["trial"]) == ("ridge", kind, trial)
-            )
-            for kind in ("search", "fit")
-        )
+        of = {r["kind"]: r for r in records if (r["solver"], r["trial"]) == ("ridge", trial)}
+        search, fit = of["search"], of["fit"]
         means = dict(zip([p["lam"] for p in search["points"]], search["fold_scores"], strict=True))
         best = min(means, key=lambda lam: np.mean(means[lam]))
-        assert fit["params"] == {"lam": best}
         lam = 0.25 if best == "mean_square" else best
-        assert fit["estimator"]["lam"] == lam
+        assert fit["params"] == {"lam": best} and fit["estimator"]["lam"] == lam
         seed = derive_seed(experiment.seed, "split", trial)
-        own = experiment.task(dataset, experiment.protocol, seed)
-        X, target = own.rows()
-        assert isinstance(own, RidgeTask)
+        X, target = experiment.task(dataset, experiment.protocol, seed).rows()
         A = X[20:].T @ X[20:] + lam * np.eye(2)
         expected = rmse(target[:20], X[:20] @ np.linalg.solve(A, X[20:].T @ target[20:]))
         assert fit["scores"] == {"rmse": pytest.approx(expected, rel=1e-6)}
-        assert fit["full"] is True
-        assert fit["trace"][1] == {"seconds": 1.0, "rmse": 0.5}
+        assert fit["full"] is True and fit["trace"][1] == {"seconds": 1.0, "rmse": 0.5}
         assert set(fit["times"]) >= {"fit", "assign"}
         assert fit["artefact"] == f"artefacts/{fit['key']}.npz"
         with np.load(folder / "ridge" / fit["artefact"]) as arrays:
