@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import click
 
+from dsgkit.config.load import read_config
 from dsgkit.config.schema import Experiment, load_experiment
-from dsgkit.config.shipped import list_configs
 from dsgkit.errors import DataError
 from dsgkit.experiment.forecast import forecast_run
 from dsgkit.experiment.run import Options, default_jobs
@@ -108,12 +108,9 @@ def wanted(profile: str) -> Iterable[tuple[Path, str | None]]:
         for name in names:
             yield CONFIGS / f"{name}.yaml", further
     if profile in FURTHER_RUNS:
-        for one in list_configs(CONFIGS / "claims"):
-            yield from (
-                (one.path, found)
-                for found in (None, *FITTING_PROFILES)
-                if found in (None, *one.profiles)
-            )
+        for path in sorted(CONFIGS.glob("claims/*.yaml")):
+            profiles = (None, *read_config(path).data.get("profiles", {}))
+            yield from ((path, found) for found in (None, *FITTING_PROFILES) if found in profiles)
 
 
 def planned(configs: Iterable[tuple[Path, str | None]], out: Path, options: Options) -> list[Run]:

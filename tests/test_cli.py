@@ -168,7 +168,7 @@ def test_a_page_on_one_and_on_several_results(dsg, toy, finished):
     page = (toy.parent / "pages/both.html").read_text()
     assert "dsg plot results/toy other/toy --out pages --only time_curve" in page
     for options, text in (
-        (both, "several results folders need --out, the file to write"),
+        (both, "several results folders need --out, the place to write"),
         (("results/toy", "--out", "pages"), "pages"),
     ):
         code, _, err = dsg("report", *options)
@@ -199,7 +199,7 @@ def test_a_dry_run_without_data_prints_what_is_known_and_fails(dsg, tmp_path, mo
     assert code == 1
     told = " ".join(out.split())
     assert "is missing; get it from https:" in told and "skin_s3vm: " in told
-    assert told.endswith("; data missing: skin (`dsg data fetch NAME`)")
+    assert "2 experiments: about" in told
 
 
 def test_sizes_beyond_the_data_are_told_before_and_after_a_run(dsg):
@@ -303,7 +303,7 @@ def test_settings_that_change_results_have_a_folder_of_their_own(dsg, toy):
 
 
 def test_lists(dsg):
-    _, _, *registered, _, own = dsg("list", "solvers")[1].splitlines()
+    *registered, _, own = dsg("list", "solvers")[1].splitlines()
     assert [line.split()[0] for line in registered if line[0] != " "] == list(SOLVERS)
     assert "QSG-S2AUC" in registered[0]
     assert 'kind: "my_module:MySolver"' in own

@@ -6,20 +6,16 @@ import shlex
 import textwrap
 import tomllib
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import numpy as np
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from dsgkit import cli
 from dsgkit.cli.explain import explanations
-from dsgkit.cli.params import ResultsPath
-from dsgkit.config import shipped
+from dsgkit.config.load import read_config
 from dsgkit.config.schema import load_experiment
-from dsgkit.config.shipped import list_configs
 from dsgkit.papers.claims import papers
 from dsgkit.papers.figures import all_papers, chosen
 from dsgkit.papers.judging import selected
@@ -27,58 +23,23 @@ from tests.scripts.conftest import SCRIPTS, script  # noqa: F401  a fixture
 from tests.test_readme import CONFIGS, README, ROOT, block
 from tests.test_wrong_commands import commands
 
-PAGES = {
-    name: (ROOT / name).read_text()
-    for name in (
-        "README.md",
-        *(f"{room}/README.md" for room in ("configs", "results", "dsgkit", "scripts")),
-    )
-}
+PAGES = [ROOT / "README.md", *ROOT.glob("[!.]*/README.md")]
 FENCE = re.compile(r"(?ms)^ *```(\w*)\n(.*?)^ *```$")
-CALLED = ("dsg", "make", "python", "dask", "pip", "openssl", "source")
-
-
-def blocks(language):
-    """Yield every block of a language without its indent."""
-    for page in PAGES.values():
-        for found, text in FENCE.findall(page):
-            if found == language:
-                yield textwrap.dedent(text)
-
-
-def shell_lines():
-    """Yield the command lines in blocks, and in sentences those of the commands with arguments."""
-    for text in blocks(""):
-        if text.split()[0] in CALLED:
-            yield from (line for line in text.splitlines() if line.strip())
-    for page in PAGES.values():
-        yield from re.findall(r"`((?:dsg|make) [^`\n]+)`", FENCE.sub("", page))
-
-
-def words_of(line):
-    """Return the words of a command line, up to a comment, or to where its output goes."""
-    words = shlex.split(line, comments=True)
-    ends = [words.index(sign) for sign in ("|", ">") if sign in words]
-    return words[: min(ends, default=len(words))]
-
-
-LINES = {shlex.join(words_of(line)) for line in shell_lines()}
 
 
 def lines_of(program):
-    return sorted(line for line in LINES if line.startswith(f"{program} "))
-
-
-def context_of(command, words):
-    """Return how click reads a command line; an argument may be missing, as it is in sentences."""
-    while isinstance(command, click.Group) and words:
-        command = command.commands[words[0]]
-        words = words[1:]
-    try:
-        return command.make_context(command.name, list(words))
-    except click.MissingParameter as error:
-        assert isinstance(error.param, click.Argument)
-        return SimpleNamespace(command=command, params={})
+    """The command lines in blocks, and in sentences those with arguments, up to a comment."""
+    lines = set()
+    for text in (page.read_text() for page in PAGES):
+        blocks = [textwrap.dedent(body) for kind, body in FENCE.findall(text) if not kind]
+        found = [line for body in blocks for line in body.splitlines()]
+        found += re.findall(rf"`({program} [^`\n]+)`", FENCE.sub("", text))
+        for line in found:
+            if line.startswith(f"{program} "):
+                words = shlex.split(line, comments=True)
+                ends = [words.index(sign) for sign in ("|", ">") if sign in words]
+                lines.add(shlex.join(words[: min(ends, default=len(words))]))
+    return sorted(lines)
 
 
 def is_placeholder(name):
@@ -95,8 +56,10 @@ def check_run(configs, profile=None, **_):
 
 def check_results(results, **_):
     """Check that a folder is there, or that a run of a shipped config has its name."""
-    runs = {c.name: c.profiles for c in list_configs(shipped.folder())}
-    names = {*runs, *(f"{name}-{profile}" for name in runs for profile in runs[name])}
+    names = []
+    for path in ROOT.glob("configs/*.yaml"):
+        profiles = read_config(path).data.get("profiles", {})
+        names += [path.stem, *(f"{path.stem}-{profile}" for profile in profiles)]
     for folder in results:
         known = (ROOT / folder).exists() or fnmatch.filter(names, Path(folder).name)
         assert known or is_placeholder(folder), folder
@@ -110,65 +73,33 @@ CHECKS = {
     "compare": lambda a, b, **_: check_results([a, b]),
     **dict.fromkeys(("status", "table", "plot", "report", "export"), check_results),
 }
+PRINTS = re.compile(r"dsg (list \w+|data info \w+|explain [a-z]\S*|figure)")
 
 
 @pytest.mark.parametrize("line", lines_of("dsg"))
 def test_a_command_is_one_that_there_is(line, monkeypatch):
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(
-        ResultsPath, "convert", click.Path.convert
-    )  # of folders that no run has made
-    context = context_of(cli.cli, shlex.split(line)[1:])
-    if check := context.params and CHECKS.get(context.command.name):
-        check(**context.params)
+    command, words = cli.cli, shlex.split(line)[1:]
+    while isinstance(command, click.Group) and words:
+        command, words = command.commands[words[0]], words[1:]
+    try:
+        given = command.make_context(command.name, list(words)).params
+    except click.MissingParameter as error:  # in a sentence an argument may be missing
+        assert isinstance(error.param, click.Argument)
+        return
+    if check := given and CHECKS.get(command.name):
+        check(**given)
+    if PRINTS.fullmatch(line):
+        done = CliRunner().invoke(cli.cli, shlex.split(line)[1:])
+        assert done.exit_code == 0 and done.output
 
 
-PRINTS = re.compile(r"dsg (list \w+|data info \w+|explain [a-z]\S*|figure)")
-
-
-@pytest.mark.parametrize("line", [*filter(PRINTS.fullmatch, lines_of("dsg"))])
-def test_a_command_that_only_prints_is_run(line):
-    done = CliRunner().invoke(cli.cli, words_of(line)[1:])
-    assert done.exit_code == 0, done.output
-    assert done.output
-
-
-def test_what_other_programs_are_asked_for_is_there():
+def test_what_make_and_pip_are_asked_for_is_there():
     targets = re.search(r"\.PHONY: (.*)", (ROOT / "Makefile").read_text())[1].split()
     assert {word for line in lines_of("make") for word in line.split()[1:]} <= {*targets}
     (line,) = lines_of("pip")
-    extra = re.fullmatch(r"pip install 'dsgkit\[(\w+)\]'", line)[1]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert extra in project["optional-dependencies"]
-    from distributed.cli import dask_scheduler, dask_worker
-
-    mains = {"scheduler": dask_scheduler.main, "worker": dask_worker.main}
-    for line in lines_of("dask"):
-        _, name, *words = line.split()
-        context_of(mains[name], words)
-
-
-def test_the_settings_of_dask_are_its_own():
-    import dask
-    import distributed  # noqa: F401  which declares its settings
-
-    (text,) = (one for one in blocks("yaml") if one.startswith("# ~/.config/dask"))
-    settings, missing = yaml.safe_load(text), object()
-
-    def keys(nested, above=()):
-        for key, value in nested.items():
-            yield from keys(value, (*above, key)) if isinstance(value, dict) else [(*above, key)]
-
-    for key in keys(settings):
-        assert dask.config.get(".".join(key), missing) is not missing, key
-
-
-def test_the_rooms_of_the_package_are_there():
-    (text,) = (one for one in blocks("") if one.startswith("dsgkit/"))
-    rooms = [line.split()[0] for line in text.splitlines()]
-    assert len(rooms) > 10
-    for room in rooms:
-        assert (ROOT / room).is_dir() or (ROOT / f"{room}.py").is_file(), room
+    assert re.search(r"\[(\w+)\]", line)[1] in project["optional-dependencies"]
 
 
 def options_of(command):
@@ -183,8 +114,8 @@ def test_every_option_in_a_sentence_is_one(script):  # noqa: F811
             known |= options_of(script(path.stem)["main"])
     told = {
         option
-        for page in PAGES.values()
-        for code in re.findall(r"`([^`\n]+)`", FENCE.sub("", page))
+        for page in PAGES
+        for code in re.findall(r"`([^`\n]+)`", FENCE.sub("", page.read_text()))
         for option in re.findall(r"(?<!\S)--[a-z-]+", code)
     } - {"--host"}  # Dask's
     assert len(told) > 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from typing import Any
@@ -11,13 +10,8 @@ import click
 
 from dsgkit import __version__
 from dsgkit.cli import data, explain, lists, papers, results, run
-from dsgkit.cli.messages import tell
-from dsgkit.cli.params import HelpfulGroup
+from dsgkit.cli.common import Group, tell
 from dsgkit.system.signals import Interrupted, stopped_by_signals
-
-_NEW_OBJECTS = 10_000
-"""Threshold of Python's garbage collection. Its default of 700 takes a second more in every command
-on 100,000 records, which have no reference cycles."""
 
 
 def main() -> None:
@@ -26,7 +20,6 @@ def main() -> None:
     code: Any = 1
     try:
         with stopped_by_signals():
-            gc.set_threshold(_NEW_OBJECTS)
             code = cli.main(arguments, prog_name="dsg", standalone_mode=False) or 0
             print(end="", flush=True)  # a full disk is no success
     except SystemExit as stop:
@@ -40,18 +33,17 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         code = 130
         tell("interrupted")
-    except BrokenPipeError:  # the reader of the output has ended, such as `head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except Exception as error:
         if "--debug" in sys.argv:
             raise
-        tell(error)
+        if not isinstance(error, BrokenPipeError):  # the reader has ended, such as `head`
+            tell(error)
         if isinstance(error, OSError):  # Python would fail to flush again
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(code)
 
 
-@click.group(cls=HelpfulGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dsg")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error, of any command.")
 def cli(debug: bool) -> None:
@@ -69,15 +61,9 @@ def cli(debug: bool) -> None:
     """  # noqa: D301  click wants the \b character itself
 
 
-cli.sections = {
-    "Experiments": (run.run, run.try_, lists.init, run.status),
-    "Results": (
-        *(results.table, results.plot, results.report, results.compare, results.export),
-        results.predict,
-    ),
-    "What there is": (lists.list_, explain.explain, data.data, run.env),
-    "The five papers": (papers.claims, papers.figure, papers.pages),
-}
-for _commands in cli.sections.values():
-    for _command in _commands:
-        cli.add_command(_command)
+for _command in (
+    *(run.run, run.try_, run.status, run.env, lists.list_, lists.init, explain.explain, data.data),
+    *(results.table, results.plot, results.report, results.compare, results.export),
+    *(results.predict, papers.claims, papers.figure, papers.pages),
+):
+    cli.add_command(_command)

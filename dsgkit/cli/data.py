@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from dsgkit.cli.messages import print_pairs
-from dsgkit.cli.params import HelpfulGroup
+from dsgkit.cli.common import Group, print_pairs
 
 
-@click.group(cls=HelpfulGroup)
+@click.group(cls=Group)
 def data() -> None:
     """Fetch, prepare and check datasets."""
 

@@ -13,6 +13,14 @@ import click
 
 from dsgkit.errors import ConfigError, did_you_mean, spelled
 
+FILE_KEYS = {
+    "extends": "str, optional\n    A config to start from: a path relative to this file, or a "
+    "shipped one. Mappings are merged, other values replaced; null removes a solver.",
+    "profiles": "dict\n    Named variants of the config: settings that ``--profile`` merges over "
+    "it, after those of its bases under the same name.",
+}
+"""Keys of a config file that are resolved before the experiment is read."""
+
 _MARKUP = (
     (r"(?m)^(\w[\w ]*)\n-{3,}$", r"\1:\n"),
     (r"(?s)\n+Examples:\n.*", ""),
@@ -34,37 +42,37 @@ def explain(name: str) -> None:
     config. Keys may be dotted: labeled, protocol.labeled, solvers.qsg_s2auc.lam. If several things
     have the name, all are explained.
     """
-    from dsgkit.text.terminal import terminal_width
-
     texts = list(explanations(name))
     if not texts:
         known = {word for path, _ in _keys() for word in path.split(".")}
         lists = "`dsg list solvers` (or tasks, datasets, configs) lists names"
         raise ConfigError(f"nothing is called {spelled(name)}{did_you_mean(name, known)}; {lists}")
-    click.echo("\n\n".join(_flowed(text, terminal_width()) for text in texts))
+    click.echo("\n\n".join(map(_flowed, texts)))
 
 
 def explanations(name: str) -> Iterator[str]:
     """Yield a text on everything with a name: a head line, then its documentation."""
     from dsgkit.data.catalogue import DATASETS
     from dsgkit.solvers import catalogue as solvers
-    from dsgkit.solvers.catalogue import SOLVERS
     from dsgkit.tasks.base import TASKS
     from dsgkit.user_code import import_path_of, is_import_path
 
     if is_import_path(name):
-        path = str(import_path_of(name))
+        path = import_path_of(name)
         try:
             yield _of_solver(solvers.get(path))
         except ConfigError:
             yield _of_task(path)
-    for kind, info in SOLVERS.items():
-        if name in (kind, f"solvers.{kind}", info.import_path.partition(":")[2]):
-            yield _of_solver(info)
+    for kind, solver in solvers.SOLVERS.items():
+        if name in (kind, f"solvers.{kind}", solver.import_path.partition(":")[2]):
+            yield _of_solver(solver)
     if name in TASKS:
         yield _of_task(name)
     if name in DATASETS:
-        yield _of_dataset(name)
+        info = DATASETS[name]
+        shape = f"{info.n_rows:,} rows x {info.n_features:,} features"
+        facts = (info.title, shape, info.target.words, info.homepage, info.licence, info.citation)
+        yield "\n\n".join([f"{name}: dataset", *filter(None, [*facts, info.note])])
     for path, text in _keys():
         if path == name or path.endswith(f".{name}"):
             yield f"{path}: key of a config, {text}"
@@ -72,18 +80,9 @@ def explanations(name: str) -> Iterator[str]:
 
 def _of_solver(info: Any) -> str:
     kind = info.load()
-    head = f"{info.name}: solver, for {', '.join(info.tasks)}"
     source = "; ".join(filter(None, [info.label, info.reference, f"class {kind.__name__}"]))
+    head = f"{info.name}: solver, for {', '.join(info.tasks)}"
     return f"{head}\n\n{source}\n\n{inspect.getdoc(kind) or ''}"
-
-
-def _of_dataset(name: str) -> str:
-    from dsgkit.data.catalogue import DATASETS
-
-    info = DATASETS[name]
-    shape = f"{info.n_rows:,} rows x {info.n_features:,} features"
-    facts = [info.title, shape, info.target.words, info.homepage, info.licence, info.citation]
-    return "\n\n".join([f"{name}: dataset", *filter(None, [*facts, info.note])])
 
 
 def _of_task(kind: str) -> str:
@@ -92,42 +91,40 @@ def _of_task(kind: str) -> str:
 
     task = tasks.get(kind)
     module = kind.partition(":")[0] if ":" in kind else task.__module__
-    about = inspect.cleandoc(sys.modules[module].__doc__ or "")
-    keys = [f"{name} : {text}" for name, text in described(task.Spec).items()]
-    measures = [
-        f"{m.name} : {m.better or 'neither'} is better\n    {m.title}" for m in task.measures
-    ]
+    parts = [f"{kind}: task", inspect.cleandoc(sys.modules[module].__doc__ or "")]
+    parts += ["Keys under protocol:"]
+    parts += [f"{name} : {text}" for name, text in described(task.Spec).items()]
+    parts += ["Measures:"]
+    parts += [f"{m.name} : {m.better or 'neither'} is better\n    {m.title}" for m in task.measures]
     solvers = ", ".join(info.name for info in SOLVERS.values() if kind in info.tasks)
-    parts = [f"{kind}: task", about, "Keys under protocol:", *keys, "Measures:", *measures]
     return "\n\n".join([*parts, *([f"Solvers:\n    {solvers}"] if solvers else [])])
 
 
 def _keys() -> Iterator[tuple[str, str]]:
     """Yield the dotted path of every key of a config, with its type and text."""
-    from dsgkit.config.schema import Experiment, FileKeys
+    from dsgkit.config.schema import Experiment
     from dsgkit.config.solvers import SolverSpec, Stage
     from dsgkit.data.spec import DatasetSpec, TargetSpec
     from dsgkit.solvers.catalogue import SOLVERS
     from dsgkit.tasks import base as tasks
 
-    sections: list[tuple[str, type]] = [
-        ("", FileKeys),
+    yield from FILE_KEYS.items()
+    for above, spec in (
         ("", Experiment),
         ("dataset.", DatasetSpec),
         ("dataset.target.", TargetSpec),
         ("solvers.NAME.", SolverSpec),
         ("solvers.NAME.search.", Stage),
-    ]
-    for above, spec in sections:
+    ):
         yield from ((above + name, text) for name, text in described(spec).items())
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for kind in tasks.TASKS:
-        for name, text in described(tasks.get(kind).Spec).items():
-            found.setdefault(f"protocol.{name}: {text}", []).append(kind)
-        for axis in tasks.get(kind).axes:
-            found.setdefault(f"sweep.{axis.name}: sizes\n    {axis.title}.", []).append(kind)
-    for entry, kinds in found.items():
-        path, _, text = entry.partition(": ")
+        task = tasks.get(kind)
+        for name, text in described(task.Spec).items():
+            found.setdefault((f"protocol.{name}", text), []).append(kind)
+        for axis in task.axes:
+            found.setdefault((f"sweep.{axis.name}", f"sizes\n    {axis.title}."), []).append(kind)
+    for (path, text), kinds in found.items():
         yield path, f"for {', '.join(kinds)}: {text}"
     for info in SOLVERS.values():
         for name, text in described(info.load()).items():
@@ -138,22 +135,22 @@ def _keys() -> Iterator[tuple[str, str]]:
 def described(kind: Any) -> dict[str, str]:
     """Return the type and text of what the docstrings of a class and its bases describe."""
     found: dict[str, str] = {}
-    fields = getattr(kind, "model_fields", None)
     for base in reversed(kind.__mro__):
         for names, what, text in _ENTRY.findall(inspect.cleandoc(vars(base).get("__doc__") or "")):
             found |= {name.strip(): f"{what}\n{text.rstrip()}" for name in names.split(",")}
-    return found if fields is None else {name: found.get(name, "") for name in fields}
+    fields = getattr(kind, "model_fields", found)
+    return {name: found.get(name, "") for name in fields}
 
 
-def _flowed(text: str, width: int) -> str:
+def _flowed(text: str) -> str:
     """Wrap a docstring; consecutive lines of one indent are a paragraph."""
-    from dsgkit.text.terminal import paragraph
+    from dsgkit.text.terminal import paragraph, terminal_width
 
     for pattern, replacement in _MARKUP:
         text = re.sub(pattern, replacement, text)
     lines = []
     for indent, group in groupby(text.split("\n"), lambda line: len(line) - len(line.lstrip())):
         for is_text, part in groupby(group, bool):
-            words = " ".join(line.strip() for line in part)
-            lines.append(paragraph(words, width, " " * indent, " " * indent) if is_text else "")
+            words, start = " ".join(line.strip() for line in part), " " * indent
+            lines.append(paragraph(words, terminal_width(), start, start) if is_text else "")
     return "\n".join(lines)

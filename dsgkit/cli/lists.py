@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from dsgkit.cli.messages import print_pairs, print_table
-from dsgkit.cli.params import PATH, HelpfulGroup
+from dsgkit.cli.common import PATH, Group, print_pairs
 
 _EXPLAINED = "`dsg explain NAME` says more"
 
 
-@click.group(name="list", cls=HelpfulGroup)
+@click.group(name="list", cls=Group)
 def list_() -> None:
     """List configs, datasets, tasks, solvers or kernels."""
 
@@ -22,7 +21,8 @@ def datasets() -> None:
     """List the registered datasets."""
     from dsgkit.data import commands
 
-    print_table(("Dataset", "Rows x features", "State", "Title"), commands.overview())
+    rows = commands.overview()
+    print_pairs([(name, f"{shape}, {state}: {title}") for name, shape, state, title in rows])
 
 
 @list_.command()
@@ -39,8 +39,7 @@ def solvers() -> None:
     """List the solvers with their sources."""
     from dsgkit.solvers.catalogue import SOLVERS
 
-    rows = [(info.name, info.label, info.reference) for info in SOLVERS.values()]
-    print_table(("Kind", "Solver", "Source"), rows)
+    print_pairs([(info.name, f"{info.label}: {info.reference}") for info in SOLVERS.values()])
     click.echo(f"{_EXPLAINED}, such as the parameters of a solver")
     click.echo('Your own class: kind: "my_module:MySolver" (see dsgkit/README.md)')
 
@@ -54,10 +53,12 @@ def configs(folder: Path | None) -> None:
     it.
     """
     from dsgkit.config import shipped
-    from dsgkit.config.shipped import list_configs
 
-    summaries = list_configs(folder or shipped.folder())
-    print_pairs([(one.name, one.description or one.dataset) for one in summaries])
+    rows = []
+    for path in sorted((folder or shipped.folder()).glob("*.yaml")):
+        first = path.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+        rows.append((path.stem, first.lstrip("# ") if first.startswith("#") else ""))
+    print_pairs(rows)
 
 
 @list_.command()
@@ -72,9 +73,9 @@ def kernels() -> None:
 @click.argument("name")
 @click.argument("file", required=False, type=PATH)
 def init(name: str, file: Path | None) -> None:
-    """Copy a shipped config to FILE (default: NAME.yaml), ready to edit and run."""
+    """Copy a shipped config to FILE, by default NAME.yaml, to edit."""
     from dsgkit.config import shipped
 
-    file = file or Path(Path(name).name).with_suffix(shipped.SUFFIX)
+    file = file or Path(Path(name).name).with_suffix(".yaml")
     shipped.copy(name, file)
     click.echo(f"{file}: edit it, then: dsg run {file}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dsgkit.cli.messages import print_pairs
-from dsgkit.cli.params import (
+from dsgkit.cli.common import (
     FIGURE_FORMATS,
     FILE,
     KEPT_RESULTS,
@@ -21,9 +19,9 @@ from dsgkit.cli.params import (
     kept_argument,
     names_option,
     out_option,
+    print_pairs,
     width_option,
 )
-from dsgkit.errors import nearest_or_all, spelled
 
 
 @click.command()
@@ -35,11 +33,11 @@ from dsgkit.errors import nearest_or_all, spelled
 def claims(
     results: Paths, keys: Names, ids: Names, json_file: Path | None, expect: Path | None
 ) -> None:
-    """Judge the papers' claims by RESULTS: results folders, or folders of them.
+    """Judge the papers' claims by RESULTS.
 
-    By default by the kept results, results/reference, which are in the repository only.
-    A verdict follows from the results and the criterion of the claim. Studies are read from a
-    folder `studies` next to the results.
+    These are results folders, or folders of them; by default the kept results, results/reference,
+    which are in the repository only. A verdict follows from the results and the criterion of the
+    claim. Studies are read from a folder `studies` next to the results.
     """
     import json
 
@@ -51,8 +49,7 @@ def claims(
 
     chosen = selected(papers(), ids, keys)
     check_kept(results)
-    judged = judge(chosen, read_evidence(results))
-    width = terminal_width()
+    judged, width = judge(chosen, read_evidence(results)), terminal_width()
     if ids:
         full = (claims_text.full_text(one, width) for paper in judged for one in paper.claims)
         click.echo("\n\n".join(full))
@@ -71,10 +68,10 @@ def claims(
 @kept_argument
 @out_option(KEPT_RESULTS, "Folder for index.html and a page for each paper.")
 def pages(results: Paths, out: Path) -> None:
-    """Write a page for each paper, and an index, from RESULTS: folders, or folders of them.
+    """Write a page for each paper, and an index, from RESULTS.
 
-    By default they show the kept results, results/reference, which are in the repository
-    only. A page begins with the paper's claims and their verdicts.
+    These are results folders, or folders of them; by default the kept results, results/reference,
+    which are in the repository only. A page begins with the paper's claims and their verdicts.
     """
     from dsgkit.papers.claims import papers
     from dsgkit.papers.evidence import read_evidence
@@ -92,15 +89,15 @@ def pages(results: Paths, out: Path) -> None:
 @kept_argument
 @click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
 @out_option(RESULTS / "papers", "Folder to write to, with a subfolder per paper.")
-@formats_option(FIGURE_FORMATS)
+@formats_option(*FIGURE_FORMATS)
 @width_option
 @names_option("--profile", "profiles", help="Show results of the first of these profiles instead.")
-def figure(name: str | None, results: Paths, out: Path, formats: list[str], **look: Any) -> None:
-    """Draw a figure or print a table as in a paper: s2auc/1, svc/table-2; s2auc for all of them.
+def figure(name: str | None, results: Paths, out: Path, formats: Names, **look: Any) -> None:
+    """Draw a figure or print a table as in a paper.
 
-    RESULTS are results folders, or folders of them; by default the kept results,
-    results/reference, which are in the repository only. Without a name, list all figures and
-    tables.
+    Names are such as s2auc/1 and svc/table-2; s2auc stands for all of that paper, and without a
+    name all are listed. RESULTS are results folders, or folders of them; by default the kept
+    results, results/reference, which are in the repository only.
     """
     from dsgkit.papers.figures import all_papers, chosen, listing
 
@@ -110,20 +107,6 @@ def figure(name: str | None, results: Paths, out: Path, formats: list[str], **lo
     from dsgkit.papers.figures_written import Look, written
 
     wanted = chosen(all_papers(), name)
-    check_kept(results, " PAPER/NUMBER")
-    _check_profiles(results, look["profiles"])
+    check_kept(results)
     for text in written(wanted, results, out, formats, Look(**look)):
         click.echo(text)
-
-
-def _check_profiles(results: Sequence[Path], profiles: Sequence[str]) -> None:
-    """Refuse profiles that neither a paper's config nor the name of a results folder has."""
-    from dsgkit.papers.claims import papers
-
-    used = [profile for paper in papers() for of in vars(paper.profiles).values() for profile in of]
-    known = list(dict.fromkeys(filter(None, used)))
-    folders = [path.name for root in results for path in (root, *root.glob("*/"))]
-    for name in profiles:
-        if name not in known and not any(folder.endswith(f"-{name}") for folder in folders):
-            text = f"no results are of a profile {spelled(name)}{nearest_or_all(name, known)}"
-            raise click.BadParameter(text, param_hint="--profile")

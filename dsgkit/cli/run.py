@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Callable, Mapping
@@ -11,20 +12,22 @@ from typing import Any
 
 import click
 
-from dsgkit.cli.messages import message, print_pairs, print_wrapped, tell
-from dsgkit.cli.params import (
+from dsgkit.cli.common import (
     FILE,
     PATH,
     RESULTS,
     Names,
     Paths,
     check_solvers,
+    message,
     names_option,
     out_option,
+    print_pairs,
+    print_wrapped,
     results_argument,
-    size_in_bytes,
+    tell,
 )
-from dsgkit.errors import DsgError
+from dsgkit.errors import DsgError, shown
 from dsgkit.system.signals import Interrupted
 
 _COUNT = click.IntRange(1, 1024)
@@ -41,6 +44,18 @@ def _no_renew(_context: object, _parameter: object, asked: bool) -> None:
         raise click.UsageError(f"--renew is gone: {again}")
 
 
+def _size_in_bytes(_context: object, _parameter: object, value: str | None) -> int | None:
+    from pydantic import ByteSize, TypeAdapter, ValidationError
+
+    try:
+        size = None if value is None else int(TypeAdapter(ByteSize).validate_python(value))
+    except ValidationError:
+        size = 0
+    if size is not None and not 1 <= size < 2**63:
+        raise click.BadParameter(f"{shown(value)} is not a size; write one such as 4GiB or 500MB")
+    return size
+
+
 @click.command()
 @click.argument("configs", nargs=-1, required=True, type=PATH)
 @click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
@@ -54,7 +69,7 @@ def _no_renew(_context: object, _parameter: object, asked: bool) -> None:
 @click.option("--once", is_flag=True, envvar="DSGKIT_ONCE", help=_ONCE)
 @click.option("--timeout", metavar="SECONDS", type=_SECONDS, help="Stop a cell that takes longer.")
 @click.option(
-    "--memory-limit", "memory", callback=size_in_bytes, help="Stop a cell that takes more: 4GiB."
+    "--memory-limit", "memory", callback=_size_in_bytes, help="Stop a cell that takes more: 4GiB."
 )
 @click.option("--scheduler", help="Dask scheduler whose workers run the cells: tcp://host:8786.")
 @out_option(RESULTS, "Folder in which each config gets its results folder.")
@@ -77,7 +92,7 @@ def run(
     resume: bool,
     **settings: Any,
 ) -> None:
-    """Run the experiments of one or more CONFIGS and write their tables and figures.
+    """Run the experiments of CONFIGS and write tables and figures.
 
     A config is a file, or the name of one that comes with the package (dsg list configs). Results
     go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. If a run is stopped,
@@ -86,6 +101,8 @@ def run(
     """
     from dsgkit.config.load import resolve
     from dsgkit.config.schema import load_experiment
+    from dsgkit.experiment.store import check_writable
+    from dsgkit.experiment.workers import DaskExecutor
 
     if name is not None and len(configs) > 1:
         raise click.UsageError("--name is for one config; run them one by one")
@@ -103,7 +120,11 @@ def run(
         check_solvers(options.solvers, {key: one.solvers for key, one in experiments.items()})
     if dry_run:
         raise SystemExit(_print_plans(experiments, out, options))
-    _check_places(out, page, options.scheduler)
+    if page is not None:
+        check_writable(page.parent, "--report")
+    if options.scheduler is not None:
+        with DaskExecutor(options.scheduler):  # raises `DsgError` if none answers
+            pass
     failures = dict.fromkeys(experiments, "an earlier failure stopped the run")
     asks = not yes and all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
     for key, one in experiments.items():
@@ -121,20 +142,6 @@ def _options(jobs: int | None = None, solvers: Names = (), **others: Any) -> Any
     from dsgkit.experiment.run import Options, default_jobs
 
     return Options(jobs=jobs or default_jobs(), solvers=solvers or None, **others)
-
-
-def _check_places(out: Path, page: Path | None, scheduler: str | None) -> None:
-    """Raise `DsgError` if results or their page cannot be written, or no scheduler answers."""
-    from dsgkit.experiment.store import check_writable
-
-    check_writable(out)
-    if page is not None:
-        check_writable(page.parent, "--report")
-    if scheduler is not None:
-        from dsgkit.experiment.workers import DaskExecutor
-
-        with DaskExecutor(scheduler):
-            pass
 
 
 def _attempt(action: Callable[..., str], *arguments: Any) -> str:
@@ -162,9 +169,7 @@ def _print_plans(experiments: Mapping[str, Any], out: Path, options: Any) -> int
 
     failures = [_attempt(print_plan, name) for name in experiments]
     if len(forecasts) > 1:
-        absent = dict.fromkeys(str(f.experiment.dataset.name) for f in forecasts if f.missing)
-        where = f"; data missing: {', '.join(absent)} (`dsg data fetch NAME`)" if absent else ""
-        print_wrapped(f"{len(forecasts)} experiments: {totals(forecasts)}{where}")
+        print_wrapped(f"{len(forecasts)} experiments: {totals(forecasts)}")
     return int(any(failures))
 
 
@@ -173,6 +178,8 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
 
     If it ``asks``, a plan of more than a day raises `DsgError` before anything is written.
     """
+    from rich import get_console
+
     from dsgkit.experiment.forecast import forecast_run
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.run import run_experiment
@@ -180,13 +187,16 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text
     from dsgkit.report.trials import size_text, trial_text
-    from dsgkit.text.terminal import say, terminal_width, wrapped
+    from dsgkit.text.terminal import terminal_width, wrapped
 
     width = terminal_width()
 
+    def say(text: str) -> None:
+        """Print above the progress line."""
+        get_console().out(text, highlight=False)
+
     def planned(plan: Any) -> None:
-        long = asks and forecast_run(experiment, folder, options, plan).too_long
-        if long:
+        if asks and (long := forecast_run(experiment, folder, options, plan).too_long):
             less = "--solvers or --profile run less, --dry-run shows the plan"
             raise DsgError(f"{experiment.name}: {long}; --yes starts it, {less}")
         for line in describe_too_large(plan.too_large, experiment.axis):
@@ -215,27 +225,28 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     results = load_results(folder, outcome)
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
-        shown = results if options.solvers is None else results.of(options.solvers)
+        part = results if options.solvers is None else results.of(options.solvers)
         # `_print_outcome` says in detail how cells ended
-        if findings := findings_text(shown, width, without=["ending"]):
+        if findings := findings_text(part, width, without=["ending"]):
             click.echo(findings)
-    _print_outcome(experiment, outcome, results)
+    _print_outcome(outcome, results)
     return "cells failed" if outcome.failures else ""
 
 
-def _print_outcome(experiment: Any, outcome: Any, results: Any) -> None:
+def _print_outcome(outcome: Any, results: Any) -> None:
     """Print how cells ended, what remains, and where the results are."""
     from dsgkit.experiment.status import cells, describe_endings, describe_too_large
 
-    axis = experiment.axis
+    axis = results.experiment.axis
     done = [record for record in results.records if record["status"] == "ok"]
-    print_wrapped(*describe_endings([*outcome.ended, *done], axis), err=True)
+    problems = describe_endings([*outcome.ended, *done], axis)
     if bad := outcome.bad:
         lines = f"unreadable lines of records: {len(bad)}, the first is line {bad[0]}"
-        print_wrapped(f"{lines}; their cells ran again", err=True)
-    print_wrapped(*outcome.other_source, err=True)
+        problems.append(f"{lines}; their cells ran again")
+    problems += outcome.other_source
     if outcome.left:
-        print_wrapped(f"stopped at a failure, with {cells(outcome.left)} left", err=True)
+        problems.append(f"stopped at a failure, with {cells(outcome.left)} left")
+    print_wrapped(*problems, err=True)
     print_wrapped(*describe_too_large(outcome.plan.too_large, axis))
     what = f"tables and figures are in {results.folder}"
     if not (results.cells["status"] == "ok").any():
@@ -267,25 +278,14 @@ def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
 @click.option("--label", metavar="COLUMN", help="Column of the labels: its name, or number from 0.")
 @click.option("--task", type=_TASK, help="By default what suits the labels.")
 @click.option("--positive", metavar="LABEL", help="The label that is +1; all others are -1.")
-@click.option("--ignore", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option("--ignore", "ignored", multiple=True, metavar="COLUMN", help="Leave a column out.")
 @click.option("--unlabeled", metavar="LABEL", help="The label of rows without one, such as -1.")
 @click.option("--trials", type=click.IntRange(min=1), help="Number of random splits.")
 @click.option("--labeled-rows", type=click.IntRange(min=4), help="Number of labelled rows.")
 @out_option(RESULTS, "Folder in which the results folder is.")
 @click.option("--dry-run", is_flag=True, help="Print the config; write nothing and run nothing.")
-def try_(
-    file: Path,
-    label: str | None,
-    task: str | None,
-    positive: str | None,
-    ignore: Names,
-    unlabeled: str | None,
-    trials: int | None,
-    labeled_rows: int | None,
-    out: Path,
-    dry_run: bool,
-) -> None:
-    """Compare methods on FILE, a table in delimited text, in minutes.
+def try_(file: Path, out: Path, dry_run: bool, **choices: Any) -> None:
+    """Compare methods on FILE, a table in delimited text.
 
     The labels of most rows are hidden and used for evaluation. The config is written to the current
     folder as FILE_TASK_try.yaml; edit it and run it with `dsg run`. The same `dsg try` command
@@ -295,7 +295,7 @@ def try_(
     from dsgkit.config.schema import load_experiment
     from dsgkit.text.terminal import paragraph, terminal_width
 
-    draft = first_look.draft(file, label, task, positive, ignore, unlabeled, trials, labeled_rows)
+    draft = first_look.draft(file, **choices)
     config = draft.config
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
     for line in [*draft.lines, f"config    {config}: {what}"]:
@@ -315,7 +315,7 @@ def try_(
 @results_argument
 @click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
 def status(results: Paths, verbose: bool) -> None:
-    """Show the progress of the runs of RESULTS folders, also during a run."""
+    """Show the progress of RESULTS folders, also during a run."""
     from dsgkit.experiment.status import describe_status
 
     for folder in results:
@@ -324,9 +324,7 @@ def status(results: Paths, verbose: bool) -> None:
 
 @click.command()
 def env() -> None:
-    """Show versions, processor, threads and commit, as they are stored with results."""
-    import json
-
+    """Show versions, processor, threads and commit."""
     from dsgkit.experiment.folder import describe_environment
 
     click.echo(json.dumps(describe_environment(), indent=2))

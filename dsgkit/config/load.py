@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from dsgkit.config import shipped
-from dsgkit.config.spec import LONGEST_NAME
 from dsgkit.config.yaml import Document, Key, parse, read_document
 from dsgkit.errors import ConfigError, did_you_mean, in_a_line, nearest_or_all, spelled
-
-_WITHOUT_EFFECT = ("name", "threads", "outputs")
-_WITHOUT_EFFECT_IN_SOLVERS = ("label", "against")
 
 
 def resolve(
@@ -38,29 +34,31 @@ def resolve(
         trials go on in the same folder.
     name : str, optional
         The experiment's name, instead of the config's.
-
-    Raises
-    ------
-    ConfigError
-        If a file, the profile or an override cannot be read.
     """
     path = shipped.located(Path(path))
     document = read_config(path)
     profiles = document.data.pop("profiles", {})
     document.data.setdefault("name", path.stem)
     if profile is not None:
-        name_of_profile = f"{document.data['name']}-{profile}"
-        chosen = _profile(document, profiles, profile, path)
-        document = _overlaid(document, chosen)
-        document.data["name"] = name_of_profile
+        if profile not in profiles:
+            hint = nearest_or_all(profile, profiles) or "; the file has no profiles"
+            raise ConfigError(f"{path}: unknown profile {spelled(profile)}{hint}")
+        settings, key = profiles[profile], ("profiles", profile)
+        removed = [k for k, solver in _solvers(document.data).items() if solver is None]
+        if solvers := _solvers(settings):  # a solver that the config removes stays removed
+            kept = {k: solver for k, solver in solvers.items() if k not in removed}
+            settings = {**settings, "solvers": kept}
+        places = {k[2:]: place for k, place in document.places.items() if k[:2] == key}
+        profiled = f"{document.data['name']}-{profile}"
+        document = _overlaid(document, Document(settings, places))
+        document.data["name"] = profiled
     before, change = document.data, Document({})
     for override in map(_override, overrides):
         document, change = _overlaid(document, override), change.merged(override)
     if name is not None:
         document = document.merged(Document({"name": name}, {("name",): f"--name {name}"}))
     elif "name" not in change.data and _of_folder(document.data) != _of_folder(before):
-        ending = f"-{_short_hash(change.data)}"
-        document.data["name"] = str(before["name"])[: LONGEST_NAME - len(ending)] + ending
+        document.data["name"] = f"{before['name']}-{_short_hash(change.data)}"
     if isinstance(solvers := document.data.get("solvers"), dict):
         document.data["solvers"] = {k: v for k, v in solvers.items() if v is not None}
     _make_paths_absolute(document)
@@ -68,32 +66,22 @@ def resolve(
 
 
 def read_config(path: Path, children: tuple[Path, ...] = ()) -> Document:
-    """Return a config merged over the configs that it extends, with their merged ``profiles``.
-
-    Raises
-    ------
-    ConfigError
-        If a file cannot be read, or ``extends`` leads in a circle.
-    """
+    """Return a config merged over the configs that it extends, with their merged ``profiles``."""
     document, chain = read_document(path), (*children, path)
-    if "extends" in document.data:
-        extends = document.data.pop("extends")
-        if not isinstance(extends, str):
-            raise document.error(("extends",), "must be the path of one config file")
-        base = Path(os.path.normpath(path.parent / extends))
+    parent = Document({}, {(): document.places[()]})
+    if (extends := document.data.pop("extends", None)) is not None:
+        base = Path(os.path.normpath(path.parent / str(extends)))
         if not base.is_file():
-            base = shipped.beneath(extends) or base
+            base = shipped.beneath(str(extends)) or base
         if base.resolve() in [child.resolve() for child in chain]:
             names = " -> ".join(child.name for child in [*chain, base])
             raise document.error(("extends",), f"leads in a circle: {names}")
         if not base.is_file():
-            hint = did_you_mean(extends, [f"{name}.yaml" for name in shipped.bases()])
-            raise document.error(("extends",), f"no such config file: {in_a_line(extends)}{hint}")
+            hint = did_you_mean(str(extends), [f"{name}.yaml" for name in shipped.names()])
+            raise document.error(("extends",), f"no such config file: {spelled(extends)}{hint}")
         parent = read_config(base, chain)
         parent.data.pop("name", None)
-        document = _overlaid(parent, document)
-    else:  # reports a solver that is removed, but is not there
-        document = _overlaid(Document({}, {(): document.places[()]}), document)
+    document = _overlaid(parent, document)
     profiles = document.data.get("profiles", {})
     if not isinstance(profiles, dict):
         raise document.error(("profiles",), "must be a mapping of names to settings")
@@ -101,24 +89,6 @@ def read_config(path: Path, children: tuple[Path, ...] = ()) -> Document:
         if not isinstance(settings, dict):
             raise document.error(("profiles", name), "must be a mapping of settings")
     return document
-
-
-def _profile(document: Document, profiles: Mapping[str, Any], profile: str, path: Path) -> Document:
-    """Return a profile's settings, without those for solvers that the config removes."""
-    if profile not in profiles:
-        where = in_a_line(str(path), 300)
-        if not profiles:
-            advice = f"leave out --profile {spelled(profile)}, or add `profiles` to the file"
-            raise ConfigError(f"{where}: has no profiles; {advice}")
-        hint = nearest_or_all(profile, profiles)
-        raise ConfigError(f"{where}: unknown profile {spelled(profile)}{hint}")
-    settings, key = profiles[profile], ("profiles", profile)
-    removed = [k for k, solver in _solvers(document.data).items() if solver is None]
-    if solvers := _solvers(settings):
-        kept = {k: solver for k, solver in solvers.items() if k not in removed}
-        settings = {**settings, "solvers": kept}
-    places = {k[2:]: place for k, place in document.places.items() if k[:2] == key}
-    return Document(settings, places)
 
 
 def _overlaid(base: Document, over: Document) -> Document:
@@ -165,13 +135,13 @@ def _make_paths_absolute(document: Document) -> None:
 
 def of_results(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a config, or of a part of one, that results depend on."""
-    settings = {name: value for name, value in data.items() if name not in _WITHOUT_EFFECT}
-    if "solvers" in settings:
+    settings = {k: v for k, v in data.items() if k not in ("name", "threads", "outputs")}
+    if solvers := _solvers(settings):
         settings["solvers"] = {
-            key: {k: v for k, v in solver.items() if k not in _WITHOUT_EFFECT_IN_SOLVERS}
+            key: {k: v for k, v in solver.items() if k not in ("label", "against")}
             if isinstance(solver, dict)
             else solver
-            for key, solver in _solvers(settings).items()
+            for key, solver in solvers.items()
         }
     return settings
 

@@ -25,31 +25,11 @@ from dsgkit.config.spec import (
 from dsgkit.config.yaml import dump, read_document
 from dsgkit.data import catalogue as datasets
 from dsgkit.data.spec import DatasetSpec, TargetSpec
-from dsgkit.errors import nearest_or_all, one_line, spelled
+from dsgkit.errors import nearest_or_all, spelled
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, Axis, outputs_of
 from dsgkit.user_code import import_path_of
-
-MAX_CELLS = 200_000
-"""Fits and shares of searches of an experiment: more take minutes to plan."""
-
-
-class FileKeys(Spec):
-    """Keys of a config file that are resolved before the experiment is read.
-
-    Attributes
-    ----------
-    extends : str, optional
-        A config to start from: a path relative to this file, or a shipped one. Mappings are
-        merged, other values replaced; null removes a solver.
-    profiles : dict
-        Named variants of the config: settings that ``--profile`` merges over it, after those of
-        its bases under the same name.
-    """
-
-    extends: str | None = None
-    profiles: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
 
 class Experiment(Spec):
@@ -90,7 +70,6 @@ class Experiment(Spec):
 
     @property
     def task(self) -> type[Task]:
-        """The learning setting."""
         return tasks.get(self.protocol.kind)
 
     @property
@@ -106,10 +85,9 @@ class Experiment(Spec):
     @property
     def drawn(self) -> ProtocolSpec:
         """The protocol for drawing trials; if the swept axis is drawn, that of the largest size."""
-        axis = self.axis
-        if axis is None or not axis.drawn:
+        if self.axis is None or not self.axis.drawn:
             return self.protocol
-        return self.protocol.swept_to(axis, int(self.sizes[-1]))
+        return self.protocol.swept_to(self.axis, int(self.sizes[-1]))
 
     @property
     def chooses(self) -> str:
@@ -152,14 +130,12 @@ def load_experiment(
         raise document.error(problem.at, problem.text) from problem.__cause__
 
 
-def load_stored(path: Path) -> Experiment:
-    """Read the config in a results folder; what it names, such as solvers, may be gone.
+class _StoredProtocol(ProtocolSpec):
+    model_config = ConfigDict(extra="allow")
 
-    Raises
-    ------
-    ConfigError
-        If it is not the config of an experiment.
-    """
+
+def load_stored(path: Path) -> Experiment:
+    """Read the config in a results folder; what it names, such as solvers, may be gone."""
     document = read_document(path)
     try:
         protocol = validated(_StoredProtocol, document.data.get("protocol"), "protocol")
@@ -169,66 +145,51 @@ def load_stored(path: Path) -> Experiment:
         raise document.error(problem.at, problem.text) from None
 
 
-class _StoredProtocol(ProtocolSpec):
-    model_config = ConfigDict(extra="allow")
-
-
 def read_experiment(data: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of a config's settings, with parsed grids and all defaults.
-
-    Raises
-    ------
-    Problem
-        For the first mistake.
-    """
+    """Return the experiment of a config's settings, or raise `Problem` for the first mistake."""
     for key in data:
         if key not in Experiment.model_fields:
-            hint = _within_a_section(key, data) or nearest_or_all(key, Experiment.model_fields)
-            raise Problem(f"unknown key {spelled(key)}{hint}", key)
+            raise Problem(f"unknown key {spelled(key)}{_hint(key)}", key)
     for key, field in Experiment.model_fields.items():
         if field.is_required() and key not in data:
             raise Problem(f"missing key {key!r}")
-    protocol, task = _protocol(mapping(data["protocol"], "protocol"))
-    dataset = _dataset(data["dataset"], task)
-    specs = read_solvers(mapping(data["solvers"], "solvers"), task)
-    filled = {
-        "sweep": {axis.name: ["all"] for axis in task.axes[:1]},
-        "outputs": list(task.outputs),
-        **{key: value for key, value in data.items() if value != {}},
-        **{"protocol": protocol, "dataset": dataset, "solvers": specs},
-    }
-    experiment = validated(Experiment, filled)
-    _check_sweep(experiment.sweep, protocol, task.axes)
-    gains = any(spec.against for spec in specs.values())
-    _check_outputs(experiment, gains)
-    _check_cells(experiment)
-    outputs = dict.fromkeys([*experiment.outputs, *[GAINS] * gains])
-    return experiment.model_copy(update={"outputs": list(outputs)})
-
-
-def _within_a_section(key: str, data: Mapping[str, Any]) -> str:
-    """Return a hint at the section that a key belongs to, such as ``protocol.trials``."""
-    protocol = data.get("protocol")
-    kind = protocol.get("kind") if isinstance(protocol, dict) else None
-    spec = tasks.get(str(kind)).Spec if str(kind) in tasks.TASKS else ProtocolSpec
-    sections: dict[str, type[Spec]] = {"protocol": spec, "dataset": DatasetSpec}
-    found = [name for name, model in sections.items() if key in model.model_fields]
-    return f" (did you mean '{found[0]}.{key}'?)" if found else ""
-
-
-def _protocol(written: dict[str, Any]) -> tuple[ProtocolSpec, type[Task]]:
-    """Return the validated protocol, and its task, which may be user-defined."""
+    written = mapping(data["protocol"], "protocol")
     if "kind" not in written:
         raise Problem(f"missing key 'kind'; known: {', '.join(tasks.TASKS)}", "protocol")
     kind = import_path_of(str(written["kind"]))
     with at_key("protocol", "kind"):
         task = tasks.get(kind)
-    try:
-        return validated(task.Spec, {**written, "kind": kind}, "protocol"), task
-    except Problem:
-        raise
-    except Exception as error:  # of a user-defined validator
-        raise Problem(f"{kind}.Spec raises {one_line(error)}", "protocol") from error
+    protocol = validated(task.Spec, {**written, "kind": kind}, "protocol")
+    specs = read_solvers(mapping(data["solvers"], "solvers"), task)
+    filled = {
+        "sweep": {axis.name: ["all"] for axis in task.axes[:1]},
+        "outputs": list(task.outputs),
+        **{key: value for key, value in data.items() if value != {}},
+        "protocol": protocol,
+        "dataset": _dataset(data["dataset"], task),
+        "solvers": specs,
+    }
+    experiment = validated(Experiment, filled)
+    _check_sweep(experiment.sweep, protocol, task.axes)
+    gains = any(spec.against for spec in specs.values())
+    known = outputs_of((*task.measures, *STANDARD), swept=bool(experiment.sweep))
+    for i, name in enumerate(experiment.outputs):
+        if name not in known:
+            hint = nearest_or_all(name, known)
+            raise Problem(f"unknown output {spelled(name)}{hint}", "outputs", i)
+        if name == GAINS and not gains:
+            raise Problem("no solver is compared `against` another one", "outputs", i)
+    outputs = dict.fromkeys([*experiment.outputs, *[GAINS] * gains])
+    return experiment.model_copy(update={"outputs": list(outputs)})
+
+
+def _hint(key: str) -> str:
+    """Return a hint at the section that a key belongs to, such as ``protocol.trials``."""
+    protocol = {name for kind in tasks.TASKS for name in tasks.get(kind).Spec.model_fields}
+    for section, names in (("protocol", protocol), ("dataset", {*DatasetSpec.model_fields})):
+        if key in names:
+            return f" (did you mean '{section}.{key}'?)"
+    return nearest_or_all(key, Experiment.model_fields)
 
 
 def _dataset(written: Any, task: type[Task]) -> DatasetSpec:
@@ -252,37 +213,13 @@ def _check_sweep(
         check_key(name, known, "sweep")
         if len(sweep) > 1:
             raise Problem(f"varies one of {', '.join(sweep)} at a time", "sweep")
+        if not sizes:
+            raise Problem("must hold at least one size", "sweep", name)
         numbers = [math.inf if size == "all" else size for size in sizes]
         for i, (before, after) in enumerate(itertools.pairwise(numbers), start=1):
             if after <= before:
                 raise Problem("must be ascending without repeats, 'all' last", "sweep", name, i)
-        if not sizes:
-            raise Problem("must hold at least one size", "sweep", name)
         for i, size in enumerate(sizes if known[name].drawn else ()):
             why_not = "must be a whole number, got 'all'" if size == "all" else ""
             if why_not := why_not or protocol.why_not(known[name], int(size)):
                 raise Problem(why_not, "sweep", name, i)
-
-
-def _check_outputs(experiment: Experiment, gains: bool) -> None:
-    known = outputs_of((*experiment.task.measures, *STANDARD), swept=bool(experiment.sweep))
-    for i, name in enumerate(experiment.outputs):
-        if name not in known:
-            hint = nearest_or_all(name, known)
-            raise Problem(f"unknown output {spelled(name)}{hint}", "outputs", i)
-        if name == GAINS and not gains:
-            raise Problem("no solver is compared `against` another one", "outputs", i)
-
-
-def _check_cells(experiment: Experiment) -> None:
-    """Refuse experiments that would take long to plan."""
-    points = max(1, len(experiment.sizes))
-    searched_at = points if experiment.axis is not None and experiment.axis.drawn else 1
-    shares = sum(spec.shares for spec in experiment.solvers.values())
-    per_trial = points * len(experiment.solvers) + searched_at * shares
-    if (cells := experiment.protocol.trials * per_trial) > MAX_CELLS:
-        text = (
-            f"{cells:,} fits and searches are planned, and {MAX_CELLS:,} is the most; "
-            "lower `trials`, or leave out sizes, solvers or values of grids"
-        )
-        raise Problem(text, "protocol", "trials")

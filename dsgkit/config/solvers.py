@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from dsgkit.config.spec import (
-    LONGEST_NAME,
     Count,
     Label,
     Problem,
@@ -51,7 +48,6 @@ class Stage(Spec):
 
     @property
     def choices(self) -> dict[str, list[Any]]:
-        """The values of every searched parameter."""
         return self.grid or self.coordinates
 
 
@@ -93,25 +89,9 @@ class SolverSpec(Spec):
         """The values of every stage."""
         return tuple(stage.choices for stage in self.search)
 
-    @property
-    def shares(self) -> int:
-        """Number of search cells: grid points that are trained in one pass share one."""
-        batched = catalogue.get(self.kind).batched
-        return sum(
-            math.prod(len(values) for name, values in stage.grid.items() if name not in batched)
-            for stage in self.search
-            if stage.coordinates or any(len(values) > 1 for values in stage.grid.values())
-        )
-
 
 def read_solvers(written: Mapping[str, Any], task: type[Task]) -> dict[str, SolverSpec]:
-    """Return the solvers of a config, with parsed values and all defaults.
-
-    Raises
-    ------
-    Problem
-        For settings that the solvers' classes or the task do not allow.
-    """
+    """Return the solvers of a config with parsed values and all defaults, or raise `Problem`."""
     if not written:
         raise Problem("must hold at least one solver", "solvers")
     labels = _labels(written)
@@ -119,55 +99,43 @@ def read_solvers(written: Mapping[str, Any], task: type[Task]) -> dict[str, Solv
     for key, spec in specs.items():
         others = [other for other in specs if other != key]
         if spec.against is not None and spec.against not in others:
-            hint = nearest_or_all(spec.against, others) if others else "; it is the only solver"
+            hint = nearest_or_all(spec.against, others)
             text = f"there is no other solver {spelled(spec.against)}{hint}"
             raise Problem(text, "solvers", key, "against")
     if any("against" in solver for solver in written.values()):
         return specs
-    baselines = _baselines(specs, task)
-    return {
-        key: spec.model_copy(update={"against": baselines.get(key)}) for key, spec in specs.items()
-    }
-
-
-def _baselines(specs: Mapping[str, SolverSpec], task: type[Task]) -> dict[str, str]:
-    """Return the solver to compare with for each that learns from more than labelled rows.
-
-    It is the first that learns from these alone. Solvers that are given hidden labels are neither
-    compared nor the baseline.
-    """
 
     def takes(spec: SolverSpec, *names: str) -> bool:
         return catalogue.get(spec.kind).learns_from(names, spec.params)
 
+    # solvers that are given hidden labels are neither compared nor the baseline
     rivals = {key: spec for key, spec in specs.items() if not takes(spec, HIDDEN)}
     more = [key for key, spec in rivals.items() if takes(spec, *task.extra)]
-    alone = [key for key in rivals if key not in more]
-    return dict.fromkeys(more, alone[0]) if alone else {}
+    baseline = next((key for key in rivals if key not in more), None)
+    return specs | {key: specs[key].model_copy(update={"against": baseline}) for key in more}
 
 
 def _labels(written: Mapping[str, Any]) -> dict[str, str]:
     """Return the solvers' labels; default ones that are not unique get the key added."""
-    labels = {}
+    kinds = {}
     for key, solver in written.items():
-        if not re.fullmatch(r"\w[\w+-]*", key) or len(key) > LONGEST_NAME:
-            text = f"a solver's key is made of up to {LONGEST_NAME} letters, digits, _, + and -"
+        if not re.fullmatch(r"\w[\w+-]{0,99}", key):
+            text = "a solver's key is made of up to 100 letters, digits, _, + and -"
             raise Problem(text, "solvers", key)
-        kind = import_path_of(str(mapping(solver, "solvers", key).get("kind", key)))
-        known = catalogue.SOLVERS.get(kind)
-        label = known.label if known else kind.rpartition(":")[2]
-        is_plain = kind == key or is_import_path(kind)
-        labels[key] = str(solver.get("label", label if is_plain else f"{label} ({key})"))
-    counts = Counter(labels.values())
-    for key, label in labels.items():
-        kind = str(written[key].get("kind", key))
-        if counts[label] > 1 and "label" not in written[key] and is_import_path(kind):
-            labels[key] = f"{label} ({key})"
-    for key, label in labels.items():
-        same = next(other for other in labels if labels[other] == label)
-        if same != key:
-            text = f"has the label of {spelled(same)}: {spelled(label)}"
-            raise Problem(text, "solvers", key, "label")
+        kinds[key] = import_path_of(str(mapping(solver, "solvers", key).get("kind", key)))
+    names = {
+        key: catalogue.SOLVERS[kind].label if kind in catalogue.SOLVERS else kind.rpartition(":")[2]
+        for key, kind in kinds.items()
+    }
+    counts = Counter(str(written[key].get("label", name)) for key, name in names.items())
+    labels: dict[str, str] = {}
+    for key, name in names.items():
+        own = is_import_path(kinds[key])
+        is_plain = counts[name] == 1 if own else kinds[key] == key
+        label = str(written[key].get("label", name if is_plain else f"{name} ({key})"))
+        if label in labels.values():
+            raise Problem(f"another solver is called {spelled(label)}", "solvers", key, "label")
+        labels[key] = label
     return labels
 
 
@@ -176,102 +144,65 @@ def _read(key: str, written: dict[str, Any], label: str, task: type[Task]) -> So
     at, kind = ("solvers", key), import_path_of(str(written.get("kind", key)))
     with at_key(*at, "kind"):
         info = catalogue.get(kind)
-    if not info.suits(task):
-        raise Problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}", *at)
-    with at_key(*at, "kind"):
+        if not info.suits(task):
+            raise Problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}", *at)
         info.check_for(task)
-    values = _Values(kind, info.parameters, task.words)
-    params = values.params(written.get("params", {}), *at, "params")
-    stages: list[tuple[Any, str, tuple[str | int, ...]]] = []
-    if "grid" in written:
-        if "search" in written:
-            text = "is short for a search of one stage, but there is `search` too"
-            raise Problem(text, *at, "grid")
-        stages.append((written["grid"] or {}, "grid", (*at, "grid")))
-    else:
-        stages.extend(_stages(written.get("search"), *at, "search"))
+    known = info.parameters
+
+    def value_of(parameter: Parameter, value: Any, *at: str | int) -> Any:
+        numeric = not parameter.types or {int, float} & set(parameter.types)
+        if numeric and isinstance(value, str) and value in task.words:
+            return value
+        with at_key(*at):
+            return parameter.parse(parse_number(value))
+
+    params = {}
+    for name, value in mapping(written.get("params", {}), *at, "params").items():
+        check_key(name, known, *at, "params")
+        params[name] = value_of(known[name], value, *at, "params", name)
     search: list[Stage] = []
-    for grid, part, place in stages:
-        choices = values.choices(grid, *place)
-        for name in choices.keys() & params.keys() if not search else ():
-            # until a later stage, a parameter may have a fixed value
-            raise Problem(f"{name!r} is in params too; keep one of them", *place, name)
-        if part == "coordinates":
-            values.check_coordinates(choices, *place)
+    for part, grid, place in _stages(written, *at):
+        choices: dict[str, list[Any]] = {}
+        for name, entry in mapping(grid, *place).items():
+            check_key(name, known, *place)
+            with at_key(*place, name):
+                values = enumerate(parse_values(entry))
+            choices[name] = [value_of(known[name], value, *place, name, i) for i, value in values]
+            if not choices[name] or len(set(choices[name])) < len(choices[name]):
+                raise Problem("must hold distinct values, at least one", *place, name)
+            if not search and name in params:  # until a later stage, it may have a fixed value
+                raise Problem(f"{name!r} is in params too; keep one of them", *place, name)
+        if part == "coordinates" and [bool(known[name].one_per) for name in choices] != [True]:
+            raise Problem("takes one parameter, which holds several numbers; use `grid`", *place)
         search.append(Stage.model_validate({part: choices}))
+    axes = {axis.name: axis for axis in task.axes}
     for part in ("search_at", "at_most"):
-        known = {axis.name: axis for axis in task.axes}
         for axis in mapping(written.get(part, {}), *at, part):
-            check_key(axis, known, *at, part)
-            if part == "search_at" and known[axis].drawn:
-                why = "every fit is searched at its own number of them"
-                raise Problem(why, *at, part, axis)
+            check_key(axis, axes, *at, part)
+            if part == "search_at" and axes[axis].drawn:
+                raise Problem("every fit is searched at its own number of them", *at, part, axis)
     plain = {name: value for name, value in written.items() if name != "grid"}
     read = {"kind": kind, "label": label, "params": params, "search": tuple(search)}
     return validated(SolverSpec, plain | read, *at)
 
 
-def _stages(written: Any, *at: str) -> Iterator[tuple[Any, str, tuple[str | int, ...]]]:
-    """Yield the grid, or the coordinates, of every stage, the name of that, and its place."""
-    if not isinstance(written or [], list):
-        raise Problem(f"must be a list of stages, got {spelled(written)}", *at)
-    for i, stage in enumerate(written or []):
-        filled = {part: grid for part, grid in mapping(stage, *at, i).items() if grid != {}}
+def _stages(
+    written: Mapping[str, Any], *at: str
+) -> Iterator[tuple[str, Any, tuple[str | int, ...]]]:
+    """Yield whether a stage has a ``grid`` or ``coordinates``, what it holds, and its place."""
+    search = written.get("search") or []
+    if "grid" in written:
+        if "search" in written:
+            raise Problem("is short for a `search` of one stage; keep one of them", *at, "grid")
+        yield "grid", written["grid"] or {}, (*at, "grid")
+    if not isinstance(search, list):
+        raise Problem(f"must be a list of stages, got {spelled(search)}", *at, "search")
+    for i, stage in enumerate(search):
+        place: tuple[str | int, ...] = (*at, "search", i)
+        filled = {part: grid for part, grid in mapping(stage, *place).items() if grid != {}}
         for part in filled:
-            check_key(part, Stage.model_fields, *at, i)
+            check_key(part, Stage.model_fields, *place)
         if len(filled) > 1:
-            raise Problem("a stage has either a `grid` or `coordinates`", *at, i)
+            raise Problem("a stage has either a `grid` or `coordinates`", *place)
         part, grid = next(iter(filled.items()), ("grid", {}))
-        yield grid, part, (*at, i, part)
-
-
-@dataclass(frozen=True)
-class _Values:
-    """Parses the values of a solver's declared parameters; words stand for numbers of the trial."""
-
-    kind: str
-    known: Mapping[str, Parameter]
-    words: Collection[str]
-
-    def params(self, written: Any, *at: str | int) -> dict[str, Any]:
-        """Return fixed values by parameter."""
-        return {
-            name: self._value(self._declared(name, *at), value, *at, name)
-            for name, value in mapping(written, *at).items()
-        }
-
-    def choices(self, written: Any, *at: str | int) -> dict[str, list[Any]]:
-        """Return the values to choose from by parameter."""
-        read: dict[str, list[Any]] = {}
-        for name, entry in mapping(written, *at).items():
-            parameter = self._declared(name, *at)
-            with at_key(*at, name):
-                values = parse_values(entry)
-            read[name] = [
-                self._value(parameter, value, *at, name, i) for i, value in enumerate(values)
-            ]
-            if len(set(read[name])) != max(1, len(values)):
-                raise Problem("must hold distinct values, at least one", *at, name)
-        return read
-
-    def check_coordinates(self, choices: Mapping[str, Any], *at: str | int) -> None:
-        """Raise `Problem` unless the choices are those of one parameter of several numbers."""
-        if len(choices) != 1:
-            raise Problem("takes one parameter at a time", *at)
-        for name in choices:
-            if not self.known[name].one_per:
-                raise Problem(f"{name!r} of {self.kind} is one number; use `grid`", *at, name)
-
-    def _declared(self, name: str, *at: str | int) -> Parameter:
-        if name not in self.known:
-            hint = nearest_or_all(name, self.known) if self.known else ""
-            raise Problem(f"{self.kind} has no parameter {spelled(name)}{hint}", *at, name)
-        return self.known[name]
-
-    def _value(self, parameter: Parameter, value: Any, *at: str | int) -> Any:
-        numeric = not parameter.types or {int, float} & set(parameter.types)
-        if numeric and isinstance(value, str) and value in self.words:
-            return value
-        with at_key(*at):
-            number = [*map(parse_number, value)] if isinstance(value, list) else parse_number(value)
-            return parameter.parse(number)
+        yield part, grid, (*place, part)

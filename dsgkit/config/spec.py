@@ -21,14 +21,8 @@ LARGEST_INTEGER = 2**63 - 1
 LARGEST_NUMBER = 1e150
 """Largest score or time: sums of squares are then finite."""
 
-LONGEST_NAME = 100
-"""Characters of the name of an experiment, a solver's key or a class."""
-
-LONGEST_LABEL = 200
-"""Characters of a label in a config."""
-
 MAX_REPETITIONS = 10_000
-"""Folds of a search, and its repetitions: each fits every point of a grid once more."""
+"""Trials, folds and repetitions of a search: each fits every point of a grid once more."""
 
 
 class Spec(BaseModel):
@@ -59,37 +53,29 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def validated(model: type[Model], data: Any, *at: str | int) -> Model:
-    """Return settings as their model; ``at`` is their place in the config.
-
-    Raises
-    ------
-    Problem
-        For the first mistake; unknown keys come first, as a mistyped key is also a missing one.
-    """
+    """Return settings as their model, or raise `Problem`; ``at`` is their place in the config."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        problem = first_problem(error, model)
-        raise Problem(problem.text, *at, *problem.at) from problem.__cause__
-
-
-def first_problem(error: ValidationError, model: type[BaseModel]) -> Problem:
-    """Return the first mistake that pydantic found, in the words of a config."""
-    first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
-    at, kind, context = first["loc"], first["type"], first.get("ctx", {})
-    if isinstance(raised := context.get("error"), Problem):
-        problem = Problem(raised.text, *at, *raised.at)
-        problem.__cause__ = raised.__cause__
-        return problem
+        # a mistyped key is also a missing one
+        first: Any = min(error.errors(), key=lambda one: one["type"] != "extra_forbidden")
+    place, kind, raised = first["loc"], first["type"], first.get("ctx", {}).get("error")
+    if isinstance(raised, Problem):
+        raise Problem(raised.text, *at, *place, *raised.at) from raised.__cause__
     if kind == "extra_forbidden":
-        hint = nearest_or_all(str(at[-1]), _known_keys(model, at[:-1]))
-        return Problem(f"unknown key {spelled(at[-1])}{hint}", *at)
+        known: Any = model
+        for part in place[:-1]:
+            annotation = known.model_fields[str(part)].annotation
+            # of an optional section: the model, without None
+            known = next(iter(get_args(annotation)), annotation)
+        check_key(place[-1], known.model_fields, *at, *place[:-1])
     if kind == "missing":
-        return Problem(f"missing key {at[-1]!r}", *at)
+        raise Problem(f"missing key {place[-1]!r}", *at, *place)
     text = first["msg"].removeprefix("Value error, ")
     for words, plainly in _PLAINLY.items():
         text = text.replace(words, plainly)
-    return Problem(f"{text[:1].lower()}{text[1:]}, got {spelled(first['input'])}", *at)
+    text = f"{text[:1].lower()}{text[1:]}, got {spelled(first['input'])}"
+    raise Problem(text, *at, *place)
 
 
 _PLAINLY = {
@@ -102,15 +88,6 @@ _PLAINLY = {
     "less than or equal to": "<=",
 }
 """Words of pydantic's messages, and ours."""
-
-
-def _known_keys(model: Any, at: tuple[str | int, ...]) -> list[str]:
-    """Return the keys of the model at a place within a model."""
-    for part in at:
-        annotation = model.model_fields[str(part)].annotation
-        # of an optional section: the model, without None
-        model = next(iter(get_args(annotation)), annotation)
-    return list(getattr(model, "model_fields", ()))
 
 
 @contextmanager
@@ -127,8 +104,7 @@ def at_key(*at: str | int) -> Iterator[None]:
 def check_key(name: str, known: Collection[str], *at: str | int) -> None:
     """Raise `Problem` for a key that is not known."""
     if name not in known:
-        hint = nearest_or_all(str(name), known) if known else ""
-        raise Problem(f"unknown key {spelled(name)}{hint}", *at, name)
+        raise Problem(f"unknown key {spelled(name)}{nearest_or_all(str(name), known)}", *at, name)
 
 
 def mapping(value: Any, *at: str | int) -> dict[str, Any]:
@@ -153,8 +129,7 @@ def _interval(value: Any) -> tuple[float, float]:
 
 
 def _size(value: Any) -> Any:
-    is_count = isinstance(value, int) and 1 <= value <= LARGEST_INTEGER and value is not True
-    if not is_count and value != "all":
+    if value != "all" and not (type(value) is int and 1 <= value <= LARGEST_INTEGER):
         raise Problem(f"must be a whole number >= 1 or 'all', got {spelled(value)}")
     return value
 
@@ -166,20 +141,14 @@ def _line(value: str) -> str:
 
 
 def _folder_name(value: str) -> str:
-    if not re.fullmatch(r"\w[^/\\\x00-\x1f]*", value):
-        raise Problem(
-            f"a name starts with a letter or digit and holds no slash, got {spelled(value)}"
-        )
-    if len(value) > LONGEST_NAME:
-        raise Problem(f"must have at most {LONGEST_NAME} characters, got {spelled(value)}")
+    if not re.fullmatch(r"\w[^/\\\x00-\x1f]{0,99}", value):
+        wanted = "starts with a letter or digit, holds no slash and has at most 100 characters"
+        raise Problem(f"a name {wanted}, got {spelled(value)}")
     return _line(value)
 
 
 Text = Annotated[str, Field(min_length=1)]
-Words = Annotated[str, Field(max_length=1000), AfterValidator(_line)]
-"""A text of a task for captions, table heads and axis labels."""
-
-Label = Annotated[str, Field(min_length=1, max_length=LONGEST_LABEL), AfterValidator(_line)]
+Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_line)]
 FolderName = Annotated[str, AfterValidator(_folder_name)]
 """A name that is valid for a folder and in figures."""
 

@@ -13,61 +13,54 @@ MAX_VALUES = 1000
 
 _NUMBER = r"[-+]?(?:\d{1,99}\.?\d{0,99}|\.\d{1,99})(?:[eE][-+]?\d{1,2})?"
 _POWER = r"(\d{1,9})\s*\^\s*([-+]?\d{1,9})"
-_RANGE = re.compile(r"(.+?)\s*\.\.\s*(.+?)(?:\s+step\s+(.+))?")
+_POWERS = re.compile(rf"{_POWER}\s*\.\.\s*{_POWER}(?:\s+step\s+(\d{{1,9}}))?")
+_STEPS = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})\s+step\s+({_NUMBER})")
 
 
 def parse_number(value: Any) -> Any:
     """Return the value of a power such as ``2^-3``; anything else is returned unchanged."""
+    if isinstance(value, list):
+        return [parse_number(item) for item in value]
     if isinstance(value, str) and (match := re.fullmatch(_POWER, value.strip())):
         return _power(int(match[1]), int(match[2]), value)
     return value
 
 
 def parse_values(value: Any) -> list[Any]:
-    """Return the values of a grid entry; both ends of a range are included.
-
-    Parameters
-    ----------
-    value : number, str or list
-        A range, one value, or a list of values.
+    """Return the values of a grid entry, a list, one value or a range that includes both ends.
 
     Raises
     ------
     ValueError
-        If a text is not a valid range.
+        If a text with ``..`` is not a valid range, or there are too many values.
     """
     if isinstance(value, list):
-        if len(value) > MAX_VALUES:
-            raise ValueError(f"has more than {MAX_VALUES} values")
-        return [parse_number(item) for item in value]
-    if not (isinstance(value, str) and ".." in value):
-        return [parse_number(value)]
-    first, last, step = match.groups() if (match := _RANGE.fullmatch(value.strip())) else ("",) * 3
-    powers = [re.fullmatch(_POWER, end) for end in (first, last)]
-    base = 0
-    if powers[0] and powers[1]:
-        if int(powers[0][1]) != (base := int(powers[1][1])):
+        values = parse_number(value)
+    elif not (isinstance(value, str) and ".." in value):
+        values = [parse_number(value)]
+    elif match := _POWERS.fullmatch(value.strip()):
+        base, first, other, last, step = match.groups()
+        if base != other:
             raise ValueError(f"{spelled(value)}: both ends need the same base")
-        first, last, step = powers[0][2], powers[1][2], step or "1"
-    elif not all(re.fullmatch(_NUMBER, end) for end in (first, last)):
-        advice = "write a number, 2^-3..2^3, 0..1 step 0.1, or a list"
+        exponents = _steps(value, first, last, step or "1")
+        values = [_power(int(base), int(n), value) for n in exponents]
+    elif match := _STEPS.fullmatch(value.strip()):
+        values = [float(n) for n in _steps(value, *match.groups())]
+    else:
+        advice = "write 2^-3..2^3, 0..1 step 0.1, a number or a list"
         raise ValueError(f"{spelled(value)} is not a range: {advice}")
-    elif step is None:
-        raise ValueError(f"{spelled(value)} needs a step, such as {value.strip()} step 0.1")
-    if not re.fullmatch(r"\d{1,9}" if base else _NUMBER, step) or Fraction(step) <= 0:
-        kind = "a whole exponent" if base else "a number"
-        raise ValueError(f"{spelled(value)}: the step must be {kind} greater than 0")
-    start, end, by = map(Fraction, (first, last, step))
-    if end < start:
-        raise ValueError(f"{spelled(value)} ends before it starts")
-    count = (end - start) / by
-    if count >= MAX_VALUES:
-        raise ValueError(f"{spelled(value)} has more than {MAX_VALUES} values")
-    if count.denominator != 1:
-        reached = float(start + int(count) * by)
-        raise ValueError(f"{spelled(value)}: the steps end at {reached:g}")
-    numbers = [start + i * by for i in range(int(count) + 1)]
-    return [_power(base, int(n), value) if base else float(n) for n in numbers]
+    if len(values) > MAX_VALUES:
+        raise ValueError(f"has more than {MAX_VALUES} values")
+    return values
+
+
+def _steps(text: str, *ends_and_step: str) -> list[Fraction]:
+    first, last, step = map(Fraction, ends_and_step)
+    count = (last - first) / step if step > 0 else Fraction(-1)
+    if not 0 <= count < MAX_VALUES or count.denominator != 1:
+        advice = f"must ascend to its end in whole steps, in at most {MAX_VALUES} values"
+        raise ValueError(f"{spelled(text)} {advice}")
+    return [first + i * step for i in range(int(count) + 1)]
 
 
 def _power(base: int, exponent: int, text: str) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from dsgkit.errors import ConfigError, did_you_mean, in_a_line, spelled
+from dsgkit.errors import ConfigError, in_a_line, spelled
 
 Key = tuple[str | int, ...]
 """The keys (and list positions) that lead from the top of a document to a value."""
@@ -39,53 +39,34 @@ class Document:
         Mappings are merged key by key; other values are replaced, and so is ``sweep`` as a whole,
         because it has one axis.
         """
-        replaced: set[Key] = set()
+        places = dict(self.places)
 
         def merge(old: Any, new: Any, key: Key) -> Any:
             is_sweep = key == ("sweep",) or (key[:1] == ("profiles",) and key[2:] == ("sweep",))
-            if not (isinstance(old, dict) and isinstance(new, dict)) or is_sweep:
-                replaced.add(key)
-                return new
-            return old | {name: merge(old.get(name), new[name], (*key, name)) for name in new}
+            if isinstance(old, dict) and isinstance(new, dict) and not is_sweep:
+                return old | {name: merge(old.get(name), new[name], (*key, name)) for name in new}
+            for known in [known for known in places if known[: len(key)] == key]:
+                del places[known]
+            places.update({k: p for k, p in over.places.items() if k[: len(key)] == key})
+            return new
 
-        def is_over(key: Key) -> bool:
-            return any(key[:n] in replaced for n in range(len(key) + 1))
-
-        data = merge(self.data, over.data, ())
-        kept = {key: place for key, place in self.places.items() if not is_over(key)}
-        return Document(data, kept | {key: p for key, p in over.places.items() if is_over(key)})
+        return Document(merge(self.data, over.data, ()), places)
 
 
 def read_document(path: Path) -> Document:
-    """Read a YAML file whose top level is a mapping.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, is not strict YAML, is empty or is not a mapping.
-    """
+    """Read a YAML file whose top level is a mapping."""
     try:
         document = parse(path.read_text(encoding="utf-8-sig"), str(path))
-    except FileNotFoundError:
-        hint = did_you_mean(path.name, [other.name for other in path.parent.glob("*.yaml")])
-        raise ConfigError(f"{path}: no such config file{hint}") from None
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8 text; save it as UTF-8"
         raise ConfigError(f"{path}: cannot be read: {why}") from None
     if not isinstance(document.data, dict):
-        why = "a config is a mapping of keys to values"
-        raise document.error((), "the file is empty" if document.data is None else why)
+        raise document.error((), "a config is a mapping of keys to values")
     return document
 
 
 def parse(text: str, source: str) -> Document:
-    """Parse YAML text; ``source`` is its file, or the text of an option such as ``--set a=1``.
-
-    Raises
-    ------
-    ConfigError
-        For anything that is not strict YAML, with its line.
-    """
+    """Parse YAML text; ``source`` is its file, or the text of an option such as ``--set a=1``."""
     return copy.deepcopy(_parsed(text, source))
 
 
@@ -111,25 +92,20 @@ def _parsed(text: str, source: str) -> Document:
             line = name_node.start_mark.line
             name = scalar(name_node) if isinstance(name_node, yaml.ScalarNode) else None
             if not isinstance(name, str):
-                quoted = "it" if name is None else spelled(name_node.value)
-                raise wrong(line, f"a key must be text; put {quoted} in quotes")
+                raise wrong(line, "a key must be text; put it in quotes")
             if name in values:
-                first = document.places[(*key, name)].rpartition(":")[2]
-                where = "" if source.startswith("--") else f", first in line {first}"
-                raise wrong(line, f"repeated key {spelled(name)}{where}")
+                raise wrong(line, f"repeated key {spelled(name)}")
             values[name] = plain(item, (*key, name), line)
         return values
 
     def scalar(node: yaml.Node) -> Any:
-        kind, line = node.tag.removeprefix(_TAG), node.start_mark.line
-        tag = node.tag.replace(_TAG, "!!")
-        if kind not in _SCALARS:
-            raise wrong(line, f"not valid YAML: unknown tag {in_a_line(tag)}")
         try:
-            return _SCALARS[kind][1](node.value)
+            return _SCALARS[node.tag.removeprefix(_TAG)][1](node.value)
         except (AttributeError, KeyError, TypeError, ValueError):
-            value = spelled(node.value) if isinstance(node.value, str) else "it"
-            raise wrong(line, f"not valid YAML: {value} is not of type {kind}") from None
+            value = spelled(node.value) if isinstance(node, yaml.ScalarNode) else "it"
+            kind = in_a_line(node.tag.replace(_TAG, "!!"))
+            text = f"not valid YAML: {value} is not of type {kind}"
+            raise wrong(node.start_mark.line, text) from None
 
     try:
         node = yaml.compose(text, _StrictLoader)
@@ -138,7 +114,7 @@ def _parsed(text: str, source: str) -> Document:
             document.data = plain(node, (), node.start_mark.line)
     except yaml.MarkedYAMLError as error:
         line, problem = error.problem_mark.line if error.problem_mark else 0, str(error.problem)
-        advice = next((words for start, words in _ADVICE if problem.startswith(start)), "")
+        advice = next((words for start, words in _ADVICE.items() if problem.startswith(start)), "")
         raise wrong(line, f"not valid YAML: {in_a_line(problem, 120)}{advice}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position)
@@ -160,24 +136,23 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 class _StrictDumper(yaml.SafeDumper):
-    """Quotes only texts that the strict loader would not read as text."""
+    """Quotes only texts that the strict loader would not read as text, and writes no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write repeated lists in full: a config is read by people."""
         return True
 
 
-_ADVICE = (
-    ("mapping values are not allowed here", "; put text that contains ': ' in quotes"),
-    ("found character '\\t'", "; indent with spaces, not tabs"),
-    ("found character", "; put text that begins with it in quotes"),
-    ("found unexpected end of stream", "; a quotation mark or bracket is not closed"),
-    ("expected ',' or", "; a comma is missing, or something before it is not closed"),
-    ("expected <block end>", "; the line is indented unlike those above, or they are not closed"),
-)
+_ADVICE = {
+    "mapping values are not allowed here": "; put text that contains ': ' in quotes",
+    "found character '\\t'": "; indent with spaces, not tabs",
+    "found unexpected end": "; a quotation mark is not closed",
+    "found character": "; put text that begins with it in quotes",
+    "expected": "; a bracket is not closed, a comma is missing, or the indent is another one",
+}
 """Advice on problems of the parser, by the beginning of their texts."""
 
 _TAG = "tag:yaml.org,2002:"
+_FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {
     "null": (r"null|Null|NULL|~|", lambda text: None),
     "bool": (
@@ -189,8 +164,7 @@ _SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {
         lambda text: int(text, 0 if text[:2] in ("0o", "0x") else 10),
     ),
     "float": (
-        r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+        rf"{_FLOAT}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
         lambda text: float(re.sub(r"\.(?=inf|nan)", "", text.lower())),
     ),
     # a lone surrogate, such as "\ud800", cannot be encoded

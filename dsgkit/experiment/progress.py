@@ -47,7 +47,7 @@ class RunProgress:
         self._clock, self._begun = clock, clock()
         self._running: dict[str, tuple[Job, float, int]] = {}
         self._lock = threading.Lock()
-        # that of `dsgkit.text.terminal.say`, whose texts appear above the line
+        # that of `dsgkit.cli.run`, whose texts appear above the line
         console = get_console() if sys.stdout and sys.stdout.isatty() else Console(stderr=True)
         self._live = Live(
             get_renderable=lambda: Text(self.line(), no_wrap=True, overflow="ellipsis"),

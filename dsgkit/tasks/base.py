@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from dsgkit.config.spec import Count, Interval, Spec
+from dsgkit.config.spec import Interval, Repetitions, Spec
 from dsgkit.data.targets import Kind, check_kind
 from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, place_of, spelled
 from dsgkit.tasks.measures import (
@@ -64,7 +64,7 @@ class ProtocolSpec(Spec):
     """
 
     kind: str
-    trials: Count = 10
+    trials: Repetitions = 10
 
     only_for_search: ClassVar[tuple[str, ...]] = ()
     only_for_judging: ClassVar[tuple[str, ...]] = ()

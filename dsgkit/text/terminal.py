@@ -1,20 +1,13 @@
-"""Text for a terminal: paragraphs, lists and tables within its width.
-
-rich is imported by the functions that need it: most commands print a line or two.
-"""
+"""Text for a terminal: paragraphs, lists and tables within its width."""
 
 from __future__ import annotations
 
-import io
+import itertools
 import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rich.text import Text
+from typing import NamedTuple
 
 DEFAULT_WIDTH = 80
 """Columns where the output is not a terminal and ``COLUMNS`` is not set."""
@@ -39,19 +32,11 @@ _WITHIN_AN_AMOUNT = re.compile(
     r"|(?<= [-+=<>]) (?=[-.\d])|(?<= [<>]=) (?=[-.\d])"
 )
 _GAP = 2
-_TRACEBACK_INDENT = 4
 
 
 def terminal_width() -> int:
     """Return the width of the terminal, or that in ``COLUMNS``."""
     return max(MIN_WIDTH, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
-
-
-def say(text: str) -> None:
-    """Print a text above the progress line, if a run shows one."""
-    from rich import get_console
-
-    get_console().out(text, highlight=False)
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
@@ -72,13 +57,13 @@ def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Wrap each line of a text at its own indent; tracebacks stay unchanged."""
+    """Wrap each line of a text below its own indent; tracebacks, indented by 4, stay unchanged."""
     lines = []
     for line in text.splitlines():
-        indent = " " * (len(line) - len(line.lstrip(" ")))
-        is_traceback = len(indent) >= _TRACEBACK_INDENT
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        is_traceback = len(indent) >= 4
         lines.append(
-            line if is_traceback else paragraph(line.lstrip(" "), width, f"{indent}  ", indent)
+            line if is_traceback else paragraph(line.strip(), width, f"{indent}  ", indent)
         )
     return "\n".join(lines)
 
@@ -91,8 +76,7 @@ def listing(rows: Sequence[tuple[str, str]], width: int) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table; entries that are ``whole``, such as numbers, are not broken.
 
     `BREAK` in another entry is a space at which a narrow column breaks the text.
@@ -102,33 +86,10 @@ class Column:
     entries: Sequence[str]
     whole: Sequence[bool]
 
-    @property
-    def most(self) -> int:
-        """The width at which nothing is broken."""
-        return max(map(_length, (self.head, *self.entries)))
-
-    @property
-    def least(self) -> int:
-        """The width below which a number, or a word up to `MAX_WORD`, would be broken."""
-        pieces = self.head.split()
-        for text, whole in zip(self.entries, self.whole, strict=True):
-            pieces += [text] if whole else text.split(BREAK if BREAK in text else None)
-        longest = max(map(_length, pieces), default=1)
-        return longest if any(self.whole) else min(longest, MAX_WORD)
-
-    def cell(self, text: str, width: int) -> Text:
-        """Return an entry; spaces at the end of a number stand for a mark, and are kept."""
-        from rich.text import Text
-
-        if _length(text) > width:
-            return Text(text.rstrip(), justify="right" if any(self.whole) else "left")
-        line = text.replace(BREAK, " ")
-        return Text(" " * (width - _length(line)) * any(self.whole) + line)
-
 
 def fits(columns: Sequence[Column], width: int) -> bool:
     """Return whether a table needs no second part."""
-    return _total(column.least for column in columns) <= width
+    return _total(map(_least, columns)) <= width
 
 
 def table(columns: Sequence[Column], width: int) -> str:
@@ -138,11 +99,11 @@ def table(columns: Sequence[Column], width: int) -> str:
     then follow below, with the first column again.
     """
     if fits(columns, width):
-        return _rendered(columns, [column.least for column in columns], width)
+        return _rendered(columns, list(map(_least, columns)), width)
     first, *others = columns
-    name, parts = max(first.least, min(first.most, MIN_NAME)), []
+    name, parts = max(_least(first), min(_most(first), MIN_NAME)), []
     while others:
-        least = [name, *(column.least for column in others)]
+        least = [name, *map(_least, others)]
         while len(least) > 2 and _total(least) > width:
             least.pop()
         n = len(least) - 1
@@ -152,32 +113,45 @@ def table(columns: Sequence[Column], width: int) -> str:
 
 
 def _rendered(columns: Sequence[Column], least: Sequence[int], width: int) -> str:
-    from rich.console import Console
-    from rich.rule import Rule
-    from rich.table import Table
+    numeric = [any(column.whole) for column in columns]
+    widths = list(map(_most, columns))
+    if _total(widths) > width:
+        widths = [few if n else most for few, most, n in zip(least, widths, numeric, strict=True)]
+    while _total(widths) > width and widths != least:
+        spare = [most if most > few else 0 for most, few in zip(widths, least, strict=True)]
+        widths[spare.index(max(spare))] -= 1
+    rule = ["-" * n for n in widths]
+    entries = zip(*(column.entries for column in columns), strict=True)
+    lines = []
+    for row in [[column.head for column in columns], rule, *entries]:
+        cells = [_cell(text, n) for text, n in zip(row, widths, strict=True)]
+        for parts in itertools.zip_longest(*cells, fillvalue=""):
+            aligned = zip(parts, widths, numeric, strict=True)
+            texts = [text.rjust(n) if right else text.ljust(n) for text, n, right in aligned]
+            lines.append((" " * _GAP).join(texts).rstrip())
+    return "\n".join(lines)
 
-    narrow = _total(column.most for column in columns) > width
-    grid = Table.grid(padding=(0, _GAP, 0, 0))
-    widths = []
-    for column, smallest in zip(columns, least, strict=True):
-        numeric = any(column.whole)
-        widths.append(smallest if narrow and numeric else column.most)
-        grid.add_column(width=widths[-1] if numeric else None, min_width=smallest, overflow="fold")
-    heads = [column.head for column in columns]
-    for number, row in enumerate([heads, *zip(*(c.entries for c in columns), strict=True)]):
-        grid.add_row(*(c.cell(text, n) for c, text, n in zip(columns, row, widths, strict=True)))
-        if number == 0:
-            grid.add_row(*(Rule(characters="-", style="") for _ in columns))
-    file = io.StringIO()
-    Console(file=file, width=max(width, _total(least)), height=2**20).print(grid)
-    return "\n".join(line.rstrip() for line in file.getvalue().splitlines())
+
+def _cell(text: str, width: int) -> list[str]:
+    if len(text) <= width:  # spaces at the end of a number stand for a mark, and are kept
+        return [text.replace(BREAK, " ")]
+    parts = (textwrap.wrap(part, width, break_on_hyphens=False) for part in text.split(BREAK))
+    return [line for part in parts for line in part]
+
+
+def _most(column: Column) -> int:
+    """Return the width at which nothing is broken."""
+    return max(map(len, (column.head, *column.entries)))
+
+
+def _least(column: Column) -> int:
+    """Return the width below which a number, or a word up to `MAX_WORD`, would be broken."""
+    pieces = column.head.split()
+    for text, whole in zip(column.entries, column.whole, strict=True):
+        pieces += [text] if whole else text.split(BREAK if BREAK in text else None)
+    longest = max(map(len, pieces), default=1)
+    return longest if any(column.whole) else min(longest, MAX_WORD)
 
 
 def _total(widths: Iterable[int]) -> int:
     return sum(width + _GAP for width in widths) - _GAP
-
-
-def _length(text: str) -> int:
-    from rich.cells import cell_len
-
-    return cell_len(text.replace(BREAK, " "))

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config.schema import load_experiment
-from dsgkit.config.shipped import list_configs
 from dsgkit.config.solvers import SolverSpec, Stage
 from dsgkit.data import load_dataset
 from dsgkit.data.catalogue import get
@@ -283,24 +282,6 @@ def test_searches_are_of_stages_grids_words_and_single_numbers(folder, text):
     assert [stage.choices for stage in spec.search] == SEARCHES[text]
     assert spec.params.get("gamma", (0.5, 0.5, 1.0)) == (0.5, 0.5, 1.0)
     assert load_experiment(folder(experiment.to_yaml(), "again.yaml")).solvers == experiment.solvers
-
-
-def test_listing_shows_what_can_and_what_cannot_be_used(folder, tmp_path):
-    folder(BASE, "configs/base/b.yaml")
-    folder(
-        "# About rows\nextends: base/b.yaml\nsolvers: {samult: null}\nprofiles: {own: {}}\n",
-        "configs/one.yaml",
-    )
-    folder("extends: base/none.yaml\n", "configs/two.yaml")
-    folder("dataset: {path: x.csv}\nsolvers: 3\n", "configs/three.yaml")
-    folder("not a config", "configs/notes.txt")
-    one, three, two = list_configs("configs")
-    assert (one.name, str(one.path)) == ("one", "configs/one.yaml")
-    assert one[2:] == ("digits", ("rff_s2auc",), ("quick", "wide", "own"), "About rows")
-    assert three[2:] == ("x.csv", (), (), "")
-    assert two.description.startswith("cannot be used: configs/two.yaml:1: extends: no such")
-    with pytest.raises(ConfigError, match="nowhere: no such folder of configs"):
-        list_configs("nowhere")
 
 
 def test_a_removed_solver_stays_removed_in_a_profile_of_the_base(tmp_path):

@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from dsgkit.config.load import read_config
 from dsgkit.config.schema import load_experiment
-from dsgkit.config.shipped import list_configs
 from dsgkit.papers.claims import criteria, papers
 
 CLAIMS = Path(__file__).parents[2] / "configs" / "claims"
-SUMMARIES = list_configs(CLAIMS)
+PROFILES = {p: list(read_config(p).data.get("profiles", {})) for p in CLAIMS.glob("*.yaml")}
 
 
 @pytest.mark.parametrize(
-    ("summary", "profile"),
-    [(summary, profile) for summary in SUMMARIES for profile in (None, *summary.profiles)],
-    ids=lambda value: getattr(value, "name", value),
+    ("path", "profile"),
+    [(path, profile) for path in sorted(PROFILES) for profile in (None, *PROFILES[path])],
+    ids=lambda value: getattr(value, "stem", value),
 )
-def test_a_config_loads_in_every_profile_and_comes_back(summary, profile, tmp_path):
-    experiment = load_experiment(summary.path, profile=profile)
+def test_a_config_loads_in_every_profile_and_comes_back(path, profile, tmp_path):
+    experiment = load_experiment(path, profile=profile)
     assert experiment.threads == 1
     assert experiment.protocol.trials >= 5
     file = tmp_path / "config.yaml"
@@ -28,13 +28,13 @@ def test_a_config_loads_in_every_profile_and_comes_back(summary, profile, tmp_pa
 
 def test_every_config_is_judged_by_a_claim():
     named = {name for paper in papers() for _, one in criteria(paper) for name in one.configs or ()}
-    assert {summary.name for summary in SUMMARIES} <= named
+    assert {path.stem for path in PROFILES} <= named
 
 
 def test_every_profile_of_a_config_is_judged():
     for paper in papers():
         judged = {*paper.profiles.protocol, *paper.profiles.useful}
         for _, criterion in criteria(paper):
-            for summary in SUMMARIES:
-                if summary.name in (criterion.configs or ()):
-                    assert set(summary.profiles) <= judged
+            for path, profiles in PROFILES.items():
+                if path.stem in (criterion.configs or ()):
+                    assert set(profiles) <= judged

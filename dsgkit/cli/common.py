@@ -1,0 +1,126 @@
+"""What commands share: arguments, options, and what they print."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dsgkit.errors import DsgError, ResultsError, in_a_line, nearest_or_all, shown, spelled
+
+RESULTS = Path("results")
+KEPT_RESULTS = RESULTS / "reference"
+KEPT = (KEPT_RESULTS,)
+FIGURE_FORMATS = ("pdf", "png", "svg")
+
+Names = tuple[str, ...]
+Paths = tuple[Path, ...]
+
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+class Group(click.Group):
+    """A group that prints its help if no command is named."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(context, args or ["--help"])
+
+
+def names_option(*flags: str, known: Collection[str] = (), **settings: Any) -> Any:
+    """Return an option of names separated by commas, which may be repeated; empty by default."""
+
+    def parsed(_context: object, _parameter: object, given: Names) -> Names:
+        names = tuple(dict.fromkeys(name.strip() for text in given for name in text.split(",")))
+        for name in names:
+            if known and name not in known:
+                raise click.BadParameter(f"{shown(name)} is not one of {', '.join(known)}")
+        return names
+
+    return click.option(*flags, multiple=True, metavar="NAME,..", callback=parsed, **settings)
+
+
+def out_option(default: Path | None, text: str, kind: click.Path = FOLDER) -> Any:
+    """Return the option --out, for the place to write to."""
+    return click.option("--out", type=kind, default=default, show_default=True, help=text)
+
+
+def formats_option(*default: str) -> Any:
+    text = "Formats of figures: pdf, png, svg, or several separated by commas."
+    settings: Any = {"known": FIGURE_FORMATS, "default": default, "show_default": True}
+    return names_option("--format", "formats", help=text, **settings)
+
+
+width_option = click.option(
+    "--width", type=click.Choice(["column", "page"]), help="3.25 or 6.75 in; default: what fits."
+)
+results_argument = click.argument("results", nargs=-1, required=True, type=FOLDER)
+
+
+kept_argument = click.argument(
+    "results", nargs=-1, type=PATH, callback=lambda _context, _parameter, given: given or KEPT
+)
+
+
+def check_kept(results: Paths) -> None:
+    """Raise `ResultsError` if a command defaults to the kept results and they are missing."""
+    if results == KEPT and not KEPT_RESULTS.is_dir():
+        raise ResultsError(
+            f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of dsgkit, "
+            "not in the installed package: run this in a checkout, or name the folder of your runs"
+        )
+
+
+def check_solvers(wanted: Names, known: Mapping[str, Collection[str]]) -> None:
+    """Refuse solvers that no config or results folder has, and those that have none of them.
+
+    ``known`` has the keys of all solvers by config or folder.
+    """
+    every = dict.fromkeys(key for keys in known.values() for key in keys)
+    for name in wanted:
+        if name not in every:
+            hint = nearest_or_all(name, every)
+            raise click.UsageError(f"--solvers: no solver is called {spelled(name)}{hint}")
+    for where, keys in known.items():
+        if not set(wanted) & set(keys):
+            raise click.UsageError(f"--solvers: {where} has none of these solvers")
+
+
+def message(error: Exception) -> str:
+    """Return an error in one line."""
+    if isinstance(error, click.ClickException):
+        text = error.format_message()
+    elif isinstance(error, DsgError):
+        text = str(error)
+    elif isinstance(error, OSError):
+        text = f"{error.filename}: " * (error.filename is not None) + (error.strerror or str(error))
+    else:
+        from dsgkit.errors import one_line
+
+        text = f"unexpected {one_line(error)}; --debug shows where"
+    return in_a_line(" ".join(text.split()), 1000)
+
+
+def tell(what: Exception | str) -> None:
+    """Print an error, or the last line of a command, to stderr, if that can be written."""
+    with suppress(OSError):
+        click.echo(what if isinstance(what, str) else f"Error: {message(what)}", err=True)
+
+
+def print_wrapped(*lines: str, err: bool = False) -> None:
+    """Print lines within the width of the terminal, each wrapped below its own indent."""
+    from dsgkit.text.terminal import terminal_width, wrapped
+
+    for line in lines:
+        click.echo(wrapped(line, terminal_width()), err=err)
+
+
+def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
+    """Print names with texts next to them, within the width of the terminal."""
+    from dsgkit.text.terminal import listing, terminal_width
+
+    click.echo(listing(rows, terminal_width()))
