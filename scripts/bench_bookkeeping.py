@@ -78,7 +78,6 @@ def write_results(folder: Path, cells: int) -> None:
     """
     from dsgkit.config.schema import load_experiment
     from dsgkit.data.dataset import load_dataset
-    from dsgkit.experiment.description import describe
     from dsgkit.experiment.folder import keep_environment, write_description
     from dsgkit.experiment.plan import make_plan
     from dsgkit.experiment.store import CELLS, seal
@@ -91,7 +90,7 @@ def write_results(folder: Path, cells: int) -> None:
     results = folder / RESULTS
     results.mkdir(parents=True)
     named = keep_environment(results, {"threads": 2})
-    write_description(results, experiment, dataset, describe(experiment), plan, threads=2)
+    write_description(results, experiment, dataset, plan, threads=2)
     rng = random.Random(0)
     with (results / CELLS).open("wb") as file:
         file.writelines(seal(record(cell, named, rng)) for cell in plan.cells)

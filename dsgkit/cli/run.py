@@ -222,7 +222,7 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
         finished = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
         tell(f"{signal}; {finished}; continue with: {again}")
         raise SystemExit(signal.exit_code) from None
-    results = load_results(folder, outcome)
+    results = load_results(folder)
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
         part = results if options.solvers is None else results.of(options.solvers)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import platform
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,88 +20,90 @@ from dsgkit import __version__
 from dsgkit.config.schema import Experiment, load_stored
 from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError, spelled
-from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
+from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge, solver_info
 from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
 from dsgkit.system.files import commit_of, read_arrays, source_hash
-from dsgkit.tasks.measures import Description
+from dsgkit.tasks.measures import STANDARD, Description, SolverFacts
 
 CONFIG, DATASET, TASK, PLAN = "config.yaml", "dataset.json", "task.json", "plan.json"
 ENVIRONMENT, ENVIRONMENTS, ARTEFACTS = "environment.json", "environments", "artefacts"
 
-LEFT_OUT, TOO_LARGE = "left_out", "too_large"
-"""Kinds of a stored plan's entries that are not cells."""
-
 _LIBRARIES = (
     *("numpy", "scipy", "numba", "llvmlite", "scikit-learn", "pandas", "matplotlib", "pydantic"),
 )
-_OTHER_RELEASE = "these results are from another release: run the experiment again"
 
 
 def write_description(
-    folder: Path,
-    experiment: Experiment,
-    dataset: Dataset,
-    task: Description,
-    plan: Plan,
-    threads: int | None,
+    folder: Path, experiment: Experiment, dataset: Dataset, plan: Plan, threads: int | None
 ) -> None:
     """Write the files that describe a run; reports need nothing else but the records."""
     write_file(folder / CONFIG, experiment.to_yaml())
     write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
-    write_file(folder / TASK, task.model_dump_json(indent=2) + "\n")
-    write_file(folder / PLAN, "[\n" + ",\n".join(_entries(plan)) + "\n]\n")
-    environment = describe_environment(threads)
-    keep_environment(folder, environment)
-    write_file(folder / ENVIRONMENT, _environment_text(environment))
+    write_file(folder / TASK, describe(experiment).model_dump_json(indent=2) + "\n")
+    names = ("key", "kind", "solver", "trial", "at", "flops", "also_at")
+    entries = [
+        *({n: v for n in names if (v := getattr(cell, n)) != ()} for cell in plan.cells),
+        *({"kind": "left_out", **point._asdict()} for point in plan.left_out),
+        *({"kind": "too_large", **sizes._asdict()} for sizes in plan.too_large),
+    ]
+    write_file(folder / PLAN, "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n")
+    name = keep_environment(folder, describe_environment(threads))
+    last = folder / ENVIRONMENTS / f"{name}.json"
+    write_file(folder / ENVIRONMENT, last.read_bytes())
 
 
-def _entries(plan: Plan) -> Iterator[str]:
-    """Yield the entries of a stored plan, a line each."""
-    for cell in plan.cells:
-        entry = {name: getattr(cell, name) for name in ("key", "kind", "solver", "trial")}
-        entry |= {"at": dict(cell.at), "flops": cell.flops}
-        yield json.dumps(entry | ({"also_at": cell.also_at} if cell.also_at else {}))
-    for point in plan.left_out:
-        yield json.dumps({"kind": LEFT_OUT, "solver": point.solver, "at": dict(point.at)})
-    for sizes in plan.too_large:
-        yield json.dumps({"kind": TOO_LARGE, **sizes._asdict()})
+def describe(experiment: Experiment) -> Description:
+    """Return the description of an experiment's task, which is all that a report needs of it."""
+    protocol = experiment.drawn
+    choices = {
+        key: [item for stage in spec.search for item in stage.choices.items()]
+        for key, spec in experiment.solvers.items()
+    }
+    searches = any(len(grid) > 1 for items in choices.values() for _, grid in items)
+    facts = {}
+    for key, spec in experiment.solvers.items():
+        solver, grids = solver_info(experiment, key), [grid for _, grid in choices[key]]
+        values = [*spec.params.values(), *itertools.chain(*grids)]
+        facts[key] = SolverFacts(
+            told=experiment.protocol.oracle_data(solver.load(), values),
+            ends={name: solver.parameters[name].range.ends for name, _ in choices[key]},
+        )
+    return Description(
+        kind=protocol.kind,
+        setting=protocol.setting,
+        protocol=protocol.protocol,
+        selection=protocol.selection,
+        oracle=protocol.oracle if searches else "",
+        axis=experiment.axis,
+        measures=(*experiment.task.measures, *STANDARD),
+        chooses=experiment.chooses,
+        published=protocol.published(experiment.dataset.name),
+        not_of_splits=protocol.not_of_splits,
+        solvers=facts,
+    )
 
 
 def read_plan(folder: Path) -> Plan | None:
-    """Return the plan of a results folder; None if there is none.
-
-    Its cells have what a report needs, without grid points and predicted memory.
-    """
-    entries = read_json(folder / PLAN)
+    """Return the plan of a results folder, with what a report needs; None if there is none."""
+    entries, plan = read_json(folder / PLAN), Plan([], [], [])
     if entries is None:
         return None
-    plan = Plan([], [], [])
-    try:
-        for entry in entries:
-            if entry["kind"] == LEFT_OUT:
-                plan.left_out.append(LeftOut(entry["solver"], entry["at"]))
-            elif entry["kind"] == TOO_LARGE:
-                plan.too_large.append(
-                    TooLarge(tuple(entry["sizes"]), entry["most"], entry["taken"])
-                )
-            else:
-                names = ("key", "kind", "solver", "trial", "at", "flops")
-                known = {name: entry[name] for name in names}
-                plan.cells.append(Cell(**known, also_at=tuple(entry.get("also_at", ()))))
-    except (KeyError, TypeError) as error:
-        raise ResultsError(
-            f"{folder / PLAN}: unexpected content ({type(error).__name__}: {error}); "
-            f"{_OTHER_RELEASE}"
-        ) from None
+    for entry in entries:
+        if entry["kind"] == "left_out":
+            plan.left_out.append(LeftOut(entry["solver"], entry["at"]))
+        elif entry["kind"] == "too_large":
+            sizes = tuple(entry["sizes"])
+            plan.too_large.append(TooLarge(sizes, entry["most"], entry["taken"]))
+        else:
+            plan.cells.append(cell_of(entry))
     return plan
 
 
-def planned_cells(records: Collection[Record]) -> list[Cell]:
-    """Return the cells of records, for a folder without a plan."""
-    names = ("key", "kind", "solver", "trial", "at")
-    known = [{name: record[name] for name in names} for record in records]
-    also = [tuple(record.get("also_at", ())) for record in records]
-    return [Cell(**cell, also_at=sizes) for cell, sizes in zip(known, also, strict=True)]
+def cell_of(entry: Mapping[str, Any]) -> Cell:
+    """Return the cell of an entry of a stored plan, or of a record."""
+    known = {name: entry[name] for name in ("key", "kind", "solver", "trial", "at")}
+    also_at = tuple(entry.get("also_at", ()))
+    return Cell(**known, flops=entry.get("flops", 0.0), also_at=also_at)
 
 
 def read_json(path: Path) -> Any:
@@ -112,30 +116,16 @@ def read_json(path: Path) -> Any:
 
 
 def read_task(folder: Path) -> Description:
-    """Return the description of a results folder's task.
-
-    Raises
-    ------
-    ResultsError
-        If the folder is none of results, or the file cannot be read.
-    """
-    path = folder / TASK
+    """Return the description of a results folder's task; `ResultsError` if there is none."""
+    content = read_json(folder / TASK)
+    if content is None:
+        why = f"not a results folder (it has no {TASK})" if folder.is_dir() else "no such folder"
+        raise ResultsError(f"{folder}: {why}; name one that a run made, such as results/NAME")
     try:
-        with open_kept(path) as file:
-            content = file.read()
-        return Description.model_validate_json(content)
-    except FileNotFoundError:
-        raise ResultsError(
-            f"{folder}: not a results folder (it has no {TASK}); name one that a run made, such "
-            "as results/NAME"
-            if folder.is_dir()
-            else f"{folder}: there is no such folder; name one that a run made"
-        ) from None
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        reason = f"{place}: {first['msg']}".removeprefix(": ")
-        raise ResultsError(f"{path}: unexpected content ({reason}); {_OTHER_RELEASE}") from None
+        return Description.model_validate(content)
+    except ValidationError:
+        advice = "written by another release; run the experiment again"
+        raise ResultsError(f"{folder / TASK}: {advice}") from None
 
 
 def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> None:
@@ -146,19 +136,20 @@ def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> No
     """
     if not (folder / CONFIG).is_file():
         return
-    stored, data = load_stored(folder / CONFIG), dataset.describe()
-    known = read_json(folder / DATASET) or data
     # settings that an earlier release did not have are compared by their defaults
     unset = type(experiment.protocol).model_construct(kind=experiment.protocol.kind)
-    theirs, ours = (
-        {"seed": one.seed, "the data": about.get("content_hash"), "the target": about.get("target")}
-        | {f"protocol.{name}": value for name, value in protocol.items() if name != "trials"}
-        for one, about in ((stored, known), (experiment, data))
-        for protocol in [unset.model_dump(mode="json") | one.protocol.model_dump(mode="json")]
-    )
-    for key in dict.fromkeys([*ours, *theirs]):
-        if ours.get(key) != theirs.get(key):
-            values = f"is {spelled(theirs.get(key))} there and {spelled(ours.get(key))} here"
+
+    def settings(one: Experiment, data: Mapping[str, Any]) -> dict[str, Any]:
+        protocol = unset.model_dump(mode="json") | one.protocol.model_dump(mode="json")
+        of_data = {"the data": data.get("content_hash"), "the target": data.get("target")}
+        return {"seed": one.seed} | of_data | {f"protocol.{k}": v for k, v in protocol.items()}
+
+    data = dataset.describe()
+    theirs = settings(load_stored(folder / CONFIG), read_json(folder / DATASET) or data)
+    ours = settings(experiment, data)
+    for key in ours.keys() - {"protocol.trials"}:
+        if ours[key] != theirs.get(key):
+            values = f"is {spelled(theirs.get(key))} there and {spelled(ours[key])} here"
             raise ResultsError(
                 f"{folder} holds another experiment: {key} "
                 + ("differ" if key == "the data" else values)
@@ -193,13 +184,9 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
 
 
-def _environment_text(environment: Mapping[str, Any]) -> str:
-    return json.dumps(environment, indent=2) + "\n"
-
-
 def keep_environment(folder: Path, environment: Mapping[str, Any]) -> str:
     """Write an environment's file, if it is new, and return its name in records: a hash."""
-    text = _environment_text(environment)
+    text = json.dumps(environment, indent=2) + "\n"
     name = hashlib.sha256(text.encode()).hexdigest()[:12]
     if not (path := folder / ENVIRONMENTS / f"{name}.json").exists():
         write_file(path, text)
@@ -228,24 +215,14 @@ def copy_records(store: Store, keys: Iterable[str]) -> None:
 
 
 def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a fit's figures are drawn from, by name; empty if it has none.
-
-    Raises
-    ------
-    ResultsError
-        If their file exists but cannot be read.
-    """
-    if "artefact" not in record:
-        return {}
+    """Return the arrays that a fit's figures are drawn from, by name; empty if it has none."""
     path = folder / ARTEFACTS / f"{record['key']}.npz"
     try:
-        return read_arrays(path)
+        return read_arrays(path) if "artefact" in record else {}
     except FileNotFoundError:
         return {}
     except ValueError as error:
-        raise ResultsError(
-            f"{path}: cannot be read ({error}); remove it to draw the figures without it"
-        ) from error
+        raise ResultsError(f"{path}: cannot be read ({error}); remove it") from error
 
 
 def other_source(
@@ -255,19 +232,13 @@ def other_source(
 
     A record of an earlier release does not say which code computed it, and is not counted.
     """
-    numbers: dict[tuple[str, str], dict[str, int]] = {}
+    origins: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for record in records:
         if record.get("source", source_hash()) != source_hash():
             commit = environments.get(record.get("environment") or "", {}).get("commit")
-            origin = record.get("dsgkit", "?"), commit or "an unknown commit"
-            solvers = numbers.setdefault(origin, {})
-            solvers[record["solver"]] = solvers.get(record["solver"], 0) + 1
-    lines = []
-    for (version, commit), solvers in numbers.items():
-        number = sum(solvers.values())
-        some, them = ("result is", "it") if number == 1 else ("results are", "them")
-        lines.append(
-            f"{number:,} {some} reused from dsgkit {version} at {commit}, whose code differs; "
-            f"--fresh --solvers {','.join(solvers)} computes {them} again"
-        )
-    return lines
+            origins[record["dsgkit"], commit or "an unknown commit"][record["solver"]] += 1
+    return [
+        f"{solvers.total():,} results are reused from dsgkit {version} at {commit}, whose code "
+        f"differs; --fresh --solvers {','.join(solvers)} computes them again"
+        for (version, commit), solvers in origins.items()
+    ]

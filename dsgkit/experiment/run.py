@@ -15,7 +15,6 @@ from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import ConfigError, FitError, TimeLimitError
 from dsgkit.experiment.cell import Job, failed_record, new_record
-from dsgkit.experiment.description import describe
 from dsgkit.experiment.folder import (
     check_settings,
     copy_records,
@@ -139,7 +138,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
     keys = dict.fromkeys(cell.key for cell in cells)
     with Store(folder, fresh=options.fresh and not append_again) as store:
         threads = options.threads or experiment.threads
-        write_description(folder, experiment, dataset, describe(experiment), plan, threads)
+        write_description(folder, experiment, dataset, plan, threads)
         if not options.fresh:
             copy_records(store, keys)
         known = {} if append_again else store.records

@@ -9,25 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from dsgkit.errors import MemoryLimitError, in_a_line
-from dsgkit.experiment.folder import (
-    LEFT_OUT,
-    PLAN,
-    other_source,
-    planned_cells,
-    read_environments,
-    read_plan,
-    read_task,
-)
+from dsgkit.experiment.folder import cell_of, other_source
 from dsgkit.experiment.plan import Plan, TooLarge
-from dsgkit.experiment.store import CELLS, Record, read_records, running
+from dsgkit.experiment.store import CELLS, Record, running
 from dsgkit.experiment.timing import Paces
 from dsgkit.tasks.base import Axis
 
 FAILURES = ("failed", "crashed")
 """Statuses of cells that went wrong: an exception, or a worker process that died."""
-
-MAX_CAUSES = 20
-"""Causes of missing results that are printed."""
 
 
 def status_words(status: str) -> str:
@@ -75,8 +64,7 @@ def reason(record: Record) -> str:
     """Return in one line why a cell has no result."""
     words = status_words(ending(record))
     first = (record.get("message") or words).partition("\n")[0]
-    complete = record["status"] in ("failed", "ok") or first.startswith(words)
-    return first if complete else f"{words}: {first}"
+    return first if first.startswith(words) else f"{words}: {first}"
 
 
 def places(records: Sequence[Record], axis: Axis | None) -> str:
@@ -96,32 +84,29 @@ def from_to(values: Set[int]) -> str:
 def describe_endings(
     records: Iterable[Record], axis: Axis | None, *, tracebacks: bool = False
 ) -> list[str]:
-    """Return lines on cells that have no result or a warning: one per solver, kind and cause.
+    """Return lines on cells that failed, met a limit or warned: one per solver, kind and cause.
 
     With ``tracebacks``, each has that of its first cell.
     """
-    records = list(records)
-    done = [record for record in records if record["status"] == "ok"]
-    failed = [record for record in records if record["status"] in FAILURES]
-    limited = [record for record in records if record["status"] not in ("ok", *FAILURES)]
-    warned = [record | {"message": text} for record in done for text in record.get("warnings", ())]
+    ended: list[Record] = []
+    for record in records:
+        if record["status"] == "ok":
+            texts = record.get("warnings", ())
+            ended += [record | {"status": "warning", "message": text} for text in texts]
+        else:
+            ended.append(record)
+    groups = by_cause(ended, "label", "kind")
+    groups.sort(
+        key=lambda group: (group[0]["status"] == "warning", group[0]["status"] not in FAILURES)
+    )
     lines = []
-    for head, ended in (
-        (f"{cells(len(failed))} failed:", failed),
-        (f"{cells(len(limited))} ended at a limit or without a solution:", limited),
-        ("warnings:", warned),
-    ):
-        lines += [head] if ended else []
-        groups = by_cause(ended, "label", "kind")
-        for group in groups[:MAX_CAUSES]:
-            first = group[0]
-            what = f"{first.get('label') or first['solver']} {first['kind']}"
-            lines.append(f"  {what}, {places(group, axis)}: {reason(first)}")
-            if tracebacks:
-                lines += [f"    {line}" for line in first.get("traceback", "").splitlines()]
-        if len(groups) > MAX_CAUSES:
-            lines.append(f"  and {len(groups) - MAX_CAUSES} more causes")
-    return [in_a_line(line, 1000) for line in lines]
+    for group in groups:
+        first = group[0]
+        line = f"  {first['label']} {first['kind']}, {places(group, axis)}: {reason(first)}"
+        lines.append(in_a_line(line, 1000))
+        if tracebacks:
+            lines += [f"    {line}" for line in first.get("traceback", "").splitlines()]
+    return lines
 
 
 def describe_too_large(too_large: Iterable[TooLarge], axis: Axis | None) -> list[str]:
@@ -136,61 +121,50 @@ def describe_too_large(too_large: Iterable[TooLarge], axis: Axis | None) -> list
 
 
 def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
-    """Return the status of the last plan of a results folder as text.
+    """Return the status of the last plan of a results folder as text."""
+    from dsgkit.experiment.results import load_results
 
-    Raises
-    ------
-    ResultsError
-        If the folder is not a results folder.
-    """
-    axis, writer = read_task(folder).axis, running(folder)
-    stored, bad = read_records(folder)
-    known = read_plan(folder)
-    plan = known or Plan(planned_cells(stored.values()), [], [])
+    results, writer = load_results(folder), running(folder)
+    axis, records = results.task.axis, {record["key"]: record for record in results.records}
+    plan = results.plan or Plan([cell_of(record) for record in results.records], [], [])
     planned = {cell.key: cell for cell in plan.cells}
-    records = [stored[key] for key in planned if key in stored]
-    n_ok = sum(record["status"] == "ok" for record in records)
-    paces = Paces((planned[record["key"]], record) for record in records)
-    seconds = sum(paces.seconds(cell) for key, cell in planned.items() if key not in stored)
-    left = f"{cells(len(planned) - len(records))} left, about {duration(seconds)} of work"
+    failed = {key for key, record in records.items() if record["status"] in FAILURES}
+    left = [cell for key, cell in planned.items() if key in failed or key not in records]
+    paces = Paces((planned[key], record) for key, record in records.items())
+    work = f"{cells(len(left))} left, about {duration(sum(map(paces.seconds, left)))} of work"
     if writer:
-        state = f"running ({writer}), {left}"
-    elif known is None:
-        state = f"there is no {PLAN}, so cells that have not run are not counted"
-    elif len(records) < len(planned):
-        state = f"not running, {left}; the same `dsg run` resumes it"
-    elif any(record["status"] in FAILURES for record in records):
-        state = "not running; the same `dsg run` resumes it"
+        state = f"running ({writer}), {work}"
     else:
-        state = "finished"
+        state = f"not running, {work}; the same `dsg run` resumes it" if left else "finished"
+    n_ok = sum(record["status"] == "ok" for record in records.values())
     lines = [f"{folder}: {n_ok:,} of {cells(len(planned))} have a result; {state}"]
-    lines += _by_solver(plan, stored, axis)
+    lines += _by_solver(plan, records, axis)
     lines += [f"  {line}" for line in describe_too_large(plan.too_large, axis)]
-    lines += describe_endings(records, axis, tracebacks=tracebacks)
-    lines += other_source(records, read_environments(folder, records))
-    if bad:
-        number = f"{len(bad)}, the first is line {bad[0]}"
+    lines += describe_endings(records.values(), axis, tracebacks=tracebacks)
+    lines += other_source(records.values(), results.environments)
+    if results.bad:
+        number = f"{len(results.bad)}, the first is line {results.bad[0]}"
         lines.append(f"unreadable lines of {CELLS}: {number}; their cells run again")
     return "\n".join(lines)
 
 
 def _by_solver(plan: Plan, records: Mapping[str, Record], axis: Axis | None) -> Iterator[str]:
     """Yield a line per solver and kind of cell, and per solver that the config leaves out."""
-    groups: dict[tuple[str, str], set[str]] = defaultdict(set)
+    keys: dict[tuple[str, str], set[str]] = defaultdict(set)
     for cell in plan.cells:
-        groups[cell.solver, cell.kind].add(cell.key)
+        keys[cell.solver, cell.kind].add(cell.key)
     left_out: dict[str, list[str]] = defaultdict(list)
     for point in plan.left_out:
         left_out[point.solver].append(f"{point.at[axis.name]:,}" if axis else "")
-    names = {solver: in_a_line(solver) for solver in [*(s for s, _ in groups), *left_out]}
-    width = max(map(len, names.values()), default=0)
-    for (solver, kind), keys in groups.items():
-        ended = Counter(ending(records[key]) for key in keys if key in records)
-        others = [f"{n} {status_words(end)}" for end, n in sorted(ended.items()) if end != "ok"]
-        left = len(keys) - ended.total()
-        others += [f"{left} left"] if left else []
+    width = max(map(len, [*(solver for solver, _ in keys), *left_out]), default=0)
+    for (solver, kind), planned in keys.items():
+        ended = Counter(ending(records[key]) for key in planned if key in records)
+        ended["left"] = len(planned) - ended.total()
+        others = [
+            f"{n} {status_words(how)}" for how, n in sorted(ended.items()) if n and how != "ok"
+        ]
         more = f" ({', '.join(others)})" if others else ""
-        yield f"  {names[solver]:<{width}}  {kind:<6}  {ended['ok']:>5} of {len(keys)}{more}"
+        yield f"  {solver:<{width}}  {kind:<6}  {ended['ok']:>5} of {len(planned)}{more}"
     for solver, sizes in left_out.items():
         at = f" at {', '.join(sizes)} {axis.noun}" if axis else ""
-        yield f"  {names[solver]:<{width}}  {status_words(LEFT_OUT)} by the config{at}"
+        yield f"  {solver:<{width}}  left out by the config{at}"

@@ -216,7 +216,9 @@ class Case:
         axis, search = self.results.task.axis, self.results.search
         searches = search.groupby(["solver", "trial"])["search_seconds"].sum().to_dict()
         fits: dict[tuple[str, int], dict[int, Fit]] = {}
-        for record in self.results.fits:
+        for record in self.results.records:
+            if record["kind"] != "fit":
+                continue
             solver, trial = record["solver"], record["trial"]
             fit = _fit(record, searches.get((solver, trial)))
             for size in (record["at"][axis.name] if axis else 0, *record.get("also_at", ())):

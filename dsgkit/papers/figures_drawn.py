@@ -355,7 +355,7 @@ def _flag(shown: Boxplots | AlongTraining, parts: Filled) -> Flag | None:
 
 
 def _trials(parts: Filled) -> str:
-    return f"{from_to(one.results.trials for one in parts.shown)} trials"
+    return f"{from_to(one.results.experiment.protocol.trials for one in parts.shown)} trials"
 
 
 def _flag_words(shown: Boxplots | AlongTraining, parts: Filled) -> str:

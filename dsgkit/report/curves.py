@@ -171,7 +171,7 @@ def banded_by(shown: Sequence[Summary], measure: Measure) -> Measure | None:
 
 def _note(shown: Sequence[Summary], measure: Measure) -> str:
     """Return the legend's note on points and bands."""
-    counts = {one.results.trials for one in shown}
+    counts = {one.results.experiment.protocol.trials for one in shown}
     ends = "fastest to slowest" if measure.unit == "seconds" else "lowest to highest"
     if counts != {1}:
         return f"Points: medians over {from_to(counts)} trials; bands: {ends}."

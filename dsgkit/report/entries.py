@@ -131,7 +131,7 @@ def _ending_notes(entries: Iterable[Entry], shown: Sequence[Summary]) -> list[st
 
 def statistic(measure: Measure, shown: Sequence[Summary]) -> str:
     """Return the shown statistic, such as ``mean ± standard deviation over 5 trials``."""
-    counts = {one.results.trials for one in shown}
+    counts = {one.results.experiment.protocol.trials for one in shown}
     trials = "" if counts == {1} else f"{from_to(counts)} trials"
     if measure.unit == "seconds":
         over = trials or "repeats of one trial"

@@ -82,7 +82,8 @@ def _fits(results: Results) -> dict[str, list[Any]]:
     data = experiment.dataset
     # the row of the fit itself comes before its copies at further sizes
     cells = results.cells.drop_duplicates(["solver", "trial", "key"])
-    times = [sum((record.get("times") or {}).values()) for record in results.fits]
+    fits = [record for record in results.records if record["kind"] == "fit"]
+    times = [sum((record.get("times") or {}).values()) for record in fits]
     fixed = {key: solver.params for key, solver in experiment.solvers.items()}
     params = [
         {**fixed.get(solver, {}), **chosen}

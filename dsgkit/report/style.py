@@ -139,10 +139,9 @@ def kinds_of(shown: Iterable[Summary]) -> dict[str, str]:
     kinds: dict[str, str] = {}
     for one in shown:
         results = one.results
-        specs = {**results.experiment.solvers, **results.left_out}
-        for key in results.order or specs:
-            name = one.names.get(key, specs[key].label)
-            kinds[name] = one.solvers.get(name, specs[key].kind)
+        for key, spec in (results.every_solver or results.experiment.solvers).items():
+            name = one.names.get(key, spec.label)
+            kinds[name] = one.solvers.get(name, spec.kind)
         kinds |= one.solvers
     return kinds
 

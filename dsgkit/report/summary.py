@@ -12,7 +12,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.folder import LEFT_OUT
 from dsgkit.experiment.results import Results
 from dsgkit.experiment.status import status_words
 from dsgkit.experiment.timing import is_disturbed
@@ -24,7 +23,7 @@ NOT_RUN = "not run"
 TO_COME = "not yet run"
 """Status of a planned trial without a record."""
 
-LEFT_OUT_WORDS = status_words(LEFT_OUT)
+LEFT_OUT_WORDS = "left out"
 
 
 class Size(NamedTuple):
@@ -166,8 +165,9 @@ class Summary:
     @cached_property
     def to_come(self) -> str:
         """Progress, such as ``3 of 10 fits have run``; empty when all have."""
-        if (planned := self.results.planned_fits) is None:
+        if self.results.plan is None:
             return ""
+        planned = sum(cell.kind == "fit" for cell in self.results.plan.cells)
         done = len(self.results.cells[["solver", "trial", "key"]].drop_duplicates())
         return f"{done:,} of {planned:,} fits have run" if done < planned else ""
 
@@ -229,8 +229,8 @@ class Summary:
         others = Counter(
             status_words(status) for status in rows["status"].tolist() if status != "ok"
         )
-        planned = max(self.results.trials, len(rows))
-        if self.results.planned_fits is not None:
+        planned = max(self.results.experiment.protocol.trials, len(rows))
+        if self.results.plan is not None:
             at_size = self._planned_at.get((key, size.n), 0)
             if at_size > len(rows):
                 others[TO_COME] = at_size - len(rows)

@@ -123,7 +123,7 @@ def caption(shown: Sequence[Summary], measure: Measure) -> str:
 
 def _note(drawn: Sequence[Race]) -> str:
     """Return the legend's note on lines, bands and bars."""
-    counts = {race.summary.results.trials for race in drawn}
+    counts = {race.summary.results.experiment.protocol.trials for race in drawn}
     if counts == {1} or not drawn:
         return "Lines and points: one trial each."
     return (

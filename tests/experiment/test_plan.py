@@ -14,7 +14,6 @@ import yaml
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
-from dsgkit.experiment.description import describe
 from dsgkit.experiment.folder import read_plan, write_description
 from dsgkit.experiment.plan import TooLarge, make_plan
 from tests.conftest import change_toy
@@ -85,7 +84,7 @@ def test_what_does_not_use_the_swept_rows_is_fitted_once_at_the_largest_size(toy
     every = plan_of(toy, "sweep.unlabeled=[60]", *at_most)
     assert keys(every) < keys(plan), "a fit that stays has the key that it had beside the others"
 
-    write_description(tmp_path, experiment, dataset, describe(experiment), plan, 1)
+    write_description(tmp_path, experiment, dataset, plan, 1)
     unread = {"memory": 0, "stages": (), "needs": (), "coordinate": ""}
     known = [replace(cell, **unread) for cell in plan.cells]
     assert read_plan(tmp_path) == (known, plan.left_out, plan.too_large)

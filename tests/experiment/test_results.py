@@ -5,13 +5,11 @@ import lzma
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dsgkit.config.schema import read_experiment
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.description import describe
-from dsgkit.experiment.folder import load_artefact
+from dsgkit.experiment.folder import describe, load_artefact
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status
 from dsgkit.experiment.store import seal
@@ -29,19 +27,10 @@ EXPERIMENT = read_experiment(
 
 def fit(key, auc=0.75, **fields):
     return {
-        "key": key_of(key),
-        "kind": "fit",
-        "solver": "qsg_s2auc",
-        "label": "QSG-S2AUC",
-        "trial": 0,
-        "at": {"unlabeled": 100},
-        "status": "ok",
-        "message": "",
-        "params": {"lam": 0.5},
-        "full": True,
-        "scores": {"auc": auc, "test_auc": None},
-        "times": {"load": 1.0, "fit": 2.5},
-        "peak_memory": 1024,
+        **{"key": key_of(key), "kind": "fit", "solver": "qsg_s2auc", "label": "QSG-S2AUC"},
+        **{"trial": 0, "at": {"unlabeled": 100}, "status": "ok", "message": "", "full": True},
+        **{"params": {"lam": 0.5}, "scores": {"auc": auc, "test_auc": None}},
+        **{"times": {"load": 1.0, "fit": 2.5}, "peak_memory": 1024},
     } | fields
 
 
@@ -56,16 +45,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def write(folder, *records):
+def write(folder, *records, plan=None):
+    """Write records, and a plan of fits, each a key with what is not as in the others."""
     (folder / "cells.jsonl").write_bytes(b"".join(map(seal, records)))
-
-
-def plan(folder, *entries):
-    """Write a plan of fits, each with a key and what is not as in the others."""
-    at = {"unlabeled": 100}
-    common = {"kind": "fit", "solver": "qsg_s2auc", "trial": 0, "at": at, "flops": 1}
-    planned = [common | entry | {"key": key_of(entry["key"])} for entry in entries]
-    (folder / "plan.json").write_text(plan_text(planned))
+    common = {"kind": "fit", "solver": "qsg_s2auc", "trial": 0, "at": {"unlabeled": 100}}
+    if plan is not None:
+        entries = [common | entry | {"key": key_of(entry["key"]), "flops": 1} for entry in plan]
+        (folder / "plan.json").write_text(plan_text(entries))
 
 
 def pack(folder, *names):
@@ -74,61 +60,63 @@ def pack(folder, *names):
         (folder / name).unlink()
 
 
-def test_reads_what_a_run_wrote(folder):
-    write(folder, fit("a"), SEARCH)
+def test_reads_what_a_run_wrote_without_importing_solvers_and_tasks(folder, monkeypatch):
+    failed = fit("f", status="indefinite", message="saddle", trial=1)
+    for name in ("scores", "full", "params", "times"):
+        del failed[name]
+    refused = fit("r", trial=2, status="out_of_memory", auc=None, needed=3 * 2**30)
+    write(folder, fit("a"), SEARCH, failed, refused)
+    task = describe(EXPERIMENT)
+    monkeypatch.setattr("dsgkit.solvers.catalogue.get", None)
+    monkeypatch.setattr("dsgkit.tasks.base.get", None)
     results = load_results(folder)
     assert results.experiment.model_dump(mode="json") == EXPERIMENT.model_dump(mode="json")
-    assert results.task == describe(EXPERIMENT)
-    assert (results.trials, results.dataset) == (2, "digits")
+    assert (results.task, results.dataset, results.plan) == (task, "digits", None)
     assert results.environment == {"threads": 2}
     assert results.solvers == ["qsg_s2auc", "samult"]
-    (row,) = results.cells.to_dict("records")
+    row, failed, refused = results.cells.to_dict("records")
     expected = {"auc": 0.75, "size": 100, "fit_seconds": 2.5, "peak_memory": 1024, "full": True}
     assert {name: row[name] for name in expected} == expected
     assert row["params"] == {"lam": 0.5} and math.isnan(row["test_auc"])
+    assert (failed["status"], failed["message"], failed["full"]) == ("indefinite", "saddle", False)
+    assert all(math.isnan(failed[name]) for name in ("auc", "fit_seconds", "needed"))
+    assert (refused["status"], refused["needed"]) == ("refused", 3 * 2**30)
     (share,) = results.search.to_dict("records")
     assert (share["search_seconds"], share["points"]) == (3.0, [{"lam": 1}])
-    assert "key" in pd.DataFrame(columns=results.cells.columns)
-
-
-def test_what_has_no_value_is_nan_and_a_refusal_says_what_it_needed(folder):
-    failed = fit("a", status="indefinite", message="saddle")
-    for name in ("scores", "full", "params", "times"):
-        del failed[name]
-    write(folder, failed, fit("b", trial=1, status="out_of_memory", auc=None, needed=3 * 2**30))
-    row, refused = load_results(folder).cells.to_dict("records")
-    assert (row["status"], row["message"], row["full"]) == ("indefinite", "saddle", False)
-    assert math.isnan(row["auc"]) and math.isnan(row["fit_seconds"]) and math.isnan(row["needed"])
-    assert (refused["status"], refused["needed"]) == ("refused", 3 * 2**30)
 
 
 def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
     """One may be of two solvers, each with its label; a solver not in the config has its own."""
-    write(folder, fit("a", solver="old name", label="recorded", auc=0.1), fit("b", auc=0.3))
     entries = [("a", "qsg_s2auc"), ("a", "samult"), ("a", "gone"), ("not yet", "samult")]
-    plan(folder, *({"key": key, "solver": solver, "trial": 2} for key, solver in entries))
+    plan = [{"key": key, "solver": solver, "trial": 2} for key, solver in entries]
+    recorded = fit("a", solver="old name", label="recorded", auc=0.1)
+    write(folder, recorded, fit("b", auc=0.3), plan=plan)
     results = load_results(folder)
     assert results.cells["solver"].tolist() == ["qsg_s2auc", "samult", "gone"]
     assert results.cells["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
+    assert [results.label(key) for key in ("samult", "gone")] == ["SAMULT", "recorded"]
     assert results.cells["trial"].tolist() == [2, 2, 2]
-    assert (results.planned, results.planned_fits, len(results.records)) == (4, 4, 3)
+    assert (len(results.plan.cells), len(results.records)) == (4, 3)
     some = results.of(["samult"])
-    assert (some.planned, len(some.cells), len(some.records)) == (2, 1, 1)
-    assert (list(some.left_out), some.order) == (["qsg_s2auc"], ("qsg_s2auc", "samult"))
+    assert (len(some.plan.cells), len(some.cells), len(some.records)) == (2, 1, 1)
+    assert (list(some.experiment.solvers), list(some.every_solver)) == (
+        ["samult"],
+        ["qsg_s2auc", "samult"],
+    )
 
 
 def test_a_fit_stands_at_every_size_at_which_it_holds(folder):
     at = {"at": {"unlabeled": 50}}
     entries = {"a": {"also_at": [10, 20]}, "b": {}, "c": at}
-    write(folder, fit("a"), fit("b", full=False), fit("c", **at), SEARCH)
-    plan(folder, *({"key": key, **more} for key, more in entries.items()))
+    plan = [{"key": key, **more} for key, more in entries.items()]
+    write(folder, fit("a"), fit("b", full=False), fit("c", **at), SEARCH, plan=plan)
     results = load_results(folder)
     columns = results.cells[["key", "size", "level", "full"]].values.tolist()
     first = key_of("a")
     assert columns[:3] == [[first, 100, True, True], *[[first, n, True, False] for n in (10, 20)]]
     assert dict(results.fits_at) == {("qsg_s2auc", n): 1 + (n == 100) for n in (10, 20, 50, 100)}
     below = results.at(30)
-    assert (below.cells["size"].tolist(), below.planned_fits) == ([20], 1)
+    assert (below.cells["size"].tolist(), len(below.records)) == ([20], 1)
     assert dict(below.fits_at) == {("qsg_s2auc", 20): 1}
     with pytest.raises(ResultsError, match="no fit at 5 unlabelled or below; there are 10, 20, 50"):
         results.at(5)
@@ -145,68 +133,49 @@ def test_the_environments_are_those_that_the_records_name(folder):
 
 
 def test_packed_files_are_read_as_they_are_after_those_that_are_not(folder):
-    write(folder, fit("a", auc=0.1), fit("b", auc=0.3))
-    plan(folder, {"key": "b"}, {"key": "a"}, {"key": "c"})
+    write(folder, fit("a", auc=0.1), fit("b", auc=0.3), plan=[{"key": key} for key in "bac"])
     before = load_results(folder)
     pack(folder, "cells.jsonl", "plan.json", "task.json")
     after = load_results(folder)
     assert after.cells.equals(before.cells) and after.cells["auc"].tolist() == [0.3, 0.1]
-    assert after.planned == before.planned == 3
     assert "2 of 3 cells" in describe_status(folder)
     write(folder, fit("a", auc=0.2))
     assert load_results(folder).cells["auc"].tolist() == [0.2]
 
 
-DAMAGED = {
-    "cells.jsonl": lambda data: data[: len(data) // 2],
-    "plan.json": lambda data: data[:40] + bytes(9) + data[49:],
-    "task.json": lambda data: b"?" * 90,
-}
-
-
-@pytest.mark.parametrize("name", DAMAGED)
-def test_a_damaged_packed_file_is_told_in_one_line(folder, name):
-    write(folder, *(fit(str(number), trial=number) for number in range(9)))
-    plan(folder, *({"key": str(number)} for number in range(9)))
-    pack(folder, name)
-    packed = folder / f"{name}.xz"
-    packed.write_bytes(DAMAGED[name](packed.read_bytes()))
-    with pytest.raises(ResultsError, match=rf"{name}: cannot be read \([^\n]*$"):
-        load_results(folder)
-
-
-OTHER = "unexpected content .*these results are from another release: run the experiment again"
 WRONG = {
-    "no json": ("task.json", "{", OTHER),
-    "another task": ("task.json", '{"kind": 5}', OTHER),
-    "no plan": ("plan.json", "[5]", OTHER),
-    "cut off": ("plan.json", "[\n", "cannot be read"),
+    "no json": ("task.json", b"{", "cannot be read"),
+    "another task": ("task.json", b'{"kind": 5}', "written by another release; run the experiment"),
     "not there": ("task.json", None, "not a results folder"),
+    "cut off": ("plan.json", b"[\n", "cannot be read"),
+    "packed plan": (
+        "plan.json.xz",
+        lambda data: data[:40] + bytes(9) + data[49:],
+        "cannot be read",
+    ),
+    "packed cells": ("cells.jsonl.xz", lambda data: data[: len(data) // 2], "cannot be read"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_a_file_that_is_not_what_it_should_be_is_one_line(folder, case):
     name, content, told = WRONG[case]
-    (folder / name).unlink(missing_ok=True)
+    numbers = range(9)
+    write(folder, *(fit(str(n)) for n in numbers), plan=[{"key": str(n)} for n in numbers])
+    if callable(content):
+        pack(folder, name.removesuffix(".xz"))
+        content = content((folder / name).read_bytes())
+    (folder / name).unlink()
     if content is not None:
-        (folder / name).write_text(content)
+        (folder / name).write_bytes(content)
     for read in (load_results, describe_status):
-        with pytest.raises(ResultsError, match=told) as error:
+        with pytest.raises(ResultsError, match=rf"^[^\n]*{told}[^\n]*$"):
             read(folder)
-        assert "\n" not in str(error.value)
 
 
 def test_a_folder_that_is_not_there_is_told_as_that(tmp_path):
-    with pytest.raises(ResultsError, match=r"nowhere: there is no such folder"):
+    with pytest.raises(ResultsError, match=r"nowhere: no such folder"):
         load_results(tmp_path / "nowhere")
-
-
-def test_neither_solvers_nor_tasks_are_imported_for_reading(folder, monkeypatch):
-    write(folder, fit("a"))
-    monkeypatch.setattr("dsgkit.solvers.catalogue.get", None)
-    monkeypatch.setattr("dsgkit.tasks.base.get", None)
-    assert len(load_results(folder).cells) == 1
 
 
 ARRAYS = {"rows": np.arange(6, dtype=np.float32).reshape(3, 2), "labels": np.array([0, 1, -1])}
@@ -220,11 +189,8 @@ def test_arrays_of_pictures_are_read_back_and_never_unpickled(tmp_path):
     }
     assert load_artefact(tmp_path, {"key": key_of("a")}) == {}
     assert load_artefact(tmp_path / "elsewhere", record) == {}
-    for content in (b"", b"PK\x03\x04 cut off", b"no arrays"):
-        (tmp_path / record["artefact"]).write_bytes(content)
-        with pytest.raises(ResultsError, match=r"\.npz: cannot be read"):
-            load_artefact(tmp_path, record)
+    (tmp_path / record["artefact"]).write_bytes(b"PK\x03\x04 cut off")
     objects = {"rows": np.array([{"a": 1}], dtype=object)}
-    record = keep_artefact(tmp_path, {"key": key_of("b"), "artefact": objects})
-    with pytest.raises(ResultsError, match="cannot be read"):
-        load_artefact(tmp_path, record)
+    for one in (record, keep_artefact(tmp_path, {"key": key_of("b"), "artefact": objects})):
+        with pytest.raises(ResultsError, match=r"\.npz: cannot be read"):
+            load_artefact(tmp_path, one)

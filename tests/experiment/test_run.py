@@ -48,7 +48,7 @@ def test_a_whole_experiment(toy, finished):
     assert results.cells["auc"].between(0.6, 1).all()
     assert list(results.environments.values()) == [results.environment]
     assert results.data == load_dataset(results.experiment.dataset).describe()
-    assert results.planned == 24 and results.other_source == []
+    assert len(results.plan.cells) == 24
     # what a folder holds suffices to run it again
     again = load_experiment(finished / "config.yaml")
     assert again.solvers == load_experiment(toy).solvers
@@ -108,7 +108,6 @@ def test_results_of_other_code_are_told_and_computed_again_on_request(toy, monke
     (line,) = run(toy)[0].other_source
     assert line.startswith("12 results are reused from dsgkit 0.1.0 at ")
     assert line.endswith("--fresh --solvers pnu_auc,qsg_s2auc,rff_s2auc,samult computes them again")
-    assert load_results(folder).other_source == [line]
     assert line in describe_status(folder)
     again, _ = run(toy, fresh=True, solvers=["samult"])
     assert (again.computed, again.reused, again.other_source) == (3, 0, [])

@@ -1,18 +1,18 @@
 """How far a run is, how its cells ended, and what is said of it."""
 
-import json
-
 import pytest
 
-from dsgkit.experiment.status import MAX_CAUSES, describe_endings, describe_status, duration
+from dsgkit.config.schema import load_experiment
+from dsgkit.experiment.folder import describe
+from dsgkit.experiment.status import describe_endings, describe_status, duration
 from dsgkit.experiment.store import Store
 from dsgkit.tasks.base import Axis
-from dsgkit.tasks.measures import Description
+from tests.experiment.runs import plan_text
 
 AXIS = Axis(name="rows", title="Rows", noun="rows")
 PLAN = [
-    {"key": f"{kind}{solver}{n}", "kind": kind, "solver": solver, "trial": 0, "at": {"rows": n}}
-    | {"flops": n}
+    {"key": f"{kind}{solver}{n}", "kind": kind, "solver": solver, "trial": 0, "flops": n}
+    | {"at": {"unlabeled": n}}
     for kind, solver, sizes in (
         ("search", "fast", (10,)),
         ("fit", "fast", (20, 30, 40)),
@@ -24,16 +24,16 @@ PLAN = [
 
 def record(entry, status="ok", **more):
     what = {name: value for name, value in entry.items() if name != "flops"}
-    times = {"fit": entry.get("flops", 0) / 10}
-    return what | {"label": entry["solver"], "status": status, "times": times, **more}
+    return what | {"status": status, "times": {"fit": entry["flops"] / 10}, **more}
 
 
 @pytest.fixture
-def folder(tmp_path):
-    left_out = {"kind": "left_out", "solver": "slow_one", "at": {"rows": 5000}}
-    (tmp_path / "plan.json").write_text(json.dumps([*PLAN, left_out]))
-    task = Description(kind="sorting", axis=AXIS, measures=())
-    (tmp_path / "task.json").write_text(task.model_dump_json())
+def folder(toy, tmp_path):
+    experiment = load_experiment(toy)
+    left_out = {"kind": "left_out", "solver": "slow_one", "at": {"unlabeled": 5000}}
+    (tmp_path / "plan.json").write_text(plan_text([*PLAN, left_out]))
+    (tmp_path / "task.json").write_text(describe(experiment).model_dump_json())
+    (tmp_path / "config.yaml").write_text(experiment.to_yaml())
     return tmp_path
 
 
@@ -53,13 +53,13 @@ def test_a_run_that_has_not_ended_has_time_left(folder):
         ["fast", "search", "1 of 1"],
         ["fast", "fit", "2 of 3 (1 left)"],
         ["slow_one", "fit", "0 of 2 (2 left)"],
-        ["slow_one", "left", "out by the config at 5,000 rows"],
+        ["slow_one", "left", "out by the config at 5,000 unlabelled"],
     ]
     with Store(folder):
         assert "have a result; running (process" in describe_status(folder)
     (folder / "plan.json").unlink()
     head, *lines = describe_status(folder).splitlines()
-    assert "3 of 3 cells have a result; there is no plan.json" in head and len(lines) == 2
+    assert "3 of 3 cells have a result; finished" in head and len(lines) == 2
 
 
 def test_the_end_with_what_went_wrong(folder):
@@ -74,10 +74,10 @@ def test_the_end_with_what_went_wrong(folder):
         file.write("{}\n")
     text = describe_status(folder)
     for told in (
-        "4 of 6 cells have a result; not running; the same `dsg run` resumes it",
+        "4 of 6 cells have a result; not running, 1 cell left, about",
         "  slow_one  fit         0 of 2 (1 crashed, 1 refused)",
-        "1 cell failed:\n  slow_one fit, trial 1, 50 rows: crashed: killed by SIGSEGV",
-        "without a solution:\n  slow_one fit, trial 1, 60 rows: refused: needs more",
+        "  slow_one fit, trial 1, 50 unlabelled: crashed: killed by SIGSEGV",
+        "  slow_one fit, trial 1, 60 unlabelled: refused: needs more",
         "unreadable lines of cells.jsonl: 1, the first is line 8",
     ):
         assert told in text
@@ -92,34 +92,28 @@ def ended(status, message, *, label="A", kind="fit", trial=0, n=100, **more):
 
 
 def test_what_ended_in_the_same_way_is_one_line():
-    records = [
+    records = [ended("ok", "", trial=t, warnings=[f"prior 0.{t} is poor"]) for t in (1, 2)] * 3
+    records += [ended("timeout", "stopped after 5 s", kind="search", trial=1)]
+    records += [ended("out_of_memory", "out of memory limit: needs 9.0 GiB, limit 1.0 GiB")]
+    records += [
         ended("failed", f"ValueError: no {n} (mine.py:3)\nmore", trial=t, n=n)
-        for t in range(3)
+        for t in range(2)
         for n in (100, 2000)
     ]
     records += [ended("crashed", "killed by SIGSEGV", label="B", trial=4)]
-    records += [ended("timeout", "stopped after 5 s", kind="search", trial=1)]
-    records += [ended("out_of_memory", "out of memory limit: needs 9.0 GiB, limit 1.0 GiB")]
-    records += [ended("ok", "", trial=t, warnings=[f"prior 0.{t} is poor"]) for t in (1, 2)]
     records += [ended("ok", ""), ended("failed", "", label="\x1b[1mC", warnings=["of a failure"])]
     assert describe_endings(records, AXIS) == [
-        "8 cells failed:",
-        "  A fit, trials 1..3, 100..2,000 rows (6 cells): ValueError: no 100 (mine.py:3)",
+        "  A fit, trials 1..2, 100..2,000 rows (4 cells): failed: ValueError: no 100 (mine.py:3)",
         "  B fit, trial 5, 100 rows: crashed: killed by SIGSEGV",
         "  \\x1b[1mC fit, trial 1, 100 rows: failed",
-        "2 cells ended at a limit or without a solution:",
         "  A search, trial 2, 100 rows: timeout: stopped after 5 s",
         "  A fit, trial 1, 100 rows: out of memory limit: needs 9.0 GiB, limit 1.0 GiB",
-        "warnings:",
-        "  A fit, trials 2..3, 100 rows (2 cells): prior 0.1 is poor",
+        "  A fit, trials 2..3, 100 rows (6 cells): warning: prior 0.1 is poor",
     ]
     without_axis = [ended("failed", "no", trial=t) | {"at": {}} for t in range(2)]
-    assert describe_endings(without_axis, None)[1] == "  A fit, trials 1..2 (2 cells): no"
+    assert describe_endings(without_axis, None) == ["  A fit, trials 1..2 (2 cells): failed: no"]
 
 
-def test_very_many_causes_are_counted_and_durations_are_in_words():
-    records = [ended("failed", f"E: {'x' * number}") for number in range(MAX_CAUSES + 3)]
-    lines = describe_endings(records, AXIS)
-    assert (len(lines), lines[-1]) == (MAX_CAUSES + 2, "  and 3 more causes")
+def test_durations_are_in_words():
     seconds = {0.4: "0 s", 119: "119 s", 120: "2 min", 7200: "2 h", 377_827_200: "4,373 d"}
     assert {number: duration(number) for number in seconds} == seconds

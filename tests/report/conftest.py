@@ -14,7 +14,8 @@ from pydantic import BaseModel
 
 from dsgkit.config.solvers import Stage
 from dsgkit.experiment import results as stored
-from dsgkit.experiment.folder import planned_cells
+from dsgkit.experiment.folder import cell_of
+from dsgkit.experiment.plan import Plan
 from dsgkit.experiment.status import ending
 from dsgkit.report.outputs import all_figures
 from dsgkit.report.summary import summarise
@@ -282,9 +283,9 @@ def results_of(folder, experiment, records, task=RANKING, *, data=None, files=No
         environment=files.get("", {}),
         environments={name: files.get(name, {}) for name in names if name},
         cells=cells_of(records, task),
-        search=stored.search_frame(records, task),
+        search=stored.frames(records, task)[1],
         records=list(records),
-        plan=None if plan is None else planned_cells(records),
+        plan=None if plan is None else Plan([*map(cell_of, records)], [], []),
     )
 
 

@@ -22,8 +22,8 @@ from dsgkit import cli
 from dsgkit.config.solvers import Stage
 from dsgkit.errors import ResultsError
 from dsgkit.experiment import results as stored
-from dsgkit.experiment.folder import planned_cells
-from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.folder import cell_of
+from dsgkit.experiment.plan import Cell, Plan
 from dsgkit.report.html import page_text, write_page
 from dsgkit.report.html.sections import SVG_DATA
 from dsgkit.report.summary import Summary
@@ -113,7 +113,7 @@ def results(tmp_path_factory):
 def with_left(results, left):
     """The same with a plan that has some searches more than there are records."""
     searches = [Cell("", "search", "samult", 0, {"unlabeled": 0})] * left
-    return replace(results, plan=[*planned_cells(results.records), *searches])
+    return replace(results, plan=Plan([*map(cell_of, results.records), *searches], [], []))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pytest
 
 from dsgkit.config.schema import read_experiment
-from dsgkit.experiment.description import describe
+from dsgkit.experiment.folder import describe
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status
 from dsgkit.experiment.store import seal

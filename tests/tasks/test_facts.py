@@ -3,7 +3,7 @@
 import pytest
 
 from dsgkit.config.schema import load_experiment
-from dsgkit.experiment.description import describe
+from dsgkit.experiment.folder import describe
 
 KMEANS = 'kind: "sklearn.cluster:KMeans"'
 SOLVERS = f"solvers: {{one: {{{KMEANS}, params: {{n_clusters: classes}}}}, two: {{{KMEANS}}}}}\n"

@@ -89,7 +89,7 @@ def runs(shown: Sequence[Summary]) -> Layout:
     rows = [
         [
             Cell(one.results.experiment.name),
-            Cell(str(one.results.trials), value=one.results.trials),
+            Cell(str(trials := one.results.experiment.protocol.trials), value=trials),
             *(Cell(f"{n:,}", value=n) for n in counts.values()),
         ]
         for one, counts in zip(shown, numbers, strict=True)

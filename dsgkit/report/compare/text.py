@@ -139,7 +139,7 @@ def _difference(comparison: Comparison, measure: Measure, effect: Effect) -> str
 
 
 def _side(name: str, results: Results, width: int) -> str:
-    trials = counted(results.trials, "trial")
+    trials = counted(results.experiment.protocol.trials, "trial")
     text = f"{name}: {results.folder} ({results.dataset}, {trials}, {len(results.cells):,} fits)"
     return paragraph(text, width, INDENT)
 

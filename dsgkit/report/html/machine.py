@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from dsgkit.experiment.folder import other_source
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.numbers import NO_VALUE, leaves
 from dsgkit.report.summary import Summary
@@ -57,7 +58,11 @@ def describe_environments(shown: Sequence[Summary]) -> Environments:
 
 def describe_code(shown: Sequence[Summary]) -> list[str]:
     """Return a sentence for each results folder with results of other code than this."""
-    return [f"{one.heading}: {text}." for one in shown for text in one.results.other_source]
+    return [
+        f"{one.heading}: {text}."
+        for one in shown
+        for text in other_source(one.results.records, one.results.environments)
+    ]
 
 
 def _in_words(described: Mapping[str, Any]) -> dict[str, str]:

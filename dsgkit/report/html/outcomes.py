@@ -67,8 +67,8 @@ class Counts:
 def count_cells(results: Results) -> Counts:
     """Return the numbers of planned cells and of outcomes."""
     statuses = Counter(map(ending, results.records))
-    planned = len(results.records) if results.planned is None else results.planned
-    return Counts(planned, statuses)
+    planned = results.records if results.plan is None else results.plan.cells
+    return Counts(len(planned), statuses)
 
 
 def total_counts(counts: Iterable[Counts], missing: int) -> Counts:

@@ -141,7 +141,7 @@ def _facts(summary: Summary) -> list[tuple[str, str, str]]:
         ("Labels", results.data.get("target", ""), ""),
         ("Protocol", ", ".join([_without_kind(task), *setting]), task.kind),
         (task.axis.title if task.axis else "", ", ".join(sizes), ""),
-        ("Trials", f"{results.trials:,}, seed {experiment.seed}", ""),
+        ("Trials", f"{experiment.protocol.trials:,}, seed {experiment.seed}", ""),
         ("Hyper-parameters", task.selection, ""),
         ("Cells started", _started(results), ""),
         ("Folder", str(results.folder), ""),
