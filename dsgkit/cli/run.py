@@ -243,7 +243,7 @@ def _print_outcome(outcome: Any, results: Any) -> None:
     if bad := outcome.bad:
         lines = f"unreadable lines of records: {len(bad)}, the first is line {bad[0]}"
         problems.append(f"{lines}; their cells ran again")
-    problems += outcome.other_source
+    problems += results.other_source
     if outcome.left:
         problems.append(f"stopped at a failure, with {cells(outcome.left)} left")
     print_wrapped(*problems, err=True)

@@ -22,23 +22,15 @@ from dsgkit import __version__
 from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError, one_line
-from dsgkit.experiment import timing
+from dsgkit.experiment import plan, timing
 from dsgkit.experiment.folder import ARTEFACTS, describe_environment
-from dsgkit.experiment.plan import Cell, Point, common_part, make_trial, solver_info
-from dsgkit.experiment.selection import LIMIT_ENTRIES, best_point, choosing_measure
+from dsgkit.experiment.plan import Cell, Point, solver_info
 from dsgkit.experiment.status import without_numbers
 from dsgkit.experiment.store import Record
-from dsgkit.experiment.timing import Clock, repeated, timing_record
+from dsgkit.experiment.timing import Clock
 from dsgkit.random.seeds import derive_seed
-from dsgkit.system import progress
+from dsgkit.system import machine, progress
 from dsgkit.system.files import source_hash
-from dsgkit.system.machine import (
-    available_threads,
-    constrain_memory,
-    hold_openmp,
-    kept_threads,
-    set_threads,
-)
 from dsgkit.tasks.base import At, Task, named_by_fit
 
 REHEARSAL_ROWS = (20, 200)
@@ -109,7 +101,7 @@ def new_record(job: Job, status: str = "ok", message: str = "", **more: Any) -> 
 def failed_record(job: Job, error: BaseException) -> Record:
     """Return the record of a cell that ended by an exception; unexpected ones keep a traceback."""
     if isinstance(error, FitError):
-        met = {name: _plain(getattr(error, name, None)) for name in LIMIT_ENTRIES}
+        met = {name: _plain(getattr(error, name, None)) for name in plan.LIMIT_ENTRIES}
         limits = {name: value for name, value in met.items() if value}
         return new_record(job, str(error.status), str(error), **limits)
     status = MemoryLimitError.status if isinstance(error, MemoryError) else "failed"
@@ -118,18 +110,15 @@ def failed_record(job: Job, error: BaseException) -> Record:
 
 
 def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record, bytes]:
-    """Run a cell in this process.
-
-    Settings of numpy and warning filters that a solver changes are restored.
+    """Run a cell in this process, whose settings of numpy and of warnings are restored.
 
     Parameters
     ----------
     job : Job
     tell : callable
         Called with ``begun`` when data are loaded and code is compiled, from when time limits
-        count; with ``progress``, a fraction and the number of the repeat of a fit that is timed;
-        and with ``kept`` and what this function would return, before a fit is repeated: it is a
-        result even if a repeat crashes.
+        count; with ``kept`` and what this function would return before a fit is repeated: it is a
+        result even if a repeat crashes; and with ``progress``, 1.0 and the number of each repeat.
 
     Returns
     -------
@@ -139,7 +128,7 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
         The npz file of the arrays that figures of the fit are drawn from; empty without any.
     """
     clock, texts, is_fit = Clock(), list[str](), job.cell.kind == "fit"
-    threads = job.threads or available_threads()
+    threads = job.threads or machine.available_threads()
     record: Record = {}
 
     def result() -> tuple[Record, bytes]:
@@ -156,19 +145,23 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
         with clock.phase("load"):
             # the last bits of a BLAS result depend on its threads: in a search always one
             of_numba = threads if is_fit else max(1, threads // job.processes)
-            set_threads(of_numba, threads if is_fit else 1)
-            constrain_memory(job.processes, job.memory)
+            machine.set_threads(of_numba, threads if is_fit else 1)
+            machine.constrain_memory(job.processes, job.memory)
             record |= {"environment": _environment(threads), "source": source_hash()}
             trial = _trial(job)  # what its imports set holds for all cells
-        with np.errstate(), _warnings_to(texts), kept_threads():
+        with np.errstate(), _warnings_to(texts), machine.kept_threads():
             if job.rehearsal:
                 tell("begun", None)
-                _rehearse(job, trial)
+                with contextlib.suppress(FitError, DataError):  # few rows may have no solution
+                    try:
+                        _try_out(job, trial, REHEARSAL_ROWS[0])
+                    except Exception:
+                        _try_out(job, trial, REHEARSAL_ROWS[1])
                 return new_record(job), b""
             with clock.phase("compile"):
                 _warm_up(job, trial)
             if is_fit:
-                hold_openmp(threads)  # after the solver has loaded its libraries
+                machine.hold_openmp(threads)  # after the solver has loaded its libraries
             tell("begun", None)
             timing.reset_peak_memory()
             if is_fit:
@@ -201,7 +194,7 @@ def _trial(job: Job) -> Task:
             raise DataError(
                 f"dataset {dataset.name}: its rows here are not those that the plan was made for"
             )
-        _latest = wanted, make_trial(job.experiment, dataset, job.cell.trial)
+        _latest = wanted, plan.make_trial(job.experiment, dataset, job.cell.trial)
     if solver_info(job.experiment, job.cell.solver).version != job.solver_version:
         raise FitError("the solver here is not of the version that the plan was made for")
     trial: Task = _latest[1]
@@ -210,24 +203,12 @@ def _trial(job: Job) -> Task:
 
 
 def _warm_up(job: Job, trial: Task) -> None:
-    """Run the solver once on a few rows, so that nothing compiles while a clock runs.
-
-    All errors are ignored: a few rows may have no solution, and any other error comes again.
-    """
+    """Run the solver once on a few rows, so that nothing compiles while a clock runs."""
     if (kind := (job.cell.solver, job.cell.kind, job.experiment)) not in _warm:
         _warm.append(kind)
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):  # few rows may have no solution, others come again
             _try_out(job, trial, _WARM_UP_ROWS)
         gc.freeze()  # the collector would look through all modules for 20 ms in every cell
-
-
-def _rehearse(job: Job, trial: Task) -> None:
-    """Try a solver on a few rows; having no solution there is no failure."""
-    with contextlib.suppress(FitError, DataError):
-        try:
-            _try_out(job, trial, REHEARSAL_ROWS[0])
-        except Exception:
-            _try_out(job, trial, REHEARSAL_ROWS[1])
 
 
 def _try_out(job: Job, trial: Task, rows: int) -> None:
@@ -287,7 +268,7 @@ def _scores(
     job: Job, trial: Task, at: At, points: Sequence[Point], chosen: Point
 ) -> list[list[float | None]]:
     """Return the score of points of a search on every fold."""
-    estimator = _estimator(job, trial, {**chosen, **common_part(points)})
+    estimator = _estimator(job, trial, {**chosen, **plan.common_part(points)})
     scores = trial.search(estimator, at, [_in_numbers(point, trial) for point in points])
     if len(scores) != len(points) or len(set(map(len, scores))) > 1:
         raise FitError("a search must return a list of scores per point, one for every fold")
@@ -307,7 +288,7 @@ def _searched(job: Job, trial: Task) -> tuple[list[Point], list[list[float | Non
     start = cell.points[0][name] if start is None else start
     one_number = not isinstance(start, Sequence)
     numbers = [start] * trial.counts(cell.at)[one_per] if one_number else list(start)
-    better = choosing_measure(job.experiment).better
+    better = plan.choosing_measure(job.experiment).better
     tried: list[Point] = []
     scores: list[list[float | None]] = []
     for entry in range(len(numbers)):
@@ -315,7 +296,7 @@ def _searched(job: Job, trial: Task) -> tuple[list[Point], list[list[float | Non
         new = [{name: [*numbers[:entry], value, *numbers[entry + 1 :]]} for value in values]
         tried += new
         scores += _scores(job, trial, cell.at, new, chosen)
-        if best := best_point(tried, scores, better, {}):
+        if best := plan.best_point(tried, scores, better, {}):
             numbers = list(best[0][name])
     return tried, scores
 
@@ -325,7 +306,7 @@ def _fitted(job: Job, trial: Task, clock: Clock, tell: Tell) -> Iterator[Record]
 
     These have the same parameters, rows and seed, so they come to the same: none is judged.
     """
-    at, threads, first = job.cell.at, job.threads or available_threads(), Clock()
+    at, threads, first = job.cell.at, job.threads or machine.available_threads(), Clock()
 
     def fit(phases: Clock) -> Any:
         estimator = _estimator(job, trial, job.chosen)
@@ -355,14 +336,14 @@ def _fitted(job: Job, trial: Task, clock: Clock, tell: Tell) -> Iterator[Record]
         "scores": scores,
         "estimator": {k: _plain(v) for k, v in {**estimator.get_params(), **own}.items()},
         "peak_memory": memory,
-        **timing_record([(first, 1)], threads),
+        **timing.timing_record([(first, 1)], threads),
         **{name: entry for name, entry in optional.items() if entry},
     }
     if not job.once:
         del estimator  # its memory is for those of the repeats
         with clock.phase("repeat"), progress.listening(lambda _: None), _warnings_to([]):
-            measured = repeated(fit, first, lambda number: tell("progress", (1.0, number)))
-        yield timing_record(measured, threads)
+            measured = timing.repeated(fit, first, lambda number: tell("progress", (1.0, number)))
+        yield timing.timing_record(measured, threads)
 
 
 def _diagnostics(estimator: Any, trial: Task, at: At) -> dict[str, float]:

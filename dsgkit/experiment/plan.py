@@ -1,4 +1,4 @@
-"""The plan of an experiment: its cells, their keys and their predicted costs."""
+"""The plan of an experiment: its cells, their keys, predicted costs and chosen parameters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from dsgkit.config.schema import Experiment
 from dsgkit.config.solvers import SolverSpec
 from dsgkit.data.dataset import Dataset
-from dsgkit.errors import ConfigError, DataError
+from dsgkit.errors import ConfigError, DataError, FitError
+from dsgkit.experiment.store import Record
 from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
@@ -21,11 +24,17 @@ from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import At, Task, Work
-from dsgkit.tasks.measures import Axis
+from dsgkit.tasks.measures import Axis, Measure
 from dsgkit.user_code import calling, is_import_path
 
 IDENTITY_VERSION = 2
 """Part of every cell's key; raised when a change makes earlier results incomparable."""
+
+SEARCHING_PREFIX = "while searching: "
+"""How the messages of cells begin that have no result because a search has none."""
+
+LIMIT_ENTRIES = ("needed", "limit", "timeout")
+"""Entries of records about a limit that was met: bytes, bytes and seconds."""
 
 Point = dict[str, Any]
 Points = tuple[Point, ...]
@@ -41,8 +50,6 @@ class Cell:
         Hash of all that determines the result.
     kind : {"search", "fit"}
         Grid points that the solver trains in one pass, or one fit with the chosen parameters.
-    solver : str
-        Key in ``experiment.solvers``.
     at : mapping
         Sizes used, by axis.
     flops, memory : float, int
@@ -133,9 +140,8 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
         if planner is None or differ:
             with calling(f"planning {experiment.protocol.kind}"):
                 trial = make_trial(experiment, dataset, number)
-                sizes = dict(trial.sizes)
-            if planner is None or sizes != planner.sizes:
-                planner = _Planner(experiment, dataset, trial, sizes)
+            if planner is None or trial.sizes != planner.trial.sizes:
+                planner = _Planner(experiment, dataset, trial)
                 plan.left_out.extend(one for one in planner.left_out if one not in plan.left_out)
                 plan.too_large.extend(one for one in planner.too_large if one not in plan.too_large)
         plan.cells.extend(planner.numbered(number))
@@ -148,11 +154,8 @@ class _Planner:
     ``cells`` are those of trial 0, each with the JSON that its key is a hash of, up to the trial.
     """
 
-    def __init__(
-        self, experiment: Experiment, dataset: Dataset, trial: Task, sizes: dict[str, int]
-    ) -> None:
+    def __init__(self, experiment: Experiment, dataset: Dataset, trial: Task) -> None:
         self.experiment, self.dataset, self.trial = experiment, dataset, trial
-        self.sizes = sizes
         self.cells: list[tuple[Cell, str]] = []
         self.left_out: list[LeftOut] = []
         self.too_large: list[TooLarge] = []
@@ -176,7 +179,7 @@ class _Planner:
 
     def _sweep_points(self) -> Sequence[At]:
         """Return the sizes of every point of the sweep that the trial has, ascending."""
-        sizes, axis = self.sizes, self.experiment.axis
+        sizes, axis = dict(self.trial.sizes), self.experiment.axis
         if axis is None:
             return [sizes]
         swept = self.experiment.sweep[axis.name]
@@ -231,11 +234,11 @@ class _Planner:
 
     def _search_at(self, spec: SolverSpec, at: At) -> At:
         """Return the sizes of the search for a fit at some sizes."""
-        possible = dict(self.sizes)
+        sizes = dict(self.trial.sizes)
         for axis, size in spec.search_at.items():
-            if size != "all" and axis in possible:
-                possible[axis] = min(size, possible[axis])
-        return {axis: possible.get(axis, size) for axis, size in at.items()}
+            if size != "all" and axis in sizes:
+                sizes[axis] = min(size, sizes[axis])
+        return {axis: sizes.get(axis, size) for axis, size in at.items()}
 
     def _estimator(self, spec: SolverSpec, chosen: Point) -> Any:
         """Return an estimator with parameters; words, numbers of a later trial, are left out."""
@@ -334,13 +337,11 @@ def _flops(work: Work, estimator: Any, times: int) -> float:
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> Points:
     """Return every combination of a grid's values, in an order independent of the config's."""
-
-    def number_or_text(value: Any) -> tuple[bool, Any]:
-        is_number = isinstance(value, int | float)
-        return not is_number, value if is_number else str(value)
-
     names = sorted(grid)
-    values = (sorted(grid[name], key=number_or_text) for name in names)
+    values = [
+        sorted(grid[name], key=lambda v: (0, v) if isinstance(v, int | float) else (1, str(v)))
+        for name in names
+    ]
     return tuple(dict(zip(names, point, strict=True)) for point in itertools.product(*values))
 
 
@@ -359,3 +360,65 @@ def _shares(points: Points, spec: SolverSpec, stage: int) -> list[Points]:
         rest = tuple(value for name, value in point.items() if name not in batched)
         shares.setdefault(rest, []).append(point)
     return [tuple(share) for share in shares.values()]
+
+
+def choosing_measure(experiment: Experiment) -> Measure:
+    """Return the measure by which hyper-parameters are chosen."""
+    return next(m for m in experiment.task.measures if m.name == experiment.chooses)
+
+
+def choose(
+    cell: Cell, searches: Sequence[Record], better: str | None, smoother: Mapping[str, str]
+) -> Point:
+    """Return the parameters of a cell: the best point of the shares of the search that it needs.
+
+    If a share has no result, or no point has a solution, `FitError` has the share's status.
+    """
+    if not searches:
+        return {} if cell.kind == "search" else dict(cell.points[0])
+    for record in searches:
+        if record["status"] != "ok":
+            # a search that failed due to an earlier one has the prefix already
+            error = FitError(SEARCHING_PREFIX + record["message"].removeprefix(SEARCHING_PREFIX))
+            error.status = record["status"]
+            vars(error).update({name: record.get(name) for name in LIMIT_ENTRIES})
+            raise error
+    points = [point for record in searches for point in record["points"]]
+    scores = [score for record in searches for score in record["fold_scores"]]
+    best = best_point(points, scores, better, smoother)
+    if best is None:
+        raise FitError("no point of the grid has a solution on every fold")
+    # all shares have the same parameters from earlier stages
+    return {**(searches[0].get("params") or {}), **best[0]}
+
+
+def best_point(
+    points: Sequence[Point],
+    scores: Sequence[Sequence[float | None]],
+    better: str | None,
+    smoother: Mapping[str, str],
+) -> tuple[Point, float] | None:
+    """Return the point with the best mean of its scores on all folds, and that mean, if any.
+
+    Folds without a score for any point are ignored; a point that lacks another has no solution
+    there, and cannot be chosen. Among equal scores the smoothest function wins (``smoother`` names
+    parameters whose ``larger`` or ``smaller`` values are, the most important first), then the first
+    point.
+    """
+    counting = [k for k, fold in enumerate(zip(*scores, strict=True)) if {*fold} != {None}]
+    best: tuple[Any, Point, float] | None = None
+    for point, folds in zip(points, scores, strict=True):
+        counted = [score for k in counting if (score := folds[k]) is not None]
+        if not counted or len(counted) < len(counting):
+            continue
+        mean = float(np.mean(counted))
+        numbers = {k: v for k, v in point.items() if isinstance(v, int | float)}  # no words
+        smoothness = [
+            numbers.get(name, 0.0) * (1 if side == "larger" else -1)
+            for name, side in smoother.items()
+        ]
+        # smaller differences are rounding errors
+        rank = round(mean if better == "higher" else -mean, 9), *smoothness
+        if best is None or rank > best[0]:
+            best = rank, point, mean
+    return best and best[1:]

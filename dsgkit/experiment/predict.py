@@ -17,9 +17,8 @@ from dsgkit.data.new_rows import read_new_rows
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import label_text
 from dsgkit.errors import ResultsError, nearest_or_all, spelled
-from dsgkit.experiment.plan import make_trial, solver_info
+from dsgkit.experiment.plan import best_point, choosing_measure, make_trial, solver_info
 from dsgkit.experiment.results import Results, load_results
-from dsgkit.experiment.selection import best_point, choosing_measure
 from dsgkit.experiment.timing import Clock
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks.base import named_by_fit, scaling_of

@@ -19,22 +19,17 @@ from dsgkit.experiment.folder import (
     check_settings,
     copy_records,
     keep_environment,
-    other_source,
-    read_environments,
     write_description,
 )
-from dsgkit.experiment.plan import Cell, Plan, make_plan, solver_info
+from dsgkit.experiment.plan import Cell, Plan, choose, choosing_measure, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
-from dsgkit.experiment.selection import choose, choosing_measure
 from dsgkit.experiment.status import FAILURES
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
-from dsgkit.experiment.workers import ClusterError, DaskExecutor, LocalExecutor, Result
+from dsgkit.experiment.workers import DaskExecutor, LocalExecutor, Result
 from dsgkit.system.machine import available_threads, memory_limit
 from dsgkit.system.signals import stop_if_asked
 
-STOPPED = ("timeout", TimeLimitError.status)
-"""Statuses of fits that a time limit ended: that of the run, or the solver's own."""
-
+_STOPPED = ("timeout", TimeLimitError.status)  # by the run's limit, or by the solver's own
 _MEMORY_OF_A_SEARCH = 2 * 2**30
 _REHEARSAL_SECONDS = 60.0
 
@@ -102,7 +97,6 @@ class Outcome:
     computed: int
     reused: int
     left: int
-    other_source: list[str]
 
     @property
     def failures(self) -> list[Record]:
@@ -155,7 +149,6 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
             computed=len(keys) - len(reused) - len(run.left),
             reused=len(reused),
             left=len(run.left),
-            other_source=other_source(reused.values(), read_environments(folder, reused.values())),
         )
 
 
@@ -188,7 +181,7 @@ class _Run:
         self.left = {cell.key: cell for cell in order}
         self.running: dict[Future[Result], Job] = {}
         ended = [(cell, reused[cell.key]) for cell in cells if cell.key in reused]
-        self.stopped = [one for one in ended if one[1]["status"] in STOPPED]
+        self.stopped = [one for one in ended if one[1]["status"] in _STOPPED]
         fits_at_once = options.jobs if self.threads == 1 else 1
         side_by_side = {"search": options.jobs, "fit": fits_at_once}
         self.bar = RunProgress(order, ended, side_by_side=side_by_side, timeout=options.timeout)
@@ -222,10 +215,11 @@ class _Run:
 
         What fails there would fail in every cell: it is a `ConfigError`.
         """
-        first: dict[tuple[str, str], Job] = {}
+        first: dict[tuple[str, str], Cell] = {}
         for cell in self.left.values():
-            first.setdefault((cell.solver, cell.kind), self._job(cell, rehearsal=True))
-        futures = {executor.submit(job): job for job in first.values() if job.external_class}
+            first.setdefault((cell.solver, cell.kind), cell)
+        jobs = [self._job(cell, rehearsal=True) for cell in first.values()]
+        futures = {executor.submit(job): job for job in jobs if job.external_class}
         for future, job in futures.items():
             record, _ = _result(future, job)
             if record["status"] in FAILURES:
@@ -277,20 +271,15 @@ class _Run:
         Fits of a solver that share their search and their trial have the same hyper-parameters: on
         more rows they take longer. Without this an exact method spends the limit at every size.
         """
+        names = ("kind", "solver", "trial", "needs")
         for smaller, record in self.stopped:
-            of = [(one.kind, one.solver, one.trial, one.needs) for one in (smaller, cell)]
-            limit = record.get("timeout")  # none where the solver met its own
-            if (
-                of[0] == of[1]
-                and all(size >= smaller.at[axis] for axis, size in cell.at.items())
-                and (limit is None or (self.options.timeout or math.inf) <= limit)
-            ):
-                met = (
-                    "met its own time limit" if limit is None else f"was stopped after {limit:g} s"
-                )
-                error = FitError(f"not begun: a smaller fit {met}")
+            alike = all(getattr(smaller, name) == getattr(cell, name) for name in names)
+            no_fewer = alike and all(size >= smaller.at[axis] for axis, size in cell.at.items())
+            # a limit of the solver's own stays
+            if no_fewer and (self.options.timeout or math.inf) <= record.get("timeout", math.inf):
+                error = FitError("not begun: a smaller fit met a time limit")
                 error.status = record["status"]
-                vars(error).update(timeout=limit)
+                vars(error).update(timeout=record.get("timeout"))
                 raise error
 
     def _job(self, cell: Cell, *, rehearsal: bool = False) -> Job:
@@ -316,7 +305,7 @@ class _Run:
         self.store.append(record)
         del self.left[cell.key]
         self.bar.finish(job, record)
-        if record["status"] in STOPPED:
+        if record["status"] in _STOPPED:
             self.stopped.append((cell, record))
         is_last = all(other.trial != cell.trial for other in self.left.values())
         if is_last and self.options.trial_ended is not None:
@@ -330,7 +319,7 @@ def _result(future: Future[Result], job: Job) -> Result:
     try:
         return future.result()
     except CancelledError:
-        raise ClusterError(
+        raise ConfigError(
             "the Dask scheduler is gone; finished cells are kept, run again to continue"
         ) from None
     except Exception as error:

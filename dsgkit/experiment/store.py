@@ -17,17 +17,12 @@ from typing import IO, Any
 from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.system.files import sync_folder, write_atomically
 
-Record = dict[str, Any]
-"""What is known of a cell that has ended, by name; `cell.new_record` lists the names."""
-
+Record = dict[str, Any]  # of a cell that has ended; `cell.new_record` lists the names
 CELLS, LOCK = "cells.jsonl", ".lock"
 
 
 def seal(record: Record) -> bytes:
-    """Return a record as a line that ends in a checksum of the rest.
-
-    What JSON does not know, such as NaN, raises `ValueError` or `TypeError`.
-    """
+    """Return a record as a line that ends in a checksum of the rest."""
     text = json.dumps(record, allow_nan=False, ensure_ascii=False)
     body = text.encode(errors="replace")  # a file's name may have lone surrogates
     return body[:-1] + b', "check": "' + _checksum(body) + b'"}\n'
@@ -56,8 +51,7 @@ def open_kept(path: Path) -> Iterator[IO[bytes]]:
     except FileNotFoundError:
         raise
     except (OSError, lzma.LZMAError, EOFError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ResultsError(f"{path}: cannot be read ({reason}); run the experiment again") from None
+        raise ResultsError(f"{path}: cannot be read ({error}); run the experiment again") from None
 
 
 def read_records(folder: Path) -> tuple[dict[str, Record], list[int]]:
@@ -82,9 +76,9 @@ def finished_elsewhere(folder: Path, keys: Collection[str]) -> Iterator[tuple[Pa
     A key is a hash of all that determines a result, so it does not matter which run computed it.
     """
     wanted = {key.encode() for key in keys}
-    for path in sorted(folder.absolute().parent.glob(f"*/{CELLS}")) if wanted else ():
-        if path.parent == folder.absolute():
-            continue
+    here = folder.absolute()
+    others = {*here.parent.glob(f"*/{CELLS}")} - {here / CELLS}
+    for path in sorted(others) if wanted else ():
         with suppress(OSError), path.open("rb") as file:
             for line in file:
                 key = line[9:41]  # the line starts with {"key": "

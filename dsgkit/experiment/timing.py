@@ -23,14 +23,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dsgkit.experiment.plan import Cell
 
-MIN_REPEATS, MIN_SECONDS = 3, 1.0
-"""A fit is timed at least this often, and at least this long in total."""
-
-LONG_FIT = 10.0
-"""Seconds above which a fit is timed once: short disturbances do not matter in it."""
-
-SHORTEST_MEASUREMENT = 0.05
-"""Seconds of a measurement: shorter fits are averaged. Time slices are of a few milliseconds."""
+MIN_REPEATS, MIN_SECONDS = 3, 1.0  # a fit is timed at least this often, and this long in all
+LONG_FIT = 10.0  # seconds above which it is timed once: short disturbances do not matter
+SHORTEST_MEASUREMENT = 0.05  # seconds: shorter fits are averaged, as time slices are so long
 
 DISTURBED_RATIO, NOISE_SECONDS = 1.5, 0.001
 """A fit is disturbed if its wall time exceeds its busiest thread's by more than this factor, and by
@@ -98,10 +93,9 @@ def repeated(
 
 
 def timing_record(measured: Sequence[tuple[Clock, int]], threads: int) -> dict[str, Any]:
-    """Return the entries ``times``, ``timing`` and ``measurements`` of a fit's record.
+    """Return the entries of a fit's record on its times.
 
-    On one thread, the time of a fit is its processor time, which other processes hardly change;
-    else it is the wall time.
+    On one thread they are processor time, which other processes hardly change; else wall time.
     """
     each = {
         kind: {

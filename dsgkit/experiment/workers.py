@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from dsgkit import __version__
-from dsgkit.errors import DsgError
+from dsgkit.errors import ConfigError
 from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import LONG_FIT
@@ -40,9 +40,7 @@ REPEATING_SECONDS = 4 * LONG_FIT
 MAX_IDLE = 4
 """Idle processes that are kept for cells of other classes than the running ones."""
 
-_CHECK_SECONDS = 0.05
-_PROGRESS_SECONDS = 0.1
-_ANSWER_SECONDS = 15
+_CHECK_SECONDS, _PROGRESS_SECONDS, _ANSWER_SECONDS = 0.05, 0.1, 15
 
 _COMMAND = (
     "import sys; sys.path[:] = sys.argv[2:]; "
@@ -51,9 +49,7 @@ _COMMAND = (
 _GUARD = ["/bin/sh", "-c", "read -r _; kill -KILL 0"]
 """Waits for the end of its input, which only the parent process holds, to kill its own group."""
 
-Result = tuple[Record, bytes]
-"""A cell's record, and the file of its picture, as `run_job` returns them."""
-
+Result = tuple[Record, bytes]  # as of `run_job`
 Listener = Callable[[Job, float, int], object]
 """Called with a running job, the fraction that is done, and which repeat of its fit is timed."""
 
@@ -113,8 +109,8 @@ class Child:
                     met = {"limit": job.memory, "peak_memory": used}
                     record = new_record(job, "out_of_memory", f"stopped at {of}", **met)
                     break
-        except Exception as error:  # of the connection, or of a message that was cut off
-            record = self._crashed(job, error)
+        except Exception:  # of the connection, or of a message that was cut off
+            record = new_record(job, "crashed", self._how_it_ended())
         self.kill()
         return kept or (record, b"")
 
@@ -126,18 +122,16 @@ class Child:
             return 1024 * sum(map(int, sizes))
         return 0
 
-    def _crashed(self, job: Job, error: Exception) -> Record:
+    def _how_it_ended(self) -> str:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(1)
         code = self.process.returncode
         if code is None:
-            message = f"the connection to the worker process broke ({type(error).__name__})"
-        elif code >= 0:
-            message = f"worker process ended by itself with exit code {code}"
-        else:
-            message = f"worker process killed by {signal.Signals(-code).name}"
-            message += " (by the system, if memory ran out)" if code == -signal.SIGKILL else ""
-        return new_record(job, "crashed", message)
+            return "the connection to the worker process broke"
+        if code >= 0:
+            return f"worker process ended by itself with exit code {code}"
+        hint = " (by the system, if memory ran out)" if code == -signal.SIGKILL else ""
+        return f"worker process killed by {signal.Signals(-code).name}{hint}"
 
     def kill(self) -> None:
         """Kill the process and those that it has started."""
@@ -232,42 +226,29 @@ def serve(connection: int) -> None:
             tell("ended", result)
 
 
-class ClusterError(DsgError):
-    """A Dask cluster that cannot be used."""
-
-
 class DaskExecutor:
     """Runs jobs on the workers of a Dask scheduler; start one worker per machine, on one thread.
 
-    If a worker dies, another one runs its job; Dask gives up on a job after some such deaths.
-
-    Parameters
-    ----------
-    address : str
-        Address of the scheduler, such as ``tcp://host:8786``.
-
-    Raises
-    ------
-    ClusterError
-        If there is no scheduler, or its workers do not have this version of dsgkit.
+    If a worker dies, another one runs its job; Dask gives up on a job after some such deaths. If
+    there is no scheduler, or its workers have another version of dsgkit, `ConfigError` is raised.
     """
 
     def __init__(self, address: str) -> None:
         try:
             from distributed import Client
         except ModuleNotFoundError:
-            raise ClusterError(
+            raise ConfigError(
                 "--scheduler needs Dask; install it with: pip install 'dsgkit[cluster]'"
             ) from None
         if not re.fullmatch(r"\w+://[^/]+:\d+", address):
-            raise ClusterError(f"{address!r} is not an address, such as tcp://host:8786")
+            raise ConfigError(f"{address!r} is not an address, such as tcp://host:8786")
         for name in ["distributed", *logging.root.manager.loggerDict]:  # errors are told here
             if name.partition(".")[0] == "distributed":
                 logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             self._client = Client(address, timeout=_ANSWER_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
-            raise ClusterError(
+            raise ConfigError(
                 f"{address}: no scheduler answers there ({error}); start one by `dask scheduler`"
             ) from error
         try:
@@ -277,7 +258,7 @@ class DaskExecutor:
         if versions != {__version__}:
             self._client.close()
             found = ", ".join(sorted(versions)) or "no worker"
-            raise ClusterError(
+            raise ConfigError(
                 f"{address}: its workers must have dsgkit {__version__}, found: {found}; start "
                 f"them by `dask worker {address} --nthreads 1`"
             )

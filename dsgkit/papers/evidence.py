@@ -18,8 +18,8 @@ from rich.progress import track
 from dsgkit.config.spec import is_finite
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import CONFIG
+from dsgkit.experiment.plan import SEARCHING_PREFIX
 from dsgkit.experiment.results import Results, load_results
-from dsgkit.experiment.selection import SEARCHING_PREFIX
 from dsgkit.experiment.status import ending, status_words
 from dsgkit.experiment.store import CELLS, Record
 from dsgkit.experiment.timing import is_disturbed

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config.schema import load_experiment
+from dsgkit.errors import ConfigError
 from dsgkit.experiment.run import Options, run_experiment
-from dsgkit.experiment.workers import ClusterError, DaskExecutor
+from dsgkit.experiment.workers import DaskExecutor
 from tests.experiment.runs import (
     PATIENCE,
     all_gone,
@@ -210,7 +211,7 @@ def test_limits_and_crashes_are_handled_on_a_cluster(tmp_path, monkeypatch, clus
     ended = {record["solver"]: record["status"] for record in stored(tmp_path / "r")}
     assert ended == {"segfault": "crashed", "deaf": "timeout", "well": "ok"}
     monkeypatch.setattr("dsgkit.experiment.workers.__version__", "99")
-    with pytest.raises(ClusterError, match=r"must have dsgkit 99, found: \d"):
+    with pytest.raises(ConfigError, match=r"must have dsgkit 99, found: \d"):
         DaskExecutor(cluster[0])
 
 
@@ -218,6 +219,6 @@ def test_limits_and_crashes_are_handled_on_a_cluster(tmp_path, monkeypatch, clus
 def test_a_scheduler_that_is_not_there_is_one_line(monkeypatch, wrong):
     pytest.importorskip("distributed")
     monkeypatch.setattr("dsgkit.experiment.workers._ANSWER_SECONDS", 1)
-    with pytest.raises(ClusterError, match=re.escape(wrong)) as error:
+    with pytest.raises(ConfigError, match=re.escape(wrong)) as error:
         DaskExecutor(wrong)
     assert "\n" not in str(error.value)
