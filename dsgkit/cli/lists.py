@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc, getmodule
 from pathlib import Path
 
 import click
@@ -28,9 +29,9 @@ def datasets() -> None:
 @list_.command()
 def tasks() -> None:
     """List the learning settings."""
-    from dsgkit.tasks.base import TASKS, about
+    from dsgkit.tasks.base import TASKS, get
 
-    print_pairs([(kind, about(kind)) for kind in TASKS])
+    print_pairs([(kind, str(getdoc(getmodule(get(kind)))).partition("\n")[0]) for kind in TASKS])
     click.echo(f"{_EXPLAINED}, such as the measures of a task")
 
 

@@ -78,7 +78,7 @@ def describe(experiment: Experiment) -> Description:
         measures=(*experiment.task.measures, *STANDARD),
         chooses=experiment.chooses,
         published=protocol.published(experiment.dataset.name),
-        not_of_splits=protocol.not_of_splits,
+        not_of_splits=("trials", *protocol.only_for_search, *protocol.only_for_judging),
         solvers=facts,
     )
 

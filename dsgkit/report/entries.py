@@ -185,7 +185,8 @@ def _best(measure: Measure, entries: Sequence[Entry | None]) -> list[Entry]:
     ]
     if len({value for value, _ in shown}) < 2:
         return []
-    target = measure.best(value for value, _ in shown)
+    best = max if measure.better == "higher" else min
+    target = best(value for value, _ in shown)
     return [entry for value, entry in shown if value == target]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from math import log
 from pathlib import Path
@@ -205,8 +205,7 @@ def measure_label(measure: Measure) -> str:
     """Return a measure's axis label, which names the rows of an optional measure."""
     if not (measure.optional and measure.where):
         return measure.axis_label
-    titled = {"title": f"{measure.title}, {measure.where}"}
-    return measure.model_copy(update=titled).axis_label
+    return replace(measure, title=f"{measure.title}, {measure.where}").axis_label
 
 
 def show_values(axes: Axes, values: Sequence[float], headroom: float) -> None:

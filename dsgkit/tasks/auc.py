@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dsgkit.errors import DsgError, DsgWarning
-from dsgkit.tasks.base import At, Clock, Judgement, fit_watched, has, settled
+from dsgkit.tasks.base import At, Judgement, is_observable, settled
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import auc
 from dsgkit.tasks.semi_supervised import (
@@ -30,16 +30,11 @@ from dsgkit.tasks.semi_supervised import (
 
 _JUDGES: Any = {"where": UNLABELED_ROWS, "better": "higher"}
 
-AUC = Measure.of("auc", "AUC", "AUC", **_JUDGES)
-PRECISION = Measure.of(
-    "average_precision", "Average precision", "average precision", output="precision", **_JUDGES
-).but(optional=True)
-
-
-MAX_CONVERGENCE_ROWS = 5000
-"""Largest number of unlabelled rows for which the exact minimiser is computed, in cubic time."""
-
-DISTANCE = Measure.of(
+AUC = Measure("auc", "AUC", "AUC", **_JUDGES)
+PRECISION = Measure(
+    "average_precision", "Average precision", output="precision", optional=True, **_JUDGES
+)
+DISTANCE = Measure(
     "squared_distance",
     "Squared distance to the exact minimiser, relative to its square",
     "squared distance",
@@ -50,6 +45,8 @@ DISTANCE = Measure.of(
     optional=True,
     traced=True,
 )
+
+MAX_CONVERGENCE_ROWS = 5000  # unlabelled ones: the exact minimiser takes cubic time
 
 
 class ConvergenceSpec(SemiSupervisedSpec):
@@ -65,31 +62,24 @@ class ConvergenceSpec(SemiSupervisedSpec):
 
     only_for_judging: ClassVar[tuple[str, ...]] = ("convergence",)
     unsaid: ClassVar[tuple[str, ...]] = (*SemiSupervisedSpec.unsaid, "convergence")
+    chosen_by: ClassVar[str] = "AUC"
 
     @property
     def selection(self) -> str:
-        """How hyper-parameters are chosen."""
-        return f"{self.folds}-fold cross-validation by AUC"
+        return f"{self.folds}-fold cross-validation by {self.chosen_by}"
 
 
 class Convergence(SemiSupervised):
     """A ranking whose fits can be compared with the exact minimiser."""
 
     Spec = ConvergenceSpec
-    _along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
 
-    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train the function, with checkpoints if convergence is measured and possible."""
-        training = self.given(estimator, at)
-        self._along = (None, [])
-        if self._compared(at) and has(estimator, "fit_observed", "n_iterations"):
-            n_iterations = settled(estimator, self.counts(at)).n_iterations
-            self._along = estimator, fit_watched(estimator, training, n_iterations, clock)
-            return
-        with clock.phase("fit"):
-            getattr(estimator, "fit_function", estimator.fit)(**training)
+    def observed(self, estimator: Any, at: At) -> int | None:
+        if not (self._compared(at) and is_observable(estimator)):
+            return None
+        return int(settled(estimator, self.counts(at)).n_iterations)
 
-    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+    def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Score a fitted function, and compare it with the exact minimiser if configured."""
         judgement = super().judge(model, at, clock)
         if self._compared(at) and hasattr(model, "exact_minimiser"):
@@ -103,7 +93,6 @@ class Convergence(SemiSupervised):
 
     def _distances(self, model: Any, at: At) -> list[dict[str, float]]:
         """Return the distance at every checkpoint; none, with a warning, without a minimiser."""
-        observed, along = self._along
         training = self.given(model, at)
         try:
             minimiser = model.exact_minimiser(**training)
@@ -113,14 +102,11 @@ class Convergence(SemiSupervised):
         rows = np.concatenate([training["X"][:], training["X_unlabeled"][:]])
         exact = minimiser.decision_function(rows)
         scale = np.mean(exact**2)
-        return [
-            {
-                "iteration": t,
-                "seconds": seconds,
-                DISTANCE.name: float(np.mean((f.decision_function(rows) - exact) ** 2) / scale),
-            }
-            for t, seconds, f in (along if observed is model else [])
-        ]
+
+        def distance(function: Any) -> float:
+            return float(np.mean((function.decision_function(rows) - exact) ** 2) / scale)
+
+        return self.trace(model, DISTANCE.name, distance)
 
 
 class SemiSupervisedAUC(Convergence):
@@ -128,21 +114,16 @@ class SemiSupervisedAUC(Convergence):
 
     kind = "semi_supervised_auc"
     measures = (
-        AUC,
-        AUC.on(TEST_ROWS, "test"),
-        PRECISION,
-        PRECISION.on(TEST_ROWS, "test"),
+        *(m for each in (AUC, PRECISION) for m in (each, each.on(TEST_ROWS, "test"))),
         DISTANCE,
     )
     chooses = AUC.name
     outputs = ("auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve")
 
     def fold_score(self, y: Any, values: Any) -> float | None:
-        """Return the AUC of a fold; None if it holds only one class."""
         return ranking_scores(y, values)[AUC.name]
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
-        """Return the measures of the ranking."""
         return ranking_scores(y, predictions)
 
 

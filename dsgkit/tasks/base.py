@@ -9,11 +9,9 @@ from __future__ import annotations
 import inspect
 import math
 import pkgutil
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,31 +20,15 @@ from pydantic import PrivateAttr
 from dsgkit.config.spec import Interval, Repetitions, Spec
 from dsgkit.data.targets import Kind, check_kind
 from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, place_of, spelled
-from dsgkit.tasks.measures import (
-    FIT_COLUMNS,
-    STANDARD,
-    TIDY_COLUMNS,
-    Axis,
-    Measure,
-    Published,
-    outputs_of,
-)
+from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, TIDY_COLUMNS, Axis, Measure, Published
 from dsgkit.user_code import calling, load, version_of
 
-Point = Mapping[str, Any]
-"""Values of some hyper-parameters."""
+Point = Mapping[str, Any]  # values of some hyper-parameters
+At = Mapping[str, int]  # sizes by axis: the numbers of rows of each kind for a fit
+Scores = list[list[float | None]]  # of every point on every fold; None if a fold has no score
 
-At = Mapping[str, int]
-"""Sizes by axis: the numbers of rows of each kind for a fit."""
-
-Scores = list[list[float | None]]
-"""Scores of every point on every fold; None if a fold has no score."""
-
-HIDDEN = "y_unlabeled"
-"""The labels of the unlabelled rows, passed only to a ``fit`` that names them."""
-
-N_CHECKPOINTS = 14
-"""Approximate number of checkpoints of an observed training."""
+HIDDEN = "y_unlabeled"  # labels of unlabelled rows, passed only to a ``fit`` that names them
+N_CHECKPOINTS = 14  # of an observed training, approximately
 
 
 class ProtocolSpec(Spec):
@@ -61,6 +43,12 @@ class ProtocolSpec(Spec):
         but not the rows of its trial.
     unsaid : tuple of str
         Settings whose defaults are not part of a result's identity, as older results lack them.
+    setting, protocol, selection, oracle : str
+        Texts for captions, which may be empty: the setting of all fits, such as ``200 labelled
+        rows``; how rows are used; how hyper-parameters are chosen; choices by labels that no user
+        has.
+    chooses : str
+        Name of the measure that chooses hyper-parameters; empty for that of the task.
     """
 
     kind: str
@@ -69,6 +57,11 @@ class ProtocolSpec(Spec):
     only_for_search: ClassVar[tuple[str, ...]] = ()
     only_for_judging: ClassVar[tuple[str, ...]] = ()
     unsaid: ClassVar[tuple[str, ...]] = ()
+    # a subclass may make properties of these
+    setting: ClassVar[Any] = ""
+    selection: ClassVar[Any] = ""
+    oracle: ClassVar[Any] = ""
+    chooses: ClassVar[Any] = ""
     _swept: str = PrivateAttr("")
 
     def swept_to(self, axis: Axis, most: int) -> Self:
@@ -77,49 +70,19 @@ class ProtocolSpec(Spec):
         drawn._swept = axis.name
         return drawn
 
-    def sweeps(self, axis: Axis) -> bool:
-        """Return whether a sweep sets the number of drawn rows of an axis."""
-        return self._swept == axis.name
-
     def why_not(self, axis: Axis, size: int) -> str:
         """Return why a sweep cannot have ``size`` rows of a drawn axis; empty if it can."""
         return ""
 
     @property
-    def not_of_splits(self) -> tuple[str, ...]:
-        """Settings that do not affect the rows of a trial; trials pair if all others are equal."""
-        return ("trials", *self.only_for_search, *self.only_for_judging)
-
-    @property
-    def setting(self) -> str:
-        """Setting of all fits, for captions, such as ``200 labelled rows``; may be empty."""
-        return ""
-
-    @property
     def protocol(self) -> str:
-        """How rows are used."""
         return self.kind
-
-    @property
-    def selection(self) -> str:
-        """How hyper-parameters are chosen."""
-        return ""
-
-    @property
-    def chooses(self) -> str:
-        """Name of the measure that chooses them; empty for that of the task."""
-        return ""
-
-    @property
-    def oracle(self) -> str:
-        """Choices made by labels that no user has, for captions; else empty."""
-        return ""
 
     def published(self, dataset: str | None) -> Published | None:
         """Return published results on a dataset, by its name in configs; None if there are none."""
         return None
 
-    def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
+    def oracle_data(self, solver: Any, values: Sequence[Any]) -> str:
         """Return a text on the data of a solver that no user has; empty if there is none.
 
         ``values`` are all that the config sets or searches for the parameters of this class.
@@ -150,19 +113,12 @@ class Judgement:
     artefact: dict[str, Any] = field(default_factory=dict)
 
 
-class Clock(Protocol):
-    """Clock of the named phases of a cell."""
-
-    def phase(self, name: str) -> AbstractContextManager[None]:
-        """Add the time spent in the ``with`` block to a phase."""
-        ...
-
-
 class Task:
     """A learning setting, selected by ``protocol: {kind: ...}``; an instance is one trial.
 
     Construction, from a dataset, an instance of ``Spec`` and the trial's seed, is cheap: rows are
-    drawn on first use. A user-defined setting is a subclass.
+    drawn on first use. A user-defined setting is a subclass. ``clock.phase(name)`` is a context
+    that adds the time spent in it to a phase of the cell.
 
     Attributes
     ----------
@@ -195,6 +151,8 @@ class Task:
     takes : tuple of {"classifier", "regressor", "clusterer"}
         Kinds of scikit-learn estimators that it accepts as they are. Values come from
         ``decision_function``, or from the predictions of a regressor.
+    phases : dict of str to str
+        Methods that train a solver that has all of them, by the phase of a cell that times them.
     sizes : dict of str to int
         Largest size on every axis that is not `Axis.drawn`, set by the constructor, which raises
         `DataError` if the dataset has too few rows or another kind of target.
@@ -214,11 +172,13 @@ class Task:
     extra: ClassVar[tuple[str, ...]] = ()
     grows: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     takes: ClassVar[tuple[str, ...]] = ()
+    phases: ClassVar[Mapping[str, str]] = {"fit": "fit"}
     sizes: dict[str, int]
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         self.dataset, self.spec, self.seed = dataset, spec, seed
         self.sizes = {}
+        self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
         if self.target is not None:
             check_kind(dataset, self.target)
         if dataset.similar_pairs is not None and "X_similar" not in self.gives:
@@ -252,15 +212,36 @@ class Task:
         """
         raise NotImplementedError
 
-    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train an estimator, in the phase ``fit``."""
-        training = self.given(estimator, at)
-        with clock.phase("fit"):
-            estimator.fit(**training)
+    def fit(self, estimator: Any, at: At, clock: Any) -> None:
+        """Train an estimator in the phase ``fit``, or in `phases`; observed if `observed` says."""
+        training, n_iterations = self.given(estimator, at), self.observed(estimator, at)
+        self._along = estimator, []
+        has_all = all(hasattr(estimator, method) for method in self.phases.values())
+        for phase, method in (self.phases if has_all else Task.phases).items():
+            with clock.phase(phase):
+                if phase == "fit" and n_iterations is not None:
+                    observe = lambda *checkpoint: self._along[1].append(checkpoint)  # noqa: E731
+                    estimator.fit_observed(
+                        **training, at=checkpoints(n_iterations), observe=observe
+                    )
+                else:
+                    getattr(estimator, method)(**training)
 
-    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+    def observed(self, estimator: Any, at: At) -> int | None:
+        """Return the iterations of a fit whose checkpoints are scored, by `trace`; else None."""
+        return None
+
+    def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Return the scores of a fitted estimator, computed in further phases."""
         raise NotImplementedError
+
+    def trace(self, model: Any, name: str, score: Callable[[Any], float]) -> list[dict[str, float]]:
+        """Return the score at every checkpoint of the last fit, if that is the model's."""
+        fitted, along = self._along
+        return [
+            {"iteration": t, "seconds": seconds, name: score(function)}
+            for t, seconds, function in (along if fitted is model else [])
+        ]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the approximate cost of training every point on every fold."""
@@ -268,10 +249,10 @@ class Task:
         cost = estimator.cost(self.dataset.n_features, n_models=n_models, **self.counts(at))
         return Work(cost.flops, 0.0, cost.memory, n_models)
 
-    def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return the approximate cost of `fit` and `judge`."""
+    def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
+        """Return the approximate cost of `fit`, and of `judge` on some rows."""
         cost = estimator.cost(self.dataset.n_features, **self.counts(at))
-        return Work(cost.flops, 0.0, cost.memory)
+        return Work(cost.flops, n_scored * cost.flops_per_row, cost.memory)
 
 
 TASKS = {
@@ -298,41 +279,23 @@ def get(kind: str) -> type[Task]:
     if ":" not in kind:
         raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
     with calling(kind):
-        own = load(kind, "task", lambda x: Task in getattr(x, "__mro__", ()), "my_module:MyTask")
-        return _checked(own, kind)
+        task = load(kind, "task", lambda x: Task in getattr(x, "__mro__", ()), "my_module:MyTask")
+        measures, columns = (*task.measures, *STANDARD), [*FIT_COLUMNS, *TIDY_COLUMNS]
+        for name in [axis.name for axis in task.axes] + [one.name for one in measures]:
+            if name in columns:
+                raise ConfigError(f"{kind}: {name!r} names another column of the results, too")
+            columns.append(name)
+        choosing = [measure.name for measure in task.measures if measure.better]
+        if task.chooses not in choosing:
+            hint = nearest_or_all(task.chooses, choosing)
+            raise ConfigError(f"{kind}.chooses: no {spelled(task.chooses)}{hint}")
+    task.kind = kind
+    return task
 
 
 def version(kind: str) -> int | str:
     """Return the version of a task, part of every cell's identity; a change reruns its cells."""
     return version_of(get(kind)) if ":" in kind else get(kind).version
-
-
-def about(kind: str) -> str:
-    """Return the first line of the docstring of a task's module."""
-    return (sys.modules[get(kind).__module__].__doc__ or "").strip().partition("\n")[0]
-
-
-def _checked(task: type[Task], path: str) -> type[Task]:
-    """Return a user-defined task, or raise `ConfigError` if its declarations disagree."""
-    if missing := [name for name in ("measures", "chooses") if not hasattr(task, name)]:
-        raise ConfigError(f"{path} lacks {', '.join(missing)}; see dsgkit.tasks.base.Task")
-    if not (isinstance(task.Spec, type) and issubclass(task.Spec, ProtocolSpec)):
-        raise ConfigError(f"{path}.Spec must be a class derived from {__name__}.ProtocolSpec")
-    measures = (*task.measures, *STANDARD)
-    columns = [*FIT_COLUMNS, *TIDY_COLUMNS, *(axis.name for axis in task.axes)]
-    columns += [measure.name for measure in measures]
-    if twice := [name for name in columns if columns.count(name) > 1]:
-        raise ConfigError(f"{path}.measures: {twice[0]!r} names another column of the results, too")
-    choosing = [measure.name for measure in task.measures if measure.better]
-    declared = {
-        "chooses": ((task.chooses,), choosing),
-        "outputs": (task.outputs, outputs_of(measures, swept=bool(task.axes))),
-    }
-    for place, (names, known) in declared.items():
-        for name in (name for name in names if name not in known):
-            raise ConfigError(f"{path}.{place}: no {spelled(name)}{nearest_or_all(name, known)}")
-    task.kind = path
-    return task
 
 
 def takes(estimator: Any, name: str) -> bool:
@@ -344,8 +307,11 @@ def named_by_fit(estimator: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of some arrays that ``fit`` names; ``fit(**training)`` gets all but `HIDDEN`."""
     parameters = inspect.signature(estimator.fit).parameters
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    names = {*parameters, *(arrays.keys() - {HIDDEN} if takes_any else ())}
-    return {name: array for name, array in arrays.items() if name in names}
+    return {
+        name: array
+        for name, array in arrays.items()
+        if name in parameters or (takes_any and name != HIDDEN)
+    }
 
 
 def depends_on(estimator: Any, names: Sequence[str]) -> bool:
@@ -359,9 +325,9 @@ def settled(estimator: Any, counts: Mapping[str, int]) -> Any:
     return estimator.settled(**counts) if hasattr(estimator, "settled") else estimator
 
 
-def has(estimator: Any, *names: str) -> bool:
-    """Return whether an estimator has all of some optional methods or attributes."""
-    return all(hasattr(estimator, name) for name in names)
+def is_observable(estimator: Any) -> bool:
+    """Return whether an estimator can be trained with checkpoints."""
+    return hasattr(estimator, "fit_observed") and hasattr(estimator, "n_iterations")
 
 
 def checkpoints(n_iterations: int) -> list[int]:
@@ -370,22 +336,11 @@ def checkpoints(n_iterations: int) -> list[int]:
     return sorted({math.ceil(round(power, 6)) for power in powers})
 
 
-def fit_watched(
-    estimator: Any, training: Mapping[str, Any], n_iterations: int, clock: Clock
-) -> list[tuple[int, float, Any]]:
-    """Train with checkpoints; return the iteration, the seconds and the function at each."""
-    along: list[tuple[int, float, Any]] = []
-    at = checkpoints(n_iterations)
-    with clock.phase("fit"):
-        estimator.fit_observed(**training, at=at, observe=lambda *entry: along.append(entry))
-    return along
-
-
 def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
     """Return a fitted function's values at rows; `FitError` unless finite and of such a shape."""
     values = np.asarray(model.decision_function(rows))
     location = place_of(model.decision_function)
-    if values.shape not in (shapes or ((len(rows),),)):
+    if values.shape not in (shapes or [(len(rows),)]):
         raise FitError(
             f"decision_function returned shape {values.shape} for {len(rows):,} rows{location}"
         )

@@ -10,7 +10,8 @@ indices treat them as one more cluster.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,51 +23,21 @@ from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.published.clusterings import published_of
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.tasks import metrics
-from dsgkit.tasks.base import (
-    At,
-    Clock,
-    Judgement,
-    Point,
-    ProtocolSpec,
-    Scores,
-    Task,
-    Work,
-    has,
-    scale_words,
-    scaling_of,
-)
+from dsgkit.tasks import base, metrics
+from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work
 from dsgkit.tasks.measures import PICTURES, RANKS, TIME, Axis, Measure, Published
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
+CLASSES = "classes"  # in configs: the true number of clusters
 
-CLASSES = "classes"
-"""Word in configs for the true number of clusters."""
-
-PHASES = ("fit_domain", "fit_clusters")
-"""Methods of a solver that is timed in two phases."""
-
-MIN_CLUSTERS, MAX_CLUSTERS = 2, 50
-"""Bounds of the number of clusters in a choice without labels."""
-
-MAX_EXACT_ROWS = 20_000
-"""Largest number of rows for which all pairs within clusters are measured."""
-
-MAX_PICTURE_POINTS = 2000
-"""Largest number of rows, and of equilibria, in a picture."""
-
-GRID, GRID_MARGIN = 120, 0.08
-"""Points per side of the grid on which f is evaluated, and its margin by the range of the rows."""
+MIN_CLUSTERS, MAX_CLUSTERS = 2, 50  # in a choice without labels
+MAX_EXACT_ROWS = 20_000  # for which all pairs within clusters are measured
+MAX_PICTURE_POINTS = 2000  # rows, and equilibria, in a picture
+GRID, GRID_MARGIN = 120, 0.08  # points per side for f, and the margin by the range of the rows
 
 _INDEX: Any = {"better": "higher", "digits": 2, "least_range": 0.05}
-
-PURITY = Measure.of("purity", "Purity", "purity", **_INDEX)
-RAND = Measure.of("rand", "Unadjusted Rand index", "unadjusted Rand index", **_INDEX)
-ADJUSTED_RAND = RAND.but(
-    name="adjusted_rand", title="Adjusted Rand index", word="adjusted Rand index"
-)
-NMI = Measure.of("nmi", "Normalised mutual information", "NMI", **_INDEX)
-DAVIES_BOULDIN = Measure.of(
+NMI = Measure("nmi", "Normalised mutual information", "NMI", **_INDEX)
+DAVIES_BOULDIN = Measure(
     "davies_bouldin",
     "Davies-Bouldin index (small is good)",
     "Davies-Bouldin index",
@@ -76,17 +47,20 @@ DAVIES_BOULDIN = Measure.of(
     better="lower",
     digits=2,
 )
-COMPACTNESS = Measure.of(
+COMPACTNESS = Measure(
     "compactness", "Compactness: mean distance of two rows of a cluster", "compactness", digits=2
 )
-CLUSTERS = Measure.of("clusters", "Clusters", "clusters", digits=1)
-UNASSIGNED = CLUSTERS.but(
-    name="unassigned",
-    title="Rows without a cluster",
-    word="share of rows without a cluster",
-    percent=True,
+# NMI, or minus the Davies-Bouldin index; None for a fit
+CHOICE = Measure(
+    "choice",
+    "Score that parameters are chosen by",
+    "score of the choice",
+    better="higher",
+    digits=2,
+    optional=True,
 )
-CLUSTERING_TIME = TIME.but(
+CLUSTERING_TIME = replace(
+    TIME,
     name="clustering_seconds",
     title="Time for the clusters alone",
     word="time for the clusters",
@@ -94,63 +68,62 @@ CLUSTERING_TIME = TIME.but(
     clock="clustering",
     optional=True,
 )
-CHOICE = Measure.of(
-    "choice",
-    "Score that parameters are chosen by",
-    "score of the choice",
-    better="higher",
-    digits=2,
-).but(optional=True)
-"""NMI, or minus the Davies-Bouldin index; None for a fit."""
 
-_of_domain = functools.partial(Measure.of, output="domain", digits=0, optional=True)
-
+_DOMAIN: Any = {"output": "domain", "optional": True}
+_COUNT: Any = {"digits": 0, **_DOMAIN}
 FITTED = {
-    "inside_": _of_domain(
-        "inside", "Rows inside of the domain", "share of rows inside", digits=1, percent=True
+    "inside_": Measure(
+        "inside",
+        "Rows inside of the domain",
+        "share of rows inside",
+        digits=1,
+        percent=True,
+        **_DOMAIN,
     ),
-    "mass_": _of_domain("mass", "Sum of the coefficients", "sum of the coefficients", digits=2),
-    "n_iter_": _of_domain("steps", "Steps of the training", "steps"),
-    "n_removals_": _of_domain("removals", "Support vectors that went", "removals"),
-    "n_boundary_": _of_domain("boundary", "Boundary rows", "boundary rows"),
-    "mode_seeking_only_": _of_domain(
-        "mode_seeking", "Trials with an empty domain", "share of empty domains", percent=True
+    "mass_": Measure("mass", "Sum of the coefficients", digits=2, **_DOMAIN),
+    "n_iter_": Measure("steps", "Steps of the training", "steps", **_COUNT),
+    "n_removals_": Measure("removals", "Support vectors that went", "removals", **_COUNT),
+    "n_boundary_": Measure("boundary", "Boundary rows", **_COUNT),
+    "mode_seeking_only_": Measure(
+        "mode_seeking",
+        "Trials with an empty domain",
+        "share of empty domains",
+        percent=True,
+        **_COUNT,
     ),
 }
 """Measures by the fitted attribute of solvers with a domain that holds them."""
 
-EQUILIBRIA = _of_domain("equilibria", "Equilibria, M", "equilibria", digits=1)
-EQUILIBRIA_SHARE = _of_domain(
-    "equilibria_share", "Equilibria by rows, M/N", "equilibria by rows", digits=2, percent=True
+# each may be what the paper published under another measure's name
+_HYPOTHESIS: Any = {"output": "hypotheses", "optional": True, "for_published": True}
+HYPOTHESES = (
+    Measure(
+        "nmi_geometric",
+        "Hypothesis of the published NMI: by the geometric mean",
+        "NMI by the geometric mean",
+        **_INDEX,
+        **_HYPOTHESIS,
+    ),
+    Measure(
+        "davies_bouldin_diameter",
+        "Hypothesis of the published Davies-Bouldin index: by the clusters' diameters",
+        "Davies-Bouldin index by diameters",
+        caution=DAVIES_BOULDIN.caution,
+        better="lower",
+        digits=2,
+        **_HYPOTHESIS,
+    ),
+    Measure(
+        "compactness_unweighted",
+        "Hypothesis of the published compactness: clusters without their sizes",
+        "compactness without sizes",
+        digits=4,
+        **_HYPOTHESIS,
+    ),
 )
 
 
-def _hypothesis(measure: Measure, name: str, title: str, word: str, digits: int = 2) -> Measure:
-    """Return a measure that may be the one that the paper published under another's name."""
-    title, output = f"Hypothesis of the published {title}", "hypotheses"
-    named = measure.but(name=name, title=title, word=word, digits=digits)
-    return named.but(output=output, file=output, optional=True, for_published=True)
-
-
-NMI_GEOMETRIC = _hypothesis(
-    NMI, "nmi_geometric", "NMI: by the geometric mean", "NMI by the geometric mean"
-)
-DIAMETERS = _hypothesis(
-    DAVIES_BOULDIN,
-    "davies_bouldin_diameter",
-    "Davies-Bouldin index: by the clusters' diameters",
-    "Davies-Bouldin index by diameters",
-)
-UNWEIGHTED = _hypothesis(
-    COMPACTNESS,
-    "compactness_unweighted",
-    "compactness: clusters without their sizes",
-    "compactness without sizes",
-    digits=4,
-)
-
-
-class ClusteringSpec(ProtocolSpec):
+class ClusteringSpec(base.ProtocolSpec):
     """Protocol of a clustering: scaling, and the choice of parameters.
 
     Attributes
@@ -169,8 +142,7 @@ class ClusteringSpec(ProtocolSpec):
 
     @property
     def setting(self) -> str:
-        """The scaling, and how parameters are chosen without labels."""
-        scaled = scale_words(self.scale)
+        scaled = base.scale_words(self.scale)
         if self.select == "nmi":
             return scaled
         by = "the Davies-Bouldin index, a weak criterion"
@@ -178,29 +150,25 @@ class ClusteringSpec(ProtocolSpec):
 
     @property
     def oracle(self) -> str:
-        """States that the classes choose the parameters, if they do."""
         return "an oracle choice of parameters, by NMI with the labels" * (self.select == "nmi")
 
     @property
     def protocol(self) -> str:
-        """Description of how rows are used."""
         return f"{self.kind} of all rows, {self.setting}"
 
     @property
     def selection(self) -> str:
-        """Description of how hyper-parameters are chosen."""
-        return {
-            "nmi": "an oracle choice: the highest NMI with the classes, which no user has",
-            "davies_bouldin": "without labels: the lowest Davies-Bouldin index among the points "
-            f"with {MIN_CLUSTERS} to {MAX_CLUSTERS} clusters, a weak choice",
-        }[self.select]
+        if self.select == "nmi":
+            return "an oracle choice: the highest NMI with the classes, which no user has"
+        return (
+            "without labels: the lowest Davies-Bouldin index among the points with "
+            f"{MIN_CLUSTERS} to {MAX_CLUSTERS} clusters, a weak choice"
+        )
 
     def published(self, dataset: str | None) -> Published | None:
-        """Return the paper's figures of a dataset."""
         return published_of(dataset)
 
-    def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
-        """Return a text if a solver is given the true number of clusters."""
+    def oracle_data(self, solver: Any, values: Sequence[Any]) -> str:
         return "the number of classes" if CLASSES in values else ""
 
 
@@ -211,9 +179,30 @@ class Clustering(Task):
     Spec = ClusteringSpec
     axes = (ROWS,)
     measures = (
-        *(PURITY, RAND, ADJUSTED_RAND, NMI, DAVIES_BOULDIN, COMPACTNESS, CLUSTERS, UNASSIGNED),
+        Measure("purity", "Purity", **_INDEX),
+        Measure("rand", "Unadjusted Rand index", **_INDEX),
+        Measure("adjusted_rand", "Adjusted Rand index", output="rand", **_INDEX),
+        *(NMI, DAVIES_BOULDIN, COMPACTNESS),
+        Measure("clusters", "Clusters", digits=1),
+        Measure(
+            "unassigned",
+            "Rows without a cluster",
+            "share of rows without a cluster",
+            output="clusters",
+            digits=1,
+            percent=True,
+        ),
         *FITTED.values(),
-        *(EQUILIBRIA, EQUILIBRIA_SHARE, NMI_GEOMETRIC, DIAMETERS, UNWEIGHTED),
+        Measure("equilibria", "Equilibria, M", "equilibria", digits=1, **_DOMAIN),
+        Measure(
+            "equilibria_share",
+            "Equilibria by rows, M/N",
+            "equilibria by rows",
+            digits=2,
+            percent=True,
+            **_DOMAIN,
+        ),
+        *HYPOTHESES,
         *(CLUSTERING_TIME, CHOICE),
     )
     chooses = CHOICE.name
@@ -224,6 +213,7 @@ class Clustering(Task):
     )
     words = (CLASSES,)
     target = "classes"
+    phases: ClassVar = {"fit": "fit_domain", "clustering": "fit_clusters"}
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
@@ -239,7 +229,6 @@ class Clustering(Task):
 
     @functools.cached_property
     def values(self) -> Mapping[str, float | tuple[float, ...]]:
-        """The number of classes."""
         return {CLASSES: len(np.unique(self.dataset.y))}
 
     @functools.cached_property
@@ -248,10 +237,9 @@ class Clustering(Task):
 
     @functools.cached_property
     def _rows(self) -> Rows:
-        return Rows(self.dataset.X, self._order, *scaling_of(self.dataset, self.spec.scale))
+        return Rows(self.dataset.X, self._order, *base.scaling_of(self.dataset, self.spec.scale))
 
     def training(self, at: At) -> dict[str, Any]:
-        """Return the rows."""
         return {"X": self._rows[: at[ROWS.name]]}
 
     def classes(self, at: At) -> NDArray[Any]:
@@ -302,29 +290,15 @@ class Clustering(Task):
         return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d))
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of clustering by every point."""
         cost = self._cost(estimator, at)
         return Work(n_points * cost.flops, 0.0, cost.memory, n_points)
 
-    def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return the approximate cost of clustering and of measuring pairs within clusters."""
+    def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
         cost, n = self._cost(estimator, at), at[ROWS.name]
         pairs = 3 * n**2 if n <= MAX_EXACT_ROWS else 0
         return Work(cost.flops, float(pairs * self.dataset.n_features), cost.memory)
 
-    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train and cluster, in two phases if the estimator has them."""
-        X = self.training(at)["X"]
-        if not has(estimator, *PHASES):
-            with clock.phase("fit"):
-                estimator.fit(X)
-            return
-        with clock.phase("fit"):
-            estimator.fit_domain(X)
-        with clock.phase("clustering"):
-            estimator.fit_clusters(X)
-
-    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+    def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Compare clusters with classes, and measure their shape."""
         X = self.training(at)["X"]
         labels = checked_labels(model, len(X))
@@ -333,15 +307,17 @@ class Clustering(Task):
             scores |= self._shape(X, labels)
             if self._judged:
                 scores |= metrics.class_indices(*self._compared(at, labels))
-        if has(model, *PHASES):
+        if all(hasattr(model, method) for method in self.phases.values()):
             fitted = vars(model)
-            known = {name: measure for name, measure in FITTED.items() if name in fitted}
-            scores |= {measure.name: float(fitted[name]) for name, measure in known.items()}
+            known = {
+                measure.name: fitted[name] for name, measure in FITTED.items() if name in fitted
+            }
             if "equilibria_" in fitted:
                 n = len(fitted["equilibria_"])
-                scores |= {EQUILIBRIA.name: n, EQUILIBRIA_SHARE.name: n / len(X)}
-        scores[CLUSTERS.name] = float(_n_clusters(labels))
-        scores[UNASSIGNED.name] = float(np.mean(labels < 0))
+                known |= {"equilibria": n, "equilibria_share": n / len(X)}
+            scores |= {name: float(value) for name, value in known.items()}
+        scores["clusters"] = float(_n_clusters(labels))
+        scores["unassigned"] = float(np.mean(labels < 0))
         all_known = self._judged and not len(self.dataset.unlabeled_rows)
         classes = self.classes(at) if all_known else None
         return Judgement(scores, artefact=picture(model, X, labels, classes))
@@ -351,14 +327,14 @@ class Clustering(Task):
         clusters = metrics.Clusters(X, labels)
         scores = {DAVIES_BOULDIN.name: metrics.davies_bouldin(clusters)}
         if len(X) <= MAX_EXACT_ROWS:
-            scores[DIAMETERS.name] = metrics.davies_bouldin(clusters, "diameter")
-        for measure, weighted in ((COMPACTNESS, True), (UNWEIGHTED, False)):
+            scores["davies_bouldin_diameter"] = metrics.davies_bouldin(clusters, "diameter")
+        for name, weighted in (("compactness", True), ("compactness_unweighted", False)):
             if len(X) <= MAX_EXACT_ROWS:
-                scores[measure.name] = metrics.compactness(clusters, weighted=weighted)
+                scores[name] = metrics.compactness(clusters, weighted=weighted)
             else:
-                scores[measure.name], _ = metrics.sampled_compactness(
+                scores[name] = metrics.sampled_compactness(
                     clusters, seed=self.seed, weighted=weighted
-                )
+                )[0]
         return scores
 
 

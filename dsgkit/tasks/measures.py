@@ -6,9 +6,11 @@ All of it is plain data, so that a report needs neither the task nor its code.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.dataclasses import dataclass
 
 
 class _Stored(BaseModel):
@@ -28,13 +30,15 @@ class Axis(_Stored):
     drawn: bool = False
 
 
-class Measure(_Stored):
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class Measure:
     """One number that is recorded of every fit.
 
     Attributes
     ----------
     name, title, word : str
-        Key in records and column of results, title of tables and axes, name in sentences.
+        Key in records and column of results, title of tables and axes, name in sentences (by
+        default the title with a small letter).
     where : str
         The rows on which it is computed; empty if the title is clear without them.
     caution : str
@@ -63,15 +67,15 @@ class Measure(_Stored):
 
     name: str
     title: str
-    word: str
+    word: str = ""
     where: str = ""
     caution: str = ""
     better: Literal["higher", "lower"] | None = None
     digits: int = 3
     percent: bool = False
     unit: Literal["", "seconds", "bytes"] = ""
-    output: str = Field(default_factory=lambda known: known["name"])
-    file: str = Field(default_factory=lambda known: known["output"])
+    output: str = ""
+    file: str = ""
     clock: str = ""
     optional: bool = False
     for_published: bool = False
@@ -79,18 +83,15 @@ class Measure(_Stored):
     tally: bool = False
     traced: bool = False
 
-    @classmethod
-    def of(cls, name: str, title: str, word: str, **others: Any) -> Self:
-        """Return a measure from its three texts, and attributes that differ from the defaults."""
-        return cls(name=name, title=title, word=word, **others)
-
-    def but(self, **changes: Any) -> Self:
-        """Return the measure with some changes; output and file are kept unless changed."""
-        return self.model_copy(update=changes)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "word", self.word or self.title[:1].lower() + self.title[1:])
+        object.__setattr__(self, "output", self.output or self.name)
+        object.__setattr__(self, "file", self.file or self.output)
 
     def on(self, where: str, prefix: str) -> Self:
         """Return the measure on other, optional rows, as ``<prefix>_<name>`` in the same output."""
-        return self.but(
+        return replace(
+            self,
             name=f"{prefix}_{self.name}",
             word=f"{prefix} {self.word}",
             where=where,
@@ -98,13 +99,9 @@ class Measure(_Stored):
             optional=True,
         )
 
-    def best(self, values: Iterable[float]) -> float:
-        """Return the best value of a measure with ``better``."""
-        return max(values) if self.better == "higher" else min(values)
-
     @property
     def caption(self) -> str:
-        """Description of the numbers."""
+        """Title, rows and unit of the numbers."""
         where = f" on the {self.where}" if self.where else ""
         return self.title + where + (" in percent" if self.percent else "")
 
@@ -160,8 +157,8 @@ class SolverFacts(_Stored):
 class Description(_Stored):
     """Description of a task in its results folder; texts are those of `tasks.base.ProtocolSpec`.
 
-    ``axis`` is the swept size, ``measures`` those of the task and `STANDARD`, ``chooses`` the name
-    of the one that chooses hyper-parameters. Older results lack ``not_of_splits`` and ``solvers``.
+    Older results lack ``not_of_splits`` (settings that do not affect the rows of a trial: trials
+    pair if all others are equal) and ``solvers``.
     """
 
     kind: str
@@ -183,8 +180,8 @@ class Description(_Stored):
 
 
 _TIMED: Any = {"better": "lower", "unit": "seconds", "output": "time", "clock": "fit"}
-TIME = Measure.of("fit_seconds", "Training time", "training time", **_TIMED)
-MEMORY = Measure.of("peak_memory", "Peak memory", "peak memory", unit="bytes", output="time")
+TIME = Measure("fit_seconds", "Training time", **_TIMED)
+MEMORY = Measure("peak_memory", "Peak memory", unit="bytes", output="time")
 STANDARD = (TIME, MEMORY)
 """Measures of every task."""
 

@@ -8,44 +8,37 @@ AAAI 2020, Eq. 2), and the classes that its thresholds predict by their absolute
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.config.spec import Count
 from dsgkit.errors import DataError, FitError
-from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.auc import DISTANCE, Convergence, ConvergenceSpec
-from dsgkit.tasks.base import At, Clock, Point, Scale, Scores, finite_values
+from dsgkit.tasks.base import At, Scale
 from dsgkit.tasks.measures import TIME, Measure
 from dsgkit.tasks.metrics import cut_aucs
-from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED, UNLABELED_ROWS, Split, fold_scores
+from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED, UNLABELED_ROWS, Split
 
-CLASS_PROPORTIONS = "class_proportions"
-"""Word in configs for the share of rows above each cut."""
+CLASS_PROPORTIONS = "class_proportions"  # in configs: the share of rows above each cut
 
-AUC = Measure.of("auc", "AUC, mean over the cuts", "AUC", where=UNLABELED_ROWS, better="higher")
-MAE = Measure.of(
-    "mae", "Mean absolute error", "absolute error", where=UNLABELED_ROWS, better="lower"
+_HIGHER: Any = {"where": UNLABELED_ROWS, "better": "higher"}
+_LOWER: Any = {"where": UNLABELED_ROWS, "better": "lower", "output": "mae"}
+AUC = Measure("auc", "AUC, mean over the cuts", "AUC", **_HIGHER)
+MAE = Measure("mae", "Mean absolute error", "absolute error", **_LOWER)
+MACRO_MAE = Measure(
+    "macro_mae",
+    "Mean absolute error, mean over the classes",
+    "macro-averaged absolute error",
+    **_LOWER,
 )
-MACRO_MAE = MAE.but(
-    name="macro_mae",
-    title="Mean absolute error, mean over the classes",
-    word="macro-averaged absolute error",
-)
-ACCURACY = Measure.of("accuracy", "Accuracy", "accuracy", where=UNLABELED_ROWS, better="higher")
-NEVER = Measure.of(
-    "never", "Classes never predicted", "classes never predicted", where=UNLABELED_ROWS, digits=1
-)
-_THRESHOLDS: Any = dict.fromkeys(("output", "file", "clock"), "thresholds")
-THRESHOLD_TIME = TIME.but(
-    name="threshold_seconds",
-    title="Time for the thresholds",
-    word="time for the thresholds",
-    optional=True,
-    **_THRESHOLDS,
+ACCURACY = Measure("accuracy", "Accuracy", **_HIGHER)
+NEVER = Measure("never", "Classes never predicted", where=UNLABELED_ROWS, digits=1)
+_OWN_TIME: Any = dict.fromkeys(("output", "file", "clock"), "thresholds") | {"optional": True}
+THRESHOLD_TIME = replace(
+    TIME, name="threshold_seconds", title="Time for the thresholds", word="", **_OWN_TIME
 )
 JUDGED = (AUC, MAE, MACRO_MAE, ACCURACY, NEVER)
 
@@ -65,14 +58,8 @@ class OrdinalSpec(ConvergenceSpec):
     labeled: Count = 500
     scale: Scale = (0.0, 1.0)  # type: ignore[assignment]
 
-    @property
-    def _labeled_words(self) -> str:
-        return f"{self.labeled:,} labelled rows (at most half of all)"
-
-    @property
-    def selection(self) -> str:
-        """Description of how hyper-parameters are chosen."""
-        return f"{self.folds}-fold cross-validation by the mean AUC over the cuts"
+    labeled_words: ClassVar[str] = "{:,} labelled rows (at most half of all)"
+    chosen_by: ClassVar[str] = "the mean AUC over the cuts"
 
 
 class Ordinal(Convergence):
@@ -80,6 +67,7 @@ class Ordinal(Convergence):
 
     kind = "ordinal"
     Spec = OrdinalSpec
+    phases: ClassVar = {"fit": "fit_function", "thresholds": "fit_thresholds"}
     axes = (UNLABELED,)
     measures = (
         *JUDGED,
@@ -125,7 +113,6 @@ class Ordinal(Convergence):
 
     @functools.cached_property
     def split(self) -> Split:
-        """The rows of the trial."""
         if len(self.labeled_classes) < 2:
             raise DataError(
                 f"dataset {self.dataset.name}: all {self.n_labeled} labelled rows drawn are of one "
@@ -134,44 +121,33 @@ class Ordinal(Convergence):
         return super().split
 
     def counts(self, at: At) -> dict[str, int]:
-        """Return the numbers of labelled and unlabelled rows, and of a model's cuts."""
         return {**super().counts(at), "n_cuts": max(1, len(self.labeled_classes) - 1)}
 
-    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train the function, and place the thresholds in a second phase."""
-        super().fit(estimator, at, clock)
-        if hasattr(estimator, "fit_thresholds"):
-            training = self.given(estimator, at)
-            with clock.phase("thresholds"):
-                estimator.fit_thresholds(**training)
+    def shapes(self, n_rows: int) -> tuple[tuple[int, ...], ...]:
+        """Return the shapes of the values of one function, or of one per cut."""
+        return (n_rows,), (n_rows, len(self.labeled_classes) - 1)
 
-    def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Return the mean AUC of every point on the held-out labelled rows of every fold."""
-        folds, given = self.folds(at), self.given(estimator, at)
-        classes, codes = np.unique(given["y"], return_inverse=True)
-        values = estimator.fit_points(points, folds=folds, **given)
-        shape = len(points), len(codes)
-        values = checked_shape(values, "fit_points", shape, (*shape, len(classes) - 1))
-        return fold_scores(codes, values, folds, lambda y, row: mean_auc(y, row, len(classes)))
+    def fold_score(self, y: Any, values: Any) -> float | None:
+        classes = self.labeled_classes
+        return mean_auc(np.searchsorted(classes, y), values, len(classes))
 
     def predictions(self, model: Any, rows: Any) -> tuple[NDArray[np.floating], NDArray[Any]]:
         """Return values at rows (with a column per cut, if the model has them) and classes.
 
         If the labelled rows lack classes, cuts share a column.
         """
-        classes, n = np.asarray(model.classes_), len(rows)
-        values = finite_values(model, rows, (n,), (n, len(classes) - 1))
+        values = super().predictions(model, rows)
         labels = model.classify(values) if hasattr(model, "classify") else model.predict(rows)
         predicted = np.asarray(labels)
-        if predicted.shape != (n,):
-            raise FitError(f"predict returned shape {predicted.shape} for {n:,} rows")
+        if predicted.shape != (len(rows),):
+            raise FitError(f"predict returned shape {predicted.shape} for {len(rows):,} rows")
         if values.ndim == 2:
-            n_below = np.searchsorted(classes, np.arange(1, self.n_classes), side="right")
-            values = values[:, np.clip(n_below - 1, 0, len(classes) - 2)]
+            cuts = np.arange(1, self.n_classes)
+            n_below = np.searchsorted(self.labeled_classes, cuts, side="right")
+            values = values[:, np.clip(n_below - 1, 0, values.shape[1] - 1)]
         return values, predicted
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
-        """Return the measures of the ranking and of the predicted classes."""
         values, predicted = predictions
         errors, present = np.abs(predicted - y), np.unique(y)
         return {

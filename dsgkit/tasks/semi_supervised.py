@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,21 +20,8 @@ from dsgkit.numerics.shapes import checked_shape
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.system.progress import part
-from dsgkit.tasks.base import (
-    HIDDEN,
-    At,
-    Clock,
-    Judgement,
-    Point,
-    ProtocolSpec,
-    Scores,
-    Task,
-    Work,
-    finite_values,
-    named_by_fit,
-    scale_words,
-    takes,
-)
+from dsgkit.tasks import base
+from dsgkit.tasks.base import HIDDEN, At, Judgement, Point, Scores, Task, Work
 from dsgkit.tasks.measures import Axis
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -47,7 +35,7 @@ MIN_PER_CLASS = 2
 """Smallest number of labelled rows per class, so that both remain if a fold is held out."""
 
 
-class SemiSupervisedSpec(ProtocolSpec):
+class SemiSupervisedSpec(base.ProtocolSpec):
     """Protocol of a split into labelled and unlabelled rows, with scaled features.
 
     Attributes
@@ -70,6 +58,7 @@ class SemiSupervisedSpec(ProtocolSpec):
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds",)
     unsaid: ClassVar[tuple[str, ...]] = ("unlabeled",)
+    labeled_words: ClassVar[str] = "{:,} labelled rows"
 
     @model_validator(mode="after")
     def _consistent(self) -> SemiSupervisedSpec:
@@ -78,26 +67,23 @@ class SemiSupervisedSpec(ProtocolSpec):
         return self
 
     def why_not(self, axis: Axis, size: int) -> str:
-        """Return the problem if there are fewer labelled rows than folds."""
-        too_few = axis == LABELED and size < self.folds
-        return f"{size} rows cannot be cut into {self.folds} folds" if too_few else ""
+        if axis == LABELED and size < self.folds:
+            return f"{size} rows cannot be cut into {self.folds} folds"
+        if axis == LABELED and size < 2 * MIN_PER_CLASS:
+            return f"{size} rows are too few: {MIN_PER_CLASS} of each class are needed"
+        return ""
 
     @property
     def setting(self) -> str:
-        """The labelled rows, if they are not swept, and the bound of the others."""
-        labeled = "" if self.sweeps(LABELED) else self._labeled_words
-        bound = f"at most {self.unlabeled:,} unlabelled rows in training" if self.unlabeled else ""
-        return ", ".join(filter(None, [labeled, bound]))
-
-    @property
-    def _labeled_words(self) -> str:
-        return f"{self.labeled:,} labelled rows"
+        swept, bound = self._swept == LABELED.name, self.unlabeled
+        labeled = "" if swept else self.labeled_words.format(self.labeled)
+        unlabeled = f"at most {bound:,} unlabelled rows in training" if bound else ""
+        return ", ".join(filter(None, [labeled, unlabeled]))
 
     @property
     def protocol(self) -> str:
-        """Description of how rows are used."""
         words = f"{self.kind} with {self.setting}" if self.setting else self.kind
-        return f"{words}, {scale_words(self.scale)}"
+        return f"{words}, {base.scale_words(self.scale)}"
 
 
 class Split(NamedTuple):
@@ -148,42 +134,28 @@ class SemiSupervised(Task):
                 f"dataset {name}: {labeled:,} labelled rows asked for, but it has {len(y):,} rows"
                 f"{labels} and some must stay unlabelled; lower `labeled`"
             )
-        self._check_labeled(labeled)
         for label in (-1, 1) if self.target == "binary" else ():
-            count = int(np.count_nonzero(y == label))
-            if count < MIN_PER_CLASS:
+            if (count := int(np.count_nonzero(y == label))) < MIN_PER_CLASS:
                 raise DataError(
                     f"dataset {name}: class {label:+d} has {count} of the rows; the labelled ones "
                     f"need {MIN_PER_CLASS} of each class"
                 )
         return labeled
 
-    def _check_labeled(self, labeled: int) -> None:
-        if labeled < 2 * MIN_PER_CLASS:
-            raise DataError(
-                f"{labeled} labelled rows are too few: at least {2 * MIN_PER_CLASS}, "
-                "two of each class"
-            )
-        if labeled < self.spec.folds:
-            raise DataError(f"{labeled} labelled rows cannot be cut into {self.spec.folds} folds")
-
     @functools.cached_property
     def values(self) -> dict[str, Any]:
-        """The share of positives."""
         return {CLASS_PROPORTION: float(np.mean(self.dataset.y == 1))}
 
     @functools.cached_property
-    def order(self) -> NDArray[np.integer]:
+    def order(self) -> NDArray[np.int64]:
         """All rows with a label in a random order, the labelled ones first.
 
         If fewer than `MIN_PER_CLASS` of a class are labelled (in a sweep, of the smallest number of
         labelled rows), its next rows are swapped with the last labelled ones of the other class.
         """
-        y, order = (
-            self.dataset.y,
-            permutation(len(self.dataset.y), derive_seed(self.seed, "labeled")),
-        )
-        first = 2 * MIN_PER_CLASS if self.spec.sweeps(LABELED) else self.n_labeled
+        y = self.dataset.y
+        order = permutation(len(y), derive_seed(self.seed, "labeled"))
+        first = 2 * MIN_PER_CLASS if self.spec._swept == LABELED.name else self.n_labeled
         for label in (-1, 1) if self.target == "binary" else ():
             of_class = y[order] == label
             missing = MIN_PER_CLASS - int(np.count_nonzero(of_class[:first]))
@@ -191,23 +163,22 @@ class SemiSupervised(Task):
                 added = first + np.flatnonzero(of_class[first:])[:missing]
                 removed = np.flatnonzero(~of_class[:first])[-missing:]
                 order[removed], order[added] = order[added], order[removed]
-        return order.astype(np.int32) if len(order) <= np.iinfo(np.int32).max else order
+        return order
 
     @functools.cached_property
     def split(self) -> Split:
         """The rows of the trial."""
         dataset, missing = self.dataset, self.dataset.unlabeled_rows
         first, others = self.order[: self.n_labeled], self.order[self.n_labeled :]
-        y, y_unlabeled, known = dataset.y[first], dataset.y[others], np.ones(len(others), bool)
+        y, y_unlabeled = dataset.y[first], dataset.y[others]
         if len(missing):
             seed = derive_seed(self.seed, "unlabeled")
             others, y_unlabeled = with_others(others, y_unlabeled, missing, seed)
-            known = others < len(dataset.y)
-        for labels in (y, y_unlabeled):
-            labels.flags.writeable = False  # cells share the labels
+        y.flags.writeable = y_unlabeled.flags.writeable = False  # cells share the labels
         scaling = dataset.scaling(self.spec.scale)
         X, X_unlabeled = (Rows(dataset.X, rows, *scaling) for rows in (first, others))
         X_test = None if dataset.X_test is None else Rows(dataset.X_test, None, *scaling)
+        known = others < len(dataset.y)
         return Split(X, y, X_unlabeled, y_unlabeled, known, X_test, dataset.y_test)
 
     @functools.cached_property
@@ -219,9 +190,7 @@ class SemiSupervised(Task):
         return split.X_unlabeled.take(np.flatnonzero(split.known)), split.y_unlabeled[split.known]
 
     def counts(self, at: At) -> dict[str, int]:
-        """Return the numbers of labelled and of unlabelled rows."""
         n_labeled = at.get(LABELED.name, self.n_labeled)
-        self._check_labeled(n_labeled)
         return {"n_labeled": n_labeled, "n_unlabeled": at[UNLABELED.name]}
 
     def training(self, at: At) -> dict[str, Any]:
@@ -231,16 +200,15 @@ class SemiSupervised(Task):
         return {"X": split.X[:n], "y": split.y[:n], "X_unlabeled": unlabeled}
 
     def given(self, estimator: Any, at: At) -> dict[str, Any]:
-        """Return the arrays that an estimator's ``fit`` names, including hidden labels."""
         unlabeled = self.unlabeled(estimator, slice(at[UNLABELED.name]))
-        return named_by_fit(estimator, {**self.training(at), **unlabeled})
+        return base.named_by_fit(estimator, {**self.training(at), **unlabeled})
 
     def unlabeled(self, estimator: Any, chosen: slice) -> dict[str, Any]:
         """Return some unlabelled rows, and hidden labels; a fit with these gets no row without."""
         split = self.split
         X, y = split.X_unlabeled.take(chosen), split.y_unlabeled[chosen]
         known = split.known[chosen]
-        if takes(estimator, HIDDEN) and not known.all():
+        if base.takes(estimator, HIDDEN) and not known.all():
             X, y = X.take(np.flatnonzero(known)), y[known]
         return {"X_unlabeled": X, HIDDEN: y}
 
@@ -254,22 +222,25 @@ class SemiSupervised(Task):
         """Score every point by cross-validation of the labelled rows, with all unlabelled ones."""
         folds, given = self.folds(at), self.given(estimator, at)
         values = estimator.fit_points(points, folds=folds, **given)
-        values = checked_shape(values, "fit_points", (len(points), len(given["y"])))
+        shapes = [(len(points), *shape) for shape in self.shapes(len(given["y"]))]
+        values = checked_shape(values, "fit_points", *shapes)
         return fold_scores(given["y"], values, folds, self.fold_score)
+
+    def shapes(self, n_rows: int) -> tuple[tuple[int, ...], ...]:
+        """Return the shapes that values at some rows may have."""
+        return ((n_rows,),)
 
     def fold_score(self, y: Any, values: Any) -> float | None:
         """Return the score of a fold, by the measure that chooses; None if it has none."""
         raise NotImplementedError
 
-    def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return the approximate cost of training, and of judging on all rows."""
-        cost = estimator.cost(self.dataset.n_features, **self.counts(at))
+    def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
         n_test = 0 if self.dataset.y_test is None else len(self.dataset.y_test)
         n_scored = self.n_judged + n_test
-        scoring, measuring = n_scored * cost.flops_per_row, n_scored * MEASURING_FLOPS
-        return Work(cost.flops, scoring, cost.memory, measuring=measuring)
+        work = super().fit_work(estimator, at, n_scored)
+        return replace(work, measuring=n_scored * MEASURING_FLOPS)
 
-    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+    def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Score a fitted function on all unlabelled rows, and on the official test rows."""
         split, (X, y) = self.split, self.judged
         n_test = 0 if split.X_test is None else len(split.X_test)
@@ -287,7 +258,7 @@ class SemiSupervised(Task):
 
     def predictions(self, model: Any, rows: Any) -> Any:
         """Return a fitted model's predictions for `score`: its values at rows."""
-        return finite_values(model, rows)
+        return base.finite_values(model, rows, *self.shapes(len(rows)))
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return the scoring function, which may depend on predictions at unlabelled rows."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import bisect
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -25,65 +26,45 @@ from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
 from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
-from dsgkit.tasks.base import (
-    N_CHECKPOINTS,
-    At,
-    Clock,
-    Judgement,
-    Point,
-    ProtocolSpec,
-    Scale,
-    Scores,
-    Task,
-    Work,
-    finite_values,
-    fit_watched,
-    has,
-    scale_words,
-    takes,
-)
+from dsgkit.tasks import base
+from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work, takes
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
 from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores, with_others
 
-TEST_ROWS = "test rows"
+CLASS_PRIOR = "class_prior"  # in configs: the share of positives with which rows are drawn
+ESTIMATE = "estimate"  # of a solver's parameter ``prior``: to be estimated
 
-CLASS_PRIOR = "class_prior"
-"""Word in configs for the share of positives with which rows are drawn."""
-
-ESTIMATE = "estimate"
-"""Value of a solver's parameter ``prior`` that requests an estimate."""
-
-COLLAPSED_SHARE = 0.99
-"""A model with at least this share of rows in one class counts as collapsed."""
+COLLAPSED_SHARE = 0.99  # least share of rows in one class with which a model counts as collapsed
+MAX_PAIR_SHARE = 2 / 3  # of the rows of a class in pairs; the rest is for unlabelled rows
+RESERVE_DEVIATIONS = 3  # rows of a class in reserve, in standard deviations of the drawn number
+MIN_ROWS = 10  # fewest pairs and unlabelled rows
 
 _SHARE: Any = {"digits": 2, "percent": True}
-
-ACCURACY = Measure.of(
-    "accuracy", "Accuracy", "accuracy", where=TEST_ROWS, better="higher", traced=True, **_SHARE
-)
-BALANCED = ACCURACY.but(
-    name="balanced_accuracy",
-    title="Accuracy, mean over the classes",
-    word="balanced accuracy",
+_JUDGES: Any = {"where": "test rows", "better": "higher", **_SHARE}
+ACCURACY = Measure("accuracy", "Accuracy", traced=True, **_JUDGES)
+BALANCED = Measure(
+    "balanced_accuracy",
+    "Accuracy, mean over the classes",
+    "balanced accuracy",
     output="balanced",
-    file="balanced",
-    traced=False,
+    **_JUDGES,
 )
-POSITIVE = Measure.of(
+POSITIVE = Measure(
     "positive",
     "Test rows taken for positive",
     "share taken for positive",
     output="balance",
     **_SHARE,
 )
-ONE_CLASS = POSITIVE.but(
+ONE_CLASS = replace(
+    POSITIVE,
     name="collapsed",
     title=f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
     word="share of collapsed trials",
     digits=0,
 )
-CORRECTED = Measure.of(
+CORRECTED = Measure(
     "corrected",
     "Batches with a negative part of the risk",
     "share of corrected batches",
@@ -91,11 +72,11 @@ CORRECTED = Measure.of(
     percent=True,
     optional=True,
 )
-PRIOR = Measure.of("prior", "Class prior that was used", "prior", optional=True)
-PAIRS = Measure.of("pairs", "Similar pairs", "pairs", digits=0, output="rows")
-TESTED = Measure.of("tested", "Test rows", "test rows", digits=0, output="rows")
-RISK = Measure.of("risk", "Cross-validated risk", "risk", better="lower", optional=True)
-"""Measure that chooses hyper-parameters; None for a fit."""
+PRIOR = Measure("prior", "Class prior that was used", "prior", optional=True)
+PAIRS = Measure("pairs", "Similar pairs", "pairs", digits=0, output="rows")
+TESTED = Measure("tested", "Test rows", digits=0, output="rows")
+# chooses hyper-parameters; None for a fit
+RISK = Measure("risk", "Cross-validated risk", "risk", better="lower", optional=True)
 
 
 def _prior(value: Any) -> float | None:
@@ -111,7 +92,7 @@ def _prior(value: Any) -> float | None:
     return float(value)
 
 
-class SimilarUnlabeledSpec(ProtocolSpec):
+class SimilarUnlabeledSpec(base.ProtocolSpec):
     """Protocol of drawing pairs, unlabelled rows and test rows.
 
     Attributes
@@ -133,7 +114,7 @@ class SimilarUnlabeledSpec(ProtocolSpec):
     pairs: Count = 5000
     prior: Annotated[float | None, BeforeValidator(_prior)] = None
     test: Count = 10_000
-    scale: Scale = (0.0, 1.0)
+    scale: base.Scale = (0.0, 1.0)
     folds: Folds = 5
     select: Literal["zero_one", "squared"] = "zero_one"
 
@@ -141,37 +122,23 @@ class SimilarUnlabeledSpec(ProtocolSpec):
 
     @property
     def setting(self) -> str:
-        """The pairs and the prior."""
         drawn = "the dataset's own prior" if self.prior is None else f"a prior of {self.prior:g}"
         return f"{self.pairs:,} similar pairs (or as many as there are) at {drawn}"
 
     @property
     def protocol(self) -> str:
-        """Description of how rows are used."""
-        return f"{self.kind} with {self.setting}, {scale_words(self.scale)}"
+        return f"{self.kind} with {self.setting}, {base.scale_words(self.scale)}"
 
     @property
     def selection(self) -> str:
-        """Description of how hyper-parameters are chosen."""
         loss = self.select.replace("_", "-")
         return (
             f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "
             "risk, which uses no label; what is given labels, by its error"
         )
 
-    def oracle_data(self, solver: Any, values: Iterable[Any]) -> str:
-        """Return a text if a solver is given labels, which this setting does not have."""
+    def oracle_data(self, solver: Any, values: Sequence[Any]) -> str:
         return "labels" if takes(solver, "y") else ""
-
-
-MAX_PAIR_SHARE = 2 / 3
-"""Largest share of the rows of a class in pairs; the rest is for unlabelled rows."""
-
-RESERVE_DEVIATIONS = 3
-"""Reserve of rows of a class, in standard deviations of the drawn number."""
-
-MIN_ROWS = 10
-"""Smallest number of pairs and of unlabelled rows."""
 
 
 class PairSizes(NamedTuple):
@@ -195,9 +162,8 @@ def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = Non
     rows of class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``, plus a reserve. Drawn pairs use
     at most two thirds of a class. The share of positives is by default the dataset's own.
     """
-    own = [int(np.count_nonzero(dataset.y == label)) for label in (1, -1)]
-    share, given = own[0] / sum(own) if prior is None else prior, dataset.similar_pairs
-    left = dataset.y[unpaired(dataset)]
+    share = float(np.mean(dataset.y == 1)) if prior is None else prior
+    left = dataset.y[_unpaired(dataset)]
     counts = [int(np.count_nonzero(left == label)) for label in (1, -1)]
 
     def sizes(n_similar: int, n_unlabeled: int) -> PairSizes:
@@ -206,22 +172,19 @@ def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = Non
     def too_many(drawn: PairSizes, most: float) -> bool:
         q, n_single = drawn.positive_pairs, drawn.n_unlabeled + drawn.n_test
         spread = 4 * drawn.n_similar * q * (1 - q) + n_single * share * (1 - share)
-        classes = zip(((q, share), (1 - q, 1 - share)), counts, strict=True)
+        reserve = RESERVE_DEVIATIONS * math.sqrt(spread)
         return any(
-            2 * drawn.n_similar * of_pairs
-            + n_single * of_rows
-            + RESERVE_DEVIATIONS * math.sqrt(spread)
-            > most * count
-            for (of_pairs, of_rows), count in classes
+            2 * drawn.n_similar * of_pairs + n_single * of_rows + reserve > most * count
+            for of_pairs, of_rows, count in zip((q, 1 - q), (share, 1 - share), counts, strict=True)
         )
 
     def largest(most: int, is_too_large: Callable[[int], bool]) -> int:
         return bisect.bisect_left(range(1, most + 1), True, key=is_too_large)
 
-    if given is None:
+    if dataset.similar_pairs is None:
         n_drawn = n_similar = largest(pairs, lambda n: too_many(sizes(n, 0), MAX_PAIR_SHARE))
     else:
-        n_drawn, n_similar = 0, min(pairs, len(given))
+        n_drawn, n_similar = 0, min(pairs, len(dataset.similar_pairs))
     n_unlabeled = largest(sum(counts), lambda n: too_many(sizes(n_drawn, n), 1.0))
     if min(n_similar, n_unlabeled) < MIN_ROWS:
         raise DataError(
@@ -232,10 +195,9 @@ def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = Non
     return sizes(n_similar, n_unlabeled)
 
 
-def unpaired(dataset: Any) -> NDArray[np.integer]:
+def _unpaired(dataset: Any) -> NDArray[np.integer]:
     """Return the rows with a label that are in no pair of the user's."""
-    rows = np.arange(len(dataset.y))
-    pairs = dataset.similar_pairs
+    rows, pairs = np.arange(len(dataset.y)), dataset.similar_pairs
     return rows if pairs is None else np.setdiff1d(rows, pairs)
 
 
@@ -250,47 +212,6 @@ class PairSplit(NamedTuple):
     y_unlabeled: NDArray[np.integer]
     X_test: Rows
     y_test: NDArray[np.integer]
-
-
-def pair_split(
-    dataset: Any, sizes: PairSizes, seed: int, scaling: tuple[Any, Any], extra: Any = ()
-) -> PairSplit:
-    """Draw the rows of one trial: classes first, then rows of these, without replacement.
-
-    Further rows, without a label, may come among the unlabelled ones.
-    """
-    left, pool = {}, unpaired(dataset)
-    for label in (1, -1):
-        rows = pool[dataset.y[pool] == label]
-        left[label] = rows[permutation(len(rows), derive_seed(seed, "class", label))]
-
-    def draw(kind: str, n: int, probability: float, each: int = 1) -> NDArray[np.int64]:
-        most = len(left[1]) // each
-        fewest = max(0, n - len(left[-1]) // each)
-        words = np.random.PCG64(derive_seed(seed, kind)).random_raw(n)
-        successes = int(np.count_nonzero(words < np.uint64(probability * 2.0**64)))
-        n_positive = int(np.clip(successes, fewest, most))
-        counts = {1: each * n_positive, -1: each * (n - n_positive)}
-        drawn = np.concatenate([left[label][:count] for label, count in counts.items()])
-        for label, count in counts.items():
-            left[label] = left[label][count:]
-        order = permutation(n, derive_seed(seed, kind, "order"))
-        return drawn.reshape(n, each)[order].ravel()
-
-    if dataset.similar_pairs is None:
-        similar = draw("similar", sizes.n_similar, sizes.positive_pairs, 2)
-    else:
-        order = permutation(len(dataset.similar_pairs), derive_seed(seed, "similar", "order"))
-        similar = dataset.similar_pairs[order[: sizes.n_similar]].ravel()
-    unlabeled = draw("unlabeled", sizes.n_unlabeled, sizes.prior)
-    test = draw("test", sizes.n_test, sizes.prior)
-    y_unlabeled = dataset.y[unlabeled]
-    if len(extra):
-        key = derive_seed(seed, "without label")
-        unlabeled, y_unlabeled = with_others(unlabeled, y_unlabeled, extra, key)
-    y_unlabeled.flags.writeable = False  # cells share the labels
-    pairs, others, tested = (Rows(dataset.X, rows, *scaling) for rows in (similar, unlabeled, test))
-    return PairSplit(pairs, others, y_unlabeled, tested, dataset.y[test])
 
 
 class SimilarUnlabeled(Task):
@@ -336,26 +257,52 @@ class SimilarUnlabeled(Task):
         self.without_label = dataset.unlabeled_rows[: None if spec.prior is None else 0]
         if dataset.similar_pairs is not None:
             self.without_label = np.setdiff1d(self.without_label, dataset.similar_pairs)
-        self.drawn, self.sizes = (
-            drawn,
-            {UNLABELED.name: drawn.n_unlabeled + len(self.without_label)},
-        )
-        self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
+        self.drawn = drawn
+        self.sizes = {UNLABELED.name: drawn.n_unlabeled + len(self.without_label)}
         self._estimates: dict[int, float] = {}
 
     @property
     def values(self) -> dict[str, float | tuple[float, ...]]:
-        """Share of positives with which rows are drawn."""
         return {CLASS_PRIOR: self.drawn.prior}
 
     @functools.cached_property
     def split(self) -> PairSplit:
-        """The rows of the trial."""
-        scaling = self.dataset.scaling(self.spec.scale)
-        return pair_split(self.dataset, self.drawn, self.seed, scaling, self.without_label)
+        """The rows of the trial: classes are drawn first, then rows of these, each used once."""
+        dataset, drawn, left, pool = self.dataset, self.drawn, {}, _unpaired(self.dataset)
+        for label in (1, -1):
+            rows = pool[dataset.y[pool] == label]
+            left[label] = rows[permutation(len(rows), derive_seed(self.seed, "class", label))]
+
+        def draw(kind: str, n: int, probability: float, each: int = 1) -> NDArray[np.int64]:
+            words = np.random.PCG64(derive_seed(self.seed, kind)).random_raw(n)
+            successes = int(np.count_nonzero(words < np.uint64(probability * 2.0**64)))
+            fewest, most = max(0, n - len(left[-1]) // each), len(left[1]) // each
+            n_positive = int(np.clip(successes, fewest, most))
+            counts = {1: each * n_positive, -1: each * (n - n_positive)}
+            rows = np.concatenate([left[label][:count] for label, count in counts.items()])
+            for label, count in counts.items():
+                left[label] = left[label][count:]
+            order = permutation(n, derive_seed(self.seed, kind, "order"))
+            return rows.reshape(n, each)[order].ravel()
+
+        if dataset.similar_pairs is None:
+            similar = draw("similar", drawn.n_similar, drawn.positive_pairs, 2)
+        else:
+            seed = derive_seed(self.seed, "similar", "order")
+            order = permutation(len(dataset.similar_pairs), seed)
+            similar = dataset.similar_pairs[order[: drawn.n_similar]].ravel()
+        unlabeled = draw("unlabeled", drawn.n_unlabeled, drawn.prior)
+        test = draw("test", drawn.n_test, drawn.prior)
+        y_unlabeled = dataset.y[unlabeled]
+        if len(self.without_label):
+            seed = derive_seed(self.seed, "without label")
+            unlabeled, y_unlabeled = with_others(unlabeled, y_unlabeled, self.without_label, seed)
+        y_unlabeled.flags.writeable = False  # cells share the labels
+        scaling = dataset.scaling(self.spec.scale)
+        S, U, T = (Rows(dataset.X, rows, *scaling) for rows in (similar, unlabeled, test))
+        return PairSplit(S, U, y_unlabeled, T, dataset.y[test])
 
     def counts(self, at: At) -> dict[str, int]:
-        """Return the numbers of pairs and of unlabelled rows."""
         return {"n_similar": self.drawn.n_similar, "n_unlabeled": at[UNLABELED.name]}
 
     def training(self, at: At) -> dict[str, Any]:
@@ -381,8 +328,7 @@ class SimilarUnlabeled(Task):
             values = estimator.fit_points(points, folds=by_class, **given)
             values = checked_shape(values, "fit_points", (len(points), len(y)))
             return fold_scores(y, values, by_class, error_rate)
-        pairs, rows = given.values()
-        n, n_pairs, n_rows = len(points), len(pairs), len(rows)
+        n, n_pairs, n_rows = len(points), len(given["X_similar"]), len(given["X_unlabeled"])
         folds = [  # pairs and rows are in a random order
             (np.arange(fold, n_pairs, n_folds), np.arange(fold, n_rows, n_folds))
             for fold in range(n_folds)
@@ -417,52 +363,39 @@ class SimilarUnlabeled(Task):
             self._estimates[n] = larger if self.drawn.prior > 0.5 else 1 - larger
         return self._estimates[n]
 
-    def fit(self, estimator: Any, at: At, clock: Clock) -> None:
-        """Train an estimator, with checkpoints if it can be observed."""
+    def fit(self, estimator: Any, at: At, clock: Any) -> None:
+        """Train an estimator, in phases of its own for an estimate of the prior and training."""
         training = self.given(estimator, at)
         with clock.phase("prior"):
             self._set_prior(estimator, training)
-        self._along = estimator, []
-        if has(estimator, "fit_observed", "n_iterations"):
-            self._along = estimator, fit_watched(estimator, training, estimator.n_iterations, clock)
-        else:
-            with clock.phase("fit"):
-                estimator.fit(**training)
+        super().fit(estimator, at, clock)
 
-    def fit_work(self, estimator: Any, at: At) -> Work:
-        """Return the approximate cost of training, and of judging on the test rows."""
-        cost = estimator.cost(self.dataset.n_features, **self.counts(at))
-        n_evaluations = N_CHECKPOINTS if has(estimator, "fit_observed", "n_iterations") else 1
-        scoring = n_evaluations * self.drawn.n_test * cost.flops_per_row
-        return Work(cost.flops, scoring, cost.memory)
+    def observed(self, estimator: Any, at: At) -> int | None:
+        return estimator.n_iterations if base.is_observable(estimator) else None
 
-    def judge(self, model: Any, at: At, clock: Clock) -> Judgement:
+    def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
+        n_evaluations = base.N_CHECKPOINTS if base.is_observable(estimator) else 1
+        return super().fit_work(estimator, at, n_evaluations * self.drawn.n_test)
+
+    def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Score a fitted function on the test rows, and its checkpoints."""
-        X_test, y = self.split.X_test, self.split.y_test
+        X, y = self.split.X_test, self.split.y_test
         with clock.phase("predict"):
-            values = finite_values(model, X_test)
-        observed, along = self._along
+            values = base.finite_values(model, X)
         with clock.phase("evaluate"):
-            trace = [
-                {
-                    "iteration": t,
-                    "seconds": seconds,
-                    ACCURACY.name: 1 - error_rate(y, function.decision_function(X_test)),
-                }
-                for t, seconds, function in (along if observed is model else [])
-            ]
+            trace = self.trace(
+                model, ACCURACY.name, lambda f: 1 - error_rate(y, f.decision_function(X))
+            )
         positive = float(np.mean(values >= 0))
-        return Judgement(
-            {
-                ACCURACY.name: 1 - error_rate(y, values),
-                BALANCED.name: balanced_accuracy(y, values),
-                POSITIVE.name: positive,
-                ONE_CLASS.name: float(max(positive, 1 - positive) >= COLLAPSED_SHARE),
-                CORRECTED.name: getattr(model, "corrected_", None),
-                PRIOR.name: getattr(model, "prior_", None),
-                PAIRS.name: float(self.drawn.n_similar),
-                TESTED.name: float(len(y)),
-                RISK.name: None,
-            },
-            trace,
-        )
+        scores = {
+            ACCURACY.name: 1 - error_rate(y, values),
+            BALANCED.name: balanced_accuracy(y, values),
+            POSITIVE.name: positive,
+            ONE_CLASS.name: float(max(positive, 1 - positive) >= COLLAPSED_SHARE),
+            CORRECTED.name: getattr(model, "corrected_", None),
+            PRIOR.name: getattr(model, "prior_", None),
+            PAIRS.name: float(self.drawn.n_similar),
+            TESTED.name: float(len(y)),
+            RISK.name: None,
+        }
+        return Judgement(scores, trace)

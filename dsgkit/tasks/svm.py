@@ -31,45 +31,38 @@ from dsgkit.tasks.semi_supervised import (
     SemiSupervisedSpec,
 )
 
-ERROR = Measure.of(
-    "error", "Error", "error", where=UNLABELED_ROWS, better="lower", digits=2, percent=True
+_SHARE: Any = {"digits": 2, "percent": True}
+_ERRORS: Any = {"where": UNLABELED_ROWS, "better": "lower", **_SHARE}
+ERROR = Measure("error", "Error", **_ERRORS)
+BALANCED = Measure(
+    "balanced_error", "Error, mean over the classes", "balanced error", output="balanced", **_ERRORS
 )
-BALANCED = ERROR.but(
-    name="balanced_error",
-    title="Error, mean over the classes",
-    word="balanced error",
-    output="balanced",
-    file="balanced",
-)
-BALANCE = Measure.of(
+BALANCE = Measure(
     "positive",
     "Unlabelled rows taken for positive",
     "share taken for positive",
-    digits=2,
-    percent=True,
     output="balance",
+    **_SHARE,
 )
-TRUE_BALANCE = BALANCE.but(
-    name="positive_true", title="Unlabelled rows that are positive", word="share of positives"
+TRUE_BALANCE = Measure(
+    "positive_true",
+    "Unlabelled rows that are positive",
+    "share of positives",
+    output="balance",
+    **_SHARE,
 )
-COLLAPSED = Measure.of(
+COLLAPSED = Measure(
     "collapsed",
     "Collapsed: a class is predicted for under a tenth of its share of the unlabelled rows",
     "collapsed trials",
-    tally=True,
     output="balance",
+    tally=True,
 )
 JUDGED = (ERROR, BALANCED, AUC, PRECISION)
 
-COLLAPSED_SHARE = 0.1
-"""Below this fraction of its true share, a class counts as vanished from the predictions."""
-
-THRESHOLD_ROWS = 5000
-"""Unlabelled rows from whose values a search places a threshold."""
-
-STANDARD_ERRORS = 1.96
-"""Largest distance, in standard errors, of a share of positives from that of the labelled rows."""
-
+COLLAPSED_SHARE = 0.1  # of its true share, below which a class counts as vanished
+THRESHOLD_ROWS = 5000  # unlabelled ones, from whose values a search places a threshold
+STANDARD_ERRORS = 1.96  # largest distance of a share of positives from the labelled rows'
 _BLOCK_ROWS = 2**16
 
 
@@ -97,33 +90,27 @@ class SVMSpec(SemiSupervisedSpec):
 
     @property
     def setting(self) -> str:
-        """The setting of the base class, and the threshold if it is not 0."""
         placed = "thresholds by the labelled share of positives"
         parts = [super().setting, placed if self.threshold == "labeled_share" else ""]
         return ", ".join(filter(None, parts))
 
     @property
     def selection(self) -> str:
-        """Description of how hyper-parameters are chosen."""
-        if self.select == "labeled_rows":
-            repeated = f", {self.repeats} times," if self.repeats > 1 else ""
+        if self.select == "hidden_labels":
             return (
-                f"{self.folds}-fold cross-validation of the labelled rows{repeated} by balanced "
-                "error"
+                f"training with each of {self.folds} parts of the unlabelled rows, by the error on "
+                "the others, whose labels no user has"
             )
-        return (
-            f"training with each of {self.folds} parts of the unlabelled rows, by the error on "
-            "the others, whose labels no user has"
-        )
+        repeated = f", {self.repeats} times," if self.repeats > 1 else ""
+        rows = f"{self.folds}-fold cross-validation of the labelled rows"
+        return f"{rows}{repeated} by balanced error"
 
     @property
     def chooses(self) -> str:
-        """The balanced error for a choice by labelled rows, the error for one by hidden labels."""
         return BALANCED.name if self.select == "labeled_rows" else ERROR.name
 
     @property
     def oracle(self) -> str:
-        """States that hidden labels choose the parameters, if they do."""
         hidden = "hyper-parameters chosen with hidden labels"
         return hidden if self.select == "hidden_labels" else ""
 
@@ -136,9 +123,7 @@ class SemiSupervisedSVM(SemiSupervised):
     Spec = SVMSpec
     measures = (
         *(m for each in JUDGED for m in (each, each.on(TEST_ROWS, "test"))),
-        BALANCE,
-        TRUE_BALANCE,
-        COLLAPSED,
+        *(BALANCE, TRUE_BALANCE, COLLAPSED),
     )
     chooses = ERROR.name
     outputs = (
@@ -147,45 +132,49 @@ class SemiSupervisedSVM(SemiSupervised):
     )
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Return the error of every point by the search of the protocol."""
-        if self.spec.select == "labeled_rows":
-            columns = self._by_labeled_rows(estimator, at, points)
-        else:
-            columns = self._by_hidden_labels(estimator, at, points)
-        return [list(row) for row in zip(*columns, strict=True)]
+        by_hidden, n = self.spec.select == "hidden_labels", len(points)
+        if by_hidden:
+            estimator = settled(estimator, self.counts(at))
+            # shared parameters are already set and settled, e.g. n_iterations is a number, not null
+            varied = [name for name, v in points[0].items() if any(p[name] != v for p in points)]
+            points = [{name: point[name] for name in varied} for point in points]
+        folds = self._parts(estimator, at) if by_hidden else self._held_out(estimator, at)
+        error, scores = error_rate if by_hidden else balanced_error, []
+        for training, X, y in folds:
+            models = estimator.fit_points(points, **training)
+            cuts = self._cuts(models, training["y"], at, n)
+            solved = np.array([cut is None or math.isfinite(cut) for cut in cuts])
+            positive = np.empty((len(y), n), bool)
+            for start in range(0, len(y), _BLOCK_ROWS):
+                block = slice(start, start + _BLOCK_ROWS)
+                values = _values(models, X[block], n)
+                solved &= np.isfinite(values).all(axis=0)
+                for column, cut in enumerate(cuts):
+                    positive[block, column] = is_positive(values[:, column], cut)
+            columns = zip(positive.T, solved & (len(y) > 0), strict=True)
+            scores.append(
+                [error(y, _signs(column)) if valid else None for column, valid in columns]
+            )
+        return [list(row) for row in zip(*scores, strict=True)]
 
-    def _by_labeled_rows(
-        self, estimator: Any, at: At, points: Sequence[Point]
-    ) -> Iterator[list[float | None]]:
-        """Yield, fold by fold, the balanced error of every point on the held-out rows."""
+    def _held_out(self, estimator: Any, at: At) -> Iterator[tuple[dict[str, Any], Any, Any]]:
+        """Yield what a fold trains on, its held-out labelled rows, and their labels."""
         given = self.given(estimator, at)
         X, y = given["X"], given["y"]
         for repeat in range(self.spec.repeats):
-            for held_out in self.folds(at, repeat):
-                rest = np.setdiff1d(np.arange(len(y)), held_out)
-                models = estimator.fit_points(points, **{**given, "X": X[rest], "y": y[rest]})
-                values = _values(models, X[held_out], len(points))
-                cuts = self._cuts(models, y[rest], at, len(points))
-                columns = zip(values.T, cuts, strict=True)
-                yield [balanced_error(y[held_out], *column) for column in columns]
+            for fold in self.folds(at, repeat):
+                rest = np.setdiff1d(np.arange(len(y)), fold)
+                yield {**given, "X": X[rest], "y": y[rest]}, X[fold], y[fold]
 
-    def _by_hidden_labels(
-        self, estimator: Any, at: At, points: Sequence[Point]
-    ) -> Iterator[list[float | None]]:
-        """Yield, part by part, the error of every point on the other parts."""
-        estimator = settled(estimator, self.counts(at))
-        # shared parameters are already set and settled, e.g. n_iterations is a number, not null
-        varied = [n for n, value in points[0].items() if any(p[n] != value for p in points)]
-        points = [{name: point[name] for name in varied} for point in points]
+    def _parts(self, estimator: Any, at: At) -> Iterator[tuple[dict[str, Any], Any, Any]]:
+        """Yield what is trained with a part, the other unlabelled rows, and their hidden labels."""
         given, n, n_parts = self.given(estimator, at), at[UNLABELED.name], self.spec.folds
-        bounds = [n * number // n_parts for number in range(n_parts + 1)]
-        parts = [slice(*ends) for ends in itertools.pairwise(bounds)]
-        for part in parts:
-            replaced = self.unlabeled(estimator, part)
+        for low, high in itertools.pairwise(n * number // n_parts for number in range(n_parts + 1)):
+            replaced = self.unlabeled(estimator, slice(low, high))
+            others = np.concatenate([np.arange(low), np.arange(high, n)])
+            others = others[self.split.known[others]]
             training = {name: replaced.get(name, array) for name, array in given.items()}
-            models = estimator.fit_points(points, **training)
-            cuts = self._cuts(models, given["y"], at, len(points))
-            yield self._errors(models, [other for other in parts if other is not part], cuts)
+            yield training, self.split.X_unlabeled.take(others), self.split.y_unlabeled[others]
 
     def _cuts(self, models: Any, y: NDArray[Any], at: At, n_models: int) -> Sequence[float | None]:
         """Return the threshold of each model; None for 0."""
@@ -195,29 +184,7 @@ class SemiSupervisedSVM(SemiSupervised):
         sample = self.split.X_unlabeled.take(slice(0, at[UNLABELED.name], step))
         return [share_cut(column, y) for column in _values(models, sample, n_models).T]
 
-    def _errors(
-        self, models: Any, parts: Sequence[slice], cuts: Sequence[float | None]
-    ) -> list[float | None]:
-        """Return the error of each model on some parts of the unlabelled rows."""
-        wrong, solved = np.zeros(len(cuts)), np.array([_is_solved(cut) for cut in cuts])
-        blocks = (
-            slice(start, min(start + _BLOCK_ROWS, part.stop))
-            for part in parts
-            for start in range(part.start, part.stop, _BLOCK_ROWS)
-        )
-        for rows in blocks:
-            values = _values(models, self.split.X_unlabeled[rows], len(cuts))
-            positive, known = self.split.y_unlabeled[rows] > 0, self.split.known[rows]
-            columns = zip(values.T, cuts, strict=True)
-            wrong += [np.sum((is_positive(*column) != positive) & known) for column in columns]
-            solved &= np.isfinite(values).all(axis=0)
-        total = sum(int(self.split.known[part].sum()) for part in parts)
-        if not total:
-            return [None] * len(cuts)
-        return [float(w / total) if valid else None for w, valid in zip(wrong, solved, strict=True)]
-
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        """Return the cost of training and testing every point on every fold."""
         folds, n_unlabeled = self.spec.folds, at[UNLABELED.name]
         counts, n_placing = self.counts(at), 0
         if self.spec.threshold == "labeled_share":
@@ -234,20 +201,18 @@ class SemiSupervisedSVM(SemiSupervised):
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return the scoring function with the threshold from the unlabelled training rows."""
-        if self.spec.threshold == "zero":
-            return self.score
         n_judged = int(self.split.known[: at[UNLABELED.name]].sum())
-        cut = share_cut(predictions[:n_judged], self.training(at)["y"]) if n_judged else None
-        return partial(self.score, cut=cut)
+        if self.spec.threshold == "zero" or not n_judged:
+            return self.score
+        return partial(self.score, cut=share_cut(predictions[:n_judged], self.training(at)["y"]))
 
     def score(self, y: Any, predictions: Any, cut: float | None = None) -> dict[str, float | None]:
-        """Return the errors, the measures of the ranking, and the balance of the classes."""
         positive = is_positive(predictions, cut)
         share, true = float(np.mean(positive)), float(np.mean(y > 0))
         collapsed = share < COLLAPSED_SHARE * true or 1 - share < COLLAPSED_SHARE * (1 - true)
         return {
-            ERROR.name: error_rate(y, np.where(positive, 1.0, -1.0)),
-            BALANCED.name: balanced_error(y, predictions, cut),
+            ERROR.name: error_rate(y, _signs(positive)),
+            BALANCED.name: balanced_error(y, _signs(positive)),
             **ranking_scores(y, predictions),
             BALANCE.name: share,
             TRUE_BALANCE.name: true,
@@ -287,13 +252,10 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
     return float(np.nextafter(cut, -np.inf) if equal_are_above else cut)
 
 
-def balanced_error(y: Any, values: Any, cut: float | None) -> float | None:
-    """Return the mean error over the classes; None with one class, or without a solution."""
-    if len(np.unique(y)) < 2 or not (np.isfinite(values).all() and _is_solved(cut)):
-        return None
-    return 1 - balanced_accuracy(y, np.where(is_positive(values, cut), 1.0, -1.0))
+def balanced_error(y: Any, values: Any) -> float | None:
+    """Return the mean error over the classes; None with one class."""
+    return 1 - balanced_accuracy(y, values) if len(np.unique(y)) > 1 else None
 
 
-def _is_solved(cut: float | None) -> bool:
-    """Return whether a threshold is valid; it is NaN if the function's values are."""
-    return cut is None or math.isfinite(cut)
+def _signs(positive: NDArray[np.bool_]) -> NDArray[Any]:
+    return np.where(positive, 1, -1)

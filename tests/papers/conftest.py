@@ -3,6 +3,7 @@
 import itertools
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 from pydantic import TypeAdapter
@@ -25,7 +26,7 @@ from tests.report.conftest import (
 
 TASK = RANKING.model_copy(
     update={
-        "measures": (AUC.model_copy(update={"traced": True}), ERROR, *RANKING.measures[-2:]),
+        "measures": (replace(AUC, traced=True), ERROR, *RANKING.measures[-2:]),
     }
 )
 DATASETS = ("codrna", "ijcnn1", "skin", "dota2")

@@ -1,6 +1,7 @@
 """The data in the figures, their files, and that drawing twice gives the same bytes."""
 
 import statistics
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -326,7 +327,7 @@ def test_a_box_far_worse_than_the_others_is_an_arrow(fits, drawn, task, name, si
 
 
 def test_an_axis_shows_at_least_the_range_of_its_measure(fits, drawn):
-    wide = AUC.model_copy(update={"least_range": 0.05})
+    wide = replace(AUC, least_range=0.05)
     task = RANKING.model_copy(update={"measures": (wide, *STANDARD)})
     values = {key: {500: [auc]} for key, auc in zip("abc", (0.73, 0.731, 0.732), strict=True)}
     low, high = drawn("auc_boxplot", fits(values, task=task))[1][0].get_ylim()

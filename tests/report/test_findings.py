@@ -1,6 +1,7 @@
 """Findings on made-up results whose answers are known."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from scipy import stats
@@ -142,7 +143,7 @@ def test_what_is_told_hidden_labels_is_never_the_best(ranked):
 
 def test_no_solver_is_the_best_by_a_measure_that_cannot_say_it(ranked):
     caution = "is high for many reasons"
-    measures = [RANKING.measures[0].model_copy(update={"caution": caution}), *RANKING.measures[1:]]
+    measures = [replace(RANKING.measures[0], caution=caution), *RANKING.measures[1:]]
     results = ranked(TWO, RANKING.model_copy(update={"measures": measures}))
     assert found(results, "caution") == [f"The AUC {caution}."]
     (sentence,) = found(results, "best")

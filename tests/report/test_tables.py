@@ -398,7 +398,7 @@ def test_outputs_say_which_tables_are_written(typical, written, outputs, expecte
 
 def test_a_terminal_gets_what_outputs_name_and_explanations_by_name_only(fits, written):
     named = {"name": "error", "title": "Why", "output": "why", "file": "why"}
-    why = AUC.model_copy(update=named | {"for_published": True})
+    why = replace(AUC, **named, for_published=True)
     task = RANKING.model_copy(update={"measures": (AUC, BALANCE, why, *STANDARD)})
     known = task.model_copy(update={"published": Published(source="Somebody", figures=())})
     values = {"samult": {500: [{"positive": 0.25, "error": 0.5}]}}

@@ -1,6 +1,7 @@
 """A measure along training: its table and its figure against numbers made by hand."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from dsgkit.tasks.measures import STANDARD, outputs_of
 from tests.report.conftest import ERROR as PLAIN_ERROR
 from tests.report.conftest import RANKING, UNLABELED, solver_of
 
-ERROR = PLAIN_ERROR.model_copy(update={"traced": True, "digits": 1})
+ERROR = replace(PLAIN_ERROR, traced=True, digits=1)
 TRACED = RANKING.model_copy(update={"axis": None, "measures": (ERROR, *STANDARD)})
 SWEPT = TRACED.model_copy(update={"axis": UNLABELED})
 SOLVERS = {

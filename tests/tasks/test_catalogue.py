@@ -1,9 +1,11 @@
-"""Tasks by name, and user-defined ones: what is found and what is refused."""
+"""Tasks by name, user-defined ones, and the facts of solvers that a results folder keeps."""
 
 import pytest
 
+from dsgkit.config.schema import load_experiment
 from dsgkit.errors import ConfigError
-from dsgkit.tasks.base import TASKS, about, get, version
+from dsgkit.experiment.folder import describe
+from dsgkit.tasks.base import TASKS, get, version
 from dsgkit.tasks.measures import STANDARD, outputs_of
 
 OWN = """
@@ -23,7 +25,6 @@ def test_every_task_goes_by_its_kind_and_its_declarations_agree(kind):
     task = get(kind)
     assert task.kind == kind
     assert version(kind) == (2 if kind == "semi_supervised_svm" else 1)
-    assert about(kind).endswith(".")
     names = [measure.name for measure in task.measures]
     assert len(set(names)) == len(names) and task.chooses in names
     assert set(task.outputs) <= set(outputs_of((*task.measures, *STANDARD), swept=True))
@@ -31,24 +32,17 @@ def test_every_task_goes_by_its_kind_and_its_declarations_agree(kind):
 
 
 def test_a_user_defined_task_has_the_version_of_its_code(own_modules):
-    own_modules("my", OWN)
+    def edited(**files):
+        for name, text in files.items():
+            own_modules(name, text)
+        return version("my:Sorting")
+
+    assert edited(my=OWN) != edited(my=OWN + "EDITED = True\n")
     assert (get("my:Sorting").chooses, get("my:Sorting").kind) == ("swaps", "my:Sorting")
-    before = version("my:Sorting")
-    own_modules("my", OWN + "EDITED = True\n")
-    assert version("my:Sorting") != before
-    own_modules("my", OWN.replace("words = ()", "words, version = (), 3"))
-    assert version("my:Sorting") == 3
-
-
-def test_a_task_with_a_base_in_another_file_has_the_version_of_both(own_modules):
-    def edited(settings, words):
-        own_modules("base", OWN.replace("words = ()", f"words = {words}"))
-        own_modules(
-            "my", f"from base import Sorting\nSET = {settings}\nclass Mine(Sorting): pass\n"
-        )
-        return version("my:Mine")
-
-    assert len({edited(1, ()), edited(2, ()), edited(1, ("word",))}) == 3
+    assert edited(my=OWN.replace("words = ()", "words, version = (), 3")) == 3
+    derived = "from base import Sorting as Base\nclass Sorting(Base): pass\n"
+    first = edited(base=OWN, my=derived)
+    assert len({first, edited(base=OWN + "E = 1\n"), edited(base=OWN, my=derived + "E = 1\n")}) == 3
 
 
 NAMES = [
@@ -57,12 +51,10 @@ NAMES = [
     ("my:Measure", "my:Measure is not a task: <class"),
 ]
 CHANGES = [
-    ('chooses = "swaps"', "", "my:Sorting lacks chooses; see dsgkit.tasks.base.Task"),
+    ('chooses = "swaps"', "", "my:Sorting raises AttributeError: type object 'Sorting' has no"),
     ("words = ()", "axes = 1 / 0", "importing 'my' raises ZeroDivisionError: "),
-    ("words = ()", "Spec = 3", "my:Sorting.Spec must be a class derived"),
     ('chooses = "swaps"', 'chooses = "swap"', "my:Sorting.chooses: no 'swap' (did you mean 'swap"),
-    ("swaps_table", "swaps_tables", "my:Sorting.outputs: no 'swaps_tables' (did you mean 'swaps_"),
-    ('name="swaps"', 'name="trial"', "my:Sorting.measures: 'trial' names another column"),
+    ('name="swaps"', 'name="trial"', "my:Sorting: 'trial' names another column"),
 ]
 
 
@@ -76,3 +68,27 @@ def test_a_task_that_cannot_be_used_is_one_line(own_modules, kind, old, new, mes
         get(kind)
     assert "\n" not in str(error.value)
     assert str(error.value).startswith(message)
+
+
+KMEANS = 'kind: "sklearn.cluster:KMeans"'
+SOLVERS = f"solvers: {{one: {{{KMEANS}, params: {{n_clusters: classes}}}}, two: {{{KMEANS}}}}}\n"
+UPPER_BOUNDS = ("supervised_sl", "supervised_sl_linear", "majority_class")
+TOLD = [
+    ("s2auc", "codrna", "", {}),
+    ("s3vm", "codrna", "", {"all_labels": "the hidden labels"}),
+    ("su", "codrna", "", dict.fromkeys(UPPER_BOUNDS, "labels")),
+    ("ordinal", "abalone", "", {}),
+    ("clustering", "iris", SOLVERS, {"one": "the number of classes"}),
+]
+
+
+@pytest.mark.parametrize(("base", "dataset", "solvers", "told"), TOLD)
+def test_upper_bounds_are_told_what_no_user_has(tmp_path, base, dataset, solvers, told):
+    config = tmp_path / "mine.yaml"
+    config.write_text(f"extends: base/{base}.yaml\ndataset: {{name: {dataset}}}\n{solvers}")
+    found = describe(load_experiment(config)).solvers
+    kept = {key: found[key].told for key in (("one", "two") if solvers else found)}
+    assert {key: text for key, text in kept.items() if text} == told
+    if base == "s2auc":  # above 0 only: there is no smallest sigma
+        ends = found["qsg_s2auc"].ends
+        assert ends["gamma"] == (0.0, 1.0) and ends["sigma"] == (None, None)

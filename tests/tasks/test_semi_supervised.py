@@ -1,7 +1,12 @@
+"""Splits into labelled and unlabelled rows, and the tasks of a ranking and of a classifier."""
+
 import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
@@ -11,19 +16,93 @@ from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.system.progress import listening
 from dsgkit.tasks.auc import SemiSupervisedAUC
-from dsgkit.tasks.semi_supervised import LABELED, fold_scores
+from dsgkit.tasks.semi_supervised import (
+    LABELED,
+    SemiSupervised,
+    SemiSupervisedSpec,
+    fold_scores,
+    semi_supervised_split,
+)
 from dsgkit.tasks.svm import SemiSupervisedSVM, share_cut
 from tests.data.conftest import make_dataset
 
 RNG = np.random.default_rng(0)
 LABELLED, UNLABELLED, FOLDS = 12, 23, 3
+TASKS = pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
+
+
+# Splits
+
+
+@st.composite
+def trials(draw):
+    n = draw(st.integers(5, 60))
+    n_positive = draw(st.integers(2, n - 2))
+    y = np.where(draw(st.permutations(range(n))) < np.int64(n_positive), 1, -1)
+    labeled = draw(st.integers(4, n - 1))
+    spec = SemiSupervisedSpec(kind="split", labeled=labeled, folds=draw(st.integers(2, labeled)))
+    return SemiSupervised(make_dataset(np.zeros((n, 1)), y), spec, draw(st.integers(0, 2**62)))
+
+
+@given(trials())
+def test_labelled_and_unlabelled_rows_share_out_all_rows_and_folds_keep_both_classes(trial):
+    split, y, folds = trial.split, trial.dataset.y, trial.folds({})
+    assert len(split.X) == trial.spec.labeled
+    assert sorted([*split.X.index, *split.X_unlabeled.index]) == list(range(len(y)))
+    np.testing.assert_array_equal(split.y, y[split.X.index])
+    np.testing.assert_array_equal(split.y_unlabeled, y[split.X_unlabeled.index])
+    assert split.X_test is None and split.y_test is None
+    assert min(np.sum(split.y == 1), np.sum(split.y == -1)) >= 2
+    assert sorted(np.concatenate(folds)) == list(range(len(split.y)))
+    assert len(folds) == trial.spec.folds
+    assert all(set(np.delete(split.y, fold)) == {-1, 1} for fold in folds)
+
+
+def large():
+    rng = np.random.default_rng(1)
+    return make_dataset(rng.random((50, 2)), np.where(np.arange(50) < 15, 1, -1))
+
+
+def test_the_rows_a_split_draws_never_change():
+    # recorded results depend on these very rows
+    spec = SemiSupervisedSpec(kind="split", labeled=6, folds=2)
+    trial = SemiSupervised(large(), spec, 0)
+    assert trial.split.X.index.tolist() == [22, 26, 17, 5, 15, 11]
+    assert [fold.tolist() for fold in trial.folds({})] == [[0, 1, 3], [2, 4, 5]]
+
+
+def test_test_rows_are_scaled_by_the_training_rows():
+    X = np.array([[0, 1], [4, 1], [2, 1], [1, 1], [3, 1]], np.float32)
+    test = np.array([[8, 1], [-4, 3]], np.float32)
+    dataset = make_dataset(X, [1, 1, -1, -1, 1], test, np.array([1, -1], np.int8))
+    split = semi_supervised_split(dataset, labeled=4, folds=2, seed=0)
+    np.testing.assert_allclose(split.X_test[:], [[2, 0], [-1, 2]])
+    assert split.y_test.tolist() == [1, -1]
+    wide = semi_supervised_split(dataset, labeled=4, folds=2, seed=0, scale=(-1, 1))
+    np.testing.assert_allclose(wide.X_test[:][:, 0], [3, -3])
+
+
+SMALL_CLASS = make_dataset(np.arange(10.0)[:, None], [1] + [-1] * 9)
+UNSUITED = [
+    (large(), 2000, DataError, "2,000 labelled rows asked for, but it has 50 rows"),
+    (large(), 3, ValidationError, "3 rows are too few: 2 of each class"),
+    (SMALL_CLASS, 5, DataError, r"class \+1 has 1 of the rows"),
+]
+
+
+@pytest.mark.parametrize(("dataset", "labeled", "error", "text"), UNSUITED)
+def test_numbers_that_do_not_fit(dataset, labeled, error, text):
+    with pytest.raises(error, match=text):
+        semi_supervised_split(dataset, labeled=labeled, folds=2, seed=0)
+
+
+# Tasks
 
 
 @pytest.fixture
 def dataset():
     X = RNG.random((LABELLED + UNLABELLED, 2)).astype(np.float32)
-    y = np.where(X[:, 0] > 0.5, 1, -1).astype(np.int8)
-    return make_dataset(X, y)
+    return make_dataset(X, np.where(X[:, 0] > 0.5, 1, -1).astype(np.int8))
 
 
 def trial_of(task, dataset, **settings):
@@ -58,14 +137,11 @@ def test_a_search_by_error_trains_on_one_part_and_tests_on_the_others(dataset, m
     """Done again by hand, row by row."""
     monkeypatch.setattr("dsgkit.tasks.svm._BLOCK_ROWS", 4)
     trial = trial_of(SemiSupervisedSVM, dataset)
-    split = trial.split
-    Shifted.given = []
+    split, used, Shifted.given = trial.split, 20, []
     points = [{"shift": 0.0}, {"shift": 0.2}, {"shift": 9.0}]
-    used = 20
     scores = trial.search(Shifted(), {"unlabeled": used}, points)
     X, y = split.X_unlabeled[:used], split.y_unlabeled[:used]
-    parts = [range(0, 6), range(6, 13), range(13, 20)]
-    for fold, part in enumerate(parts):
+    for fold, part in enumerate([range(0, 6), range(6, 13), range(13, 20)]):
         np.testing.assert_array_equal(Shifted.given[len(points) * fold], X[part])
         for point, row in zip(points[:2], scores, strict=False):
             model = Shifted(**point).fit(split.X[:], split.y, X[part])
@@ -97,9 +173,8 @@ def proportion(count, n):
 @pytest.mark.parametrize("threshold", ["zero", "labeled_share"])
 def test_a_search_by_labelled_rows_is_repeated_cross_validation(dataset, threshold):
     """Done again by hand, row by row; no hidden label is looked at."""
-    trial = trial_of(
-        SemiSupervisedSVM, dataset, select="labeled_rows", repeats=2, threshold=threshold
-    )
+    settings = {"select": "labeled_rows", "repeats": 2, "threshold": threshold}
+    trial = trial_of(SemiSupervisedSVM, dataset, **settings)
     trial.__dict__["split"] = trial.split._replace(y_unlabeled=np.zeros(UNLABELLED))
     at, points = {"unlabeled": 20}, [{"shift": 0.0}, {"shift": 0.2}, {"shift": 9.0}]
     scores = trial.search(Shifted(), at, points)
@@ -172,24 +247,17 @@ def test_what_trains_with_a_part_is_settled_by_all_rows(dataset):
     trial_of(SemiSupervisedSVM, dataset).search(Counted(), {"unlabeled": 20}, points)
 
 
-class Asks:
-    """Notes what it is given."""
-
-    def decision_function(self, X):
-        return np.zeros(len(X))
-
-
-class Supervised(Asks):
+class Supervised:
     def fit(self, X, y):
         self.given = {"X": X, "y": y}
 
 
-class Cheating(Asks):
+class Cheating:
     def fit(self, X, y, X_unlabeled, y_unlabeled):
         self.given = {"X": X, "y": y, "X_unlabeled": X_unlabeled, "y_unlabeled": y_unlabeled}
 
 
-@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
+@TASKS
 def test_a_fit_is_given_what_it_names(dataset, task):
     trial, at = trial_of(task, dataset), {"unlabeled": 20}
     for solver in (Supervised(), Cheating()):
@@ -199,31 +267,29 @@ def test_a_fit_is_given_what_it_names(dataset, task):
     assert len(solver.given["X_unlabeled"]) == 20
 
 
-@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
+@TASKS
 def test_swept_labelled_rows_are_nested_and_leave_the_others_alone(dataset, task):
     spec = task.Spec(kind=task.kind, folds=2, unlabeled=9).swept_to(LABELED, LABELLED)
     for seed in range(20):
         trial = task(dataset, spec, seed)
         assert trial.sizes == {"unlabeled": 9}
         given = [trial.training({"unlabeled": 9, "labeled": n}) for n in (4, 7, LABELLED)]
-        for small, large in itertools.pairwise(given):
-            np.testing.assert_array_equal(small["X"], large["X"][: len(small["X"])])
-            np.testing.assert_array_equal(small["X_unlabeled"][:], large["X_unlabeled"][:])
+        for small, more in itertools.pairwise(given):
+            np.testing.assert_array_equal(small["X"], more["X"][: len(small["X"])])
+            np.testing.assert_array_equal(small["X_unlabeled"][:], more["X_unlabeled"][:])
         assert [len(one["y"]) for one in given] == [4, 7, LABELLED]
         assert min(np.sum(given[0]["y"] == label) for label in (-1, 1)) == 2
         assert sorted(np.concatenate(trial.folds({"labeled": 7}))) == list(range(7))
     assert trial.counts({"unlabeled": 9, "labeled": 7}) == {"n_labeled": 7, "n_unlabeled": 9}
     assert len(trial.split.X_unlabeled) == UNLABELLED
     assert spec.setting == "at most 9 unlabelled rows in training"
-    with pytest.raises(DataError, match="3 labelled rows are too few"):
-        trial.counts({"unlabeled": 9, "labeled": 3})
+    assert "3 rows are too few" in spec.why_not(LABELED, 3)
 
 
 def test_a_classifier_is_judged_by_its_error_and_its_class_balance(dataset):
     labels = np.array([1, 1, -1, -1, -1], np.int8)
     values = np.array([0.5, -0.1, 0.0, -1.0, -2.0])  # 0 counts as positive
-    scores = trial_of(SemiSupervisedSVM, dataset).score(labels, values)
-    assert scores == {
+    assert trial_of(SemiSupervisedSVM, dataset).score(labels, values) == {
         "error": 0.4,
         "balanced_error": pytest.approx((1 / 2 + 1 / 3) / 2),
         "auc": pytest.approx(5 / 6),
@@ -243,37 +309,28 @@ def test_a_class_that_as_good_as_vanished_is_a_collapse(dataset, n_taken, n_posi
     assert trial_of(SemiSupervisedSVM, dataset).score(y, values)["collapsed"] == collapsed
 
 
-@pytest.mark.parametrize("task", [SemiSupervisedAUC, SemiSupervisedSVM])
-def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows_where_there_are(dataset, task):
-    clock, at = Clock(), {"unlabeled": 5}
-    for n_test in (0, 9):
-        X_test = RNG.random((9, 2)).astype(np.float32) if n_test else None
-        y_test = np.where(X_test[:, 0] > 0.5, 1, -1).astype(np.int8) if n_test else None
-        trial = trial_of(task, make_dataset(dataset.X, dataset.y, X_test, y_test))
-        assert trial.sizes == {"unlabeled": UNLABELLED}
-        model = Shifted(shift=0.05)
-        trial.fit(model, at, clock)
-        judged, seen = [], []
-        with listening(seen.append):
-            scores = trial.judge(model, at, clock).scores
-        split = trial.split
-        for rows, y, name in (
-            (split.X_unlabeled, split.y_unlabeled, ""),
-            (split.X_test, split.y_test, "test_"),
-        ):
-            expected = None
-            if y is not None:
-                values = np.asarray(rows)[:, 0] - model.cut_
-                right = (values >= 0) == (y > 0)
-                expected = (
-                    roc_auc_score(y, values) if task is SemiSupervisedAUC else np.mean(~right)
-                )
-                expected = pytest.approx(expected)
-            judged.append(scores[f"{name}{task.chooses}"] == expected)
-        assert judged == [True, True]
-        assert seen == sorted(seen)
-        assert seen[-1] == 1
+@TASKS
+@pytest.mark.parametrize("n_test", [0, 9])
+def test_a_fit_is_judged_on_all_unlabelled_rows_and_on_test_rows(dataset, task, n_test):
+    test = (dataset.X[:n_test], dataset.y[:n_test]) if n_test else (None, None)
+    trial, clock = trial_of(task, make_dataset(dataset.X, dataset.y, *test)), Clock()
+    at, model, seen, split = {"unlabeled": 5}, Shifted(shift=0.05), [], trial.split
+    trial.fit(model, at, clock)
+    with listening(seen.append):
+        scores = trial.judge(model, at, clock).scores
+    for rows, y, prefix in (
+        (split.X_unlabeled, split.y_unlabeled, ""),
+        (split.X_test, split.y_test, "test_"),
+    ):
+        expected = None
+        if y is not None:
+            values = np.asarray(rows)[:, 0] - model.cut_
+            ranks, wrong = roc_auc_score(y, values), np.mean((values >= 0) != (y > 0))
+            expected = pytest.approx(ranks if task is SemiSupervisedAUC else wrong)
+        assert scores[prefix + task.chooses] == expected
+    assert seen == sorted(seen) and seen[-1] == 1
     assert set(clock.wall) == {"fit", "predict", "evaluate"}
+    assert trial.sizes == {"unlabeled": UNLABELLED}
 
 
 def test_a_fold_of_one_class_and_a_point_without_solution_have_no_score(dataset):

@@ -1,3 +1,5 @@
+"""Pairs and unlabelled rows: what is drawn, the risk that searches, and how models are judged."""
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
 from dsgkit.tasks import similar
 from dsgkit.tasks.base import N_CHECKPOINTS, checkpoints
 from dsgkit.tasks.metrics import su_risk
-from dsgkit.tasks.similar import SimilarUnlabeled, pair_sizes, pair_split
+from dsgkit.tasks.similar import SimilarUnlabeled
 from tests.data.conftest import make_dataset
 from tests.solvers.similar.problems import risk, squared, zero_one
 
@@ -21,19 +23,20 @@ FOLDS = 3
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 
 
-def dataset_of(n_positive=300, n_negative=200):
+def dataset_of(n_positive=300, n_negative=200, numbered=False):
     rng = np.random.default_rng(0)
     y = rng.permutation(np.repeat([1, -1], [n_positive, n_negative]))
-    return make_dataset(np.column_stack([y + rng.normal(size=len(y)), rng.random(len(y))]), y)
+    first = np.arange(len(y)) if numbered else y + rng.normal(size=len(y))
+    return make_dataset(np.column_stack([first, y if numbered else rng.random(len(y))]), y)
 
 
-def trial_of(dataset, seed=0, **settings):
+def trial_of(dataset=None, seed=0, **settings):
     spec = {"kind": "similar_unlabeled", "pairs": 40, "folds": FOLDS, **settings}
-    return SimilarUnlabeled(dataset, SimilarUnlabeled.Spec(**spec), seed)
+    return SimilarUnlabeled(dataset or dataset_of(), SimilarUnlabeled.Spec(**spec), seed)
 
 
 class First(SimilarUnlabeledEstimator):
-    """The first feature less a threshold; watched, the threshold grows towards it."""
+    """The first feature less a threshold."""
 
     _solution = "threshold_"
 
@@ -54,6 +57,8 @@ class First(SimilarUnlabeledEstimator):
 
 
 class Watched(First):
+    """Its threshold grows along training."""
+
     def fit_observed(self, X_similar, X_unlabeled, *, at, observe):
         for t in at:
             share = self.threshold * t / self.n_iterations
@@ -79,32 +84,26 @@ class WithLabels:
 
 
 def test_points_are_searched_by_the_risk_of_held_out_pairs_and_rows():
-    trial = trial_of(dataset_of())
+    trial = trial_of()
     points = [{"threshold": 0.3}, {"threshold": 0.6}, {"threshold": -1.0}]
     scores = trial.search(First(), trial.sizes, points)
     training = trial.training(trial.sizes)
-    pairs, rows = training["X_similar"], training["X_unlabeled"][:]
+    pairs, rows = training["X_similar"][:, :, 0], training["X_unlabeled"][:][:, 0]
     for point, row in zip(points[:2], scores, strict=False):
-        held_out = [
-            su_risk(
-                pairs[fold::FOLDS, :, 0] - point["threshold"],
-                rows[fold::FOLDS, 0] - point["threshold"],
-                0.6,
-            )
-            for fold in range(FOLDS)
-        ]
-        assert row == pytest.approx(held_out)
+        cut = point["threshold"]
+        held_out = [(pairs[fold::FOLDS] - cut, rows[fold::FOLDS] - cut) for fold in range(FOLDS)]
+        assert row == pytest.approx([su_risk(*values, 0.6) for values in held_out])
     assert scores[2] == [None] * FOLDS
 
 
 def test_a_risk_is_that_of_the_prior_that_the_model_knows():
-    trial = trial_of(dataset_of())
+    trial = trial_of()
     known, other = ({"threshold": 0.4, "prior": prior} for prior in (0.6, 0.8))
     a, b = trial.search(First(), trial.sizes, [known, other])
     assert a != pytest.approx(b)
     assert trial.search(First(prior=0.8), trial.sizes, [{"threshold": 0.4}]) == [b]
-    squared = trial_of(dataset_of(), select="squared")
-    assert squared.search(First(), trial.sizes, [known])[0] != pytest.approx(a)
+    by_square = trial_of(select="squared")
+    assert by_square.search(First(), trial.sizes, [known])[0] != pytest.approx(a)
 
 
 @pytest.mark.parametrize(("n_positive", "prior"), [(300, 0.8), (150, 0.2)])
@@ -117,21 +116,21 @@ def test_an_estimate_is_of_the_positive_class_and_made_once(n_positive, prior, m
     model = First(0.4, prior="estimate")
     trial.fit(model, trial.sizes, clock)
     assert trial.judge(model, trial.sizes, clock).scores["prior"] == pytest.approx(prior)
-    searched = trial.search(First(prior="estimate"), trial.sizes, [{"threshold": 0.4}])
-    in_points = trial.search(First(), trial.sizes, [{"threshold": 0.4, "prior": "estimate"}])
-    known = trial.search(First(prior=prior), trial.sizes, [{"threshold": 0.4}])
-    assert searched[0] == pytest.approx(known[0]) and in_points[0] == pytest.approx(known[0])
+    cut = {"threshold": 0.4}
+    known = trial.search(First(prior=prior), trial.sizes, [cut])[0]
+    for solver, point in ((First(prior="estimate"), cut), (First(), cut | {"prior": "estimate"})):
+        assert trial.search(solver, trial.sizes, [point])[0] == pytest.approx(known)
     assert len(calls) == 1 and "prior" in clock.wall
 
 
 def test_a_model_is_judged_on_the_test_rows():
-    trial, clock = trial_of(dataset_of()), Clock()
+    trial, clock = trial_of(), Clock()
     model = First(0.45)
     trial.fit(model, trial.sizes, clock)
     judged = trial.judge(model, trial.sizes, clock)
     X, y = trial.split.X_test[:], trial.split.y_test
     positive = X[:, 0] >= 0.45
-    assert judged.trace == []
+    assert judged.trace == [] and {"fit", "predict", "evaluate"} <= set(clock.wall)
     assert judged.scores == {
         "accuracy": pytest.approx(np.mean(positive == (y > 0))),
         "balanced_accuracy": pytest.approx(balanced_accuracy_score(y > 0, positive)),
@@ -143,14 +142,12 @@ def test_a_model_is_judged_on_the_test_rows():
         "tested": len(y),
         "risk": None,
     }
-    assert {"fit", "predict", "evaluate"} <= set(clock.wall)
     constant = First(0.0).fit(**trial.training(trial.sizes))
     assert trial.judge(constant, trial.sizes, clock).scores["collapsed"] == 1.0
 
 
 def test_what_iterates_is_looked_at_along_training():
-    trial, clock = trial_of(dataset_of()), Clock()
-    model = Watched(0.6)
+    trial, clock, model = trial_of(), Clock(), Watched(0.6)
     trial.fit(model, trial.sizes, clock)
     judged = trial.judge(model, trial.sizes, clock)
     assert [step["iteration"] for step in judged.trace] == checkpoints(50)
@@ -160,6 +157,8 @@ def test_what_iterates_is_looked_at_along_training():
         assert step["seconds"] == step["iteration"] / 10
         assert step["accuracy"] == pytest.approx(np.mean((X[:, 0] >= threshold) == (y > 0)))
     assert judged.trace[-1]["accuracy"] == judged.scores["accuracy"]
+    costs = [trial.fit_work(one, trial.sizes).scoring for one in (Watched(), First())]
+    assert costs[0] == N_CHECKPOINTS * costs[1]
     other = First(0.3).fit(**trial.training(trial.sizes))
     assert trial.judge(other, trial.sizes, clock).trace == []  # of another model nothing is known
 
@@ -168,48 +167,40 @@ def test_what_iterates_is_looked_at_along_training():
 def test_checkpoints_ascend_to_the_last_iteration(n):
     at = checkpoints(n)
     assert at[0] == 1 and at[-1] == n and all(np.diff(at) > 0)
-    assert len(at) <= N_CHECKPOINTS
-    assert len(at) > 8 or n < 20
+    assert min(8, n) <= len(at) <= N_CHECKPOINTS
 
 
 def test_what_takes_labels_is_given_as_many_rows_as_pairs_have_points():
-    trial, clock = trial_of(dataset_of()), Clock()
-    model = WithLabels()
+    trial, clock, model = trial_of(), Clock(), WithLabels()
     trial.fit(model, trial.sizes, clock)
-    X, y = model.seen
-    assert len(X) == 80
-    np.testing.assert_array_equal(X, trial.split.X_unlabeled[:80])
-    np.testing.assert_array_equal(y, trial.split.y_unlabeled[:80])
+    np.testing.assert_array_equal(model.seen[0], trial.split.X_unlabeled[:80])
+    np.testing.assert_array_equal(model.seen[1], trial.split.y_unlabeled[:80])
     assert trial.judge(model, trial.sizes, clock).scores["prior"] is None
     scores = trial.search(model, {"unlabeled": 30}, [{"sign": 1}, {"sign": -1}, {"sign": np.nan}])
     assert scores == [[0.0] * FOLDS, [1.0] * FOLDS, [None] * FOLDS]
 
 
-@pytest.mark.parametrize(
-    ("prior", "text"),
-    [(0.5, "must differ from 1/2"), (1.0, "below 1"), ("x", "below 1"), (True, "below 1")],
-)
+PRIORS = [(0.5, "must differ from 1/2"), (1.0, "below 1"), ("x", "below 1"), (True, "below 1")]
+
+
+@pytest.mark.parametrize(("prior", "text"), PRIORS)
 def test_a_prior_without_meaning_is_refused(prior, text):
     with pytest.raises(ValidationError, match=text):
         SimilarUnlabeled.Spec(kind="similar_unlabeled", prior=prior)
 
 
-def test_classes_of_the_same_size_need_another_prior():
-    with pytest.raises(DataError, match="its classes are of the same size"):
-        trial_of(dataset_of(250, 250))
+UNSUITED = [
+    ((250, 250), {}, "its classes are of the same size"),
+    ((5, 900), {"prior": 0.9}, "5 positive and 900 negative rows, drawn by"),
+    ((300, 200), {"folds": 41}, "40 pairs and .* unlabelled rows cannot be cut into 41 folds"),
+]
+
+
+@pytest.mark.parametrize(("counts", "settings", "text"), UNSUITED)
+def test_datasets_that_do_not_suit_are_refused(counts, settings, text):
+    with pytest.raises(DataError, match=text):
+        trial_of(dataset_of(*counts), **settings)
     assert trial_of(dataset_of(250, 250), prior=0.6).values == {"class_prior": 0.6}
-
-
-def pairs_of(n_positive, n_negative):
-    y = np.random.default_rng(0).permutation(np.repeat([1, -1], [n_positive, n_negative]))
-    rows = np.column_stack([np.arange(len(y)), y])  # the first feature is the number of the row
-    return make_dataset(rows, y)
-
-
-def drawn_of(dataset, seed=0, **settings):
-    sizes = pair_sizes(dataset, **{"pairs": 100, "test": 1000, **settings})
-    n = dataset.n_features
-    return sizes, pair_split(dataset, sizes, seed, (np.zeros(n), np.ones(n)))
 
 
 @given(
@@ -219,58 +210,49 @@ def drawn_of(dataset, seed=0, **settings):
     st.integers(0, 10**6),
 )
 def test_no_row_is_used_twice_and_pairs_are_of_one_class(n_positive, n_negative, prior, seed):
-    dataset = pairs_of(n_positive, n_negative)
-    sizes, split = drawn_of(dataset, seed, prior=prior, test=100)
-    points, unlabeled, test = split.similar[:], split.X_unlabeled[:], split.X_test[:]
-    used = np.concatenate([rows[:, 0] for rows in (points, unlabeled, test)])
+    if prior is None and abs(n_positive - n_negative) < 0.1 * n_negative:
+        return
+    dataset = dataset_of(n_positive, n_negative, numbered=True)
+    trial = trial_of(dataset, seed, prior=prior, test=100, pairs=100)
+    sizes, split = trial.drawn, trial.split
+    drawn = [split.similar.index, split.X_unlabeled.index, split.X_test.index]
+    used = np.concatenate(drawn)
     assert len(set(used)) == len(used) == 2 * sizes.n_similar + sizes.n_unlabeled + sizes.n_test
-    pairs = points.reshape(-1, 2, 2)
-    assert (pairs[:, 0, 1] == pairs[:, 1, 1]).all()
-    np.testing.assert_array_equal(unlabeled[:, 1], split.y_unlabeled)
-    np.testing.assert_array_equal(test[:, 1], split.y_test)
+    assert (np.diff(dataset.y[split.similar.index].reshape(-1, 2)) == 0).all()
+    np.testing.assert_array_equal(dataset.y[drawn[1]], split.y_unlabeled)
+    np.testing.assert_array_equal(dataset.y[drawn[2]], split.y_test)
     assert sizes.n_test == min(100, sizes.n_unlabeled // 3)
 
 
 def test_classes_are_drawn_by_the_prior_in_a_random_order():
     """Shares within five standard deviations: by chance once in a million runs."""
-    sizes, split = drawn_of(pairs_of(60_000, 60_000), prior=0.7, pairs=10_000, test=9000)
-    y_similar = split.similar[:].reshape(-1, 2, 2)[:, 0, 1]
+    trial = trial_of(dataset_of(60_000, 60_000), prior=0.7, pairs=10_000, test=9000)
+    split = trial.split
+    y_similar = trial.dataset.y[split.similar.index[::2]]
     of_a_pair = 0.49 / (0.49 + 0.09)
-    for y, share in (
-        (y_similar, of_a_pair),
-        (y_similar[:1000], of_a_pair),
-        (split.y_unlabeled, 0.7),
-        (split.y_unlabeled[:1000], 0.7),
-        (split.y_test, 0.7),
-    ):
-        assert np.mean(y > 0) == pytest.approx(share, abs=5 * np.sqrt(0.25 / len(y)))
-    assert sizes.n_similar == 10_000 and sizes.n_test == 9000
+    for y, share in ((y_similar, of_a_pair), (split.y_unlabeled, 0.7), (split.y_test, 0.7)):
+        for some in (y, y[:1000]):
+            assert np.mean(some > 0) == pytest.approx(share, abs=5 * np.sqrt(0.25 / len(some)))
+    assert trial.drawn.n_similar == 10_000 and trial.drawn.n_test == 9000
 
 
 def test_pairs_take_what_is_asked_for_and_unlabelled_rows_the_rest():
     """By the counts of covtype_20k with class 2 against the rest (2 n_S pi_c^2/pi_S of a class)."""
-    sizes, split = drawn_of(pairs_of(6020, 13_980), pairs=5000, test=10**6)
-    assert sizes.n_similar == 5000 and sizes.prior == pytest.approx(0.301)
-    assert sizes.n_unlabeled == pytest.approx(5700, rel=0.03)
-    labels = np.concatenate([split.similar[:][:, 1], split.y_unlabeled, split.y_test])
+    trial = trial_of(dataset_of(6020, 13_980), pairs=5000, test=10**6)
+    assert trial.drawn.n_similar == 5000 and trial.drawn.prior == pytest.approx(0.301)
+    assert trial.drawn.n_unlabeled == pytest.approx(5700, rel=0.03)
+    rows = (trial.split.similar, trial.split.X_unlabeled, trial.split.X_test)
+    labels = trial.dataset.y[np.concatenate([one.index for one in rows])]
     assert 0.97 * 13_980 < np.sum(labels < 0) <= 13_980
-    smaller, _ = drawn_of(pairs_of(602, 1398), pairs=5000)
+    smaller = trial_of(dataset_of(602, 1398), pairs=5000).drawn
     assert 450 < smaller.n_similar < 600 and smaller.n_unlabeled > 300
 
 
-def test_too_few_rows_of_a_class_are_refused():
-    with pytest.raises(DataError, match="5 positive and 900 negative rows, drawn by"):
-        drawn_of(pairs_of(5, 900), prior=0.9)
-
-
-LOSSES = {"squared": squared, "zero_one": zero_one}
-
-
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", [squared, zero_one])
 @pytest.mark.parametrize("prior", [0.7, 0.2])
 def test_the_risk_is_the_sum_over_pairs_and_rows(loss, prior):
     rng = np.random.default_rng(0)
     similar, unlabeled = rng.normal(size=(7, 2)), rng.normal(size=11)
     similar[0, 0] = unlabeled[0] = 0
-    expected = risk(similar, unlabeled, prior, LOSSES[loss])
-    assert su_risk(similar, unlabeled, prior, loss) == pytest.approx(expected, rel=1e-12)
+    expected = risk(similar, unlabeled, prior, loss)
+    assert su_risk(similar, unlabeled, prior, loss.__name__) == pytest.approx(expected, rel=1e-12)
