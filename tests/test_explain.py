@@ -60,16 +60,16 @@ def test_a_miss_names_what_is_near():
     assert told("qqq").startswith("nothing is called 'qqq'; `dsg list solvers` (or tasks, ")
 
 
-OWN = """'''Sorting of numbers.'''
+OWN = """
 from dsgkit.bases import PairwiseAUCEstimator
-from dsgkit.tasks.auc import SemiSupervisedAUC
+from dsgkit.tasks.semi_supervised import SemiSupervisedAUC
 class Mine(PairwiseAUCEstimator):
     '''A method of my own.'''
     lam: float = 0.25
     def fit(self, X, y): return self
     def decision_function(self, X): return X[:, 0]
 class Sorting(SemiSupervisedAUC):
-    pass
+    '''Sorting of numbers.'''
 """
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -90,9 +89,7 @@ def _of_task(kind: str) -> str:
     from dsgkit.tasks import base as tasks
 
     task = tasks.get(kind)
-    module = kind.partition(":")[0] if ":" in kind else task.__module__
-    parts = [f"{kind}: task", inspect.cleandoc(sys.modules[module].__doc__ or "")]
-    parts += ["Keys under protocol:"]
+    parts = [f"{kind}: task", inspect.getdoc(task) or "", "Keys under protocol:"]
     parts += [f"{name} : {text}" for name, text in described(task.Spec).items()]
     parts += ["Measures:"]
     parts += [f"{m.name} : {m.better or 'neither'} is better\n    {m.title}" for m in task.measures]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inspect import getdoc, getmodule
+from inspect import getdoc
 from pathlib import Path
 
 import click
@@ -31,7 +31,7 @@ def tasks() -> None:
     """List the learning settings."""
     from dsgkit.tasks.base import TASKS, get
 
-    print_pairs([(kind, str(getdoc(getmodule(get(kind)))).partition("\n")[0]) for kind in TASKS])
+    print_pairs([(kind, str(getdoc(get(kind))).partition("\n")[0]) for kind in TASKS])
     click.echo(f"{_EXPLAINED}, such as the measures of a task")
 
 

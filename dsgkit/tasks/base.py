@@ -20,6 +20,7 @@ from pydantic import PrivateAttr
 from dsgkit.config.spec import Interval, Repetitions, Spec
 from dsgkit.data.targets import Kind, check_kind
 from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, place_of, spelled
+from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, TIDY_COLUMNS, Axis, Measure, Published
 from dsgkit.user_code import calling, load, version_of
 
@@ -129,11 +130,9 @@ class Task:
         Its section of a config.
     axes : tuple of Axis
         Sizes that a sweep can vary, the usual one first; may be empty.
-    measures, chooses : tuple of Measure, str
-        Numbers that are recorded of a fit in addition to `measures.STANDARD`, and the name of the
-        one that chooses hyper-parameters.
-    outputs : tuple of str
-        Default tables and figures.
+    measures, chooses, outputs : tuple of Measure, str, tuple of str
+        Numbers that are recorded of a fit in addition to `measures.STANDARD`, the name of the one
+        that chooses hyper-parameters, and the default tables and figures.
     words : tuple of str
         Words for numbers of the trial (`values`) that a config may use for parameters.
     target : {"binary", "ordered", "classes", "numeric"} or None
@@ -256,13 +255,12 @@ class Task:
 
 
 TASKS = {
-    "semi_supervised_auc": "dsgkit.tasks.auc:SemiSupervisedAUC",
+    "semi_supervised_auc": "dsgkit.tasks.semi_supervised:SemiSupervisedAUC",
     "semi_supervised_svm": "dsgkit.tasks.svm:SemiSupervisedSVM",
     "ordinal": "dsgkit.tasks.ordinal:Ordinal",
     "similar_unlabeled": "dsgkit.tasks.similar:SimilarUnlabeled",
     "clustering": "dsgkit.tasks.clustering:Clustering",
-}
-"""Import path of the task of each kind; tasks are imported on first use."""
+}  # imported on first use
 
 
 def get(kind: str) -> type[Task]:
@@ -338,20 +336,15 @@ def checkpoints(n_iterations: int) -> list[int]:
 
 def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
     """Return a fitted function's values at rows; `FitError` unless finite and of such a shape."""
-    values = np.asarray(model.decision_function(rows))
-    location = place_of(model.decision_function)
-    if values.shape not in (shapes or [(len(rows),)]):
-        raise FitError(
-            f"decision_function returned shape {values.shape} for {len(rows):,} rows{location}"
-        )
+    method = f"decision_function{place_of(model.decision_function)}"
+    values = checked_shape(model.decision_function(rows), method, *(shapes or [(len(rows),)]))
     if not np.isfinite(values).all():
-        raise FitError(f"decision_function returned values that are not finite{location}")
+        raise FitError(f"{method} returned values that are not finite")
     return values
 
 
+# an interval for every feature; or a common factor: the root mean squared norm of rows becomes 1
 Scale = Interval | Literal["common"]
-"""The interval that every feature is mapped to; or a common factor with which the root mean squared
-norm of the rows is 1."""
 
 
 def scale_words(scale: tuple[float, float] | str) -> str:

@@ -1,11 +1,4 @@
-"""Clustering: training uses no labels; classes, if a dataset has them, judge the clusters.
-
-Solvers with two phases, ``fit_domain`` and ``fit_clusters``, are timed by phase; others, such as
-scikit-learn's, need only ``fit`` and ``labels_`` (Pham, Le & Dang, 2017).
-
-Rows without a cluster, which some solvers label -1, do not count in the number of clusters. All
-indices treat them as one more cluster.
-"""
+"""Clustering: training uses no labels; classes, if a dataset has them, judge the clusters."""
 
 from __future__ import annotations
 
@@ -35,8 +28,14 @@ MAX_EXACT_ROWS = 20_000  # for which all pairs within clusters are measured
 MAX_PICTURE_POINTS = 2000  # rows, and equilibria, in a picture
 GRID, GRID_MARGIN = 120, 0.08  # points per side for f, and the margin by the range of the rows
 
-_INDEX: Any = {"better": "higher", "digits": 2, "least_range": 0.05}
-NMI = Measure("nmi", "Normalised mutual information", "NMI", **_INDEX)
+_SCORE: Any = {"better": "higher", "digits": 2}
+_INDEX: Any = {**_SCORE, "least_range": 0.05}
+_DOMAIN: Any = {"output": "domain", "optional": True}
+_COUNT: Any = {"digits": 0, **_DOMAIN}
+_PERCENT: Any = {"digits": 2, "percent": True}
+# each may be what the paper published under another measure's name
+_HYPOTHESIS: Any = {"output": "hypotheses", "optional": True, "for_published": True}
+
 DAVIES_BOULDIN = Measure(
     "davies_bouldin",
     "Davies-Bouldin index (small is good)",
@@ -47,38 +46,13 @@ DAVIES_BOULDIN = Measure(
     better="lower",
     digits=2,
 )
-COMPACTNESS = Measure(
-    "compactness", "Compactness: mean distance of two rows of a cluster", "compactness", digits=2
-)
-# NMI, or minus the Davies-Bouldin index; None for a fit
-CHOICE = Measure(
-    "choice",
-    "Score that parameters are chosen by",
-    "score of the choice",
-    better="higher",
-    digits=2,
-    optional=True,
-)
-CLUSTERING_TIME = replace(
-    TIME,
-    name="clustering_seconds",
-    title="Time for the clusters alone",
-    word="time for the clusters",
-    file="clustering_time",
-    clock="clustering",
-    optional=True,
-)
-
-_DOMAIN: Any = {"output": "domain", "optional": True}
-_COUNT: Any = {"digits": 0, **_DOMAIN}
+# of solvers with a domain, by the fitted attribute that holds them
 FITTED = {
     "inside_": Measure(
         "inside",
         "Rows inside of the domain",
         "share of rows inside",
-        digits=1,
-        percent=True,
-        **_DOMAIN,
+        **{**_DOMAIN, "digits": 1, "percent": True},
     ),
     "mass_": Measure("mass", "Sum of the coefficients", digits=2, **_DOMAIN),
     "n_iter_": Measure("steps", "Steps of the training", "steps", **_COUNT),
@@ -88,29 +62,51 @@ FITTED = {
         "mode_seeking",
         "Trials with an empty domain",
         "share of empty domains",
-        percent=True,
-        **_COUNT,
+        **{**_COUNT, "percent": True},
     ),
 }
-"""Measures by the fitted attribute of solvers with a domain that holds them."""
-
-# each may be what the paper published under another measure's name
-_HYPOTHESIS: Any = {"output": "hypotheses", "optional": True, "for_published": True}
-HYPOTHESES = (
+MEASURES = (
+    Measure("purity", "Purity", **_INDEX),
+    Measure("rand", "Unadjusted Rand index", **_INDEX),
+    Measure("adjusted_rand", "Adjusted Rand index", output="rand", **_INDEX),
+    Measure("nmi", "Normalised mutual information", "NMI", **_INDEX),
+    DAVIES_BOULDIN,
+    Measure(
+        "compactness",
+        "Compactness: mean distance of two rows of a cluster",
+        "compactness",
+        digits=2,
+    ),
+    Measure("clusters", "Clusters", digits=1),
+    Measure(
+        "unassigned",
+        "Rows without a cluster",
+        "share of rows without a cluster",
+        output="clusters",
+        digits=1,
+        percent=True,
+    ),
+    *FITTED.values(),
+    Measure("equilibria", "Equilibria, M", "equilibria", digits=1, **_DOMAIN),
+    Measure(
+        "equilibria_share",
+        "Equilibria by rows, M/N",
+        "equilibria by rows",
+        **_PERCENT,
+        **_DOMAIN,
+    ),
     Measure(
         "nmi_geometric",
         "Hypothesis of the published NMI: by the geometric mean",
         "NMI by the geometric mean",
-        **_INDEX,
-        **_HYPOTHESIS,
+        **{**_INDEX, **_HYPOTHESIS},
     ),
-    Measure(
-        "davies_bouldin_diameter",
-        "Hypothesis of the published Davies-Bouldin index: by the clusters' diameters",
-        "Davies-Bouldin index by diameters",
-        caution=DAVIES_BOULDIN.caution,
-        better="lower",
-        digits=2,
+    replace(
+        DAVIES_BOULDIN,
+        name="davies_bouldin_diameter",
+        title="Hypothesis of the published Davies-Bouldin index: by the clusters' diameters",
+        word="Davies-Bouldin index by diameters",
+        file="hypotheses",
         **_HYPOTHESIS,
     ),
     Measure(
@@ -119,6 +115,23 @@ HYPOTHESES = (
         "compactness without sizes",
         digits=4,
         **_HYPOTHESIS,
+    ),
+    replace(
+        TIME,
+        name="clustering_seconds",
+        title="Time for the clusters alone",
+        word="time for the clusters",
+        file="clustering_time",
+        clock="clustering",
+        optional=True,
+    ),
+    # NMI, or minus the Davies-Bouldin index; None for a fit
+    Measure(
+        "choice",
+        "Score that parameters are chosen by",
+        "score of the choice",
+        optional=True,
+        **_SCORE,
     ),
 )
 
@@ -173,39 +186,21 @@ class ClusteringSpec(base.ProtocolSpec):
 
 
 class Clustering(Task):
-    """The learning setting: a run on all rows in a random order; smaller points take the first."""
+    """Clustering: training uses no labels; classes, if a dataset has them, judge the clusters.
+
+    A trial is a run on all rows in a random order; smaller points take the first ones. Solvers with
+    two phases, ``fit_domain`` and ``fit_clusters``, are timed by phase; others, such as
+    scikit-learn's, need only ``fit`` and ``labels_`` (Pham, Le & Dang, 2017).
+
+    Rows without a cluster, which some solvers label -1, do not count in the number of clusters. All
+    indices treat them as one more cluster.
+    """
 
     kind = "clustering"
     Spec = ClusteringSpec
     axes = (ROWS,)
-    measures = (
-        Measure("purity", "Purity", **_INDEX),
-        Measure("rand", "Unadjusted Rand index", **_INDEX),
-        Measure("adjusted_rand", "Adjusted Rand index", output="rand", **_INDEX),
-        *(NMI, DAVIES_BOULDIN, COMPACTNESS),
-        Measure("clusters", "Clusters", digits=1),
-        Measure(
-            "unassigned",
-            "Rows without a cluster",
-            "share of rows without a cluster",
-            output="clusters",
-            digits=1,
-            percent=True,
-        ),
-        *FITTED.values(),
-        Measure("equilibria", "Equilibria, M", "equilibria", digits=1, **_DOMAIN),
-        Measure(
-            "equilibria_share",
-            "Equilibria by rows, M/N",
-            "equilibria by rows",
-            digits=2,
-            percent=True,
-            **_DOMAIN,
-        ),
-        *HYPOTHESES,
-        *(CLUSTERING_TIME, CHOICE),
-    )
-    chooses = CHOICE.name
+    measures = MEASURES
+    chooses = "choice"
     outputs = (
         *("purity_table", "rand_table", "nmi_table", "davies_bouldin_table", "compactness_table"),
         *("clusters_table", "domain_table", "hypotheses_table", "time_table", "nmi_boxplot"),
@@ -225,7 +220,7 @@ class Clustering(Task):
                 f"dataset {dataset.name}: there are no classes to choose parameters by; set "
                 "`protocol.select: davies_bouldin`"
             )
-        self.sizes = {ROWS.name: len(dataset.X)}
+        self.sizes = {"rows": len(dataset.X)}
 
     @functools.cached_property
     def values(self) -> Mapping[str, float | tuple[float, ...]]:
@@ -240,11 +235,11 @@ class Clustering(Task):
         return Rows(self.dataset.X, self._order, *base.scaling_of(self.dataset, self.spec.scale))
 
     def training(self, at: At) -> dict[str, Any]:
-        return {"X": self._rows[: at[ROWS.name]]}
+        return {"X": self._rows[: at["rows"]]}
 
     def classes(self, at: At) -> NDArray[Any]:
         """Return the classes of the rows that have one."""
-        order, y = self._order[: at[ROWS.name]], self.dataset.y
+        order, y = self._order[: at["rows"]], self.dataset.y
         classes: NDArray[Any] = y[order[order < len(y)]]
         return classes
 
@@ -283,7 +278,7 @@ class Clustering(Task):
 
     def _cost(self, estimator: Any, at: At) -> Cost:
         """Return the cost of a fit; without `cost`, that of a kernel value per pair of rows."""
-        d, n = self.dataset.n_features, at[ROWS.name]
+        d, n = self.dataset.n_features, at["rows"]
         if hasattr(estimator, "cost"):
             cost: Cost = estimator.cost(d, n_rows=n)
             return cost
@@ -294,7 +289,7 @@ class Clustering(Task):
         return Work(n_points * cost.flops, 0.0, cost.memory, n_points)
 
     def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
-        cost, n = self._cost(estimator, at), at[ROWS.name]
+        cost, n = self._cost(estimator, at), at["rows"]
         pairs = 3 * n**2 if n <= MAX_EXACT_ROWS else 0
         return Work(cost.flops, float(pairs * self.dataset.n_features), cost.memory)
 
@@ -324,18 +319,17 @@ class Clustering(Task):
 
     def _shape(self, X: NDArray[Any], labels: NDArray[Any]) -> dict[str, float | None]:
         """Return the indices of the clusters' shape; for many rows, from random pairs or none."""
-        clusters = metrics.Clusters(X, labels)
-        scores = {DAVIES_BOULDIN.name: metrics.davies_bouldin(clusters)}
-        if len(X) <= MAX_EXACT_ROWS:
-            scores["davies_bouldin_diameter"] = metrics.davies_bouldin(clusters, "diameter")
-        for name, weighted in (("compactness", True), ("compactness_unweighted", False)):
-            if len(X) <= MAX_EXACT_ROWS:
-                scores[name] = metrics.compactness(clusters, weighted=weighted)
-            else:
-                scores[name] = metrics.sampled_compactness(
-                    clusters, seed=self.seed, weighted=weighted
-                )[0]
-        return scores
+        clusters, many = metrics.Clusters(X, labels), len(X) > MAX_EXACT_ROWS
+        sampled = functools.partial(metrics.sampled_compactness, seed=self.seed)
+        mean = sampled if many else metrics.compactness
+        return {
+            "davies_bouldin": metrics.davies_bouldin(clusters),
+            "davies_bouldin_diameter": None
+            if many
+            else metrics.davies_bouldin(clusters, "diameter"),
+            "compactness": mean(clusters, weighted=True),
+            "compactness_unweighted": mean(clusters, weighted=False),
+        }
 
 
 def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:

@@ -16,8 +16,7 @@ from dsgkit.objectives.similar_unlabeled import weights
 from dsgkit.random.seeds import derive_seed
 from dsgkit.system.jit import prange, reducing_parallel
 
-BLOCK_ENTRIES = 2**20
-"""Distances between centroids that are held at a time."""
+BLOCK_ENTRIES = 2**20  # distances between centroids that are held at a time
 
 
 def auc(y: Any, values: Any) -> float:
@@ -51,21 +50,18 @@ def cut_aucs(codes: Any, values: Any, n_classes: int) -> list[float | None]:
     """
     from scipy.stats import rankdata
 
-    def ranks(values: NDArray[Any]) -> Array:
-        spread = np.std(values, dtype=np.float64)
-        return rankdata(np.round((values - np.mean(values)) / spread, 6) if spread > 0 else values)
-
-    codes, values = np.asarray(codes), np.asarray(values)
-    one = values.ndim == 1
-    columns = [ranks(values)] * (n_classes - 1) if one else [ranks(each) for each in values.T]
+    codes, ranks = np.asarray(codes), []
+    for column in np.atleast_2d(np.asarray(values).T):
+        spread = np.std(column, dtype=np.float64)
+        rounded = np.round((column - np.mean(column)) / spread, 6) if spread > 0 else column
+        ranks.append(rankdata(rounded))
     aucs: list[float | None] = []
-    for cut, column in enumerate(columns):  # by the sum of the positives' ranks (Mann & Whitney)
-        positive = codes > cut
+    for cut in range(n_classes - 1):  # by the sum of the positives' ranks (Mann & Whitney)
+        positive, column = codes > cut, ranks[min(cut, len(ranks) - 1)]
         n = int(positive.sum())
         n_pairs = n * (len(codes) - n)
-        aucs.append(
-            float((column[positive].sum() - n * (n + 1) / 2) / n_pairs) if n_pairs else None
-        )
+        wins = column[positive].sum() - n * (n + 1) / 2
+        aucs.append(float(wins / n_pairs) if n_pairs else None)
     return aucs
 
 
@@ -94,8 +90,7 @@ def su_risk(
     (s_plus, s_minus), (u_plus, u_minus) = losses(values_similar), losses(values_unlabeled)
     w_pairs, w_plus, w_minus = weights(prior)
     pairs = w_pairs * (s_plus - s_minus).mean(axis=1)
-    rows = w_minus * u_minus - w_plus * u_plus
-    return float(pairs.mean() + rows.mean())
+    return float(pairs.mean() + (w_minus * u_minus - w_plus * u_plus).mean())
 
 
 def class_indices(classes: Any, labels: Any) -> dict[str, float]:
@@ -117,9 +112,7 @@ def class_indices(classes: Any, labels: Any) -> dict[str, float]:
     }
 
 
-def nmi(
-    classes: Any, labels: Any, mean: Literal["arithmetic", "geometric"] = "arithmetic"
-) -> float:
+def nmi(classes: Any, labels: Any, mean: str = "arithmetic") -> float:
     """Return the mutual information of classes and clusters over a mean of their entropies."""
     from sklearn.metrics import normalized_mutual_info_score
 
@@ -138,28 +131,24 @@ class Clusters:
         self.starts = np.concatenate([[0], np.cumsum(self.sizes)])
         self.n_pairs = self.sizes * (self.sizes - 1) // 2
 
-    def __len__(self) -> int:
-        return len(self.sizes)
-
     @functools.cached_property
     def within(self) -> tuple[Array, Array]:
         """Sum and maximum of the pairwise distances of each cluster, in O(n^2 d) operations."""
-        return self.within_of(np.arange(len(self)))
+        return self.within_of(np.arange(len(self.sizes)))
 
     def within_of(self, chosen: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return `within` of some clusters."""
         if not len(chosen):
             return np.empty(0), np.empty(0)
         starts = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
-        rows = self.rows
-        if len(chosen) < len(self):
-            rows = rows[np.isin(np.repeat(np.arange(len(self)), self.sizes), chosen)]
+        rows = self.rows[np.isin(np.repeat(np.arange(len(self.sizes)), self.sizes), chosen)]
         sums, maxima = _to_earlier_rows(rows, np.repeat(starts[:-1], self.sizes[chosen]))
         return np.add.reduceat(sums, starts[:-1]), np.maximum.reduceat(maxima, starts[:-1])
 
-    def weights(self, by_size: bool) -> Array:
-        """Return the weight of each cluster in a mean over rows: of its rows, or of one row."""
-        return (self.sizes if by_size else np.ones(len(self))) / len(self.rows)
+    def mean(self, distances: Array, by_size: bool) -> float:
+        """Return the mean over all rows of a value per cluster; or weighted as of a row each."""
+        weights = (self.sizes if by_size else np.ones(len(self.sizes))) / len(self.rows)
+        return float(weights @ distances)
 
 
 def davies_bouldin(
@@ -174,8 +163,8 @@ def davies_bouldin(
     """
     from scipy.spatial.distance import cdist
 
-    m, starts, sizes = len(clusters), clusters.starts[:-1], clusters.sizes
-    if m < 2:
+    starts, sizes = clusters.starts[:-1], clusters.sizes
+    if (m := len(sizes)) < 2:
         return None
     centroids = np.add.reduceat(clusters.rows, starts, axis=0) / sizes[:, None]
     if spread == "centroid":
@@ -198,22 +187,19 @@ def compactness(clusters: Clusters, *, weighted: bool = True) -> float:
     ``1/N sum_k N_k D_k``, where ``D_k`` is 0 for a cluster of one row. Without the weights ``N_k``
     it matches some of the figures that the clustering paper published.
     """
-    means = clusters.within[0] / np.maximum(clusters.n_pairs, 1)
-    return float(clusters.weights(weighted) @ means)
+    return clusters.mean(clusters.within[0] / np.maximum(clusters.n_pairs, 1), weighted)
 
 
 def sampled_compactness(
     clusters: Clusters, *, n_pairs: int = 200_000, seed: int = 0, weighted: bool = True
-) -> tuple[float, float]:
-    """Return an unbiased estimate of `compactness` from random pairs, and its standard error.
+) -> float:
+    """Return an unbiased estimate of `compactness` from random pairs.
 
     Every cluster gets a share of some ``n_pairs`` pairs by its number of rows, at least 2; a
     cluster with no more pairs is computed exactly.
     """
-    weights, sizes = clusters.weights(weighted), clusters.sizes
-    quota = np.maximum(np.ceil(n_pairs * sizes / len(clusters.rows)), 2).astype(np.int64)
-    small = np.flatnonzero(clusters.n_pairs <= quota)
-    means, variances = np.zeros(len(clusters)), np.zeros(len(clusters))
+    quota = np.maximum(np.ceil(n_pairs * clusters.sizes / len(clusters.rows)), 2).astype(np.int64)
+    small, means = np.flatnonzero(clusters.n_pairs <= quota), np.zeros(len(quota))
     means[small] = clusters.within_of(small)[0] / np.maximum(clusters.n_pairs[small], 1)
     rng = np.random.default_rng(derive_seed(seed, "pairs within clusters"))
     for k in np.flatnonzero(clusters.n_pairs > quota):
@@ -221,9 +207,8 @@ def sampled_compactness(
         first = rng.integers(len(rows), size=quota[k])
         second = rng.integers(len(rows) - 1, size=quota[k])
         second += second >= first  # pairs of different rows, drawn with replacement
-        distances = np.linalg.norm(rows[first] - rows[second], axis=1)
-        means[k], variances[k] = distances.mean(), distances.var(ddof=1) / len(distances)
-    return float(weights @ means), float(np.sqrt(weights**2 @ variances))
+        means[k] = np.linalg.norm(rows[first] - rows[second], axis=1).mean()
+    return clusters.mean(means, weighted)
 
 
 @reducing_parallel

@@ -1,9 +1,4 @@
-"""Learning a ranking and ordered classes from labelled and unlabelled rows.
-
-Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
-unlabelled ones. A function is judged by the mean AUC over the cuts between the classes (Shi et al.,
-AAAI 2020, Eq. 2), and the classes that its thresholds predict by their absolute error.
-"""
+"""Learning a ranking and ordered classes from labelled and unlabelled rows."""
 
 from __future__ import annotations
 
@@ -16,11 +11,18 @@ from numpy.typing import NDArray
 
 from dsgkit.config.spec import Count
 from dsgkit.errors import DataError, FitError
-from dsgkit.tasks.auc import DISTANCE, Convergence, ConvergenceSpec
 from dsgkit.tasks.base import At, Scale
 from dsgkit.tasks.measures import TIME, Measure
 from dsgkit.tasks.metrics import cut_aucs
-from dsgkit.tasks.semi_supervised import TEST_ROWS, UNLABELED, UNLABELED_ROWS, Split
+from dsgkit.tasks.semi_supervised import (
+    DISTANCE,
+    TEST_ROWS,
+    UNLABELED,
+    UNLABELED_ROWS,
+    Convergence,
+    ConvergenceSpec,
+    Split,
+)
 
 CLASS_PROPORTIONS = "class_proportions"  # in configs: the share of rows above each cut
 
@@ -63,7 +65,12 @@ class OrdinalSpec(ConvergenceSpec):
 
 
 class Ordinal(Convergence):
-    """The learning setting, on ordered classes 1..k."""
+    """Learning a ranking and ordered classes 1..k from labelled and unlabelled rows.
+
+    Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
+    unlabelled ones. A function is judged by the mean AUC over the cuts between the classes (Shi et
+    al., AAAI 2020, Eq. 2), and the classes that its thresholds predict by their absolute error.
+    """
 
     kind = "ordinal"
     Spec = OrdinalSpec

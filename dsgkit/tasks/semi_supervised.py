@@ -1,8 +1,9 @@
-"""Base class of learning settings on labelled and unlabelled rows."""
+"""Learning settings on labelled and unlabelled rows: their base class, and a ranking."""
 
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +15,7 @@ from pydantic import model_validator
 from dsgkit.config.spec import Count, Folds, Interval, Problem
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import Kind
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, DsgError, DsgWarning
 from dsgkit.numerics.costs import MEASURING_FLOPS
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.random.folds import stratified_folds
@@ -22,17 +23,39 @@ from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.system.progress import part
 from dsgkit.tasks import base
 from dsgkit.tasks.base import HIDDEN, At, Judgement, Point, Scores, Task, Work
-from dsgkit.tasks.measures import Axis
+from dsgkit.tasks.measures import Axis, Measure
+from dsgkit.tasks.metrics import auc
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
 LABELED = Axis(name="labeled", title="Labelled rows", noun="labelled", drawn=True)
 UNLABELED_ROWS, TEST_ROWS = "unlabelled rows", "official test rows"
 
-CLASS_PROPORTION = "class_proportion"
-"""Word in configs for the share of positives in the training set."""
+CLASS_PROPORTION = "class_proportion"  # in configs: the share of positives in the training set
+MIN_PER_CLASS = 2  # labelled rows, so that both classes remain if a fold is held out
 
-MIN_PER_CLASS = 2
-"""Smallest number of labelled rows per class, so that both remain if a fold is held out."""
+_HIGHER: Any = {"where": UNLABELED_ROWS, "better": "higher"}
+AUC = Measure("auc", "AUC", "AUC", **_HIGHER)
+PRECISION = Measure(
+    "average_precision", "Average precision", output="precision", optional=True, **_HIGHER
+)
+DISTANCE = Measure(
+    "squared_distance",
+    "Squared distance to the exact minimiser, relative to its square",
+    "squared distance",
+    where="training rows",
+    better="lower",
+    digits=5,
+    output="convergence",
+    optional=True,
+    traced=True,
+)
+
+MAX_CONVERGENCE_ROWS = 5000  # unlabelled ones: the exact minimiser takes cubic time
+
+
+def with_test(*measures: Measure) -> list[Measure]:
+    """Return measures, each followed by that on official test rows."""
+    return [m for each in measures for m in (each, each.on(TEST_ROWS, "test"))]
 
 
 class SemiSupervisedSpec(base.ProtocolSpec):
@@ -190,17 +213,17 @@ class SemiSupervised(Task):
         return split.X_unlabeled.take(np.flatnonzero(split.known)), split.y_unlabeled[split.known]
 
     def counts(self, at: At) -> dict[str, int]:
-        n_labeled = at.get(LABELED.name, self.n_labeled)
-        return {"n_labeled": n_labeled, "n_unlabeled": at[UNLABELED.name]}
+        n_labeled = at.get("labeled", self.n_labeled)
+        return {"n_labeled": n_labeled, "n_unlabeled": at["unlabeled"]}
 
     def training(self, at: At) -> dict[str, Any]:
         """Return the first labelled rows, their labels, and the first unlabelled rows."""
-        split, n = self.split, at.get(LABELED.name, self.n_labeled)
-        unlabeled = split.X_unlabeled.take(slice(at[UNLABELED.name]))
+        split, n = self.split, at.get("labeled", self.n_labeled)
+        unlabeled = split.X_unlabeled.take(slice(at["unlabeled"]))
         return {"X": split.X[:n], "y": split.y[:n], "X_unlabeled": unlabeled}
 
     def given(self, estimator: Any, at: At) -> dict[str, Any]:
-        unlabeled = self.unlabeled(estimator, slice(at[UNLABELED.name]))
+        unlabeled = self.unlabeled(estimator, slice(at["unlabeled"]))
         return base.named_by_fit(estimator, {**self.training(at), **unlabeled})
 
     def unlabeled(self, estimator: Any, chosen: slice) -> dict[str, Any]:
@@ -214,7 +237,7 @@ class SemiSupervised(Task):
 
     def folds(self, at: At, repeat: int = 0) -> list[NDArray[np.int64]]:
         """Return the held-out positions of labelled rows in each fold, stratified by class."""
-        y = self.split.y[: at.get(LABELED.name, self.n_labeled)]
+        y = self.split.y[: at.get("labeled", self.n_labeled)]
         seed = derive_seed(self.seed, "folds", *([repeat] if repeat else []))
         return stratified_folds(y, self.spec.folds, seed)
 
@@ -267,6 +290,97 @@ class SemiSupervised(Task):
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         """Return the scores of predictions by measure, given the rows' labels."""
         raise NotImplementedError
+
+
+class ConvergenceSpec(SemiSupervisedSpec):
+    """Protocol of a split whose fits can be compared with the exact minimiser.
+
+    Attributes
+    ----------
+    convergence : bool
+        Whether fits with up to 5,000 unlabelled rows record their distance from the minimiser.
+    """
+
+    convergence: bool = False
+
+    only_for_judging: ClassVar[tuple[str, ...]] = ("convergence",)
+    unsaid: ClassVar[tuple[str, ...]] = (*SemiSupervisedSpec.unsaid, "convergence")
+    chosen_by: ClassVar[str] = "AUC"
+
+    @property
+    def selection(self) -> str:
+        return f"{self.folds}-fold cross-validation by {self.chosen_by}"
+
+
+class Convergence(SemiSupervised):
+    """A ranking whose fits can be compared with the exact minimiser.
+
+    With ``protocol: {convergence: true}``, the trace of a fit holds the mean of ``(f_t - f*)^2``
+    over the training rows, relative to that of ``f*^2``, for the exact minimiser f* of the
+    objective. It needs estimators with ``fit_observed`` and ``exact_minimiser``; both papers prove
+    that it decreases like 1/t.
+    """
+
+    Spec = ConvergenceSpec
+
+    def _compared(self, at: At) -> bool:
+        return self.spec.convergence and at["unlabeled"] <= MAX_CONVERGENCE_ROWS
+
+    def observed(self, estimator: Any, at: At) -> int | None:
+        if not (self._compared(at) and base.is_observable(estimator)):
+            return None
+        return int(base.settled(estimator, self.counts(at)).n_iterations)
+
+    def judge(self, model: Any, at: At, clock: Any) -> Judgement:
+        judgement = super().judge(model, at, clock)
+        if not (self._compared(at) and hasattr(model, "exact_minimiser")):
+            return judgement
+        training = self.given(model, at)
+        try:
+            minimiser = model.exact_minimiser(**training)
+        except DsgError as error:
+            warnings.warn(f"no exact minimiser to compare with: {error}", DsgWarning, stacklevel=2)
+            return judgement
+        rows = np.concatenate([training["X"][:], training["X_unlabeled"][:]])
+        exact = minimiser.decision_function(rows)
+        scale = np.mean(exact**2)
+
+        def distance(function: Any) -> float:
+            return float(np.mean((function.decision_function(rows) - exact) ** 2) / scale)
+
+        judgement.trace = self.trace(model, DISTANCE.name, distance)
+        if judgement.trace:
+            judgement.scores[DISTANCE.name] = judgement.trace[-1][DISTANCE.name]
+        return judgement
+
+
+class SemiSupervisedAUC(Convergence):
+    """Learning a ranking from labelled and unlabelled rows.
+
+    Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
+    unlabelled ones (Shi et al., IJCAI 2019). Models are judged by AUC.
+    """
+
+    kind = "semi_supervised_auc"
+    measures = (*with_test(AUC, PRECISION), DISTANCE)
+    chooses = AUC.name
+    outputs = ("auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve")
+
+    def fold_score(self, y: Any, values: Any) -> float | None:
+        return ranking_scores(y, values)[AUC.name]
+
+    def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
+        return ranking_scores(y, predictions)
+
+
+def ranking_scores(y: Any, values: Any) -> dict[str, float | None]:
+    """Return the measures of a ranking by name; None if the rows hold only one class."""
+    from sklearn.metrics import average_precision_score
+
+    if len(np.unique(y)) < 2:
+        return {AUC.name: None, PRECISION.name: None}
+    precision = float(average_precision_score(np.asarray(y) > 0, values))
+    return {AUC.name: auc(y, values), PRECISION.name: precision}
 
 
 def with_others(

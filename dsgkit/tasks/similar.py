@@ -1,9 +1,4 @@
-"""Learning a classifier from pairs of rows of the same class, and unlabelled rows.
-
-Without labels, hyper-parameters are searched by cross-validation of a risk that is estimated from
-pairs and unlabelled rows (Bao, Niu & Sugiyama, ICML 2018). Models are judged by their accuracy on
-labelled test rows (Shi et al., Machine Learning 2021).
-"""
+"""Learning a classifier from pairs of rows of the same class, and unlabelled rows."""
 
 from __future__ import annotations
 
@@ -11,7 +6,6 @@ import bisect
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -42,6 +36,7 @@ MIN_ROWS = 10  # fewest pairs and unlabelled rows
 
 _SHARE: Any = {"digits": 2, "percent": True}
 _JUDGES: Any = {"where": "test rows", "better": "higher", **_SHARE}
+_BALANCE: Any = {"output": "balance", "percent": True}
 ACCURACY = Measure("accuracy", "Accuracy", traced=True, **_JUDGES)
 BALANCED = Measure(
     "balanced_accuracy",
@@ -51,18 +46,14 @@ BALANCED = Measure(
     **_JUDGES,
 )
 POSITIVE = Measure(
-    "positive",
-    "Test rows taken for positive",
-    "share taken for positive",
-    output="balance",
-    **_SHARE,
+    "positive", "Test rows taken for positive", "share taken for positive", digits=2, **_BALANCE
 )
-ONE_CLASS = replace(
-    POSITIVE,
-    name="collapsed",
-    title=f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
-    word="share of collapsed trials",
+ONE_CLASS = Measure(
+    "collapsed",
+    f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
+    "share of collapsed trials",
     digits=0,
+    **_BALANCE,
 )
 CORRECTED = Measure(
     "corrected",
@@ -141,66 +132,6 @@ class SimilarUnlabeledSpec(base.ProtocolSpec):
         return "labels" if takes(solver, "y") else ""
 
 
-class PairSizes(NamedTuple):
-    """Numbers of drawn pairs and rows, and ``prior``, the share of positives among the rows."""
-
-    n_similar: int
-    n_unlabeled: int
-    n_test: int
-    prior: float
-
-    @property
-    def positive_pairs(self) -> float:
-        """Probability that a similar pair is positive, ``pi^2/(pi^2 + (1 - pi)^2)``."""
-        return float(self.prior**2 / similar_share(self.prior))
-
-
-def pair_sizes(dataset: Any, *, pairs: int, test: int, prior: float | None = None) -> PairSizes:
-    """Return the largest possible numbers of pairs, up to ``pairs``, and then of unlabelled rows.
-
-    A third as many test rows are drawn as unlabelled ones, at most ``test``. The expected number of
-    rows of class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``, plus a reserve. Drawn pairs use
-    at most two thirds of a class. The share of positives is by default the dataset's own.
-    """
-    share = float(np.mean(dataset.y == 1)) if prior is None else prior
-    left = dataset.y[_unpaired(dataset)]
-    counts = [int(np.count_nonzero(left == label)) for label in (1, -1)]
-
-    def sizes(n_similar: int, n_unlabeled: int) -> PairSizes:
-        return PairSizes(n_similar, n_unlabeled, min(n_unlabeled // 3, test), share)
-
-    def too_many(drawn: PairSizes, most: float) -> bool:
-        q, n_single = drawn.positive_pairs, drawn.n_unlabeled + drawn.n_test
-        spread = 4 * drawn.n_similar * q * (1 - q) + n_single * share * (1 - share)
-        reserve = RESERVE_DEVIATIONS * math.sqrt(spread)
-        return any(
-            2 * drawn.n_similar * of_pairs + n_single * of_rows + reserve > most * count
-            for of_pairs, of_rows, count in zip((q, 1 - q), (share, 1 - share), counts, strict=True)
-        )
-
-    def largest(most: int, is_too_large: Callable[[int], bool]) -> int:
-        return bisect.bisect_left(range(1, most + 1), True, key=is_too_large)
-
-    if dataset.similar_pairs is None:
-        n_drawn = n_similar = largest(pairs, lambda n: too_many(sizes(n, 0), MAX_PAIR_SHARE))
-    else:
-        n_drawn, n_similar = 0, min(pairs, len(dataset.similar_pairs))
-    n_unlabeled = largest(sum(counts), lambda n: too_many(sizes(n_drawn, n), 1.0))
-    if min(n_similar, n_unlabeled) < MIN_ROWS:
-        raise DataError(
-            f"dataset {dataset.name}: {counts[0]:,} positive and {counts[1]:,} negative rows, "
-            f"drawn by a prior of {share:.3g}, give {n_similar} similar pairs and {n_unlabeled} "
-            f"unlabelled rows; {MIN_ROWS} of each are needed"
-        )
-    return sizes(n_similar, n_unlabeled)
-
-
-def _unpaired(dataset: Any) -> NDArray[np.integer]:
-    """Return the rows with a label that are in no pair of the user's."""
-    rows, pairs = np.arange(len(dataset.y)), dataset.similar_pairs
-    return rows if pairs is None else np.setdiff1d(rows, pairs)
-
-
 class PairSplit(NamedTuple):
     """The scaled rows of a trial, each used once: points of pairs, those of a pair adjacent.
 
@@ -215,7 +146,11 @@ class PairSplit(NamedTuple):
 
 
 class SimilarUnlabeled(Task):
-    """The learning setting; an instance is a random choice of pairs, unlabelled and test rows.
+    """Learning a classifier from pairs of rows of the same class, and unlabelled rows.
+
+    Without labels, hyper-parameters are searched by cross-validation of a risk that is estimated
+    from pairs and unlabelled rows (Bao, Niu & Sugiyama, ICML 2018). Models are judged by their
+    accuracy on labelled test rows (Shi et al., Machine Learning 2021).
 
     If the dataset has similar pairs, the pairs are chosen among them, and the other rows are of no
     pair. Rows without a label are unlabelled rows, unless rows are drawn by another prior.
@@ -242,35 +177,76 @@ class SimilarUnlabeled(Task):
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
-        drawn = pair_sizes(dataset, pairs=spec.pairs, test=spec.test, prior=spec.prior)
-        if abs(drawn.prior - 0.5) <= MIN_PRIOR_GAP:
+        pairs = dataset.similar_pairs
+        self._in_pairs = np.empty(0, np.int64) if pairs is None else np.unique(pairs)
+        # rows without a label have the dataset's own share of positives
+        others = dataset.unlabeled_rows[: None if spec.prior is None else 0]
+        self.without_label = np.setdiff1d(others, self._in_pairs)
+        self.prior = float(np.mean(dataset.y == 1)) if spec.prior is None else spec.prior
+        # probability that a similar pair is positive
+        self.positive_pairs = float(self.prior**2 / similar_share(self.prior))
+        self.n_similar, self.n_drawn = self._largest_numbers()
+        self.n_test = min(self.n_drawn // 3, spec.test)
+        if abs(self.prior - 0.5) <= MIN_PRIOR_GAP:
             raise DataError(
                 f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
                 "1/2 pairs are uninformative; set `protocol.prior`"
             )
-        if min(drawn.n_similar, drawn.n_unlabeled) < spec.folds:
+        if min(self.n_similar, self.n_drawn) < spec.folds:
             raise DataError(
-                f"dataset {dataset.name}: {drawn.n_similar} pairs and {drawn.n_unlabeled} "
-                f"unlabelled rows cannot be cut into {spec.folds} folds"
+                f"dataset {dataset.name}: {self.n_similar} pairs and {self.n_drawn} unlabelled "
+                f"rows cannot be cut into {spec.folds} folds"
             )
-        # rows without a label have the dataset's own share of positives
-        self.without_label = dataset.unlabeled_rows[: None if spec.prior is None else 0]
-        if dataset.similar_pairs is not None:
-            self.without_label = np.setdiff1d(self.without_label, dataset.similar_pairs)
-        self.drawn = drawn
-        self.sizes = {UNLABELED.name: drawn.n_unlabeled + len(self.without_label)}
+        self.sizes = {"unlabeled": self.n_drawn + len(self.without_label)}
         self._estimates: dict[int, float] = {}
+
+    @functools.cached_property
+    def _left(self) -> dict[int, NDArray[np.int64]]:
+        """The rows of each class that are in no pair of the user's."""
+        rows = np.setdiff1d(np.arange(len(self.dataset.y)), self._in_pairs)
+        return {label: rows[self.dataset.y[rows] == label] for label in (1, -1)}
+
+    def _largest_numbers(self) -> tuple[int, int]:
+        """Return the largest possible numbers of pairs, up to ``pairs``, and then of drawn rows.
+
+        The expected number of rows of class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``, plus
+        a reserve. Drawn pairs use at most two thirds of a class.
+        """
+        share, q, given = self.prior, self.positive_pairs, self.dataset.similar_pairs
+        of_pairs, of_rows = np.array([q, 1 - q]), np.array([share, 1 - share])
+        counts = np.array([len(rows) for rows in self._left.values()])
+
+        def too_many(n_similar: int, n_drawn: int, most: float) -> bool:
+            n_single = n_drawn + min(n_drawn // 3, self.spec.test)
+            spread = 4 * n_similar * q * (1 - q) + n_single * share * (1 - share)
+            needed = 2 * n_similar * of_pairs + n_single * of_rows
+            return bool(np.any(needed + RESERVE_DEVIATIONS * math.sqrt(spread) > most * counts))
+
+        def largest(most: int, is_too_large: Callable[[int], bool]) -> int:
+            return bisect.bisect_left(range(1, most + 1), True, key=is_too_large)
+
+        if given is None:
+            n_taken = n_similar = largest(self.spec.pairs, lambda n: too_many(n, 0, MAX_PAIR_SHARE))
+        else:
+            n_taken, n_similar = 0, min(self.spec.pairs, len(given))
+        n_drawn = largest(int(counts.sum()), lambda n: too_many(n_taken, n, 1.0))
+        if min(n_similar, n_drawn) < MIN_ROWS:
+            raise DataError(
+                f"dataset {self.dataset.name}: {counts[0]:,} positive and {counts[1]:,} negative "
+                f"rows, drawn by a prior of {share:.3g}, give {n_similar} similar pairs and "
+                f"{n_drawn} unlabelled rows; {MIN_ROWS} of each are needed"
+            )
+        return n_similar, n_drawn
 
     @property
     def values(self) -> dict[str, float | tuple[float, ...]]:
-        return {CLASS_PRIOR: self.drawn.prior}
+        return {CLASS_PRIOR: self.prior}
 
     @functools.cached_property
     def split(self) -> PairSplit:
         """The rows of the trial: classes are drawn first, then rows of these, each used once."""
-        dataset, drawn, left, pool = self.dataset, self.drawn, {}, _unpaired(self.dataset)
-        for label in (1, -1):
-            rows = pool[dataset.y[pool] == label]
+        dataset, left = self.dataset, dict(self._left)
+        for label, rows in left.items():
             left[label] = rows[permutation(len(rows), derive_seed(self.seed, "class", label))]
 
         def draw(kind: str, n: int, probability: float, each: int = 1) -> NDArray[np.int64]:
@@ -286,13 +262,13 @@ class SimilarUnlabeled(Task):
             return rows.reshape(n, each)[order].ravel()
 
         if dataset.similar_pairs is None:
-            similar = draw("similar", drawn.n_similar, drawn.positive_pairs, 2)
+            similar = draw("similar", self.n_similar, self.positive_pairs, 2)
         else:
             seed = derive_seed(self.seed, "similar", "order")
             order = permutation(len(dataset.similar_pairs), seed)
-            similar = dataset.similar_pairs[order[: drawn.n_similar]].ravel()
-        unlabeled = draw("unlabeled", drawn.n_unlabeled, drawn.prior)
-        test = draw("test", drawn.n_test, drawn.prior)
+            similar = dataset.similar_pairs[order[: self.n_similar]].ravel()
+        unlabeled = draw("unlabeled", self.n_drawn, self.prior)
+        test = draw("test", self.n_test, self.prior)
         y_unlabeled = dataset.y[unlabeled]
         if len(self.without_label):
             seed = derive_seed(self.seed, "without label")
@@ -303,20 +279,20 @@ class SimilarUnlabeled(Task):
         return PairSplit(S, U, y_unlabeled, T, dataset.y[test])
 
     def counts(self, at: At) -> dict[str, int]:
-        return {"n_similar": self.drawn.n_similar, "n_unlabeled": at[UNLABELED.name]}
+        return {"n_similar": self.n_similar, "n_unlabeled": at["unlabeled"]}
 
     def training(self, at: At) -> dict[str, Any]:
         """Return the pairs, shape (n_similar, 2, d), and the first unlabelled rows."""
         pairs = self.split.similar[:].reshape(-1, 2, self.dataset.n_features)
-        unlabeled = self.split.X_unlabeled.take(slice(at[UNLABELED.name]))
+        unlabeled = self.split.X_unlabeled.take(slice(at["unlabeled"]))
         return {"X_similar": pairs, "X_unlabeled": unlabeled}
 
     def given(self, estimator: Any, at: At) -> dict[str, Any]:
         """Return the pairs and unlabelled rows; or, for a ``fit`` with ``y``, labelled rows."""
         if not takes(estimator, "y"):
             return self.training(at)
-        y = self.split.y_unlabeled[: at[UNLABELED.name]]
-        rows = np.flatnonzero(y)[: 2 * self.drawn.n_similar]
+        y = self.split.y_unlabeled[: at["unlabeled"]]
+        rows = np.flatnonzero(y)[: 2 * self.n_similar]
         return {"X": self.split.X_unlabeled[rows], "y": y[rows]}
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
@@ -341,7 +317,7 @@ class SimilarUnlabeled(Task):
         similar, unlabeled = estimator.fit_points(points, folds=folds, **given)
         similar = checked_shape(similar, "fit_points, for pairs,", (n, n_pairs, 2))
         unlabeled = checked_shape(unlabeled, "fit_points, for unlabelled rows,", (n, n_rows))
-        known = estimator.get_params().get("prior", self.drawn.prior)
+        known = estimator.get_params().get("prior", self.prior)
 
         def risk(g: int, of_pairs: Any, of_rows: Any) -> float | None:
             at_pairs, at_rows = similar[g, of_pairs], unlabeled[g, of_rows]
@@ -360,7 +336,7 @@ class SimilarUnlabeled(Task):
         n = len(training["X_unlabeled"])
         if n not in self._estimates:
             larger, _ = checked_similar_prior(training["X_similar"], training["X_unlabeled"])
-            self._estimates[n] = larger if self.drawn.prior > 0.5 else 1 - larger
+            self._estimates[n] = larger if self.prior > 0.5 else 1 - larger
         return self._estimates[n]
 
     def fit(self, estimator: Any, at: At, clock: Any) -> None:
@@ -375,7 +351,7 @@ class SimilarUnlabeled(Task):
 
     def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
         n_evaluations = base.N_CHECKPOINTS if base.is_observable(estimator) else 1
-        return super().fit_work(estimator, at, n_evaluations * self.drawn.n_test)
+        return super().fit_work(estimator, at, n_evaluations * self.n_test)
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Score a fitted function on the test rows, and its checkpoints."""
@@ -394,7 +370,7 @@ class SimilarUnlabeled(Task):
             ONE_CLASS.name: float(max(positive, 1 - positive) >= COLLAPSED_SHARE),
             CORRECTED.name: getattr(model, "corrected_", None),
             PRIOR.name: getattr(model, "prior_", None),
-            PAIRS.name: float(self.drawn.n_similar),
+            PAIRS.name: float(self.n_similar),
             TESTED.name: float(len(y)),
             RISK.name: None,
         }

@@ -1,10 +1,4 @@
-"""Learning a classifier from labelled and unlabelled rows.
-
-The paper's search cuts the unlabelled rows into as many parts as there are folds. A model is
-trained on the labelled rows and one part, and tested on the other parts by their hidden labels
-(Geng et al., IJCAI 2019, section 6.1). The other search is cross-validation on the labelled rows,
-with all unlabelled rows in training.
-"""
+"""Learning a classifier from labelled and unlabelled rows."""
 
 from __future__ import annotations
 
@@ -19,16 +13,17 @@ from numpy.typing import NDArray
 
 from dsgkit.config.spec import Repetitions
 from dsgkit.numerics.shapes import checked_shape
-from dsgkit.tasks.auc import AUC, PRECISION, ranking_scores
 from dsgkit.tasks.base import At, Point, Scores, Work, settled
 from dsgkit.tasks.measures import Measure
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
-    TEST_ROWS,
-    UNLABELED,
+    AUC,
+    PRECISION,
     UNLABELED_ROWS,
     SemiSupervised,
     SemiSupervisedSpec,
+    ranking_scores,
+    with_test,
 )
 
 _SHARE: Any = {"digits": 2, "percent": True}
@@ -58,7 +53,6 @@ COLLAPSED = Measure(
     output="balance",
     tally=True,
 )
-JUDGED = (ERROR, BALANCED, AUC, PRECISION)
 
 COLLAPSED_SHARE = 0.1  # of its true share, below which a class counts as vanished
 THRESHOLD_ROWS = 5000  # unlabelled ones, from whose values a search places a threshold
@@ -116,13 +110,19 @@ class SVMSpec(SemiSupervisedSpec):
 
 
 class SemiSupervisedSVM(SemiSupervised):
-    """The learning setting."""
+    """Learning a classifier from labelled and unlabelled rows.
+
+    The paper's search cuts the unlabelled rows into as many parts as there are folds. A model is
+    trained on the labelled rows and one part, and tested on the other parts by their hidden labels
+    (Geng et al., IJCAI 2019, section 6.1). The other search is cross-validation on the labelled
+    rows, with all unlabelled rows in training.
+    """
 
     kind = "semi_supervised_svm"
     version = 2
     Spec = SVMSpec
     measures = (
-        *(m for each in JUDGED for m in (each, each.on(TEST_ROWS, "test"))),
+        *with_test(ERROR, BALANCED, AUC, PRECISION),
         *(BALANCE, TRUE_BALANCE, COLLAPSED),
     )
     chooses = ERROR.name
@@ -168,7 +168,7 @@ class SemiSupervisedSVM(SemiSupervised):
 
     def _parts(self, estimator: Any, at: At) -> Iterator[tuple[dict[str, Any], Any, Any]]:
         """Yield what is trained with a part, the other unlabelled rows, and their hidden labels."""
-        given, n, n_parts = self.given(estimator, at), at[UNLABELED.name], self.spec.folds
+        given, n, n_parts = self.given(estimator, at), at["unlabeled"], self.spec.folds
         for low, high in itertools.pairwise(n * number // n_parts for number in range(n_parts + 1)):
             replaced = self.unlabeled(estimator, slice(low, high))
             others = np.concatenate([np.arange(low), np.arange(high, n)])
@@ -180,12 +180,12 @@ class SemiSupervisedSVM(SemiSupervised):
         """Return the threshold of each model; None for 0."""
         if self.spec.threshold == "zero":
             return [None] * n_models
-        step = -(-at[UNLABELED.name] // THRESHOLD_ROWS)
-        sample = self.split.X_unlabeled.take(slice(0, at[UNLABELED.name], step))
+        step = -(-at["unlabeled"] // THRESHOLD_ROWS)
+        sample = self.split.X_unlabeled.take(slice(0, at["unlabeled"], step))
         return [share_cut(column, y) for column in _values(models, sample, n_models).T]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        folds, n_unlabeled = self.spec.folds, at[UNLABELED.name]
+        folds, n_unlabeled = self.spec.folds, at["unlabeled"]
         counts, n_placing = self.counts(at), 0
         if self.spec.threshold == "labeled_share":
             n_placing = min(n_unlabeled, THRESHOLD_ROWS)
@@ -201,7 +201,7 @@ class SemiSupervisedSVM(SemiSupervised):
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return the scoring function with the threshold from the unlabelled training rows."""
-        n_judged = int(self.split.known[: at[UNLABELED.name]].sum())
+        n_judged = int(self.split.known[: at["unlabeled"]].sum())
         if self.spec.threshold == "zero" or not n_judged:
             return self.score
         return partial(self.score, cut=share_cut(predictions[:n_judged], self.training(at)["y"]))

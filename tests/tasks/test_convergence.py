@@ -12,9 +12,9 @@ from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
-from dsgkit.tasks.auc import DISTANCE, SemiSupervisedAUC
 from dsgkit.tasks.base import checkpoints
 from dsgkit.tasks.ordinal import Ordinal
+from dsgkit.tasks.semi_supervised import DISTANCE, SemiSupervisedAUC
 from tests.data.conftest import make_dataset
 
 SETTING = {"lam": 0.25, "sigma": 1.0, "gamma": 0.5}
@@ -84,7 +84,7 @@ def test_a_watched_fit_is_the_same_fit(task, solver, exact):
     ids=["the minimiser takes too long", "an exact method"],
 )
 def test_where_there_is_no_distance(monkeypatch, model, most):
-    monkeypatch.setattr("dsgkit.tasks.auc.MAX_CONVERGENCE_ROWS", most)
+    monkeypatch.setattr("dsgkit.tasks.semi_supervised.MAX_CONVERGENCE_ROWS", most)
     found = judged(trial_of(SemiSupervisedAUC, convergence=True), model, {"unlabeled": 100})
     assert not found.trace and DISTANCE.name not in found.scores
 

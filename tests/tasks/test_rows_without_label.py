@@ -15,9 +15,9 @@ from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.solvers.s3vm.supervised import AllLabelsSVM, SupervisedSVM
 from dsgkit.solvers.similar.su_sl import SUSL
 from dsgkit.solvers.similar.supervised import SupervisedSL
-from dsgkit.tasks.auc import SemiSupervisedAUC
 from dsgkit.tasks.clustering import Clustering
 from dsgkit.tasks.ordinal import Ordinal
+from dsgkit.tasks.semi_supervised import SemiSupervisedAUC
 from dsgkit.tasks.similar import SimilarUnlabeled
 from dsgkit.tasks.svm import SemiSupervisedSVM
 from tests.data.conftest import make_dataset

@@ -15,10 +15,10 @@ from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.system.progress import listening
-from dsgkit.tasks.auc import SemiSupervisedAUC
 from dsgkit.tasks.semi_supervised import (
     LABELED,
     SemiSupervised,
+    SemiSupervisedAUC,
     SemiSupervisedSpec,
     fold_scores,
     semi_supervised_split,

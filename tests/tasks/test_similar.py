@@ -214,14 +214,14 @@ def test_no_row_is_used_twice_and_pairs_are_of_one_class(n_positive, n_negative,
         return
     dataset = dataset_of(n_positive, n_negative, numbered=True)
     trial = trial_of(dataset, seed, prior=prior, test=100, pairs=100)
-    sizes, split = trial.drawn, trial.split
+    split = trial.split
     drawn = [split.similar.index, split.X_unlabeled.index, split.X_test.index]
     used = np.concatenate(drawn)
-    assert len(set(used)) == len(used) == 2 * sizes.n_similar + sizes.n_unlabeled + sizes.n_test
+    assert len(set(used)) == len(used) == 2 * trial.n_similar + trial.n_drawn + trial.n_test
     assert (np.diff(dataset.y[split.similar.index].reshape(-1, 2)) == 0).all()
     np.testing.assert_array_equal(dataset.y[drawn[1]], split.y_unlabeled)
     np.testing.assert_array_equal(dataset.y[drawn[2]], split.y_test)
-    assert sizes.n_test == min(100, sizes.n_unlabeled // 3)
+    assert trial.n_test == min(100, trial.n_drawn // 3)
 
 
 def test_classes_are_drawn_by_the_prior_in_a_random_order():
@@ -233,19 +233,19 @@ def test_classes_are_drawn_by_the_prior_in_a_random_order():
     for y, share in ((y_similar, of_a_pair), (split.y_unlabeled, 0.7), (split.y_test, 0.7)):
         for some in (y, y[:1000]):
             assert np.mean(some > 0) == pytest.approx(share, abs=5 * np.sqrt(0.25 / len(some)))
-    assert trial.drawn.n_similar == 10_000 and trial.drawn.n_test == 9000
+    assert trial.n_similar == 10_000 and trial.n_test == 9000
 
 
 def test_pairs_take_what_is_asked_for_and_unlabelled_rows_the_rest():
     """By the counts of covtype_20k with class 2 against the rest (2 n_S pi_c^2/pi_S of a class)."""
     trial = trial_of(dataset_of(6020, 13_980), pairs=5000, test=10**6)
-    assert trial.drawn.n_similar == 5000 and trial.drawn.prior == pytest.approx(0.301)
-    assert trial.drawn.n_unlabeled == pytest.approx(5700, rel=0.03)
+    assert trial.n_similar == 5000 and trial.prior == pytest.approx(0.301)
+    assert trial.n_drawn == pytest.approx(5700, rel=0.03)
     rows = (trial.split.similar, trial.split.X_unlabeled, trial.split.X_test)
     labels = trial.dataset.y[np.concatenate([one.index for one in rows])]
     assert 0.97 * 13_980 < np.sum(labels < 0) <= 13_980
-    smaller = trial_of(dataset_of(602, 1398), pairs=5000).drawn
-    assert 450 < smaller.n_similar < 600 and smaller.n_unlabeled > 300
+    smaller = trial_of(dataset_of(602, 1398), pairs=5000)
+    assert 450 < smaller.n_similar < 600 and smaller.n_drawn > 300
 
 
 @pytest.mark.parametrize("loss", [squared, zero_one])
