@@ -1,19 +1,31 @@
-"""Config for a first experiment on a file of delimited text: its task and sizes."""
+"""Config for a first experiment on a file of delimited text: its columns, task and sizes."""
 
 from __future__ import annotations
 
 import itertools
+import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dsgkit.cli.survey import Survey, survey_file
+import pandas as pd
+
 from dsgkit.config.yaml import dump
 from dsgkit.data.catalogue import Column
-from dsgkit.data.layout import column_name
-from dsgkit.data.targets import label_text, unlabeled_mark
+from dsgkit.data.files import no_such_file
+from dsgkit.data.layout import (
+    COMMA_NUMBER,
+    MISSING_VALUES,
+    Layout,
+    LineError,
+    column_name,
+    find_layout,
+    why_no_number,
+)
+from dsgkit.data.tables import Table
+from dsgkit.data.targets import is_large, label_text, unlabeled_mark
 from dsgkit.errors import DataError, in_a_line, nearest_or_all, shown
 from dsgkit.system.files import folder_name
 
@@ -23,35 +35,206 @@ TASKS = {
     "ordinal": "ranking ordered classes",
     "cluster": "clustering",
 }
-"""Descriptions of the tasks."""
 
-FEWEST_ROWS, FEWEST_OF_CLASS = 60, 10
-"""Rows in all, and of a class: for five folds of the labelled rows, and for evaluation."""
-
+MAX_ROWS = 20_000  # that are looked at, from the start of the file
+FEWEST_ROWS, FEWEST_OF_CLASS = 60, 10  # for five folds of the labelled rows, and to judge by
+_MAX_CATEGORIES = 50  # a column of more different texts becomes their shares
+_MAX_MISTAKE_SHARE = 0.1  # ratio of texts to numbers up to which the texts are mistakes
 _MOST_CLASSES, _MOST_JUDGING, _MOST_ORDERED, _BINS = 20, 50, 10, 5
 _LABELED, _MAX_LABELED, _UNLABELED, _CLUSTERED = 100, 500, (200, 1000, 5000), 2000
-_MAX_IGNORED_SHOWN, _LONGEST_LINE = 4, 300
+_MAX_IGNORED_SHOWN, _MAX_LABELS_SHOWN, _LONGEST_LINE = 4, 6, 300
 _LABEL_NAMES = ["label", "labels", "class", "classes", "target", "y"]
 _LABEL_NAMES += ["diagnosis", "outcome", "species"]
 _POSITIVE_NAMES = ("1", "yes", "true", "positive")
+_DATES = ("ISO8601", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %b %Y")
+_ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
 _KINDS = {
     "category": "one for each value of a text column",
     "share": "the share of rows with the text of a column",
     "date": "days since 1970 in",
 }
-_SEPARATORS = {None: "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
 @dataclass(frozen=True)
-class Draft:
-    """A config for a file, with lines that describe the file.
+class Field:
+    """A column of a file: its fields by line number, and the kind of `Feature` that it becomes."""
 
-    ``config`` is its path in the current folder: of the same config, or unused.
+    key: Column
+    texts: pd.Series
+    numbers: pd.Series
+    words: pd.Series  # those that are neither numbers nor missing
+    kind: str
+    format: str
+    n_missing: int
+
+    @classmethod
+    def of(cls, key: Column, texts: pd.Series, decimal: str) -> Field:
+        """Return a column by its texts."""
+        missing = texts.str.lower().isin(MISSING_VALUES)
+        values = texts[~missing]
+        pointed = values if decimal == "." else values.str.translate(str.maketrans(".,", ",."))
+        numbers = pd.to_numeric(pointed, errors="coerce").dropna()
+        words = values.drop(numbers.index)
+        may_be_dates = numbers.empty and words.str.contains(r"\d").all()
+        forms = (
+            form
+            for form in (_DATES if may_be_dates else ())
+            if pd.to_datetime(words, format=form, errors="coerce", utc=True).notna().all()
+        )
+        form, kind = "", "category" if texts.nunique() <= _MAX_CATEGORIES else "share"
+        if len(words) <= _MAX_MISTAKE_SHARE * len(numbers):
+            kind = "number"
+        elif form := next(forms, ""):
+            kind = "date"
+        gaps = missing if kind in ("number", "date") else texts == ""
+        return cls(key, texts, numbers, words, kind, form, int(gaps.sum()))
+
+    def why_ignored(self) -> str:
+        """Return why the column cannot generalise to other rows; empty if it may."""
+        if self.numbers.empty and self.words.empty:
+            return "no values"
+        if self.kind == "share" and 2 * self.texts.nunique() > len(self.texts):
+            return f"text with over {_MAX_CATEGORIES} values" if self.numbers.empty else ""
+        if self.kind != "number" or len(self.numbers) < len(self.texts):
+            return ""
+        if len(self.numbers) > 2 and (self.numbers.sort_values().diff()[1:] == 1).all():
+            return "row numbers"
+        return "an id, by its name" if _ID.fullmatch(str(self.key)) else ""
+
+    def thousands(self, sign: str) -> str:
+        """Return a number with separators of thousands; empty if these may be decimal signs.
+
+        All numbers have groups of three digits then, or are below 1,000 and without a sign.
+        """
+        texts = self.texts[~self.texts.str.lower().isin(MISSING_VALUES)]
+        grouped = texts[texts.str.fullmatch(rf"[+-]?[1-9]\d{{0,2}}(?:\{sign}\d{{3}})+")]
+        n_plain = int(texts.str.fullmatch(r"[+-]?\d{1,3}").sum())
+        has_more = n_plain or (grouped.str.count(rf"\{sign}") > 1).any()
+        return grouped.iloc[0] if has_more and 0 < len(grouped) == len(texts) - n_plain else ""
+
+
+@dataclass
+class Survey:
+    """Contents of a file: its columns by use, and its labels with their numbers of rows."""
+
+    path: Path
+    layout: Layout
+    n_rows: int
+    whole: bool
+    fields: list[Field]
+    n_repeated: int
+    features: list[Field] = field(default_factory=list)
+    ignored: dict[Column, str] = field(default_factory=dict)
+    label: Column | None = None
+    labels: pd.Series = field(default_factory=lambda: pd.Series(dtype=int))
+    unlabeled: Any = None
+
+    @property
+    def n_labeled(self) -> int:
+        return int(self.labels.sum())
+
+    @property
+    def has_numbers(self) -> bool:
+        return not any(isinstance(label, str) for label in self.labels.index)
+
+    @property
+    def counted(self) -> str:
+        """The labels with their numbers of rows, the most frequent first."""
+        counts = [f"{in_a_line(label_text(x), 30)}: {n:,}" for x, n in self.labels.items()]
+        more = len(counts) - _MAX_LABELS_SHOWN
+        return ", ".join(counts[:_MAX_LABELS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def survey_file(
+    path: Path, label: str | None, ignored: Sequence[str], unlabeled: str | None
+) -> Survey:
+    """Read the first rows of a file, and sort its columns by use."""
+    if not path.is_file():
+        raise DataError(no_such_file(path))
+    layout = find_layout(path, label)
+    frame = _first_rows(path, layout)
+    whole, frame = len(frame) <= MAX_ROWS, frame[:MAX_ROWS]
+    fields = [Field.of(layout.key(i), frame[i], layout.decimal) for i in frame]
+    survey = Survey(path, layout, len(frame), whole, fields, int(frame.duplicated().sum()))
+    try:
+        left_out = [layout.place("--ignore", _key(layout, column)) for column in ignored]
+        at = None if label is None else layout.place("--label", _key(layout, label))
+    except LineError as error:
+        raise DataError(f"{path}: {error}") from error
+    for i, column in enumerate(fields):
+        unnamed = layout.names and not layout.names[i]
+        why = "as asked" if i in left_out else "no name" if unnamed else column.why_ignored()
+        if why and i != at:
+            survey.ignored[column.key] = why
+        elif i != at:
+            survey.features.append(column)
+    _check(survey)
+    if at is not None:
+        survey.label = fields[at].key
+        survey.labels, survey.unlabeled = _labels(path, fields[at], unlabeled)
+    if not survey.features:
+        raise DataError(f"{path}: no column is left to learn from")
+    return survey
+
+
+def _first_rows(path: Path, layout: Layout) -> pd.DataFrame:
+    """Return the texts of at least `MAX_ROWS` rows by line number, or of all."""
+    frames, n_rows = [], 0
+    blank = f" \t\v\f\r\n{layout.delimiter or ''}".encode()
+    for first, lines, frame in Table(path, layout, {}).frames():
+        frame.index = [k for k, line in enumerate(lines, first) if line.strip(blank)]
+        frames.append(frame)
+        n_rows += len(frame)
+        if n_rows > MAX_ROWS:
+            break
+    return pd.concat(frames)[: MAX_ROWS + 1].apply(lambda column: column.str.strip())
+
+
+def _key(layout: Layout, column: str) -> Column:
+    """Return a column of the command line: by its name, else by its number."""
+    is_number = column not in layout.names and re.fullmatch(r"[+-]?\d{1,9}", column)
+    return int(column) if is_number else column
+
+
+def _check(survey: Survey) -> None:
+    """Raise `DataError` for columns that can be read neither as numbers nor as text."""
+    path, decimal = survey.path, survey.layout.decimal
+    kept = [column for column in survey.fields if survey.ignored.get(column.key) != "as asked"]
+    commas = [column.texts[column.texts.str.fullmatch(COMMA_NUMBER.pattern)] for column in kept]
+    found = [(column, texts) for column, texts in zip(kept, commas, strict=True) if len(texts)]
+    if found and (decimal == "." or all(column.thousands(",") for column, _ in found)):
+        column, texts = found[0]
+        raise DataError(
+            f"{path}:{texts.index[0]}: {column_name(column.key)}: {shown(texts.iloc[0])}: write "
+            "decimal points instead of commas, and no separators of thousands"
+        )
+    kinds = ("number", "share")
+    mixed = [c for c in survey.features if c.kind in kinds and len(c.words) and len(c.numbers)]
+    if mixed:
+        told = [f"{column_name(c.key)}: {shown(c.words.iloc[0])} among numbers" for c in mixed]
+        options = " ".join(f"--ignore {shlex.quote(str(c.key))}" for c in mixed)
+        raise DataError(
+            f"{path}:{mixed[0].words.index[0]}: {'; '.join(told)}; correct this, or leave columns "
+            f"out: {options}"
+        )
+
+
+def _labels(path: Path, column: Field, unlabeled: str | None) -> tuple[pd.Series, Any]:
+    """Return the number of rows of each label, and the label of rows without one.
+
+    Labels are numbers if all of them are.
     """
-
-    lines: list[str]
-    text: str
-    config: Path
+    texts = column.texts[column.texts != ""]
+    if unlabeled is not None and not (texts == unlabeled).any():
+        hint = nearest_or_all(unlabeled, sorted(set(texts)))
+        raise DataError(f"{path}: --unlabeled {shown(unlabeled)}: no row has this label{hint}")
+    texts = texts[texts != unlabeled]
+    if not any(map(is_large, texts.unique())):  # float64 would not tell these apart
+        numbers = column.numbers.reindex(texts.index).dropna()
+        if column.words.reindex(texts.index).dropna().empty:
+            texts = numbers  # those that say `nan` have no label either
+    is_number = unlabeled is not None and not why_no_number(unlabeled)
+    return texts.value_counts(), float(str(unlabeled)) if is_number else unlabeled
 
 
 def draft(
@@ -63,60 +246,58 @@ def draft(
     unlabeled: str | None = None,
     trials: int | None = None,
     labeled_rows: int | None = None,
-) -> Draft:
-    """Return a config for a file of delimited text, by the options of `dsg try`."""
+) -> tuple[list[str], str, Path]:
+    """Return lines that describe a file, the text of a config, and its path.
+
+    The path is in the current folder: that of the same config, or an unused one.
+    """
     survey = survey_file(path, label, ignored, unlabeled)
-    chosen = task or _task(survey, positive)
     if survey.n_rows < FEWEST_ROWS:
         raise DataError(f"{path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
+    chosen = task or _task(survey, positive)
     if chosen == "cluster" and len(survey.labels) > _MOST_JUDGING and survey.label is not None:
         why = f"{len(survey.labels):,} different labels are too many to judge clusters by"
         survey.ignored[survey.label], survey.label = why, None
         survey.labels = survey.labels[:0]
     lines = [*_described(survey, is_ordered=task is None and chosen == "ordinal")]
-    target, words = _target(survey, chosen, positive)
+    target, words, rarest = _target(survey, chosen, positive)
     data: dict[str, Any] = {"extends": f"base/try_{chosen}.yaml"}
     data["dataset"] = _dataset(survey) | target
     if chosen == "cluster":
         data["sweep"] = {"rows": [_CLUSTERED if survey.n_rows > _CLUSTERED else "all"]}
     else:
-        n = labeled_rows or _n_labeled(survey, target)
-        if n >= survey.n_labeled:
+        known, n_none = survey.n_labeled, survey.n_rows - survey.n_labeled
+        # without rows of unknown label, most of the known labels are hidden
+        most = known * 2 // 3 if n_none else known // 3
+        n = labeled_rows or min(max(_LABELED, 5 * known // rarest), _MAX_LABELED, most)
+        if n >= known:
             raise DataError(
-                f"{path}: --labeled-rows {n:,}: only {survey.n_labeled:,} rows have a label, and "
-                "some must be hidden to judge by"
+                f"{path}: --labeled-rows {n:,}: only {known:,} rows have a label, and some must be "
+                "hidden to judge by"
             )
         sizes: list[Any] = [size for size in _UNLABELED if size < survey.n_rows - n]
         data["protocol"] = {"labeled": n}
         data["sweep"] = {"unlabeled": sizes if len(sizes) == 3 else [*sizes, "all"]}
-        others = "all other labels are hidden and used to judge"
-        if n_none := survey.n_rows - survey.n_labeled:
-            others = (
-                f"the labels of the other {survey.n_labeled - n} are hidden and used to judge, and "
-                f"{n_none:,} rows without a label are training rows"
-            )
-        words += f"; {n} labelled rows, {others}"
+        words += f"; {n} labelled rows, all other labels are hidden and used to judge"
+        words += f", and {n_none:,} rows without a label are training rows" if n_none else ""
     if trials is not None:
         data["protocol"] = data.get("protocol", {}) | {"trials": trials}
     lines.append(f"task      {TASKS[chosen]} (--task {chosen}){words}")
-    text = (
-        in_a_line(f"# A first look at {path.name}: {TASKS[chosen]}", _LONGEST_LINE)
-        + f"\n#\n# `dsg init base/try_{chosen}` copies the base config, with the solvers and their "
-        + f"grids\n{dump(data)}"
-    )
-    lines = [in_a_line(line, _LONGEST_LINE) for line in lines]
+    head = in_a_line(f"# A first look at {path.name}: {TASKS[chosen]}", _LONGEST_LINE)
+    base = f"`dsg init base/try_{chosen}` copies the base config, with the solvers and their grids"
+    text = f"{head}\n#\n# {base}\n{dump(data)}"
     stem = f"{folder_name(path.name.partition('.')[0]) or 'rows'}_{chosen}_try"
     for k in itertools.count(1):
         config = Path(f"{stem}{k if k > 1 else ''}.yaml")
         is_same = config.is_file() and config.read_text("utf-8", "replace") == text
         if is_same or not config.exists():
             break
-    return Draft(lines, text, config)
+    return [in_a_line(line, _LONGEST_LINE) for line in lines], text, config
 
 
 def _task(survey: Survey, positive: str | None) -> str:
     """Return the task that suits the labels."""
-    n, path = len(survey.labels), survey.path
+    path, labels = survey.path, survey.labels
     if survey.label is None:
         if (likely := _likely_label(survey)) is None:
             return "cluster"
@@ -124,24 +305,15 @@ def _task(survey: Survey, positive: str | None) -> str:
             f"{path}: no --label given, but {column_name(likely)} looks like labels: did you mean "
             f"--label {shlex.quote(str(likely))}? To cluster all columns: --task cluster"
         )
-    counts = {label: int(rows) for label, rows in survey.labels.items()}
-    if positive is None and (mark := unlabeled_mark(counts)) is not None:
+    if positive is None and (mark := unlabeled_mark(labels.to_dict())) is not None:
         label = label_text(mark)
         raise DataError(
             f"{path}: labels {survey.counted}: {label} looks like the mark of rows without a "
             f"label: add --unlabeled {shlex.quote(label)}; if it is a class: --positive LABEL, "
             "--task ordinal or --task cluster"
         )
-    if n <= 2 or positive is not None:
-        return "auc"
-    whole = survey.has_numbers and (survey.labels.index == survey.labels.index.astype(int)).all()
-    if whole and n <= _MOST_ORDERED:
-        return "ordinal"
-    more = f", --task ordinal ({_BINS} classes of equal frequency)" if survey.has_numbers else ""
-    raise DataError(
-        f"{path}: {column_name(survey.label)} has {n:,} different labels ({survey.counted}): give "
-        f"--positive LABEL (that class against all others){more} or --task cluster"
-    )
+    is_ordered = positive is None and 2 < len(labels) <= _MOST_ORDERED and survey.has_numbers
+    return "ordinal" if is_ordered and (labels.index % 1 == 0).all() else "auc"
 
 
 def _likely_label(survey: Survey) -> Column | None:
@@ -158,70 +330,61 @@ def _likely_label(survey: Survey) -> Column | None:
     return likely[0].key if likely else None
 
 
-def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, Any], str]:
-    """Return the keys of a config that describe the labels, and words on them."""
-    path, labels = survey.path, survey.labels
+def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, Any], str, int]:
+    """Return a config's keys on the labels, words on them, and the rows of the rarest class."""
+    path, labels, counted = survey.path, survey.labels, survey.counted
     if task == "cluster":
         chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
         if survey.label is None:
-            return {}, f"{chosen}, a weak criterion that nothing verifies here"
+            return {}, f"{chosen}, a weak criterion that nothing verifies here", 0
         judged = "NMI, purity and the unadjusted Rand index then judge the clusters by the labels"
         known = True if survey.has_numbers else sorted(labels.index)
-        return {"target": {"classes": known}}, f"{chosen}; {judged}"
+        return {"target": {"classes": known}}, f"{chosen}; {judged}", 0
     if survey.label is None:
         raise DataError(f"{path}: --task {task} needs labels: add --label COLUMN")
     if len(labels) < 2:
         raise DataError(
-            f"{path}: all rows have the same label ({survey.counted}); --task {task} needs two "
-            "classes"
+            f"{path}: all rows have the same label ({counted}); --task {task} needs two classes"
         )
     if task == "ordinal":
         if not survey.has_numbers:
             raise DataError(
-                f"{path}: the labels {survey.counted} are text, whose order is not known; write "
-                "numbers, or a config with `target: {ordered: [lowest, ..., highest]}`"
+                f"{path}: the labels {counted} are text, whose order is not known; write numbers, "
+                "or a config with `target: {ordered: [lowest, ..., highest]}`"
             )
         if len(labels) <= _MOST_ORDERED:
-            return {"target": {"ordered": True}}, ""
-        return {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency"
+            return {"target": {"ordered": True}}, "", int(labels.min())
+        return {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency", survey.n_labeled
     by_text = {label_text(label): label for label in labels.index.tolist()}
     if positive is not None and positive not in by_text:
         hint = nearest_or_all(positive, by_text)
         raise DataError(f"{path}: --positive {shown(positive)}: no row has this label{hint}")
     if positive is None and len(by_text) > 2:
+        more = f", --task ordinal ({_BINS} classes of equal frequency)"
+        more = more if survey.has_numbers else ""
         raise DataError(
-            f"{path}: {len(by_text):,} different labels ({survey.counted}): give --positive LABEL "
-            "(that class against all others)"
+            f"{path}: {column_name(survey.label)} has {len(labels):,} different labels "
+            f"({counted}): give --positive LABEL (that class against all others){more} or --task "
+            "cluster"
         )
     if positive is None:  # one that means yes, or the rarer one
         says_yes = [text for text in by_text if text.lower() in _POSITIVE_NAMES]
-        rarest = max(labels.index[labels == labels.min()])
-        positive = says_yes[0] if len(says_yes) == 1 else label_text(rarest)
+        rarer = max(labels.index[labels == labels.min()])
+        positive = says_yes[0] if len(says_yes) == 1 else label_text(rarer)
     n = int(labels[by_text[positive]])
-    if min(n, survey.n_labeled - n) < FEWEST_OF_CLASS:
+    rarest = min(n, survey.n_labeled - n)
+    if rarest < FEWEST_OF_CLASS:
         raise DataError(
             f"{path}: {n:,} rows have the label {positive}, {survey.n_labeled - n:,} another; each "
             f"class needs {FEWEST_OF_CLASS} rows"
         )
-    return {"positive": [_as_config(by_text[positive])]}, f", {positive} is +1, all others are -1"
+    target = {"positive": [_as_config(by_text[positive])]}
+    return target, f", {positive} is +1, all others are -1", rarest
 
 
 def _as_config(label: Any) -> Any:
     """Return a label as a config spells it."""
     return int(label) if isinstance(label, float) and label == int(label) else label
-
-
-def _n_labeled(survey: Survey, target: dict[str, Any]) -> int:
-    """Return the number of labelled rows: more if a class is rare."""
-    n, rarest = survey.n_labeled, int(survey.labels.min())
-    if "positive" in target:
-        n_positive = int(survey.labels[target["positive"][0]])
-        rarest = min(n_positive, n - n_positive)
-    if "bins" in target.get("target", {}):
-        rarest = n
-    # without rows of unknown label, most of the known labels are hidden
-    most = n // 3 if n == survey.n_rows else n * 2 // 3
-    return min(max(_LABELED, 5 * n // rarest), _MAX_LABELED, most)
 
 
 def _dataset(survey: Survey) -> dict[str, Any]:
@@ -247,9 +410,9 @@ def _dataset(survey: Survey) -> dict[str, Any]:
 
 def _described(survey: Survey, *, is_ordered: bool) -> Iterator[str]:
     """Yield lines that describe how the file is read."""
-    layout, features, n = survey.layout, survey.features, f"{survey.n_rows:,} rows"
-    rows = n if survey.whole else f"the first {n}"
-    sign = _SEPARATORS.get(layout.delimiter, f"'{layout.delimiter}'")
+    layout, features = survey.layout, survey.features
+    rows = f"{'' if survey.whole else 'the first '}{survey.n_rows:,} rows"
+    sign = "white space" if layout.delimiter is None else shown(layout.delimiter)
     commas = ", with decimal commas" if layout.decimal == "," else ""
     yield (
         f"file      {survey.path}: {'header' if layout.names else 'no header'}, {rows}, "
@@ -257,14 +420,13 @@ def _described(survey: Survey, *, is_ordered: bool) -> Iterator[str]:
     )
     yield f"features  {sum(c.kind == 'number' for c in features)} columns of numbers"
     for kind, what in _KINDS.items():
-        chosen = [c for c in features if c.kind == kind]
-        if chosen:
-            listed = (f"{_name(c.key)} ({c.format or c.texts.nunique()})" for c in chosen)
-            yield f"features  {what}: {', '.join(listed)}"
-    if gaps := ", ".join(f"{_name(c.key)} ({c.n_missing:,})" for c in features if c.n_missing):
+        named = [f"{c.key} ({c.format or c.texts.nunique()})" for c in features if c.kind == kind]
+        if named:
+            yield f"features  {what}: {', '.join(named)}"
+    if gaps := ", ".join(f"{c.key} ({c.n_missing:,})" for c in features if c.n_missing):
         yield f"features  missing numbers are the median, and over 5% of them marked: {gaps}"
     for key, why in [*survey.ignored.items()][:_MAX_IGNORED_SHOWN]:
-        yield f"left out  {_name(key)}: {why}"
+        yield f"left out  {column_name(key)}: {why}"
     if (more := len(survey.ignored) - _MAX_IGNORED_SHOWN) > 0:
         yield f"left out  {more} more"
     if survey.label is None:
@@ -272,7 +434,7 @@ def _described(survey: Survey, *, is_ordered: bool) -> Iterator[str]:
     else:
         n_none = survey.n_rows - survey.n_labeled
         none = f"; {n_none:,} rows without a label" if n_none else ""
-        yield f"label     {_name(survey.label)}: {survey.counted}{none}"
+        yield f"label     {column_name(survey.label)}: {survey.counted}{none}"
     if is_ordered:
         labels = [*map(label_text, sorted(survey.labels.index))]
         yield (
@@ -283,11 +445,5 @@ def _described(survey: Survey, *, is_ordered: bool) -> Iterator[str]:
         yield f"note      {survey.n_repeated:,} rows repeat others, which may judge them"
     for column in features if layout.decimal == "." else ():
         if number := column.thousands("."):
-            yield (
-                f"note      {_name(column.key)}: {number} is read as a decimal; write thousands as "
-                f"{number.replace('.', '')}"
-            )
-
-
-def _name(key: Column) -> str:
-    return f"column {key}" if isinstance(key, int) else key
+            plain = number.replace(".", "")
+            yield f"note      {column.key}: {number} is a decimal; write thousands as {plain}"

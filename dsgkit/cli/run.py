@@ -296,15 +296,14 @@ def try_(file: Path, out: Path, dry_run: bool, **choices: Any) -> None:
     from dsgkit.config.schema import load_experiment
     from dsgkit.text.terminal import paragraph, terminal_width
 
-    draft = first_look.draft(file, **choices)
-    config = draft.config
+    lines, text, config = first_look.draft(file, **choices)
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
-    for line in [*draft.lines, f"config    {config}: {what}"]:
+    for line in [*lines, f"config    {config}: {what}"]:
         click.echo(paragraph(line, terminal_width(), " " * 10))
     if dry_run:
-        click.echo(f"\n{draft.text}", nl=False)
+        click.echo(f"\n{text}", nl=False)
         return
-    config.write_text(draft.text, "utf-8")
+    config.write_text(text, "utf-8")
     experiment = load_experiment(config)
     # timed once: a first look needs times only roughly
     if _run_one(experiment, out / experiment.name, _options(once=True)):

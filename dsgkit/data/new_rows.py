@@ -12,7 +12,7 @@ from dsgkit.data.catalogue import DatasetInfo
 from dsgkit.data.layout import read_layout
 from dsgkit.data.loaders import read_libsvm
 from dsgkit.data.tables import Feature, Table, open_tables
-from dsgkit.errors import DataError, in_a_line, shown
+from dsgkit.errors import DataError, in_a_line
 from dsgkit.numerics.arrays import Array, Single
 
 
@@ -50,11 +50,7 @@ def read_new_rows(
     else:
         table = _like(info, path) if info.loader == "delimited" else _plain(info, path, n_features)
         blocks = table.blocks()
-    try:
-        X = np.concatenate([X for X, _ in blocks])
-    except KeyError as error:
-        value = shown(error.args[0])
-        raise DataError(f"{path}: no row of the dataset has the category {value}") from error
+    X = np.concatenate([X for X, _ in blocks])
     return (X if offsets is None else X - offsets).astype(np.float32)
 
 

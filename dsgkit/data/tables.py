@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import Column, DataFile, DatasetInfo
@@ -73,29 +74,18 @@ class Feature:
 
     def numbers(self, column: Any, decimal: str) -> Array:
         """Return the numbers of a column; NaN where a value is missing."""
-        if column.dtype.kind == "f":
-            numbers: Array = column.to_numpy()
-            return numbers
-        codes, texts = column.factorize()
-        words = [str(text).strip() for text in texts]
+        numbers = column
         if self.kind == "date":
-            return _days(words, self.format)[codes]
-        if self.kind == "category":
-            return np.array([self.known[word] for word in words])[codes]
-        if self.kind == "share":
-            return np.array([self.known.get(word, 0.0) for word in words])[codes]
-        known = {**dict.fromkeys(filter(is_missing, words), np.nan), **self.known}
-        values = [known[w] if w in known else float(w.replace(decimal, ".")) for w in words]
-        return np.array(values)[codes]
-
-
-def _days(texts: Sequence[str], form: str) -> Array:
-    """Return dates as days since 1970, NaN for others."""
-    import pandas as pd
-
-    times = pd.to_datetime(pd.Series([*texts]), format=form, errors="coerce", utc=True)
-    days: Array = ((times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(float)
-    return days
+            times = pd.to_datetime(
+                column.str.strip(), format=self.format, errors="coerce", utc=True
+            )
+            numbers = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+        elif column.dtype.kind != "f":
+            texts = column.str.strip()
+            others = pd.to_numeric(texts.str.replace(decimal, "."), errors="coerce")
+            numbers = texts.map(self.known).fillna(0.0 if self.kind == "share" else others)
+        values: Array = numbers.to_numpy(float)
+        return values
 
 
 @dataclass(frozen=True)
@@ -169,9 +159,8 @@ class Table:
                 start += feature.width
             y: NDArray[Any] = np.zeros(len(frame))
             if self.text_labels:
-                codes, texts = frame[self.labels[0]].factorize()
-                words = [str(text).strip() for text in texts]
-                y = np.array(["" if word == self.unlabeled else word for word in words])[codes]
+                texts = frame[self.labels[0]].str.strip()
+                y = np.array(texts.mask(texts == self.unlabeled, ""), str)
             elif self.labels:
                 y = np.mean([frame[place].to_numpy() for place in self.labels], axis=0)
             infinite = not self.text_labels and np.isinf(y).any()
@@ -185,23 +174,19 @@ class Table:
         An artificial first row makes pandas refuse lines with more fields; those with fewer end in
         a missing value.
         """
-        import pandas as pd
-
         delimiter, n = self.layout.delimiter, self.layout.n_columns
         numbers = {p for p, f in self.features.items() if f.kind == "number" and not f.known}
         filled = {place for place in numbers if self.features[place].median is not None}
-        numbers |= set() if self.text_labels else {*self.labels}
-        top = (delimiter or " ").join("0" if place in numbers else "x" for place in range(n))
+        labels = set() if self.text_labels else {*self.labels}
+        top = (delimiter or " ").join("0" if p in numbers | labels else "x" for p in range(n))
         marks = [*_MISSING, *([] if self.unlabeled is None else [self.unlabeled])]
         options: dict[str, Any] = {
-            "dtype": {place: float if place in numbers else str for place in range(n)},
-            "na_values": dict.fromkeys(filled, _MISSING) | dict.fromkeys(self.labels, marks),
-            "keep_default_na": False,
+            "dtype": {place: float if place in numbers | labels else str for place in range(n)},
+            "na_values": dict.fromkeys(filled, _MISSING) | dict.fromkeys(labels, marks),
             "sep": delimiter or r"\s+",
             "decimal": self.layout.decimal,
         }
-        if self.text_labels:
-            del options["na_values"][self.labels[0]]
+        options |= {"header": None, "keep_default_na": False, "skipinitialspace": True}
         if [int(part) for part in pd.__version__.split(".")[:2]] < [3, 1]:
             options["float_precision"] = "round_trip"  # the default since
         blank = re.compile(rb"(?m)^[ \t\v\f\r%b]*\n" % re.escape(delimiter or " ").encode())
@@ -211,17 +196,18 @@ class Table:
                 continue
             content = io.BytesIO(top.encode() + b"\n" + text)
             try:
-                frame = pd.read_csv(
-                    content, header=None, skipinitialspace=True, engine="c", **options
-                )[1:]
+                frame = pd.read_csv(content, engine="c", **options)[1:]
             except ValueError as error:
                 raise refused(self.path, first, lines, self._why, error) from error
-            last = frame[n - 1]
-            doubtful = self._is_doubtful(text) or (last.isna() | (last == "")).any()
-            if doubtful or any(
-                self._why_field(place, str(text).strip())
-                for place in {*self.features, *self.labels} - numbers
-                for text in frame[place].unique()
+            is_short = frame[n - 1].isin(["", np.nan]).any()
+            if (
+                is_short
+                or self._is_doubtful(text)
+                or any(
+                    self._why_field(place, str(text).strip())
+                    for place in {*self.features, *self.labels} - numbers - labels
+                    for text in frame[place].unique()
+                )
             ):
                 check_lines(self.path, first, lines, self._why)
             yield first, lines, frame
@@ -259,7 +245,11 @@ class Table:
             feature = Feature("category" if self.text_labels else "label")
         elif place in self.features:
             feature = self.features[place]
-            if text in feature.known or (is_missing(text) and feature.median is not None):
+            if text in feature.known:
+                return ""
+            if feature.kind == "category" and feature.known:
+                return f"no row of the dataset has the category {shown(text)}"
+            if is_missing(text) and feature.median is not None:
                 return ""
             if not text or (is_missing(text) and feature.kind in ("number", "date")):
                 advice = f"leave the column out: ignored: [{shown(self.layout.key(place))}]"
@@ -270,8 +260,8 @@ class Table:
             is_long = len(text) > _MAX_WORD
             return f"a text of {len(text):,} characters; at most {_MAX_WORD}" if is_long else ""
         if feature.kind == "date":
-            is_date = np.isfinite(_days([text], feature.format)[0])
-            return "" if is_date else f"{shown(text)} is no date of the form {feature.format}"
+            day = feature.numbers(pd.Series([text]), self.layout.decimal)[0]
+            return f"{shown(text)} is no date of the form {feature.format}" if np.isnan(day) else ""
         why = why_no_number(text, self.layout.decimal, is_label=feature.kind == "label")
         if not why.endswith("not a number"):
             return why

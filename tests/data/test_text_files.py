@@ -1,7 +1,4 @@
-"""Text files of every kind become the arrays that they say, or one line with the place.
-
-More wrong lines are in tests/test_golden.py.
-"""
+"""Text files of every kind become the arrays that they say, or one line with the place."""
 
 import io
 import zipfile
@@ -52,26 +49,21 @@ def test_every_container_and_line_end(tmp_path, suffix):
         check(load(tmp_path, content, "libsvm", "data" + suffix), LIBSVM_X, [1, -1, 1, -1])
         content = COMPRESS[suffix](TABLE.replace(b"\n", ending)[:-1])
         check(load(tmp_path, content, name="data.csv" + suffix), TABLE_X, [-1, 1])
+    if suffix:
+        for wrong in (content[: len(content) // 2], b"garbage" * 20):
+            assert "cannot be read" in refusal(tmp_path, wrong, name="data" + suffix)
 
 
 def test_zip_archives_of_one_file_are_read(tmp_path):
-    for name, said in (("other.csv", "a zip archive of 2 files; unpack it"), (None, "")):
+    for names in (["a.csv", "b.csv"], ["__MACOSX/train.csv", "folder/train.csv"]):
         with zipfile.ZipFile(tmp_path / "made.zip", "w") as archive:
-            archive.writestr("__MACOSX/train.csv", "junk")
-            archive.writestr("folder/train.csv", TABLE)
-            if name:
+            for name in names:
                 archive.writestr(name, TABLE)
         content = (tmp_path / "made.zip").read_bytes()
-        if said:
-            assert refusal(tmp_path, content, name="made.zip") == f": {said}"
+        if names[0] == "a.csv":
+            said = refusal(tmp_path, content, name="made.zip")
+            assert said == ": a zip archive of 2 files; unpack it"
     check(load(tmp_path, content, name="made.zip"), TABLE_X, [-1, 1])
-
-
-@pytest.mark.parametrize("suffix", [".xz", ".bz2", ".gz", ".zip"])
-def test_damaged_containers(tmp_path, suffix):
-    whole = COMPRESS.get(suffix, bytes)(LIBSVM * 1000)
-    for content in (whole[: len(whole) // 2], b"garbage" * 20):
-        assert "cannot be read" in refusal(tmp_path, content, "libsvm", "data" + suffix)
 
 
 def test_libsvm_comments_widths_and_test_rows(tmp_path, chunks):
@@ -87,20 +79,16 @@ def test_libsvm_comments_widths_and_test_rows(tmp_path, chunks):
 
 
 LAYOUTS = [
-    (b"1.5,2,7\n3,-4,8\n", {}),
     (b"1.5, 2, 7\r\n3, -4, 8", {"delimiter": ","}),
-    (b"1.5\t2\t7\n3\t-4\t8\n", {}),
-    (b"  1.5   2 7\n 3 -4 8\n\n", {}),
-    (b"1.5;2;7\n3;-4;8\n", {"delimiter": ";"}),
+    (b"  1.5\t  2 7\n 3 -4 8\n\n", {}),
     (b"1,5;2;7\n3;-4;8\n", {"delimiter": ";", "decimal": ","}),
     (b"7,1.5,2\n8,3,-4\n", {"label_column": 0}),
     (b"1.5,7,2\n3,8,-4\n", {"label_column": -2}),
     (b"\xef\xbb\xbfx,y,l\n\n1.5,2,7\n \n3,-4,8\n", {"header": True}),
-    (ARFF + b"1.5,2,7\n3,-4,8\n", {"header": True}),
-    (b"1.5,2,7\n3,-4,8\n", {"positive": [8]}),
+    (ARFF + b"1.5,2,7\n3,-4,8\n", {"header": True, "label_column": "target"}),
     (b"1.5,2,no\n3,-4, yes\n", {"positive": ["yes"]}),
-    (b'1.5,"2","NA"\n3,-4,"yes"\n', {"positive": ["yes"]}),
-    (b'1.5,2,"a ""b"""\n3,-4 ,"x, y" \n', {"positive": ["x, y"]}),
+    (b'1.5,"2","NA"\n3,-4 ,"a ""b"", c" \n', {"positive": ['a "b", c']}),
+    (b"1.5,2,7,x\n3,-4,9,y\n", {"label_columns": [2, -2], "ignored": [3], "positive": [9]}),
 ]
 
 
@@ -138,103 +126,69 @@ def test_numbers_are_those_of_python_to_the_last_bit(tmp_path):
         assert labels.tobytes() == np.array([float(text) for text in texts]).tobytes()
 
 
-MISSING = "a missing value; set `fill: median`, or leave the column out: ignored: "
-BAD_LINES = [
-    ("libsvm", b"1 1:2\n\n# c\n-1 1:x\n", ":4: feature 1: 'x' is not a number"),
-    ("libsvm", b"1 1:2\n-1 1:2 1:3\n", ":2: feature index 1 after 1; indices increase from 1 to 1"),
-    ("libsvm", b"1 1:2\n-1 2:-inf\n", ":2: feature 2: '-inf' is not finite"),
-    ("libsvm", b"1 1:2\n-1 1:1e39\n", ":2: feature 1: '1e39' is too large for float32"),
-    ("libsvm", b"nan 1:2\n-1 1:1\n", ":1: label 'nan' is not finite"),
-    ("libsvm", b"1 1:2\n-1 qid:3 1:2\n", ":2: 'qid:3' is not index:value"),
-    ("libsvm", b"1 1:2\n-1 1:4_0\n", ":2: feature 1: '4_0' is not a number"),
-    ("libsvm", b"1 1:2\n-1 1:2:3\n", ":2: feature 1: '2:3' is not a number"),
-    ("libsvm", b"1 1:2\n-1 1048577:1\n", ":2: an index implies 1,048,577 features"),
-    ("libsvm", b"1 1:2\n" * 999 + b"-1 99999:1\n", ":1000: an index implies 99,999 feat"),
-    ("libsvm", b"", ": the file is empty"),
-    ("libsvm", b"# nothing\n", ": the file holds no features"),
-    ("libsvm", b"1 1:2\r-1 1:3\r", ":1: a carriage return"),
-    ("libsvm", b"1 1:2\n-1 1:\0\n", ":2: a NUL byte"),
-    ("delimited", b"1,2,0\n1,2,3,\n", ":2: 4 columns instead of 3"),
-    ("delimited", b"1,2,0\n\n1,x,1\n", ":3: column 1 (from 0): 'x' is not a number"),
-    ("delimited", b"1,True,0\n1,True,1\n", ":1: column 1 (from 0): 'True' is not a number"),
-    ("delimited", b"1,2,0\n1,nan,1\n", f":2: column 1 (from 0): {MISSING}[1]"),
-    ("delimited", b"1,2,0\n-inf,1,1\n", ":2: column 0 (from 0): '-inf' is not finite"),
-    ("delimited", b"1,2,1e999\n1,1,1\n", ":1: column 2 (from 0): '1e999' is not finite"),
-    ("delimited", b"1,4_0,0\n1,1,1\n", ":1: column 1 (from 0): '4_0' is not a number"),
-    ("delimited", b"1,0x4,0\n1,1,1\n", ":1: column 1 (from 0): '0x4' is not a number"),
-    ("delimited", b"1,\xd9\xa4,0\n1,1,1\n", ":1: column 1 (from 0): "),
-    ("delimited", b"1 2 0\n1 2 label\n", ":2: column 2 (from 0): 'label' is not a number; labels "
-     "that are text have to be named by `dataset.target`"),
-    ("delimited", b'1,"2,0\n3,4",1\n', ":1: a quote that is not closed"),
-    ("delimited", b'1,"2"3,0\n3,4,1\n', ":1: a quote that is not closed in this line, or with t"),
-    ("delimited", b'1,2,0\n1,2"3,0\n', ":2: column 1 (from 0): '2\"3' is not a number"),
-    ("delimited", b"1,2,0\r3,4,1\r", ":1: a carriage return"),
-    ("delimited", b"1,2,0\n3,4\0,1\n", ":2: a NUL byte"),
-    ("delimited", "1,2,0\n3,4,1\n".encode("utf-16"), ":1: a NUL byte"),
-    ("delimited", b"\n\n", ": the file holds no"),
-    ("delimited", b"1\n2\n", ": the file holds no features"),
+HEAD = {"header": True}
+BAD = [
+    ("libsvm", {}, b"1 1:2\n\n# c\n-1 1:x\n", ":4: feature 1: 'x' is not a number"),
+    ("libsvm", {}, b"1 1:2\n-1 1:2 1:3\n", ":2: feature index 1 after 1; indices increase from 1"),
+    ("libsvm", {}, b"1 1:2\n-1 2:-inf\n", ":2: feature 2: '-inf' is not finite"),
+    ("libsvm", {}, b"nan 1:2\n-1 1:1\n", ":1: label 'nan' is not finite"),
+    ("libsvm", {}, b"1 1:2\n-1 qid:3 1:2\n", ":2: 'qid:3' is not index:value"),
+    ("libsvm", {}, b"1 1:2\n-1 1:4_0\n", ":2: feature 1: '4_0' is not a number"),
+    ("libsvm", {}, b"1 1:2\n-1 1048577:1\n", ":2: an index implies 1,048,577 features"),
+    ("libsvm", {}, b"1 1:2\n" * 999 + b"-1 99999:1\n", ":1000: an index implies 99,999 feat"),
+    ("libsvm", {}, b"# nothing\n", ": the file holds no features"),
+    ("libsvm", {}, b"1 1:2\r-1 1:3\r", ":1: a carriage return"),
+    ("libsvm", {}, b"1 1:2\n-1 1:\0\n", ":2: a NUL byte"),
+    ("delimited", {}, b"1,2,0\n1,2,3,\n", ":2: 4 columns instead of 3"),
+    ("delimited", {}, b"1,nan,0\n1,2,1\n", ":1: column 1 (from 0): a missing value; set `fill: m"),
+    ("delimited", {}, b"1,2,0\n-inf,1,1\n", ":2: column 0 (from 0): '-inf' is not finite"),
+    ("delimited", {}, b"1,2,1e999\n1,1,1\n", ":1: column 2 (from 0): '1e999' is not finite"),
+    ("delimited", {}, b"1,4_0,0\n1,1,1\n", ":1: column 1 (from 0): '4_0' is not a number"),
+    ("delimited", {}, b"1,\xd9\xa4,0\n1,1,1\n", ":1: column 1 (from 0): "),
+    ("delimited", {}, b"1 2 0\n1 2 label\n", ":2: column 2 (from 0): 'label' is not a number; "
+     "labels that are text have to be named by `dataset.target`"),
+    ("delimited", {}, b"a,1,0\n", ":1: column 0 (from 0): 'a' is not a number; `label_column` is 2:"
+     " name a column of text there, in `categorical` or in `ignored`"),
+    ("delimited", {}, b'1,"2,0\n3,4",1\n', ":1: a quote that is not closed"),
+    ("delimited", {}, b'1,"2"3,0\n3,4,1\n', ":1: a quote that is not closed in this line, or wit"),
+    ("delimited", {}, b"1,2,0\r3,4,1\r", ":1: a carriage return"),
+    ("delimited", {}, "1,2,0\n3,4,1\n".encode("utf-16"), ":1: a NUL byte"),
+    ("delimited", {}, b"PAR1\x15\x04", ":1: a Parquet file; write it as text"),
+    ("delimited", {}, b"1\n2\n", ": the file holds no features"),
+    ("delimited", HEAD, b"a,b,c\n", ": the file holds no rows"),
+    ("delimited", HEAD, b"\na,b\n1,0\nx,1\n", ":4: column 'a': 'x' is not a number"),
+    ("delimited", HEAD, ARFF + b"1,2,3\n1,?,2\n", ":10: column 'b c': a missing value"),
+    ("delimited", HEAD, b"1.5,2,0\n3,4,1\n", ":1: is a row like those below it: leave `header: tr"),
+    ("delimited", HEAD | {"positive": ["a"]}, b"?,2,a\n3,4,b\n", ":1: is a row like those below"),
+    ("delimited", {}, b"u,v,kind\n1,2,1\n", ":1: looks like names (u, v, kind): add `hea"),
+    ("delimited", {}, b"1,2,1\n3,4,1\n", "the rows have the labels 1: two classes are needed"),
+    ("delimited", {"label_column": 3}, TABLE, ": label_column 3: the file has 3 columns, 0 to 2"),
+    ("delimited", {"label_columns": [1, 2], "positive": ["a"]}, b"1,a,b\n", ": labels that are te"),
+    ("delimited", {"categorical": [0]}, b"a,1,0\n,2,1\n", ":2: column 0 (from 0): a missing value"),
+    ("delimited", {"categorical": [0]}, b"a,1,0\nb,1\n", ":2: 2 columns instead of 3"),
+    ("delimited", {"positive": ["a"]}, b"1,2,a\n1,2\n", ":2: 2 columns instead of 3"),
+    ("delimited", {"ignored": [1]}, b"1,1,0\n1,\xe9,0\n", ":2: not UTF-8"),
+    ("delimited", {"positive": ["x"]}, b"1,2,0\n1,2," + b"x" * 300, ":2: column 2 (from 0): a tex"),
+    ("delimited", {"label_column": 0, "ignored": [2]}, b"1,3,?\n2,3\n", ":2: 2 columns instead of"),
+    ("delimited", {"delimiter": ";"}, b"1,5;2;0\n3;4;1\n", ":1: column 0 (from 0): '1,5' is not a n"
+     'umber; for decimal commas set `decimal: ","`'),
+    ("delimited", {}, b"1,5;2,3;0\n3;4,5;1\n", ':1: columns: 2, but 3 with `delimiter: ";"`'),
+    ("delimited", {"delimiter": ";"}, b"1\t2\t0\n", ':1: columns: 1, but 3 with `delimiter: "\\t"'),
+    ("delimited", {"delimiter": ","}, b"1  2 0\n3 4  1\n", ":1: columns: 1, but 3 without `delim"),
+    ("delimited", HEAD | {"label_column": "a"}, b"a,a,b\n1,2,0\n", ": label_column 'a': 2 column"),
+    ("delimited", NAMED | {"label_column": "knd"}, HEADED, ": label_column 'knd': no such colum"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("loader", "content", "said"), BAD_LINES)
-def test_what_is_wrong_is_said_with_its_line(tmp_path, chunks, loader, content, said):
-    assert refusal(tmp_path, content, loader).startswith(said)
+@pytest.mark.parametrize(("loader", "options", "content", "said"), BAD)
+def test_what_is_wrong_is_said_with_its_line(tmp_path, chunks, loader, options, content, said):
+    assert said in refusal(tmp_path, content, loader, **options)
 
 
-BAD_OPTIONS = [
-    (b"a,b,c\n", {"header": True}, ": the file holds no"),
-    (b"\na,b\n1,0\nx,1\n", {"header": True}, ":4: column 'a': 'x' is not a number"),
-    (b"1,2,1\n3,4,1\n", {}, "the rows have the labels 1: two classes are needed"),
-    (b"1,2,1\n3,4,0\n", {"label_column": 3}, ": label_column 3: the file has 3 columns, 0 to 2"),
-    (b"1,a,b\n", {"label_columns": [1, 2], "positive": ["a"]}, ": labels that are text have no me"),
-    (b"a,1,0\n,2,1\n", {"categorical": [0]}, ":2: column 0 (from 0): a missing value"),
-    (b"a,1,0\nb,1\n", {"categorical": [0]}, ":2: 2 columns instead of 3"),
-    (b"a,1,0\nb,x,1\n", {"categorical": [0]}, ":2: column 1 (from 0): 'x' is not a number"),
-    (b"1,2,a\n1,2\n", {"positive": ["a"]}, ":2: 2 columns instead of 3"),
-    (b"a,1,0\n", {}, "not a number; `label_column` is 2: name a column of text there, in `c"),
-    (b"a,1,0\n", {"label_column": None}, "not a number; `label_column` is null: name a column"),
-    (b"1,1,0\n1,\xe9,0\n", {"ignored": [1]}, ":2: not UTF-8"),
-    (b"1,2,0\n" b"1,2," + b"x" * 300 + b"\n", {"positive": ["x"]}, ":2: column 2 (from 0): a te"),
-    (b"1,3,?\n2,3\n", {"label_column": 0, "ignored": [2]}, ":2: 2 columns instead of 3"),
-    (b"1,5;2;0\n3;4;1\n", {"delimiter": ";"}, ":1: column 0 (from 0): '1,5' is not a number; "
-     'for decimal commas set `decimal: ","`'),
-    (b"1.5;2;0\n3;4;1\n", {"delimiter": ";", "decimal": ","}, ":1: column 0 (from 0): '1.5' is"),
-    (b"1,5;2,3;0\n3;4,5;1\n", {}, ':1: columns: 2, but 3 with `delimiter: ";"`'),
-    (b"1\t2\t0\n3\t4\t1\n", {"delimiter": ";"}, ':1: columns: 1, but 3 with `delimiter: "\\t"`'),
-    (b"1  2 0\n3 4  1\n", {"delimiter": ","}, ":1: columns: 1, but 3 without `delimiter`"),
-    (b"a b;c;l\n1;2;0\n3;4;1\n", {"header": True}, ":1: columns: 1, but 3 with `delimiter: \";\"`"),
-    (b"a,a,b\n1,2,0\n3,4,1\n", {"header": True, "label_column": "a"}, ": label_column 'a': 2 col"),
-    (HEADED, NAMED | {"label_column": "knd"}, ": label_column 'knd': no such column (did you mean"),
-    (ARFF + b"1,2,3\n1,?,2\n", {"header": True}, ":10: column 'b c': a missing value"),
-    (ARFF + b"1,2,3\n{0 1, 2 3}\n", {"header": True}, ":10: 2 columns instead of 3"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("content", "options", "said"), BAD_OPTIONS)
-def test_what_cannot_be_used_is_said(tmp_path, content, options, said):
-    assert said in refusal(tmp_path, content, **options)
-
-
-@pytest.mark.parametrize("text", ["1.5,2,0\n3,4,1\n", "?,2,a\n3,4,b\n", "5,red,1\n6,blue,0\n"])
-def test_no_row_is_taken_for_a_header(tmp_path, text):
-    said = refusal(tmp_path, text, header=True, positive=["a"])
-    assert said == ":1: is a row like those below it: leave `header: true` out"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        HEADED,
-        "\ufeff" + HEADED.replace("\n", "\r\n"),
-        '"id", "colour" ,size,"kind"\n' + HEADED.partition("\n")[2],
-        HEADED.replace(",", ";"),
-        HEADED.replace(",", "\t"),
-    ],
-    ids=["plain", "mark and returns", "quoted", "semicolon", "tab"],
-)
-def test_columns_by_name(tmp_path, text):
-    delimiter = next(sign for sign in ";\t," if sign in text)
-    dataset = load(tmp_path, text, delimiter=delimiter, **NAMED)
+@pytest.mark.parametrize(("sign", "end"), [(",", "\n"), (";", "\r\n"), ("\t", "\n")])
+def test_columns_by_name(tmp_path, sign, end):
+    text = "\ufeff" + HEADED.replace("id,", '"id", ').replace(",", sign).replace("\n", end)
+    dataset = load(tmp_path, text, delimiter=sign, **NAMED)
     check(dataset, [[0, 1, 1.5], [1, 0, 2], [0, 1, 4]], [1, -1, 1])
     (tmp_path / "test.csv").write_text("kind,id,colour,size\nyes,1,red,2\n")
     options = NAMED | {"test_path": str(tmp_path / "test.csv")}
@@ -242,14 +196,12 @@ def test_columns_by_name(tmp_path, text):
     assert said.endswith("test.csv: its columns have other names than those of data")
 
 
-CATEGORIES = b"b,1.5,x,7\na,2,y,8\n c ,3,x,7\n"
-CATEGORIES_X = [[0, 1, 0, 1.5, 1, 0], [1, 0, 0, 2, 0, 1], [0, 0, 1, 3, 1, 0]]
-
-
 @pytest.mark.parametrize("categorical", [[0, 2], [2, 0], [-2, -4]])
 def test_a_category_makes_a_column_in_its_place(tmp_path, chunks, categorical):
-    dataset = load(tmp_path, CATEGORIES, categorical=categorical)
-    check(dataset, CATEGORIES_X, [-1, 1, -1])
+    content = b"b,1.5,x,7\na,2,y,8\n c ,3,x,7\n"
+    dataset = load(tmp_path, content, categorical=categorical)
+    X = [[0, 1, 0, 1.5, 1, 0], [1, 0, 0, 2, 0, 1], [0, 0, 1, 3, 1, 0]]
+    check(dataset, X, [-1, 1, -1])
     assert dataset.describe()["features"] == "one-hot column 1 (a, b, c), column 3 (x, y)"
 
 
@@ -261,9 +213,7 @@ def test_categories_are_those_of_all_files(tmp_path, chunks):
     np.testing.assert_array_equal(dataset.X_test, [[1, 0, 0], [0, 0, 1]])
 
 
-def test_labels_may_be_text_beside_categories_or_the_mean_of_columns(tmp_path):
-    options = {"categorical": [1], "label_column": 0, "positive": ["yes"]}
-    check(load(tmp_path, b"yes u 1\nno v 2\n", **options), [[1, 0, 1], [0, 1, 2]], [1, -1])
+def test_labels_may_be_the_mean_of_columns_or_none(tmp_path):
     content = b"a,b,c,d\n5,1.5,6,2.5\n7,10,8,-20\n"
     dataset = load(tmp_path, content, header=True, label_columns=["b", -1])
     np.testing.assert_array_equal(dataset.X, [[5, 6], [7, 8]])
@@ -272,7 +222,7 @@ def test_labels_may_be_text_beside_categories_or_the_mean_of_columns(tmp_path):
     assert dataset.X.tolist() == [[1, 2], [3, 4]] and dataset.y.tolist() == [1, 1]
 
 
-def test_texts_may_stand_for_numbers_and_columns_be_left_out(tmp_path):
+def test_texts_may_stand_for_numbers(tmp_path):
     words = {1: {"low": 1, "high": 2.5}, 2: {"5more": 4}, -2: {"?": 7}}
     path, file = tmp_path / "data", DataFile("data")
     info = DatasetInfo("made", "", "delimited", (file,), ignored=(0,), values=words)
@@ -293,12 +243,11 @@ def test_sparse_rows_are_spread_in_bounded_blocks(tmp_path, monkeypatch):
     np.testing.assert_array_equal(np.vstack([X for X, _ in blocks]), LIBSVM_X)
 
 
-seeds = st.integers(0, 2**32 - 1)
 PIECES = ["1", "2.5", ",", "\n", '"', "x", "", " ", "1:2", "-", "nan", "\r", "#", "\xe9", "1e39"]
 
 
 @per_function
-@given(seeds)
+@given(st.integers(0, 2**32 - 1))
 def test_whatever_a_file_holds_its_fields_are_read_or_refused(tmp_path, seed):
     """Every row that is read has the numbers that Python reads from its line."""
     rng = np.random.default_rng(seed)
@@ -321,10 +270,13 @@ def test_whatever_a_file_holds_its_fields_are_read_or_refused(tmp_path, seed):
     ("options", "said"),
     [
         ({"label_column": "kind"}, "'kind' is a name: add `header: true`"),
+        ({"label": {"column": "kind"}}, "'kind' is a name: add `header: true`"),
         ({"label_column": 1.5}, "is a whole number or a name, got"),
-        ({"loader": "libsvm", "ignored": [0]}, "is not for the loader libsvm"),
+        ({"delimiter": "ab"}, "must be one character"),
+        ({"delimiter": "e"}, "must be one character"),
         ({"decimal": ","}, "needs a `delimiter` other than commas, such as ';' or a tab"),
         ({"label_column": None, "positive": [1]}, "rows without labels have no target"),
+        ({"label": {}, "label_columns": [1]}, "replaces label_columns"),
         ({"rows": 0}, "rows"),
         ({"double": -0.1}, "double"),
     ],
