@@ -127,8 +127,8 @@ def planned(configs: Iterable[tuple[Path, str | None]], out: Path, options: Opti
             click.echo(f"{experiment.name:<44} left out: {missing}")
             continue
         processor, _ = forecast.seconds
-        done = f", {forecast.n_done:,} cells finished" if forecast.n_done else ""
-        click.echo(f"{experiment.name:<44} {duration(processor)}{done}")
+        n_done = (forecast.cells["state"] == "finished").sum()
+        click.echo(f"{experiment.name:<44} {duration(processor)}, {n_done:,} cells finished")
         runs.append(Run(config, profile, experiment, processor))
     return runs
 

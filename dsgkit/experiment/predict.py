@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +10,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dsgkit.config.schema import Experiment, load_experiment
-from dsgkit.data.dataset import Dataset, load_dataset, resolve
+from dsgkit.data.dataset import load_dataset, resolve
 from dsgkit.data.new_rows import read_new_rows
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import label_text
 from dsgkit.errors import ResultsError, nearest_or_all, spelled
+from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.plan import best_point, choosing_measure, make_trial, solver_info
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.timing import Clock
 from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks.base import named_by_fit, scaling_of
-
-_MOST_NAMED = 3
-"""Labels of a class that its name lists."""
+from dsgkit.tasks.svm import is_positive, share_cut
 
 
 class Predictor:
@@ -48,60 +45,17 @@ class Predictor:
         Its mean validation score over the trials; None if it was not searched.
     params : dict
         The hyper-parameters with that score.
-    scaling : tuple of ndarray
-        Offset and factor of every column.
-
-    Raises
-    ------
-    DsgError
-        If there is no such solver, none was searched, or the data or the fit fail.
     """
 
     def __init__(self, folder: Path, solver: str | None = None) -> None:
         results = load_results(folder)
-        self.experiment: Experiment = load_experiment(folder / "config.yaml")
+        self.experiment = load_experiment(folder / CONFIG)
         self.solver, self.params, self.score = _chosen(results, self.experiment, solver)
-        self.dataset: Dataset = load_dataset(self.experiment.dataset)
+        self.dataset = load_dataset(self.experiment.dataset)
         if self.dataset.content_hash != results.data.get("content_hash"):
             raise ResultsError(f"dataset {self.dataset.name}: its rows are not those of the run")
-        self._trial = make_trial(self.experiment, self.dataset, 0)
         protocol: Any = self.experiment.protocol  # of a task with a scaling
-        self.scaling = scaling_of(self.dataset, protocol.scale)
-
-    @property
-    def model(self) -> Any:
-        """The estimator, fitted on first use."""
-        return self._fitted[0]
-
-    @cached_property
-    def _fitted(self) -> tuple[Any, Mapping[str, Any]]:
-        """The fitted estimator and the arrays that it was fitted to."""
-        info = solver_info(self.experiment, self.solver)
-        words = self._trial.values
-        params = {**self.experiment.solvers[self.solver].params, **self.params}
-        params = {k: words.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
-        if "random_state" in info.params and "random_state" not in params:
-            params["random_state"] = info.seed(derive_seed(self.experiment.seed, "solver", 0))
-        model = info.load()(**params)
-        if self.experiment.protocol.kind == "similar_unlabeled":
-            self._trial.fit(model, self._trial.sizes, Clock())  # which knows the prior
-            return model, {}
-        y = self.dataset.y
-        labeled, others = np.arange(len(y)), self.dataset.unlabeled_rows
-        if not len(others):
-            others = np.arange(len(y))
-        arrays = {
-            "X": Rows(self.dataset.X, labeled, *self.scaling)[:],
-            "y": y[labeled],
-            "X_unlabeled": Rows(self.dataset.X, others, *self.scaling),
-        }
-        if self.experiment.protocol.kind == "clustering":
-            arrays = {"X": Rows(self.dataset.X, None, *self.scaling)[:]}
-        given = named_by_fit(model, arrays)
-        model.fit(**given)
-        if hasattr(model, "fit_thresholds"):
-            model.fit_thresholds(**given)
-        return model, arrays
+        self._protocol, self._scaling = protocol, scaling_of(self.dataset, protocol.scale)
 
     def __str__(self) -> str:
         values = "".join(f", {name} {spelled(value)}" for name, value in self.params.items())
@@ -121,8 +75,8 @@ class Predictor:
         X : ndarray of shape (n, d)
             Rows in the units of the dataset.
         """
-        kind, model = self.experiment.protocol.kind, self.model
-        rows = Rows(X, None, *self.scaling)[:]
+        kind, rows = self._protocol.kind, Rows(X, None, *self._scaling)[:]
+        model, cut = self._fitted()
         columns: dict[str, Any] = {"row": np.arange(len(rows))}
         if kind == "clustering":
             if not hasattr(model, "predict"):
@@ -133,37 +87,47 @@ class Predictor:
             columns["score"] = values
         else:
             columns |= {f"score_{k}": column for k, column in enumerate(values.T, 1)}
-        if kind != "semi_supervised_auc":  # a ranking has no threshold
-            names = self._names()
-            columns["class"] = [names[y] for y in self._classes(rows, values)]
+        if kind == "ordinal":
+            columns["class"] = self._named(model.predict(rows))
+        elif kind != "semi_supervised_auc":  # a ranking has no threshold
+            columns["class"] = self._named(np.where(is_positive(values, cut), 1, -1))
         return pd.DataFrame(columns)
 
-    def _classes(self, rows: NDArray[Any], values: NDArray[Any]) -> list[int]:
-        """Return the classes as the dataset's target has them."""
-        if self.experiment.protocol.kind == "ordinal":
-            return [int(y) for y in self.model.predict(rows)]
-        cut = None
-        if getattr(self.experiment.protocol, "threshold", "zero") == "labeled_share":
-            from dsgkit.tasks.svm import share_cut
+    def _fitted(self) -> tuple[Any, float | None]:
+        """Return the fitted estimator, and the threshold of its values; None for 0."""
+        experiment, dataset, kind = self.experiment, self.dataset, self._protocol.kind
+        info, trial = solver_info(experiment, self.solver), make_trial(experiment, dataset, 0)
+        params = {**experiment.solvers[self.solver].params, **self.params}
+        params = {k: trial.values.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
+        if "random_state" in info.params:
+            seed = info.seed(derive_seed(experiment.seed, "solver", 0))
+            params = {"random_state": seed, **params}
+        model = info.load()(**params)
+        if kind == "similar_unlabeled":
+            trial.fit(model, trial.sizes, Clock())  # which knows the prior
+            return model, None
+        y, others = dataset.y, dataset.unlabeled_rows
+        labeled = None if kind == "clustering" else np.arange(len(y))
+        arrays: dict[str, Any] = {"X": Rows(dataset.X, labeled, *self._scaling)[:]}
+        if kind != "clustering":
+            unlabeled = others if len(others) else labeled
+            arrays |= {"y": y, "X_unlabeled": Rows(dataset.X, unlabeled, *self._scaling)}
+        given = named_by_fit(model, arrays)
+        model.fit(**given)
+        if hasattr(model, "fit_thresholds"):
+            model.fit_thresholds(**given)
+        if getattr(self._protocol, "threshold", "zero") == "zero":
+            return model, None
+        return model, share_cut(model.decision_function(arrays["X_unlabeled"]), y)
 
-            model, arrays = self._fitted
-            at_training = model.decision_function(arrays["X_unlabeled"])
-            cut = share_cut(at_training, arrays["y"])
-        return [1 if v else -1 for v in (values >= 0 if cut is None else values > cut)]
-
-    def _names(self) -> dict[int, str]:
-        """Return the name of every class: its labels in the file."""
-        y, labels = self.dataset.y, self.dataset.labels
-        found = {int(c): np.unique(labels[y == c]) for c in np.unique(y)}
-        return {c: _name(of, self.dataset.target.bins is not None) for c, of in found.items()}
-
-
-def _name(labels: NDArray[Any], is_range: bool) -> str:
-    texts = [label_text(label) for label in labels.tolist()]
-    if is_range and len(texts) > 1:
-        return f"{texts[0]} to {texts[-1]}"
-    more = " or others" if len(texts) > _MOST_NAMED else ""
-    return " or ".join(texts[:_MOST_NAMED]) + more
+    def _named(self, classes: NDArray[Any]) -> list[str]:
+        """Return classes by their labels in the file: all up to three, or the ends of a range."""
+        names = {}
+        for y in np.unique(self.dataset.y).tolist():
+            labels = np.unique(self.dataset.labels[self.dataset.y == y]).tolist()
+            texts = [label_text(label) for label in labels]
+            names[y] = " or ".join(texts) if len(texts) <= 3 else f"{texts[0]} to {texts[-1]}"
+        return [names[y] for y in classes.tolist()]
 
 
 def _chosen(
@@ -173,24 +137,17 @@ def _chosen(
     if solver is not None and solver not in results.solvers:
         hint = nearest_or_all(solver, results.solvers)
         raise ResultsError(f"{results.folder}: no solver is called {spelled(solver)}{hint}")
-    better = choosing_measure(experiment).better
-    candidates = [solver] if solver is not None else _of_users(results)
-    found = {key: _best(results, experiment, key, better) for key in candidates}
-    scored = {key: score for key, (_, score) in found.items() if score is not None}
-    if scored:
-        best = (max if better == "higher" else min)(scored, key=lambda key: scored[key])
-    elif len(found) == 1:
-        (best,) = found
-    else:
+    better, facts = choosing_measure(experiment).better, results.task.solvers
+    # those that are given nothing that no user has
+    usable = [key for key in results.solvers if key not in facts or not facts[key].told]
+    wanted = usable if solver is None else [solver]
+    found = [(key, *_best(results, experiment, key, better)) for key in wanted]
+    scored = [one for one in found if one[2] is not None]
+    if not scored and len(found) != 1:
         known = ", ".join(results.solvers)
         raise ResultsError(f"{results.folder}: no search has a score; --solver names one: {known}")
-    return best, *found[best]
-
-
-def _of_users(results: Results) -> list[str]:
-    """Return the solvers that are given nothing that no user has."""
-    facts = results.task.solvers
-    return [key for key in results.solvers if key not in facts or not facts[key].told]
+    best = max if better == "higher" else min
+    return best(scored, key=lambda one: one[2] or 0.0) if scored else found[0]
 
 
 def _best(
@@ -205,30 +162,25 @@ def _best(
     if not searches:  # there is nothing to choose
         stages = experiment.solvers[solver].search
         return {name: values[0] for one in stages for name, values in one.choices.items()}, None
-    axis = results.task.axis
-    sizes = [record["at"][axis.name] if axis else 0 for record in searches]
-    scores: dict[str, list[float | None]] = {}
+    largest = max(tuple(record["at"].values()) for record in searches)
     points: dict[str, dict[str, Any]] = {}
-    for record, size in zip(searches, sizes, strict=True):
-        if record["status"] == "ok" and size == max(sizes):
+    scores: dict[str, list[float | None]] = {}
+    for record in searches:
+        if record["status"] == "ok" and tuple(record["at"].values()) == largest:
             for point, folds in zip(record["points"], record["fold_scores"], strict=True):
                 whole = {**(record.get("params") or {}), **point}
                 name = repr(sorted(whole.items()))
                 points[name] = whole
                 scores.setdefault(name, []).extend(folds)
-    if not points:
-        raise ResultsError(f"{results.folder}: no search of {solver} has a result")
-    names = max(len(point) for point in points.values())  # the last stage has all parameters
-    known = {name for name, point in points.items() if len(point) == names}
-    most = max(len(scores[name]) for name in known)
-    kept = [name for name in points if name in known and len(scores[name]) == most]
-    smoother = solver_info(experiment, solver).smoother
+    # the last stage's points have all parameters
+    ranks = {name: (len(points[name]), len(folds)) for name, folds in scores.items()}
+    kept = [name for name, rank in ranks.items() if rank == max(ranks.values())]
     best = best_point(
         [points[name] for name in kept],
         [scores[name] for name in kept],
-        better=better,
-        smoother=smoother,
+        better,
+        solver_info(experiment, solver).smoother,
     )
     if best is None:
-        raise ResultsError(f"{results.folder}: no point of {solver} has a solution on every fold")
-    return dict(best[0]), best[1]
+        raise ResultsError(f"{results.folder}: no search of {solver} has a point with a solution")
+    return best[0], best[1]

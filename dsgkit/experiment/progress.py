@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from time import monotonic
 
 from rich import get_console
 from rich.console import Console
@@ -28,7 +28,8 @@ class RunProgress:
     """Shows how far a run is, what it computes, and about how much time is left.
 
     The time of the cells in ``left`` is predicted from those that have ``ended``, now or in an
-    earlier run; ``side_by_side`` says how many searches and fits run at the same time.
+    earlier run; ``side_by_side`` says how many searches and fits run at the same time. Threads call
+    it while others read: these copy what they iterate over.
     """
 
     def __init__(
@@ -38,16 +39,12 @@ class RunProgress:
         *,
         side_by_side: dict[str, int],
         timeout: float | None = None,
-        shown: bool = True,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._paces = Paces(ended, timeout)
         self._left = {cell.key: cell for cell in left}
-        self._number, self._side_by_side = len(self._left), side_by_side
-        self._clock, self._begun = clock, clock()
+        self._number, self._side_by_side, self._begun = len(self._left), side_by_side, monotonic()
         self._running: dict[str, tuple[Job, float, int]] = {}
-        self._lock = threading.Lock()
-        # that of `dsgkit.cli.run`, whose texts appear above the line
+        # the command prints tables on the same one, so that they appear above the line
         console = get_console() if sys.stdout and sys.stdout.isatty() else Console(stderr=True)
         self._live = Live(
             get_renderable=lambda: Text(self.line(), no_wrap=True, overflow="ellipsis"),
@@ -57,16 +54,13 @@ class RunProgress:
             redirect_stdout=False,
             redirect_stderr=False,
         )
-        self._on_terminal = shown and console.is_terminal
         self._stop = threading.Event()
-        self._printer = threading.Thread(target=self._print_lines, daemon=True)
-        self._prints_lines = shown and not console.is_terminal
 
     def __enter__(self) -> RunProgress:
-        if self._on_terminal:
+        if self._live.console.is_terminal:
             self._live.start(refresh=True)
-        if self._prints_lines:
-            self._printer.start()
+        else:
+            threading.Thread(target=self._print_lines, daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -76,36 +70,29 @@ class RunProgress:
 
     def advance(self, job: Job, fraction: float, repeat: int = 0) -> None:
         """Note how far a running cell is, or which repeat of its fit is being timed."""
-        with self._lock:
-            self._running[job.cell.key] = job, fraction, repeat
+        self._running[job.cell.key] = job, fraction, repeat
 
     def finish(self, job: Job, record: Record) -> None:
-        """Count a cell that has ended, and learn from its time."""
-        with self._lock:
-            self._running.pop(job.cell.key, None)
-            self._left.pop(job.cell.key, None)
-            self._paces.note(job.cell, record)
+        self._running.pop(job.cell.key, None)
+        self._left.pop(job.cell.key, None)
+        self._paces.note(job.cell, record)
 
     def seconds_left(self) -> float:
-        """Return the estimated remaining seconds of the run."""
-        with self._lock:
-            done = {key: fraction for key, (_, fraction, _) in self._running.items()}
-            return sum(
-                (1 - done.get(key, 0.0)) * self._paces.seconds(cell) / self._side_by_side[cell.kind]
-                for key, cell in self._left.items()
-            )
+        done = {key: fraction for key, (_, fraction, _) in self._running.copy().items()}
+        return sum(
+            (1 - done.get(key, 0.0)) * self._paces.seconds(cell) / self._side_by_side[cell.kind]
+            for key, cell in self._left.copy().items()
+        )
 
     def line(self) -> str:
-        """Return the progress as a line."""
         ended = self._number - len(self._left)
-        line = f"{ended:,} of {cells(self._number)}, {duration(self._clock() - self._begun)} so far"
+        line = f"{ended:,} of {cells(self._number)}, {duration(monotonic() - self._begun)} so far"
         if 0 < ended < self._number:
             line += f", about {duration(max(1.0, self.seconds_left()))} left"
-        with self._lock:
-            if self._running:
-                job, _, repeat = list(self._running.values())[-1]
-                line += f": {f'repeat {repeat} of ' if repeat else ''}{job.description}"
-                line += f" (+{len(self._running) - 1})" if len(self._running) > 1 else ""
+        if running := [*self._running.copy().values()]:
+            job, _, repeat = running[-1]
+            line += f": {f'repeat {repeat} of ' if repeat else ''}{job.description}"
+            line += f" (+{len(running) - 1})" if len(running) > 1 else ""
         return line
 
     def _print_lines(self) -> None:

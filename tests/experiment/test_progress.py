@@ -23,22 +23,14 @@ def took(seconds, status="ok"):
     return {"status": status, "times": {"fit": seconds}}
 
 
-@pytest.fixture
-def now():
-    return [0.0]
-
-
-@pytest.fixture
-def start(now):
+def start(left, ended=(), **more):
     """Begin a run of some cells; two searches run at a time."""
-    both = {"search": 2, "fit": 1}
-    return lambda left, ended=(), **more: RunProgress(
-        left, ended, side_by_side=both, clock=lambda: now[0], shown=False, **more
-    )
+    return RunProgress(left, ended, side_by_side={"search": 2, "fit": 1}, **more)
 
 
-def test_the_time_left_is_by_what_cells_took(start, now):
-    many = [cell(number) for number in range(10)]
+def test_the_time_left_is_by_what_cells_took(monkeypatch):
+    now, many = [0.0], [cell(number) for number in range(10)]
+    monkeypatch.setattr(progress_module, "monotonic", lambda: now[0])
     progress = start(many)
     assert "left" not in progress.line()  # nothing is known before the first
     now[0] = 300.0
@@ -54,20 +46,20 @@ def test_the_time_left_is_by_what_cells_took(start, now):
     assert progress.line().endswith(" left: repeat 2 of SAMULT fit, trial 4 (+1)")
 
 
-def test_cells_that_ended_before_tell_the_pace_and_the_time_limit_is_the_most(start):
+def test_cells_that_ended_before_tell_the_pace_and_the_time_limit_is_the_most():
     searches = [cell(n, "search") for n in range(9)]
     ended = [(one, took(4.0)) for one in searches[:3]]
     ended += [(cell(10, "search", flops=1e15), took(0.01, "out_of_memory"))]
     assert start(searches[3:], ended).seconds_left() == pytest.approx(6 * 4 / 2)
-    assert start([cell(0, flops=1e15)]).seconds_left() == pytest.approx(1e4)
-    assert start([cell(0, flops=1e15)], timeout=90.0).seconds_left() == 90
-    stopped = {"status": "timeout", "timeout": 50.0}
-    assert start([cell(0, flops=1e15)], [(cell(1), stopped)]).seconds_left() == 50
+    long = cell(0, flops=1e15)
+    assert start([long]).seconds_left() == pytest.approx(1e4)
+    assert start([long], timeout=90.0).seconds_left() == 90
+    assert start([long], [(cell(1), {"status": "timeout", "timeout": 50.0})]).seconds_left() == 50
 
 
 def test_without_a_terminal_there_is_a_line_a_minute_with_the_time(monkeypatch, capsys):
     monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.01)
-    with RunProgress([cell(0)], side_by_side={"fit": 1}) as progress:
+    with start([cell(0)]) as progress:
         progress.advance(job(cell(0)), 0.3)
         while not (err := capsys.readouterr().err):
             time.sleep(0.01)
