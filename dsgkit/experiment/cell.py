@@ -33,9 +33,7 @@ from dsgkit.system import machine, progress
 from dsgkit.system.files import source_hash
 from dsgkit.tasks.base import At, Task, named_by_fit
 
-REHEARSAL_ROWS = (20, 200)
-"""Rows of a rehearsal; what fails on the first number may only need more rows than that."""
-
+REHEARSAL_ROWS = (20, 200)  # what fails on the first number may only need more rows
 _WARM_UP_ROWS = 64
 Tell = Callable[[str, Any], object]
 
@@ -67,7 +65,6 @@ class Job:
 
     @property
     def description(self) -> str:
-        """Description of the job for progress."""
         cell, axis = self.cell, self.experiment.axis
         label = self.experiment.solvers[cell.solver].label
         size = f", {cell.at[axis.name]:,} {axis.noun}" if axis else ""
@@ -75,17 +72,10 @@ class Job:
 
 
 def new_record(job: Job, status: str = "ok", message: str = "", **more: Any) -> Record:
-    """Return the record of a job that has ended, with the entries that identify its cell.
-
-    `run_job` adds ``times``, ``peak_memory``, ``environment``, ``source``, ``warnings`` and what
-    `_searched` or `_fitted` return; `failed_record` a ``traceback``, or the limit that was met.
-    """
+    """Return the record of a job that has ended; `run_job` adds what a cell has come to."""
     cell = job.cell
     return {
-        "key": cell.key,
-        "kind": cell.kind,
-        "solver": cell.solver,
-        "trial": cell.trial,
+        **{name: getattr(cell, name) for name in ("key", "kind", "solver", "trial")},
         "at": dict(cell.at),
         "status": status,
         "label": job.experiment.solvers[cell.solver].label,
@@ -178,9 +168,7 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
 
 _environment = functools.cache(describe_environment)
 
-_latest: tuple[Any, Any] = None, None
-"""The experiment and trial of the latest cell, and its `Task`: kept from cell to cell."""
-
+_latest: tuple[Any, Any] = None, None  # what the latest cell's trial was made of, and that
 _warm: list[tuple[str, str, Experiment]] = []
 
 
@@ -267,7 +255,6 @@ def _in_numbers(params: Mapping[str, Any], trial: Task) -> Point:
 def _scores(
     job: Job, trial: Task, at: At, points: Sequence[Point], chosen: Point
 ) -> list[list[float | None]]:
-    """Return the score of points of a search on every fold."""
     estimator = _estimator(job, trial, {**chosen, **plan.common_part(points)})
     scores = trial.search(estimator, at, [_in_numbers(point, trial) for point in points])
     if len(scores) != len(points) or len(set(map(len, scores))) > 1:
@@ -361,11 +348,9 @@ def _diagnostics(estimator: Any, trial: Task, at: At) -> dict[str, float]:
 
 def _number(value: Any) -> float | None:
     """Return a score as records hold it; none if it is not finite."""
-    if value is None:
-        return None
-    if not isinstance(value, Real):
+    if not isinstance(value, Real | None):
         raise FitError(f"a score must be a number or None, got {value!r}")
-    return float(value) if math.isfinite(value) else None
+    return None if value is None or not math.isfinite(value) else float(value)
 
 
 def _plain(value: Any) -> Any:

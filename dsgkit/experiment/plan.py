@@ -27,14 +27,9 @@ from dsgkit.tasks.base import At, Task, Work
 from dsgkit.tasks.measures import Axis, Measure
 from dsgkit.user_code import calling, is_import_path
 
-IDENTITY_VERSION = 2
-"""Part of every cell's key; raised when a change makes earlier results incomparable."""
-
-SEARCHING_PREFIX = "while searching: "
-"""How the messages of cells begin that have no result because a search has none."""
-
-LIMIT_ENTRIES = ("needed", "limit", "timeout")
-"""Entries of records about a limit that was met: bytes, bytes and seconds."""
+IDENTITY_VERSION = 2  # in every key; raised when a change makes earlier results incomparable
+SEARCHING_PREFIX = "while searching: "  # of messages of cells whose search has no result
+LIMIT_ENTRIES = ("needed", "limit", "timeout")  # of records of a limit that was met: bytes, seconds
 
 Point = dict[str, Any]
 Points = tuple[Point, ...]
@@ -112,12 +107,10 @@ class Plan(NamedTuple):
 
 
 def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
-    """Return the catalogue's entry of a solver of an experiment."""
     return solvers.get(experiment.solvers[solver].kind)
 
 
 def make_trial(experiment: Experiment, dataset: Dataset, number: int) -> Task:
-    """Return a trial of an experiment."""
     seed = derive_seed(experiment.seed, "split", number)
     return experiment.task(dataset, experiment.drawn, seed)
 
@@ -171,7 +164,6 @@ class _Planner:
                     self._add_solver(key, spec, fits_at)
 
     def numbered(self, trial: int) -> Iterator[Cell]:
-        """Yield the cells of a trial."""
         keys: dict[str, str] = {}
         for cell, identity in self.cells:
             keys[cell.key] = key = _key(identity, trial)
@@ -255,7 +247,6 @@ class _Planner:
         needs: tuple[str, ...],
         also_at: tuple[int, ...] = (),
     ) -> str:
-        """Plan a cell and return its key."""
         spec, coordinate, times = self.experiment.solvers[solver], "", 1
         if kind == "search" and spec.search[len(stages) - 1].coordinates:
             coordinate = next(iter(stages[-1][0]))
@@ -363,7 +354,6 @@ def _shares(points: Points, spec: SolverSpec, stage: int) -> list[Points]:
 
 
 def choosing_measure(experiment: Experiment) -> Measure:
-    """Return the measure by which hyper-parameters are chosen."""
     return next(m for m in experiment.task.measures if m.name == experiment.chooses)
 
 

@@ -14,13 +14,8 @@ import psutil
 from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import ConfigError, FitError, TimeLimitError
+from dsgkit.experiment import folder as folders
 from dsgkit.experiment.cell import Job, failed_record, new_record
-from dsgkit.experiment.folder import (
-    check_settings,
-    copy_records,
-    keep_environment,
-    write_description,
-)
 from dsgkit.experiment.plan import Cell, Plan, choose, choosing_measure, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.status import FAILURES
@@ -30,8 +25,7 @@ from dsgkit.system.machine import available_threads, memory_limit
 from dsgkit.system.signals import stop_if_asked
 
 _STOPPED = ("timeout", TimeLimitError.status)  # by the run's limit, or by the solver's own
-_MEMORY_OF_A_SEARCH = 2 * 2**30
-_REHEARSAL_SECONDS = 60.0
+_MEMORY_OF_A_SEARCH, _REHEARSAL_SECONDS = 2 * 2**30, 60.0
 
 
 def default_jobs() -> int:
@@ -78,29 +72,24 @@ class Options:
         return True
 
     def chosen(self, plan: Sequence[Cell]) -> list[Cell]:
-        """Return the cells of a plan that the options select."""
         return [cell for cell in plan if self.solvers is None or cell.solver in self.solvers]
 
 
 @dataclass
 class Outcome:
-    """Outcome of a run.
-
-    ``records`` are those of the store, and ``bad`` the numbers of its unreadable lines; ``ended``
-    are the records of selected cells without a result. Cells are ``left`` by `Options.fail_fast`.
-    """
+    """Outcome of a run: the plan, the store, and the selected cells."""
 
     plan: Plan
     records: dict[str, Record]
-    bad: list[int]
-    ended: list[Record]
+    bad: list[int]  # numbers of unreadable lines
+    ended: list[Record]  # of selected cells without a result
     computed: int
     reused: int
-    left: int
+    left: int  # by `Options.fail_fast`
 
     @property
     def failures(self) -> list[Record]:
-        """Those of `ended` that failed; the others met a limit or have no solution."""
+        """Those of `ended` that neither met a limit nor have no solution."""
         return [record for record in self.ended if record["status"] in FAILURES]
 
 
@@ -124,7 +113,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
     dataset = load_dataset(experiment.dataset)
     append_again = options.fresh and options.solvers is not None
     if append_again or not options.fresh:
-        check_settings(folder, experiment, dataset)
+        folders.check_settings(folder, experiment, dataset)
     plan = make_plan(experiment, dataset)
     if options.planned is not None:
         options.planned(plan)
@@ -132,9 +121,9 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
     keys = dict.fromkeys(cell.key for cell in cells)
     with Store(folder, fresh=options.fresh and not append_again) as store:
         threads = options.threads or experiment.threads
-        write_description(folder, experiment, dataset, plan, threads)
+        folders.write_description(folder, experiment, dataset, plan, threads)
         if not options.fresh:
-            copy_records(store, keys)
+            folders.copy_records(store, keys)
         known = {} if append_again else store.records
         reused = {key: known[key] for key in keys if options.settled(known.get(key))}
         run = _Run(experiment, dataset.content_hash, options, store, cells, reused)
@@ -187,7 +176,6 @@ class _Run:
         self.bar = RunProgress(order, ended, side_by_side=side_by_side, timeout=options.timeout)
 
     def run(self) -> None:
-        """Run all cells, or until the first failure."""
         options = self.options
         executor: LocalExecutor | DaskExecutor = (
             DaskExecutor(options.scheduler)
@@ -244,8 +232,8 @@ class _Run:
     def _alone(self, cell: Cell) -> bool:
         """Return whether a cell must run alone on this machine.
 
-        On one thread the time of a fit is the processor time, which another process changes by a
-        few percent (`scripts/bench_equal_work.py`). A Dask worker runs one cell at a time anyway.
+        A fit on one thread need not: other processes hardly change its processor time. A Dask
+        worker runs one cell at a time anyway.
         """
         if cell.kind == "search" or self.options.scheduler:
             return False
@@ -301,7 +289,7 @@ class _Run:
         """Store a record, so that cells that wait for it can start, and tell of it."""
         cell, folder = job.cell, self.store.folder
         environment = record.get("environment")
-        record["environment"] = environment and keep_environment(folder, environment)
+        record["environment"] = environment and folders.keep_environment(folder, environment)
         self.store.append(record)
         del self.left[cell.key]
         self.bar.finish(job, record)

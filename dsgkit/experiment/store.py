@@ -104,7 +104,16 @@ class Store:
         self.folder, path = folder, folder / CELLS
         with ExitStack() as files, _writing(folder, "use another --out"):
             folder.mkdir(parents=True, exist_ok=True)
-            self._lock(files.enter_context((folder / LOCK).open("a+")))
+            lock = files.enter_context((folder / LOCK).open("a+"))  # held as long as it is open
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ResultsError(
+                    f"{folder}: another run ({running(folder)}) is writing there; wait for it or "
+                    "use another --out"
+                ) from None
+            lock.truncate(0)
+            print(f"process {os.getpid()} on {socket.gethostname()}", file=lock, flush=True)
             if (folder / f"{CELLS}.xz").exists() and not path.exists():
                 raise ResultsError(
                     f"{path}.xz: kept results; run into another --out, or `unxz` it to go on"
@@ -116,18 +125,6 @@ class Store:
             self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
             sync_folder(folder)
             self._files = files.pop_all()
-
-    def _lock(self, file: IO[str]) -> None:
-        """Lock the folder as long as a file is open, which names this process."""
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ResultsError(
-                f"{self.folder}: another run ({running(self.folder)}) is writing there; wait for "
-                "it or use another --out"
-            ) from None
-        file.truncate(0)
-        print(f"process {os.getpid()} on {socket.gethostname()}", file=file, flush=True)
 
     def append(self, record: Record) -> None:
         """Write a record completely or not at all; it survives a crash from here on."""

@@ -27,12 +27,9 @@ MIN_REPEATS, MIN_SECONDS = 3, 1.0  # a fit is timed at least this often, and thi
 LONG_FIT = 10.0  # seconds above which it is timed once: short disturbances do not matter
 SHORTEST_MEASUREMENT = 0.05  # seconds: shorter fits are averaged, as time slices are so long
 
-DISTURBED_RATIO, NOISE_SECONDS = 1.5, 0.001
-"""A fit is disturbed if its wall time exceeds its busiest thread's by more than this factor, and by
-more than it takes to start threads."""
-
-MACHINE_FLOPS = 1e11
-"""Operations per second where no cell has ended: about the median of `results/reference`."""
+NOISE_SECONDS = 0.001  # of waiting, for threads to start
+DISTURBED_RATIO = 1.5  # of a disturbed fit's wall time, without noise, to its busiest thread's time
+MACHINE_FLOPS = 1e11  # per second where no cell has ended: the median of `results/reference`
 
 
 class Clock:
@@ -140,7 +137,6 @@ class Paces:
             self.note(cell, record)
 
     def note(self, cell: Cell, record: Mapping[str, Any]) -> None:
-        """Learn from a cell that has ended."""
         self._longest = max(self._longest, record.get("timeout", 0.0))
         if record["status"] == "ok":
             seconds, flops = self._sums.get((cell.solver, cell.kind), (0.0, 0.0))

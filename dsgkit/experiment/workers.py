@@ -31,15 +31,9 @@ from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import LONG_FIT
 from dsgkit.system.progress import listening
 
-LOADING_SECONDS = 600.0
-"""Seconds to start a process, load data and compile, on top of a cell's own time limit."""
-
-REPEATING_SECONDS = 4 * LONG_FIT
-"""Seconds to repeat a fit for its time, on top of another time limit."""
-
-MAX_IDLE = 4
-"""Idle processes that are kept for cells of other classes than the running ones."""
-
+LOADING_SECONDS = 600.0  # to start, load and compile, on top of a cell's own time limit
+REPEATING_SECONDS = 4 * LONG_FIT  # to repeat a fit for its time, on top of another time limit
+MAX_IDLE = 4  # idle processes that are kept for cells of other classes
 _CHECK_SECONDS, _PROGRESS_SECONDS, _ANSWER_SECONDS = 0.05, 0.1, 15
 
 _COMMAND = (
@@ -50,8 +44,7 @@ _GUARD = ["/bin/sh", "-c", "read -r _; kill -KILL 0"]
 """Waits for the end of its input, which only the parent process holds, to kill its own group."""
 
 Result = tuple[Record, bytes]  # as of `run_job`
-Listener = Callable[[Job, float, int], object]
-"""Called with a running job, the fraction that is done, and which repeat of its fit is timed."""
+Listener = Callable[[Job, float, int], object]  # of the fraction done, and the repeat of the fit
 
 
 class Child:
@@ -72,11 +65,6 @@ class Child:
             start_new_session=True,
         )
         theirs.close()
-
-    @property
-    def usable(self) -> bool:
-        """Whether the process can take a job."""
-        return not self.pipe.closed and self.process.poll() is None
 
     def run(self, job: Job, listener: Listener) -> Result:
         """Run a job and return its record and picture, also if a limit or a crash ends it."""
@@ -158,17 +146,16 @@ class LocalExecutor:
         self._closed = False
 
     def submit(self, job: Job) -> Future[Result]:
-        """Start a job."""
         return self._threads.submit(self.run, job)
 
     def run(self, job: Job) -> Result:
-        """Run a job in a child process."""
         of = job.external_class
         with self._lock:
             if self._closed:
                 raise RuntimeError("the run is being stopped")
-            usable = [child for child in self._idle if child.external_class == of and child.usable]
-            child = usable[-1] if usable else Child(of)
+            fitting = [child for child in self._idle if child.external_class == of]
+            alive = [child for child in fitting if child.process.poll() is None]
+            child = alive[-1] if alive else Child(of)
             self._idle = [other for other in self._idle if other is not child]
             self._busy.append(child)
             while len(self._idle) > MAX_IDLE:
@@ -178,7 +165,7 @@ class LocalExecutor:
         finally:
             with self._lock:
                 self._busy.remove(child)
-                if child.usable:
+                if not child.pipe.closed:
                     self._idle.append(child)
 
     def kill(self, *, close: bool = False) -> None:
@@ -267,7 +254,6 @@ class DaskExecutor:
         self.slots = 2 * len(self._client.nthreads())  # one runs and one waits at each worker
 
     def submit(self, job: Job) -> Future[Result]:
-        """Hand a job to the scheduler."""
         return self._executor.submit(_run_here, job, self._run)
 
     def __enter__(self) -> DaskExecutor:

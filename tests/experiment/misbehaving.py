@@ -82,12 +82,6 @@ def be_deaf():
             continue
 
 
-def announce():
-    """Wait at a place that the test can see."""
-    leave_pid("announced")
-    time.sleep(FOREVER)
-
-
 def refuse():
     """Say with numpy's numbers what is needed."""
     raise MemoryLimitError(np.int64(2**40), np.int64(2**30))
@@ -102,7 +96,6 @@ WAYS = {
     "share": share,
     "abandon": abandon,
     "employ": employ,
-    "announce": announce,
     "refuse": refuse,
     "slow": lambda: time.sleep(0.2),
 }

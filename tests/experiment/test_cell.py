@@ -49,8 +49,7 @@ def test_fits_and_searches_are_those_of_the_estimator_by_hand(toy):
     assert record["scores"]["auc"] == pytest.approx(by_hand, abs=1e-12)
     assert (record["status"], record["at"], picture) == ("ok", {"unlabeled": 40}, b"")
     assert job.chosen.items() <= record["estimator"].items()
-    assert set(record["times"]) >= {"load", "compile", "fit"}
-    assert min(record["times"].values()) >= 0 and record["peak_memory"] > 2**20
+    assert set(record["times"]) >= {"load", "compile", "fit"} and record["peak_memory"] > 2**20
     assert record["environment"]["dsgkit"] and record["source"]
     assert run_job(largest)[0]["full"] is True and record["full"] is False
 
@@ -123,27 +122,18 @@ def test_a_solver_is_warmed_up_once_and_may_need_more_rows_than_that(toy, monkey
     assert calls == [11, 40, 120]
 
 
-def test_a_fit_is_told_before_it_is_repeated(toy):
-    told = []
-    job = jobs_of(toy, once=False)[0]
-    record, _ = run_job(job, lambda what, content: told.append((what, content)))
+def test_a_fit_is_told_before_it_is_repeated_and_progress_inside_of_it(toy):
+    told, done = [], []
+    job = jobs_of(toy, solver="qsg_s2auc", once=False)[0]
+    with listening(done.append):
+        record, _ = run_job(job, lambda what, content: told.append((what, content)))
+    assert len(done) >= 20 and done == sorted(done) and 0 <= done[0] <= done[-1] <= 1
     assert [what for what, _ in told[:2] + told[-1:]] == ["begun", "kept", "kept"]
     assert told[2:-1] == [("progress", (1.0, number)) for number in range(1, len(told) - 2)]
     assert len(record["measurements"]["wall"]["fit"]) == len(told) - 2 >= 3
     (kept, _) = told[1][1]
     assert kept["status"] == "ok" and kept["scores"] == record["scores"]
     assert len(kept["measurements"]["wall"]["fit"]) == 1
-    assert record["timing"]["range"]["fit"][0] <= record["times"]["fit"]
-
-
-def test_progress_is_reported_inside_of_cells(toy):
-    told = []
-    with listening(told.append):
-        run_job(jobs_of(toy, "search", "qsg_s2auc")[0])
-        searched = len(told)
-        run_job(jobs_of(toy, "fit", "qsg_s2auc")[0])
-    for part in (told[:searched], told[searched:]):
-        assert len(part) >= 20 and part == sorted(part) and 0 <= part[0] <= part[-1] <= 1
 
 
 OWN = """
@@ -209,12 +199,9 @@ def test_numbers_of_a_parameter_are_searched_one_after_the_other(tmp_path, monke
     y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=120) / 4, [0.6, 1.0, 1.4])
     np.savetxt(tmp_path / "rows.csv", np.column_stack([X, y]), delimiter=",")
     (tmp_path / "c.yaml").write_text(COORDINATES)
-    experiment = load_experiment(tmp_path / "c.yaml")
-    run_experiment(experiment, tmp_path / "c", Options(once=True))
-    by_solver = {solver: [] for solver in experiment.solvers}
-    for record in stored(tmp_path / "c"):
-        by_solver[record["solver"]].append(record)
-    *shares, search, fit = by_solver["qs3orao"]
+    run_experiment(load_experiment(tmp_path / "c.yaml"), tmp_path / "c", Options(once=True))
+    records = stored(tmp_path / "c")
+    *shares, search, fit = [record for record in records if record["solver"] == "qs3orao"]
     assert [len(share["points"]) for share in shares] == [4, 4]  # cut along sigma
     start, best = search["params"], -np.inf
     gamma = [start["gamma"]] * 3
@@ -228,5 +215,5 @@ def test_numbers_of_a_parameter_are_searched_one_after_the_other(tmp_path, monke
         gamma = better
     assert next(tried, None) is None
     assert fit["params"] == {**start, "gamma": gamma} and fit["estimator"]["gamma"] == gamma
-    chosen = by_solver["unset"][-1]["params"]["prior"]
-    assert len(chosen) == 3 and set(chosen) <= {0.25, 0.5}
+    *_, unset = [record for record in records if record["solver"] == "unset"]
+    assert len(unset["params"]["prior"]) == 3 and {*unset["params"]["prior"]} <= {0.25, 0.5}

@@ -47,12 +47,8 @@ def test_keys_are_what_they_were(toy):
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03ec8a7cce2db2ab"
 
 
-def test_searches_come_before_the_fits_that_need_them(toy):
+def test_a_second_search_waits_for_the_first_and_fits_for_the_second(toy):
     plan = plan_of(toy, TWICE)
-    assert len(keys(plan)) == len(plan.cells)
-    assert all(cell.flops > 0 and cell.memory > 0 for cell in plan.cells)
-    assert of(plan, "rff_s2auc", "search") == [], "nothing is to be chosen"
-    assert all(len({p["sigma"] for p in c.points}) == 1 for c in of(plan, "qsg_s2auc", "search"))
     first, other, second = of(plan, "twice", "search")
     assert first.needs == other.needs == () and second.needs == (first.key, other.key)
     assert second.points == ({"gamma": 0.0}, {"gamma": 0.5})
@@ -102,21 +98,11 @@ def test_sizes_beyond_the_data_are_named_in_the_plan(toy, sweep, expected):
     assert largest == (40 if "200" in sweep else 120)
 
 
-def test_labelled_rows_are_swept_with_a_search_for_each_size(toy):
-    overrides = [
-        "sweep.labeled=[10, 20, 40]",
-        "protocol.unlabeled=60",
-        "solvers.samult.at_most={labeled: 20}",
-        "solvers.samult.search_at={unlabeled: 50}",
-    ]
-    plan = plan_of(toy, *overrides)
-    fits, searches = of(plan, "samult"), {c.key: c for c in of(plan, "samult", "search")}
-    assert [fit.at for fit in fits] == [{"unlabeled": 60, "labeled": n} for n in (10, 20)]
-    for fit in fits:
-        needed = {"unlabeled": 50, "labeled": fit.at["labeled"]}
-        assert all(searches[key].at == needed for key in fit.needs)
+def test_labelled_rows_are_swept_up_to_limits(toy):
+    overrides = ["sweep.labeled=[10, 20, 40]", "solvers.samult.at_most={labeled: 20}"]
+    plan = plan_of(toy, "protocol.unlabeled=60", *overrides)
+    assert [cell.at["labeled"] for cell in of(plan, "samult")] == [10, 20]
     assert [cell.at["labeled"] for cell in of(plan, "rff_s2auc")] == [10, 20, 40]
-    assert keys(plan_of(toy, *overrides, "protocol.labeled=11")) == keys(plan)
     # what is not swept has its number, too
     assert of(plan_of(toy, "solvers.samult.at_most={labeled: 11}"), "samult") == []
 

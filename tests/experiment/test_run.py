@@ -40,21 +40,15 @@ def fits(folder):
     return [(r["status"], r["message"]) for r in stored(folder) if r["kind"] == "fit"]
 
 
-def test_a_whole_experiment(toy, finished):
-    found = stored(finished)
-    assert (len(found), {r["status"] for r in found}) == (24, {"ok"})
+def test_what_a_folder_holds_suffices_to_run_it_again(toy, finished):
     results = load_results(finished)
-    assert (len(results.cells), len(results.search)) == (4 * 2 * 2, 2 * (2 + 1 + 1))
-    assert results.cells["auc"].between(0.6, 1).all()
     assert list(results.environments.values()) == [results.environment]
     assert results.data == load_dataset(results.experiment.dataset).describe()
-    assert len(results.plan.cells) == 24
-    # what a folder holds suffices to run it again
     again = load_experiment(finished / "config.yaml")
     assert again.solvers == load_experiment(toy).solvers
-    done = run_experiment(again, toy.parent / "again" / "toy", Options(once=True))
-    assert (done.computed, done.reused) == (24, 0)
-    assert without_measurements(stored(toy.parent / "again" / "toy")) == without_measurements(found)
+    other = toy.parent / "again" / "toy"
+    assert run_experiment(again, other, Options(once=True)).computed == 24
+    assert without_measurements(stored(other)) == without_measurements(stored(finished))
 
 
 def test_a_run_goes_on_where_it_was_stopped(alone, monkeypatch):
