@@ -14,9 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from dsgkit.config.schema import load_experiment
 from dsgkit.errors import ConfigError
-from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.workers import DaskExecutor
 from tests.experiment.runs import (
     PATIENCE,
@@ -161,9 +159,14 @@ def cluster(tmp_path):
         kill_all(process)
 
 
-def test_a_cluster_comes_to_the_same_results_whatever_is_killed(tmp_path, whole, cluster):
+def test_a_cluster_comes_to_the_same_results_whatever_is_killed(
+    tmp_path, whole, cluster, monkeypatch
+):
     """The run, again and again; a worker with its cell; and in the end the scheduler."""
     address, (scheduler, victim, _) = cluster
+    with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r"dsgkit 99, found: \d"):
+        patch.setattr("dsgkit.experiment.workers.__version__", "99")
+        DaskExecutor(address)
     folder, rng = small(tmp_path), random.Random(2)
     command = (*RUN[:2], "--scheduler", address)
     for kill in range(int(os.environ.get("DSGKIT_KILLS", 2))):
@@ -187,20 +190,6 @@ def test_a_cluster_comes_to_the_same_results_whatever_is_killed(tmp_path, whole,
     assert process.returncode == 1 and "Traceback" not in err
     assert "scheduler is gone; finished cells are kept" in " ".join(err.split())
     assert_as_if_undisturbed(folder, whole)
-
-
-def test_limits_and_crashes_are_handled_on_a_cluster(tmp_path, monkeypatch, cluster):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    solvers = {way: behaving(way) for way in ("segfault", "deaf", "well")}
-    path = write_config(tmp_path, solvers, sizes=(70,))
-    options = Options(once=True, scheduler=cluster[0], timeout=3)
-    run_experiment(load_experiment(path), tmp_path / "r", options)
-    ended = {record["solver"]: record["status"] for record in stored(tmp_path / "r")}
-    assert ended == {"segfault": "crashed", "deaf": "timeout", "well": "ok"}
-    monkeypatch.setattr("dsgkit.experiment.workers.__version__", "99")
-    with pytest.raises(ConfigError, match=r"must have dsgkit 99, found: \d"):
-        DaskExecutor(cluster[0])
 
 
 @pytest.mark.parametrize("wrong", ["nonsense", "tcp://127.0.0.1:9"])

@@ -1,6 +1,5 @@
 """Records on disk: sealed, one writer, nothing half-written."""
 
-import errno
 import os
 import shutil
 
@@ -75,40 +74,17 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
         Store(tmp_path)
 
 
-class Disk:
-    """A file on a disk with room for some more bytes: a write takes what fits, then fails."""
-
-    def __init__(self, file, room, error):
-        self.file, self.room, self.error = file, room, error
-
-    def write(self, data):
-        if not self.room:
-            raise self.error
-        taken, self.room = self.file.write(data[: self.room]), max(0, self.room - len(data))
-        return taken
-
-    def __getattr__(self, name):
-        return getattr(self.file, name)
-
-
-@pytest.mark.parametrize("room", [0, 1, 50])
-@pytest.mark.parametrize(
-    "error", [OSError(errno.ENOSPC, "No space left"), KeyboardInterrupt("now")]
-)
-def test_a_record_is_written_completely_or_not_at_all(tmp_path, monkeypatch, room, error):
-    synced, sync = [], os.fsync
-    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size) or sync(fd))
+def test_a_record_is_on_disk_when_append_returns_or_not_at_all(tmp_path, monkeypatch):
+    """What a full disk leaves is in ``test_killed_runs``."""
+    synced = []
     with Store(tmp_path) as store:
+        monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
         store.append(record(A))
-        whole, file = (tmp_path / CELLS).read_bytes(), store._file
-        assert synced[-1] == len(whole), "on disk when append returns"
-        store._file = Disk(file, room, error)
-        with pytest.raises((ResultsError, KeyboardInterrupt), match=r"No space left|now"):
+        assert synced == [len(seal(record(A)))]
+        monkeypatch.setattr(os, "fsync", lambda fd: exit(1))
+        with pytest.raises(SystemExit):
             store.append(record(B))
-        assert (tmp_path / CELLS).read_bytes() == whole
-        store._file = file
-        store.append(record(C))
-    assert list(read_records(tmp_path)[0]) == [A, C]
+    assert read_records(tmp_path) == ({A: record(A)}, [])
 
 
 def test_finished_cells_of_neighbouring_folders_are_taken_over_with_their_files(tmp_path):
