@@ -56,10 +56,7 @@ class Job:
 
     @property
     def external_class(self) -> str:
-        """The import path of a class that may change anything in its process, or "".
-
-        Classes of scikit-learn, which the package loads anyway, do not count.
-        """
+        """The import path of a class of others, which may change anything in its process, or ""."""
         kind = self.experiment.solvers[self.cell.solver].kind
         return kind if ":" in kind and not kind.startswith(("dsgkit.", "sklearn.")) else ""
 
@@ -216,10 +213,7 @@ def _try_out(job: Job, trial: Task, rows: int) -> None:
 
 @contextlib.contextmanager
 def _warnings_to(texts: list[str]) -> Iterator[None]:
-    """Collect warnings, also of other libraries, instead of printing them.
-
-    A search fits hundreds of models: of texts that differ only in numbers, the first is kept.
-    """
+    """Collect warnings of all libraries; of texts that differ only in numbers, the first."""
 
     def keep(message: Any, *_: Any, **__: Any) -> None:
         if without_numbers(text := str(message)) not in map(without_numbers, texts):

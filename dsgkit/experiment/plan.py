@@ -153,7 +153,7 @@ class _Planner:
         self.left_out: list[LeftOut] = []
         self.too_large: list[TooLarge] = []
         points = self._sweep_points()
-        drawn = [axis.name for axis in experiment.task.axes if axis.drawn]
+        drawn = (axis.name for axis in experiment.task.axes if axis.drawn)
         fixed = {name: getattr(experiment.protocol, name) for name in drawn}
         for key, spec in experiment.solvers.items():
             bounds = spec.at_most.items()
@@ -360,10 +360,7 @@ def choosing_measure(experiment: Experiment) -> Measure:
 def choose(
     cell: Cell, searches: Sequence[Record], better: str | None, smoother: Mapping[str, str]
 ) -> Point:
-    """Return the parameters of a cell: the best point of the shares of the search that it needs.
-
-    If a share has no result, or no point has a solution, `FitError` has the share's status.
-    """
+    """Return a cell's parameters, by its searches; a search without a result raises `FitError`."""
     if not searches:
         return {} if cell.kind == "search" else dict(cell.points[0])
     for record in searches:

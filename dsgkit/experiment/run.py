@@ -65,11 +65,9 @@ class Options:
             return not self.retry_failed
         if status == "timeout":
             return (self.timeout or math.inf) <= record.get("timeout", 0)
-        if status == "out_of_memory" and record.get("needed") is not None:
-            return bool(record["needed"] > min(memory_limit(), memory))
-        if status == "out_of_memory":
-            return memory <= (record.get("limit") or 0)
-        return True
+        if status == "out_of_memory" and (needed := record.get("needed")) is not None:
+            return bool(needed > min(memory_limit(), memory))
+        return status != "out_of_memory" or memory <= (record.get("limit") or 0)
 
     def chosen(self, plan: Sequence[Cell]) -> list[Cell]:
         return [cell for cell in plan if self.solvers is None or cell.solver in self.solvers]
@@ -217,10 +215,7 @@ class _Run:
                 )
 
     def _next(self, slots: int) -> Cell | None:
-        """Return the first cell that waits for no other, if it may start now.
-
-        Fits are timed alone, except on one thread.
-        """
+        """Return the first cell that waits for no other, if it may start now."""
         running = {job.cell.key: job.cell for job in self.running.values()}
         for key, cell in self.left.items():
             if key not in running and self.left.keys().isdisjoint(cell.needs):
