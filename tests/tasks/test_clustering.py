@@ -188,16 +188,11 @@ def clustered():
     return X, labels, rng.integers(3, size=len(labels)), groups, apart
 
 
-def test_purity_and_rand_count_rows_and_pairs(clustered):
+def test_purity_is_the_share_of_the_largest_classes(clustered):
     _, labels, classes, _, _ = clustered
-    n, found = len(labels), metrics.class_indices(classes, labels)
     pure = sum(np.bincount(classes[labels == k]).max() for k in np.unique(labels))
-    assert found["purity"] == pytest.approx(pure / n)
-    pairs = [(labels[[a, b]], classes[[a, b]]) for a, b in combinations(range(n), 2)]
-    agree = [(k[0] == k[1]) == (c[0] == c[1]) for k, c in pairs]
-    assert found["rand"] == pytest.approx(np.mean(agree))
+    assert metrics.class_indices(classes, labels)["purity"] == pytest.approx(pure / len(labels))
     assert metrics.class_indices(classes, classes + 4)["adjusted_rand"] == 1
-    assert metrics.class_indices(classes, np.arange(n))["purity"] == 1
 
 
 def test_compactness_with_and_without_the_numbers_of_rows(clustered):

@@ -1,3 +1,5 @@
+"""Ordered classes: the search by the cuts' AUC, and how functions and classes are judged."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +13,8 @@ from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.tasks.ordinal import Ordinal
 from tests.data.conftest import make_dataset
 
-LABELLED, FOLDS = 30, 3
+FOLDS = 3
+EVERY = pytest.mark.parametrize("every", [False, True])
 
 
 def dataset_of(counts=(20, 30, 10, 40)):
@@ -21,9 +24,15 @@ def dataset_of(counts=(20, 30, 10, 40)):
     return replace(make_dataset(X, y), target=Target("ordered"))
 
 
-def trial_of(dataset, seed=0, **settings):
-    spec = {"kind": "ordinal", "labeled": LABELLED, "folds": FOLDS, **settings}
-    return Ordinal(dataset, Ordinal.Spec(**spec), seed)
+def trial_of(dataset=None, seed=0, **settings):
+    spec = Ordinal.Spec(**{"kind": "ordinal", "labeled": 30, "folds": FOLDS, **settings})
+    return Ordinal(dataset or dataset_of(), spec, seed)
+
+
+def trial_with(classes, counts):
+    """Return a trial whose labelled rows have some of the classes alone."""
+    trials = (trial_of(dataset_of(counts), seed, labeled=20) for seed in range(20))
+    return next(trial for trial in trials if set(trial.split.y) == classes)
 
 
 class First(OrdinalEstimator):
@@ -55,28 +64,22 @@ def by_hand(y, values, k):
     return np.mean([roc_auc_score(y > j, columns[:, j - 1]) for j in cuts])
 
 
-@pytest.mark.parametrize("every", [False, True])
+@EVERY
 def test_points_are_searched_by_the_mean_auc_of_held_out_rows(every):
-    trial = trial_of(dataset_of())
+    trial = trial_of()
     split, X, folds = trial.split, trial.split.X[:], trial.folds({})
     scores = trial.search(First(every=every), trial.sizes, [{"tilt": 0.0}, {"tilt": 0.3}])
-    assert sorted(np.concatenate(folds)) == list(range(LABELLED))
+    assert sorted(np.concatenate(folds)) == list(range(30))
     for tilt, row in zip((0.0, 0.3), scores, strict=True):
         model = First(tilt, every).fit_function(X, split.y)
-        for fold, score in zip(folds, row, strict=True):
-            values = model.decision_function(X[fold])
-            assert score == pytest.approx(by_hand(split.y[fold], values, 4))
-
-
-def test_a_point_without_a_solution_has_no_score():
-    trial = trial_of(dataset_of())
+        expected = [by_hand(split.y[f], model.decision_function(X[f]), 4) for f in folds]
+        assert row == pytest.approx(expected)
     assert trial.search(First(), trial.sizes, [{"tilt": -1.0}]) == [[None] * FOLDS]
 
 
-@pytest.mark.parametrize("every", [False, True])
+@EVERY
 def test_a_model_is_judged_by_ranks_and_by_classes(every):
-    trial, clock = trial_of(dataset_of()), Clock()
-    model = First(0.1, every)
+    trial, clock, model = trial_of(), Clock(), First(0.1, every)
     trial.fit(model, trial.sizes, clock)
     scores = trial.judge(model, trial.sizes, clock).scores
     assert {"fit", "thresholds", "predict", "evaluate"} <= set(clock.wall)
@@ -91,8 +94,7 @@ def test_a_model_is_judged_by_ranks_and_by_classes(every):
 
 
 def test_cuts_between_classes_that_no_labelled_row_has_share_a_function():
-    trials = (trial_of(dataset_of((50, 1, 1, 60)), seed, labeled=20) for seed in range(20))
-    trial = next(trial for trial in trials if set(trial.split.y) == {1, 4})
+    trial = trial_with({1, 4}, (50, 1, 1, 60))
     model = First(0.1, every=True).fit(trial.split.X[:], trial.split.y)
     values, classes = trial.predictions(model, trial.split.X_unlabeled)
     assert set(classes) <= {1, 4}
@@ -100,30 +102,25 @@ def test_cuts_between_classes_that_no_labelled_row_has_share_a_function():
     assert trial.score(trial.split.y_unlabeled, (values, classes))["never"] == 2
 
 
-def test_words_are_the_shares_of_the_whole_training_set():
-    trial = trial_of(dataset_of())
+def test_words_are_the_shares_of_the_whole_training_set_above_the_cuts_of_labelled_rows():
+    trial = trial_of()
     assert trial.counts({"unlabeled": 40}) == {"n_labeled": 30, "n_unlabeled": 40, "n_cuts": 3}
     assert trial.values["class_proportions"] == pytest.approx((0.8, 0.5, 0.4))
-    half = trial_of(dataset_of(), labeled=500)  # at most half of the rows are labelled
+    half = trial_of(labeled=500)  # at most half of the rows are labelled
     assert half.counts(half.sizes) == {"n_labeled": 50, "n_unlabeled": 50, "n_cuts": 3}
+    few = trial_with({1, 3, 4}, (50, 1, 30, 19))
+    assert few.counts(few.sizes)["n_cuts"] == 2
+    assert few.values["class_proportions"] == pytest.approx((0.5, 0.19))
 
 
-def test_a_class_that_no_labelled_row_has_is_no_part_of_counts_and_words():
-    dataset = dataset_of((50, 1, 30, 19))
-    trials = (trial_of(dataset, seed, labeled=20) for seed in range(20))
-    trial = next(trial for trial in trials if set(trial.split.y) == {1, 3, 4})
-    assert trial.counts(trial.sizes)["n_cuts"] == 2
-    assert trial.values["class_proportions"] == pytest.approx((0.5, 0.19))
+UNSUITED = [
+    (dataset_of((4, 5)), {}, "9 rows give 4 labelled ones, at most half; 3 folds need 6"),
+    (dataset_of((1, 300)), {"labeled": 20}, "all 20 labelled rows drawn are of one class"),
+    (make_dataset(np.eye(40), np.tile([1, -1], 20)), {}, "dataset.target"),
+]
 
 
-@pytest.mark.parametrize(
-    ("dataset", "settings", "text"),
-    [
-        (dataset_of((4, 5)), {}, "9 rows give 4 labelled ones, at most half; 3 folds need 6"),
-        (dataset_of((1, 300)), {"labeled": 20}, "all 20 labelled rows drawn are of one class"),
-        (make_dataset(np.eye(40), np.tile([1, -1], 20)), {}, "dataset.target"),
-    ],
-)
+@pytest.mark.parametrize(("dataset", "settings", "text"), UNSUITED)
 def test_datasets_that_do_not_suit_are_refused(dataset, settings, text):
     with pytest.raises(DataError, match=text):
         trial_of(dataset, **settings).split  # noqa: B018  drawn when it is asked for
