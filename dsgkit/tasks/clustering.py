@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,7 +17,7 @@ from dsgkit.published.clusterings import published_of
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks import base, metrics
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work
-from dsgkit.tasks.measures import PICTURES, RANKS, TIME, Axis, Measure, Published
+from dsgkit.tasks.measures import PICTURES, RANKS, Axis, Published, measures_of
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 CLASSES = "classes"  # in configs: the true number of clusters
@@ -28,112 +27,15 @@ MAX_EXACT_ROWS = 20_000  # for which all pairs within clusters are measured
 MAX_PICTURE_POINTS = 2000  # rows, and equilibria, in a picture
 GRID, GRID_MARGIN = 120, 0.08  # points per side for f, and the margin by the range of the rows
 
-_SCORE: Any = {"better": "higher", "digits": 2}
-_INDEX: Any = {**_SCORE, "least_range": 0.05}
-_DOMAIN: Any = {"output": "domain", "optional": True}
-_COUNT: Any = {"digits": 0, **_DOMAIN}
-_PERCENT: Any = {"digits": 2, "percent": True}
-# each may be what the paper published under another measure's name
-_HYPOTHESIS: Any = {"output": "hypotheses", "optional": True, "for_published": True}
-
-DAVIES_BOULDIN = Measure(
-    "davies_bouldin",
-    "Davies-Bouldin index (small is good)",
-    "Davies-Bouldin index",
-    caution="is small where clusters are dense and far apart. It reads no labels, so it cannot say "
-    "whether clusters are the groups that you look for, or which method finds these; it favours "
-    "round clusters, and tiny ones. See their numbers (clusters_table) and the pictures",
-    better="lower",
-    digits=2,
-)
-# of solvers with a domain, by the fitted attribute that holds them
+# measures of solvers with a domain, by the fitted attribute that holds them
 FITTED = {
-    "inside_": Measure(
-        "inside",
-        "Rows inside of the domain",
-        "share of rows inside",
-        **{**_DOMAIN, "digits": 1, "percent": True},
-    ),
-    "mass_": Measure("mass", "Sum of the coefficients", digits=2, **_DOMAIN),
-    "n_iter_": Measure("steps", "Steps of the training", "steps", **_COUNT),
-    "n_removals_": Measure("removals", "Support vectors that went", "removals", **_COUNT),
-    "n_boundary_": Measure("boundary", "Boundary rows", **_COUNT),
-    "mode_seeking_only_": Measure(
-        "mode_seeking",
-        "Trials with an empty domain",
-        "share of empty domains",
-        **{**_COUNT, "percent": True},
-    ),
+    "inside_": "inside",
+    "mass_": "mass",
+    "n_iter_": "steps",
+    "n_removals_": "removals",
+    "n_boundary_": "boundary",
+    "mode_seeking_only_": "mode_seeking",
 }
-MEASURES = (
-    Measure("purity", "Purity", **_INDEX),
-    Measure("rand", "Unadjusted Rand index", **_INDEX),
-    Measure("adjusted_rand", "Adjusted Rand index", output="rand", **_INDEX),
-    Measure("nmi", "Normalised mutual information", "NMI", **_INDEX),
-    DAVIES_BOULDIN,
-    Measure(
-        "compactness",
-        "Compactness: mean distance of two rows of a cluster",
-        "compactness",
-        digits=2,
-    ),
-    Measure("clusters", "Clusters", digits=1),
-    Measure(
-        "unassigned",
-        "Rows without a cluster",
-        "share of rows without a cluster",
-        output="clusters",
-        digits=1,
-        percent=True,
-    ),
-    *FITTED.values(),
-    Measure("equilibria", "Equilibria, M", "equilibria", digits=1, **_DOMAIN),
-    Measure(
-        "equilibria_share",
-        "Equilibria by rows, M/N",
-        "equilibria by rows",
-        **_PERCENT,
-        **_DOMAIN,
-    ),
-    Measure(
-        "nmi_geometric",
-        "Hypothesis of the published NMI: by the geometric mean",
-        "NMI by the geometric mean",
-        **{**_INDEX, **_HYPOTHESIS},
-    ),
-    replace(
-        DAVIES_BOULDIN,
-        name="davies_bouldin_diameter",
-        title="Hypothesis of the published Davies-Bouldin index: by the clusters' diameters",
-        word="Davies-Bouldin index by diameters",
-        file="hypotheses",
-        **_HYPOTHESIS,
-    ),
-    Measure(
-        "compactness_unweighted",
-        "Hypothesis of the published compactness: clusters without their sizes",
-        "compactness without sizes",
-        digits=4,
-        **_HYPOTHESIS,
-    ),
-    replace(
-        TIME,
-        name="clustering_seconds",
-        title="Time for the clusters alone",
-        word="time for the clusters",
-        file="clustering_time",
-        clock="clustering",
-        optional=True,
-    ),
-    # NMI, or minus the Davies-Bouldin index; None for a fit
-    Measure(
-        "choice",
-        "Score that parameters are chosen by",
-        "score of the choice",
-        optional=True,
-        **_SCORE,
-    ),
-)
 
 
 class ClusteringSpec(base.ProtocolSpec):
@@ -199,7 +101,7 @@ class Clustering(Task):
     kind = "clustering"
     Spec = ClusteringSpec
     axes = (ROWS,)
-    measures = MEASURES
+    measures = tuple(measures_of(kind).values())
     chooses = "choice"
     outputs = (
         *("purity_table", "rand_table", "nmi_table", "davies_bouldin_table", "compactness_table"),
@@ -304,9 +206,7 @@ class Clustering(Task):
                 scores |= metrics.class_indices(*self._compared(at, labels))
         if all(hasattr(model, method) for method in self.phases.values()):
             fitted = vars(model)
-            known = {
-                measure.name: fitted[name] for name, measure in FITTED.items() if name in fitted
-            }
+            known = {name: fitted[held] for held, name in FITTED.items() if held in fitted}
             if "equilibria_" in fitted:
                 n = len(fitted["equilibria_"])
                 known |= {"equilibria": n, "equilibria_share": n / len(X)}

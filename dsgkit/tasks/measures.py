@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Literal, Self
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
@@ -199,6 +201,12 @@ TIDY_COLUMNS = (
 
 PICTURES, RANKS, GAINS = "pictures", "ranks", "gain_table"
 PARAMS_TABLE, PUBLISHED_TABLE = "params_table", "published_table"
+
+
+def measures_of(kind: str) -> dict[str, Measure]:
+    """Return the measures of a task of the package by name, from ``measures.yaml``."""
+    tasks = yaml.safe_load(Path(__file__).with_name("measures.yaml").read_text("utf-8"))
+    return {name: Measure(name, **entry) for name, entry in tasks[kind].items()}
 
 
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,40 +11,16 @@ from numpy.typing import NDArray
 from dsgkit.config.spec import Count
 from dsgkit.errors import DataError, FitError
 from dsgkit.tasks.base import At, Scale
-from dsgkit.tasks.measures import TIME, Measure
+from dsgkit.tasks.measures import measures_of
 from dsgkit.tasks.metrics import cut_aucs
-from dsgkit.tasks.semi_supervised import (
-    DISTANCE,
-    TEST_ROWS,
-    UNLABELED,
-    UNLABELED_ROWS,
-    Convergence,
-    ConvergenceSpec,
-    Split,
-)
+from dsgkit.tasks.semi_supervised import DISTANCE, TEST_ROWS, UNLABELED, AUCSpec, SemiSupervisedAUC
 
 CLASS_PROPORTIONS = "class_proportions"  # in configs: the share of rows above each cut
 
-_HIGHER: Any = {"where": UNLABELED_ROWS, "better": "higher"}
-_LOWER: Any = {"where": UNLABELED_ROWS, "better": "lower", "output": "mae"}
-AUC = Measure("auc", "AUC, mean over the cuts", "AUC", **_HIGHER)
-MAE = Measure("mae", "Mean absolute error", "absolute error", **_LOWER)
-MACRO_MAE = Measure(
-    "macro_mae",
-    "Mean absolute error, mean over the classes",
-    "macro-averaged absolute error",
-    **_LOWER,
-)
-ACCURACY = Measure("accuracy", "Accuracy", **_HIGHER)
-NEVER = Measure("never", "Classes never predicted", where=UNLABELED_ROWS, digits=1)
-_OWN_TIME: Any = dict.fromkeys(("output", "file", "clock"), "thresholds") | {"optional": True}
-THRESHOLD_TIME = replace(
-    TIME, name="threshold_seconds", title="Time for the thresholds", word="", **_OWN_TIME
-)
-JUDGED = (AUC, MAE, MACRO_MAE, ACCURACY, NEVER)
+*JUDGED, THRESHOLD_TIME = measures_of("ordinal").values()
 
 
-class OrdinalSpec(ConvergenceSpec):
+class OrdinalSpec(AUCSpec):
     """Protocol of a split into labelled and unlabelled rows, with scaled features.
 
     Attributes
@@ -64,7 +39,7 @@ class OrdinalSpec(ConvergenceSpec):
     chosen_by: ClassVar[str] = "the mean AUC over the cuts"
 
 
-class Ordinal(Convergence):
+class Ordinal(SemiSupervisedAUC):
     """Learning a ranking and ordered classes 1..k from labelled and unlabelled rows.
 
     Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
@@ -76,13 +51,7 @@ class Ordinal(Convergence):
     Spec = OrdinalSpec
     phases: ClassVar = {"fit": "fit_function", "thresholds": "fit_thresholds"}
     axes = (UNLABELED,)
-    measures = (
-        *JUDGED,
-        *(measure.on(TEST_ROWS, "test") for measure in JUDGED),
-        THRESHOLD_TIME,
-        DISTANCE,
-    )
-    chooses = AUC.name
+    measures = (*JUDGED, *(m.on(TEST_ROWS, "test") for m in JUDGED), THRESHOLD_TIME, DISTANCE)
     outputs = (
         *("auc_table", "mae_table", "accuracy_table", "never_table", "time_table"),
         *("auc_curve", "auc_boxplot", "time_curve"),
@@ -119,7 +88,7 @@ class Ordinal(Convergence):
         return {CLASS_PROPORTIONS: tuple((1 - below).tolist())}
 
     @functools.cached_property
-    def split(self) -> Split:
+    def split(self) -> Any:
         if len(self.labeled_classes) < 2:
             raise DataError(
                 f"dataset {self.dataset.name}: all {self.n_labeled} labelled rows drawn are of one "
@@ -158,11 +127,11 @@ class Ordinal(Convergence):
         values, predicted = predictions
         errors, present = np.abs(predicted - y), np.unique(y)
         return {
-            AUC.name: mean_auc(y - 1, values, self.n_classes),
-            MAE.name: float(np.mean(errors)),
-            MACRO_MAE.name: float(np.mean([errors[y == label].mean() for label in present])),
-            ACCURACY.name: float(np.mean(errors == 0)),
-            NEVER.name: float(len(np.setdiff1d(present, predicted))),
+            "auc": mean_auc(y - 1, values, self.n_classes),
+            "mae": float(np.mean(errors)),
+            "macro_mae": float(np.mean([errors[y == label].mean() for label in present])),
+            "accuracy": float(np.mean(errors == 0)),
+            "never": float(len(np.setdiff1d(present, predicted))),
         }
 
 

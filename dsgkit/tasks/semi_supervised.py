@@ -23,7 +23,7 @@ from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.system.progress import part
 from dsgkit.tasks import base
 from dsgkit.tasks.base import HIDDEN, At, Judgement, Point, Scores, Task, Work
-from dsgkit.tasks.measures import Axis, Measure
+from dsgkit.tasks.measures import Axis, Measure, measures_of
 from dsgkit.tasks.metrics import auc
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -33,23 +33,7 @@ UNLABELED_ROWS, TEST_ROWS = "unlabelled rows", "official test rows"
 CLASS_PROPORTION = "class_proportion"  # in configs: the share of positives in the training set
 MIN_PER_CLASS = 2  # labelled rows, so that both classes remain if a fold is held out
 
-_HIGHER: Any = {"where": UNLABELED_ROWS, "better": "higher"}
-AUC = Measure("auc", "AUC", "AUC", **_HIGHER)
-PRECISION = Measure(
-    "average_precision", "Average precision", output="precision", optional=True, **_HIGHER
-)
-DISTANCE = Measure(
-    "squared_distance",
-    "Squared distance to the exact minimiser, relative to its square",
-    "squared distance",
-    where="training rows",
-    better="lower",
-    digits=5,
-    output="convergence",
-    optional=True,
-    traced=True,
-)
-
+AUC, PRECISION, DISTANCE = measures_of("semi_supervised_auc").values()
 MAX_CONVERGENCE_ROWS = 5000  # unlabelled ones: the exact minimiser takes cubic time
 
 
@@ -292,8 +276,8 @@ class SemiSupervised(Task):
         raise NotImplementedError
 
 
-class ConvergenceSpec(SemiSupervisedSpec):
-    """Protocol of a split whose fits can be compared with the exact minimiser.
+class AUCSpec(SemiSupervisedSpec):
+    """Protocol of a ranking, whose fits can be compared with the exact minimiser.
 
     Attributes
     ----------
@@ -312,8 +296,11 @@ class ConvergenceSpec(SemiSupervisedSpec):
         return f"{self.folds}-fold cross-validation by {self.chosen_by}"
 
 
-class Convergence(SemiSupervised):
-    """A ranking whose fits can be compared with the exact minimiser.
+class SemiSupervisedAUC(SemiSupervised):
+    """Learning a ranking from labelled and unlabelled rows.
+
+    Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
+    unlabelled ones (Shi et al., IJCAI 2019). Models are judged by AUC.
 
     With ``protocol: {convergence: true}``, the trace of a fit holds the mean of ``(f_t - f*)^2``
     over the training rows, relative to that of ``f*^2``, for the exact minimiser f* of the
@@ -321,7 +308,13 @@ class Convergence(SemiSupervised):
     that it decreases like 1/t.
     """
 
-    Spec = ConvergenceSpec
+    kind = "semi_supervised_auc"
+    Spec = AUCSpec
+    measures: ClassVar[tuple[Measure, ...]] = (*with_test(AUC, PRECISION), DISTANCE)
+    chooses = AUC.name
+    outputs: ClassVar[tuple[str, ...]] = (
+        *("auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve"),
+    )
 
     def _compared(self, at: At) -> bool:
         return self.spec.convergence and at["unlabeled"] <= MAX_CONVERGENCE_ROWS
@@ -352,19 +345,6 @@ class Convergence(SemiSupervised):
         if judgement.trace:
             judgement.scores[DISTANCE.name] = judgement.trace[-1][DISTANCE.name]
         return judgement
-
-
-class SemiSupervisedAUC(Convergence):
-    """Learning a ranking from labelled and unlabelled rows.
-
-    Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
-    unlabelled ones (Shi et al., IJCAI 2019). Models are judged by AUC.
-    """
-
-    kind = "semi_supervised_auc"
-    measures = (*with_test(AUC, PRECISION), DISTANCE)
-    chooses = AUC.name
-    outputs = ("auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve")
 
     def fold_score(self, y: Any, values: Any) -> float | None:
         return ranking_scores(y, values)[AUC.name]

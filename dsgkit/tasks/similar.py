@@ -22,7 +22,7 @@ from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks import base
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work, takes
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import measures_of
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
 from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores, with_others
 
@@ -33,41 +33,6 @@ COLLAPSED_SHARE = 0.99  # least share of rows in one class with which a model co
 MAX_PAIR_SHARE = 2 / 3  # of the rows of a class in pairs; the rest is for unlabelled rows
 RESERVE_DEVIATIONS = 3  # rows of a class in reserve, in standard deviations of the drawn number
 MIN_ROWS = 10  # fewest pairs and unlabelled rows
-
-_SHARE: Any = {"digits": 2, "percent": True}
-_JUDGES: Any = {"where": "test rows", "better": "higher", **_SHARE}
-_BALANCE: Any = {"output": "balance", "percent": True}
-ACCURACY = Measure("accuracy", "Accuracy", traced=True, **_JUDGES)
-BALANCED = Measure(
-    "balanced_accuracy",
-    "Accuracy, mean over the classes",
-    "balanced accuracy",
-    output="balanced",
-    **_JUDGES,
-)
-POSITIVE = Measure(
-    "positive", "Test rows taken for positive", "share taken for positive", digits=2, **_BALANCE
-)
-ONE_CLASS = Measure(
-    "collapsed",
-    f"Trials with {COLLAPSED_SHARE:.0%} of the test rows in one class",
-    "share of collapsed trials",
-    digits=0,
-    **_BALANCE,
-)
-CORRECTED = Measure(
-    "corrected",
-    "Batches with a negative part of the risk",
-    "share of corrected batches",
-    digits=1,
-    percent=True,
-    optional=True,
-)
-PRIOR = Measure("prior", "Class prior that was used", "prior", optional=True)
-PAIRS = Measure("pairs", "Similar pairs", "pairs", digits=0, output="rows")
-TESTED = Measure("tested", "Test rows", digits=0, output="rows")
-# chooses hyper-parameters; None for a fit
-RISK = Measure("risk", "Cross-validated risk", "risk", better="lower", optional=True)
 
 
 def _prior(value: Any) -> float | None:
@@ -163,8 +128,8 @@ class SimilarUnlabeled(Task):
     kind = "similar_unlabeled"
     Spec = SimilarUnlabeledSpec
     axes = (UNLABELED,)
-    measures = (ACCURACY, BALANCED, POSITIVE, ONE_CLASS, CORRECTED, PRIOR, PAIRS, TESTED, RISK)
-    chooses = RISK.name
+    measures = tuple(measures_of(kind).values())
+    chooses = "risk"
     outputs = (
         *("accuracy_table", "balanced_table", "balance_table", "corrected_table", "prior_table"),
         *("rows_table", "time_table", "accuracy_trace_table", "accuracy_curve", "accuracy_trace"),
@@ -360,18 +325,18 @@ class SimilarUnlabeled(Task):
             values = base.finite_values(model, X)
         with clock.phase("evaluate"):
             trace = self.trace(
-                model, ACCURACY.name, lambda f: 1 - error_rate(y, f.decision_function(X))
+                model, "accuracy", lambda f: 1 - error_rate(y, f.decision_function(X))
             )
         positive = float(np.mean(values >= 0))
         scores = {
-            ACCURACY.name: 1 - error_rate(y, values),
-            BALANCED.name: balanced_accuracy(y, values),
-            POSITIVE.name: positive,
-            ONE_CLASS.name: float(max(positive, 1 - positive) >= COLLAPSED_SHARE),
-            CORRECTED.name: getattr(model, "corrected_", None),
-            PRIOR.name: getattr(model, "prior_", None),
-            PAIRS.name: float(self.n_similar),
-            TESTED.name: float(len(y)),
-            RISK.name: None,
+            "accuracy": 1 - error_rate(y, values),
+            "balanced_accuracy": balanced_accuracy(y, values),
+            "positive": positive,
+            "collapsed": float(max(positive, 1 - positive) >= COLLAPSED_SHARE),
+            "corrected": getattr(model, "corrected_", None),
+            "prior": getattr(model, "prior_", None),
+            "pairs": float(self.n_similar),
+            "tested": float(len(y)),
+            "risk": None,
         }
         return Judgement(scores, trace)

@@ -14,45 +14,18 @@ from numpy.typing import NDArray
 from dsgkit.config.spec import Repetitions
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.base import At, Point, Scores, Work, settled
-from dsgkit.tasks.measures import Measure
+from dsgkit.tasks.measures import measures_of
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
     AUC,
     PRECISION,
-    UNLABELED_ROWS,
     SemiSupervised,
     SemiSupervisedSpec,
     ranking_scores,
     with_test,
 )
 
-_SHARE: Any = {"digits": 2, "percent": True}
-_ERRORS: Any = {"where": UNLABELED_ROWS, "better": "lower", **_SHARE}
-ERROR = Measure("error", "Error", **_ERRORS)
-BALANCED = Measure(
-    "balanced_error", "Error, mean over the classes", "balanced error", output="balanced", **_ERRORS
-)
-BALANCE = Measure(
-    "positive",
-    "Unlabelled rows taken for positive",
-    "share taken for positive",
-    output="balance",
-    **_SHARE,
-)
-TRUE_BALANCE = Measure(
-    "positive_true",
-    "Unlabelled rows that are positive",
-    "share of positives",
-    output="balance",
-    **_SHARE,
-)
-COLLAPSED = Measure(
-    "collapsed",
-    "Collapsed: a class is predicted for under a tenth of its share of the unlabelled rows",
-    "collapsed trials",
-    output="balance",
-    tally=True,
-)
+ERROR, BALANCED, *BALANCES = measures_of("semi_supervised_svm").values()
 
 COLLAPSED_SHARE = 0.1  # of its true share, below which a class counts as vanished
 THRESHOLD_ROWS = 5000  # unlabelled ones, from whose values a search places a threshold
@@ -121,10 +94,7 @@ class SemiSupervisedSVM(SemiSupervised):
     kind = "semi_supervised_svm"
     version = 2
     Spec = SVMSpec
-    measures = (
-        *with_test(ERROR, BALANCED, AUC, PRECISION),
-        *(BALANCE, TRUE_BALANCE, COLLAPSED),
-    )
+    measures = (*with_test(ERROR, BALANCED, AUC, PRECISION), *BALANCES)
     chooses = ERROR.name
     outputs = (
         *("error_table", "balanced_table", "time_table", "balance_table"),
@@ -214,9 +184,9 @@ class SemiSupervisedSVM(SemiSupervised):
             ERROR.name: error_rate(y, _signs(positive)),
             BALANCED.name: balanced_error(y, _signs(positive)),
             **ranking_scores(y, predictions),
-            BALANCE.name: share,
-            TRUE_BALANCE.name: true,
-            COLLAPSED.name: float(collapsed),
+            "positive": share,
+            "positive_true": true,
+            "collapsed": float(collapsed),
         }
 
 
