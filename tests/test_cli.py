@@ -198,7 +198,7 @@ def test_a_dry_run_without_data_prints_what_is_known_and_fails(dsg, tmp_path, mo
     code, out, _ = dsg("run", "skin_s2auc", "skin_s3vm", "--dry-run")
     assert code == 1
     told = " ".join(out.split())
-    assert "is missing; get it from https:" in told and "skin_s3vm: " in told
+    assert ": get from https:" in told and "skin_s3vm: " in told
     assert "2 experiments: about" in told
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dsgkit.cli.common import Group, print_pairs
+from dsgkit.errors import DataError
 
 
 @click.group(cls=Group)
@@ -16,44 +17,57 @@ def data() -> None:
 @click.argument("name")
 def fetch(name: str) -> None:
     """Download the files of dataset NAME, unless they are on this machine."""
-    from dsgkit.data.catalogue import get
-    from dsgkit.data.files import obtain
+    from dsgkit.data import catalogue, files
 
-    paths = dict.fromkeys(obtain(get(name)))
-    for path in paths:
-        click.echo(path)
-    if not paths:
-        click.echo(f"{name} ships with scikit-learn; there is nothing to fetch")
+    paths = dict.fromkeys(files.obtain(catalogue.get(name)))
+    click.echo("\n".join(map(str, paths)) or f"{name} ships with scikit-learn; nothing to fetch")
 
 
 @data.command()
 @click.argument("name")
 def prepare(name: str) -> None:
     """Parse dataset NAME into memory maps, which runs open without delay."""
-    from dsgkit.data.catalogue import get
-    from dsgkit.data.dataset import open_dataset
+    from dsgkit.data import catalogue, dataset
 
-    dataset = open_dataset(get(name))
-    click.echo(f"{name}: {len(dataset.X):,} rows, {dataset.n_features} features, ready")
+    ready = dataset.open_dataset(catalogue.get(name))
+    click.echo(f"{name}: {len(ready.X):,} rows, {ready.n_features} features, ready")
 
 
 @data.command()
 @click.argument("name")
 def info(name: str) -> None:
     """Show facts about dataset NAME."""
-    from dsgkit.data import commands
+    from dsgkit.data import catalogue, dataset, files, prepare
 
-    print_pairs([(f"{heading}:", text) for heading, text in commands.info(name)])
+    known = catalogue.get(name)
+    facts = {"name": name, "title": known.title, "rows x features": known.shape}
+    facts["target"] = known.target.words
+    facts |= {key: getattr(known, key) for key in ("homepage", "licence", "citation", "note")}
+    for file in known.files:
+        place = files.find(known, file) or files.missing(known, file)
+        facts[f"{file.part.replace('_', ' ')} file {file.name}"] = str(place)
+    if prepare.state(known) == "prepared":
+        described = dataset.open_dataset(known).describe()
+        facts |= {key.replace("_", " "): str(value) for key, value in described.items()}
+    print_pairs([(f"{heading}:", text) for heading, text in facts.items() if text])
 
 
 @data.command()
 @click.argument("name")
 def verify(name: str) -> None:
     """Check the files of dataset NAME against their checksums."""
-    from dsgkit.data import commands
+    from dsgkit.data import catalogue, files
 
-    checks = commands.verify(name)
-    words = {True: "ok", False: "WRONG", None: "unchecked"}
-    print_pairs([(words[ok], f"{file}: {detail}") for ok, file, detail in checks])
-    if any(ok is False for ok, _, _ in checks):
+    known, checks = catalogue.get(name), list[tuple[str, str]]()
+    for file in known.files:
+        path = files.find(known, file)
+        try:
+            found = files.check_sha256(file, path) if path else files.missing(known, file)
+        except DataError as error:
+            checks.append(("WRONG", str(error)))
+        else:
+            word = "WRONG" if path is None else "ok" if file.sha256 else "unchecked"
+            checks.append((word, f"{path}: sha256 {found}" if path else found))
+    print_pairs(checks)
+    if any(word == "WRONG" for word, _ in checks):
         raise SystemExit(1)

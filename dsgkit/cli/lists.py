@@ -20,10 +20,10 @@ def list_() -> None:
 @list_.command()
 def datasets() -> None:
     """List the registered datasets."""
-    from dsgkit.data import commands
+    from dsgkit.data.catalogue import DATASETS
+    from dsgkit.data.prepare import state
 
-    rows = commands.overview()
-    print_pairs([(name, f"{shape}, {state}: {title}") for name, shape, state, title in rows])
+    print_pairs([(d.name, f"{d.shape}, {state(d)}: {d.title}") for d in DATASETS.values()])
 
 
 @list_.command()

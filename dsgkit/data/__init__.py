@@ -1,7 +1,6 @@
 """Datasets: catalogue, download, parsing, memory maps and targets.
 
-Modules that read data are imported on first use: validation of configs needs only the catalogue,
-and no numpy.
+What reads data is imported on first use: validation of configs needs only the catalogue.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ __all__ = ["Dataset", "load_dataset"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import an exported name from its module (PEP 562)."""
     if name in __all__:
         from dsgkit.data import dataset
 

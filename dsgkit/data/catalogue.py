@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from dsgkit.data.targets import Label, Target
-from dsgkit.errors import DataError, nearest_or_all, spelled
+from dsgkit.errors import DataError, nearest_or_all, shown, spelled
 
 CATALOGUE = Path(__file__).with_name("catalogue.toml")
 
@@ -22,24 +22,11 @@ Column = int | str
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a dataset.
+    """One file of a dataset: its published name, or the path of a local file.
 
-    Attributes
-    ----------
-    name : str
-        Published name, or the path of a local file.
-    part : {"train", "test", "train_labels", "test_labels"}
-        Files of the same part are concatenated.
-    n_rows : int or None
-        Expected number of rows.
-    sha256 : str or None
-        Hash of the uncompressed content, which is independent of the compression.
-    url : str or None
-        Official address; without one the file cannot be downloaded.
-    member : str or None
-        Name inside ``name`` if that is a zip archive.
-    aliases : tuple of str
-        Other file names of the content.
+    Files of the same part, ``train``, ``test``, ``train_labels`` or ``test_labels``, are
+    concatenated. The hash is of the uncompressed content, and ``member`` the name in a zip archive;
+    the content may have other names, ``aliases``.
     """
 
     name: str
@@ -53,43 +40,12 @@ class DataFile:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A dataset: its files, its expected shape and how it is read.
+    """A dataset: its files, its expected shape and how it is read, as `DatasetSpec` says.
 
-    Attributes
-    ----------
-    name, title : str
-        Name in configs, and in texts.
-    loader : {"libsvm", "delimited", "idx", "reviews", "bundled"}
-        Format of the files; a bundled dataset has none.
-    target : Target
-        The use of the labels, unless a config sets another; `Target.of` reads the catalogue's.
-    n_rows, n_features : int or None
-        Expected shape of the training part; None if unknown, as for a local file.
-    folder : str
-        Folder of the files below ``DSGKIT_DATA`` and the cache.
-    homepage, licence, citation, note : str
-        Texts for users.
-    delimiter, decimal, header, categorical, ignored, by_share, dates, fill, pairs
-        How delimited text is read, as `DatasetSpec` says. A None as delimiter is a comma if rows
-        have one, else white space. A header may be that of an ARFF file.
-    label_columns : tuple of column
-        The label of delimited text is their mean. ``label_column`` in the catalogue if it is one.
-    text_labels : bool
-        Whether the labels of delimited text are text rather than numbers.
-    unlabeled : label or None
-        The label of rows without one; so are rows whose label is empty.
-    values : mapping of int to mapping
-        Columns in which texts stand for numbers, with these numbers.
-    components : int
-        Maximum number of features made from review texts.
-    function, arguments : str or None, mapping
-        Function of `sklearn.datasets` or `dsgkit.data.made` that returns a bundled dataset.
-    rows : int or None
-        Number of training rows to read from the start.
-    double : float or None
-        Repeat the training rows with noise of this standard deviation; see `dataset.doubled`.
-    local : bool
-        Whether it is a user's file, which is compared with its config.
+    The loader is ``libsvm``, ``delimited``, ``idx``, ``reviews`` or ``bundled``, which has no files
+    but a ``function`` of `sklearn.datasets` or `dsgkit.data.made`. The files are in ``folder``
+    below ``DSGKIT_DATA`` and the cache; ``local`` is a user's file. ``values`` are numbers that the
+    texts of a column stand for.
     """
 
     name: str
@@ -123,12 +79,23 @@ class DatasetInfo:
     double: float | None = None
     local: bool = False
 
+    @property
+    def shape(self) -> str:
+        return f"{self.n_rows:,} x {self.n_features:,}"
+
     def reading(self) -> dict[str, Any]:
         """Return the settings that the content depends on, ready for JSON."""
         keys = "loader n_features delimiter decimal header label_columns text_labels unlabeled"
         keys += " categorical ignored by_share dates fill values components function arguments rows"
         files = [(file.part, file.member, file.n_rows, file.sha256) for file in self.files]
         return {"files": files} | {key: getattr(self, key) for key in keys.split()}
+
+
+def label_setting(keys: Sequence[Column]) -> str:
+    """Return a description of the config's setting of the label's columns."""
+    if len(keys) > 1:
+        return f"`label_columns` is {shown([*keys])}"
+    return f"`label_column` is {spelled(keys[0] if keys else None)}"
 
 
 def get(name: str) -> DatasetInfo:
@@ -140,43 +107,33 @@ def get(name: str) -> DatasetInfo:
 
 
 def read_catalogue(text: str) -> dict[str, DatasetInfo]:
-    """Return the datasets of a catalogue by name.
-
-    Raises
-    ------
-    TypeError, KeyError, ValueError
-        For unknown or missing keys, unknown shared texts, and text that is not TOML.
-    """
+    """Return the datasets of a catalogue by name; in braces are the names of shared texts."""
     tables = tomllib.loads(text)
     shared = tables.pop("shared", {})
-    return {name: _info(name, _filled(entry, shared)) for name, entry in tables.items()}
 
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: filled(x) for key, x in value.items()}
+        if isinstance(value, list):
+            return tuple(map(filled, value))
+        return value.format_map(shared) if isinstance(value, str) else value
 
-def _filled(value: Any, shared: Mapping[str, str]) -> Any:
-    """Replace the names of shared texts, which are in braces, by the texts."""
-    if isinstance(value, dict):
-        return {key: _filled(x, shared) for key, x in value.items()}
-    if isinstance(value, list):
-        return tuple(_filled(x, shared) for x in value)
-    return value.format_map(shared) if isinstance(value, str) else value
+    return {name: _info(name, filled(entry)) for name, entry in tables.items()}
 
 
 def _info(name: str, entry: dict[str, Any]) -> DatasetInfo:
     """Return an entry with its derived values."""
-    address = entry.pop("address", None)
-    urls = [
-        {"url": f"{address}/{file['name']}"} if address else {} for file in entry.get("files", ())
-    ]
-    files = [DataFile(**file | url) for file, url in zip(entry.get("files", ()), urls, strict=True)]
-    known = {"n_rows": sum(file.n_rows or 0 for file in files if file.part == "train")}
+    files = [DataFile(**file) for file in entry.get("files", ())]
+    if address := entry.pop("address", None):
+        files = [replace(file, url=f"{address}/{file.name}") for file in files]
+    known: dict[str, Any] = {"folder": name}
+    known["n_rows"] = sum(file.n_rows or 0 for file in files if file.part == "train")
     if entry["loader"] == "reviews":
         known["n_features"] = entry.get("components", REVIEW_COMPONENTS)
-    if "label_column" in entry:
-        entry["label_columns"] = (entry.pop("label_column"),)
-    values = {int(column): table for column, table in entry.get("values", {}).items()}
-    target = Target.of(entry.pop("target"))
-    own = {"name": name, "files": tuple(files), "target": target, "values": values}
-    return DatasetInfo(**known | {"folder": name} | entry | own)
+    known |= entry
+    known["values"] = {int(column): table for column, table in entry.get("values", {}).items()}
+    known |= {"name": name, "files": tuple(files), "target": Target.of(entry["target"])}
+    return DatasetInfo(**known)
 
 
 DATASETS = read_catalogue(CATALOGUE.read_text(encoding="utf-8"))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import hashlib
 import json
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data import files, loaders
-from dsgkit.data.catalogue import DATASETS, REVIEW_COMPONENTS, DataFile, DatasetInfo, get
-from dsgkit.data.prepare import FILE_ROWS, prepare, prepared_folder
-from dsgkit.data.tables import label_setting
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get, label_setting
+from dsgkit.data.prepare import FILE_ROWS, prepare, prepared_folder, prepared_folders
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.numerics.arrays import Array, Single
@@ -31,8 +28,8 @@ if TYPE_CHECKING:
     from dsgkit.data.spec import DatasetSpec
 
 _BLOCK_ROWS = 10_000
-_AS_WRITTEN = ("loader", "n_features", "delimiter", "decimal", "header", "rows", "double")
-"""Settings with the same name and form in a config and in `DatasetInfo`."""
+_AS_WRITTEN = {"loader", "n_features", "delimiter", "decimal", "header", "categorical", "ignored"}
+_AS_WRITTEN |= {"by_share", "dates", "fill", "components", "rows", "double"}
 
 
 @dataclass(frozen=True)
@@ -55,16 +52,11 @@ class Dataset:
     minimum, maximum : ndarray of float64, shape (d,)
         Extremes of each column over all training rows.
     content_hash : str
-        Hash of the rows and labels as in the files, and of the noise of doubled rows; independent
-        of the target.
-    made : str
-        How the features were made; empty if they are those of the file.
-    label_setting : str
-        The config's setting of the label's column, for messages; empty if there is none.
+        Hash of the rows and labels, whatever the target.
+    made, label_setting : str
+        How the features were made, and which column is the label, for messages.
     offsets : ndarray of float64, shape (d,), or None
         What was subtracted from the columns of the file, as float32 would lose their differences.
-    unlabeled_rows : ndarray of int
-        Numbers of the training rows without a label, which come last in ``X``.
     similar_pairs : ndarray of int, shape (n_pairs, 2), or None
         Numbers in ``X`` of the rows of each similar pair that the user has; None to draw pairs.
     file_rows : ndarray of int, or None
@@ -84,48 +76,34 @@ class Dataset:
     made: str = ""
     label_setting: str = ""
     offsets: Array | None = None
-    unlabeled_rows: NDArray[np.integer] = field(default_factory=lambda: np.empty(0, np.int64))
     similar_pairs: NDArray[np.integer] | None = None
     file_rows: NDArray[np.integer] | None = None
 
     @property
     def n_features(self) -> int:
-        """Number of columns."""
         return int(self.X.shape[1])
 
     @property
-    def n_bytes(self) -> int:
-        """Bytes of all rows."""
-        n_test = 0 if self.X_test is None else len(self.X_test)
-        return (len(self.X) + n_test) * self.n_features * np.dtype(np.float32).itemsize
+    def unlabeled_rows(self) -> NDArray[np.integer]:
+        """Numbers of the training rows without a label, which come last."""
+        return np.arange(len(self.labels), len(self.X))
 
     @functools.cached_property
     def y(self) -> NDArray[Any]:
         """Converted labels of the training rows: -1 and +1, classes, or numbers.
 
-        Rows without a label, which come last, have no entry.
-
-        Raises
-        ------
-        DataError
-            If the labels do not suit the target.
+        `DataError` if the labels do not suit the target. Rows without a label have no entry.
         """
-        with self._naming():
-            return self.target.apply(self.labels, self.labels)
+        return self._converted(self.labels)
 
     @functools.cached_property
     def y_test(self) -> NDArray[Any] | None:
         """Converted labels of the test rows."""
-        if self.labels_test is None:
-            return None
-        with self._naming(" (test)"):
-            return self.target.apply(self.labels_test, self.labels)
+        return None if self.labels_test is None else self._converted(self.labels_test, " (test)")
 
-    @contextmanager
-    def _naming(self, part: str = "") -> Iterator[None]:
-        """Name the dataset in errors about labels that do not suit the target."""
+    def _converted(self, labels: NDArray[Any], part: str = "") -> NDArray[Any]:
         try:
-            yield
+            return self.target.apply(labels, self.labels)
         except ValueError as error:
             setting = f"; {self.label_setting}" if self.label_setting else ""
             raise DataError(f"dataset {self.name}{part}: {error}{setting}") from error
@@ -141,20 +119,17 @@ class Dataset:
 
     def describe(self) -> dict[str, Any]:
         """Return the facts for reports, ready for JSON."""
-        with self._naming():
-            target = self.target.describe(self.labels)
-        described = {
+        target, labels = self.target, self.labels
+        optional = {"n_unlabeled": len(self.unlabeled_rows), "features": self.made}
+        return {
             "name": self.name,
             "title": self.title,
             "content_hash": self.content_hash,
-            "target": target,
+            "target": target.words if target.kind == "binary" else target.describe(labels, self.y),
             "n_rows": len(self.X),
             "n_test_rows": 0 if self.X_test is None else len(self.X_test),
             "n_features": self.n_features,
-        }
-        n_unlabeled = len(self.unlabeled_rows)
-        described |= {"n_unlabeled": n_unlabeled} if n_unlabeled else {}
-        return described | ({"features": self.made} if self.made else {})
+        } | {key: value for key, value in optional.items() if value}
 
     def scaling(self, scale: str | tuple[float, float] = (0.0, 1.0)) -> tuple[Single, Single]:
         """Return the scaling of every column, computed over all training rows in float64.
@@ -206,7 +181,6 @@ class Dataset:
         return (self.minimum - low / factors.astype(np.float64)).astype(np.float32), factors
 
     def _blocks(self) -> Iterator[Array]:
-        """Yield all training rows, some at a time."""
         for start in range(0, len(self.X), _BLOCK_ROWS):
             yield read_rows(self.X, slice(start, start + _BLOCK_ROWS)).astype(np.float64)
 
@@ -233,10 +207,8 @@ def load_dataset(spec: DatasetSpec) -> Dataset:
     dataset = open_dataset(resolve(spec))
     if spec.pairs is None:
         return dataset
-    rows = dataset.file_rows
-    pairs = loaders.read_pairs(
-        Path(spec.pairs).expanduser(), len(dataset.X) if rows is None else len(rows)
-    )
+    rows, path = dataset.file_rows, Path(spec.pairs).expanduser()
+    pairs = loaders.read_pairs(path, len(dataset.X))
     return replace(dataset, similar_pairs=pairs if rows is None else np.argsort(rows)[pairs])
 
 
@@ -248,36 +220,29 @@ def check_present(spec: DatasetSpec) -> None:
 
 
 def resolve(spec: DatasetSpec) -> DatasetInfo:
-    """Return the description of the dataset of a config.
-
-    Raises
-    ------
-    DataError
-        For an unknown name, or settings that contradict it.
-    """
+    """Return the description of the dataset of a config; `DataError` for settings that conflict."""
     target = None if spec.target is None else Target.of(spec.target.model_dump(exclude_none=True))
     if spec.positive is not None:
         target = Target.of({"positive": spec.positive})
     if spec.path is None:
         info = get(str(spec.name))
+        changes: dict[str, Any] = {"rows": spec.rows, "double": spec.double, "target": target}
         if spec.components is not None:
             if info.loader != "reviews":
                 raise DataError(f"dataset {info.name} holds no reviews: `components` is for these")
-            info = replace(info, components=spec.components, n_features=spec.components)
-        changes: dict[str, Any] = {"rows": spec.rows, "double": spec.double, "target": target}
+            changes |= {"components": spec.components, "n_features": spec.components}
         return replace(info, **{key: x for key, x in changes.items() if x is not None})
     path = Path(spec.path).expanduser().absolute()
     if spec.name in DATASETS:
         raise DataError(f"{spec.name!r} is a registered dataset; call {path} by another name")
     found = [DataFile(str(path))]
     if spec.test_path is not None:
-        found.append(DataFile(str(Path(spec.test_path).expanduser().absolute()), "test"))
+        found += [DataFile(str(Path(spec.test_path).expanduser().absolute()), "test")]
     column = spec.label_column if spec.label is None else spec.label.column
     labels: tuple[Any, ...] = tuple(spec.label_columns or (column,))
     target = target or Target("ordered" if spec.loader == "reviews" else "binary")
     if labels == (None,):
         labels, target = (), Target("classes")  # all rows get the same label
-    as_written: dict[str, Any] = {key: getattr(spec, key) for key in _AS_WRITTEN}
     return DatasetInfo(
         name=spec.name or path.name,
         title=path.name,
@@ -286,14 +251,8 @@ def resolve(spec: DatasetSpec) -> DatasetInfo:
         label_columns=labels,
         text_labels=target.has_text,
         unlabeled=None if spec.label is None else spec.label.unlabeled,
-        categorical=tuple(spec.categorical or ()),
-        ignored=tuple(spec.ignored or ()),
-        by_share=tuple(spec.by_share or ()),
-        dates=spec.dates or {},
-        fill=spec.fill,
-        components=spec.components or REVIEW_COMPONENTS,
         local=True,
-        **as_written,
+        **spec.model_dump(include=_AS_WRITTEN, exclude_none=True),
     )
 
 
@@ -302,83 +261,60 @@ def open_dataset(info: DatasetInfo) -> Dataset:
     try:
         paths = files.obtain(info)
     except MissingDataError as error:
-        settings = prepared_folder(info, [Path(file.name) for file in info.files], [])
-        left = [*settings.parent.glob(f"{settings.name}-*")] if info.local else []
+        prepared = prepared_folders(info, [Path(file.name) for file in info.files])
+        left = [*prepared.parent.glob(f"{prepared.name}-*")] if info.local else []
         place = f"; its rows as they were are in {left[0]}" if left else ""
         raise MissingDataError(f"{error}{place}") from None
     folder = prepared_folder(info, paths)
     if not (folder / "meta.json").is_file():
         prepare(info, paths, folder)
+    X, labels = dict[str, Any](test=None), dict[str, Any](test=None)
     try:
         meta = json.loads((folder / "meta.json").read_text())
-        parts = {part: _open(folder, part, texts) for part, texts in meta["texts"].items()}
+        for part, texts in meta["texts"].items():
+            X[part], stored = (np.load(folder / f"{k}_{part}.npy", mmap_mode="r") for k in "Xy")
+            labels[part] = stored if texts is None else np.array(texts)[stored]
     except (OSError, ValueError) as error:
-        remedy = "remove the folder"
-        if getattr(error, "errno", None) in (errno.ENODEV, errno.EINVAL, errno.EOPNOTSUPP):
-            remedy = "its file system has no memory maps: set DSGKIT_CACHE to a local disk"
         raise DataError(
-            f"{folder}: the prepared data cannot be opened ({error}); {remedy}"
+            f"{folder}: the prepared data cannot be opened ({error}); remove the folder, or set "
+            "DSGKIT_CACHE to a local disk"
         ) from error
     is_set = info.local and info.loader == "delimited" and info.label_columns
+    low, high = (np.float32(meta[end]).astype(float) for end in ("minimum", "maximum"))
     dataset = Dataset(
         info.name,
         info.title if info.rows is None else f"{info.title}, first {info.rows:,} rows",
-        parts["train"][0],
-        parts["test"][0] if "test" in parts else None,
-        parts["train"][1],
-        parts["test"][1] if "test" in parts else None,
-        info.target,
-        *(np.array(meta["minimum"]), np.array(meta["maximum"])),
+        *(X["train"], X["test"], labels["train"], labels["test"], info.target, low, high),
         content_hash=meta["content_hash"],
         made=meta["made"],
         label_setting=label_setting(info.label_columns) if is_set else "",
         offsets=None if meta["offsets"] is None else np.array(meta["offsets"]),
-        unlabeled_rows=np.arange(len(parts["train"][1]), len(parts["train"][0])),
         file_rows=np.load(rows, mmap_mode="r") if (rows := folder / FILE_ROWS).is_file() else None,
     )
     return dataset if info.double is None else doubled(dataset, info.double)
 
 
-def _open(folder: Path, part: str, texts: list[str] | None) -> tuple[Any, NDArray[Any]]:
-    X, stored = (np.load(folder / f"{name}_{part}.npy", mmap_mode="r") for name in "Xy")
-    return X, stored if texts is None else np.array(texts)[stored]
-
-
 def doubled(dataset: Dataset, noise: float) -> Dataset:
     """Return a dataset with every training row twice, as in the paper on similar-unlabelled data.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    noise : float
-        Standard deviation of the Gaussian noise that is added to the first feature of the second
-        copy, in units of that feature's range over the training rows. The paper does not state its
-        value. The noise is part of the dataset, and the same in every run and trial.
-
-    Notes
-    -----
-    Row n + i is the copy of row i. Both are drawn like any others: one may be in the training set
-    and the other in the test set, as in the paper, so test errors are too low for methods that
-    memorise rows.
+    The copies come second and have Gaussian noise in their first feature, of the standard deviation
+    ``noise`` in units of its range, which the paper does not state. It is the same in every run.
+    Both are drawn like any others: one may be in the training set and the other in the test set, as
+    in the paper, so test errors are too low for methods that memorise rows.
     """
     from dsgkit.random.stream import normal_blocks  # compiles kernels
 
     if len(dataset.unlabeled_rows):
         raise DataError(f"dataset {dataset.name}: `double` needs a label in every row")
     n, width = len(dataset.X), dataset.maximum[0] - dataset.minimum[0]
-    if not width > 0:
-        raise DataError(
-            f"dataset {dataset.name}: the first feature is the same in every row; `double` "
-            "scales its noise by the range of that feature"
-        )
     draws = normal_blocks(derive_seed(0, "double"), 0, 1, 1, n).reshape(n)
     X = np.concatenate([dataset.X, dataset.X])
     with np.errstate(over="ignore"):
         X[n:, 0] = X[:n, 0].astype(np.float64) + noise * width * draws
-    if not np.isfinite(X[n:, 0]).all():
+    if not width > 0 or not np.isfinite(X[n:, 0]).all():
         raise DataError(
-            f"dataset {dataset.name}: `double: {noise:g}` makes its first feature, whose range is "
-            f"{width:g}, too large for float32"
+            f"dataset {dataset.name}: `double: {noise:g}` is noise in units of the range of the "
+            f"first feature, which is {width:g}"
         )
     how = f"every row twice, the copy with noise of {noise:g} of its range in the first feature"
     identity = json.dumps([dataset.content_hash, "doubled", noise])

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data import files, loaders, made, tables
+from dsgkit.data import files, loaders, made
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
@@ -28,24 +27,47 @@ FILE_ROWS = "file_rows.npy"
 """Numbers in the file of the training rows, if these are in another order."""
 
 Block = tuple[NDArray[Any], NDArray[Any]]
-Source = tuple[Path, DataFile]
 
+_MAX_HASHED_BYTES = 2**26
 _FAR = 16  # times its range that a column is from 0 before float32 may lose its differences
 
 
-def prepared_folder(info: DatasetInfo, paths: list[Path], states: list[Any] | None = None) -> Path:
-    """Return the folder of a dataset's prepared form.
+def prepared_folders(info: DatasetInfo, paths: list[Path]) -> Path:
+    """Return the path of a dataset's prepared forms, but for a hash of its files' state at its end.
 
-    Its name tells how the files are read, then the state of the files: a changed file has another
-    folder. The target is not in it, as labels are stored as they are in the file. Without
-    ``states``, which is empty if the files are gone, the name ends in those of the files now.
+    Its name tells how the files are read. The target is not in it, as labels are stored as they are
+    in the file.
     """
     settings = json.dumps([VERSION, info.reading(), [str(path.resolve()) for path in paths]])
-    if states is None:
-        states = [json.dumps([files.state(path) for path in paths])]
-    digests = [hashlib.sha256(text.encode()).hexdigest()[:12] for text in (settings, *states)]
     plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
-    return files.cache_folder() / "prepared" / "-".join([plain, *digests])
+    return files.cache_folder() / "prepared" / f"{plain}-{_hash(settings)}"
+
+
+def prepared_folder(info: DatasetInfo, paths: list[Path]) -> Path:
+    """Return the folder of a dataset's prepared form: a changed file has another.
+
+    A hash of the bytes finds edits that keep size and time; large files take too long to read.
+    """
+    states = []
+    for path in paths:
+        stat, digest = path.stat(), ""
+        if stat.st_size <= _MAX_HASHED_BYTES:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        states.append([str(path.resolve()), stat.st_size, stat.st_mtime_ns, digest])
+    return Path(f"{prepared_folders(info, paths)}-{_hash(json.dumps(states))}")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def state(info: DatasetInfo) -> str:
+    """Return ``prepared``, ``bundled``, ``found``, ``to download`` or ``missing``."""
+    if lacking := files.lacking(info):
+        return "to download" if all(file.url for file in lacking) else "missing"
+    if prepared_folder(info, files.obtain(info)).is_dir():
+        return "prepared"
+    return "found" if info.files else "bundled"
 
 
 def prepare(info: DatasetInfo, paths: list[Path], folder: Path) -> None:
@@ -55,33 +77,16 @@ def prepare(info: DatasetInfo, paths: list[Path], folder: Path) -> None:
             files.check_sha256(file, path)
     with (
         files.writing_to(folder.parent),
-        tempfile.TemporaryDirectory(prefix=".preparing-", dir=folder.parent) as made_in,
+        tempfile.TemporaryDirectory(prefix=".preparing-", dir=folder.parent) as name,
     ):
-        temporary = Path(made_in)
-        meta: dict[str, Any] = {"texts": {}}
-        digests = []
-        parts, meta["made"] = _parts(info, paths)
-        offsets: Array | None = None
-        for part, blocks in parts.items():
-            digest, texts, extremes = _write(blocks, temporary, part, offsets)
-            if part == "train":
-                again = functools.partial(_parts, info, paths)
-                offsets = _offsets(again, *extremes) if info.local else None
-                if offsets is not None:
-                    digest, texts, extremes = _write(again()[0][part], temporary, part, offsets)
-                    said = [f"column {k + 1} minus {offsets[k]:.17g}" for k in offsets.nonzero()[0]]
-                    meta["made"] = "; ".join(filter(None, [meta["made"], *said]))
-                meta["minimum"], meta["maximum"] = (
-                    (x if offsets is None else x - offsets).astype(np.float32).tolist()
-                    for x in extremes
-                )
-            digests.append(digest)
-            meta["texts"][part] = texts
-        meta["offsets"] = None if offsets is None else offsets.tolist()
-        meta["content_hash"] = hashlib.sha256("".join(digests).encode()).hexdigest()
-        with (temporary / "meta.json").open("w") as out:
-            out.write(json.dumps(meta))
-            _sync(out)
+        temporary = Path(name)
+        meta = _write_parts(info, paths, temporary, None)
+        if info.local and (offsets := _offsets(info, paths, meta)) is not None:
+            meta = _write_parts(info, paths, temporary, offsets)
+        (temporary / "meta.json").write_text(json.dumps(meta))
+        for path in temporary.iterdir():
+            with path.open("rb") as written:
+                os.fsync(written.fileno())
         try:
             temporary.rename(folder)
         except OSError:
@@ -92,18 +97,41 @@ def prepare(info: DatasetInfo, paths: list[Path], folder: Path) -> None:
                 shutil.rmtree(old, ignore_errors=True)
 
 
-def _offsets(read: Callable[[], Any], low: Array, high: Array) -> Array | None:
+def _write_parts(
+    info: DatasetInfo, paths: list[Path], folder: Path, offsets: Array | None
+) -> dict[str, Any]:
+    """Write all parts minus the offsets of columns; return the facts about them."""
+    parts, how = _parts(info, paths)
+    meta: dict[str, Any] = {"texts": {}, "offsets": None}
+    if offsets is not None:
+        meta["offsets"] = offsets.tolist()
+        said = [f"column {k + 1} minus {offsets[k]:.17g}" for k in offsets.nonzero()[0]]
+        how = "; ".join(filter(None, [how, *said]))
+    digests = []
+    for part, blocks in parts.items():
+        shifted = blocks if offsets is None else ((X - offsets, y) for X, y in blocks)
+        digest, meta["texts"][part], extremes = _write(shifted, folder, part)
+        digests.append(digest)
+        if part == "train":
+            meta["minimum"], meta["maximum"] = extremes
+    meta["made"] = how
+    meta["content_hash"] = hashlib.sha256("".join(digests).encode()).hexdigest()
+    return meta
+
+
+def _offsets(info: DatasetInfo, paths: list[Path], meta: dict[str, Any]) -> Array | None:
     """Return what to subtract from each column, so that float32 keeps its differences.
 
     It is the minimum of columns that are far from 0, such as seconds since 1970, and would lose
     distinct values, for which the training rows are read again. None if there is none.
     """
+    low, high = np.array(meta["minimum"]), np.array(meta["maximum"])
     far = np.maximum(np.abs(low), np.abs(high)) > _FAR * (high - low)
     columns = np.flatnonzero(far & (high > low))
     if not len(columns):
         return None
     offsets = np.zeros_like(low)
-    values = np.concatenate([X[:, columns] for X, _ in read()[0]["train"]])
+    values = np.concatenate([X[:, columns] for X, _ in _parts(info, paths)[0]["train"]])
     for k, column in zip(columns, values.T, strict=True):
         distinct = np.unique(column)
         if len(np.unique(distinct.astype(np.float32))) < len(distinct):
@@ -112,80 +140,68 @@ def _offsets(read: Callable[[], Any], low: Array, high: Array) -> Array | None:
 
 
 def _write(
-    blocks: Iterator[Block], folder: Path, part: str, offsets: Array | None
-) -> tuple[str, list[str] | None, list[Array]]:
-    """Write rows and labels; return a hash, the texts of labels, and the columns' extremes before.
+    blocks: Iterator[Block], folder: Path, part: str
+) -> tuple[str, list[str] | None, list[list[float]]]:
+    """Write rows and labels, rows without one last; return a hash, texts of labels, extremes.
 
     Labels that are texts are stored as indices into their sorted list.
     """
-    sha256, places = hashlib.sha256(), dict[str, int]()
-    labels, lows, highs, masks = [], [], [], []
-    n_rows = n_features = n_unlabeled = 0
+    sha256 = hashlib.sha256()
+    labels, lows, highs = list[NDArray[Any]](), [], []
     with (folder / f"X_{part}.npy").open("wb") as file, tempfile.TemporaryFile() as rest:
         for rows, y in blocks:
-            X = np.ascontiguousarray(rows if offsets is None else rows - offsets, "<f4")
-            if not n_rows:
-                n_features = X.shape[1]
-                _write_header(file, 0, n_features)
-            n_rows += len(X)
+            X, has_label = np.ascontiguousarray(rows, "<f4"), _has_label(y)
+            if not labels:
+                _write_header(file, 0, X.shape[1])
+            labels.append(y)
             lows.append(rows.min(axis=0))
             highs.append(rows.max(axis=0))
-            has_label = y != "" if y.dtype.kind == "U" else ~np.isnan(y)
-            masks.append(has_label)
-            if not has_label.all():
-                rest.write(X[~has_label].data)
-                n_unlabeled += int(np.count_nonzero(~has_label))
-                X, y = X[has_label], y[has_label]
-            file.write(X.data)
-            sha256.update(X.data)
-            if y.dtype.kind == "U":
-                texts, codes = np.unique(y, return_inverse=True)
-                known = [places.setdefault(text, len(places)) for text in texts.tolist()]
-                y = np.array(known, "<i4")[codes]
-            labels.append(y)
+            rest.write(X[~has_label].data)
+            labelled = X[has_label].data
+            file.write(labelled)
+            sha256.update(labelled)
         rest.seek(0)
         while block := rest.read(2**24):
             file.write(block)
             sha256.update(block)
-        if n_unlabeled and (n_unlabeled == n_rows or part == "test"):
-            which = "test rows" if part == "test" else "rows"
-            raise DataError(f"{n_unlabeled:,} of the {n_rows:,} {which} have no label to judge by")
-        _write_header(file, n_rows, n_features)
-        _sync(file)
+        y = np.concatenate(labels)
+        has_label = _has_label(y)
+        n_unlabeled = int(np.count_nonzero(~has_label))
+        if n_unlabeled and (n_unlabeled == len(y) or part == "test"):
+            raise DataError(
+                f"{n_unlabeled:,} of the {len(y):,} {part} rows have no label to judge by"
+            )
+        _write_header(file, len(y), X.shape[1])
     if n_unlabeled:
-        np.save(folder / FILE_ROWS, np.argsort(~np.concatenate(masks), kind="stable"))
-    stored, in_order = np.concatenate(labels), sorted(places)
-    if places:
-        moved = np.empty(len(places), "<i4")
-        moved[[places[text] for text in in_order]] = np.arange(len(places))
-        stored = moved[stored]
+        np.save(folder / FILE_ROWS, np.argsort(~has_label, kind="stable"))
+    texts, stored = None, y[has_label]
+    if stored.dtype.kind == "U":
+        known, codes = np.unique(stored, return_inverse=True)
+        texts, stored = known.tolist(), codes.astype("<i4")
     else:
         stored = stored.astype("<f8")
-    with (folder / f"y_{part}.npy").open("wb") as file:
-        np.save(file, stored)
-        _sync(file)
+    np.save(folder / f"y_{part}.npy", stored)
     sha256.update(np.ascontiguousarray(stored).data)
-    sha256.update(json.dumps(in_order).encode() if places else b"")
-    extremes = [np.min(lows, axis=0).astype(float), np.max(highs, axis=0).astype(float)]
-    return sha256.hexdigest(), in_order or None, extremes
+    sha256.update(json.dumps(texts).encode() if texts else b"")
+    extremes = [np.min(lows, axis=0).tolist(), np.max(highs, axis=0).tolist()]
+    return sha256.hexdigest(), texts, extremes
+
+
+def _has_label(y: NDArray[Any]) -> NDArray[np.bool_]:
+    has_label: NDArray[np.bool_] = y != "" if y.dtype.kind == "U" else ~np.isnan(y)
+    return has_label
 
 
 def _write_header(file: Any, n_rows: int, n_features: int) -> None:
-    # numpy pads the header so that its size is the same for any number of rows
-    file.seek(0)
+    file.seek(0)  # numpy pads the header so that its size is the same for any number of rows
     header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, n_features)}
     np.lib.format.write_array_header_1_0(file, header)
     file.seek(0, os.SEEK_END)
 
 
-def _sync(file: Any) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
 def _parts(info: DatasetInfo, paths: list[Path]) -> tuple[dict[str, Iterator[Block]], str]:
     """Return the blocks of each part, ``train`` and perhaps ``test``, and how they were made."""
-    sources: dict[str, list[Source]] = {}
+    sources: dict[str, list[tuple[Path, DataFile]]] = {}
     for file, path in zip(info.files, paths, strict=True):
         sources.setdefault(file.part, []).append((path, file))
     blocks: dict[str, Iterator[Block]]
@@ -197,7 +213,14 @@ def _parts(info: DatasetInfo, paths: list[Path]) -> tuple[dict[str, Iterator[Blo
         X, y = function(**info.arguments) if info.arguments else function(return_X_y=True)
         blocks, how = {"train": iter([(X, y)])}, ""
     elif info.loader == "reviews":
-        blocks, how = _reviews(info, sources)
+        read = {part: loaders.read_reviews(path) for part, ((path, _),) in sources.items()}
+        for part, ((path, file),) in sources.items():
+            _check_rows(path, file, len(read[part][0]))
+        X, embed, how = loaders.embed_reviews(read["train"][0], info.components)
+        blocks = {
+            part: iter([(X if part == "train" else embed(texts), np.array(stars))])
+            for part, (texts, stars) in read.items()
+        }
     else:
         blocks, how = _rows(info, sources)
     if info.rows is not None:
@@ -216,46 +239,22 @@ def _first_rows(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
     raise DataError(f"rows: {n_rows:,}, but there are only {n_rows - left:,}; take at most these")
 
 
-def _reviews(
-    info: DatasetInfo, sources: dict[str, list[Source]]
-) -> tuple[dict[str, Iterator[Block]], str]:
-    read = {}
-    for part, found in sources.items():
-        texts, stars = list[str](), list[float]()
-        for path, file in found:
-            more, values = loaders.read_reviews(path)
-            _check_rows(path, file, len(more))
-            texts += more
-            stars += values
-        read[part] = texts, np.array(stars)
-    X, embed, how = loaders.embed_reviews(read["train"][0], info.components)
-    return {
-        part: iter([(X if part == "train" else embed(texts), stars)])
-        for part, (texts, stars) in read.items()
-    }, how
-
-
 def _rows(
-    info: DatasetInfo, sources: dict[str, list[Source]]
+    info: DatasetInfo, sources: dict[str, list[tuple[Path, DataFile]]]
 ) -> tuple[dict[str, Iterator[Block]], str]:
     """Return the blocks of files in which a line or an item is a row."""
+    from dsgkit.data import tables  # pandas, which opening does not need
+
     found = [pair for part in ("train", "test") for pair in sources.get(part, ())]
-    found_tables, how = dict[DataFile, tables.Table](), ""
-    n_features = info.n_features
+    found_tables, how, n_features = dict[DataFile, tables.Table](), "", info.n_features
     if info.loader == "delimited":
         found_tables, how = tables.open_tables(info, found)
-        n_features = found_tables[found[0][1]].n_features
-        if n_features != (info.n_features or n_features):
-            raise DataError(
-                f"{found[0][0]}: {n_features:,} features instead of {info.n_features:,}"
-            )
+        n_features = n_features or found_tables[found[0][1]].n_features
     elif n_features is None:
         n_features = loaders.count_libsvm(path for path, _ in found)
     if not 0 < n_features <= loaders.MAX_FEATURES:
-        path = found[0][0]
-        holds = f"holds {n_features:,} features; at most {loaders.MAX_FEATURES:,} are"
-        holds = f"{holds} possible" if n_features else "holds no features"
-        raise DataError(f"{path}: the file {holds if path.stat().st_size else 'is empty'}")
+        said = f"{n_features or 'no'} features; at most {loaders.MAX_FEATURES} are possible"
+        raise DataError(f"{found[0][0]}: the file holds {said}")
 
     def rows_of(path: Path, file: DataFile) -> Iterator[Block]:
         if info.loader == "libsvm":
@@ -265,8 +264,6 @@ def _rows(
             yield from found_tables[file].blocks()
         else:
             items = loaders.read_idx(path)
-            if items.shape[1] != n_features:
-                raise DataError(f"{path}: items of {items.shape[1]:,} values, not {n_features:,}")
             yield items.astype(np.float32), np.zeros(len(items))
 
     def blocks(part: str) -> Iterator[Block]:
@@ -275,8 +272,11 @@ def _rows(
         for path, file in sources[part]:
             start = end
             for X, y in rows_of(path, file):
+                if X.shape[1] != n_features:
+                    raise DataError(f"{path}: {X.shape[1]:,} features instead of {n_features:,}")
                 end += len(X)
-                yield X, y if y_all is None else y_all[end - len(X) : end]
+                if y_all is None or end <= len(y_all):  # else refused below
+                    yield X, y if y_all is None else y_all[end - len(X) : end]
             _check_rows(path, file, end - start)
         if y_all is not None and len(y_all) != end:
             raise DataError(f"dataset {info.name}: {end:,} rows, but {len(y_all):,} labels")
@@ -285,10 +285,7 @@ def _rows(
 
 
 def _check_rows(path: Path, file: DataFile, n_rows: int) -> None:
-    """Raise `DataError` if a file has no rows, or others than are registered."""
     if n_rows == 0:
-        raise DataError(
-            f"{path}: the file {'holds no rows' if path.stat().st_size else 'is empty'}"
-        )
+        raise DataError(f"{path}: the file holds no rows")
     if n_rows != (file.n_rows or n_rows):
         raise DataError(f"{path}: {n_rows:,} rows, but {file.n_rows:,} are expected")

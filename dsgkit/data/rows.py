@@ -51,7 +51,6 @@ class Rows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of rows and of columns."""
         return len(self), self.base.shape[1]
 
     def __getitem__(self, key: Index | tuple[slice, Any]) -> Single:

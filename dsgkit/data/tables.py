@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from dsgkit.data.catalogue import Column, DataFile, DatasetInfo
+from dsgkit.data.catalogue import DataFile, DatasetInfo, label_setting
 from dsgkit.data.layout import (
     COMMA_NUMBER,
     FLOAT32_OVERFLOW,
@@ -29,7 +29,7 @@ from dsgkit.data.layout import (
 )
 from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx, refused
 from dsgkit.data.targets import label_text
-from dsgkit.errors import DataError, shown, spelled
+from dsgkit.errors import DataError, shown
 from dsgkit.numerics.arrays import Array
 
 MARKED_SHARE = 0.05
@@ -349,10 +349,3 @@ def read_labels(path: Path, info: DatasetInfo) -> NDArray[Any]:
     plain = DatasetInfo(info.name, "", "delimited", delimiter=info.delimiter, decimal=info.decimal)
     table = Table.of(path, replace(plain, label_columns=(0,)), read_layout(path, plain))
     return np.concatenate([y for _, y in table.blocks()])
-
-
-def label_setting(keys: Sequence[Column]) -> str:
-    """Return a description of the config's setting of the label's columns."""
-    if len(keys) > 1:
-        return f"`label_columns` is {shown([*keys])}"
-    return f"`label_column` is {spelled(keys[0] if keys else None)}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dsgkit.data.commands import state
+from dsgkit.data.prepare import state
 from dsgkit.experiment.results import Results
 from dsgkit.papers.evidence import Case, Evidence, read_evidence
 from dsgkit.papers.figures import (

@@ -1,7 +1,6 @@
 import bz2
 import gzip
 import lzma
-import os
 
 import numpy as np
 import pytest
@@ -22,10 +21,6 @@ def isolated(monkeypatch, tmp_path):
     monkeypatch.delenv("DSGKIT_DATA", raising=False)
 
 
-def changed(spec, **settings):
-    return DatasetSpec(**(spec.model_dump(exclude_unset=True) | settings))
-
-
 def load(folder, content, loader="delimited", name="data", **options):
     """Open what is written into a file."""
     path = folder / name
@@ -42,19 +37,7 @@ def refusal(folder, content, loader="delimited", name="data", **options):
     return message.removeprefix(path)
 
 
-def edit_unseen(path, text):
-    """Write text of the same size, and keep the time of the last change."""
-    stat = path.stat()
-    path.write_text(text)
-    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    assert path.stat().st_size == stat.st_size
-
-
 def make_dataset(X, y, X_test=None, y_test=None):
     X, y = np.asarray(X, np.float32), np.asarray(y, np.int8)
-    return Dataset(
-        *("made", "Made", X, X_test, y, y_test, Target()),
-        minimum=X.min(axis=0).astype(float),
-        maximum=X.max(axis=0).astype(float),
-        content_hash="",
-    )
+    extremes = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
+    return Dataset("made", "Made", X, X_test, y, y_test, Target(), *extremes, content_hash="")

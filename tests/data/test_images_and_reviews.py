@@ -58,7 +58,7 @@ def test_images_become_rows(tmp_path, suffix):
         (idx_bytes(IMAGES) + b"\0", "31 bytes, but its header says 5 x 2 x 3"),
         (idx_bytes(IMAGES, (5, 3, 2))[:4] + idx_bytes(LABELS)[4:], "its header says"),
         (idx_bytes(IMAGES[:4]), "4 rows, but 5 labels"),
-        (idx_bytes(IMAGES.reshape(10, 3), (10, 3)), "items of 3 values, not 6"),
+        (idx_bytes(IMAGES.reshape(10, 3), (10, 3)), "3 features instead of 6"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",  # the bytes say nothing
 )
@@ -117,7 +117,7 @@ def test_features_are_the_principal_part_of_tf_idf(tmp_path):
         ('{"reviewText": "x"\n', ": review "),
         ("asin,text\n1,2\n", ": review 1: no field 'reviewText'"),
         ("overall,reviewText\n1,x\n2\n", ": review 2: "),
-        ("", ": the file is empty"),
+        ("", ": the file holds no rows"),
     ],
 )
 def test_reviews_that_cannot_be_used(tmp_path, text, said):

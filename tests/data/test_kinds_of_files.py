@@ -180,7 +180,7 @@ def test_rows_without_a_label_are_unlabelled_rows(tried, labels, known, mark):
 def test_marks_of_rows_without_a_label_in_configs(tmp_path):
     libsvm = "".join(f"{c} 1:{a}\n" for c, a in zip(MARKS[1][0], A, strict=True))
     said = refusal(tmp_path, libsvm, "libsvm")
-    assert "or by `label: {unlabeled: 0}` that it means no label" in said
+    assert "or by `label: {unlabeled: ...}` which is none" in said
     dataset = load(tmp_path, libsvm, "libsvm", label={"unlabeled": 0})
     assert set(dataset.y.tolist()) == {-1, 1} and len(dataset.X) == N > len(dataset.y)
     plain = load(tmp_path, libsvm, "libsvm", positive=[1])
@@ -245,7 +245,7 @@ def test_file_systems_without_memory_maps_or_flushed_folders(tmp_path, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr("numpy.memmap", refuse)
         said = refusal(tmp_path, BODY, positive=["rye"])
-    assert said.endswith("has no memory maps: set DSGKIT_CACHE to a local disk")
+    assert said.endswith("or set DSGKIT_CACHE to a local disk")
     monkeypatch.setattr(os, "fsync", only_files)
     assert len(load(tmp_path, BODY, positive=["rye"]).X) == N
     write_atomically(tmp_path / "written", lambda file: file.write(b"x"))
@@ -331,5 +331,5 @@ def test_a_missing_file_is_named_with_what_is_there(tmp_path, monkeypatch):
     monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
     (tmp_path / "covtype").mkdir()
     (tmp_path / "covtype" / "covtype.libsvm.binary.scale.bz2").touch()
-    with pytest.raises(DataError, match=r"\(covtype.libsvm.binary.scale.bz2 there: scaled rows"):
+    with pytest.raises(DataError, match=r"\(covtype.libsvm.binary.scale.bz2 there: scaled"):
         load_dataset(DatasetSpec(name="covtype"))

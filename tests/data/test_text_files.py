@@ -62,7 +62,7 @@ def test_zip_archives_of_one_file_are_read(tmp_path):
         content = (tmp_path / "made.zip").read_bytes()
         if names[0] == "a.csv":
             said = refusal(tmp_path, content, name="made.zip")
-            assert said == ": a zip archive of 2 files; unpack it"
+            assert said == ": the archive holds 2 files; unpack it"
     check(load(tmp_path, content, name="made.zip"), TABLE_X, [-1, 1])
 
 
@@ -161,7 +161,7 @@ BAD = [
     ("delimited", HEAD, b"1.5,2,0\n3,4,1\n", ":1: is a row like those below it: leave `header: tr"),
     ("delimited", HEAD | {"positive": ["a"]}, b"?,2,a\n3,4,b\n", ":1: is a row like those below"),
     ("delimited", {}, b"u,v,kind\n1,2,1\n", ":1: looks like names (u, v, kind): add `hea"),
-    ("delimited", {}, b"1,2,1\n3,4,1\n", "the rows have the labels 1: two classes are needed"),
+    ("delimited", {}, b"1,2,1\n3,4,1\n", "every row is of the positive class; the labels are 1"),
     ("delimited", {"label_column": 3}, TABLE, ": label_column 3: the file has 3 columns, 0 to 2"),
     ("delimited", {"label_columns": [1, 2], "positive": ["a"]}, b"1,a,b\n", ": labels that are te"),
     ("delimited", {"categorical": [0]}, b"a,1,0\n,2,1\n", ":2: column 0 (from 0): a missing value"),

@@ -93,7 +93,7 @@ def test_data_that_are_not_here_are_planned_by_the_catalogue(toy, tmp_path, monk
     there = forecast_run(one, tmp_path / "r", Options())
     dataset = type(one.dataset).model_validate({"name": "codrna"})
     run = forecast_run(one.model_copy(update={"dataset": dataset}), tmp_path / "r", Options())
-    assert "are missing; get them from https:" in run.missing
+    assert ": get from https:" in run.missing
     assert run.missing in " ".join(run.text(80).split())
     assert run.cells["seconds"].sum() > there.cells["seconds"].sum()
     assert (run.cells["label"] == there.cells["label"]).all()

@@ -117,7 +117,7 @@ def test_similar_pairs_are_those_of_the_first_trial(run):
 def test_rows_without_a_label_are_the_unlabelled_ones(run, monkeypatch):
     folder = run("semi_supervised_auc")
     dataset = load_dataset(load_experiment(folder / "config.yaml").dataset)
-    dataset = replace(dataset, labels=dataset.labels[:50], unlabeled_rows=np.arange(50, len(X)))
+    dataset = replace(dataset, labels=dataset.labels[:50])
     monkeypatch.setattr("dsgkit.experiment.predict.load_dataset", lambda _: dataset)
     told = Predictor(folder).predict(NEW)
     model = QSGS2AUC(**FEW).fit(scaled(X)[:50], KINDS[:50] == "yes", scaled(X)[50:])

@@ -51,7 +51,7 @@ def trial_of(kind, seed=0, in_pairs=None, **settings):
     if target != "binary":
         y = 1 + np.digitize(X[:, 0], [0.3, 0.6])
     dataset = replace(make_dataset(X, y[:N_KNOWN]), target=Target(target))
-    dataset = replace(dataset, unlabeled_rows=MISSING, similar_pairs=in_pairs)
+    dataset = replace(dataset, similar_pairs=in_pairs)
     task = get(kind)
     return task(dataset, task.Spec(kind=kind, **{**SPECS[kind], **settings}), seed)
 
