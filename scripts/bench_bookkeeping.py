@@ -27,7 +27,7 @@ from bench_runner import FITS, write_experiment
 MAX_SECONDS = 5.0
 MAX_MIB = 300.0
 RESULTS = "results/trivial"
-_DSG = ("-m", "dsgkit.cli")
+_DSG = ("-m", "dsgkit")
 _OPEN_SCRIPT = """
 import pathlib, sys
 from dsgkit.experiment.store import Store

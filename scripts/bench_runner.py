@@ -102,7 +102,7 @@ def write_experiment(folder: Path, cells: int) -> Path:
 
 def run(folder: Path, watch: Memory | None = None) -> float:
     """Run ``dsg run`` in a folder and return its seconds."""
-    command = [sys.executable, "-m", "dsgkit.cli", "run", "trivial.yaml", "--jobs", "2", "--once"]
+    command = [sys.executable, "-m", "dsgkit", "run", "trivial.yaml", "--jobs", "2", "--once"]
     start = time.perf_counter()
     environment = {**os.environ, "DSGKIT_CACHE": str(folder / "cache")}
     with subprocess.Popen(

@@ -25,7 +25,7 @@ from dsgkit.experiment.forecast import forecast_run
 from dsgkit.experiment.run import Options, default_jobs
 from dsgkit.experiment.status import duration
 
-DSG = (sys.executable, "-m", "dsgkit.cli")
+DSG = (sys.executable, "-m", "dsgkit")
 CONFIGS = Path(__file__).parents[1] / "configs"
 
 TIMEOUT_SECONDS = 90

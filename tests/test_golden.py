@@ -266,7 +266,7 @@ def test_every_kept_folder_opens():
 
 @pytest.mark.slow
 def test_cells_of_the_quickstart(tmp_path):
-    command = [sys.executable, "-m", "dsgkit.cli", "run", CONFIGS / "quickstart.yaml"]
+    command = [sys.executable, "-m", "dsgkit", "run", CONFIGS / "quickstart.yaml"]
     environment = {**os.environ, "DSGKIT_ONCE": "1"}
     subprocess.run([*command, "--out", tmp_path], check=True, env=environment, capture_output=True)
     lines = (tmp_path / "quickstart" / "cells.jsonl").read_text().splitlines()

@@ -297,7 +297,7 @@ def run(folder, solvers=None, *options, **protocol):
         config = {"dataset": {"path": "rows.csv", "loader": "delimited"}, "solvers": solvers}
         config |= {"protocol": protocol, "outputs": [], "threads": 2}
         (folder / "c.yaml").write_text(yaml.safe_dump(config, sort_keys=False))
-    out = python(folder, "-m", "dsgkit.cli", "run", "c.yaml", *options)
+    out = python(folder, "-m", "dsgkit", "run", "c.yaml", *options)
     results = folder / "results" / "c"
     assert results.exists(), out
     return load_results(results).set_index("solver"), out

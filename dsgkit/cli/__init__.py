@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from dsgkit import __version__
-from dsgkit.cli import data, explain, lists, papers, results, run
+from dsgkit.cli import data, explain, results, run
 from dsgkit.cli.common import Group, tell
 from dsgkit.system.signals import Interrupted, stopped_by_signals
 
@@ -22,17 +22,12 @@ def main() -> None:
         with stopped_by_signals():
             code = cli.main(arguments, prog_name="dsg", standalone_mode=False) or 0
             print(end="", flush=True)  # a full disk is no success
-    except SystemExit as stop:
-        code = stop.code
     except click.ClickException as error:
         code = error.exit_code
         tell(error)
     except Interrupted as signal:
         code = signal.exit_code
         tell(str(signal))
-    except (click.Abort, KeyboardInterrupt):
-        code = 130
-        tell("interrupted")
     except Exception as error:
         if "--debug" in sys.argv:
             raise
@@ -62,8 +57,9 @@ def cli(debug: bool) -> None:
 
 
 for _command in (
-    *(run.run, run.try_, run.status, run.env, lists.list_, lists.init, explain.explain, data.data),
+    *(run.run, run.try_, run.status, run.env),
+    *(explain.list_, explain.init, explain.explain, data.data),
     *(results.table, results.plot, results.report, results.compare, results.export),
-    *(results.predict, papers.claims, papers.figure, papers.pages),
+    *(results.predict, results.claims, results.figure, results.pages),
 ):
     cli.add_command(_command)

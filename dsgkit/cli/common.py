@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from dsgkit.errors import DsgError, ResultsError, in_a_line, nearest_or_all, shown, spelled
+from dsgkit.errors import DsgError, ResultsError, in_a_line, nearest_or_all, one_line, spelled
+from dsgkit.text.terminal import listing, terminal_width, wrapped
 
 RESULTS = Path("results")
 KEPT_RESULTS = RESULTS / "reference"
-KEPT = (KEPT_RESULTS,)
 FIGURE_FORMATS = ("pdf", "png", "svg")
 
 Names = tuple[str, ...]
@@ -36,43 +36,37 @@ def names_option(*flags: str, known: Collection[str] = (), **settings: Any) -> A
 
     def parsed(_context: object, _parameter: object, given: Names) -> Names:
         names = tuple(dict.fromkeys(name.strip() for text in given for name in text.split(",")))
-        for name in names:
-            if known and name not in known:
-                raise click.BadParameter(f"{shown(name)} is not one of {', '.join(known)}")
+        if known and any(name not in known for name in names):
+            raise click.BadParameter(f"choose from {', '.join(known)}")
         return names
 
     return click.option(*flags, multiple=True, metavar="NAME,..", callback=parsed, **settings)
 
 
 def out_option(default: Path | None, text: str, kind: click.Path = FOLDER) -> Any:
-    """Return the option --out, for the place to write to."""
     return click.option("--out", type=kind, default=default, show_default=True, help=text)
 
 
 def formats_option(*default: str) -> Any:
-    text = "Formats of figures: pdf, png, svg, or several separated by commas."
     settings: Any = {"known": FIGURE_FORMATS, "default": default, "show_default": True}
-    return names_option("--format", "formats", help=text, **settings)
+    return names_option("--format", "formats", help="Formats of figures.", **settings)
 
 
 width_option = click.option(
     "--width", type=click.Choice(["column", "page"]), help="3.25 or 6.75 in; default: what fits."
 )
 results_argument = click.argument("results", nargs=-1, required=True, type=FOLDER)
+kept_argument = click.argument("results", nargs=-1, type=PATH)
 
 
-kept_argument = click.argument(
-    "results", nargs=-1, type=PATH, callback=lambda _context, _parameter, given: given or KEPT
-)
-
-
-def check_kept(results: Paths) -> None:
-    """Raise `ResultsError` if a command defaults to the kept results and they are missing."""
-    if results == KEPT and not KEPT_RESULTS.is_dir():
+def or_kept(results: Paths) -> Paths:
+    """Return the folders that are named, or that of the kept results, if it is here."""
+    if not results and not KEPT_RESULTS.is_dir():
         raise ResultsError(
             f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of dsgkit, "
             "not in the installed package: run this in a checkout, or name the folder of your runs"
         )
+    return results or (KEPT_RESULTS,)
 
 
 def check_solvers(wanted: Names, known: Mapping[str, Collection[str]]) -> None:
@@ -94,14 +88,11 @@ def message(error: Exception) -> str:
     """Return an error in one line."""
     if isinstance(error, click.ClickException):
         text = error.format_message()
-    elif isinstance(error, DsgError):
-        text = str(error)
     elif isinstance(error, OSError):
         text = f"{error.filename}: " * (error.filename is not None) + (error.strerror or str(error))
     else:
-        from dsgkit.errors import one_line
-
-        text = f"unexpected {one_line(error)}; --debug shows where"
+        known = isinstance(error, DsgError)
+        text = str(error) if known else f"unexpected {one_line(error)}; --debug shows where"
     return in_a_line(" ".join(text.split()), 1000)
 
 
@@ -113,14 +104,10 @@ def tell(what: Exception | str) -> None:
 
 def print_wrapped(*lines: str, err: bool = False) -> None:
     """Print lines within the width of the terminal, each wrapped below its own indent."""
-    from dsgkit.text.terminal import terminal_width, wrapped
-
     for line in lines:
         click.echo(wrapped(line, terminal_width()), err=err)
 
 
 def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
     """Print names with texts next to them, within the width of the terminal."""
-    from dsgkit.text.terminal import listing, terminal_width
-
     click.echo(listing(rows, terminal_width()))

@@ -16,7 +16,7 @@ def data() -> None:
 @data.command()
 @click.argument("name")
 def fetch(name: str) -> None:
-    """Download the files of dataset NAME, unless they are on this machine."""
+    """Download the files of dataset NAME, if they are not here."""
     from dsgkit.data import catalogue, files
 
     paths = dict.fromkeys(files.obtain(catalogue.get(name)))
@@ -26,7 +26,7 @@ def fetch(name: str) -> None:
 @data.command()
 @click.argument("name")
 def prepare(name: str) -> None:
-    """Parse dataset NAME into memory maps, which runs open without delay."""
+    """Parse dataset NAME into memory maps, for runs to open."""
     from dsgkit.data import catalogue, dataset
 
     ready = dataset.open_dataset(catalogue.get(name))

@@ -1,4 +1,4 @@
-"""The command ``dsg explain``: docstrings of solvers, tasks, datasets and keys of a config."""
+"""Commands on what there is: explain, list, init."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import inspect
 import re
 from collections.abc import Iterator
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import click
 
+from dsgkit.cli.common import PATH, Group, print_pairs
 from dsgkit.errors import ConfigError, did_you_mean, spelled
+from dsgkit.text.terminal import paragraph, terminal_width
+from dsgkit.user_code import import_path_of, is_import_path
 
 FILE_KEYS = {
     "extends": "str, optional\n    A config to start from: a path relative to this file, or a "
@@ -54,7 +58,6 @@ def explanations(name: str) -> Iterator[str]:
     from dsgkit.data.catalogue import DATASETS
     from dsgkit.solvers import catalogue as solvers
     from dsgkit.tasks.base import TASKS
-    from dsgkit.user_code import import_path_of, is_import_path
 
     if is_import_path(name):
         path = import_path_of(name)
@@ -89,31 +92,38 @@ def _of_task(kind: str) -> str:
     from dsgkit.tasks import base as tasks
 
     task = tasks.get(kind)
-    parts = [f"{kind}: task", inspect.getdoc(task) or "", "Keys under protocol:"]
-    parts += [f"{name} : {text}" for name, text in described(task.Spec).items()]
-    parts += ["Measures:"]
-    parts += [f"{m.name} : {m.better or 'neither'} is better\n    {m.title}" for m in task.measures]
-    solvers = ", ".join(info.name for info in SOLVERS.values() if kind in info.tasks)
-    return "\n\n".join([*parts, *([f"Solvers:\n    {solvers}"] if solvers else [])])
+    parts = [
+        f"{kind}: task",
+        inspect.getdoc(task) or "",
+        f"Solvers: {', '.join(info.name for info in SOLVERS.values() if kind in info.tasks)}",
+        "Keys under protocol:",
+        *(f"{name} : {text}" for name, text in described(task.Spec).items()),
+        "Measures:",
+        *(f"{m.name} : {m.better or 'neither'} is better\n    {m.title}" for m in task.measures),
+    ]
+    return "\n\n".join(parts)
 
 
 def _keys() -> Iterator[tuple[str, str]]:
     """Yield the dotted path of every key of a config, with its type and text."""
-    from dsgkit.config.schema import Experiment
-    from dsgkit.config.solvers import SolverSpec, Stage
+    from dsgkit.config.schema import Experiment, SolverSpec, Stage
     from dsgkit.data.spec import DatasetSpec, TargetSpec
     from dsgkit.solvers.catalogue import SOLVERS
     from dsgkit.tasks import base as tasks
 
     yield from FILE_KEYS.items()
-    for above, spec in (
-        ("", Experiment),
-        ("dataset.", DatasetSpec),
-        ("dataset.target.", TargetSpec),
-        ("solvers.NAME.", SolverSpec),
-        ("solvers.NAME.search.", Stage),
-    ):
+    sections: dict[str, Any] = {
+        "": Experiment,
+        "dataset.": DatasetSpec,
+        "dataset.target.": TargetSpec,
+        "solvers.NAME.": SolverSpec,
+        "solvers.NAME.search.": Stage,
+    }
+    for above, spec in sections.items():
         yield from ((above + name, text) for name, text in described(spec).items())
+    for info in SOLVERS.values():
+        texts = described(info.load())
+        yield from ((f"solvers.{info.name}.{name}", texts.get(name, "")) for name in info.params)
     found: dict[tuple[str, str], list[str]] = {}
     for kind in tasks.TASKS:
         task = tasks.get(kind)
@@ -123,10 +133,6 @@ def _keys() -> Iterator[tuple[str, str]]:
             found.setdefault((f"sweep.{axis.name}", f"sizes\n    {axis.title}."), []).append(kind)
     for (path, text), kinds in found.items():
         yield path, f"for {', '.join(kinds)}: {text}"
-    for info in SOLVERS.values():
-        for name, text in described(info.load()).items():
-            if name in info.params:
-                yield f"solvers.{info.name}.{name}", text
 
 
 def described(kind: Any) -> dict[str, str]:
@@ -141,8 +147,6 @@ def described(kind: Any) -> dict[str, str]:
 
 def _flowed(text: str) -> str:
     """Wrap a docstring; consecutive lines of one indent are a paragraph."""
-    from dsgkit.text.terminal import paragraph, terminal_width
-
     for pattern, replacement in _MARKUP:
         text = re.sub(pattern, replacement, text)
     lines = []
@@ -151,3 +155,76 @@ def _flowed(text: str) -> str:
             words, start = " ".join(line.strip() for line in part), " " * indent
             lines.append(paragraph(words, terminal_width(), start, start) if is_text else "")
     return "\n".join(lines)
+
+
+_EXPLAINED = "`dsg explain NAME` says more"
+
+
+@click.group(name="list", cls=Group)
+def list_() -> None:
+    """List configs, datasets, tasks, solvers or kernels."""
+
+
+@list_.command()
+def datasets() -> None:
+    """List the registered datasets."""
+    from dsgkit.data.catalogue import DATASETS
+    from dsgkit.data.prepare import state
+
+    print_pairs([(d.name, f"{d.shape}, {state(d)}: {d.title}") for d in DATASETS.values()])
+
+
+@list_.command()
+def tasks() -> None:
+    """List the learning settings."""
+    from dsgkit.tasks.base import TASKS, get
+
+    print_pairs([(kind, str(inspect.getdoc(get(kind))).partition("\n")[0]) for kind in TASKS])
+    click.echo(f"{_EXPLAINED}, such as the measures of a task")
+
+
+@list_.command()
+def solvers() -> None:
+    """List the solvers with their sources."""
+    from dsgkit.solvers.catalogue import SOLVERS
+
+    print_pairs([(info.name, f"{info.label}: {info.reference}") for info in SOLVERS.values()])
+    click.echo(f"{_EXPLAINED}, such as the parameters of a solver")
+    click.echo('Your own class: kind: "my_module:MySolver" (see dsgkit/README.md)')
+
+
+@list_.command()
+@click.argument("folder", required=False, type=click.Path(exists=True, path_type=Path))
+def configs(folder: Path | None) -> None:
+    """List the configs in FOLDER, by default those of the package.
+
+    `dsg run codrna_s2auc` runs one of the package by its name, and `dsg init codrna_s2auc` copies
+    it.
+    """
+    from dsgkit.config.load import SHIPPED
+
+    rows = []
+    for path in sorted((folder or SHIPPED).glob("*.yaml")):
+        first = path.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
+        rows.append((path.stem, first.lstrip("# ") if first.startswith("#") else ""))
+    print_pairs(rows)
+
+
+@list_.command()
+def kernels() -> None:
+    """List the kernels."""
+    from dsgkit.kernels import FAMILIES
+
+    print_pairs([(family.pattern, family.example.formula) for family in FAMILIES.values()])
+
+
+@click.command()
+@click.argument("name")
+@click.argument("file", required=False, type=PATH)
+def init(name: str, file: Path | None) -> None:
+    """Copy a shipped config to FILE, by default NAME.yaml, to edit."""
+    from dsgkit.config.load import copy_shipped
+
+    file = file or Path(Path(name).name).with_suffix(".yaml")
+    copy_shipped(name, file)
+    click.echo(f"{file}: edit it, then: dsg run {file}")

@@ -1,7 +1,8 @@
-"""Commands on stored results: table, plot, compare, export, report, predict."""
+"""Commands on stored results, and on those of the papers: table, .., predict, claims, .., pages."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,22 @@ from dsgkit.cli.common import (
     FIGURE_FORMATS,
     FILE,
     FOLDER,
+    KEPT_RESULTS,
+    RESULTS,
     Names,
     Paths,
     check_solvers,
     formats_option,
+    kept_argument,
     names_option,
+    or_kept,
     out_option,
+    print_pairs,
     print_wrapped,
     results_argument,
     width_option,
 )
+from dsgkit.text.terminal import terminal_width
 
 _solvers_option = names_option("--solvers", help="Show these solvers only, by their keys.")
 _at_option = click.option(
@@ -48,7 +55,6 @@ def table(results: Paths, out: Path | None, only: Names, at: int | None, solvers
     written.
     """
     from dsgkit.report import text_table, write_tables
-    from dsgkit.text.terminal import terminal_width
 
     is_part = out is None and (at is not None or bool(solvers))
     target = results[0] if is_part else _target(results, out)
@@ -68,19 +74,13 @@ def table(results: Paths, out: Path | None, only: Names, at: int | None, solvers
 @formats_option(*FIGURE_FORMATS[:2])
 @width_option
 def plot(
-    results: Paths,
-    out: Path | None,
-    only: Names,
-    at: int | None,
-    solvers: Names,
-    formats: Names,
-    width: Any,
+    results: Paths, out: Path | None, only: Names, at: int | None, solvers: Names, **look: Any
 ) -> None:
     """Draw the figures of stored RESULTS, several as panels."""
     from dsgkit.report import draw_figures
 
     target = _target(results, out, is_part=bool(solvers or at))
-    for path in draw_figures(_loaded(results, solvers, at), target, only, formats, width):
+    for path in draw_figures(_loaded(results, solvers, at), target, only, **look):
         click.echo(path)
 
 
@@ -97,7 +97,6 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
     from dsgkit.experiment.results import load_results
     from dsgkit.report.compare import compare as compare_results
     from dsgkit.report.compare import comparison_text, write_comparison
-    from dsgkit.text.terminal import terminal_width
 
     comparison = compare_results(load_results(a), load_results(b))
     click.echo(comparison_text(comparison, terminal_width()))
@@ -181,3 +180,82 @@ def _loaded(folders: Paths, solvers: Names, at: int | None = None) -> Sequence[A
         check_solvers(solvers, {str(part.folder): part.solvers for part in loaded})
         loaded = [part.of(solvers) for part in loaded]
     return loaded if at is None else [part.at(at) for part in loaded]
+
+
+@click.command()
+@kept_argument
+@names_option("--paper", "keys", help="Judge these papers only, such as s2auc.")
+@names_option("--id", "ids", help="Print these claims in full, such as s2auc-01.")
+@click.option("--json", "json_file", type=FILE, help="Write verdicts and evidence to this file.")
+@click.option("--expect", type=FILE, help="File of verdicts by claim; exit code 1 if one differs.")
+def claims(
+    results: Paths, keys: Names, ids: Names, json_file: Path | None, expect: Path | None
+) -> None:
+    """Judge the papers' claims by RESULTS.
+
+    These are results folders, or folders of them; by default the kept results, results/reference,
+    which are in the repository only. A verdict follows from the results and the criterion of the
+    claim. Studies are read from a folder `studies` next to the results.
+    """
+    from dsgkit.papers import claims_text
+    from dsgkit.papers.claims import papers
+    from dsgkit.papers.evidence import read_evidence
+    from dsgkit.papers.judging import judge, selected
+
+    chosen = selected(papers(), ids, keys)
+    judged = judge(chosen, read_evidence(or_kept(results)))
+    if ids:
+        every = [one for paper in judged for one in paper.claims]
+        click.echo("\n\n".join(claims_text.full_text(one, terminal_width()) for one in every))
+    else:
+        click.echo(claims_text.overview(judged, terminal_width()))
+    if json_file is not None:
+        json_file.write_text(json.dumps(claims_text.as_data(judged), indent=2) + "\n")
+    differences = [] if expect is None else claims_text.unexpected(judged, expect)
+    for line in differences:
+        click.echo(line, err=True)
+    raise SystemExit(int(bool(differences)))
+
+
+@click.command()
+@kept_argument
+@out_option(KEPT_RESULTS, "Folder for index.html and a page for each paper.")
+def pages(results: Paths, out: Path) -> None:
+    """Write a page for each paper, and an index, from RESULTS.
+
+    These are as `dsg claims` reads them. A page begins with the paper's claims and their verdicts.
+    """
+    from dsgkit.papers.claims import papers
+    from dsgkit.papers.evidence import read_evidence
+    from dsgkit.papers.judging import judge
+    from dsgkit.papers.pages import write_pages
+
+    evidence = read_evidence(or_kept(results))
+    for path in write_pages(judge(papers(), evidence), evidence, out):
+        click.echo(path)
+
+
+@click.command()
+@click.argument("name", metavar="PAPER/NUMBER", required=False)
+@kept_argument
+@click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
+@out_option(RESULTS / "papers", "Folder to write to, with a subfolder per paper.")
+@formats_option(*FIGURE_FORMATS)
+@width_option
+@names_option("--profile", "profiles", help="Show results of the first of these profiles instead.")
+def figure(name: str | None, results: Paths, out: Path, formats: Names, **look: Any) -> None:
+    """Draw a figure or print a table as in a paper.
+
+    Names are such as s2auc/1 and svc/table-2; s2auc stands for all of that paper, and without a
+    name all are listed. RESULTS are as `dsg claims` reads them.
+    """
+    from dsgkit.papers.figures import all_papers, chosen, listing
+
+    if name is None:
+        print_pairs(list(listing(all_papers())))
+        return
+    from dsgkit.papers.figures_written import Look, written
+
+    wanted = chosen(all_papers(), name)
+    for text in written(wanted, or_kept(results), out, formats, Look(**look)):
+        click.echo(text)

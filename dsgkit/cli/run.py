@@ -16,44 +16,37 @@ from dsgkit.cli.common import (
     FILE,
     PATH,
     RESULTS,
-    Names,
     Paths,
     check_solvers,
     message,
     names_option,
     out_option,
-    print_pairs,
     print_wrapped,
     results_argument,
     tell,
 )
 from dsgkit.errors import DsgError, shown
 from dsgkit.system.signals import Interrupted
+from dsgkit.text.terminal import paragraph, terminal_width, wrapped
 
 _COUNT = click.IntRange(1, 1024)
 _SECONDS = click.FloatRange(0, 10**8, min_open=True)
 _TASK = click.Choice(["auc", "svm", "ordinal", "cluster"])
 _ONCE = "Time every fit once; by default one of up to 10 s is repeated, for a second at least."
 _NAME = "Name of the results folder; default: the config's, and a hash if --set changes results."
-_FRESH = "Keep finished cells, or set them aside and start again; with --solvers, only theirs."
-
-
-def _no_renew(_context: object, _parameter: object, asked: bool) -> None:
-    if asked:
-        again = "`--fresh --solvers A,B` computes the results of these solvers again"
-        raise click.UsageError(f"--renew is gone: {again}")
+_FRESH = "Set finished cells aside and start again, with --solvers only theirs; or keep them."
 
 
 def _size_in_bytes(_context: object, _parameter: object, value: str | None) -> int | None:
-    from pydantic import ByteSize, TypeAdapter, ValidationError
+    from pydantic import ByteSize, TypeAdapter
 
     try:
-        size = None if value is None else int(TypeAdapter(ByteSize).validate_python(value))
-    except ValidationError:
+        size = 1 if value is None else int(TypeAdapter(ByteSize).validate_python(value))
+    except ValueError:
         size = 0
-    if size is not None and not 1 <= size < 2**63:
+    if not 1 <= size < 2**63:
         raise click.BadParameter(f"{shown(value)} is not a size; write one such as 4GiB or 500MB")
-    return size
+    return None if value is None else size
 
 
 @click.command()
@@ -63,34 +56,20 @@ def _size_in_bytes(_context: object, _parameter: object, value: str | None) -> i
 @names_option("--solvers", help="Run these solvers only, by their keys.")
 @click.option("--name", help=_NAME)
 @click.option("--jobs", type=_COUNT, help="Searches at a time; default: one per core.")
-@click.option(
-    "--threads", type=_COUNT, help="Threads of a timed fit; default: the config's, or one."
-)
+@click.option("--threads", type=_COUNT, help="Threads of a timed fit; default: the config's.")
 @click.option("--once", is_flag=True, envvar="DSGKIT_ONCE", help=_ONCE)
 @click.option("--timeout", metavar="SECONDS", type=_SECONDS, help="Stop a cell that takes longer.")
-@click.option(
-    "--memory-limit", "memory", callback=_size_in_bytes, help="Stop a cell that takes more: 4GiB."
-)
+@click.option("--memory-limit", "memory", callback=_size_in_bytes, help="Of a cell, as 4GiB.")
 @click.option("--scheduler", help="Dask scheduler whose workers run the cells: tcp://host:8786.")
 @out_option(RESULTS, "Folder in which each config gets its results folder.")
 @click.option("--report", "page", type=FILE, help="Write one HTML page on all experiments, too.")
 @click.option("--dry-run", is_flag=True, help="Print the plan with its cost; run nothing.")
 @click.option("--yes", is_flag=True, help="On a terminal, start plans of more than a day, too.")
-@click.option("--resume/--fresh", default=True, show_default=True, help=_FRESH)
-@click.option("--renew", is_flag=True, hidden=True, expose_value=False, callback=_no_renew)
+@click.option("--fresh/--resume", help=_FRESH)
 @click.option("--retry-failed/--keep-failed", default=True, help="Whether failed cells run again.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 def run(
-    configs: Paths,
-    overrides: Names,
-    profile: str | None,
-    name: str | None,
-    out: Path,
-    page: Path | None,
-    dry_run: bool,
-    yes: bool,
-    resume: bool,
-    **settings: Any,
+    configs: Paths, out: Path, page: Path | None, dry_run: bool, yes: bool, **settings: Any
 ) -> None:
     """Run the experiments of CONFIGS and write tables and figures.
 
@@ -99,25 +78,20 @@ def run(
     the same command resumes it. A time limit of cells starts once data are loaded and code is
     compiled, and memory includes what a process shares.
     """
-    from dsgkit.config.load import resolve
     from dsgkit.config.schema import load_experiment
+    from dsgkit.experiment.run import Options, default_jobs
     from dsgkit.experiment.store import check_writable
     from dsgkit.experiment.workers import DaskExecutor
 
-    if name is not None and len(configs) > 1:
-        raise click.UsageError("--name is for one config; run them one by one")
-    experiments = {}
-    for path in configs:
-        one = load_experiment(path, profile=profile, overrides=overrides, name=name)
-        if one.name in experiments:
-            raise click.UsageError("two of the configs have the same name, and would share results")
-        experiments[one.name] = one
-        if name is None and overrides and one.name != resolve(path, profile).data["name"]:
-            where = f"{out / one.name} (--name changes that)"
-            print_wrapped(f"--set changes results: they go to {where}")
-    options = _options(fresh=not resume, **settings)
-    if options.solvers:
-        check_solvers(options.solvers, {key: one.solvers for key, one in experiments.items()})
+    form = {key: settings.pop(key) for key in ("profile", "overrides", "name")}
+    loaded = [load_experiment(path, **form) for path in configs]
+    experiments = {one.name: one for one in loaded}
+    if len(experiments) < len(loaded):
+        raise click.UsageError("two of the configs have the same name, and would share results")
+    jobs, solvers = settings.pop("jobs") or default_jobs(), settings.pop("solvers")
+    options = Options(jobs=jobs, solvers=solvers or None, **settings)
+    if solvers:
+        check_solvers(solvers, {key: one.solvers for key, one in experiments.items()})
     if dry_run:
         raise SystemExit(_print_plans(experiments, out, options))
     if page is not None:
@@ -131,17 +105,9 @@ def run(
         failures[key] = _attempt(_run_one, one, out / key, options, asks)
         if options.fail_fast and failures[key]:
             break
-    if len(experiments) == 1 and not any(failures.values()):
-        _print_next(out / one.name)
     if page is not None:
         failures["page"] = _attempt(_write_page, out, failures, page)
     raise SystemExit(int(any(failures.values())))
-
-
-def _options(jobs: int | None = None, solvers: Names = (), **others: Any) -> Any:
-    from dsgkit.experiment.run import Options, default_jobs
-
-    return Options(jobs=jobs or default_jobs(), solvers=solvers or None, **others)
 
 
 def _attempt(action: Callable[..., str], *arguments: Any) -> str:
@@ -158,7 +124,6 @@ def _attempt(action: Callable[..., str], *arguments: Any) -> str:
 def _print_plans(experiments: Mapping[str, Any], out: Path, options: Any) -> int:
     """Print the plans of runs; return the exit code."""
     from dsgkit.experiment.forecast import forecast_run, totals
-    from dsgkit.text.terminal import terminal_width
 
     forecasts: list[Any] = []
 
@@ -180,14 +145,14 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     """
     from rich import get_console
 
+    from dsgkit.experiment.folder import other_source
     from dsgkit.experiment.forecast import forecast_run
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.run import run_experiment
-    from dsgkit.experiment.status import describe_too_large
+    from dsgkit.experiment.status import cells, describe_endings, describe_too_large
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text
     from dsgkit.report.trials import size_text, trial_text
-    from dsgkit.text.terminal import terminal_width, wrapped
 
     width = terminal_width()
 
@@ -226,21 +191,11 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
         part = results if options.solvers is None else results.of(options.solvers)
-        # `_print_outcome` says in detail how cells ended
+        # how cells ended is said below
         if findings := findings_text(part, width, without=["ending"]):
             click.echo(findings)
-    _print_outcome(outcome, results)
-    return "cells failed" if outcome.failures else ""
-
-
-def _print_outcome(outcome: Any, results: Any) -> None:
-    """Print how cells ended, what remains, and where the results are."""
-    from dsgkit.experiment.folder import other_source
-    from dsgkit.experiment.status import cells, describe_endings, describe_too_large
-
-    axis = results.experiment.axis
     done = [record for record in results.records if record["status"] == "ok"]
-    problems = describe_endings([*outcome.ended, *done], axis)
+    problems = describe_endings([*outcome.ended, *done], experiment.axis)
     if bad := outcome.bad:
         lines = f"unreadable lines of records: {len(bad)}, the first is line {bad[0]}"
         problems.append(f"{lines}; their cells ran again")
@@ -248,18 +203,11 @@ def _print_outcome(outcome: Any, results: Any) -> None:
     if outcome.left:
         problems.append(f"stopped at a failure, with {cells(outcome.left)} left")
     print_wrapped(*problems, err=True)
-    print_wrapped(*describe_too_large(outcome.plan.too_large, axis))
-    what = f"tables and figures are in {results.folder}"
+    what = f"tables and figures are in {folder}; `dsg report {folder}` makes one page of them"
     if not (results.cells["status"] == "ok").any():
-        what = f"no fit has a result; `dsg status -v {results.folder}` shows where each error arose"
+        what = f"no fit has a result; `dsg status -v {folder}` shows where each error arose"
     print_wrapped(f"{cells(outcome.computed)} computed, {outcome.reused} reused; {what}")
-
-
-def _print_next(folder: Path) -> None:
-    """Print commands for the results."""
-    steps = {"table": "all numbers", "plot": "the figures again", "report": "one HTML page"}
-    where = shlex.quote(str(folder))
-    print_pairs([(f"  dsg {command} {where}", what) for command, what in steps.items()])
+    return "cells failed" if outcome.failures else ""
 
 
 def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
@@ -294,7 +242,7 @@ def try_(file: Path, out: Path, dry_run: bool, **choices: Any) -> None:
     """
     from dsgkit.cli import first_look
     from dsgkit.config.schema import load_experiment
-    from dsgkit.text.terminal import paragraph, terminal_width
+    from dsgkit.experiment.run import Options, default_jobs
 
     lines, text, config = first_look.draft(file, **choices)
     what = "not written (--dry-run)" if dry_run else f"edit it and run it with: dsg run {config}"
@@ -306,9 +254,8 @@ def try_(file: Path, out: Path, dry_run: bool, **choices: Any) -> None:
     config.write_text(text, "utf-8")
     experiment = load_experiment(config)
     # timed once: a first look needs times only roughly
-    if _run_one(experiment, out / experiment.name, _options(once=True)):
-        raise SystemExit(1)
-    _print_next(out / experiment.name)
+    options = Options(jobs=default_jobs(), once=True)
+    raise SystemExit(int(bool(_run_one(experiment, out / experiment.name, options))))
 
 
 @click.command()

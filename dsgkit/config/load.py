@@ -5,13 +5,54 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dsgkit.config import shipped
 from dsgkit.config.yaml import Document, Key, parse, read_document
 from dsgkit.errors import ConfigError, did_you_mean, in_a_line, nearest_or_all, spelled
+
+SHIPPED = Path(__file__).parents[1] / "configs"
+if not SHIPPED.is_dir():
+    SHIPPED = Path(__file__).parents[2] / "configs"
+"""Folder of the shipped configs: in the installed package, or in the checkout."""
+
+
+def shipped_names() -> list[str]:
+    """Return the names of the shipped configs, with those in ``base/`` and ``claims/``."""
+    paths = sorted(SHIPPED.rglob("*.yaml"))
+    return [path.relative_to(SHIPPED).with_suffix("").as_posix() for path in paths]
+
+
+def _shipped(name: str) -> Path | None:
+    """Return the shipped file with this path, with or without extension; None if there is none."""
+    stem = name.removesuffix(".yaml")
+    path = SHIPPED / f"{stem}.yaml"
+    return path if re.fullmatch(r"\w[\w/-]{0,80}", stem) and path.is_file() else None
+
+
+def copy_shipped(name: str, to: Path) -> None:
+    """Copy a shipped config to a new file, ready to edit."""
+    path = _shipped(name)
+    if path is None:
+        raise ConfigError(f"no shipped config {spelled(name)}{did_you_mean(name, shipped_names())}")
+    text = path.read_text(encoding="utf-8")
+    if path.parent != SHIPPED:
+        inside = path.parent.relative_to(SHIPPED).as_posix()
+        text = re.sub(r"(?m)^extends: ", f"extends: {inside}/", text)
+    with to.open("x", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _located(name: Path) -> Path:
+    """Return the config file of a path, or of the name of a shipped config; a file wins."""
+    path = name if name.exists() else _shipped(str(name))
+    if path is None:
+        known = [*(near.stem for near in name.parent.glob("*.yaml")), *shipped_names()]
+        hint = did_you_mean(name.stem, known) or "; `dsg list configs` lists those of the package"
+        raise ConfigError(f"no config file or shipped config {spelled(str(name))}{hint}")
+    return path
 
 
 def resolve(
@@ -35,7 +76,7 @@ def resolve(
     name : str, optional
         The experiment's name, instead of the config's.
     """
-    path = shipped.located(Path(path))
+    path = _located(Path(path))
     document = read_config(path)
     profiles = document.data.pop("profiles", {})
     document.data.setdefault("name", path.stem)
@@ -72,12 +113,12 @@ def read_config(path: Path, children: tuple[Path, ...] = ()) -> Document:
     if (extends := document.data.pop("extends", None)) is not None:
         base = Path(os.path.normpath(path.parent / str(extends)))
         if not base.is_file():
-            base = shipped.beneath(str(extends)) or base
+            base = _shipped(str(extends)) or base
         if base.resolve() in [child.resolve() for child in chain]:
             names = " -> ".join(child.name for child in [*chain, base])
             raise document.error(("extends",), f"leads in a circle: {names}")
         if not base.is_file():
-            hint = did_you_mean(str(extends), [f"{name}.yaml" for name in shipped.names()])
+            hint = did_you_mean(str(extends), [f"{name}.yaml" for name in shipped_names()])
             raise document.error(("extends",), f"no such config file: {spelled(extends)}{hint}")
         parent = read_config(base, chain)
         parent.data.pop("name", None)

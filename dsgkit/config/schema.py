@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, SerializeAsAny
 
 from dsgkit.config.load import resolve
-from dsgkit.config.solvers import SolverSpec, read_solvers
 from dsgkit.config.spec import (
+    Count,
     FolderName,
+    Label,
     Problem,
     Size,
     Spec,
@@ -22,14 +24,76 @@ from dsgkit.config.spec import (
     mapping,
     validated,
 )
+from dsgkit.config.values import parse_number, parse_values
 from dsgkit.config.yaml import dump, read_document
 from dsgkit.data import catalogue as datasets
 from dsgkit.data.spec import DatasetSpec, TargetSpec
 from dsgkit.errors import nearest_or_all, spelled
+from dsgkit.solvers import catalogue as solvers
 from dsgkit.tasks import base as tasks
-from dsgkit.tasks.base import ProtocolSpec, Task
+from dsgkit.tasks.base import HIDDEN, ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, Axis, outputs_of
-from dsgkit.user_code import import_path_of
+from dsgkit.user_code import import_path_of, is_import_path
+
+
+class Stage(Spec):
+    """One stage of the search for a solver's hyper-parameters.
+
+    Attributes
+    ----------
+    grid : dict
+        Parameters, each with the values to choose from; parameters of earlier stages keep the
+        values chosen there.
+    coordinates : dict
+        Instead of a grid: one parameter of several numbers, which are chosen one at a time from
+        these values.
+    """
+
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
+    coordinates: dict[str, list[Any]] = Field(default_factory=dict)
+
+    @property
+    def choices(self) -> dict[str, list[Any]]:
+        return self.grid or self.coordinates
+
+
+class SolverSpec(Spec):
+    """One solver of the comparison.
+
+    Attributes
+    ----------
+    kind : str
+        A name of `dsgkit.solvers.catalogue`, which in a config defaults to the solver's key, or the
+        import path ``module:class`` of a user-defined class.
+    label : str
+        The name in tables and figures; defaults to the solver's label, or the name of the class.
+    params : dict
+        Fixed parameters, and values of later stages' parameters until their stage.
+    search : tuple of Stage
+        The stages of the search for hyper-parameters, in order. In a config ``grid: {...}`` is
+        short for a search of one stage.
+    search_at : dict
+        Sizes of the search, by axis; all rows by default.
+    at_most : dict
+        Largest sizes, by axis; larger fits are left out.
+    against : str or None
+        The key of another solver to compare with, trial by trial, in the output ``gain_table``.
+        No result depends on it. If no solver of a config states it, solvers that learn from more
+        than labelled rows are compared with the first that does not.
+    """
+
+    kind: str
+    label: Label
+    params: dict[str, Any] = Field(default_factory=dict)
+    search: Annotated[tuple[Stage, ...], Field(strict=False)] = ()
+    search_at: dict[str, Size] = Field(default_factory=dict)
+    at_most: dict[str, Count] = Field(default_factory=dict)
+    against: str | None = None
+
+    @property
+    def grids(self) -> tuple[dict[str, list[Any]], ...]:
+        """The values of every stage."""
+        return tuple(stage.choices for stage in self.search)
 
 
 class Experiment(Spec):
@@ -79,7 +143,6 @@ class Experiment(Spec):
 
     @property
     def sizes(self) -> list[Size]:
-        """The swept sizes; empty if nothing is swept."""
         return next(iter(self.sweep.values()), [])
 
     @property
@@ -150,8 +213,8 @@ def read_experiment(data: Mapping[str, Any]) -> Experiment:
     for key in data:
         if key not in Experiment.model_fields:
             raise Problem(f"unknown key {spelled(key)}{_hint(key)}", key)
-    for key, field in Experiment.model_fields.items():
-        if field.is_required() and key not in data:
+    for key in ("dataset", "protocol", "solvers"):
+        if key not in data:
             raise Problem(f"missing key {key!r}")
     written = mapping(data["protocol"], "protocol")
     if "kind" not in written:
@@ -160,17 +223,24 @@ def read_experiment(data: Mapping[str, Any]) -> Experiment:
     with at_key("protocol", "kind"):
         task = tasks.get(kind)
     protocol = validated(task.Spec, {**written, "kind": kind}, "protocol")
-    specs = read_solvers(mapping(data["solvers"], "solvers"), task)
+    dataset = validated(DatasetSpec, data["dataset"], "dataset")
+    if dataset.path is None:
+        with at_key("dataset", "name"):
+            datasets.get(str(dataset.name))
+    elif dataset.name in datasets.DATASETS:
+        text = f"{dataset.name!r} is a registered dataset; call the file by another name"
+        raise Problem(text, "dataset", "name")
+    if task.target == "numeric" and dataset.target is None and dataset.positive is None:
+        dataset = dataset.model_copy(update={"target": TargetSpec(numeric=True)})
+    specs = _solvers(mapping(data["solvers"], "solvers"), task)
     filled = {
         "sweep": {axis.name: ["all"] for axis in task.axes[:1]},
         "outputs": list(task.outputs),
         **{key: value for key, value in data.items() if value != {}},
-        "protocol": protocol,
-        "dataset": _dataset(data["dataset"], task),
-        "solvers": specs,
+        **{"protocol": protocol, "dataset": dataset, "solvers": specs},
     }
     experiment = validated(Experiment, filled)
-    _check_sweep(experiment.sweep, protocol, task.axes)
+    _check_sweep(experiment)
     gains = any(spec.against for spec in specs.values())
     known = outputs_of((*task.measures, *STANDARD), swept=bool(experiment.sweep))
     for i, name in enumerate(experiment.outputs):
@@ -192,34 +262,135 @@ def _hint(key: str) -> str:
     return nearest_or_all(key, Experiment.model_fields)
 
 
-def _dataset(written: Any, task: type[Task]) -> DatasetSpec:
-    dataset = validated(DatasetSpec, written, "dataset")
-    if dataset.path is not None and dataset.name in datasets.DATASETS:
-        text = f"{dataset.name!r} is a registered dataset; call the file by another name"
-        raise Problem(text, "dataset", "name")
-    if dataset.path is None:
-        with at_key("dataset", "name"):
-            datasets.get(str(dataset.name))
-    if task.target == "numeric" and dataset.target is None and dataset.positive is None:
-        return dataset.model_copy(update={"target": TargetSpec(numeric=True)})
-    return dataset
-
-
-def _check_sweep(
-    sweep: Mapping[str, list[Size]], protocol: ProtocolSpec, axes: Iterable[Axis]
-) -> None:
-    known = {axis.name: axis for axis in axes}
-    for name, sizes in sweep.items():
-        check_key(name, known, "sweep")
-        if len(sweep) > 1:
-            raise Problem(f"varies one of {', '.join(sweep)} at a time", "sweep")
+def _check_sweep(experiment: Experiment) -> None:
+    axes = {axis.name: axis for axis in experiment.task.axes}
+    for name, sizes in experiment.sweep.items():
+        check_key(name, axes, "sweep")
+        if len(experiment.sweep) > 1:
+            raise Problem(f"varies one of {', '.join(experiment.sweep)} at a time", "sweep")
+        numbers = [math.inf if size == "all" else size for size in sizes]
         if not sizes:
             raise Problem("must hold at least one size", "sweep", name)
-        numbers = [math.inf if size == "all" else size for size in sizes]
-        for i, (before, after) in enumerate(itertools.pairwise(numbers), start=1):
-            if after <= before:
+        for i in range(1, len(sizes)):
+            if numbers[i] <= numbers[i - 1]:
                 raise Problem("must be ascending without repeats, 'all' last", "sweep", name, i)
-        for i, size in enumerate(sizes if known[name].drawn else ()):
+        for i, size in enumerate(sizes if axes[name].drawn else ()):
             why_not = "must be a whole number, got 'all'" if size == "all" else ""
-            if why_not := why_not or protocol.why_not(known[name], int(size)):
+            if why_not := why_not or experiment.protocol.why_not(axes[name], int(size)):
                 raise Problem(why_not, "sweep", name, i)
+
+
+def _solvers(written: Mapping[str, Any], task: type[Task]) -> dict[str, SolverSpec]:
+    """Return the solvers of a config with parsed values and all defaults."""
+    if not written:
+        raise Problem("must hold at least one solver", "solvers")
+    labels = _labels(written)
+    specs = {key: _solver(key, solver, labels[key], task) for key, solver in written.items()}
+    for key, spec in specs.items():
+        others = [other for other in specs if other != key]
+        if spec.against is not None and spec.against not in others:
+            hint = nearest_or_all(spec.against, others)
+            text = f"there is no other solver {spelled(spec.against)}{hint}"
+            raise Problem(text, "solvers", key, "against")
+    if any("against" in solver for solver in written.values()):
+        return specs
+
+    def takes(spec: SolverSpec, *names: str) -> bool:
+        return solvers.get(spec.kind).learns_from(names, spec.params)
+
+    # solvers that are given hidden labels are neither compared nor the baseline
+    rivals = {key: spec for key, spec in specs.items() if not takes(spec, HIDDEN)}
+    more = [key for key, spec in rivals.items() if takes(spec, *task.extra)]
+    baseline = next((key for key in rivals if key not in more), None)
+    return specs | {key: specs[key].model_copy(update={"against": baseline}) for key in more}
+
+
+def _labels(written: Mapping[str, Any]) -> dict[str, str]:
+    """Return the solvers' labels; default ones that are not unique get the key added."""
+    kinds, names = {}, {}
+    for key, solver in written.items():
+        if not re.fullmatch(r"\w[\w+-]{0,99}", key):
+            text = "a solver's key is made of up to 100 letters, digits, _, + and -"
+            raise Problem(text, "solvers", key)
+        kind = kinds[key] = import_path_of(str(mapping(solver, "solvers", key).get("kind", key)))
+        known = solvers.SOLVERS.get(kind)
+        names[key] = known.label if known else kind.rpartition(":")[2]
+    counts = Counter(str(written[key].get("label", name)) for key, name in names.items())
+    labels: dict[str, str] = {}
+    for key, name in names.items():
+        is_plain = counts[name] == 1 if is_import_path(kinds[key]) else kinds[key] == key
+        label = str(written[key].get("label", name if is_plain else f"{name} ({key})"))
+        if label in labels.values():
+            raise Problem(f"another solver is called {spelled(label)}", "solvers", key, "label")
+        labels[key] = label
+    return labels
+
+
+def _solver(key: str, written: dict[str, Any], label: str, task: type[Task]) -> SolverSpec:
+    """Return a solver's section with its values parsed as its class takes them."""
+    at, kind = ("solvers", key), import_path_of(str(written.get("kind", key)))
+    with at_key(*at, "kind"):
+        info = solvers.get(kind)
+        if not info.suits(task):
+            raise Problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}", *at)
+        info.check_for(task)
+    known = info.parameters
+
+    def value_of(name: str, value: Any, *at: str | int) -> Any:
+        types = known[name].types
+        numeric = not types or {int, float} & set(types)
+        if numeric and isinstance(value, str) and value in task.words:
+            return value
+        with at_key(*at):
+            return known[name].parse(parse_number(value))
+
+    params = {}
+    for name, value in mapping(written.get("params", {}), *at, "params").items():
+        check_key(name, known, *at, "params")
+        params[name] = value_of(name, value, *at, "params", name)
+    search: list[Stage] = []
+    for part, grid, place in _stages(written, *at):
+        choices: dict[str, list[Any]] = {}
+        for name, entry in mapping(grid, *place).items():
+            check_key(name, known, *place)
+            with at_key(*place, name):
+                values = enumerate(parse_values(entry))
+            choices[name] = [value_of(name, value, *place, name, i) for i, value in values]
+            if not choices[name] or len(set(choices[name])) < len(choices[name]):
+                raise Problem("must hold distinct values, at least one", *place, name)
+            if not search and name in params:  # until a later stage, it may have a fixed value
+                raise Problem(f"{name!r} is in params too; keep one of them", *place, name)
+        if part == "coordinates" and [bool(known[name].one_per) for name in choices] != [True]:
+            raise Problem("takes one parameter, which holds several numbers; use `grid`", *place)
+        search.append(Stage.model_validate({part: choices}))
+    axes = {axis.name: axis for axis in task.axes}
+    for part in ("search_at", "at_most"):
+        for axis in mapping(written.get(part, {}), *at, part):
+            check_key(axis, axes, *at, part)
+            if part == "search_at" and axes[axis].drawn:
+                raise Problem("every fit is searched at its own number of them", *at, part, axis)
+    plain = {name: value for name, value in written.items() if name != "grid"}
+    read = {"kind": kind, "label": label, "params": params, "search": tuple(search)}
+    return validated(SolverSpec, plain | read, *at)
+
+
+def _stages(
+    written: Mapping[str, Any], *at: str
+) -> Iterator[tuple[str, Any, tuple[str | int, ...]]]:
+    """Yield whether a stage has a ``grid`` or ``coordinates``, what it holds, and its place."""
+    search = written.get("search") or []
+    if "grid" in written:
+        if "search" in written:
+            raise Problem("is short for a `search` of one stage; keep one of them", *at, "grid")
+        yield "grid", written["grid"] or {}, (*at, "grid")
+    if not isinstance(search, list):
+        raise Problem(f"must be a list of stages, got {spelled(search)}", *at, "search")
+    for i, stage in enumerate(search):
+        place: tuple[str | int, ...] = (*at, "search", i)
+        filled = {part: grid for part, grid in mapping(stage, *place).items() if grid != {}}
+        for part in filled:
+            check_key(part, Stage.model_fields, *place)
+        if len(filled) > 1:
+            raise Problem("a stage has either a `grid` or `coordinates`", *place)
+        part, grid = next(iter(filled.items()), ("grid", {}))
+        yield part, grid, (*place, part)

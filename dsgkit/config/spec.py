@@ -21,9 +21,6 @@ LARGEST_INTEGER = 2**63 - 1
 LARGEST_NUMBER = 1e150
 """Largest score or time: sums of squares are then finite."""
 
-MAX_REPETITIONS = 10_000
-"""Trials, folds and repetitions of a search: each fits every point of a grid once more."""
-
 
 class Spec(BaseModel):
     """Base class of settings: unknown keys are errors, types are not converted."""
@@ -71,23 +68,8 @@ def validated(model: type[Model], data: Any, *at: str | int) -> Model:
         check_key(place[-1], known.model_fields, *at, *place[:-1])
     if kind == "missing":
         raise Problem(f"missing key {place[-1]!r}", *at, *place)
-    text = first["msg"].removeprefix("Value error, ")
-    for words, plainly in _PLAINLY.items():
-        text = text.replace(words, plainly)
-    text = f"{text[:1].lower()}{text[1:]}, got {spelled(first['input'])}"
-    raise Problem(text, *at, *place)
-
-
-_PLAINLY = {
-    "Input should be": "must be",
-    "a valid integer": "a whole number",
-    "a valid string": "text (put it in quotes)",
-    "a valid boolean": "true or false",
-    "a valid ": "a ",
-    "greater than or equal to": ">=",
-    "less than or equal to": "<=",
-}
-"""Words of pydantic's messages, and ours."""
+    text = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    raise Problem(f"{text}, got {spelled(first['input'])}", *at, *place)
 
 
 @contextmanager
@@ -156,6 +138,6 @@ Count = Annotated[int, Field(ge=1, le=LARGEST_INTEGER)]
 Size = Annotated[int | Literal["all"], BeforeValidator(_size)]
 """A number of rows."""
 
-Repetitions = Annotated[int, Field(ge=1, le=MAX_REPETITIONS)]
-Folds = Annotated[int, Field(ge=2, le=MAX_REPETITIONS)]
+Repetitions = Annotated[int, Field(ge=1, le=10_000)]
+Folds = Annotated[int, Field(ge=2, le=10_000)]
 Interval = Annotated[tuple[float, float], BeforeValidator(_interval)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -12,18 +13,17 @@ MAX_VALUES = 1000
 """Longer ranges and lists are assumed to be mistakes."""
 
 _NUMBER = r"[-+]?(?:\d{1,99}\.?\d{0,99}|\.\d{1,99})(?:[eE][-+]?\d{1,2})?"
-_POWER = r"(\d{1,9})\s*\^\s*([-+]?\d{1,9})"
+_POWER = r"(\d{1,9})\s*\^\s*([-+]?\d{1,4})"
 _POWERS = re.compile(rf"{_POWER}\s*\.\.\s*{_POWER}(?:\s+step\s+(\d{{1,9}}))?")
 _STEPS = re.compile(rf"({_NUMBER})\s*\.\.\s*({_NUMBER})\s+step\s+({_NUMBER})")
 
 
 def parse_number(value: Any) -> Any:
-    """Return the value of a power such as ``2^-3``; anything else is returned unchanged."""
+    """Return the value of a power such as ``2^-3``, or of those in a list; others unchanged."""
     if isinstance(value, list):
         return [parse_number(item) for item in value]
-    if isinstance(value, str) and (match := re.fullmatch(_POWER, value.strip())):
-        return _power(int(match[1]), int(match[2]), value)
-    return value
+    power = re.fullmatch(_POWER, value.strip()) if isinstance(value, str) else None
+    return _power(power[1], int(power[2])) if power else value
 
 
 def parse_values(value: Any) -> list[Any]:
@@ -34,16 +34,11 @@ def parse_values(value: Any) -> list[Any]:
     ValueError
         If a text with ``..`` is not a valid range, or there are too many values.
     """
-    if isinstance(value, list):
-        values = parse_number(value)
-    elif not (isinstance(value, str) and ".." in value):
-        values = [parse_number(value)]
-    elif match := _POWERS.fullmatch(value.strip()):
-        base, first, other, last, step = match.groups()
-        if base != other:
-            raise ValueError(f"{spelled(value)}: both ends need the same base")
-        exponents = _steps(value, first, last, step or "1")
-        values = [_power(int(base), int(n), value) for n in exponents]
+    if not (isinstance(value, str) and ".." in value):
+        values = parse_number(value if isinstance(value, list) else [value])
+    elif (match := _POWERS.fullmatch(value.strip())) and match[1] == match[3]:
+        exponents = _steps(value, match[2], match[4], match[5] or "1")
+        values = [_power(match[1], int(n)) for n in exponents]
     elif match := _STEPS.fullmatch(value.strip()):
         values = [float(n) for n in _steps(value, *match.groups())]
     else:
@@ -63,11 +58,8 @@ def _steps(text: str, *ends_and_step: str) -> list[Fraction]:
     return [first + i * step for i in range(int(count) + 1)]
 
 
-def _power(base: int, exponent: int, text: str) -> float:
-    try:
-        power = float(Fraction(base) ** exponent) if base > 1 and abs(exponent) < 2000 else 0.0
-    except OverflowError:
-        power = 0.0
-    if not power:
-        raise ValueError(f"{spelled(text)} is no floating point number, or its base is below 2")
-    return power
+def _power(base: str, exponent: int) -> float:
+    with suppress(ArithmeticError):
+        if power := float(Fraction(base) ** exponent):
+            return power
+    raise ValueError(f"{base}^{exponent} is no floating point number")

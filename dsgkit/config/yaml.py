@@ -62,16 +62,15 @@ def read_document(path: Path) -> Document:
         raise ConfigError(f"{path}: cannot be read: {why}") from None
     if not isinstance(document.data, dict):
         raise document.error((), "a config is a mapping of keys to values")
-    return document
-
-
-def parse(text: str, source: str) -> Document:
-    """Parse YAML text; ``source`` is its file, or the text of an option such as ``--set a=1``."""
-    return copy.deepcopy(_parsed(text, source))
+    return copy.deepcopy(document)
 
 
 @functools.lru_cache(maxsize=32)  # many configs have the same base
-def _parsed(text: str, source: str) -> Document:
+def parse(text: str, source: str) -> Document:
+    """Parse YAML text; ``source`` is its file, or the text of an option such as ``--set a=1``.
+
+    What is returned is kept, and must not be changed.
+    """
     document = Document(None)
 
     def place(line: int) -> str:
@@ -113,9 +112,10 @@ def _parsed(text: str, source: str) -> Document:
         if node is not None:
             document.data = plain(node, (), node.start_mark.line)
     except yaml.MarkedYAMLError as error:
-        line, problem = error.problem_mark.line if error.problem_mark else 0, str(error.problem)
-        advice = next((words for start, words in _ADVICE.items() if problem.startswith(start)), "")
-        raise wrong(line, f"not valid YAML: {in_a_line(problem, 120)}{advice}") from None
+        line = error.problem_mark.line if error.problem_mark else 0
+        raise wrong(
+            line, f"not valid YAML: {in_a_line(str(error.problem), 120)}{_ADVICE}"
+        ) from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position)
         raise wrong(line, f"not valid YAML: {error.reason}") from None
@@ -142,15 +142,7 @@ class _StrictDumper(yaml.SafeDumper):
         return True
 
 
-_ADVICE = {
-    "mapping values are not allowed here": "; put text that contains ': ' in quotes",
-    "found character '\\t'": "; indent with spaces, not tabs",
-    "found unexpected end": "; a quotation mark is not closed",
-    "found character": "; put text that begins with it in quotes",
-    "expected": "; a bracket is not closed, a comma is missing, or the indent is another one",
-}
-"""Advice on problems of the parser, by the beginning of their texts."""
-
+_ADVICE = " (quote text with ': ' or signs, close brackets, indent by spaces)"
 _TAG = "tag:yaml.org,2002:"
 _FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
 _SCALARS: dict[str, tuple[str, Callable[[str], Any]]] = {

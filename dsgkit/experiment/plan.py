@@ -12,8 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dsgkit.config.schema import Experiment
-from dsgkit.config.solvers import SolverSpec
+from dsgkit.config.schema import Experiment, SolverSpec
 from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ConfigError, DataError, FitError
 from dsgkit.experiment.store import Record

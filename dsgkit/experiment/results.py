@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.config.schema import Experiment, load_stored
-from dsgkit.config.solvers import SolverSpec
+from dsgkit.config.schema import Experiment, SolverSpec, load_stored
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import (
     CONFIG,

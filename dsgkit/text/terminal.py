@@ -9,22 +9,10 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-DEFAULT_WIDTH = 80
-"""Columns where the output is not a terminal and ``COLUMNS`` is not set."""
-
-MIN_WIDTH = 40
-MAX_PROSE = 100
-"""Columns of a paragraph: longer lines are hard to read."""
-
-MAX_WORD = 24
-"""Letters of the longest word of a name that a narrow column does not break."""
-
-MIN_NAME = 20
-"""Columns that a long name keeps in a table that goes on below."""
-
-BREAK = "\n"
-NO_BREAK = "\xa0"
-"""A space at which no line of a paragraph ends."""
+DEFAULT_WIDTH = 80  # where the output is not a terminal and COLUMNS is not set
+MAX_PROSE = 100  # columns of a paragraph: longer lines are hard to read
+MAX_WORD = 24  # letters of the longest word that a narrow column of text does not break
+BREAK, NO_BREAK = "\n", "\xa0"  # spaces where a narrow column breaks first, and a line never
 
 _WITHIN_AN_AMOUNT = re.compile(
     r"(?<=\d) (?=(?:ms|s|min|h|d|B|[KMG]i?B)\b)"  # 0.32 ms
@@ -35,8 +23,8 @@ _GAP = 2
 
 
 def terminal_width() -> int:
-    """Return the width of the terminal, or that in ``COLUMNS``."""
-    return max(MIN_WIDTH, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
+    """Return the width of the terminal, or that in ``COLUMNS``; 40 at least."""
+    return max(40, shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns)
 
 
 def paragraph(text: str, width: int, indent: str = "", first: str = "") -> str:
@@ -61,26 +49,20 @@ def wrapped(text: str, width: int) -> str:
     lines = []
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip(" "))]
-        is_traceback = len(indent) >= 4
-        lines.append(
-            line if is_traceback else paragraph(line.strip(), width, f"{indent}  ", indent)
-        )
+        keep = len(indent) >= 4
+        lines.append(line if keep else paragraph(line.strip(" "), width, f"{indent}  ", indent))
     return "\n".join(lines)
 
 
 def listing(rows: Sequence[tuple[str, str]], width: int) -> str:
     """Return names with texts next to them; texts are wrapped, words are not broken."""
     indent = max((len(name) for name, _ in rows), default=0) + _GAP
-    return "\n".join(
-        paragraph(text, width, " " * indent, first=name.ljust(indent)) for name, text in rows
-    )
+    texts = (paragraph(text, width, " " * indent, name.ljust(indent)) for name, text in rows)
+    return "\n".join(texts)
 
 
 class Column(NamedTuple):
-    """A column of a table; entries that are ``whole``, such as numbers, are not broken.
-
-    `BREAK` in another entry is a space at which a narrow column breaks the text.
-    """
+    """A column of a table; entries that are ``whole``, such as numbers, are not broken."""
 
     head: str
     entries: Sequence[str]
@@ -98,23 +80,17 @@ def table(columns: Sequence[Column], width: int) -> str:
     If it is too wide, heads of numbers, names and texts are wrapped. Columns that do not fit even
     then follow below, with the first column again.
     """
-    if fits(columns, width):
-        return _rendered(columns, list(map(_least, columns)), width)
-    first, *others = columns
-    name, parts = max(_least(first), min(_most(first), MIN_NAME)), []
-    while others:
-        least = [name, *map(_least, others)]
-        while len(least) > 2 and _total(least) > width:
-            least.pop()
-        n = len(least) - 1
-        parts.append(_rendered([first, *others[:n]], least, width))
-        others = others[n:]
-    return "\n\n".join(parts)
+    n = len(columns)
+    while n > 2 and not fits(columns[:n], width):
+        n -= 1
+    part = _rendered(columns[:n], width)
+    rest = [columns[0], *columns[n:]]
+    return part if n == len(columns) else f"{part}\n\n{table(rest, width)}"
 
 
-def _rendered(columns: Sequence[Column], least: Sequence[int], width: int) -> str:
-    numeric = [any(column.whole) for column in columns]
-    widths = list(map(_most, columns))
+def _rendered(columns: Sequence[Column], width: int) -> str:
+    numeric, least = [any(column.whole) for column in columns], list(map(_least, columns))
+    widths = [max(map(len, (column.head, *column.entries))) for column in columns]
     if _total(widths) > width:
         widths = [few if n else most for few, most, n in zip(least, widths, numeric, strict=True)]
     while _total(widths) > width and widths != least:
@@ -137,11 +113,6 @@ def _cell(text: str, width: int) -> list[str]:
         return [text.replace(BREAK, " ")]
     parts = (textwrap.wrap(part, width, break_on_hyphens=False) for part in text.split(BREAK))
     return [line for part in parts for line in part]
-
-
-def _most(column: Column) -> int:
-    """Return the width at which nothing is broken."""
-    return max(map(len, (column.head, *column.entries)))
 
 
 def _least(column: Column) -> int:

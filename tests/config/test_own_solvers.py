@@ -20,8 +20,7 @@ class Mine(PairwiseAUCEstimator):
 
     def decision_function(self, X):
         return X[:, 0]
-"""
-NOTHING = """
+
 class Nothing(Mine):
     def __init__(self): pass
 """
@@ -40,11 +39,13 @@ class Blind(Labels):
     def decision_function(self): return 0
 """
 MINE = "mine: {kind: 'my:Mine'}"
+SVC = "svc: {kind: 'sklearn.svm:SVC'}"
+SVMS = ("all_labels_svm: {}", "tsgs3vm: {}", "supervised_svm: {}")
 
 
 @pytest.fixture(autouse=True)
 def module(own_modules):
-    own_modules("my", OWN + NOTHING)
+    own_modules("my", OWN)
     own_modules("checked", CHECKED)
 
 
@@ -70,14 +71,13 @@ def test_what_the_users_code_raised_is_the_cause(own_modules, folder):
 
 def test_the_rules_of_the_packages_own_parameters_do_not_count(folder):
     text = config(
-        "mine: {kind: 'my:Mine', params: {t0: slow, prior: false}, "
+        "mine: {kind: 'my.py:Mine', params: {t0: slow, prior: false}, "
         "grid: {lam: [-1, 2^-3, null], gamma: [2^5, 0.5, auto]}}"
     )
     spec = load_experiment(folder(text)).solvers["mine"]
+    assert spec.kind == "my:Mine"
     assert spec.params == {"t0": "slow", "prior": False}
-    assert spec.grids[0] == {"lam": [-1.0, 0.125, None], "gamma": [32, 0.5, "auto"]}
-    assert [type(value) for value in spec.grids[0]["lam"][:2]] == [float, float]
-    assert type(spec.grids[0]["gamma"][0]) is int
+    assert repr(spec.grids[0]) == "{'lam': [-1.0, 0.125, None], 'gamma': [32, 0.5, 'auto']}"
 
 
 @pytest.mark.parametrize(
@@ -108,19 +108,6 @@ def test_stored_configs_are_read_without_the_class(folder, own_modules, tmp_path
         load_experiment("c.yaml")
 
 
-def test_a_file_names_its_module(folder):
-    files, modules = (
-        load_experiment(folder(config(f"mine: {{kind: '{kind}'}}")))
-        for kind in ("my.py:Mine", "my:Mine")
-    )
-    assert files == modules
-    assert files.solvers["mine"].kind == "my:Mine"
-
-
-SVC = "svc: {kind: 'sklearn.svm:SVC'}"
-SVMS = ("all_labels_svm: {}", "tsgs3vm: {}", "supervised_svm: {}")
-
-
 @pytest.mark.parametrize(
     ("text", "against"),
     [
@@ -133,14 +120,13 @@ SVMS = ("all_labels_svm: {}", "tsgs3vm: {}", "supervised_svm: {}")
             config(*SVMS, dataset="codrna", kind="semi_supervised_svm"),
             {"tsgs3vm": "supervised_svm"},
         ),
-        (
-            config("qs3orao: {}", "svorex: {}", dataset="abalone", kind="ordinal"),
-            {"qs3orao": "svorex"},
-        ),
     ],
 )
 def test_what_uses_unlabelled_rows_is_compared_with_what_does_not(folder, text, against):
     experiment = load_experiment(folder(text))
     found = {key: solver.against for key, solver in experiment.solvers.items() if solver.against}
     assert found == against
-    assert ("gain_table" in experiment.outputs) == any(against.values())
+    assert experiment.outputs.count("gain_table") == any(against.values())
+    if against:
+        few = load_experiment("c.yaml", overrides=["outputs=[gain_table, time_table]"])
+        assert few.outputs == ["gain_table", "time_table"]

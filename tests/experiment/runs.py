@@ -97,7 +97,7 @@ def environment(folder):
 def start(folder, *arguments, **options):
     """Start ``dsg`` in a folder, in a session of its own."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    command = [sys.executable, "-m", "dsgkit.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "dsgkit", *map(str, arguments)]
     more = {"cwd": folder, "env": environment(folder), "start_new_session": True}
     return subprocess.Popen(command, **pipes, **more, **options)
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from dsgkit.config.solvers import Stage
+from dsgkit.config.schema import Stage
 from dsgkit.experiment import results as stored
 from dsgkit.experiment.folder import cell_of
 from dsgkit.experiment.plan import Plan

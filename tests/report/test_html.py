@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from matplotlib.image import imread
 
 from dsgkit import cli
-from dsgkit.config.solvers import Stage
+from dsgkit.config.schema import Stage
 from dsgkit.errors import ResultsError
 from dsgkit.experiment import results as stored
 from dsgkit.experiment.folder import cell_of

@@ -48,7 +48,7 @@ def processes(in_process):
     """A stand-in for the module `subprocess`: ``dsg`` is run in this process."""
 
     def run(command, **_):
-        words = command[command.index("dsgkit.cli") + 1 :]
+        words = command[command.index("dsgkit") + 1 :]
         return SimpleNamespace(returncode=CliRunner().invoke(cli, words).exit_code)
 
     return SimpleNamespace(run=run, DEVNULL=None)

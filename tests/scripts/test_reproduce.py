@@ -61,7 +61,7 @@ def everything(study, toy, processes, concluded):
     (folder / "far.yaml").write_text(yaml.safe_dump(far))
 
     def run(command, **settings):
-        words = command[command.index("dsgkit.cli") + 1 :]
+        words = command[command.index("dsgkit") + 1 :]
         return processes.run(command) if words[0] == "run" else concluded.append(words)
 
     main, scope = study("reproduce")

@@ -1,5 +1,0 @@
-"""``python -m dsgkit.cli``."""
-
-from dsgkit.cli import main
-
-main()
