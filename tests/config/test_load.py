@@ -187,7 +187,7 @@ def test_searches_are_of_stages_grids_words_and_single_numbers(folder, text):
         ("solvers.samult.grid.lam=[1, 2, 4]", ""),
         ("seed=1", "seed is 0 there and 1 here"),
         ("protocol.labeled=60", "protocol.labeled is 50 there and 60 here"),
-        ("dataset.name=layers_5", "the target is 'positive class: 1"),
+        ("dataset.name=layers_5", "holds another experiment"),
         ("dataset.positive=[-1]", "the target is 'positive class: 1"),
     ],
 )
