@@ -89,13 +89,11 @@ TASKS = [
     (KINDS, ["--task", "svm", "--positive", "no"], "svm", {"positive": ["no"]}, "no is +1"),
     (KINDS, ["--trials", "7", "--labeled-rows", "20"], "auc", {}, "; 20 labelled rows, "),
     ((np.arange(N) % 3 == 0) + 4, [], "auc", {"positive": [5]}, ""),
-    (GRADES, [], "ordinal", {"target": {"ordered": True}}, "3, 4, 5 are taken as ordered classes"),
+    (GRADES, [], "ordinal", {"target": {"ordered": True}}, ": the labels in ascending order; "),
     (GRADES, ["--positive", "4"], "auc", {"positive": [4]}, ""),
     (NUMBERS[:, 2], ["--task", "ordinal"], "ordinal", {"target": {"bins": 5}}, "5 of equal freq"),
     (COLOURS, ["--task", "cluster"], "cluster", {"target": {"classes": ["blue", "red"]}}, ""),
     (GRADES, ["--task", "cluster"], "cluster", {"target": {"classes": True}}, "then judge"),
-    (NUMBERS[:, 2], ["--task", "cluster"], "cluster", {"label_column": None, "ignored": ["l"]},
-     "left out column 'l': 88 different labels are too many to judge clusters by"),
 ]  # fmt: skip
 
 

@@ -40,9 +40,9 @@ MAX_ROWS = 20_000  # that are looked at, from the start of the file
 FEWEST_ROWS, FEWEST_OF_CLASS = 60, 10  # for five folds of the labelled rows, and to judge by
 _MAX_CATEGORIES = 50  # a column of more different texts becomes their shares
 _MAX_MISTAKE_SHARE = 0.1  # ratio of texts to numbers up to which the texts are mistakes
-_MOST_CLASSES, _MOST_JUDGING, _MOST_ORDERED, _BINS = 20, 50, 10, 5
+_MOST_CLASSES, _MOST_ORDERED, _BINS = 20, 10, 5
 _LABELED, _MAX_LABELED, _UNLABELED, _CLUSTERED = 100, 500, (200, 1000, 5000), 2000
-_MAX_IGNORED_SHOWN, _MAX_LABELS_SHOWN, _LONGEST_LINE = 4, 6, 300
+_MAX_LABELS_SHOWN, _LONGEST_LINE = 6, 300
 _LABEL_NAMES = ["label", "labels", "class", "classes", "target", "y"]
 _LABEL_NAMES += ["diagnosis", "outcome", "species"]
 _POSITIVE_NAMES = ("1", "yes", "true", "positive")
@@ -120,9 +120,9 @@ class Survey:
     path: Path
     layout: Layout
     n_rows: int
-    whole: bool
     fields: list[Field]
     n_repeated: int
+    is_whole: bool
     features: list[Field] = field(default_factory=list)
     ignored: dict[Column, str] = field(default_factory=dict)
     label: Column | None = None
@@ -152,10 +152,9 @@ def survey_file(
     if not path.is_file():
         raise DataError(no_such_file(path))
     layout = find_layout(path, label)
-    frame = _first_rows(path, layout)
-    whole, frame = len(frame) <= MAX_ROWS, frame[:MAX_ROWS]
+    frame, is_whole = _first_rows(path, layout)
     fields = [Field.of(layout.key(i), frame[i], layout.decimal) for i in frame]
-    survey = Survey(path, layout, len(frame), whole, fields, int(frame.duplicated().sum()))
+    survey = Survey(path, layout, len(frame), fields, int(frame.duplicated().sum()), is_whole)
     try:
         left_out = [layout.place("--ignore", _key(layout, column)) for column in ignored]
         at = None if label is None else layout.place("--label", _key(layout, label))
@@ -177,8 +176,8 @@ def survey_file(
     return survey
 
 
-def _first_rows(path: Path, layout: Layout) -> pd.DataFrame:
-    """Return the texts of at least `MAX_ROWS` rows by line number, or of all."""
+def _first_rows(path: Path, layout: Layout) -> tuple[pd.DataFrame, bool]:
+    """Return the texts of the first rows by line number, and whether these are all."""
     frames, n_rows = [], 0
     blank = f" \t\v\f\r\n{layout.delimiter or ''}".encode()
     for first, lines, frame in Table(path, layout, {}).frames():
@@ -187,7 +186,7 @@ def _first_rows(path: Path, layout: Layout) -> pd.DataFrame:
         n_rows += len(frame)
         if n_rows > MAX_ROWS:
             break
-    return pd.concat(frames)[: MAX_ROWS + 1].apply(lambda column: column.str.strip())
+    return pd.concat(frames)[:MAX_ROWS], n_rows <= MAX_ROWS
 
 
 def _key(layout: Layout, column: str) -> Column:
@@ -255,11 +254,6 @@ def draft(
     if survey.n_rows < FEWEST_ROWS:
         raise DataError(f"{path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
     chosen = task or _task(survey, positive)
-    if chosen == "cluster" and len(survey.labels) > _MOST_JUDGING and survey.label is not None:
-        why = f"{len(survey.labels):,} different labels are too many to judge clusters by"
-        survey.ignored[survey.label], survey.label = why, None
-        survey.labels = survey.labels[:0]
-    lines = [*_described(survey, is_ordered=task is None and chosen == "ordinal")]
     target, words, rarest = _target(survey, chosen, positive)
     data: dict[str, Any] = {"extends": f"base/try_{chosen}.yaml"}
     data["dataset"] = _dataset(survey) | target
@@ -282,7 +276,7 @@ def draft(
         words += f", and {n_none:,} rows without a label are training rows" if n_none else ""
     if trials is not None:
         data["protocol"] = data.get("protocol", {}) | {"trials": trials}
-    lines.append(f"task      {TASKS[chosen]} (--task {chosen}){words}")
+    lines = [*_described(survey), f"task      {TASKS[chosen]} (--task {chosen}){words}"]
     head = in_a_line(f"# A first look at {path.name}: {TASKS[chosen]}", _LONGEST_LINE)
     base = f"`dsg init base/try_{chosen}` copies the base config, with the solvers and their grids"
     text = f"{head}\n#\n# {base}\n{dump(data)}"
@@ -340,12 +334,8 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
         judged = "NMI, purity and the unadjusted Rand index then judge the clusters by the labels"
         known = True if survey.has_numbers else sorted(labels.index)
         return {"target": {"classes": known}}, f"{chosen}; {judged}", 0
-    if survey.label is None:
+    if labels.empty:
         raise DataError(f"{path}: --task {task} needs labels: add --label COLUMN")
-    if len(labels) < 2:
-        raise DataError(
-            f"{path}: all rows have the same label ({counted}); --task {task} needs two classes"
-        )
     if task == "ordinal":
         if not survey.has_numbers:
             raise DataError(
@@ -353,7 +343,8 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
                 "or a config with `target: {ordered: [lowest, ..., highest]}`"
             )
         if len(labels) <= _MOST_ORDERED:
-            return {"target": {"ordered": True}}, "", int(labels.min())
+            words = ": the labels in ascending order; --positive LABEL for one against all others"
+            return {"target": {"ordered": True}}, words, int(labels.min())
         return {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency", survey.n_labeled
     by_text = {label_text(label): label for label in labels.index.tolist()}
     if positive is not None and positive not in by_text:
@@ -363,7 +354,7 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
         more = f", --task ordinal ({_BINS} classes of equal frequency)"
         more = more if survey.has_numbers else ""
         raise DataError(
-            f"{path}: {column_name(survey.label)} has {len(labels):,} different labels "
+            f"{path}: column {shown(survey.label)} has {len(labels):,} different labels "
             f"({counted}): give --positive LABEL (that class against all others){more} or --task "
             "cluster"
         )
@@ -403,15 +394,15 @@ def _dataset(survey: Survey) -> dict[str, Any]:
         "dates": {column.key: column.format for column in features if column.kind == "date"},
         "fill": "median" if any(column.n_missing for column in features) else None,
         "ignored": [*survey.ignored],
-        "rows": None if survey.whole else survey.n_rows,
+        "rows": None if survey.is_whole else survey.n_rows,
     }
     return {key: x for key, x in data.items() if x or key == "label_column"}
 
 
-def _described(survey: Survey, *, is_ordered: bool) -> Iterator[str]:
+def _described(survey: Survey) -> Iterator[str]:
     """Yield lines that describe how the file is read."""
     layout, features = survey.layout, survey.features
-    rows = f"{'' if survey.whole else 'the first '}{survey.n_rows:,} rows"
+    rows = f"{'' if survey.is_whole else 'the first '}{survey.n_rows:,} rows"
     sign = "white space" if layout.delimiter is None else shown(layout.delimiter)
     commas = ", with decimal commas" if layout.decimal == "," else ""
     yield (
@@ -425,22 +416,14 @@ def _described(survey: Survey, *, is_ordered: bool) -> Iterator[str]:
             yield f"features  {what}: {', '.join(named)}"
     if gaps := ", ".join(f"{c.key} ({c.n_missing:,})" for c in features if c.n_missing):
         yield f"features  missing numbers are the median, and over 5% of them marked: {gaps}"
-    for key, why in [*survey.ignored.items()][:_MAX_IGNORED_SHOWN]:
-        yield f"left out  {column_name(key)}: {why}"
-    if (more := len(survey.ignored) - _MAX_IGNORED_SHOWN) > 0:
-        yield f"left out  {more} more"
+    if survey.ignored:
+        yield f"left out  {', '.join(f'{key} ({why})' for key, why in survey.ignored.items())}"
     if survey.label is None:
         yield f"note      no labels: {len(features)} of {len(survey.fields)} columns are features"
     else:
         n_none = survey.n_rows - survey.n_labeled
         none = f"; {n_none:,} rows without a label" if n_none else ""
         yield f"label     {column_name(survey.label)}: {survey.counted}{none}"
-    if is_ordered:
-        labels = [*map(label_text, sorted(survey.labels.index))]
-        yield (
-            f"note      {', '.join(labels)} are taken as ordered classes; for one class against "
-            f"the rest: --positive {labels[len(labels) // 2]}; for clusters: --task cluster"
-        )
     if survey.n_repeated:
         yield f"note      {survey.n_repeated:,} rows repeat others, which may judge them"
     for column in features if layout.decimal == "." else ():

@@ -37,11 +37,7 @@ _ARFF_NAME = re.compile(
 
 
 class LineError(ValueError):
-    """An error in one line of a file; callers add the file, and the line number if it lacks."""
-
-    def __init__(self, text: str, line: int | None = None) -> None:
-        super().__init__(text)
-        self.line = line
+    """An error in one line of a file; callers add the file and the line."""
 
 
 @dataclass(frozen=True)
@@ -61,18 +57,14 @@ class Layout:
 
     def place(self, option: str, column: Column) -> int:
         """Return the place of a column, from 0; `LineError` if the file has no such column."""
-        n, said = self.n_columns, f"{option} {shown(column)}"
-        if isinstance(column, int):
-            if not -n <= column < n:
-                raise LineError(f"{said}: the file has {n} columns, 0 to {n - 1}")
+        n = self.n_columns
+        if isinstance(column, int) and -n <= column < n:
             return column % n
-        if not self.names:
-            raise LineError(f"{said}: the file has no header; give a number, 0 to {n - 1}")
-        if column not in self.names:
-            raise LineError(f"{said}: no such column{nearest_or_all(column, self.names)}")
-        if (same := self.names.count(column)) > 1:
-            raise LineError(f"{said}: {same} columns have this name; give the number of one")
-        return self.names.index(column)
+        if isinstance(column, str) and self.names.count(column) == 1:
+            return self.names.index(column)
+        hint = nearest_or_all(str(column), self.names)
+        hint = "; several have this name" if column in self.names else hint
+        raise LineError(f"{option} {shown(column)}: not one of the columns, 0 to {n - 1}{hint}")
 
 
 def column_name(key: Column) -> str:
@@ -91,15 +83,16 @@ def read_layout(path: Path, info: DatasetInfo, member: str | None = None) -> Lay
         empty = not path.stat().st_size
         raise DataError(f"{path}: the file {'is empty' if empty else 'holds no rows'}")
     delimiter = info.delimiter or ("," if "," in rows[-1][1] else None)
-    delimiter = None if delimiter == " " else delimiter
+    delimiter, number = None if delimiter == " " else delimiter, lines[0][0]
     try:
         if info.local:
-            _check(lines, delimiter, info, has_header=len(rows) < len(lines))
+            _check([line for _, line in lines], delimiter, info, has_header=len(rows) < len(lines))
         if names is None:
             names = split(lines[0][1], delimiter) if info.header else []
+        number = rows[0][0]
         n_columns = len(split(rows[0][1], delimiter))
     except LineError as error:
-        raise DataError(f"{path}:{error.line or lines[0][0]}: {error}") from error
+        raise DataError(f"{path}:{number}: {error}") from error
     return Layout(delimiter, info.decimal, rows[0][0] - 1, tuple(names), n_columns)
 
 
@@ -207,36 +200,25 @@ def _likely_delimiter(lines: Sequence[str]) -> tuple[str | None, int]:
         table = [_fields(line, delimiter) for line in lines]
         n, n_lines = Counter(map(len, table)).most_common(1)[0]
         commas = [field for fields in table for field in fields if "," in field]
-        if (
-            delimiter in (";", "\t")
-            and n > 1
-            and commas
-            and all(map(COMMA_NUMBER.fullmatch, commas))
-        ):
-            return delimiter, n  # decimal commas
+        is_decimal = commas and all(map(COMMA_NUMBER.fullmatch, commas))
+        if n > 1 and is_decimal and delimiter in (";", "\t"):
+            return delimiter, n
         if n_lines >= _LEAST_SHARE * len(lines) and n > best[1]:
             best = delimiter, n
     return best
 
 
 def _check(
-    lines: Sequence[tuple[int, str]],
-    delimiter: str | None,
-    info: DatasetInfo,
-    *,
-    has_header: bool,
+    lines: Sequence[str], delimiter: str | None, info: DatasetInfo, *, has_header: bool
 ) -> None:
     """Raise `LineError` if a file seems to have another delimiter or header, or lines above it."""
-    table = []
-    for number, line in lines:
-        try:
-            table.append(split(line, delimiter))
-        except LineError as error:
-            raise LineError(str(error), number) from None
+    table = [_fields(line, delimiter) for line in lines]
+    if [] in table:
+        return  # which the reader reports
     first, rows, decimal = table[0], table[has_header:], info.decimal
     n = Counter(map(len, table[1:] or table)).most_common(1)[0][0]
     if n == 1 or len({*map(len, table)}) > 1:
-        likely, most = _likely_delimiter([line for _, line in lines])
+        likely, most = _likely_delimiter(lines)
         if most > n:
             how = f"with `delimiter: {json.dumps(likely)}`" if likely else "without `delimiter`"
             raise LineError(f"columns: {n}, but {most} {how}")
@@ -252,16 +234,12 @@ def _check(
             raise LineError(f"{len(first)} of {n} columns: {above}")
     have_numbers = any(is_number(field, decimal) for fields in table[:2] for field in fields)
     if len(table) > 3 and not have_numbers and is_header(table[1], table[2:], decimal):
-        raise LineError(f"units or names below those of line {lines[0][0]}: keep one", lines[1][0])
-    if not has_header:
-        if is_header(first, rows[1:], decimal):
-            raise LineError(
-                f"looks like names ({in_a_line(', '.join(first[:3]))}): add `header: true`"
-            )
-        return
+        raise LineError("is followed by units or other names: keep one line of names")
+    if not has_header and is_header(first, rows[1:], decimal):
+        raise LineError(f"looks like names ({in_a_line(', '.join(first[:3]))}): add `header: true`")
     columns = {*info.label_columns, *info.categorical, *info.ignored}
     is_named = any(name in columns for name in first) or _ascend(first, decimal)
-    if not is_named and is_header(first, rows, decimal) is False:
+    if has_header and not is_named and is_header(first, rows, decimal) is False:
         raise LineError("is a row like those below it: leave `header: true` out")
 
 

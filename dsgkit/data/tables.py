@@ -41,6 +41,7 @@ _MISSING = [
     for end in ("", " ")
     for spelt in (s, s.upper(), s.title())
 ]
+_DOUBTFUL = (b'"', b"\0", b"\v", b"\f", b"\r")  # which pandas and `split` may read differently
 _MAX_WORD = 256  # characters of a label or category; a longer text is not the name of a class
 
 
@@ -69,21 +70,17 @@ class Feature:
 
     @property
     def width(self) -> int:
-        """Number of features."""
         return len(self.known) if self.kind == "category" else 1 + self.is_marked
 
     def numbers(self, column: Any, decimal: str) -> Array:
         """Return the numbers of a column; NaN where a value is missing."""
         numbers = column
         if self.kind == "date":
-            times = pd.to_datetime(
-                column.str.strip(), format=self.format, errors="coerce", utc=True
-            )
+            times = pd.to_datetime(column, format=self.format, errors="coerce", utc=True)
             numbers = (times - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
         elif column.dtype.kind != "f":
-            texts = column.str.strip()
-            others = pd.to_numeric(texts.str.replace(decimal, "."), errors="coerce")
-            numbers = texts.map(self.known).fillna(0.0 if self.kind == "share" else others)
+            others = pd.to_numeric(column.str.replace(decimal, "."), errors="coerce")
+            numbers = column.map(self.known).fillna(0.0 if self.kind == "share" else others)
         values: Array = numbers.to_numpy(float)
         return values
 
@@ -138,28 +135,27 @@ class Table:
 
     @property
     def n_features(self) -> int:
-        """Number of features."""
         return sum(feature.width for feature in self.features.values())
 
     def blocks(self) -> Iterator[Block]:
         """Yield the rows and their labels: means of numbers, texts, or 0 without a label."""
         for first, lines, frame in self.frames():
-            X, start = np.zeros((len(frame), self.n_features)), 0
+            parts = [np.empty((len(frame), 0))]
             for place, feature in self.features.items():
                 numbers = feature.numbers(frame[place], self.layout.decimal)
+                missing = np.isnan(numbers)
                 if feature.kind == "category":
-                    X[np.arange(len(X)), start + numbers.astype(np.intp)] = 1
+                    parts.append(np.eye(feature.width)[numbers.astype(np.intp)])
+                elif feature.median is not None:
+                    parts.append(np.where(missing, feature.median, numbers))
                 else:
-                    missing = np.isnan(numbers)
-                    if feature.median is not None:
-                        numbers = np.where(missing, feature.median, numbers)
-                    X[:, start] = numbers
-                    if feature.is_marked:
-                        X[:, start + 1] = missing
-                start += feature.width
+                    parts.append(numbers)
+                if feature.is_marked:
+                    parts.append(missing)
+            X = np.column_stack(parts)
             y: NDArray[Any] = np.zeros(len(frame))
             if self.text_labels:
-                texts = frame[self.labels[0]].str.strip()
+                texts = frame[self.labels[0]]
                 y = np.array(texts.mask(texts == self.unlabeled, ""), str)
             elif self.labels:
                 y = np.mean([frame[place].to_numpy() for place in self.labels], axis=0)
@@ -178,10 +174,12 @@ class Table:
         numbers = {p for p, f in self.features.items() if f.kind == "number" and not f.known}
         filled = {place for place in numbers if self.features[place].median is not None}
         labels = set() if self.text_labels else {*self.labels}
-        top = (delimiter or " ").join("0" if p in numbers | labels else "x" for p in range(n))
+        words = {*self.features, *self.labels} - numbers - labels
+        types = {place: float if place in numbers | labels else str for place in range(n)}
+        top = (delimiter or " ").join("0" if types[place] is float else "x" for place in types)
         marks = [*_MISSING, *([] if self.unlabeled is None else [self.unlabeled])]
         options: dict[str, Any] = {
-            "dtype": {place: float if place in numbers | labels else str for place in range(n)},
+            "dtype": types,
             "na_values": dict.fromkeys(filled, _MISSING) | dict.fromkeys(labels, marks),
             "sep": delimiter or r"\s+",
             "decimal": self.layout.decimal,
@@ -196,31 +194,21 @@ class Table:
                 continue
             content = io.BytesIO(top.encode() + b"\n" + text)
             try:
-                frame = pd.read_csv(content, engine="c", **options)[1:]
+                frame = pd.read_csv(content, engine="c", **options)
             except ValueError as error:
                 raise refused(self.path, first, lines, self._why, error) from error
-            is_short = frame[n - 1].isin(["", np.nan]).any()
+            for place in range(n):
+                if types[place] is str:
+                    frame[place] = frame[place].str.strip()
+            frame = frame[1:]
+            plain = text.replace(b"\r\n", b"\n")
             if (
-                is_short
-                or self._is_doubtful(text)
-                or any(
-                    self._why_field(place, str(text).strip())
-                    for place in {*self.features, *self.labels} - numbers - labels
-                    for text in frame[place].unique()
-                )
+                frame[n - 1].isin(["", np.nan]).any()
+                or any(sign in plain for sign in _DOUBTFUL)
+                or any(self._why_field(k, text) for k in words for text in frame[k].unique())
             ):
                 check_lines(self.path, first, lines, self._why)
             yield first, lines, frame
-
-    def _is_doubtful(self, text: bytes) -> bool:
-        """Return whether pandas and `split` may read a text differently."""
-        if b"\0" in text or b"\v" in text or b"\f" in text or b"\r" in text.replace(b"\r\n", b"\n"):
-            return True
-        if b'"' not in text:
-            return False
-        other = re.escape(self.layout.delimiter or " \t").encode()
-        quoted = rb'(?m)(?:^|(?<=[%b])) *"[^"\n]*" *(?=[%b]|\r?$)' % (other, other)
-        return b'"' in re.sub(quoted, b"", text)
 
     def _why(self, line: str) -> str:
         """Return what is wrong with a line; empty if it is right."""
@@ -267,11 +255,9 @@ class Table:
             return why
         if COMMA_NUMBER.fullmatch(text):
             return f'{why}; for decimal commas set `decimal: ","`, and remove commas of thousands'
-        if feature.kind == "label":
-            return f"{why}; labels that are text have to be named by `dataset.target`"
         setting = label_setting([self.layout.key(label) for label in self.labels])
-        where = f"; {setting}: name a column of text there, in `categorical` or in `ignored`"
-        return why + (where if text[:1].isalpha() else "")
+        advice = f"text is for `categorical` or `ignored`, or a label ({setting}) of `target`"
+        return f"{why}; {advice}" if text[:1].isalpha() else why
 
 
 def open_tables(
@@ -315,7 +301,7 @@ def _fitted(tables: Mapping[DataFile, Table]) -> dict[int, Feature]:
         for _, _, frame in table.frames():
             for place, counter in counts.items():
                 for text, n in frame[place].value_counts().items():
-                    counter[str(text).strip()] += n * in_training
+                    counter[str(text)] += n * in_training
             for place, blocks in values.items() if in_training else ():
                 blocks.append(features[place].numbers(frame[place], table.layout.decimal))
     for place, counter in counts.items():
@@ -346,6 +332,5 @@ def read_labels(path: Path, info: DatasetInfo) -> NDArray[Any]:
     """Read a file of labels: one per line, or an IDX file."""
     if info.loader == "idx":
         return read_idx(path).ravel().astype(np.float64)
-    plain = DatasetInfo(info.name, "", "delimited", delimiter=info.delimiter, decimal=info.decimal)
-    table = Table.of(path, replace(plain, label_columns=(0,)), read_layout(path, plain))
-    return np.concatenate([y for _, y in table.blocks()])
+    layout = read_layout(path, replace(info, header=False, local=False))
+    return np.concatenate([y for _, y in Table(path, layout, {}, labels=(0,)).blocks()])

@@ -82,8 +82,8 @@ STARTS = [
     ("# made by a tool\n# 2024\n" + HEAD + BODY, ":1: 1 of 3 columns: remove titles, comments"),
     ("Station 5\n\n" + HEAD + BODY, ":1: 1 of 3 columns: remove titles"),
     ("sep=,\n" + HEAD + BODY, ":1: 2 of 3 columns: remove titles"),
-    (HEAD + "(mg/l),(cm),\n" + BODY, ":2: units or names below those of line 1: keep one"),
-    (HEAD + "X1,X2,Y\n" + BODY, ":2: units or names below those of line 1"),
+    (HEAD + "(mg/l),(cm),\n" + BODY, ":1: is followed by units or other names: keep one"),
+    (HEAD + "X1,X2,Y\n" + BODY, ":1: is followed by units or other names"),
     ('"a" "b" "kind"\n' + text(range(N), A, B, KIND, sign=" "), ":1: the header has 3 names for 4 "
      "columns, as R writes them: give the first column a name, too"),
     (HEAD + text(A, B, KIND, end=","), ":1: the header has 3 names for 4 columns, as every row"),
@@ -105,8 +105,7 @@ def test_columns_without_a_name_and_row_numbers_are_left_out(tried):
     columns = (range(N), RNG.permutation(N) + 7, numbers, KIND)
     content = text(*columns, names=["", "z", "CO", "kind"], sign=";", end=";;")
     told, dataset = tried(content + ";;;;;\n" * 3, *WHEAT, "--ignore", "-1")
-    left = "column 0 (from 0): no name left out column 'z': row numbers left out column 4 (from 0)"
-    assert f"left out {left}: no name left out column 5 (from 0): as asked" in told
+    assert "left out 0 (no name), z (row numbers), 4 (no name), 5 (as asked)" in told
     np.testing.assert_array_equal(dataset.X, np.float32([A]).T)
 
 
@@ -283,7 +282,7 @@ def test_columns_of_every_kind(tried, tmp_path):
     told, dataset = tried(content, *WHEAT)
     said = "missing numbers are the median, and over 5% of them marked: few (1), many (80), col"
     assert said in told and "days since 1970 in: day (%d/%m/%Y), iso (ISO8601)" in told
-    assert "column 'note': text with over 50 values" in told
+    assert "left out note (text with over 50 values)" in told
     assert "the share of rows with the text of a column: town (55)" in told
     few, many, marked, *colour, day, iso, town = dataset.X.T.astype(float)
     known, gaps = np.delete(np.tile(A, 4), 3), big % 4 == 0

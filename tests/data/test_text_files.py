@@ -146,9 +146,7 @@ BAD = [
     ("delimited", {}, b"1,4_0,0\n1,1,1\n", ":1: column 1 (from 0): '4_0' is not a number"),
     ("delimited", {}, b"1,\xd9\xa4,0\n1,1,1\n", ":1: column 1 (from 0): "),
     ("delimited", {}, b"1 2 0\n1 2 label\n", ":2: column 2 (from 0): 'label' is not a number; "
-     "labels that are text have to be named by `dataset.target`"),
-    ("delimited", {}, b"a,1,0\n", ":1: column 0 (from 0): 'a' is not a number; `label_column` is 2:"
-     " name a column of text there, in `categorical` or in `ignored`"),
+     "text is for `categorical` or `ignored`, or a label (`label_column` is 2) of `target`"),
     ("delimited", {}, b'1,"2,0\n3,4",1\n', ":1: a quote that is not closed"),
     ("delimited", {}, b'1,"2"3,0\n3,4,1\n', ":1: a quote that is not closed in this line, or wit"),
     ("delimited", {}, b"1,2,0\r3,4,1\r", ":1: a carriage return"),
@@ -162,7 +160,7 @@ BAD = [
     ("delimited", HEAD | {"positive": ["a"]}, b"?,2,a\n3,4,b\n", ":1: is a row like those below"),
     ("delimited", {}, b"u,v,kind\n1,2,1\n", ":1: looks like names (u, v, kind): add `hea"),
     ("delimited", {}, b"1,2,1\n3,4,1\n", "every row is of the positive class; the labels are 1"),
-    ("delimited", {"label_column": 3}, TABLE, ": label_column 3: the file has 3 columns, 0 to 2"),
+    ("delimited", {"label_column": 3}, TABLE, ": label_column 3: not one of the columns, 0 to 2"),
     ("delimited", {"label_columns": [1, 2], "positive": ["a"]}, b"1,a,b\n", ": labels that are te"),
     ("delimited", {"categorical": [0]}, b"a,1,0\n,2,1\n", ":2: column 0 (from 0): a missing value"),
     ("delimited", {"categorical": [0]}, b"a,1,0\nb,1\n", ":2: 2 columns instead of 3"),
@@ -175,8 +173,8 @@ BAD = [
     ("delimited", {}, b"1,5;2,3;0\n3;4,5;1\n", ':1: columns: 2, but 3 with `delimiter: ";"`'),
     ("delimited", {"delimiter": ";"}, b"1\t2\t0\n", ':1: columns: 1, but 3 with `delimiter: "\\t"'),
     ("delimited", {"delimiter": ","}, b"1  2 0\n3 4  1\n", ":1: columns: 1, but 3 without `delim"),
-    ("delimited", HEAD | {"label_column": "a"}, b"a,a,b\n1,2,0\n", ": label_column 'a': 2 column"),
-    ("delimited", NAMED | {"label_column": "knd"}, HEADED, ": label_column 'knd': no such colum"),
+    ("delimited", HEAD | {"label_column": "a"}, b"a,a,b\n1,2,0\n", ": label_column 'a': not one o"),
+    ("delimited", NAMED | {"label_column": "knd"}, HEADED, ": label_column 'knd': not one of th"),
 ]  # fmt: skip
 
 
