@@ -19,7 +19,6 @@ from dsgkit.data.layout import (
     COMMA_NUMBER,
     MISSING_VALUES,
     Layout,
-    LineError,
     column_name,
     find_layout,
     why_no_number,
@@ -69,7 +68,6 @@ class Field:
 
     @classmethod
     def of(cls, key: Column, texts: pd.Series, decimal: str) -> Field:
-        """Return a column by its texts."""
         missing = texts.str.lower().isin(MISSING_VALUES)
         values = texts[~missing]
         pointed = values if decimal == "." else values.str.translate(str.maketrans(".,", ",."))
@@ -117,7 +115,6 @@ class Field:
 class Survey:
     """Contents of a file: its columns by use, and its labels with their numbers of rows."""
 
-    path: Path
     layout: Layout
     n_rows: int
     fields: list[Field]
@@ -152,14 +149,11 @@ def survey_file(
     if not path.is_file():
         raise DataError(no_such_file(path))
     layout = find_layout(path, label)
-    frame, is_whole = _first_rows(path, layout)
+    frame, is_whole = _first_rows(layout)
     fields = [Field.of(layout.key(i), frame[i], layout.decimal) for i in frame]
-    survey = Survey(path, layout, len(frame), fields, int(frame.duplicated().sum()), is_whole)
-    try:
-        left_out = [layout.place("--ignore", _key(layout, column)) for column in ignored]
-        at = None if label is None else layout.place("--label", _key(layout, label))
-    except LineError as error:
-        raise DataError(f"{path}: {error}") from error
+    survey = Survey(layout, len(frame), fields, int(frame.duplicated().sum()), is_whole)
+    left_out = [layout.place("--ignore", column) for column in ignored]
+    at = None if label is None else layout.place("--label", label)
     for i, column in enumerate(fields):
         unnamed = layout.names and not layout.names[i]
         why = "as asked" if i in left_out else "no name" if unnamed else column.why_ignored()
@@ -176,11 +170,11 @@ def survey_file(
     return survey
 
 
-def _first_rows(path: Path, layout: Layout) -> tuple[pd.DataFrame, bool]:
+def _first_rows(layout: Layout) -> tuple[pd.DataFrame, bool]:
     """Return the texts of the first rows by line number, and whether these are all."""
     frames, n_rows = [], 0
     blank = f" \t\v\f\r\n{layout.delimiter or ''}".encode()
-    for first, lines, frame in Table(path, layout, {}).frames():
+    for first, lines, frame in Table(layout, {}).frames():
         frame.index = [k for k, line in enumerate(lines, first) if line.strip(blank)]
         frames.append(frame)
         n_rows += len(frame)
@@ -189,15 +183,9 @@ def _first_rows(path: Path, layout: Layout) -> tuple[pd.DataFrame, bool]:
     return pd.concat(frames)[:MAX_ROWS], n_rows <= MAX_ROWS
 
 
-def _key(layout: Layout, column: str) -> Column:
-    """Return a column of the command line: by its name, else by its number."""
-    is_number = column not in layout.names and re.fullmatch(r"[+-]?\d{1,9}", column)
-    return int(column) if is_number else column
-
-
 def _check(survey: Survey) -> None:
     """Raise `DataError` for columns that can be read neither as numbers nor as text."""
-    path, decimal = survey.path, survey.layout.decimal
+    path, decimal = survey.layout.path, survey.layout.decimal
     kept = [column for column in survey.fields if survey.ignored.get(column.key) != "as asked"]
     commas = [column.texts[column.texts.str.fullmatch(COMMA_NUMBER.pattern)] for column in kept]
     found = [(column, texts) for column, texts in zip(kept, commas, strict=True) if len(texts)]
@@ -290,8 +278,7 @@ def draft(
 
 
 def _task(survey: Survey, positive: str | None) -> str:
-    """Return the task that suits the labels."""
-    path, labels = survey.path, survey.labels
+    path, labels = survey.layout.path, survey.labels
     if survey.label is None:
         if (likely := _likely_label(survey)) is None:
             return "cluster"
@@ -326,7 +313,7 @@ def _likely_label(survey: Survey) -> Column | None:
 
 def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, Any], str, int]:
     """Return a config's keys on the labels, words on them, and the rows of the rarest class."""
-    path, labels, counted = survey.path, survey.labels, survey.counted
+    path, labels, counted = survey.layout.path, survey.labels, survey.counted
     if task == "cluster":
         chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
         if survey.label is None:
@@ -374,39 +361,36 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
 
 
 def _as_config(label: Any) -> Any:
-    """Return a label as a config spells it."""
     return int(label) if isinstance(label, float) and label == int(label) else label
 
 
 def _dataset(survey: Survey) -> dict[str, Any]:
-    """Return the keys of a config that describe the file and its columns."""
-    layout, features = survey.layout, survey.features
-    data: dict[str, Any] = {"path": str(survey.path), "loader": "delimited"}
-    data |= {"delimiter": layout.delimiter, "header": bool(layout.names)}
-    data |= {"decimal": layout.decimal if layout.decimal != "." else None}
-    if survey.unlabeled is None:
-        data["label_column"] = survey.label
-    else:
-        data["label"] = {"column": survey.label, "unlabeled": _as_config(survey.unlabeled)}
-    data |= {
+    layout, features, mark = survey.layout, survey.features, survey.unlabeled
+    labels = {"column": survey.label, "unlabeled": _as_config(mark)}
+    data: dict[str, Any] = {
+        "path": str(survey.layout.path),
+        "loader": "delimited",
+        "delimiter": layout.delimiter,
+        "header": bool(layout.names),
+        "decimal": layout.decimal if layout.decimal == "," else "",
+        **({"label_column": survey.label} if mark is None else {"label": labels}),
         "categorical": [column.key for column in features if column.kind == "category"],
         "by_share": [column.key for column in features if column.kind == "share"],
         "dates": {column.key: column.format for column in features if column.kind == "date"},
-        "fill": "median" if any(column.n_missing for column in features) else None,
+        "fill": "median" if any(column.n_missing for column in features) else "",
         "ignored": [*survey.ignored],
-        "rows": None if survey.is_whole else survey.n_rows,
+        "rows": 0 if survey.is_whole else survey.n_rows,
     }
     return {key: x for key, x in data.items() if x or key == "label_column"}
 
 
 def _described(survey: Survey) -> Iterator[str]:
-    """Yield lines that describe how the file is read."""
     layout, features = survey.layout, survey.features
     rows = f"{'' if survey.is_whole else 'the first '}{survey.n_rows:,} rows"
     sign = "white space" if layout.delimiter is None else shown(layout.delimiter)
     commas = ", with decimal commas" if layout.decimal == "," else ""
     yield (
-        f"file      {survey.path}: {'header' if layout.names else 'no header'}, {rows}, "
+        f"file      {survey.layout.path}: {'header' if layout.names else 'no header'}, {rows}, "
         f"{len(survey.fields)} columns, separated by {sign}{commas}"
     )
     yield f"features  {sum(c.kind == 'number' for c in features)} columns of numbers"

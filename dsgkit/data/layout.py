@@ -16,7 +16,7 @@ from dsgkit.data.catalogue import Column, DatasetInfo
 from dsgkit.data.files import open_content
 from dsgkit.errors import DataError, in_a_line, nearest_or_all, shown
 
-MISSING_VALUES = ("", "?", "-", ".", "na", "n/a", "nan", "null", "none")
+MISSING_VALUES = ("", "?", "-", ".", "na", "n/a", "nan", "NaN", "null", "none")
 """Lower-case texts for a missing value in files."""
 
 LINES_COMPARED = 20
@@ -42,8 +42,10 @@ class LineError(ValueError):
 
 @dataclass(frozen=True)
 class Layout:
-    """How the lines of a delimited file are read."""
+    """How the lines of a delimited file, perhaps in an archive, are read."""
 
+    path: Path
+    member: str | None
     delimiter: str | None  # None for white space
     decimal: str
     n_skipped: int  # lines above the first row
@@ -56,15 +58,18 @@ class Layout:
         return name if name and self.names.count(name) == 1 else place
 
     def place(self, option: str, column: Column) -> int:
-        """Return the place of a column, from 0; `LineError` if the file has no such column."""
+        """Return the place of a column, from 0; `DataError` if the file has no such column."""
         n = self.n_columns
+        if column not in self.names and re.fullmatch(r"[+-]?\d{1,9}", str(column)):
+            column = int(column)
         if isinstance(column, int) and -n <= column < n:
             return column % n
         if isinstance(column, str) and self.names.count(column) == 1:
             return self.names.index(column)
         hint = nearest_or_all(str(column), self.names)
         hint = "; several have this name" if column in self.names else hint
-        raise LineError(f"{option} {shown(column)}: not one of the columns, 0 to {n - 1}{hint}")
+        said = f"{option} {shown(column)}: not one of the columns, 0 to {n - 1}"
+        raise DataError(f"{self.path}: {said}{hint}")
 
 
 def column_name(key: Column) -> str:
@@ -93,7 +98,8 @@ def read_layout(path: Path, info: DatasetInfo, member: str | None = None) -> Lay
         n_columns = len(split(rows[0][1], delimiter))
     except LineError as error:
         raise DataError(f"{path}:{number}: {error}") from error
-    return Layout(delimiter, info.decimal, rows[0][0] - 1, tuple(names), n_columns)
+    n_skipped = rows[0][0] - 1
+    return Layout(path, member, delimiter, info.decimal, n_skipped, tuple(names), n_columns)
 
 
 def find_layout(path: Path, label: str | None) -> Layout:
@@ -104,9 +110,6 @@ def find_layout(path: Path, label: str | None) -> Layout:
         raise DataError(f"{path}: the file is empty")
     if all(map(_LIBSVM.fullmatch, texts)):
         raise DataError(f"{path}: looks like LIBSVM text; write a config with `loader: libsvm`")
-    for number, line in lines:
-        if line.count('"') % 2:
-            raise DataError(f"{path}:{number}: {_NOT_CLOSED}")
     delimiter, n_columns = _likely_delimiter(texts)
     if n_columns == 1:
         raise DataError(
@@ -197,13 +200,13 @@ def _likely_delimiter(lines: Sequence[str]) -> tuple[str | None, int]:
     """Return the delimiter that gives most columns, and their number, which is 1 without any."""
     best: tuple[str | None, int] = (None, 1)
     for delimiter in _DELIMITERS:
-        table = [_fields(line, delimiter) for line in lines]
-        n, n_lines = Counter(map(len, table)).most_common(1)[0]
+        table = [fields for line in lines if (fields := _fields(line, delimiter))]
+        n, n_lines = (Counter(map(len, table)).most_common(1) or [(1, 0)])[0]
         commas = [field for fields in table for field in fields if "," in field]
         is_decimal = commas and all(map(COMMA_NUMBER.fullmatch, commas))
         if n > 1 and is_decimal and delimiter in (";", "\t"):
             return delimiter, n
-        if n_lines >= _LEAST_SHARE * len(lines) and n > best[1]:
+        if n_lines >= _LEAST_SHARE * len(table) and n > best[1]:
             best = delimiter, n
     return best
 
@@ -224,14 +227,13 @@ def _check(
             raise LineError(f"columns: {n}, but {most} {how}")
     is_comment = first[0].startswith("#")
     if len(first) < n or (len(first) > n and (has_header or is_comment)):
-        if len(first) == n - 1 and all(first) and has_header and not is_comment:
-            why = "as R writes them: give the first column a name, too"
+        why = "remove titles, comments and the like above the header"
+        if len(first) == n - 1 and all(first) and not is_comment:
+            why = "give the first column a name, too, which R leaves out"
             if not any(fields[-1] for fields in table[1:] if len(fields) == n):
-                why = "as every row ends in a delimiter: remove these"
-            raise LineError(f"the header has {n - 1} names for {n} columns, {why}")
+                why = "every row ends in a delimiter: remove these"
         if not is_number(first[0], decimal):
-            above = "remove titles, comments and the like above the header"
-            raise LineError(f"{len(first)} of {n} columns: {above}")
+            raise LineError(f"{len(first)} of {n} columns: {why}")
     have_numbers = any(is_number(field, decimal) for fields in table[:2] for field in fields)
     if len(table) > 3 and not have_numbers and is_header(table[1], table[2:], decimal):
         raise LineError("is followed by units or other names: keep one line of names")
@@ -269,13 +271,11 @@ def is_header(first: Sequence[str], rows: Sequence[Sequence[str]], decimal: str)
 
 
 def _ascend(fields: Sequence[str], decimal: str) -> bool:
-    """Return whether a line has two or more numbers that ascend, as names of columns may."""
     values = [float(text.replace(",", ".")) for text in fields if is_number(text, decimal)]
     return len(values) > 1 and all(a < b for a, b in itertools.pairwise(values))
 
 
 def is_missing(text: str) -> bool:
-    """Return whether a field has no value."""
     return text.lower() in MISSING_VALUES
 
 

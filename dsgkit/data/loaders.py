@@ -7,6 +7,7 @@ chunk, or might misread it, are its lines looked at one by one, to name the firs
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import itertools
 import json
@@ -76,9 +77,7 @@ def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Itera
     """
     from sklearn.datasets import load_svmlight_file
 
-    def why(line: str) -> str:
-        return _why_no_pairs(line, n_features)
-
+    why = functools.partial(_why_no_pairs, n_features)
     for first, lines in chunks(path, member):
         text = b"".join(lines)
         if any(sign in text for sign in (b"_", b"\0", b"qid:")):  # which scikit-learn accepts
@@ -87,17 +86,17 @@ def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Itera
             X, y = load_svmlight_file(
                 io.BytesIO(text), n_features=n_features, dtype=np.float64, zero_based=False
             )
+            if not ((np.abs(X.data) < FLOAT32_OVERFLOW).all() and np.isfinite(y).all()):
+                raise ValueError("a number that is not finite")
         except ValueError as error:
             raise refused(path, first, lines, why, error) from error
-        if not ((np.abs(X.data) < FLOAT32_OVERFLOW).all() and np.isfinite(y).all()):
-            raise refused(path, first, lines, why, "a number that is not finite")
         X.data += 0.0  # no -0.0, as zeros that are left out have no sign
         step = max(1, BLOCK_VALUES // n_features)
         for start in range(0, len(y), step):
             yield X[start : start + step].toarray(), y[start : start + step]
 
 
-def _why_no_pairs(line: str, n_features: int) -> str:
+def _why_no_pairs(n_features: int, line: str) -> str:
     """Return why a line is not LIBSVM text; empty if it is."""
     label, *pairs = line.partition("#")[0].split() or ["0"]
     if no_number := why_no_number(label, is_label=True):
@@ -109,9 +108,7 @@ def _why_no_pairs(line: str, n_features: int) -> str:
             return f"{shown(pair)} is not index:value"
         index = int(found[1])
         if not previous < index <= n_features:
-            return (
-                f"feature index {index} after {previous}; indices increase from 1 to {n_features}"
-            )
+            return f"feature index {index} after {previous}; they increase from 1 to {n_features}"
         if no_number := why_no_number(found[2]):
             return f"feature {index}: {no_number}"
         previous = index
@@ -157,17 +154,14 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
     """Read an IDX file of bytes, such as those of MNIST, as an array of one row per item."""
     with open_content(path) as file:
         content = file.read()
-    if content[:3] != b"\0\0\x08":
-        raise DataError(
-            f"{path}: not an IDX file of unsigned bytes (it begins with {content[:4].hex(' ')}, "
-            "not 00 00 08)"
-        )
-    n_header = 4 + 4 * content[3]
-    shape = np.frombuffer(content[4:n_header], ">u4").tolist() if len(content) >= n_header else []
-    if not shape or len(content) - n_header != math.prod(shape):
-        size = " x ".join(f"{n:,}" for n in shape) or "nothing"
-        raise DataError(f"{path}: {len(content) - n_header:,} bytes, but its header says {size}")
-    return np.frombuffer(content, np.uint8, offset=n_header).reshape(shape[0], -1)
+    try:
+        if content[:3] != b"\0\0\x08":
+            raise ValueError(f"it begins with {content[:3].hex(' ')}, not 00 00 08")
+        shape = np.frombuffer(content, ">u4", content[3], 4).tolist()
+        items = np.frombuffer(content, np.uint8, offset=4 + 4 * len(shape))
+        return items.reshape(shape).reshape(shape[0], -1)
+    except (ValueError, IndexError) as error:
+        raise DataError(f"{path}: not an IDX file of unsigned bytes: {error}") from error
 
 
 def read_reviews(path: Path) -> tuple[list[str], list[float]]:
@@ -208,16 +202,15 @@ def embed_reviews(
     vectorizer = TfidfVectorizer(dtype=np.float32)
     try:
         words = vectorizer.fit_transform(texts)
-    except ValueError:  # empty vocabulary
-        words = np.empty((len(texts), 0))
-    if words.shape[1] < 2:
-        raise DataError("the texts of the reviews hold fewer than two different words")
-    svd = TruncatedSVD(min(components, *words.shape), random_state=0)
-    # one thread: the order of sums is fixed; identical reviews have no variance
-    with single_blas_thread(), np.errstate(invalid="ignore"):
-        X = svd.fit_transform(words)
-    n, share = X.shape[1], float(np.nan_to_num(svd.explained_variance_ratio_, nan=1).sum())
-    less = f" ({components:,} asked for)" if n < components else ""
-    made = f"{n:,} components{less} of TF-IDF over {words.shape[1]:,} terms, with {share:.1%} of "
+        svd = TruncatedSVD(min(components, *words.shape), random_state=0)
+        # one thread: the order of sums is fixed; identical reviews have no variance
+        with single_blas_thread(), np.errstate(invalid="ignore"):
+            X = svd.fit_transform(words)
+    except ValueError as error:
+        raise DataError(f"the texts of the reviews have too few words: {error}") from error
+    share = float(np.nan_to_num(svd.explained_variance_ratio_, nan=1).sum())
+    made = (
+        f"{X.shape[1]:,} components of TF-IDF over {words.shape[1]:,} terms, with {share:.1%} of "
+    )
     made += "its variance"
     return X, lambda others: svd.transform(vectorizer.transform(others)), made

@@ -55,11 +55,10 @@ def read_new_rows(
 
 
 def _plain(info: DatasetInfo, path: Path, n_features: int) -> Table:
-    """Return a table of numbers without a header."""
     layout = read_layout(path, replace(info, header=False, delimiter=None, local=False))
     if layout.n_columns != n_features:
         raise DataError(f"{path}: {layout.n_columns} columns, not the {n_features} of the dataset")
-    return Table(path, layout, {k: Feature() for k in range(n_features)})
+    return Table(layout, {k: Feature() for k in range(n_features)})
 
 
 def _like(info: DatasetInfo, path: Path) -> Table:
@@ -73,7 +72,7 @@ def _like(info: DatasetInfo, path: Path) -> Table:
         expected = tuple(names[place] for place in kept) if names else ()
         if (layout.n_columns, layout.names) == (len(kept), expected):
             features = {k: known.features[p] for k, p in enumerate(kept) if p in known.features}
-            return Table(path, layout, features)
+            return Table(layout, features)
     differing = ", ".join(sorted({*expected} ^ {*layout.names})) or "number or order"
     raise DataError(
         f"{path}: its {layout.n_columns} columns are not the {len(kept)} of the run: they differ "

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo, label_setting
@@ -20,7 +19,6 @@ from dsgkit.data.layout import (
     FLOAT32_OVERFLOW,
     MISSING_VALUES,
     Layout,
-    LineError,
     column_name,
     is_missing,
     read_layout,
@@ -36,10 +34,10 @@ MARKED_SHARE = 0.05
 """Share of missing values above which a filled column gets another that marks them."""
 
 _MISSING = [
-    f"{spelt}{end}"
-    for s in (*MISSING_VALUES, "NaN")
+    f"{spelled}{end}"
+    for text in MISSING_VALUES
+    for spelled in (text, text.upper(), text.title())
     for end in ("", " ")
-    for spelt in (s, s.upper(), s.title())
 ]
 _DOUBTFUL = (b'"', b"\0", b"\v", b"\f", b"\r")  # which pandas and `split` may read differently
 _MAX_WORD = 256  # characters of a label or category; a longer text is not the name of a class
@@ -74,6 +72,8 @@ class Feature:
 
     def numbers(self, column: Any, decimal: str) -> Array:
         """Return the numbers of a column; NaN where a value is missing."""
+        import pandas as pd  # not at every start of a worker
+
         numbers = column
         if self.kind == "date":
             times = pd.to_datetime(column, format=self.format, errors="coerce", utc=True)
@@ -99,39 +99,33 @@ class Table:
         The label of rows without one; the label of a row is NaN or empty then.
     """
 
-    path: Path
     layout: Layout
     features: Mapping[int, Feature]
     labels: tuple[int, ...] = ()
     text_labels: bool = False
     unlabeled: str | None = None
-    member: str | None = None
 
     @classmethod
-    def of(cls, path: Path, info: DatasetInfo, layout: Layout, member: str | None = None) -> Table:
+    def of(cls, info: DatasetInfo, layout: Layout) -> Table:
         """Return the table that a dataset's description makes of a file."""
         median = 0.0 if info.fill else None
         features = {place: Feature(median=median) for place in range(layout.n_columns)}
-        try:
-            for column in info.categorical:
-                features[layout.place("categorical", column)] = Feature("category", median=median)
-            for column in info.by_share:
-                features[layout.place("by_share", column)] = Feature("share", median=median)
-            for column, form in info.dates.items():
-                features[layout.place("dates", column)] = Feature("date", {}, form, median)
-            for column, known in info.values.items():
-                features[layout.place("values", column)] = Feature("number", known, "", median)
-            labels = tuple(layout.place("label_column", column) for column in info.label_columns)
-            ignored = {layout.place("ignored", column) for column in info.ignored}
-            if info.text_labels and len(labels) > 1:
-                raise LineError("labels that are text have no mean; use one column")
-        except LineError as error:
-            raise DataError(f"{path}: {error}") from error
+        for column in info.categorical:
+            features[layout.place("categorical", column)] = Feature("category", median=median)
+        for column in info.by_share:
+            features[layout.place("by_share", column)] = Feature("share", median=median)
+        for column, form in info.dates.items():
+            features[layout.place("dates", column)] = Feature("date", {}, form, median)
+        for column, known in info.values.items():
+            features[layout.place("values", column)] = Feature("number", known, "", median)
+        labels = tuple(layout.place("label_column", column) for column in info.label_columns)
+        ignored = {layout.place("ignored", column) for column in info.ignored}
+        if info.text_labels and len(labels) > 1:
+            raise DataError(f"{layout.path}: labels that are text have no mean; use one column")
         for place in {*labels, *ignored}:
             del features[place]
         unlabeled = None if info.unlabeled is None else label_text(info.unlabeled)
-        text_labels = info.text_labels and bool(labels)
-        return cls(path, layout, features, labels, text_labels, unlabeled, member)
+        return cls(layout, features, labels, info.text_labels and bool(labels), unlabeled)
 
     @property
     def n_features(self) -> int:
@@ -161,7 +155,8 @@ class Table:
                 y = np.mean([frame[place].to_numpy() for place in self.labels], axis=0)
             infinite = not self.text_labels and np.isinf(y).any()
             if infinite or not (np.abs(X) < FLOAT32_OVERFLOW).all():
-                raise refused(self.path, first, lines, self._why, "a number that is not finite")
+                why = "a number that is not finite"
+                raise refused(self.layout.path, first, lines, self._why, why)
             yield X, y
 
     def frames(self) -> Iterator[tuple[int, Lines, Any]]:
@@ -170,6 +165,8 @@ class Table:
         An artificial first row makes pandas refuse lines with more fields; those with fewer end in
         a missing value.
         """
+        import pandas as pd
+
         delimiter, n = self.layout.delimiter, self.layout.n_columns
         numbers = {p for p, f in self.features.items() if f.kind == "number" and not f.known}
         filled = {place for place in numbers if self.features[place].median is not None}
@@ -188,7 +185,8 @@ class Table:
         if [int(part) for part in pd.__version__.split(".")[:2]] < [3, 1]:
             options["float_precision"] = "round_trip"  # the default since
         blank = re.compile(rb"(?m)^[ \t\v\f\r%b]*\n" % re.escape(delimiter or " ").encode())
-        for first, lines in chunks(self.path, self.member, self.layout.n_skipped):
+        path = self.layout.path
+        for first, lines in chunks(path, self.layout.member, self.layout.n_skipped):
             text = blank.sub(b"", b"".join(lines) + b"\n")
             if not text:
                 continue
@@ -196,7 +194,7 @@ class Table:
             try:
                 frame = pd.read_csv(content, engine="c", **options)
             except ValueError as error:
-                raise refused(self.path, first, lines, self._why, error) from error
+                raise refused(path, first, lines, self._why, error) from error
             for place in range(n):
                 if types[place] is str:
                     frame[place] = frame[place].str.strip()
@@ -207,11 +205,10 @@ class Table:
                 or any(sign in plain for sign in _DOUBTFUL)
                 or any(self._why_field(k, text) for k in words for text in frame[k].unique())
             ):
-                check_lines(self.path, first, lines, self._why)
+                check_lines(path, first, lines, self._why)
             yield first, lines, frame
 
     def _why(self, line: str) -> str:
-        """Return what is wrong with a line; empty if it is right."""
         n, delimiter = self.layout.n_columns, self.layout.delimiter
         if not line.strip(f" \t\v\f{delimiter or ''}"):
             return ""
@@ -227,6 +224,8 @@ class Table:
 
     def _why_field(self, place: int, text: str) -> str:
         """Return why a field cannot be used, and what to do; empty if it can."""
+        import pandas as pd
+
         if place in self.labels:
             if text in ("", self.unlabeled) or (is_missing(text) and not self.text_labels):
                 return ""
@@ -272,12 +271,12 @@ def open_tables(
     tables = {}
     for path, file in sources:
         known = replace(info, label_columns=()) if file.part in apart else info
-        tables[file] = Table.of(path, known, read_layout(path, info, file.member), file.member)
+        tables[file] = Table.of(known, read_layout(path, info, file.member))
     first, *others = tables.values()
     for other in others:
         if other.layout.names != first.layout.names:
-            name = first.path.name
-            raise DataError(f"{other.path}: its columns have other names than those of {name}")
+            name = first.layout.path.name
+            raise DataError(f"{other.layout.path}: other names of columns than in {name}")
     features = _fitted(tables)
     tables = {file: replace(table, features=features) for file, table in tables.items()}
     groups: dict[str, list[int]] = {}
@@ -333,4 +332,4 @@ def read_labels(path: Path, info: DatasetInfo) -> NDArray[Any]:
     if info.loader == "idx":
         return read_idx(path).ravel().astype(np.float64)
     layout = read_layout(path, replace(info, header=False, local=False))
-    return np.concatenate([y for _, y in Table(path, layout, {}, labels=(0,)).blocks()])
+    return np.concatenate([y for _, y in Table(layout, {}, labels=(0,)).blocks()])

@@ -13,34 +13,31 @@ from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.dataset import open_dataset
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
-from tests.data.conftest import COMPRESS, load, refusal
+from tests.data.conftest import load, refusal
 
 IMAGES = (np.arange(5 * 2 * 3) * 8 % 256).astype(np.uint8).reshape(5, 2, 3)
 LABELS = np.array([3, 0, 7, 3, 9], np.uint8)
 
 
-def idx_bytes(array, sizes=None):
-    sizes = array.shape if sizes is None else sizes
-    header = struct.pack(f">BBBB{len(sizes)}I", 0, 0, 8, len(sizes), *sizes)
+def idx_bytes(array):
+    header = struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape)
     return header + array.tobytes()
 
 
-def of_images(tmp_path, suffix="", **contents):
+def of_images(tmp_path, **contents):
     files = []
     for part, content in contents.items():
-        path = tmp_path / f"{part}{suffix}"
-        path.write_bytes(COMPRESS[suffix](content))
-        files.append(DataFile(str(path), part))
+        (tmp_path / part).write_bytes(content)
+        files.append(DataFile(str(tmp_path / part), part))
     target = Target("binary", (3,))
     return open_dataset(
         DatasetInfo("made", "Made", "idx", tuple(files), target, n_features=6, local=True)
     )
 
 
-@pytest.mark.parametrize("suffix", COMPRESS)
-def test_images_become_rows(tmp_path, suffix):
+def test_images_become_rows(tmp_path):
     parts = {"train": IMAGES, "train_labels": LABELS, "test": IMAGES[:2], "test_labels": LABELS[:2]}
-    dataset = of_images(tmp_path, suffix, **{name: idx_bytes(x) for name, x in parts.items()})
+    dataset = of_images(tmp_path, **{name: idx_bytes(x) for name, x in parts.items()})
     assert dataset.X.dtype == np.float32
     np.testing.assert_array_equal(dataset.X, IMAGES.reshape(5, 6))
     np.testing.assert_array_equal(dataset.X_test, IMAGES[:2].reshape(2, 6))
@@ -51,14 +48,14 @@ def test_images_become_rows(tmp_path, suffix):
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"", r"not an IDX file of unsigned bytes \(it begins with , not"),
-        (b"\x00\x00\x0d\x03" + bytes(12), "begins with 00 00 0d 03, not 00 00 08"),
-        (idx_bytes(IMAGES)[:10], "bytes, but its header says nothing"),
-        (idx_bytes(IMAGES)[:-7], "23 bytes, but its header says 5 x 2 x 3"),
-        (idx_bytes(IMAGES) + b"\0", "31 bytes, but its header says 5 x 2 x 3"),
-        (idx_bytes(IMAGES, (5, 3, 2))[:4] + idx_bytes(LABELS)[4:], "its header says"),
+        (b"", "not an IDX file of unsigned bytes: it begins with , not 00 00 08"),
+        (b"\x00\x00\x0d\x03" + bytes(12), "begins with 00 00 0d, not 00 00 08"),
+        (b"\x00\x00\x08", "not an IDX file of unsigned bytes: index out of range"),
+        (idx_bytes(IMAGES)[:10], "not an IDX file of unsigned bytes"),
+        (idx_bytes(IMAGES)[:-7], "array of size 23 into shape"),
+        (idx_bytes(IMAGES) + b"\0", "array of size 31 into shape"),
         (idx_bytes(IMAGES[:4]), "4 rows, but 5 labels"),
-        (idx_bytes(IMAGES.reshape(10, 3), (10, 3)), "3 features instead of 6"),
+        (idx_bytes(IMAGES.reshape(10, 3)), "3 features instead of 6"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",  # the bytes say nothing
 )
@@ -72,22 +69,13 @@ RNG = np.random.default_rng(0)
 TEXTS = [" ".join(RNG.choice(WORDS, RNG.integers(2, 12))) for _ in range(30)]
 TEXTS[:2] = ['a "quoted" guitar,\nwith a line break \u00e9', ""]
 STARS = RNG.permuted(np.arange(30) % 5 + 1.0)
-
-
-def as_json():
-    rows = ({"asin": "1", "reviewText": t, "overall": s} for t, s in zip(TEXTS, STARS, strict=True))
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
-def as_table(ending="\r\n"):
-    table = csv.writer(file := io.StringIO(newline=""), lineterminator=ending)
-    table.writerow(["asin", "reviewText", "overall"])
-    table.writerows(("1", t, s) for t, s in zip(TEXTS, STARS, strict=True))
-    return file.getvalue()
+ROWS = [{"asin": "1", "reviewText": t, "overall": s} for t, s in zip(TEXTS, STARS, strict=True)]
+JSON = "".join(json.dumps(row) + "\n" for row in ROWS)
 
 
 def test_features_are_the_principal_part_of_tf_idf(tmp_path):
-    dataset = load(tmp_path, as_json(), "reviews", components=5)
+    (tmp_path / "test").write_text(JSON)
+    dataset = load(tmp_path, JSON, "reviews", test_path=str(tmp_path / "test"), components=5)
     words = TfidfVectorizer().fit_transform(TEXTS).toarray()
     _, _, V = np.linalg.svd(words)
     expected = words @ V[:5].T
@@ -96,12 +84,13 @@ def test_features_are_the_principal_part_of_tf_idf(tmp_path):
     assert dataset.y.tolist() == STARS.tolist() and dataset.target.kind == "ordered"
     assert not dataset.X[1].any()  # of a text without words
     assert "5 components of TF-IDF over 12 terms, with " in dataset.describe()["features"]
-    table = load(tmp_path, as_table(), "reviews", name="table", components=5)
-    marked = load(tmp_path, "\ufeff" + as_table("\n"), "reviews", name="marked", components=5)
-    assert dataset.content_hash == table.content_hash == marked.content_hash
-    (tmp_path / "test").write_text(as_json())
-    test = load(tmp_path, as_json(), "reviews", test_path=str(tmp_path / "test"), components=5)
-    np.testing.assert_allclose(test.X_test, dataset.X, atol=1e-5)
+    np.testing.assert_allclose(dataset.X_test, dataset.X, atol=1e-5)
+    table = csv.DictWriter(file := io.StringIO(newline=""), ROWS[0])
+    table.writeheader()
+    table.writerows(ROWS)
+    again = load(tmp_path, "\ufeff" + file.getvalue(), "reviews", name="table", components=5)
+    np.testing.assert_array_equal(again.X, dataset.X)
+    assert again.y.tolist() == dataset.y.tolist()
 
 
 @pytest.mark.parametrize(
@@ -110,20 +99,12 @@ def test_features_are_the_principal_part_of_tf_idf(tmp_path):
         ('{"reviewText": "good", "overall": 5}\n{"overall": 4}\n', ": review 2: no field 'rev"),
         ('{"reviewText": 3, "overall": 4}\n', ": review 1: 'reviewText must be text"),
         ('{"reviewText": "x", "overall": "many"}\n', ": review 1: "),
-        (
-            '{"reviewText": "x", "overall": NaN}\n',
-            ": review 1: 'reviewText must be text, and overall a finite number'",
-        ),
+        ('{"reviewText": "x", "overall": NaN}\n', ": review 1: 'reviewText must be text, and over"),
         ('{"reviewText": "x"\n', ": review "),
-        ("asin,text\n1,2\n", ": review 1: no field 'reviewText'"),
         ("overall,reviewText\n1,x\n2\n", ": review 2: "),
         ("", ": the file holds no rows"),
+        ('{"reviewText": "good", "overall": 5}\n' * 3, "the texts of the reviews have too few wor"),
     ],
 )
 def test_reviews_that_cannot_be_used(tmp_path, text, said):
     assert refusal(tmp_path, text, "reviews").startswith(said)
-
-
-def test_texts_of_one_word(tmp_path):
-    with pytest.raises(DataError, match="hold fewer than two different words"):
-        load(tmp_path, '{"reviewText": "good", "overall": 5}\n' * 3, "reviews")

@@ -84,9 +84,9 @@ STARTS = [
     ("sep=,\n" + HEAD + BODY, ":1: 2 of 3 columns: remove titles"),
     (HEAD + "(mg/l),(cm),\n" + BODY, ":1: is followed by units or other names: keep one"),
     (HEAD + "X1,X2,Y\n" + BODY, ":1: is followed by units or other names"),
-    ('"a" "b" "kind"\n' + text(range(N), A, B, KIND, sign=" "), ":1: the header has 3 names for 4 "
-     "columns, as R writes them: give the first column a name, too"),
-    (HEAD + text(A, B, KIND, end=","), ":1: the header has 3 names for 4 columns, as every row"),
+    ('"a" "b" "kind"\n' + text(range(N), A, B, KIND, sign=" "), ":1: 3 of 4 columns: give the "
+     "first column a name, too, which R leaves out"),
+    (HEAD + text(A, B, KIND, end=","), ":1: 3 of 4 columns: every row ends in a delim"),
     ('a,b,kind\n1,2,"x\ny"\n' + BODY, ":2: a quote that is not closed in this line"),
     ("a\tb\tkind\n" + text(A, B, KIND, sign="\t") + "1\t\t2\trye\n", f":{N + 2}: 4 columns instead "
      "of 3: some delimiters are doubled; write one between two fields"),

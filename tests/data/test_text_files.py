@@ -129,7 +129,7 @@ def test_numbers_are_those_of_python_to_the_last_bit(tmp_path):
 HEAD = {"header": True}
 BAD = [
     ("libsvm", {}, b"1 1:2\n\n# c\n-1 1:x\n", ":4: feature 1: 'x' is not a number"),
-    ("libsvm", {}, b"1 1:2\n-1 1:2 1:3\n", ":2: feature index 1 after 1; indices increase from 1"),
+    ("libsvm", {}, b"1 1:2\n-1 1:2 1:3\n", ":2: feature index 1 after 1; they increase from 1"),
     ("libsvm", {}, b"1 1:2\n-1 2:-inf\n", ":2: feature 2: '-inf' is not finite"),
     ("libsvm", {}, b"nan 1:2\n-1 1:1\n", ":1: label 'nan' is not finite"),
     ("libsvm", {}, b"1 1:2\n-1 qid:3 1:2\n", ":2: 'qid:3' is not index:value"),
@@ -191,7 +191,7 @@ def test_columns_by_name(tmp_path, sign, end):
     (tmp_path / "test.csv").write_text("kind,id,colour,size\nyes,1,red,2\n")
     options = NAMED | {"test_path": str(tmp_path / "test.csv")}
     said = refusal(tmp_path, HEADED, **options)
-    assert said.endswith("test.csv: its columns have other names than those of data")
+    assert said.endswith("test.csv: other names of columns than in data")
 
 
 @pytest.mark.parametrize("categorical", [[0, 2], [2, 0], [-2, -4]])
