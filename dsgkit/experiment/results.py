@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,6 @@ class Results:
     environment, environments : dict
         Versions, processor and threads of the last run, empty if none was stored; and those of all
         cells, by their names in records.
-    cells : DataFrame
-        One row per fit, with `FIT_COLUMNS` and a column per measure. ``size`` is that on the swept
-        axis, 0 without one. A fit that does not depend on it is ``level``, and has a row at every
-        size at which it holds.
-    search : DataFrame
-        One row per share of a hyper-parameter search, with `SEARCH_COLUMNS`.
     records : list of Record
         The records of the plan's cells, in its order. The plan says which cell a record is: two
         entries of a plan may share one.
@@ -57,6 +52,8 @@ class Results:
         None without a stored plan.
     bad : sequence of int
         Numbers of unreadable lines of the store.
+    size : int or None
+        The only size whose fits are shown (`at`); None for all.
     every_solver : dict
         After `of`, specs of all solvers of the config by key, in its order.
     """
@@ -67,12 +64,57 @@ class Results:
     data: dict[str, Any]
     environment: dict[str, Any]
     environments: dict[str, dict[str, Any]]
-    cells: pd.DataFrame
-    search: pd.DataFrame
     records: list[Record]
     plan: Plan | None
     bad: Sequence[int] = ()
+    size: int | None = None
     every_solver: Mapping[str, SolverSpec] = field(default_factory=dict)
+
+    @cached_property
+    def cells(self) -> pd.DataFrame:
+        """One row per fit, with `FIT_COLUMNS` and a column per measure.
+
+        ``size`` is that on the swept axis, 0 without one. A fit that does not depend on it is
+        ``level``, and has a row at every size at which it holds.
+        """
+        rows = []
+        for record in self.records:
+            if record["kind"] == "fit":
+                times, scores = record.get("times") or {}, record.get("scores") or {}
+                row = self._row(record) | {MEMORY.name: record.get(MEMORY.name)}
+                row |= {
+                    name: record.get(name) or {} for name in ("params", "diagnostics", "timing")
+                }
+                row |= {"key": record["key"], "remark": record.get("remark") or ""}
+                row |= {"full": bool(record.get("full")), "needed": record.get("needed")}
+                for one in self.task.measures:
+                    if one != MEMORY:
+                        row[one.name] = times.get(one.clock) if one.clock else scores.get(one.name)
+                sizes = cell_of(record).sizes(self.task.axis)
+                row["level"] = len(sizes) > 1
+                rows += [row, *(row | {"size": n, "full": False} for n in sizes[1:])]
+        measures = [measure.name for measure in self.task.measures]
+        fits = _frame(rows, [*FIT_COLUMNS, *measures], ["needed", *measures])
+        return fits if self.size is None else fits[fits["size"] == self.size]
+
+    @cached_property
+    def search(self) -> pd.DataFrame:
+        """One row per share of a hyper-parameter search, with `SEARCH_COLUMNS`."""
+        rows = [
+            self._row(record)
+            | {name: record.get(name) or [] for name in ("points", "fold_scores")}
+            | {"search_seconds": (record.get("times") or {}).get("search")}
+            | {MEMORY.name: record.get(MEMORY.name)}
+            for record in self.records
+            if record["kind"] == "search"
+        ]
+        return _frame(rows, SEARCH_COLUMNS, ["search_seconds", MEMORY.name])
+
+    def _row(self, record: Record) -> dict[str, Any]:
+        axis = self.task.axis
+        row = {name: record[name] for name in ("solver", "trial")}
+        row |= {name: record.get(name) or "" for name in ("label", "message")}
+        return row | {"size": record["at"][axis.name] if axis else 0, "status": ending(record)}
 
     @property
     def dataset(self) -> str:
@@ -97,7 +139,7 @@ class Results:
             for cell in self.plan.cells:
                 if cell.kind == "fit":
                     planned.update((cell.solver, size) for size in cell.sizes(axis))
-        return planned
+        return Counter({at: n for at, n in planned.items() if self.size in (None, at[1])})
 
     def label(self, solver: str) -> str:
         """Return the name of a solver in tables and figures."""
@@ -111,59 +153,39 @@ class Results:
         """Return the results with the fits at one size only: the largest up to ``n``.
 
         Datasets of different sizes have different largest ones. Without a swept axis all remain.
-
-        Raises
-        ------
-        ResultsError
-            If every size is larger.
         """
         if (axis := self.task.axis) is None:
             return self
         sizes = sorted(set(self.cells["size"]))
-        largest = max((size for size in sizes if size <= n), default=None)
-        if largest is None:
+        size = max((size for size in sizes if size <= n), default=None)
+        if size is None:
             known = ", ".join(f"{size:,}" for size in sizes) or "none"
             text = f"no fit at {n:,} {axis.noun} or below; there are {known}"
             raise ResultsError(f"{self.folder}: {text}")
-        plan = self.plan and Plan(
-            [
-                replace(cell, at={**cell.at, axis.name: largest}, also_at=())
-                for cell in self.plan.cells
-                if cell.kind == "search" or largest in cell.sizes(axis)
-            ],
-            [out for out in self.plan.left_out if out.at[axis.name] == largest],
-            self.plan.too_large,
+        return replace(
+            self._where(lambda cell: cell.kind == "search" or size in cell.sizes(axis)), size=size
         )
-        records = [
-            record
-            for record in self.records
-            if record["kind"] == "search" or largest in cell_of(record).sizes(axis)
-        ]
-        cells = self.cells[self.cells["size"] == largest]
-        return replace(self, cells=cells, records=records, plan=plan)
 
     def of(self, solvers: Collection[str]) -> Results:
         """Return the results of some solvers; unknown keys are ignored.
 
         A solver whose rival (``against``) is left out is compared with none.
         """
-        specs = {key: spec for key, spec in self.experiment.solvers.items() if key in solvers}
+        known = self.experiment.solvers
+        specs = {key: spec for key, spec in known.items() if key in solvers}
         for key, spec in specs.items():
             if spec.against not in specs:
                 specs[key] = spec.model_copy(update={"against": None})
         return replace(
-            self,
+            self._where(lambda cell: cell.solver in solvers),
             experiment=self.experiment.model_copy(update={"solvers": specs}),
-            cells=self.cells[self.cells["solver"].isin(list(solvers))],
-            search=self.search[self.search["solver"].isin(list(solvers))],
-            records=[record for record in self.records if record["solver"] in solvers],
-            plan=self.plan
-            and self.plan._replace(
-                cells=[cell for cell in self.plan.cells if cell.solver in solvers],
-                left_out=[out for out in self.plan.left_out if out.solver in solvers],
-            ),
-            every_solver=self.every_solver or self.experiment.solvers,
+            every_solver=self.every_solver or known,
         )
+
+    def _where(self, wanted: Callable[[Cell], bool]) -> Results:
+        plan = self.plan and self.plan._replace(cells=[*filter(wanted, self.plan.cells)])
+        records = [record for record in self.records if wanted(cell_of(record))]
+        return replace(self, records=records, plan=plan)
 
 
 def load_results(folder: Path | str) -> Results:
@@ -178,13 +200,16 @@ def load_results(folder: Path | str) -> Results:
         If the folder is not one of results, or holds a file that cannot be read.
     """
     folder = Path(folder)
-    task = read_task(folder)
-    experiment = load_stored(folder / CONFIG)
+    task, experiment = read_task(folder), load_stored(folder / CONFIG)
     plan, (stored, bad) = read_plan(folder), read_records(folder)
-    cells = map(cell_of, stored.values()) if plan is None else plan.cells
-    labels = {key: spec.label for key, spec in experiment.solvers.items()}
-    records = [_as_planned(cell, stored[cell.key], labels) for cell in cells if cell.key in stored]
-    fits, searches = frames(records, task)
+    records = []
+    for cell in map(cell_of, stored.values()) if plan is None else plan.cells:
+        if (record := stored.get(cell.key)) is not None:
+            names = ("kind", "solver", "trial", "at", "also_at")
+            planned = {name: getattr(cell, name) for name in names}
+            spec = experiment.solvers.get(cell.solver)
+            label = spec.label if spec else record.get("label") or cell.solver
+            records.append(record | planned | {"label": label})
     return Results(
         folder=folder,
         experiment=experiment,
@@ -192,46 +217,9 @@ def load_results(folder: Path | str) -> Results:
         data=read_json(folder / DATASET) or {},
         environment=read_json(folder / ENVIRONMENT) or {},
         environments=read_environments(folder, records),
-        cells=fits,
-        search=searches,
         records=records,
         plan=plan,
         bad=bad,
-    )
-
-
-def _as_planned(cell: Cell, record: Record, labels: Mapping[str, str]) -> Record:
-    """Return a record as that of an entry of the plan, with the config's label."""
-    label = labels.get(cell.solver) or record.get("label") or cell.solver
-    names = ("kind", "solver", "trial", "at", "also_at")
-    return record | {name: getattr(cell, name) for name in names} | {"label": label}
-
-
-def frames(records: Iterable[Record], task: Description) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables of fits, with a row for each size at which one holds, and of searches."""
-    fits, searches = [], []
-    for record in records:
-        times, scores = record.get("times") or {}, record.get("scores") or {}
-        size, *further = cell_of(record).sizes(task.axis)
-        row = {name: record.get(name) or "" for name in ("label", "message", "remark")}
-        row |= {name: record.get(name) or {} for name in ("params", "diagnostics", "timing")}
-        row |= {name: record[name] for name in ("key", "solver", "trial")}
-        row |= {name: record.get(name) or [] for name in ("points", "fold_scores")}
-        row |= {name: record.get(name) for name in ("needed", MEMORY.name)}
-        row |= {"size": size, "status": ending(record), "search_seconds": times.get("search")}
-        row |= {"full": bool(record.get("full")), "level": bool(further)}
-        if record["kind"] == "search":
-            searches.append(row)
-            continue
-        for measure in task.measures:
-            if measure.name != MEMORY.name:
-                value = times.get(measure.clock) if measure.clock else scores.get(measure.name)
-                row[measure.name] = value
-        fits += [row, *(row | {"size": other, "full": False} for other in further)]
-    measures = [measure.name for measure in task.measures]
-    return (
-        _frame(fits, [*FIT_COLUMNS, *measures], ["needed", *measures]),
-        _frame(searches, SEARCH_COLUMNS, ["search_seconds", MEMORY.name]),
     )
 
 

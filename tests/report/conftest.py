@@ -7,7 +7,6 @@ import math
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 import yaml
 from pydantic import BaseModel
@@ -16,7 +15,6 @@ from dsgkit.config.schema import Stage
 from dsgkit.experiment import results as stored
 from dsgkit.experiment.folder import cell_of
 from dsgkit.experiment.plan import Plan
-from dsgkit.experiment.status import ending
 from dsgkit.report.outputs import all_figures
 from dsgkit.report.summary import summarise
 from dsgkit.report.tables import write_tables
@@ -224,43 +222,6 @@ def typical_records(experiment, *, sizes=SIZES, limit=12_000, seed=0, test=False
     return records
 
 
-def cells_of(records, task):
-    """Return the table of fits."""
-    rows = [
-        {
-            "key": one["key"],
-            "solver": one["solver"],
-            "label": one["label"],
-            "trial": one["trial"],
-            "size": one["at"][task.axis.name] if task.axis else 0,
-            "full": one.get("full", False),
-            "level": bool(one.get("also_at")),
-            "status": ending(one),
-            "message": one["message"],
-            **{measure.name: value_of(one, measure) for measure in task.measures},
-            "needed": one.get("needed") or math.nan,
-            "params": one.get("params", {}),
-            "remark": one.get("remark", ""),
-            "diagnostics": one.get("diagnostics", {}),
-            "timing": one.get("timing", {}),
-        }
-        for one in records
-        if one["kind"] == "fit"
-    ]
-    names = [measure.name for measure in task.measures]
-    before = ["key", "solver", "label", "trial", "size", "full", "level", "status", "message"]
-    after = ["needed", "params", "remark", "diagnostics", "timing"]
-    return pd.DataFrame(rows, columns=[*before, *names, *after])
-
-
-def value_of(record, measure):
-    if measure.name == "peak_memory":
-        return record["peak_memory"]
-    parts = record["times"] if measure.clock else record.get("scores", {})
-    value = parts.get(measure.clock or measure.name)
-    return math.nan if value is None else float(value)
-
-
 def results_of(folder, experiment, records, task=RANKING, *, data=None, files=None, plan=None):
     """Return the results that a folder would hold: the one place that knows how they are made.
 
@@ -282,8 +243,6 @@ def results_of(folder, experiment, records, task=RANKING, *, data=None, files=No
         data=data or {},
         environment=files.get("", {}),
         environments={name: files.get(name, {}) for name in names if name},
-        cells=cells_of(records, task),
-        search=stored.frames(records, task)[1],
         records=list(records),
         plan=None if plan is None else Plan([*map(cell_of, records)], [], []),
     )
