@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from dsgkit import bases
-from dsgkit.errors import ConfigError, DataError, one_line, place_of
+from dsgkit.errors import ConfigError, DataError, place_of
 from dsgkit.user_code import calling, import_path_of, load, version_of
 
 
@@ -26,8 +26,8 @@ def load_class(import_path):
          " (my.py:1)"),
         ("my:A", "x = (", "importing 'my' raises SyntaxError: '(' was never closed (my.py:1)"),
         ("my:A", "import sys\nsys.exit(3)", "importing 'my' raises SystemExit: 3 (my.py:2)"),
-        ("my:A", "class Long: pass", "module 'my' has no class 'A'; known: Long"),
-        ("my:A", "from pathlib import Path", "module 'my' has no class 'A'"),
+        ("my:A", "class Long: pass\nfrom pathlib import Path",
+         "module 'my' has no class 'A'; known: Long"),
         ("my:A", "A = 3", "my:A is not a class: 3"),
     ],
 )  # fmt: skip
@@ -50,14 +50,13 @@ def test_errors_of_user_code_have_their_place_and_cause(own_modules):
     with pytest.raises(ConfigError, match=r"^A\.read raises JSON.+\(my\.py:4\); mend it$") as error:  # noqa: SIM117
         with calling("A.read", "mend it"):
             cls().read()
-    assert one_line(error.value.__cause__).endswith(" (my.py:4)")
+    assert isinstance(error.value.__cause__, ValueError)
     with pytest.raises(DataError, match=r"^mine$"), calling("A.read"):
         raise DataError("mine")
 
 
 A = "class A: pass\n"
 IMPORTS = {
-    "from helper import width\n" + A: True,
     "def f():\n    import helper\n" + A: True,
     "import other\n" + A: True,
     "from pack import part\n" + A: True,
@@ -67,13 +66,8 @@ IMPORTS = {
 
 @pytest.mark.parametrize("text", IMPORTS)
 def test_a_version_depends_on_the_files_that_the_class_imports_and_on_no_others(own_modules, text):
-    files = {
-        "other": "from helper import width\n",
-        "pack.__init__": "",
-        "pack.part": "from . import deep\n",
-        "pack.deep": "import helper\n",
-        "my": text,
-    }
+    files = {"other": "from helper import width\n", "pack.__init__": "", "my": text}
+    files |= {"pack.part": "from . import deep\n", "pack.deep": "import helper\n"}
 
     def version(helper, *loaded):
         for name, content in {**files, "helper": helper}.items():
@@ -89,7 +83,7 @@ def test_a_version_depends_on_the_files_that_the_class_imports_and_on_no_others(
     assert version("width = 1\n") != before
 
 
-def test_a_class_may_state_its_version(own_modules):
+def test_a_class_may_state_its_version_and_that_of_a_librarys_is_a_hash_of_its_file(own_modules):
     own_modules(
         "my",
         "from dsgkit import bases\nclass A: version = 3\nclass B(A): pass\n"
@@ -99,12 +93,7 @@ def test_a_class_may_state_its_version(own_modules):
     assert isinstance(version_of(load_class("my:C")), str)  # not that of its base
     with pytest.raises(ConfigError, match=r"D.version must be a whole number or text, got 1\.5"):
         version_of(load_class("my:D"))
-    made = type("Made", (), {"__module__": "__nowhere__"})
     with pytest.raises(ConfigError, match="Made has no source file"):
-        version_of(made)
-
-
-def test_the_version_of_a_librarys_class_is_a_hash_of_its_file():
-    file = sys.modules[LogisticRegression.__module__].__file__
-    expected = hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16]
-    assert version_of(LogisticRegression) == expected
+        version_of(type("Made", (), {"__module__": "__nowhere__"}))
+    content = Path(sys.modules[LogisticRegression.__module__].__file__).read_bytes()
+    assert version_of(LogisticRegression) == hashlib.sha256(content).hexdigest()[:16]

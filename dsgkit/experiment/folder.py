@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import os
 import platform
@@ -13,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import psutil
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
@@ -23,6 +23,7 @@ from dsgkit.errors import ResultsError, spelled
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge, solver_info
 from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
 from dsgkit.system.files import commit_of, read_arrays, source_hash
+from dsgkit.system.machine import available_threads
 from dsgkit.tasks.measures import STANDARD, Description, SolverFacts
 
 CONFIG, DATASET, TASK, PLAN = "config.yaml", "dataset.json", "task.json", "plan.json"
@@ -54,19 +55,15 @@ def write_description(
 
 def describe(experiment: Experiment) -> Description:
     """Return the description of an experiment's task, which is all that a report needs of it."""
-    protocol = experiment.drawn
-    choices = {
-        key: [item for stage in spec.search for item in stage.choices.items()]
-        for key, spec in experiment.solvers.items()
-    }
-    searches = any(len(grid) > 1 for items in choices.values() for _, grid in items)
-    facts = {}
+    protocol, facts, searches = experiment.drawn, {}, False
     for key, spec in experiment.solvers.items():
-        solver, grids = solver_info(experiment, key), [grid for _, grid in choices[key]]
-        values = [*spec.params.values(), *itertools.chain(*grids)]
+        solver = solver_info(experiment, key)
+        choices = [item for stage in spec.search for item in stage.choices.items()]
+        searches |= any(len(grid) > 1 for _, grid in choices)
+        values = [*spec.params.values(), *(value for _, grid in choices for value in grid)]
         facts[key] = SolverFacts(
             told=experiment.protocol.oracle_data(solver.load(), values),
-            ends={name: solver.parameters[name].range.ends for name, _ in choices[key]},
+            ends={name: solver.parameters[name].range.ends for name, _ in choices},
         )
     return Description(
         kind=protocol.kind,
@@ -139,30 +136,25 @@ def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> No
     # settings that an earlier release did not have are compared by their defaults
     unset = type(experiment.protocol).model_construct(kind=experiment.protocol.kind)
 
-    def settings(one: Experiment, data: Mapping[str, Any]) -> dict[str, Any]:
+    def settings(one: Experiment, about: Mapping[str, Any]) -> dict[str, Any]:
         protocol = unset.model_dump(mode="json") | one.protocol.model_dump(mode="json")
-        of_data = {"the data": data.get("content_hash"), "the target": data.get("target")}
-        return {"seed": one.seed} | of_data | {f"protocol.{k}": v for k, v in protocol.items()}
+        protocol = {f"protocol.{k}": v for k, v in protocol.items() if k != "trials"}
+        data = {"hash of the data": about.get("content_hash"), "target": about.get("target")}
+        return {"seed": one.seed} | data | protocol
 
-    data = dataset.describe()
-    theirs = settings(load_stored(folder / CONFIG), read_json(folder / DATASET) or data)
-    ours = settings(experiment, data)
-    for key in ours.keys() - {"protocol.trials"}:
-        if ours[key] != theirs.get(key):
-            values = f"is {spelled(theirs.get(key))} there and {spelled(ours[key])} here"
+    here = dataset.describe()
+    theirs = settings(load_stored(folder / CONFIG), read_json(folder / DATASET) or here)
+    for key, ours in settings(experiment, here).items():
+        if theirs.get(key) != ours:
             raise ResultsError(
-                f"{folder} holds another experiment: {key} "
-                + ("differ" if key == "the data" else values)
-                + "; give this one another --name, or set the other aside by --fresh"
+                f"{folder} holds another experiment: {key} is {spelled(theirs.get(key))} there and "
+                f"{spelled(ours)} here; give this one another --name, or set the other aside by "
+                "--fresh"
             )
 
 
 def describe_environment(threads: int | None = None) -> dict[str, Any]:
     """Return versions, processor, memory, threads of a timed fit and the commit, for JSON."""
-    import psutil
-
-    from dsgkit.system.machine import available_threads
-
     return {
         "dsgkit": __version__,
         "commit": commit_of(),

@@ -20,7 +20,6 @@ FAILURES = ("failed", "crashed")
 
 
 def status_words(status: str) -> str:
-    """Return a status as printed text."""
     return status.replace("_", " ")
 
 
@@ -31,7 +30,6 @@ def ending(record: Mapping[str, Any]) -> str:
 
 
 def cells(count: int) -> str:
-    """Return a number of cells as text, such as ``1 cell`` or ``2 cells``."""
     return f"{count:,} cell{'' if count == 1 else 's'}"
 
 
@@ -95,12 +93,8 @@ def describe_endings(
             ended += [record | {"status": "warning", "message": text} for text in texts]
         else:
             ended.append(record)
-    groups = by_cause(ended, "label", "kind")
-    groups.sort(
-        key=lambda group: (group[0]["status"] == "warning", group[0]["status"] not in FAILURES)
-    )
     lines = []
-    for group in groups:
+    for group in by_cause(ended, "label", "kind"):
         first = group[0]
         line = f"  {first['label']} {first['kind']}, {places(group, axis)}: {reason(first)}"
         lines.append(in_a_line(line, 1000))
@@ -111,12 +105,11 @@ def describe_endings(
 
 def describe_too_large(too_large: Iterable[TooLarge], axis: Axis | None) -> list[str]:
     """Return a line for each list of sizes that exceed the data."""
-    if axis is None:
-        return []
     return [
         f"{axis.name}: {', '.join(f'{size:,}' for size in sizes)} left out: "
         f"the data leave {most:,} {axis.title.lower()}" + ("" if taken else "; `all` takes them")
         for sizes, most, taken in too_large
+        if axis
     ]
 
 
@@ -160,11 +153,10 @@ def _by_solver(plan: Plan, records: Mapping[str, Record], axis: Axis | None) -> 
     for (solver, kind), planned in keys.items():
         ended = Counter(ending(records[key]) for key in planned if key in records)
         ended["left"] = len(planned) - ended.total()
-        others = [
-            f"{n} {status_words(how)}" for how, n in sorted(ended.items()) if n and how != "ok"
-        ]
-        more = f" ({', '.join(others)})" if others else ""
-        yield f"  {solver:<{width}}  {kind:<6}  {ended['ok']:>5} of {len(planned)}{more}"
+        n_ok, others = ended.pop("ok", 0), sorted(ended.items())
+        more = ", ".join(f"{n} {status_words(how)}" for how, n in others if n)
+        more = f" ({more})" if more else ""
+        yield f"  {solver:<{width}}  {kind:<6}  {n_ok:>5} of {len(planned)}{more}"
     for solver, sizes in left_out.items():
         at = f" at {', '.join(sizes)} {axis.noun}" if axis else ""
         yield f"  {solver:<{width}}  left out by the config{at}"

@@ -457,7 +457,7 @@ def test_one_size_of_several_datasets_is_a_row_each(fits, written, tmp_path):
     dsg("table", first.folder, "--at", 1000, "--out", tmp_path / "only")
     text = (tmp_path / "only" / "tables" / "auc_table.md").read_text()
     assert re.search(r"\| Solver +\| +500 \|\n", text)
-    with pytest.raises(UsageError, match="--at needs --out"):
+    with pytest.raises(UsageError, match="needs --out"):
         dsg("plot", first.folder, "--at", 1000)
 
 
