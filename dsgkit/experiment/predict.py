@@ -28,23 +28,9 @@ class Predictor:
     """A solver of a run, fitted to all rows of the run's dataset.
 
     Rows with a label are its labelled rows, and all others its unlabelled ones; if all rows have a
-    label, they are the unlabelled rows, too. Similar pairs are those of the first trial.
-
-    Parameters
-    ----------
-    folder : Path
-        A results folder.
-    solver : str, optional
-        Its key in the config. By default the one with the best mean validation score of those that
-        are given nothing that no user has.
-
-    Attributes
-    ----------
-    solver : str
-    score : float or None
-        Its mean validation score over the trials; None if it was not searched.
-    params : dict
-        The hyper-parameters with that score.
+    label, they are the unlabelled rows, too. Similar pairs are those of the first trial. By default
+    the solver is the one with the best mean validation ``score`` over the trials of those that are
+    given nothing that no user has; ``params`` are the hyper-parameters with that score.
     """
 
     def __init__(self, folder: Path, solver: str | None = None) -> None:
@@ -68,13 +54,7 @@ class Predictor:
         return read_new_rows(info, path, dataset.n_features, dataset.offsets)
 
     def predict(self, X: NDArray[Any]) -> pd.DataFrame:
-        """Return the number of every row from 0, and its score, class or cluster.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-            Rows in the units of the dataset.
-        """
+        """Return the number of every row from 0, and its score, class or cluster."""
         kind, rows = self._protocol.kind, Rows(X, None, *self._scaling)[:]
         model, cut = self._fitted()
         columns: dict[str, Any] = {"row": np.arange(len(rows))}

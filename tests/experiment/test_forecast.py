@@ -97,8 +97,6 @@ def test_data_that_are_not_here_are_planned_by_the_catalogue(toy, tmp_path, monk
     assert run.missing in " ".join(run.text(80).split())
     assert run.cells["seconds"].sum() > there.cells["seconds"].sum()
     assert (run.cells["label"] == there.cells["label"]).all()
-    classes = load_experiment("configs/abalone_ordinal.yaml")
-    assert len(forecast_run(classes, tmp_path / "r", Options()).cells)
     toy.with_name("toy.csv").unlink()
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "other"))
     with pytest.raises(MissingDataError, match="no such file"):
