@@ -139,7 +139,10 @@ def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> No
     def settings(one: Experiment, about: Mapping[str, Any]) -> dict[str, Any]:
         protocol = unset.model_dump(mode="json") | one.protocol.model_dump(mode="json")
         protocol = {f"protocol.{k}": v for k, v in protocol.items() if k != "trials"}
-        data = {"hash of the data": about.get("content_hash"), "target": about.get("target")}
+        data = {
+            "the hash of the data": about.get("content_hash"),
+            "the target": about.get("target"),
+        }
         return {"seed": one.seed} | data | protocol
 
     here = dataset.describe()
