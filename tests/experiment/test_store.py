@@ -75,7 +75,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(tmp_path):
 
 
 def test_a_record_is_on_disk_when_append_returns_or_not_at_all(tmp_path, monkeypatch):
-    """What a full disk leaves is in ``test_killed_runs``."""
+    """What a full disk leaves is in ``test_workers``."""
     synced = []
     with Store(tmp_path) as store:
         monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
