@@ -10,7 +10,6 @@ import tarfile
 from pathlib import Path
 
 import numba
-import numpy as np
 import psutil
 import pytest
 from threadpoolctl import threadpool_info
@@ -22,7 +21,6 @@ from dsgkit.system.files import (
     COMMIT_FILE,
     commit_of,
     folder_name,
-    read_arrays,
     source_hash,
     write_atomically,
 )
@@ -232,19 +230,6 @@ def test_folder_names_stay_in_their_folder(tmp_path):
     for name, expected in (known | {"/root": "_root", "a\\b\x00c\nd": "a_b_c_d"}).items():
         assert folder_name(name) == expected
         assert (tmp_path / expected).resolve().parent == tmp_path.resolve()
-
-
-def test_arrays_are_read_and_anything_else_is_one_line(tmp_path):
-    written = {"a": np.arange(6).reshape(2, 3).T, "b": np.array("text"), "c": np.zeros((0, 4))}
-    path = tmp_path / "a.npz"
-    np.savez_compressed(path, **written)
-    np.testing.assert_equal(read_arrays(path), written)
-    np.savez(tmp_path / "objects.npz", a=np.array([{}], dtype=object))
-    (tmp_path / "cut.npz").write_bytes(path.read_bytes()[:-40])
-    (tmp_path / "empty.npz").touch()
-    for name in ("objects.npz", "cut.npz", "empty.npz", "."):
-        with pytest.raises(ValueError, match=r"^.+$"):
-            read_arrays(tmp_path / name)
 
 
 # --- memory, threads, progress ----------------------------------------------------------------

@@ -159,11 +159,9 @@ class Dataset:
             factor = 1.0 if norm < tiny else 1.0 / norm
             return np.zeros(self.n_features, np.float32), np.full(self.n_features, factor, "f4")
         if scale == "standard":
-            n, mean, variance = len(self.X), np.zeros(self.n_features), np.zeros(self.n_features)
-            for part in self._blocks():
-                mean += part.sum(axis=0) / n
-            for part in self._blocks():
-                variance += ((part - mean) ** 2).sum(axis=0) / n
+            n = len(self.X)
+            mean: Any = sum(part.sum(axis=0) / n for part in self._blocks())
+            variance: Any = sum(((part - mean) ** 2).sum(axis=0) / n for part in self._blocks())
             # a constant column may have a tiny spread due to rounding
             constant = np.sqrt(variance) <= 1e-7 * np.abs(mean) + tiny
             factors = np.where(constant, 1.0, 1 / np.sqrt(np.where(constant, 1.0, variance)))

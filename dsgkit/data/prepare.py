@@ -147,13 +147,15 @@ def _write(
     Labels that are texts are stored as indices into their sorted list.
     """
     sha256 = hashlib.sha256()
-    labels, lows, highs = list[NDArray[Any]](), [], []
+    labels, masks, lows, highs = list[NDArray[Any]](), [], [], []
     with (folder / f"X_{part}.npy").open("wb") as file, tempfile.TemporaryFile() as rest:
         for rows, y in blocks:
-            X, has_label = np.ascontiguousarray(rows, "<f4"), _has_label(y)
+            X = np.ascontiguousarray(rows, "<f4")
+            has_label = y != "" if y.dtype.kind == "U" else ~np.isnan(y)
             if not labels:
                 _write_header(file, 0, X.shape[1])
             labels.append(y)
+            masks.append(has_label)
             lows.append(rows.min(axis=0))
             highs.append(rows.max(axis=0))
             rest.write(X[~has_label].data)
@@ -164,8 +166,7 @@ def _write(
         while block := rest.read(2**24):
             file.write(block)
             sha256.update(block)
-        y = np.concatenate(labels)
-        has_label = _has_label(y)
+        y, has_label = np.concatenate(labels), np.concatenate(masks)
         n_unlabeled = int(np.count_nonzero(~has_label))
         if n_unlabeled and (n_unlabeled == len(y) or part == "test"):
             raise DataError(
@@ -187,11 +188,6 @@ def _write(
     return sha256.hexdigest(), texts, extremes
 
 
-def _has_label(y: NDArray[Any]) -> NDArray[np.bool_]:
-    has_label: NDArray[np.bool_] = y != "" if y.dtype.kind == "U" else ~np.isnan(y)
-    return has_label
-
-
 def _write_header(file: Any, n_rows: int, n_features: int) -> None:
     file.seek(0)  # numpy pads the header so that its size is the same for any number of rows
     header = {"descr": "<f4", "fortran_order": False, "shape": (n_rows, n_features)}
@@ -201,31 +197,72 @@ def _write_header(file: Any, n_rows: int, n_features: int) -> None:
 
 def _parts(info: DatasetInfo, paths: list[Path]) -> tuple[dict[str, Iterator[Block]], str]:
     """Return the blocks of each part, ``train`` and perhaps ``test``, and how they were made."""
-    sources: dict[str, list[tuple[Path, DataFile]]] = {}
+    from dsgkit.data import tables  # pandas, which opening does not need
+
+    sources: dict[str, list[tuple[Path, DataFile]]] = {"train": [], "test": []}
     for file, path in zip(info.files, paths, strict=True):
         sources.setdefault(file.part, []).append((path, file))
-    blocks: dict[str, Iterator[Block]]
+    found, read, how = sources["train"] + sources["test"], dict[DataFile, Iterator[Block]](), ""
+    if info.loader == "libsvm":
+        n_features = info.n_features or loaders.count_libsvm(path for path, _ in found)
+        if not n_features:
+            raise DataError(f"{found[0][0]}: the file holds no features")
+        for path, file in found:
+            read[file] = loaders.read_libsvm(path, n_features, file.member)
+    elif info.loader == "delimited":
+        opened, how = tables.open_tables(info, found)
+        read = {file: table.blocks() for file, table in opened.items()}
+    elif info.loader == "reviews":
+        texts = {file: loaders.read_reviews(path) for path, file in found}
+        if not texts[found[0][1]][0]:
+            raise DataError(f"{found[0][0]}: the file holds no rows")
+        X, embed, how = loaders.embed_reviews(texts[found[0][1]][0], info.components)
+        for file, (words, stars) in texts.items():
+            read[file] = iter([(X if file.part == "train" else embed(words), np.array(stars))])
+    elif info.loader == "idx":
+        for path, file in found:
+            items = loaders.read_idx(path).astype(np.float32)
+            read[file] = iter([(items, np.zeros(len(items)))])
+    parts = {}
+    for part in ("train", "test"):
+        labels = [tables.read_labels(path, info) for path, _ in sources.get(f"{part}_labels", ())]
+        if of_part := [(path, file, read[file]) for path, file in sources[part]]:
+            parts[part] = _blocks(info, of_part, np.concatenate(labels) if labels else None)
     if info.loader == "bundled":
         import sklearn.datasets
 
         library = made if hasattr(made, str(info.function)) else sklearn.datasets
         function = getattr(library, str(info.function))
         X, y = function(**info.arguments) if info.arguments else function(return_X_y=True)
-        blocks, how = {"train": iter([(X, y)])}, ""
-    elif info.loader == "reviews":
-        read = {part: loaders.read_reviews(path) for part, ((path, _),) in sources.items()}
-        for part, ((path, file),) in sources.items():
-            _check_rows(path, file, len(read[part][0]))
-        X, embed, how = loaders.embed_reviews(read["train"][0], info.components)
-        blocks = {
-            part: iter([(X if part == "train" else embed(texts), np.array(stars))])
-            for part, (texts, stars) in read.items()
-        }
-    else:
-        blocks, how = _rows(info, sources)
+        parts = {"train": iter([(X, y)])}
     if info.rows is not None:
-        blocks["train"] = _first_rows(blocks["train"], info.rows)
-    return blocks, how
+        parts["train"] = _first_rows(parts["train"], info.rows)
+    return parts, how
+
+
+def _blocks(
+    info: DatasetInfo, read: list[tuple[Path, DataFile, Iterator[Block]]], y_all: Array | None
+) -> Iterator[Block]:
+    """Yield the blocks of the files of a part, perhaps with labels of other files."""
+    end = 0
+    for path, file, blocks in read:
+        start = end
+        for X, y in blocks:
+            n, expected = X.shape[1], None if info.loader == "reviews" else info.n_features
+            if n != (expected or max(n, 1)):
+                instead = f" instead of {expected:,}" if expected else ""
+                raise DataError(f"{path}: the file holds {n or 'no'} features{instead}")
+            end += len(X)
+            if info.loader == "libsvm":
+                y = np.where(y == info.unlabeled, np.nan, y)
+            if y_all is None or end <= len(y_all):  # else refused below
+                yield X, y if y_all is None else y_all[end - len(X) : end]
+        n = end - start
+        if n != (file.n_rows or max(n, 1)):
+            more = f", but {file.n_rows:,} are expected" if file.n_rows else ""
+            raise DataError(f"{path}: the file holds {n or 'no'} rows{more}")
+    if y_all is not None and len(y_all) != end:
+        raise DataError(f"dataset {info.name}: {end:,} rows, but {len(y_all):,} labels")
 
 
 def _first_rows(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
@@ -237,55 +274,3 @@ def _first_rows(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
         if not left:
             return
     raise DataError(f"rows: {n_rows:,}, but there are only {n_rows - left:,}; take at most these")
-
-
-def _rows(
-    info: DatasetInfo, sources: dict[str, list[tuple[Path, DataFile]]]
-) -> tuple[dict[str, Iterator[Block]], str]:
-    """Return the blocks of files in which a line or an item is a row."""
-    from dsgkit.data import tables  # pandas, which opening does not need
-
-    found = [pair for part in ("train", "test") for pair in sources.get(part, ())]
-    found_tables, how, n_features = dict[DataFile, tables.Table](), "", info.n_features
-    if info.loader == "delimited":
-        found_tables, how = tables.open_tables(info, found)
-        n_features = n_features or found_tables[found[0][1]].n_features
-    elif n_features is None:
-        n_features = loaders.count_libsvm(path for path, _ in found)
-    if not 0 < n_features <= loaders.MAX_FEATURES:
-        said = f"{n_features or 'no'} features; at most {loaders.MAX_FEATURES} are possible"
-        raise DataError(f"{found[0][0]}: the file holds {said}")
-
-    def rows_of(path: Path, file: DataFile) -> Iterator[Block]:
-        if info.loader == "libsvm":
-            for X, y in loaders.read_libsvm(path, n_features, file.member):
-                yield X, np.where(y == info.unlabeled, np.nan, y)
-        elif info.loader == "delimited":
-            yield from found_tables[file].blocks()
-        else:
-            items = loaders.read_idx(path)
-            yield items.astype(np.float32), np.zeros(len(items))
-
-    def blocks(part: str) -> Iterator[Block]:
-        labels = [tables.read_labels(path, info) for path, _ in sources.get(f"{part}_labels", ())]
-        y_all, end = np.concatenate(labels) if labels else None, 0
-        for path, file in sources[part]:
-            start = end
-            for X, y in rows_of(path, file):
-                if X.shape[1] != n_features:
-                    raise DataError(f"{path}: {X.shape[1]:,} features instead of {n_features:,}")
-                end += len(X)
-                if y_all is None or end <= len(y_all):  # else refused below
-                    yield X, y if y_all is None else y_all[end - len(X) : end]
-            _check_rows(path, file, end - start)
-        if y_all is not None and len(y_all) != end:
-            raise DataError(f"dataset {info.name}: {end:,} rows, but {len(y_all):,} labels")
-
-    return {part: blocks(part) for part in ("train", "test") if part in sources}, how
-
-
-def _check_rows(path: Path, file: DataFile, n_rows: int) -> None:
-    if n_rows == 0:
-        raise DataError(f"{path}: the file holds no rows")
-    if n_rows != (file.n_rows or n_rows):
-        raise DataError(f"{path}: {n_rows:,} rows, but {file.n_rows:,} are expected")

@@ -21,6 +21,7 @@ Label = int | float | str
 MOST_CLASSES = 2**15 - 1
 """Classes that int16 can count."""
 
+_USES = {"ordered": "ordered classes", "classes": "classes for judging only", "numeric": "numbers"}
 _NEEDS: dict[Kind, str] = {
     "binary": "two classes: {positive: [labels]}",
     "ordered": "ordered classes: {bins: 5} for numbers, {ordered: true} for classes",
@@ -85,12 +86,10 @@ class Target:
             rest = "the rest" if self.negative is None else _listed(self.negative)
             plural = "es" if len(self.positive) > 1 else ""
             return f"positive class{plural}: {_listed(self.positive)}; negative: {rest}"
-        if self.kind == "numeric":
-            return "the labels are numbers"
         if self.bins is not None:
             return f"{self.bins} bins of equal frequency"
-        use = "ordered classes" if self.kind == "ordered" else "classes for judging only"
-        return f"the labels are {use}" + (f": {_listed(self.labels)}" if self.labels else "")
+        listed = f": {_listed(self.labels)}" if self.labels else ""
+        return f"the labels are {_USES[self.kind]}{listed}"
 
     def identity(self) -> list[Any]:
         """Return what distinguishes this target from others, ready for JSON."""
@@ -110,7 +109,7 @@ class Target:
             return f"numbers from {y.min():.6g} to {y.max():.6g}, mean {y.mean():.6g}"
         classes = self._classes(training)
         names, k = [label_text(label) for label in classes], len(classes)
-        head = f"{k} ordered classes" if self.kind == "ordered" else f"{k} classes for judging only"
+        head = f"{k} {_USES[self.kind]}"
         if self.bins is not None:
             names = [f"up to {x:.6g}" for x in classes[:-1]] + [f"above {classes[-2]:.6g}"]
             less = "" if k == self.bins else f" ({self.bins} asked for, equal ones merged)"

@@ -6,7 +6,6 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
-import platformdirs
 import pytest
 
 from dsgkit.data import files
@@ -45,15 +44,14 @@ def test_any_container_of_the_content_is_found(data, tmp_path, name, official):
         assert find(made(file), file) == path
 
 
-def test_an_archive_or_its_member_is_found_but_no_folder(data):
+def test_an_archive_its_member_or_nothing_is_found(data):
     file = DataFile("made.zip", member="train.csv")
-    archive = touch(data / "folder/made.zip")
-    assert find(made(file), file) == archive
-    archive.unlink()
-    (data / "folder/train.csv").mkdir()
+    (data / "folder/train.csv").mkdir(parents=True)
     assert find(made(file), file) is None
     member = touch(data / "folder/train.csv.xz")
     assert find(made(file), file) == member
+    archive = touch(data / "folder/made.zip")
+    assert find(made(file), file) == archive
 
 
 @pytest.mark.parametrize(
@@ -121,12 +119,6 @@ def test_one_file_of_an_archive_is_read(tmp_path):
     path.write_bytes(b"PK")
     with pytest.raises(DataError, match="cannot be read"), files.open_content(path):
         pass
-
-
-def test_the_cache_is_the_platforms_unless_set(monkeypatch, tmp_path):
-    assert files.cache_folder() == tmp_path / "cache"
-    monkeypatch.delenv("DSGKIT_CACHE")
-    assert files.cache_folder() == Path(platformdirs.user_cache_dir("dsgkit"))
 
 
 TEXT = b"1 1:2\n-1 1:3\n" * 1000
