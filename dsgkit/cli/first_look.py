@@ -21,7 +21,6 @@ from dsgkit.data.layout import (
     Layout,
     column_name,
     find_layout,
-    why_no_number,
 )
 from dsgkit.data.tables import Table
 from dsgkit.data.targets import is_large, label_text, unlabeled_mark
@@ -124,7 +123,6 @@ class Survey:
     ignored: dict[Column, str] = field(default_factory=dict)
     label: Column | None = None
     labels: pd.Series = field(default_factory=lambda: pd.Series(dtype=int))
-    unlabeled: Any = None
 
     @property
     def n_labeled(self) -> int:
@@ -164,7 +162,7 @@ def survey_file(
     _check(survey)
     if at is not None:
         survey.label = fields[at].key
-        survey.labels, survey.unlabeled = _labels(path, fields[at], unlabeled)
+        survey.labels = _labels(path, fields[at], unlabeled)
     if not survey.features:
         raise DataError(f"{path}: no column is left to learn from")
     return survey
@@ -206,11 +204,8 @@ def _check(survey: Survey) -> None:
         )
 
 
-def _labels(path: Path, column: Field, unlabeled: str | None) -> tuple[pd.Series, Any]:
-    """Return the number of rows of each label, and the label of rows without one.
-
-    Labels are numbers if all of them are.
-    """
+def _labels(path: Path, column: Field, unlabeled: str | None) -> pd.Series:
+    """Return the number of rows of each label, which are numbers if all of them are."""
     texts = column.texts[column.texts != ""]
     if unlabeled is not None and not (texts == unlabeled).any():
         hint = nearest_or_all(unlabeled, sorted(set(texts)))
@@ -219,9 +214,9 @@ def _labels(path: Path, column: Field, unlabeled: str | None) -> tuple[pd.Series
     if not any(map(is_large, texts.unique())):  # float64 would not tell these apart
         numbers = column.numbers.reindex(texts.index).dropna()
         if column.words.reindex(texts.index).dropna().empty:
-            texts = numbers  # those that say `nan` have no label either
-    is_number = unlabeled is not None and not why_no_number(unlabeled)
-    return texts.value_counts(), float(str(unlabeled)) if is_number else unlabeled
+            # those that say `nan` have no label either
+            texts = numbers.astype(int) if (numbers % 1 == 0).all() else numbers
+    return texts.value_counts()
 
 
 def draft(
@@ -241,10 +236,9 @@ def draft(
     survey = survey_file(path, label, ignored, unlabeled)
     if survey.n_rows < FEWEST_ROWS:
         raise DataError(f"{path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
-    chosen = task or _task(survey, positive)
-    target, words, rarest = _target(survey, chosen, positive)
+    chosen, target, words, rarest = _target(survey, task, positive)
     data: dict[str, Any] = {"extends": f"base/try_{chosen}.yaml"}
-    data["dataset"] = _dataset(survey) | target
+    data["dataset"] = _dataset(survey, unlabeled) | target
     if chosen == "cluster":
         data["sweep"] = {"rows": [_CLUSTERED if survey.n_rows > _CLUSTERED else "all"]}
     else:
@@ -277,26 +271,6 @@ def draft(
     return [in_a_line(line, _LONGEST_LINE) for line in lines], text, config
 
 
-def _task(survey: Survey, positive: str | None) -> str:
-    path, labels = survey.layout.path, survey.labels
-    if survey.label is None:
-        if (likely := _likely_label(survey)) is None:
-            return "cluster"
-        raise DataError(
-            f"{path}: no --label given, but {column_name(likely)} looks like labels: did you mean "
-            f"--label {shlex.quote(str(likely))}? To cluster all columns: --task cluster"
-        )
-    if positive is None and (mark := unlabeled_mark(labels.to_dict())) is not None:
-        label = label_text(mark)
-        raise DataError(
-            f"{path}: labels {survey.counted}: {label} looks like the mark of rows without a "
-            f"label: add --unlabeled {shlex.quote(label)}; if it is a class: --positive LABEL, "
-            "--task ordinal or --task cluster"
-        )
-    is_ordered = positive is None and 2 < len(labels) <= _MOST_ORDERED and survey.has_numbers
-    return "ordinal" if is_ordered and (labels.index % 1 == 0).all() else "auc"
-
-
 def _likely_label(survey: Survey) -> Column | None:
     """Return the column that looks like labels: by its name, or first or last with few classes."""
     kept = [c for c in survey.fields if survey.ignored.get(c.key) != "as asked"]
@@ -311,16 +285,38 @@ def _likely_label(survey: Survey) -> Column | None:
     return likely[0].key if likely else None
 
 
-def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, Any], str, int]:
-    """Return a config's keys on the labels, words on them, and the rows of the rarest class."""
+def _target(
+    survey: Survey, task: str | None, positive: str | None
+) -> tuple[str, dict[str, Any], str, int]:
+    """Return the task, a config's keys on the labels, words on them, and rows of the rarest class.
+
+    Without a task, that which suits the labels is taken.
+    """
     path, labels, counted = survey.layout.path, survey.labels, survey.counted
+    if task is None and survey.label is None and (likely := _likely_label(survey)) is not None:
+        raise DataError(
+            f"{path}: no --label given, but {column_name(likely)} looks like labels: did you mean "
+            f"--label {shlex.quote(str(likely))}? To cluster all columns: --task cluster"
+        )
+    if task is None and positive is None and (mark := unlabeled_mark(labels.to_dict())) is not None:
+        text = label_text(mark)
+        raise DataError(
+            f"{path}: labels {counted}: {text} looks like the mark of rows without a label: add "
+            f"--unlabeled {shlex.quote(text)}; if it is a class: --positive LABEL, --task ordinal "
+            "or --task cluster"
+        )
+    if task is None:
+        is_ordered = (
+            positive is None and 2 < len(labels) <= _MOST_ORDERED and labels.index.dtype == int
+        )
+        task = "cluster" if survey.label is None else "ordinal" if is_ordered else "auc"
     if task == "cluster":
         chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
         if survey.label is None:
-            return {}, f"{chosen}, a weak criterion that nothing verifies here", 0
+            return task, {}, f"{chosen}, a weak criterion that nothing verifies here", 0
         judged = "NMI, purity and the unadjusted Rand index then judge the clusters by the labels"
         known = True if survey.has_numbers else sorted(labels.index)
-        return {"target": {"classes": known}}, f"{chosen}; {judged}", 0
+        return task, {"target": {"classes": known}}, f"{chosen}; {judged}", 0
     if labels.empty:
         raise DataError(f"{path}: --task {task} needs labels: add --label COLUMN")
     if task == "ordinal":
@@ -331,19 +327,17 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
             )
         if len(labels) <= _MOST_ORDERED:
             words = ": the labels in ascending order; --positive LABEL for one against all others"
-            return {"target": {"ordered": True}}, words, int(labels.min())
-        return {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency", survey.n_labeled
+            return task, {"target": {"ordered": True}}, words, int(labels.min())
+        return task, {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency", survey.n_labeled
     by_text = {label_text(label): label for label in labels.index.tolist()}
     if positive is not None and positive not in by_text:
         hint = nearest_or_all(positive, by_text)
         raise DataError(f"{path}: --positive {shown(positive)}: no row has this label{hint}")
     if positive is None and len(by_text) > 2:
-        more = f", --task ordinal ({_BINS} classes of equal frequency)"
-        more = more if survey.has_numbers else ""
         raise DataError(
             f"{path}: column {shown(survey.label)} has {len(labels):,} different labels "
-            f"({counted}): give --positive LABEL (that class against all others){more} or --task "
-            "cluster"
+            f"({counted}): give --positive LABEL (that class against all others), --task ordinal "
+            f"(numbers, in {_BINS} classes of equal frequency) or --task cluster"
         )
     if positive is None:  # one that means yes, or the rarer one
         says_yes = [text for text in by_text if text.lower() in _POSITIVE_NAMES]
@@ -356,17 +350,13 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
             f"{path}: {n:,} rows have the label {positive}, {survey.n_labeled - n:,} another; each "
             f"class needs {FEWEST_OF_CLASS} rows"
         )
-    target = {"positive": [_as_config(by_text[positive])]}
-    return target, f", {positive} is +1, all others are -1", rarest
+    target = {"positive": [by_text[positive]]}
+    return task, target, f", {positive} is +1, all others are -1", rarest
 
 
-def _as_config(label: Any) -> Any:
-    return int(label) if isinstance(label, float) and label == int(label) else label
-
-
-def _dataset(survey: Survey) -> dict[str, Any]:
-    layout, features, mark = survey.layout, survey.features, survey.unlabeled
-    labels = {"column": survey.label, "unlabeled": _as_config(mark)}
+def _dataset(survey: Survey, mark: str | None) -> dict[str, Any]:
+    layout, features = survey.layout, survey.features
+    labels = {"column": survey.label, "unlabeled": mark}
     data: dict[str, Any] = {
         "path": str(survey.layout.path),
         "loader": "delimited",

@@ -59,8 +59,8 @@ Labels = Annotated[list[Any], AfterValidator(_labels)]
 Order = Annotated[Any, BeforeValidator(partial(_all_labels, "the labels from low to high"))]
 AllLabels = Annotated[Any, BeforeValidator(partial(_all_labels, "all labels"))]
 
-_COLUMNS = ("label_column", "label_columns", "categorical", "ignored", "by_share", "dates")
-_OF_TEXT = {"delimiter", "decimal", "header", "fill", *_COLUMNS}
+_OF_TEXT = {"delimiter", "decimal", "header", "label_column", "label_columns", "categorical"}
+_OF_TEXT |= {"ignored", "by_share", "dates", "fill"}
 _REFUSED: dict[str | None, set[str]] = {
     None: {"loader", "test_path", "n_features", "label", *_OF_TEXT},
     "delimited": {"components"},
@@ -213,14 +213,7 @@ class DatasetSpec(Spec):
             raise Problem("needs a `delimiter` other than commas, such as ';' or a tab", "decimal")
         if self.label_column is None and (self.target or self.positive):
             raise Problem("rows without labels have no target; leave it out", "target")
-        ways = [key for key in ("label_columns", "label") if getattr(self, key) is not None]
-        if ways and (len(ways) > 1 or self.label_column != -1):
-            other = "label_columns" if len(ways) > 1 else "label_column"
-            raise Problem(f"replaces {other}; leave one of them out", ways[-1])
-        label = None if self.label is None else self.label.column
-        named = [(key, getattr(self, key)) for key in _COLUMNS] + [("label", label)]
-        for key, value in named if self.loader == "delimited" and not self.header else ():
-            for column in value if isinstance(value, list | dict) else [value]:
-                if isinstance(column, str):
-                    raise Problem(f"{spelled(column)} is a name: add `header: true`", key)
+        for key in ("label_columns", "label"):
+            if getattr(self, key) is not None and self.label_column != -1:
+                raise Problem("replaces label_column; leave one of them out", key)
         return self

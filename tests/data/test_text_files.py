@@ -267,14 +267,12 @@ def test_whatever_a_file_holds_its_fields_are_read_or_refused(tmp_path, seed):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"label_column": "kind"}, "'kind' is a name: add `header: true`"),
-        ({"label": {"column": "kind"}}, "'kind' is a name: add `header: true`"),
         ({"label_column": 1.5}, "is a whole number or a name, got"),
         ({"delimiter": "ab"}, "must be one character"),
         ({"delimiter": "e"}, "must be one character"),
         ({"decimal": ","}, "needs a `delimiter` other than commas, such as ';' or a tab"),
         ({"label_column": None, "positive": [1]}, "rows without labels have no target"),
-        ({"label": {}, "label_columns": [1]}, "replaces label_columns"),
+        ({"label": {}, "label_column": 1}, "replaces label_column"),
         ({"rows": 0}, "rows"),
         ({"double": -0.1}, "double"),
     ],
