@@ -49,8 +49,7 @@ def write_description(
     ]
     write_file(folder / PLAN, "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n")
     name = keep_environment(folder, describe_environment(threads))
-    last = folder / ENVIRONMENTS / f"{name}.json"
-    write_file(folder / ENVIRONMENT, last.read_bytes())
+    write_file(folder / ENVIRONMENT, (folder / ENVIRONMENTS / f"{name}.json").read_bytes())
 
 
 def describe(experiment: Experiment) -> Description:
@@ -82,18 +81,15 @@ def describe(experiment: Experiment) -> Description:
 
 def read_plan(folder: Path) -> Plan | None:
     """Return the plan of a results folder, with what a report needs; None if there is none."""
-    entries, plan = read_json(folder / PLAN), Plan([], [], [])
+    entries = read_json(folder / PLAN)
     if entries is None:
         return None
-    for entry in entries:
-        if entry["kind"] == "left_out":
-            plan.left_out.append(LeftOut(entry["solver"], entry["at"]))
-        elif entry["kind"] == "too_large":
-            sizes = tuple(entry["sizes"])
-            plan.too_large.append(TooLarge(sizes, entry["most"], entry["taken"]))
-        else:
-            plan.cells.append(cell_of(entry))
-    return plan
+    too_large = [entry for entry in entries if entry["kind"] == "too_large"]
+    return Plan(
+        [cell_of(entry) for entry in entries if entry["kind"] in ("search", "fit")],
+        [LeftOut(entry["solver"], entry["at"]) for entry in entries if entry["kind"] == "left_out"],
+        [TooLarge(tuple(one["sizes"]), one["most"], one["taken"]) for one in too_large],
+    )
 
 
 def cell_of(entry: Mapping[str, Any]) -> Cell:
@@ -223,10 +219,7 @@ def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
 def other_source(
     records: Iterable[Record], environments: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """Return lines on results that were computed by other code than the running one.
-
-    A record of an earlier release does not say which code computed it, and is not counted.
-    """
+    """Return lines on results that were computed by other code, as far as they say by which."""
     origins: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for record in records:
         if record.get("source", source_hash()) != source_hash():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -14,14 +13,12 @@ from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import Dataset, check_present, load_dataset, resolve
 from dsgkit.errors import MissingDataError
 from dsgkit.experiment.plan import Plan, TooLarge, make_plan
+from dsgkit.experiment.run import Options
 from dsgkit.experiment.status import cells, describe_too_large, duration
 from dsgkit.experiment.store import Record, finished_elsewhere, read_records
 from dsgkit.experiment.timing import Paces
 from dsgkit.system.machine import available_threads, memory_limit
 from dsgkit.text.terminal import Column, table, wrapped
-
-if TYPE_CHECKING:
-    from dsgkit.experiment.run import Options
 
 DAY = 86400.0
 """Seconds above which a run on a terminal asks first."""
@@ -94,10 +91,7 @@ def totals(forecasts: Sequence[Forecast]) -> str:
 def forecast_run(
     experiment: Experiment, folder: Path, options: Options, plan: Plan | None = None
 ) -> Forecast:
-    """Forecast a run into a results folder, which need not exist; ``plan`` is made if not given.
-
-    Data that are missing and that the catalogue does not describe raise `MissingDataError`.
-    """
+    """Forecast a run into a results folder, which need not exist; ``plan`` is made if not given."""
     missing = ""
     if plan is None:
         try:

@@ -40,22 +40,17 @@ class Results:
 
     Attributes
     ----------
-    data : dict
-        Facts about the dataset.
-    environment, environments : dict
-        Versions, processor and threads of the last run, empty if none was stored; and those of all
-        cells, by their names in records.
+    data, environment : dict
+        Facts about the dataset; versions, processor and threads of the last run.
+    environments : dict
+        Those of all cells, by their names in records.
     records : list of Record
         The records of the plan's cells, in its order. The plan says which cell a record is: two
         entries of a plan may share one.
-    plan : Plan or None
-        None without a stored plan.
     bad : sequence of int
         Numbers of unreadable lines of the store.
-    size : int or None
-        The only size whose fits are shown (`at`); None for all.
-    every_solver : dict
-        After `of`, specs of all solvers of the config by key, in its order.
+    size, every_solver : int or None, dict
+        The only size whose fits are shown (`at`), and specs of all solvers of the config (`of`).
     """
 
     folder: Path
@@ -128,10 +123,7 @@ class Results:
 
     @property
     def fits_at(self) -> Counter[tuple[str, int]]:
-        """Number of planned fits by solver and size, 0 where the config leaves the solver out.
-
-        A fit that holds at several sizes counts at each. Empty without a stored plan.
-        """
+        """Number of planned fits by solver and size, 0 where the config leaves the solver out."""
         axis, planned = self.task.axis, Counter[tuple[str, int]]()
         if self.plan is not None:
             for out in self.plan.left_out:
@@ -150,17 +142,13 @@ class Results:
         return str(recorded.iloc[-1]) or solver
 
     def at(self, n: int) -> Results:
-        """Return the results with the fits at one size only: the largest up to ``n``.
-
-        Datasets of different sizes have different largest ones. Without a swept axis all remain.
-        """
+        """Return the results with the fits at one size only: the largest up to ``n``."""
         if (axis := self.task.axis) is None:
             return self
         sizes = sorted(set(self.cells["size"]))
         size = max((size for size in sizes if size <= n), default=None)
         if size is None:
-            known = ", ".join(f"{size:,}" for size in sizes) or "none"
-            text = f"no fit at {n:,} {axis.noun} or below; there are {known}"
+            text = f"no fit at {n:,} {axis.noun} or below; the least is {min(sizes, default=0):,}"
             raise ResultsError(f"{self.folder}: {text}")
         return replace(
             self._where(lambda cell: cell.kind == "search" or size in cell.sizes(axis)), size=size

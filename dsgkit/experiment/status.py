@@ -47,10 +47,7 @@ def without_numbers(text: str) -> str:
 
 
 def by_cause(records: Iterable[Record], *others: str) -> list[list[Record]]:
-    """Group records by status and message, but for numbers, and by further entries.
-
-    The most frequent cause comes first; ties are in the order of the records.
-    """
+    """Group records by status, message but for numbers, and further entries; largest first."""
     groups: dict[Any, list[Record]] = defaultdict(list)
     for record in records:
         message = without_numbers(record.get("message") or "")
@@ -131,7 +128,7 @@ def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
         state = f"not running, {work}; the same `dsg run` resumes it" if left else "finished"
     n_ok = sum(record["status"] == "ok" for record in records.values())
     lines = [f"{folder}: {n_ok:,} of {cells(len(planned))} have a result; {state}"]
-    lines += _by_solver(plan, records, axis)
+    lines += _by_solver(plan, records)
     lines += [f"  {line}" for line in describe_too_large(plan.too_large, axis)]
     lines += describe_endings(records.values(), axis, tracebacks=tracebacks)
     lines += other_source(records.values(), results.environments)
@@ -141,15 +138,12 @@ def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _by_solver(plan: Plan, records: Mapping[str, Record], axis: Axis | None) -> Iterator[str]:
-    """Yield a line per solver and kind of cell, and per solver that the config leaves out."""
+def _by_solver(plan: Plan, records: Mapping[str, Record]) -> Iterator[str]:
+    """Yield a line per solver and kind of cell."""
     keys: dict[tuple[str, str], set[str]] = defaultdict(set)
     for cell in plan.cells:
         keys[cell.solver, cell.kind].add(cell.key)
-    left_out: dict[str, list[str]] = defaultdict(list)
-    for point in plan.left_out:
-        left_out[point.solver].append(f"{point.at[axis.name]:,}" if axis else "")
-    width = max(map(len, [*(solver for solver, _ in keys), *left_out]), default=0)
+    width = max((len(solver) for solver, _ in keys), default=0)
     for (solver, kind), planned in keys.items():
         ended = Counter(ending(records[key]) for key in planned if key in records)
         ended["left"] = len(planned) - ended.total()
@@ -157,6 +151,3 @@ def _by_solver(plan: Plan, records: Mapping[str, Record], axis: Axis | None) -> 
         more = ", ".join(f"{n} {status_words(how)}" for how, n in others if n)
         more = f" ({more})" if more else ""
         yield f"  {solver:<{width}}  {kind:<6}  {n_ok:>5} of {len(planned)}{more}"
-    for solver, sizes in left_out.items():
-        at = f" at {', '.join(sizes)} {axis.noun}" if axis else ""
-        yield f"  {solver:<{width}}  left out by the config{at}"

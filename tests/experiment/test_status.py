@@ -30,8 +30,7 @@ def record(entry, status="ok", **more):
 @pytest.fixture
 def folder(toy, tmp_path):
     experiment = load_experiment(toy)
-    left_out = {"kind": "left_out", "solver": "slow_one", "at": {"unlabeled": 5000}}
-    (tmp_path / "plan.json").write_text(plan_text([*PLAN, left_out]))
+    (tmp_path / "plan.json").write_text(plan_text(PLAN))
     (tmp_path / "task.json").write_text(describe(experiment).model_dump_json())
     (tmp_path / "config.yaml").write_text(experiment.to_yaml())
     return tmp_path
@@ -53,7 +52,6 @@ def test_a_run_that_has_not_ended_has_time_left(folder):
         ["fast", "search", "1 of 1"],
         ["fast", "fit", "2 of 3 (1 left)"],
         ["slow_one", "fit", "0 of 2 (2 left)"],
-        ["slow_one", "left", "out by the config at 5,000 unlabelled"],
     ]
     with Store(folder):
         assert "have a result; running (process" in describe_status(folder)

@@ -164,7 +164,6 @@ def test_five_endings_are_five_words(tmp_path, written):
     assert table["Exact"] == ["not yet run", "left out", "left out"]
     assert "left out: by the config (at_most)." in tables.text("auc_table")
     status = describe_status(tmp_path / "a")
-    assert "pnu_auc     left out by the config at 100, 200, 400 unlabelled" in status
     assert "(2 out of memory, 2 refused, 2 timeout)" in status
 
 
