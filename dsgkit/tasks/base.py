@@ -84,10 +84,7 @@ class ProtocolSpec(Spec):
         return None
 
     def oracle_data(self, solver: Any, values: Sequence[Any]) -> str:
-        """Return a text on the data of a solver that no user has; empty if there is none.
-
-        ``values`` are all that the config sets or searches for the parameters of this class.
-        """
+        """Return what a solver is told, by its class or parameters' values, that no user knows."""
         return "the hidden labels" if takes(solver, HIDDEN) else ""
 
 
@@ -104,10 +101,7 @@ class Work:
 
 @dataclass
 class Judgement:
-    """Scores of a fit by measure (None without a value), its trace along training, and a picture.
-
-    ``trace`` has the numbers at each checkpoint; ``artefact`` are arrays for a file of their own.
-    """
+    """Scores by measure (None without a value), numbers at checkpoints, arrays of a picture."""
 
     scores: dict[str, float | None]
     trace: list[dict[str, float]] = field(default_factory=list)
@@ -205,10 +199,7 @@ class Task:
         return axis not in self.grows or depends_on(estimator, self.grows[axis])
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
-        """Return the score of every point on every fold, by the measure that chooses.
-
-        The estimator has the parameter values that all points share.
-        """
+        """Return the scores of points; the estimator has the values that all points share."""
         raise NotImplementedError
 
     def fit(self, estimator: Any, at: At, clock: Any) -> None:
@@ -264,13 +255,7 @@ TASKS = {
 
 
 def get(kind: str) -> type[Task]:
-    """Return the task called ``kind``, or the user-defined one at an import path.
-
-    Raises
-    ------
-    ConfigError
-        If there is none, with the nearest name; or if the runner cannot use it.
-    """
+    """Return the task called ``kind``, or the user-defined one at an import path."""
     if kind in TASKS:
         task: type[Task] = pkgutil.resolve_name(TASKS[kind])
         return task

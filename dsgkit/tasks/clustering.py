@@ -173,7 +173,7 @@ class Clustering(Task):
         labels = checked_labels(model, len(X))
         if self.spec.select == "nmi":
             return metrics.nmi(*self._compared(at, labels))
-        if not MIN_CLUSTERS <= _n_clusters(labels) <= MAX_CLUSTERS:
+        if not MIN_CLUSTERS <= len(np.unique(labels[labels >= 0])) <= MAX_CLUSTERS:
             return None
         index = metrics.davies_bouldin(metrics.Clusters(X, labels))
         return None if index is None else -index
@@ -200,19 +200,18 @@ class Clustering(Task):
         X = self.training(at)["X"]
         labels = checked_labels(model, len(X))
         scores: dict[str, float | None] = {m.name: None for m in self.measures if not m.clock}
+        scores["clusters"] = float(len(np.unique(labels[labels >= 0])))
+        scores["unassigned"] = float(np.mean(labels < 0))
         with clock.phase("evaluate"):
             scores |= self._shape(X, labels)
             if self._judged:
                 scores |= metrics.class_indices(*self._compared(at, labels))
         if all(hasattr(model, method) for method in self.phases.values()):
-            fitted = vars(model)
-            known = {name: fitted[held] for held, name in FITTED.items() if held in fitted}
-            if "equilibria_" in fitted:
-                n = len(fitted["equilibria_"])
+            known = {name: vars(model).get(held) for held, name in FITTED.items()}
+            if hasattr(model, "equilibria_"):
+                n = len(model.equilibria_)
                 known |= {"equilibria": n, "equilibria_share": n / len(X)}
-            scores |= {name: float(value) for name, value in known.items()}
-        scores["clusters"] = float(_n_clusters(labels))
-        scores["unassigned"] = float(np.mean(labels < 0))
+            scores |= {name: float(value) for name, value in known.items() if value is not None}
         all_known = self._judged and not len(self.dataset.unlabeled_rows)
         classes = self.classes(at) if all_known else None
         return Judgement(scores, artefact=picture(model, X, labels, classes))
@@ -222,11 +221,10 @@ class Clustering(Task):
         clusters, many = metrics.Clusters(X, labels), len(X) > MAX_EXACT_ROWS
         sampled = functools.partial(metrics.sampled_compactness, seed=self.seed)
         mean = sampled if many else metrics.compactness
+        diameters = None if many else metrics.davies_bouldin(clusters, "diameter")
         return {
             "davies_bouldin": metrics.davies_bouldin(clusters),
-            "davies_bouldin_diameter": None
-            if many
-            else metrics.davies_bouldin(clusters, "diameter"),
+            "davies_bouldin_diameter": diameters,
             "compactness": mean(clusters, weighted=True),
             "compactness_unweighted": mean(clusters, weighted=False),
         }
@@ -243,16 +241,7 @@ def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:
     return np.maximum(labels.astype(np.int64), -1)
 
 
-def _n_clusters(labels: NDArray[Any]) -> int:
-    return len(np.unique(labels[labels >= 0]))
-
-
-def picture(
-    model: Any,
-    X: NDArray[Any],
-    labels: NDArray[np.int64],
-    classes: NDArray[Any] | None = None,
-) -> dict[str, Any]:
+def picture(model: Any, X: Any, labels: Any, classes: Any = None) -> dict[str, Any]:
     """Return the arrays of a picture, in two principal components if rows have more columns.
 
     Of rows in a random order, shape (n, d), the first are shown: ``rows`` (r, 2) float32 and
@@ -270,10 +259,9 @@ def picture(
         numbers = np.unique(classes, return_inverse=True)[1]
         arrays["classes"] = numbers[: len(rows)].astype(np.int32)
     if hasattr(model, "equilibria_") and hasattr(model, "equilibrium_labels_"):
-        first = slice(MAX_PICTURE_POINTS)
-        shown_equilibria = (model.equilibria_[first] - center) @ axes
-        arrays["equilibria"] = shown_equilibria.astype(np.float32)
-        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[first]
+        equilibria = (model.equilibria_[:MAX_PICTURE_POINTS] - center) @ axes
+        arrays["equilibria"] = equilibria.astype(np.float32)
+        arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[: len(equilibria)]
     if X.shape[1] == 2 and hasattr(model, "decision_function"):
         arrays |= _domain(model, shown)
     if hasattr(model, "inside_"):

@@ -74,11 +74,10 @@ class SemiSupervisedSpec(base.ProtocolSpec):
         return self
 
     def why_not(self, axis: Axis, size: int) -> str:
-        if axis == LABELED and size < self.folds:
+        if size < self.folds:
             return f"{size} rows cannot be cut into {self.folds} folds"
-        if axis == LABELED and size < 2 * MIN_PER_CLASS:
-            return f"{size} rows are too few: {MIN_PER_CLASS} of each class are needed"
-        return ""
+        too_few = f"{size} rows are too few: {MIN_PER_CLASS} of each class are needed"
+        return too_few if size < 2 * MIN_PER_CLASS else ""
 
     @property
     def setting(self) -> str:
@@ -191,10 +190,8 @@ class SemiSupervised(Task):
     @functools.cached_property
     def judged(self) -> tuple[Rows, NDArray[Any]]:
         """The unlabelled rows whose hidden labels are known, and these labels."""
-        split = self.split
-        if split.known.all():
-            return split.X_unlabeled, split.y_unlabeled
-        return split.X_unlabeled.take(np.flatnonzero(split.known)), split.y_unlabeled[split.known]
+        known = np.flatnonzero(self.split.known)
+        return self.split.X_unlabeled.take(known), self.split.y_unlabeled[known]
 
     def counts(self, at: At) -> dict[str, int]:
         n_labeled = at.get("labeled", self.n_labeled)
@@ -383,8 +380,5 @@ def fold_scores(
 
 
 def semi_supervised_split(dataset: Any, *, seed: int, **settings: Any) -> Split:
-    """Return the rows of one trial of a dataset with two classes, for scripts.
-
-    ``settings`` are those of `SemiSupervisedSpec`.
-    """
+    """Return the rows of one trial; ``settings`` are those of `SemiSupervisedSpec`."""
     return SemiSupervised(dataset, SemiSupervisedSpec(kind="split", **settings), seed).split

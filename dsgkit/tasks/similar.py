@@ -98,10 +98,7 @@ class SimilarUnlabeledSpec(base.ProtocolSpec):
 
 
 class PairSplit(NamedTuple):
-    """The scaled rows of a trial, each used once: points of pairs, those of a pair adjacent.
-
-    Unlabelled rows are in a random order. Their label is 0 if the dataset has none, either.
-    """
+    """The scaled rows of a trial; points of a pair are adjacent, and no label is 0."""
 
     similar: Rows
     X_unlabeled: Rows

@@ -123,7 +123,7 @@ class SemiSupervisedSVM(SemiSupervised):
                     positive[block, column] = is_positive(values[:, column], cut)
             columns = zip(positive.T, solved & (len(y) > 0), strict=True)
             scores.append(
-                [error(y, _signs(column)) if valid else None for column, valid in columns]
+                [error(y, np.where(column, 1, -1)) if valid else None for column, valid in columns]
             )
         return [list(row) for row in zip(*scores, strict=True)]
 
@@ -178,11 +178,12 @@ class SemiSupervisedSVM(SemiSupervised):
 
     def score(self, y: Any, predictions: Any, cut: float | None = None) -> dict[str, float | None]:
         positive = is_positive(predictions, cut)
+        signs = np.where(positive, 1, -1)
         share, true = float(np.mean(positive)), float(np.mean(y > 0))
         collapsed = share < COLLAPSED_SHARE * true or 1 - share < COLLAPSED_SHARE * (1 - true)
         return {
-            ERROR.name: error_rate(y, _signs(positive)),
-            BALANCED.name: balanced_error(y, _signs(positive)),
+            ERROR.name: error_rate(y, signs),
+            BALANCED.name: balanced_error(y, signs),
             **ranking_scores(y, predictions),
             "positive": share,
             "positive_true": true,
@@ -225,7 +226,3 @@ def share_cut(values: Any, y: NDArray[np.integer]) -> float | None:
 def balanced_error(y: Any, values: Any) -> float | None:
     """Return the mean error over the classes; None with one class."""
     return 1 - balanced_accuracy(y, values) if len(np.unique(y)) > 1 else None
-
-
-def _signs(positive: NDArray[np.bool_]) -> NDArray[Any]:
-    return np.where(positive, 1, -1)
