@@ -101,7 +101,7 @@ class Clustering(Task):
     kind = "clustering"
     Spec = ClusteringSpec
     axes = (ROWS,)
-    measures = tuple(measures_of(kind).values())
+    measures = measures_of(kind)
     chooses = "choice"
     outputs = (
         *("purity_table", "rand_table", "nmi_table", "davies_bouldin_table", "compactness_table"),

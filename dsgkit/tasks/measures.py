@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -181,32 +181,26 @@ class Description(_Stored):
         return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
-_TIMED: Any = {"better": "lower", "unit": "seconds", "output": "time", "clock": "fit"}
-TIME = Measure("fit_seconds", "Training time", **_TIMED)
-MEMORY = Measure("peak_memory", "Peak memory", unit="bytes", output="time")
-STANDARD = (TIME, MEMORY)
-"""Measures of every task."""
+def measures_of(kind: str) -> tuple[Measure, ...]:
+    """Return the measures of a task of the package, from ``measures.yaml``."""
+    tasks = yaml.safe_load(Path(__file__).with_name("measures.yaml").read_text("utf-8"))
+    return tuple(Measure(name, **attributes) for name, attributes in tasks[kind].items())
 
+
+TIME, MEMORY = STANDARD = measures_of("every_task")
+
+# columns of `Results.cells` other than measures and axes
 FIT_COLUMNS = (
     *("key", "solver", "label", "trial", "size", "full", "level", "status", "message", "needed"),
     *("params", "remark", "diagnostics", "timing"),
 )
-"""Columns of `Results.cells` other than measures and axes."""
-
+# further columns of a table's CSV file
 TIDY_COLUMNS = (
     *("dataset", "mean", "std", "median", "lowest", "highest", "disturbed", "trials"),
     *("needed_bytes", "remarks"),
 )
-"""Further columns of a table's CSV file."""
-
 PICTURES, RANKS, GAINS = "pictures", "ranks", "gain_table"
 PARAMS_TABLE, PUBLISHED_TABLE = "params_table", "published_table"
-
-
-def measures_of(kind: str) -> dict[str, Measure]:
-    """Return the measures of a task of the package by name, from ``measures.yaml``."""
-    tasks = yaml.safe_load(Path(__file__).with_name("measures.yaml").read_text("utf-8"))
-    return {name: Measure(name, **entry) for name, entry in tasks[kind].items()}
 
 
 def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:

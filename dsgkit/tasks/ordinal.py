@@ -17,7 +17,7 @@ from dsgkit.tasks.semi_supervised import DISTANCE, TEST_ROWS, UNLABELED, AUCSpec
 
 CLASS_PROPORTIONS = "class_proportions"  # in configs: the share of rows above each cut
 
-*JUDGED, THRESHOLD_TIME = measures_of("ordinal").values()
+*JUDGED, THRESHOLD_TIME = measures_of("ordinal")
 
 
 class OrdinalSpec(AUCSpec):

@@ -33,7 +33,7 @@ UNLABELED_ROWS, TEST_ROWS = "unlabelled rows", "official test rows"
 CLASS_PROPORTION = "class_proportion"  # in configs: the share of positives in the training set
 MIN_PER_CLASS = 2  # labelled rows, so that both classes remain if a fold is held out
 
-AUC, PRECISION, DISTANCE = measures_of("semi_supervised_auc").values()
+AUC, PRECISION, DISTANCE = measures_of("semi_supervised_auc")
 MAX_CONVERGENCE_ROWS = 5000  # unlabelled ones: the exact minimiser takes cubic time
 
 

@@ -125,7 +125,7 @@ class SimilarUnlabeled(Task):
     kind = "similar_unlabeled"
     Spec = SimilarUnlabeledSpec
     axes = (UNLABELED,)
-    measures = tuple(measures_of(kind).values())
+    measures = measures_of(kind)
     chooses = "risk"
     outputs = (
         *("accuracy_table", "balanced_table", "balance_table", "corrected_table", "prior_table"),

@@ -25,7 +25,7 @@ from dsgkit.tasks.semi_supervised import (
     with_test,
 )
 
-ERROR, BALANCED, *BALANCES = measures_of("semi_supervised_svm").values()
+ERROR, BALANCED, *BALANCES = measures_of("semi_supervised_svm")
 
 COLLAPSED_SHARE = 0.1  # of its true share, below which a class counts as vanished
 THRESHOLD_ROWS = 5000  # unlabelled ones, from whose values a search places a threshold

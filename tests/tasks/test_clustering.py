@@ -105,10 +105,10 @@ def test_rows_without_a_cluster_are_one_more_cluster_but_are_not_counted():
     labels, X = model.labels_, trial.training(AT)["X"]
     assert scores["unassigned"] == np.mean(labels == -1) > 0
     assert scores["clusters"] == labels.max() + 1
-    expected = adjusted_rand_score(trial.classes(AT), labels)
-    assert scores["adjusted_rand"] == pytest.approx(expected)
+    rand = adjusted_rand_score(trial.classes(AT), labels)
+    assert scores["adjusted_rand"] == pytest.approx(rand)
     assert scores["davies_bouldin"] == pytest.approx(davies_bouldin_score(X, labels))
-    assert scores["inside"] is None and scores["mass"] is None and phases == {"fit", "evaluate"}
+    assert scores["inside"] is None and phases == {"fit", "evaluate"}
     model.labels_ = np.where(labels == -1, -7, labels)  # any negative label says so
     assert trial.judge(model, AT, Clock()).scores == scores
 
@@ -195,35 +195,27 @@ def test_purity_is_the_share_of_the_largest_classes(clustered):
     assert metrics.class_indices(classes, classes + 4)["adjusted_rand"] == 1
 
 
-def test_compactness_with_and_without_the_numbers_of_rows(clustered):
+def test_compactness_and_davies_bouldin_by_hand(clustered, monkeypatch):
     X, labels, _, groups, apart = clustered
-    means = [np.mean(one) if one else 0 for one in apart]
+    clusters = Clusters(X, labels)
+    means = np.array([np.mean(one) if one else 0 for one in apart])
     weighted = sum(len(rows) * mean for rows, mean in zip(groups, means, strict=True))
-    assert compactness(Clusters(X, labels)) == pytest.approx(weighted / len(X))
-    plain = compactness(Clusters(X, labels), weighted=False)
-    assert plain == pytest.approx(sum(means) / len(X))
-    assert compactness(Clusters(X, np.arange(len(X)))) == 0
-
-
-def test_davies_bouldin_with_distances_to_centroids_or_with_diameters(clustered, monkeypatch):
-    X, labels, _, groups, apart = clustered
-    expected = davies_bouldin_score(X, labels)
-    assert davies_bouldin(Clusters(X, labels)) == pytest.approx(expected)
+    assert compactness(clusters) == pytest.approx(weighted / len(X))
+    assert compactness(clusters, weighted=False) == pytest.approx(means.sum() / len(X))
+    assert davies_bouldin(clusters) == pytest.approx(davies_bouldin_score(X, labels))
     monkeypatch.setattr(metrics, "BLOCK_ENTRIES", 1)
-    assert davies_bouldin(Clusters(X, labels)) == pytest.approx(expected)
-    widths = [max(one, default=0) for one in apart]
-    centroids, places = [rows.mean(axis=0) for rows in groups], range(len(groups))
-    worst = [
-        max(
-            (widths[i] + widths[j]) / np.linalg.norm(centroids[i] - centroids[j])
-            for j in places
-            if j != i
-        )
-        for i in places
-    ]
-    assert davies_bouldin(Clusters(X, labels), "diameter") == pytest.approx(np.mean(worst))
-    assert davies_bouldin(Clusters(X, np.zeros(len(X)))) is None
-    assert davies_bouldin(Clusters(X, np.arange(len(X)))) == 0
+    assert davies_bouldin(clusters) == pytest.approx(davies_bouldin_score(X, labels))
+    widths = np.array([max(one, default=0) for one in apart])
+    centroids = np.array([rows.mean(axis=0) for rows in groups])
+    gaps = np.linalg.norm(centroids[:, None] - centroids, axis=2) + np.diag([np.inf] * len(groups))
+    worst = ((widths[:, None] + widths) / gaps).max(axis=1)
+    assert davies_bouldin(clusters, "diameter") == pytest.approx(worst.mean())
+
+
+def test_one_cluster_and_clusters_of_one_row(clustered):
+    X = clustered[0]
+    one, each = Clusters(X, np.zeros(len(X))), Clusters(X, np.arange(len(X)))
+    assert (davies_bouldin(one), davies_bouldin(each), compactness(each)) == (None, 0, 0)
     assert davies_bouldin(Clusters(np.zeros((4, 2)), [0, 0, 1, 1])) == 0  # one centroid
 
 

@@ -77,20 +77,15 @@ class WithLabels:
 
 
 def test_points_are_searched_by_the_risk_of_held_out_pairs_and_rows():
-    trial = trial_of()
-    points = [{"threshold": 0.3}, {"threshold": 0.6}, {"threshold": -1.0}]
-    scores = trial.search(First(), trial.sizes, points)
+    trial, cuts = trial_of(), (0.3, 0.6, -1.0)
+    scores = trial.search(First(), trial.sizes, [{"threshold": cut} for cut in cuts])
     training = trial.training(trial.sizes)
     pairs, rows = training["X_similar"][:, :, 0], training["X_unlabeled"][:][:, 0]
-    for point, row in zip(points[:2], scores, strict=False):
-        cut = point["threshold"]
+    for cut, row in zip(cuts[:2], scores, strict=False):
         held_out = [(pairs[fold::FOLDS] - cut, rows[fold::FOLDS] - cut) for fold in range(FOLDS)]
         assert row == pytest.approx([su_risk(*values, 0.6) for values in held_out])
     assert scores[2] == [None] * FOLDS
-
-
-def test_a_risk_is_that_of_the_prior_that_the_model_knows():
-    trial = trial_of()
+    # the prior is that which the model knows
     known, other = ({"threshold": 0.4, "prior": prior} for prior in (0.6, 0.8))
     a, b = trial.search(First(), trial.sizes, [known, other])
     assert a != pytest.approx(b)
@@ -117,8 +112,7 @@ def test_an_estimate_is_of_the_positive_class_and_made_once(n_positive, prior, m
 
 
 def test_a_model_is_judged_on_the_test_rows():
-    trial, clock = trial_of(), Clock()
-    model = First(0.45)
+    trial, clock, model = trial_of(), Clock(), First(0.45)
     trial.fit(model, trial.sizes, clock)
     judged = trial.judge(model, trial.sizes, clock)
     X, y = trial.split.X_test[:], trial.split.y_test
@@ -128,12 +122,8 @@ def test_a_model_is_judged_on_the_test_rows():
         "accuracy": pytest.approx(np.mean(positive == (y > 0))),
         "balanced_accuracy": pytest.approx(balanced_accuracy_score(y > 0, positive)),
         "positive": pytest.approx(np.mean(positive)),
-        "collapsed": 0.0,
-        "corrected": None,
-        "prior": 0.6,
-        "pairs": 40.0,
-        "tested": len(y),
-        "risk": None,
+        **{"collapsed": 0.0, "corrected": None, "prior": 0.6, "risk": None},
+        **{"pairs": 40.0, "tested": len(y)},
     }
     constant = First(0.0).fit(**trial.training(trial.sizes))
     assert trial.judge(constant, trial.sizes, clock).scores["collapsed"] == 1.0
