@@ -114,17 +114,15 @@ def test_rows_without_a_label_are_the_unlabelled_ones(run, monkeypatch):
 
 
 def test_the_best_point_is_that_of_the_mean_over_the_trials(run):
-    solver = {"params": FEW, "grid": {"lam": [0.125, 0.25, 0.5], "sigma": [1.0]}}
-    folder = run("semi_supervised_auc", {"qsg_s2auc": solver})
-    results = load_results(folder)
-    points, folds = [{"lam": lam, "sigma": 1.0} for lam in (0.125, 0.25, 0.5)], []
-    for trial, scores in enumerate(([0.5, 0.9, 0.7], [0.9, 0.6, 0.8])):
-        for record in results.records:
-            if (record["kind"], record["trial"]) == ("search", trial):
-                record |= {"points": points, "fold_scores": [[score] * 2 for score in scores]}
-                folds.append(record)
+    folder = run("semi_supervised_auc")
+    points = [{"lam": lam, "sigma": 1.0} for lam in (0.125, 0.25, 0.5)]
+    search = {"kind": "search", "solver": "qsg_s2auc", "status": "ok", "points": points}
+    records = [
+        search | {"at": {"unlabeled": n}, "fold_scores": [[score] * 2 for score in scores]}
+        for n, scores in ((9, [0.5, 0.9, 0.7]), (9, [0.9, 0.6, 0.8]), (5, [1, 0, 0]))
+    ]
+    results = replace(load_results(folder), records=records)
     experiment = load_experiment(folder / "config.yaml")
-    results = replace(results, records=folds)
     # lam 0.25 and 0.5 tie at .75: the larger one makes the function smoother
     assert _best(results, experiment, "qsg_s2auc", "higher") == ({"lam": 0.5, "sigma": 1.0}, 0.75)
 

@@ -15,14 +15,10 @@ from dsgkit.experiment.status import describe_status
 from dsgkit.experiment.store import seal
 from tests.experiment.runs import keep_artefact, key_of, plan_text
 
-EXPERIMENT = read_experiment(
-    {
-        "name": "digits_s2auc",
-        "dataset": {"name": "digits"},
-        "protocol": {"kind": "semi_supervised_auc", "trials": 2},
-        "solvers": {"qsg_s2auc": {"params": {"sigma": 1.0}}, "samult": {"params": {"sigma": 1.0}}},
-    }
-)
+SOLVERS = {key: {"params": {"sigma": 1.0}} for key in ("qsg_s2auc", "samult")}
+PROTOCOL = {"kind": "semi_supervised_auc", "trials": 2}
+CONFIG = {"name": "mine", "dataset": {"name": "digits"}, "protocol": PROTOCOL, "solvers": SOLVERS}
+EXPERIMENT = read_experiment(CONFIG)
 
 
 def fit(key, auc=0.75, **fields):
@@ -37,15 +33,10 @@ def fit(key, auc=0.75, **fields):
 SEARCH = fit("s", kind="search", times={"search": 3.0}, points=[{"lam": 1}], fold_scores=[[1]])
 
 
-@pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "config.yaml").write_text(EXPERIMENT.to_yaml())
-    (tmp_path / "task.json").write_text(describe(EXPERIMENT).model_dump_json())
-    return tmp_path
-
-
 def write(folder, *records, plan=None):
-    """Write records, and a plan of fits, each a key with what is not as in the others."""
+    """Write a results folder with a plan of fits, each a key with what is not as in the others."""
+    (folder / "config.yaml").write_text(EXPERIMENT.to_yaml())
+    (folder / "task.json").write_text(describe(EXPERIMENT).model_dump_json())
     (folder / "cells.jsonl").write_bytes(b"".join(map(seal, records)))
     common = {"kind": "fit", "solver": "qsg_s2auc", "trial": 0, "at": {"unlabeled": 100}}
     if plan is not None:
@@ -53,19 +44,19 @@ def write(folder, *records, plan=None):
         (folder / "plan.json").write_text(plan_text(entries))
 
 
-def test_reads_what_a_run_wrote_without_importing_solvers_and_tasks(folder, monkeypatch):
+def test_reads_what_a_run_wrote_without_importing_solvers_and_tasks(tmp_path, monkeypatch):
     failed = fit("f", status="indefinite", message="saddle", trial=1, environment="gone")
     for name in ("scores", "full", "params", "times"):
         del failed[name]
     refused = fit("r", trial=2, status="out_of_memory", auc=None, needed=3 * 2**30)
-    write(folder, fit("a", environment="1"), SEARCH, failed, refused)
-    (folder / "environments").mkdir()
+    write(tmp_path, fit("a", environment="1"), SEARCH, failed, refused)
+    (tmp_path / "environments").mkdir()
     for name in "12":
-        (folder / "environments" / f"{name}.json").write_text(json.dumps({"name": name}))
+        (tmp_path / "environments" / f"{name}.json").write_text(json.dumps({"name": name}))
     task = describe(EXPERIMENT)
     monkeypatch.setattr("dsgkit.solvers.catalogue.get", None)
     monkeypatch.setattr("dsgkit.tasks.base.get", None)
-    results = load_results(folder)
+    results = load_results(tmp_path)
     assert results.experiment.model_dump(mode="json") == EXPERIMENT.model_dump(mode="json")
     assert (results.task, results.dataset, results.plan) == (task, "digits", None)
     assert results.environments == {"1": {"name": "1"}, "gone": {}}
@@ -81,13 +72,13 @@ def test_reads_what_a_run_wrote_without_importing_solvers_and_tasks(folder, monk
     assert (share["search_seconds"], share["points"]) == (3.0, [{"lam": 1}])
 
 
-def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
+def test_what_a_record_is_of_is_for_the_plan_to_say(tmp_path):
     """One may be of two solvers, each with its label; a solver not in the config has its own."""
     entries = [("a", "qsg_s2auc"), ("a", "samult"), ("a", "gone"), ("not yet", "samult")]
     plan = [{"key": key, "solver": solver, "trial": 2} for key, solver in entries]
     recorded = fit("a", solver="old name", label="recorded", auc=0.1)
-    write(folder, recorded, fit("b", auc=0.3), plan=plan)
-    results = load_results(folder)
+    write(tmp_path, recorded, fit("b", auc=0.3), plan=plan)
+    results = load_results(tmp_path)
     assert results.cells[["solver", "label", "trial"]].values.tolist() == [
         ["qsg_s2auc", "QSG-S2AUC", 2],
         ["samult", "SAMULT", 2],
@@ -99,12 +90,12 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(folder):
     assert [*some.experiment.solvers, *some.every_solver] == ["samult", "qsg_s2auc", "samult"]
 
 
-def test_a_fit_stands_at_every_size_at_which_it_holds(folder):
+def test_a_fit_stands_at_every_size_at_which_it_holds(tmp_path):
     at = {"at": {"unlabeled": 50}}
     entries = {"a": {"also_at": [10, 20]}, "b": {}, "c": at}
     plan = [{"key": key, **more} for key, more in entries.items()]
-    write(folder, fit("a"), fit("b", full=False), fit("c", **at), SEARCH, plan=plan)
-    results = load_results(folder)
+    write(tmp_path, fit("a"), fit("b", full=False), fit("c", **at), SEARCH, plan=plan)
+    results = load_results(tmp_path)
     columns = results.cells[["key", "size", "level", "full"]].values.tolist()
     first = key_of("a")
     assert columns[:3] == [[first, 100, True, True], *[[first, n, True, False] for n in (10, 20)]]
@@ -132,19 +123,19 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_file_that_is_not_what_it_should_be_is_one_line(folder, case):
+def test_a_file_that_is_not_what_it_should_be_is_one_line(tmp_path, case):
     name, content, told = WRONG[case]
     numbers = range(9)
-    write(folder, *(fit(str(n)) for n in numbers), plan=[{"key": str(n)} for n in numbers])
-    whole = folder / name.removesuffix(".xz")
+    write(tmp_path, *(fit(str(n)) for n in numbers), plan=[{"key": str(n)} for n in numbers])
+    whole = tmp_path / name.removesuffix(".xz")
     if callable(content):
         content = content(lzma.compress(whole.read_bytes()))
-    whole.rename(folder.with_name(f"{folder.name}-aside"))
+    whole.rename(tmp_path.with_name(f"{tmp_path.name}-aside"))
     if content is not None:
-        (folder / name).write_bytes(content)
+        (tmp_path / name).write_bytes(content)
     for read in (load_results, describe_status):
         with pytest.raises(ResultsError, match=rf"^[^\n]*{told}[^\n]*$"):
-            read(folder)
+            read(tmp_path)
 
 
 ARRAYS = {"rows": np.arange(6, dtype=np.float32).reshape(3, 2), "labels": np.array([0, 1, -1])}
