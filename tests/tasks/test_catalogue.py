@@ -13,7 +13,7 @@ from dsgkit.tasks.base import ProtocolSpec, Task
 from dsgkit.tasks.measures import Measure
 
 class Sorting(Task):
-    measures = (Measure(name="swaps", title="Swaps", word="swaps", better="lower"),)
+    measures = (Measure(name="swaps", title="Swaps", better="lower"),)
     chooses = "swaps"
     outputs = ("swaps_table",)
     words = ()
@@ -38,7 +38,7 @@ def test_a_user_defined_task_has_the_version_of_its_code(own_modules):
         return version("my:Sorting")
 
     assert edited(my=OWN) != edited(my=OWN + "EDITED = True\n")
-    assert (get("my:Sorting").chooses, get("my:Sorting").kind) == ("swaps", "my:Sorting")
+    assert (get("my:Sorting").measures[0].word, get("my:Sorting").kind) == ("swaps", "my:Sorting")
     assert edited(my=OWN.replace("words = ()", "words, version = (), 3")) == 3
     derived = "from base import Sorting as Base\nclass Sorting(Base): pass\n"
     first = edited(base=OWN, my=derived)

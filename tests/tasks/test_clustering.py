@@ -224,11 +224,10 @@ def test_sampled_pairs_estimate_the_exact_value_without_bias(weighted):
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2, 3], [400, 300, 10, 1])
     clusters = Clusters(rng.normal(size=(len(labels), 2)) * (1 + labels[:, None]), labels)
-    exact = compactness(clusters, weighted=weighted)
-    few = [
-        sampled_compactness(clusters, n_pairs=2000, seed=seed, weighted=weighted)
-        for seed in range(100)
-    ]
-    assert abs(np.mean(few) - exact) < 0.3 * np.std(few) < 0.02 * exact
-    every = sampled_compactness(clusters, n_pairs=10**6, weighted=weighted)
-    assert every == pytest.approx(exact)
+
+    def sampled(n_pairs, seed=0):
+        return sampled_compactness(clusters, n_pairs=n_pairs, seed=seed, weighted=weighted)
+
+    exact, found = compactness(clusters, weighted=weighted), [sampled(2000, n) for n in range(100)]
+    assert abs(np.mean(found) - exact) < 0.3 * np.std(found) < 0.02 * exact
+    assert sampled(10**6) == pytest.approx(exact)
