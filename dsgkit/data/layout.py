@@ -85,8 +85,7 @@ def read_layout(path: Path, info: DatasetInfo, member: str | None = None) -> Lay
     lines, names = _first_lines(path, member, has_header=info.header)
     rows = lines[1:] if info.header and names is None else lines
     if not rows:
-        empty = not path.stat().st_size
-        raise DataError(f"{path}: the file {'is empty' if empty else 'holds no rows'}")
+        raise DataError(f"{path}: the file holds no rows")
     delimiter = info.delimiter or ("," if "," in rows[-1][1] else None)
     delimiter, number = None if delimiter == " " else delimiter, lines[0][0]
     try:
@@ -107,7 +106,7 @@ def find_layout(path: Path, label: str | None) -> Layout:
     lines, _ = _first_lines(path, None, has_header=False)
     texts = [line for _, line in lines]
     if not lines:
-        raise DataError(f"{path}: the file is empty")
+        raise DataError(f"{path}: the file holds no rows")
     if all(map(_LIBSVM.fullmatch, texts)):
         raise DataError(f"{path}: looks like LIBSVM text; write a config with `loader: libsvm`")
     delimiter, n_columns = _likely_delimiter(texts)

@@ -21,25 +21,8 @@ def read_new_rows(
 ) -> Single:
     """Return the features of the rows of a file, as a dataset has them.
 
-    Parameters
-    ----------
-    info : DatasetInfo
-        The dataset; delimited text has its columns, with or without those of the label.
-    path : Path
-        Delimited text, or LIBSVM text if the dataset is: unless the name ends in ``.csv``.
-    n_features : int
-        Columns of the dataset's features.
-    offsets : ndarray of float64, shape (n_features,), optional
-        Subtracted from the columns, as from the dataset's.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, n_features)
-
-    Raises
-    ------
-    DataError
-        If the columns differ from those of the dataset, or a value cannot be used.
+    The file has the columns of the dataset, with or without the label, or is LIBSVM text if the
+    dataset is, unless its name ends in ``.csv``. Offsets are subtracted as from the dataset's.
     """
     if not path.is_file():
         raise DataError(f"{path}: no such file")

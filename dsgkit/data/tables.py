@@ -47,24 +47,15 @@ _MAX_WORD = 256  # characters of a label or category; a longer text is not the n
 class Feature:
     """How a column of delimited text becomes features.
 
-    Attributes
-    ----------
-    kind : {"number", "category", "share", "date"}
-        A number; a column of 0 and 1 for each of the ``known`` texts; the share of the training
-        rows that have its text; the days since 1970 of a date in ``format``.
-    known : mapping of text to number
-        Places of categories, shares, or numbers that texts stand for.
-    median : float or None
-        Replaces missing values; None if these are refused.
-    is_marked : bool
-        Whether a further feature says where a value was missing.
+    A number; a column of 0 and 1 for each of the known texts of a category; the share of the
+    training rows that have its text; the days since 1970 of a date.
     """
 
-    kind: str = "number"
-    known: Mapping[str, float] = field(default_factory=dict)
-    format: str = ""
-    median: float | None = None
-    is_marked: bool = False
+    kind: str = "number"  # or category, share, date
+    known: Mapping[str, float] = field(default_factory=dict)  # of texts: place, share or number
+    format: str = ""  # of dates
+    median: float | None = None  # replaces missing values; None if these are refused
+    is_marked: bool = False  # whether a further feature says where a value was missing
 
     @property
     def width(self) -> int:
@@ -87,23 +78,13 @@ class Feature:
 
 @dataclass(frozen=True)
 class Table:
-    """A delimited file: its layout, the columns of the label, and what the others become.
-
-    Attributes
-    ----------
-    features : mapping of int to Feature
-        By the place of their column; other columns are left out.
-    labels : tuple of int
-        Places of columns, from 0, whose mean is the label.
-    unlabeled : str or None
-        The label of rows without one; the label of a row is NaN or empty then.
-    """
+    """A delimited file: its layout, the columns of the label, and what the others become."""
 
     layout: Layout
-    features: Mapping[int, Feature]
-    labels: tuple[int, ...] = ()
+    features: Mapping[int, Feature]  # by the place of their column; others are left out
+    labels: tuple[int, ...] = ()  # places of the columns whose mean is the label
     text_labels: bool = False
-    unlabeled: str | None = None
+    unlabeled: str | None = None  # marks rows without a label, which is NaN or empty then
 
     @classmethod
     def of(cls, info: DatasetInfo, layout: Layout) -> Table:
