@@ -19,9 +19,7 @@ from dsgkit.config.schema import load_experiment
 from dsgkit.papers.claims import papers
 from dsgkit.papers.figures import all_papers, chosen
 from dsgkit.papers.judging import selected
-from tests.scripts.conftest import SCRIPTS, script  # noqa: F401  a fixture
 from tests.test_readme import CONFIGS, README, ROOT, block
-from tests.test_wrong_commands import commands
 
 PAGES = [ROOT / "README.md", *ROOT.glob("[!.]*/README.md")]
 FENCE = re.compile(r"(?ms)^ *```(\w*)\n(.*?)^ *```$")
@@ -100,26 +98,6 @@ def test_what_make_and_pip_are_asked_for_is_there():
     (line,) = lines_of("pip")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert re.search(r"\[(\w+)\]", line)[1] in project["optional-dependencies"]
-
-
-def options_of(command):
-    return {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
-
-
-def test_every_option_in_a_sentence_is_one(script):  # noqa: F811
-    """Of a command, or of a script that its page names."""
-    known = set().union(*(options_of(one) for _, one in commands(cli.cli))) | {"--help", "--debug"}
-    for path in SCRIPTS.glob("*.py"):
-        if "@click.command" in path.read_text():
-            known |= options_of(script(path.stem)["main"])
-    told = {
-        option
-        for page in PAGES
-        for code in re.findall(r"`([^`\n]+)`", FENCE.sub("", page.read_text()))
-        for option in re.findall(r"(?<!\S)--[a-z-]+", code)
-    } - {"--host"}  # Dask's
-    assert len(told) > 20
-    assert told <= known
 
 
 @pytest.mark.parametrize("page", [README, CONFIGS], ids=["front page", "configs"])

@@ -52,9 +52,8 @@ def formats_option(*default: str) -> Any:
     return names_option("--format", "formats", help="Formats of figures.", **settings)
 
 
-width_option = click.option(
-    "--width", type=click.Choice(["column", "page"]), help="3.25 or 6.75 in; default: what fits."
-)
+_WIDTHS = click.Choice(["column", "page"])
+width_option = click.option("--width", type=_WIDTHS, help="3.25 or 6.75 in; default: what fits.")
 results_argument = click.argument("results", nargs=-1, required=True, type=FOLDER)
 kept_argument = click.argument("results", nargs=-1, type=PATH)
 
@@ -62,10 +61,8 @@ kept_argument = click.argument("results", nargs=-1, type=PATH)
 def or_kept(results: Paths) -> Paths:
     """Return the folders that are named, or that of the kept results, if it is here."""
     if not results and not KEPT_RESULTS.is_dir():
-        raise ResultsError(
-            f"{KEPT_RESULTS}: no such folder. The kept results are in the repository of dsgkit, "
-            "not in the installed package: run this in a checkout, or name the folder of your runs"
-        )
+        where = "the repository of dsgkit has it; or name the folder of your own runs"
+        raise ResultsError(f"{KEPT_RESULTS}: no such folder; {where}")
     return results or (KEPT_RESULTS,)
 
 
@@ -103,11 +100,9 @@ def tell(what: Exception | str) -> None:
 
 
 def print_wrapped(*lines: str, err: bool = False) -> None:
-    """Print lines within the width of the terminal, each wrapped below its own indent."""
     for line in lines:
         click.echo(wrapped(line, terminal_width()), err=err)
 
 
 def print_pairs(rows: Sequence[tuple[str, str]]) -> None:
-    """Print names with texts next to them, within the width of the terminal."""
     click.echo(listing(rows, terminal_width()))

@@ -17,10 +17,8 @@ from dsgkit.text.terminal import paragraph, terminal_width
 from dsgkit.user_code import import_path_of, is_import_path
 
 FILE_KEYS = {
-    "extends": "str, optional\n    A config to start from: a path relative to this file, or a "
-    "shipped one. Mappings are merged, other values replaced; null removes a solver.",
-    "profiles": "dict\n    Named variants of the config: settings that ``--profile`` merges over "
-    "it, after those of its bases under the same name.",
+    "extends": "str\n    Config to start from: a path from this file, or a shipped one.",
+    "profiles": "dict\n    Named settings, which ``--profile`` merges over the others.",
 }
 """Keys of a config file that are resolved before the experiment is read."""
 
@@ -72,9 +70,9 @@ def explanations(name: str) -> Iterator[str]:
         yield _of_task(name)
     if name in DATASETS:
         info = DATASETS[name]
-        shape = f"{info.n_rows:,} rows x {info.n_features:,} features"
-        facts = (info.title, shape, info.target.words, info.homepage, info.licence, info.citation)
-        yield "\n\n".join([f"{name}: dataset", *filter(None, [*facts, info.note])])
+        facts = [f"{name}: dataset", info.title, f"{info.shape} (rows x features)"]
+        facts += [info.target.words, info.homepage, info.licence, info.citation, info.note]
+        yield "\n\n".join(filter(None, facts))
     for path, text in _keys():
         if path == name or path.endswith(f".{name}"):
             yield f"{path}: key of a config, {text}"
@@ -157,9 +155,6 @@ def _flowed(text: str) -> str:
     return "\n".join(lines)
 
 
-_EXPLAINED = "`dsg explain NAME` says more"
-
-
 @click.group(name="list", cls=Group)
 def list_() -> None:
     """List configs, datasets, tasks, solvers or kernels."""
@@ -180,7 +175,7 @@ def tasks() -> None:
     from dsgkit.tasks.base import TASKS, get
 
     print_pairs([(kind, str(inspect.getdoc(get(kind))).partition("\n")[0]) for kind in TASKS])
-    click.echo(f"{_EXPLAINED}, such as the measures of a task")
+    click.echo("`dsg explain NAME` says more, such as the measures of a task")
 
 
 @list_.command()
@@ -189,7 +184,7 @@ def solvers() -> None:
     from dsgkit.solvers.catalogue import SOLVERS
 
     print_pairs([(info.name, f"{info.label}: {info.reference}") for info in SOLVERS.values()])
-    click.echo(f"{_EXPLAINED}, such as the parameters of a solver")
+    click.echo("`dsg explain NAME` says more, such as the parameters of a solver")
     click.echo('Your own class: kind: "my_module:MySolver" (see dsgkit/README.md)')
 
 

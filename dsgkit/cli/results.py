@@ -1,4 +1,4 @@
-"""Commands on stored results, and on those of the papers: table, .., predict, claims, .., pages."""
+"""Commands on stored results: table, plot, .., and on those of the papers: claims, .."""
 
 from __future__ import annotations
 
@@ -31,15 +31,9 @@ from dsgkit.cli.common import (
 from dsgkit.text.terminal import terminal_width
 
 _solvers_option = names_option("--solvers", help="Show these solvers only, by their keys.")
-_at_option = click.option(
-    "--at",
-    type=click.IntRange(1, 2**63 - 1),
-    help="Show the fits at the largest size up to this.",
-)
+_at_option = click.option("--at", type=click.IntRange(1), help="Show fits at sizes up to this.")
 _folder_option = out_option(None, "Folder to write to; default: the results folder itself.")
-_file_option = click.option(
-    "-o", "--out", type=FILE, help="File to write; default: standard output."
-)
+_file_option = click.option("-o", "--out", type=FILE, help="File; default: standard output.")
 
 
 @click.command()

@@ -139,10 +139,7 @@ def _print_plans(experiments: Mapping[str, Any], out: Path, options: Any) -> int
 
 
 def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) -> str:
-    """Run an experiment, write its report and print findings; return whether cells failed.
-
-    If it ``asks``, a plan of more than a day raises `DsgError` before anything is written.
-    """
+    """Run an experiment, write its report and print findings; return whether cells failed."""
     from rich import get_console
 
     from dsgkit.experiment.folder import other_source
@@ -157,8 +154,7 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     width = terminal_width()
 
     def say(text: str) -> None:
-        """Print above the progress line."""
-        get_console().out(text, highlight=False)
+        get_console().out(text, highlight=False)  # above the progress line
 
     def planned(plan: Any) -> None:
         if asks and (long := forecast_run(experiment, folder, options, plan).too_long):
@@ -191,7 +187,6 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
         part = results if options.solvers is None else results.of(options.solvers)
-        # how cells ended is said below
         if findings := findings_text(part, width, without=["ending"]):
             click.echo(findings)
     done = [record for record in results.records if record["status"] == "ok"]

@@ -92,7 +92,6 @@ class SolverSpec(Spec):
 
     @property
     def grids(self) -> tuple[dict[str, list[Any]], ...]:
-        """The values of every stage."""
         return tuple(stage.choices for stage in self.search)
 
 
@@ -138,7 +137,6 @@ class Experiment(Spec):
 
     @property
     def axis(self) -> Axis | None:
-        """The swept axis."""
         return next((axis for axis in self.task.axes if axis.name in self.sweep), None)
 
     @property

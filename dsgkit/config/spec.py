@@ -15,11 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from dsgkit.errors import DsgError, nearest_or_all, spelled
 
-LARGEST_INTEGER = 2**63 - 1
-"""The largest integer of a config: arrays and seeds have signed 64-bit integers."""
-
-LARGEST_NUMBER = 1e150
-"""Largest score or time: sums of squares are then finite."""
+LARGEST_INTEGER = 2**63 - 1  # of an array
 
 
 class Spec(BaseModel):

@@ -9,8 +9,7 @@ from typing import Any
 
 from dsgkit.errors import spelled
 
-MAX_VALUES = 1000
-"""Longer ranges and lists are assumed to be mistakes."""
+MAX_VALUES = 1000  # more are assumed to be a mistake
 
 _NUMBER = r"[-+]?(?:\d{1,99}\.?\d{0,99}|\.\d{1,99})(?:[eE][-+]?\d{1,2})?"
 _POWER = r"(\d{1,9})\s*\^\s*([-+]?\d{1,4})"

@@ -113,9 +113,8 @@ def parse(text: str, source: str) -> Document:
             document.data = plain(node, (), node.start_mark.line)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line if error.problem_mark else 0
-        raise wrong(
-            line, f"not valid YAML: {in_a_line(str(error.problem), 120)}{_ADVICE}"
-        ) from None
+        problem = in_a_line(str(error.problem), 120)
+        raise wrong(line, f"not valid YAML: {problem}{_ADVICE}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position)
         raise wrong(line, f"not valid YAML: {error.reason}") from None
@@ -126,9 +125,8 @@ def parse(text: str, source: str) -> Document:
 
 def dump(data: Any) -> str:
     """Return YAML text that `parse` reads back as ``data``."""
-    return yaml.dump(
-        data, Dumper=_StrictDumper, sort_keys=False, default_flow_style=None, width=100
-    )
+    settings: Any = {"sort_keys": False, "default_flow_style": None, "width": 100}
+    return yaml.dump(data, Dumper=_StrictDumper, **settings)
 
 
 class _StrictLoader(yaml.SafeLoader):

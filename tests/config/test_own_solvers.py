@@ -62,13 +62,6 @@ def test_what_is_wrong_with_a_class_or_its_entry_is_one_line(folder, solver, ans
     assert str(error.value) == answer
 
 
-def test_what_the_users_code_raised_is_the_cause(own_modules, folder):
-    own_modules("my", "x = 1 / 0\n")
-    with pytest.raises(ConfigError, match=r"\(my.py:1\)") as error:
-        load_experiment(folder(config(MINE)))
-    assert isinstance(error.value.__cause__, ZeroDivisionError)
-
-
 def test_the_rules_of_the_packages_own_parameters_do_not_count(folder):
     text = config(
         "mine: {kind: 'my.py:Mine', params: {t0: slow, prior: false}, "

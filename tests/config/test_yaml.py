@@ -92,35 +92,32 @@ def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path):
     assert document.places["b",].endswith("c.yaml:2")
 
 
-KEYS = st.sampled_from("abc")
 VALUES = st.recursive(
     st.integers(0, 9) | st.lists(st.integers(0, 9), max_size=2),
-    lambda inner: st.dictionaries(KEYS, inner, min_size=1, max_size=3),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, min_size=1, max_size=3),
     max_leaves=8,
 )
-TREES = st.dictionaries(KEYS, VALUES, min_size=1, max_size=3)
+TREES = st.dictionaries(st.sampled_from("abc"), VALUES, min_size=1, max_size=3)
 
 
-def leaves(tree, key=()):
-    if not isinstance(tree, dict):
-        return {key: tree}
-    return {k: v for name, value in tree.items() for k, v in leaves(value, (*key, name)).items()}
-
-
-def related(key, other):
-    size = min(len(key), len(other))
-    return key[:size] == other[:size]
+def laid_over(base, over, key=()):
+    """Return two trees merged, and the source of every leaf."""
+    if not (isinstance(over, dict) and isinstance(base, dict)):
+        return (base, {key: "base"}) if over is None else (over, {key: "over"})
+    parts = {
+        name: laid_over(base.get(name), over.get(name), (*key, name)) for name in {**base, **over}
+    }
+    sources = {k: source for _, found in parts.values() for k, source in found.items()}
+    return {name: data for name, (data, _) in parts.items()}, sources
 
 
 @given(TREES, TREES)
-def test_merged_leaves_are_those_of_over_and_what_it_leaves_of_base(base, over):
+def test_trees_are_merged_with_the_place_of_every_leaf(base, over):
     first, second = parse(dump(base), "base"), parse(dump(over), "over")
     merged = first.merged(second)
-    kept = {k: v for k, v in leaves(base).items() if not any(related(k, o) for o in leaves(over))}
-    assert leaves(merged.data) == kept | leaves(over)
-    sources = {key: place.split(":")[0] for key, place in merged.places.items()}
-    assert {key: sources[key] for key in kept} == dict.fromkeys(kept, "base")
-    assert {key: sources[key] for key in leaves(over)} == dict.fromkeys(leaves(over), "over")
+    expected, sources = laid_over(base, over)
+    assert merged.data == expected
+    assert {key: merged.places[key].split(":")[0] for key in sources} == sources
     assert merged.places.keys() == parse(dump(merged.data), "again").places.keys()
     assert merged.merged(second) == merged
     assert (first.data, second.data) == (base, over)
