@@ -198,18 +198,6 @@ def test_one_config_that_cannot_run_does_not_stop_the_others_and_is_on_the_page(
     assert f"not run: {err.removeprefix('Error: ').strip()}" in page
 
 
-def test_settings_that_change_results_have_a_folder_of_their_own(dsg, toy, finished):
-    results = toy.parent / "results"
-    kept = {path: path.read_bytes() for path in finished.rglob("*") if path.is_file()}
-    (*_, last) = dsg(*FEW, "--set", "sweep.unlabeled=[40]")[1].splitlines()
-    (other,) = set(results.iterdir()) - {finished}
-    assert other.name in last or f"results/{other.name}" in last
-    assert {path: path.read_bytes() for path in kept} == kept
-    named = (*BARE, "--name", "toy", "--set", "seed=2")  # the name of a folder of another seed
-    told(dsg(*named), 1, "results/toy", "seed is 0 there and 2 here", "--name")
-    assert dsg(*named, "--fresh")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("words", "text"),
     [

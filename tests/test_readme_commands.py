@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 
 import click
-import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -19,7 +18,7 @@ from dsgkit.config.schema import load_experiment
 from dsgkit.papers.claims import papers
 from dsgkit.papers.figures import all_papers, chosen
 from dsgkit.papers.judging import selected
-from tests.test_readme import CONFIGS, README, ROOT, block
+from tests.test_readme import ROOT
 
 PAGES = [ROOT / "README.md", *ROOT.glob("[!.]*/README.md")]
 FENCE = re.compile(r"(?ms)^ *```(\w*)\n(.*?)^ *```$")
@@ -98,16 +97,3 @@ def test_what_make_and_pip_are_asked_for_is_there():
     (line,) = lines_of("pip")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert re.search(r"\[(\w+)\]", line)[1] in project["optional-dependencies"]
-
-
-@pytest.mark.parametrize("page", [README, CONFIGS], ids=["front page", "configs"])
-def test_a_config_on_rows_of_ones_own_can_be_planned(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    rng = np.random.default_rng(0)
-    rows = np.column_stack([rng.random((2500, 3)), rng.integers(0, 2, 2500)])
-    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", fmt="%.4f")
-    (tmp_path / "mine.yaml").write_text(block("yaml", page))
-    done = CliRunner().invoke(cli.cli, ["run", "mine.yaml", "--dry-run"])
-    assert done.exit_code == 0, (done.output, done.exception)
-    assert "mine: " in done.output

@@ -89,12 +89,11 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
     both folders have the same splits. The exit code does not depend on differences.
     """
     from dsgkit.experiment.results import load_results
-    from dsgkit.report.compare import compare as compare_results
-    from dsgkit.report.compare import comparison_text, write_comparison
+    from dsgkit.report import compare as comparing
 
-    comparison = compare_results(load_results(a), load_results(b))
-    click.echo(comparison_text(comparison, terminal_width()))
-    for path in [] if out is None else ["", *write_comparison(comparison, out)]:
+    comparison = comparing.compare(load_results(a), load_results(b))
+    click.echo(comparing.comparison_text(comparison, terminal_width()))
+    for path in [] if out is None else ["", *comparing.write_comparison(comparison, out)]:
         click.echo(path)
 
 

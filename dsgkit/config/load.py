@@ -13,10 +13,9 @@ from typing import Any
 from dsgkit.config.yaml import Document, Key, parse, read_document
 from dsgkit.errors import ConfigError, did_you_mean, in_a_line, nearest_or_all, spelled
 
-SHIPPED = Path(__file__).parents[1] / "configs"
+SHIPPED = Path(__file__).parents[1] / "configs"  # of the installed package
 if not SHIPPED.is_dir():
-    SHIPPED = Path(__file__).parents[2] / "configs"
-"""Folder of the shipped configs: in the installed package, or in the checkout."""
+    SHIPPED = Path(__file__).parents[2] / "configs"  # of the checkout
 
 
 def shipped_names() -> list[str]:

@@ -128,12 +128,8 @@ def _folder_name(value: str) -> str:
 Text = Annotated[str, Field(min_length=1)]
 Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_line)]
 FolderName = Annotated[str, AfterValidator(_folder_name)]
-"""A name that is valid for a folder and in figures."""
-
 Count = Annotated[int, Field(ge=1, le=LARGEST_INTEGER)]
 Size = Annotated[int | Literal["all"], BeforeValidator(_size)]
-"""A number of rows."""
-
 Repetitions = Annotated[int, Field(ge=1, le=10_000)]
 Folds = Annotated[int, Field(ge=2, le=10_000)]
 Interval = Annotated[tuple[float, float], BeforeValidator(_interval)]

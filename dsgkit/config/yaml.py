@@ -67,10 +67,7 @@ def read_document(path: Path) -> Document:
 
 @functools.lru_cache(maxsize=32)  # many configs have the same base
 def parse(text: str, source: str) -> Document:
-    """Parse YAML text; ``source`` is its file, or the text of an option such as ``--set a=1``.
-
-    What is returned is kept, and must not be changed.
-    """
+    """Parse YAML text; ``source`` is its file or option. What is returned must not be changed."""
     document = Document(None)
 
     def place(line: int) -> str:
