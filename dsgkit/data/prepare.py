@@ -52,7 +52,8 @@ def prepared_folder(info: DatasetInfo, paths: list[Path]) -> Path:
     for path in paths:
         stat, digest = path.stat(), ""
         if stat.st_size <= _MAX_HASHED_BYTES:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
         states.append([str(path.resolve()), stat.st_size, stat.st_mtime_ns, digest])
     return Path(f"{prepared_folders(info, paths)}-{_hash(json.dumps(states))}")
 
@@ -163,7 +164,7 @@ def _write(
             file.write(labelled)
             sha256.update(labelled)
         rest.seek(0)
-        while block := rest.read(2**24):
+        while block := rest.read(2**20):
             file.write(block)
             sha256.update(block)
         y, has_label = np.concatenate(labels), np.concatenate(masks)
