@@ -76,18 +76,13 @@ class Results:
         for record in self.records:
             if record["kind"] == "fit":
                 times, scores = record.get("times") or {}, record.get("scores") or {}
-                row = self._row(record) | {MEMORY.name: record.get(MEMORY.name)}
-                row |= {
-                    name: record.get(name) or {} for name in ("params", "diagnostics", "timing")
-                }
-                row |= {"key": record["key"], "remark": record.get("remark") or ""}
-                row |= {"full": bool(record.get("full")), "needed": record.get("needed")}
+                row = self._row(record)
                 for one in self.task.measures:
                     if one != MEMORY:
                         row[one.name] = times.get(one.clock) if one.clock else scores.get(one.name)
-                sizes = cell_of(record).sizes(self.task.axis)
-                row["level"] = len(sizes) > 1
-                rows += [row, *(row | {"size": n, "full": False} for n in sizes[1:])]
+                further = cell_of(record).also_at if self.task.axis else ()
+                row["level"] = bool(further)
+                rows += [row, *(row | {"size": size, "full": False} for size in further)]
         measures = [measure.name for measure in self.task.measures]
         fits = _frame(rows, [*FIT_COLUMNS, *measures], ["needed", *measures])
         return fits if self.size is None else fits[fits["size"] == self.size]
@@ -95,21 +90,18 @@ class Results:
     @cached_property
     def search(self) -> pd.DataFrame:
         """One row per share of a hyper-parameter search, with `SEARCH_COLUMNS`."""
-        rows = [
-            self._row(record)
-            | {name: record.get(name) or [] for name in ("points", "fold_scores")}
-            | {"search_seconds": (record.get("times") or {}).get("search")}
-            | {MEMORY.name: record.get(MEMORY.name)}
-            for record in self.records
-            if record["kind"] == "search"
-        ]
+        rows = [self._row(record) for record in self.records if record["kind"] == "search"]
         return _frame(rows, SEARCH_COLUMNS, ["search_seconds", MEMORY.name])
 
     def _row(self, record: Record) -> dict[str, Any]:
-        axis = self.task.axis
-        row = {name: record[name] for name in ("solver", "trial")}
-        row |= {name: record.get(name) or "" for name in ("label", "message")}
-        return row | {"size": record["at"][axis.name] if axis else 0, "status": ending(record)}
+        axis, times = self.task.axis, record.get("times") or {}
+        row = {name: record.get(name) or "" for name in ("label", "message", "remark")}
+        row |= {name: record.get(name) or {} for name in ("params", "diagnostics", "timing")}
+        row |= {name: record.get(name) or [] for name in ("points", "fold_scores")}
+        row |= {name: record.get(name) for name in ("key", "solver", "trial", "needed")}
+        row |= {"status": ending(record), "full": bool(record.get("full"))}
+        row |= {"search_seconds": times.get("search"), MEMORY.name: record.get(MEMORY.name)}
+        return row | {"size": record["at"][axis.name] if axis else 0}
 
     @property
     def dataset(self) -> str:

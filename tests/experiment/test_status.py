@@ -42,7 +42,7 @@ def fill(folder, *records):
             store.append(each)
 
 
-def test_a_run_that_has_not_ended_has_time_left(folder):
+def test_a_status_is_what_has_a_result_and_what_is_left_or_went_wrong(folder):
     # 20 operations of the search and 20 + 30 of the fast fits took a second per 10; the slow
     # solver has no result, and a fit takes a second at least
     fill(folder, *map(record, PLAN[:3]))
@@ -55,19 +55,10 @@ def test_a_run_that_has_not_ended_has_time_left(folder):
     ]
     with Store(folder):
         assert "have a result; running (process" in describe_status(folder)
-    (folder / "plan.json").unlink()
-    head, *lines = describe_status(folder).splitlines()
-    assert "3 of 3 cells have a result; finished" in head and len(lines) == 2
-
-
-def test_the_end_with_what_went_wrong(folder):
-    fill(
-        folder,
-        *(record(entry) for entry in PLAN[:4]),
-        record(PLAN[4], "crashed", message="killed by SIGSEGV", traceback="in fit"),
-        record(PLAN[5], "out_of_memory", message="needs more", needed=10**12),
-        record({**PLAN[5], "key": "of an older plan"}),
-    )
+    crashed = {"message": "killed by SIGSEGV", "traceback": "in fit"}
+    refused = record(PLAN[5], "out_of_memory", message="needs more", needed=10**12)
+    old = record({**PLAN[5], "key": "of an older plan"})
+    fill(folder, record(PLAN[3]), record(PLAN[4], "crashed", **crashed), refused, old)
     with (folder / "cells.jsonl").open("a") as file:
         file.write("{}\n")
     text = describe_status(folder)
@@ -82,6 +73,8 @@ def test_the_end_with_what_went_wrong(folder):
     assert "in fit" in describe_status(folder, tracebacks=True) and "in fit" not in text
     fill(folder, record(PLAN[4]))  # and a limit that was met is an end
     assert "5 of 6 cells have a result; finished" in describe_status(folder)
+    (folder / "plan.json").unlink()
+    assert "6 of 7 cells have a result; finished" in describe_status(folder)
 
 
 def ended(status, message, *, label="A", kind="fit", trial=0, n=100, **more):
