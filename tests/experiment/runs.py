@@ -163,16 +163,6 @@ def descendants(pid):
         return []
 
 
-def workers_of(pid):
-    """Those of a process's descendants that run cells."""
-    found = []
-    for child in descendants(pid):
-        with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
-            if "workers import serve" in " ".join(psutil.Process(child).cmdline()):
-                found.append(child)
-    return found
-
-
 def all_gone(pids):
     """Wait until none of some processes is left, but for those that wait to be reaped."""
 

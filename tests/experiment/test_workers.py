@@ -39,7 +39,6 @@ from tests.experiment.runs import (
     tables,
     wait_until,
     without_measurements,
-    workers_of,
     write_config,
 )
 
@@ -152,19 +151,16 @@ def test_a_fit_that_is_known_is_not_lost_to_its_repeats(folder, monkeypatch, lam
 def test_each_class_of_ones_own_has_processes_of_its_own_that_are_used_again(folder, monkeypatch):
     monkeypatch.setattr(workers_module, "MAX_IDLE", 1)
     solvers = {"first": search("well"), "second": search("well"), "third": search("well", COUNTING)}
-    jobs = jobs_of(folder, solvers)
-    processes = {}
+    jobs, pids = jobs_of(folder, solvers), {}
     with LocalExecutor(1) as executor:
         for name in ("first", "third", "second", "first"):
-            before = set(workers_of(os.getpid()))
             assert executor.submit(jobs[name]).result()[0]["status"] == "ok"
-            new = set(workers_of(os.getpid())) - before
-            assert len(new) == (jobs[name].external_class not in processes)
-            processes.setdefault(jobs[name].external_class, new)
-        assert set(processes) == {BEHAVING, COUNTING}
-        (pid,) = processes[BEHAVING]  # one that dies while it is idle costs nothing
-        os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG))
+            idle = {child.external_class: child.process.pid for child in executor._idle}
+            assert idle.items() >= pids.items()
+            pids = idle
+        assert set(pids) == {BEHAVING, COUNTING}
+        os.kill(pids[BEHAVING], signal.SIGKILL)  # one that dies while it is idle costs nothing
+        os.waitid(os.P_PID, pids[BEHAVING], os.WEXITED | os.WNOWAIT)
         assert executor.submit(jobs["first"]).result()[0]["status"] == "ok"
         left = descendants(os.getpid())
     all_gone(left)
