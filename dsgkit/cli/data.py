@@ -58,16 +58,9 @@ def verify(name: str) -> None:
     """Check the files of dataset NAME against their checksums."""
     from dsgkit.data import catalogue, files
 
-    known, checks = catalogue.get(name), list[tuple[str, str]]()
+    known = catalogue.get(name)
     for file in known.files:
-        path = files.find(known, file)
-        try:
-            found = files.check_sha256(file, path) if path else files.missing(known, file)
-        except DataError as error:
-            checks.append(("WRONG", str(error)))
-        else:
-            word = "WRONG" if path is None else "ok" if file.sha256 else "unchecked"
-            checks.append((word, f"{path}: sha256 {found}" if path else found))
-    print_pairs(checks)
-    if any(word == "WRONG" for word, _ in checks):
-        raise SystemExit(1)
+        if (path := files.find(known, file)) is None:
+            raise DataError(files.missing(known, file))
+        sha256 = files.check_sha256(file, path)
+        click.echo(f"{path}: {'ok' if file.sha256 else 'unchecked'}, sha256 {sha256}")

@@ -128,8 +128,6 @@ def _info(name: str, entry: dict[str, Any]) -> DatasetInfo:
         files = [replace(file, url=f"{address}/{file.name}") for file in files]
     known: dict[str, Any] = {"folder": name}
     known["n_rows"] = sum(file.n_rows or 0 for file in files if file.part == "train")
-    if entry["loader"] == "reviews":
-        known["n_features"] = entry.get("components", REVIEW_COMPONENTS)
     known |= entry
     known["values"] = {int(column): table for column, table in entry.get("values", {}).items()}
     known |= {"name": name, "files": tuple(files), "target": Target.of(entry["target"])}
