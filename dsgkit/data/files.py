@@ -88,7 +88,8 @@ def _download(info: DatasetInfo, file: DataFile) -> None:
     from rich.console import Console
     from rich.progress import Progress
 
-    folder, bar = _folders(info)[-1], Progress(console=Console(stderr=True), transient=True)
+    folder, screen = _folders(info)[-1], Console(stderr=True)
+    bar = Progress(console=screen, transient=True, disable=not screen.is_terminal)
     with writing_to(folder), TemporaryDirectory(prefix=".incoming-", dir=folder) as incoming, bar:
         path, task = Path(incoming) / file.name, bar.add_task(file.name)
 

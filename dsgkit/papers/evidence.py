@@ -308,7 +308,10 @@ def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) ->
     studies: dict[str, Any] = {}
     by_path = [(path, _results_folders(path, names)) for path in paths]
     found = [folder for _, inside in by_path for folder in inside]
-    for folder in track(found, "reading results", console=Console(stderr=True), transient=True):
+    screen = Console(stderr=True)
+    for folder in track(
+        found, "reading results", console=screen, transient=True, disable=not screen.is_terminal
+    ):
         results = load_results(folder)
         name = results.experiment.name
         if name in folders:

@@ -72,7 +72,10 @@ class JudgedPaper:
 
 def judge(papers: Iterable[Paper], evidence: Evidence) -> list[JudgedPaper]:
     """Judge every claim of some papers."""
-    listed = track(list(papers), "judging claims", console=Console(stderr=True), transient=True)
+    papers, screen = list(papers), Console(stderr=True)
+    listed = track(
+        papers, "judging claims", console=screen, transient=True, disable=not screen.is_terminal
+    )
     return [
         JudgedPaper(paper, [judge_claim(paper, claim, evidence) for claim in paper.claims])
         for paper in listed

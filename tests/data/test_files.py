@@ -138,8 +138,9 @@ def cached(tmp_path):
     return [p.name for p in (tmp_path / "cache").rglob("*") if p.is_file()]
 
 
-def test_a_missing_file_is_downloaded_once(remote, tmp_path):
+def test_a_missing_file_is_downloaded_once(remote, tmp_path, capfd):
     assert open_dataset(remote).X[:, 0].tolist() == [2, 3] * 1000
+    assert capfd.readouterr() == ("", "")  # a bar shows on a terminal alone
     (tmp_path / "server/made.xz").unlink()
     assert obtain(remote) == [tmp_path / "cache/downloads/folder/made.xz"]
 
