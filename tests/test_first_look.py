@@ -195,6 +195,7 @@ def test_a_run_ends_with_all_methods(monkeypatch, in_process):
     )
     done = dsg_try(LAYOUTS["semicolon"], "--label", "kind")
     assert done.exit_code == 0, (done.output, done.exception)
-    cells = load_results(Path("results/rows_auc_try")).cells
+    (folder,) = Path("results").iterdir()
+    cells = load_results(folder).cells
     assert set(cells["solver"]) == set(load_experiment("rows_auc_try.yaml").solvers)
     assert set(cells["status"]) == {"ok"}
