@@ -306,6 +306,7 @@ class SimilarUnlabeled(Task):
         training = self.given(estimator, at)
         with clock.phase("prior"):
             self._set_prior(estimator, training)
+        del training  # the pairs are in memory once
         super().fit(estimator, at, clock)
 
     def observed(self, estimator: Any, at: At) -> int | None:

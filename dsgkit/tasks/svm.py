@@ -155,16 +155,13 @@ class SemiSupervisedSVM(SemiSupervised):
         return [share_cut(column, y) for column in _values(models, sample, n_models).T]
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
-        folds, n_unlabeled = self.spec.folds, at["unlabeled"]
-        counts, n_placing = self.counts(at), 0
-        if self.spec.threshold == "labeled_share":
-            n_placing = min(n_unlabeled, THRESHOLD_ROWS)
-        if self.spec.select == "labeled_rows":
-            n_fits, n_tested = folds * self.spec.repeats, 0
-        else:
+        folds, n, counts = self.spec.folds, at["unlabeled"], self.counts(at)
+        n_fits, n_tested = folds * self.spec.repeats, 0
+        if self.spec.select == "hidden_labels":
             estimator = settled(estimator, counts)
-            counts["n_unlabeled"] = -(-n_unlabeled // folds)
-            n_fits, n_tested = folds, (folds - 1) * n_unlabeled
+            counts["n_unlabeled"] = -(-n // folds)
+            n_fits, n_tested = folds, (folds - 1) * n
+        n_placing = 0 if self.spec.threshold == "zero" else min(n, THRESHOLD_ROWS)
         cost = estimator.cost(self.dataset.n_features, n_models=n_points, **counts)
         scoring = (n_tested + n_fits * n_placing) * cost.row_flops(n_points)
         return Work(n_fits * cost.flops, scoring, cost.memory, n_fits * n_points)
