@@ -196,6 +196,7 @@ def _values(models: Any, rows: Any, n_models: int) -> NDArray[Any]:
 
 def is_positive(values: Any, cut: float | None) -> NDArray[np.bool_]:
     """Return which values are predicted positive: those above a threshold, or of at least 0."""
+    values = np.asarray(values, np.float64)  # float32 would round the threshold
     return np.asarray(values >= 0 if cut is None else values > cut)
 
 
