@@ -17,11 +17,9 @@ from dsgkit.data.files import open_content
 from dsgkit.errors import DataError, in_a_line, nearest_or_all, shown
 
 MISSING_VALUES = ("", "?", "-", ".", "na", "n/a", "nan", "NaN", "null", "none")
-"""Lower-case texts for a missing value in files."""
+"""Texts for a missing value in files, in any case."""
 
-LINES_COMPARED = 20
-"""Number of lines against which a header and a delimiter are checked."""
-
+LINES_COMPARED = 20  # with a header and a delimiter
 FLOAT32_OVERFLOW = 2.0**128 - 2.0**103
 _DELIMITERS = (",", ";", "\t", "|", ":", None)  # None is white space
 _LEAST_SHARE = 0.7  # of lines with equally many columns; the others are considered mistakes

@@ -27,15 +27,10 @@ from dsgkit.numerics.arrays import Array, Single
 
 Block = tuple[Array, NDArray[Any]]
 Lines = Sequence[bytes]
-CHUNK_BYTES = 2**24
-BLOCK_VALUES = 2**23
-"""Bytes of text read at a time, and values of a dense block made of them."""
-
-MAX_FEATURES = 2**20
-"""Maximum number of features, so that a mistyped index or an endless line does not fill memory."""
-
-TEXT, STARS = "reviewText", "overall"
-"""Fields of a review that are read."""
+CHUNK_BYTES = 2**24  # of text read at a time
+BLOCK_VALUES = 2**23  # of a dense block of rows
+MAX_FEATURES = 2**20  # so that a mistyped index or an endless line does not fill memory
+TEXT, STARS = "reviewText", "overall"  # fields of a review
 
 
 def chunks(path: Path, member: str | None = None, skipped: int = 0) -> Iterator[tuple[int, Lines]]:

@@ -30,9 +30,7 @@ from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError, shown
 from dsgkit.numerics.arrays import Array
 
-MARKED_SHARE = 0.05
-"""Share of missing values above which a filled column gets another that marks them."""
-
+MARKED_SHARE = 0.05  # of missing values, above which another column marks them
 _MISSING = [
     f"{spelled}{end}"
     for text in MISSING_VALUES
