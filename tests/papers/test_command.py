@@ -64,8 +64,10 @@ def test_claims_that_no_result_tells_of_take_a_line(dsg, folders):
 def test_without_the_kept_results_it_is_said_where_they_are(run_dsg, folders, command):
     code, _, err = run_dsg(command)
     assert code == 1
-    assert err.startswith("Error: results/reference: no such folder. The kept results are in the ")
-    assert err.endswith(f"name the folder of your own runs: dsg {command} results\n")
+    assert err.startswith(
+        "Error: results/reference: no such folder; the repository of dsgkit has it"
+    )
+    assert err.endswith("name the folder of your own runs\n")
 
 
 def test_one_claim_in_full(dsg, folders):

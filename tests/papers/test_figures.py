@@ -427,13 +427,11 @@ def test_the_command_lists_and_writes(dsg, tmp_path):
     [
         (["s2au/1"], "unknown paper 's2au' (did you mean 's2auc'?)"),
         (["s2auc/9"], "s2auc has no figure or table '9'; known: "),
-        (["s2auc/1"], "results/reference: no such folder. The kept results are in the repository"),
+        (["s2auc/1"], "results/reference: no such folder; the repository of dsgkit has it"),
         (["s2auc/1", "nowhere"], "nowhere: no such folder"),
-        (["s2auc/1", ".", "--format", "gif"], "'gif' is not a figure format; known: pdf, png, svg"),
+        (["s2auc/1", ".", "--format", "gif"], "choose from pdf, png, svg"),
         (["s2auc/1", "."], "s2auc/1: no results of its datasets; it shows those of codrna_s2auc"),
         (["s2auc/1", ".", "--profile", "quick,wide"], "susy_10k_s2auc (profile quick or wide)"),
-        (["s2auc/1", ".", "--profile", "quick,wied"],
-         "no results are of a profile 'wied' (did you mean 'wide'?)"),
         (["s3vm/1", "."], "s3vm/1: An illustration; nothing is measured in it"),
     ],
 )  # fmt: skip
