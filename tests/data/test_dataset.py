@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -150,24 +149,6 @@ def test_many_rows_take_little_memory(spec, tmp_path, monkeypatch):
 
 
 # --- files and labels -------------------------------------------------------------------------
-
-
-def test_one_archive_serves_two_readings_of_its_parts(tmp_path, monkeypatch):
-    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path / "files"))
-    (tmp_path / "files/dota2").mkdir(parents=True)
-    parts = {"dota2Train.csv": [1, -1, 1], "dota2Test.csv": [-1, 1]}
-    with zipfile.ZipFile(tmp_path / "files/dota2/dota2+games+results.zip", "w") as archive:
-        for member, labels in parts.items():
-            lines = (f"{label}{f',{number}' * 116}\n" for number, label in enumerate(labels))
-            archive.writestr(member, "".join(lines))
-    found = []
-    for info in (get("dota2"), get("dota2_all")):
-        files = tuple(replace(file, n_rows=None, sha256=None) for file in info.files)
-        found.append(open_dataset(replace(info, files=files, n_rows=None)))
-    (train, both), last = found, np.arange(3)[:, None]
-    assert train.y.tolist() == [1, -1, 1] and train.y_test.tolist() == [-1, 1]
-    assert both.y.tolist() == [1, -1, 1, -1, 1] and both.X_test is None
-    np.testing.assert_array_equal(train.X, np.tile(last, 116))
 
 
 def test_rows_and_checksums_of_registered_files_are_compared(tmp_path, monkeypatch):
