@@ -35,6 +35,8 @@ from dsgkit.tasks.base import HIDDEN, ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, Axis, outputs_of
 from dsgkit.user_code import import_path_of, is_import_path
 
+MOST_POINTS = 100_000  # of a grid, which is planned in seconds
+
 
 class Stage(Spec):
     """One stage of the search for a solver's hyper-parameters.
@@ -360,6 +362,8 @@ def _solver(key: str, written: dict[str, Any], label: str, task: type[Task]) -> 
                 raise Problem(f"{name!r} is in params too; keep one of them", *place, name)
         if part == "coordinates" and [bool(known[name].one_per) for name in choices] != [True]:
             raise Problem("takes one parameter, which holds several numbers; use `grid`", *place)
+        if (n_points := math.prod(map(len, choices.values()))) > MOST_POINTS:
+            raise Problem(f"has {n_points:,} points; at most {MOST_POINTS:,} are planned", *place)
         search.append(Stage.model_validate({part: choices}))
     axes = {axis.name: axis for axis in task.axes}
     for part in ("search_at", "at_most"):

@@ -9,6 +9,7 @@ import http.client
 import io
 import lzma
 import os
+import shutil
 import urllib.request
 import zipfile
 import zlib
@@ -21,6 +22,7 @@ from typing import IO, Any
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.errors import DataError, MissingDataError, did_you_mean
 
+_ANSWER_SECONDS = 30  # without any data, after which a download has failed
 _OPENERS: dict[str, Any] = {".xz": lzma.open, ".bz2": bz2.open, ".gz": gzip.open}
 # RuntimeError: an encrypted archive, and, as NotImplementedError, an unknown compression
 _DAMAGED = (OSError, EOFError, RuntimeError, lzma.LZMAError, zlib.error, zipfile.BadZipFile)
@@ -91,13 +93,15 @@ def _download(info: DatasetInfo, file: DataFile) -> None:
     folder, screen = _folders(info)[-1], Console(stderr=True)
     bar = Progress(console=screen, transient=True, disable=not screen.is_terminal)
     with writing_to(folder), TemporaryDirectory(prefix=".incoming-", dir=folder) as incoming, bar:
-        path, task = Path(incoming) / file.name, bar.add_task(file.name)
-
-        def show(n_blocks: int, block: int, total: int) -> None:
-            bar.update(task, completed=n_blocks * block, total=total)
-
+        path = Path(incoming) / file.name
         try:
-            urllib.request.urlretrieve(str(file.url), path, show)
+            with urllib.request.urlopen(str(file.url), timeout=_ANSWER_SECONDS) as answer:
+                size = int(answer.headers.get("Content-Length") or 0)
+                content = bar.wrap_file(answer, size or None, description=file.name)
+                with path.open("wb") as copy:
+                    shutil.copyfileobj(content, copy)
+            if size > path.stat().st_size:
+                raise OSError("the connection ended early")
             check_sha256(file, path)
         except (OSError, http.client.HTTPException, DataError) as error:
             raise MissingDataError(f"{missing(info, file)} (download failed: {error})") from error

@@ -119,7 +119,8 @@ class Child:
         if code >= 0:
             return f"worker process ended by itself with exit code {code}"
         hint = " (by the system, if memory ran out)" if code == -signal.SIGKILL else ""
-        return f"worker process killed by {signal.Signals(-code).name}{hint}"
+        names = {number.value: number.name for number in signal.Signals}  # some have none
+        return f"worker process killed by {names.get(-code, f'signal {-code}')}{hint}"
 
     def kill(self) -> None:
         """Kill the process and those that it has started."""

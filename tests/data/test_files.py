@@ -1,10 +1,12 @@
 """Files are found in every container, or downloaded whole, or missed with where to put them."""
 
 import hashlib
+import io
 import lzma
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from urllib.response import addinfourl
 
 import pytest
 
@@ -160,6 +162,14 @@ def test_a_file_that_is_another_is_not_kept(remote, tmp_path, content, sha256, s
     with pytest.raises(MissingDataError, match=rf"\(download failed: .*{said}") as caught:
         obtain(replace(remote, files=(replace(remote.files[0], sha256=sha256),)))
     assert "\n" not in str(caught.value) and path.as_uri() in str(caught.value)
+    assert cached(tmp_path) == []
+
+
+def test_a_download_that_ends_early_is_not_kept(remote, tmp_path, monkeypatch):
+    answer = addinfourl(io.BytesIO(TEXT[:50]), {"Content-Length": len(TEXT)}, "")
+    monkeypatch.setattr("urllib.request.urlopen", lambda url, timeout: answer)
+    with pytest.raises(MissingDataError, match=r"\(download failed: the connection ended early\)"):
+        obtain(replace(remote, files=(replace(remote.files[0], sha256=None),)))
     assert cached(tmp_path) == []
 
 

@@ -84,6 +84,7 @@ def record_of(job):
 ENDS = {
     "segfault": ("crashed", SEGFAULT),
     "kill": ("crashed", KILLED),
+    "nameless": ("crashed", f"worker process killed by signal {signal.SIGRTMIN + 1}"),
     "exit": ("crashed", "worker process ended by itself with exit code 3"),
     "abandon": ("crashed", SEGFAULT),
     "deaf": ("timeout", STOPPED),
