@@ -112,7 +112,7 @@ def find_layout(path: Path, label: str | None) -> Layout:
         raise DataError(
             f"{path}: no delimiter splits the first lines into equally many columns, two or more"
         )
-    first, *rows = (_fields(line, delimiter) for line in texts)
+    first, *rows = (fields_of(line, delimiter) for line in texts)
     fields = [*itertools.chain(*rows)]
     has_points = any("." in text and is_number(text, ".") for text in fields)
     has_commas = delimiter != "," and any(map(COMMA_NUMBER.fullmatch, fields))
@@ -185,7 +185,7 @@ def split(line: str, delimiter: str | None) -> list[str]:
     return [field.strip(_BLANKS) for field in fields]
 
 
-def _fields(line: str, delimiter: str | None) -> list[str]:
+def fields_of(line: str, delimiter: str | None) -> list[str]:
     """Return the fields of a line; empty if it is malformed, which is reported elsewhere."""
     try:
         return split(line, delimiter)
@@ -197,7 +197,7 @@ def _likely_delimiter(lines: Sequence[str]) -> tuple[str | None, int]:
     """Return the delimiter that gives most columns, and their number, which is 1 without any."""
     best: tuple[str | None, int] = (None, 1)
     for delimiter in _DELIMITERS:
-        table = [fields for line in lines if (fields := _fields(line, delimiter))]
+        table = [fields for line in lines if (fields := fields_of(line, delimiter))]
         n, n_lines = (Counter(map(len, table)).most_common(1) or [(1, 0)])[0]
         commas = [field for fields in table for field in fields if "," in field]
         is_decimal = commas and all(map(COMMA_NUMBER.fullmatch, commas))
@@ -212,7 +212,7 @@ def _check(
     lines: Sequence[str], delimiter: str | None, info: DatasetInfo, *, has_header: bool
 ) -> None:
     """Raise `LineError` if a file seems to have another delimiter or header, or lines above it."""
-    table = [_fields(line, delimiter) for line in lines]
+    table = [fields_of(line, delimiter) for line in lines]
     if [] in table:
         return  # which the reader reports
     first, rows, decimal = table[0], table[has_header:], info.decimal

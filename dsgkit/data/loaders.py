@@ -46,14 +46,6 @@ def chunks(path: Path, member: str | None = None, skipped: int = 0) -> Iterator[
             number += len(lines)
 
 
-def refused(
-    path: Path, first: int, lines: Lines, why: Callable[[str], str], error: object
-) -> DataError:
-    """Return the error for some lines that a library refused: about the first wrong one."""
-    check_lines(path, first, lines, why)
-    return DataError(f"{path}:{first}: cannot be read: {' '.join(str(error).split())}")
-
-
 def check_lines(path: Path, first: int, lines: Lines, why: Callable[[str], str]) -> None:
     """Raise `DataError` for the first of some lines about which ``why`` has something to say."""
     for number, line in enumerate(lines, first):
@@ -84,7 +76,10 @@ def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Itera
             if not ((np.abs(X.data) < FLOAT32_OVERFLOW).all() and np.isfinite(y).all()):
                 raise ValueError("a number that is not finite")
         except ValueError as error:
-            raise refused(path, first, lines, why, error) from error
+            check_lines(path, first, lines, why)
+            raise DataError(
+                f"{path}:{first}: cannot be read: {' '.join(str(error).split())}"
+            ) from error
         X.data += 0.0  # no -0.0, as zeros that are left out have no sign
         step = max(1, BLOCK_VALUES // n_features)
         for start in range(0, len(y), step):

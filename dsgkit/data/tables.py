@@ -20,12 +20,13 @@ from dsgkit.data.layout import (
     MISSING_VALUES,
     Layout,
     column_name,
+    fields_of,
     is_missing,
     read_layout,
     split,
     why_no_number,
 )
-from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx, refused
+from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx
 from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError, shown
 from dsgkit.numerics.arrays import Array
@@ -134,8 +135,7 @@ class Table:
                 y = np.mean([frame[place].to_numpy() for place in self.labels], axis=0)
             infinite = not self.text_labels and np.isinf(y).any()
             if infinite or not (np.abs(X) < FLOAT32_OVERFLOW).all():
-                why = "a number that is not finite"
-                raise refused(self.layout.path, first, lines, self._why, why)
+                self._check(first, lines, "a number that is not finite")
             yield X, y
 
     def frames(self) -> Iterator[tuple[int, Lines, Any]]:
@@ -173,7 +173,7 @@ class Table:
             try:
                 frame = pd.read_csv(content, engine="c", **options)
             except ValueError as error:
-                raise refused(path, first, lines, self._why, error) from error
+                self._check(first, lines, error)
             for place in range(n):
                 if types[place] is str:
                     frame[place] = frame[place].str.strip()
@@ -184,8 +184,31 @@ class Table:
                 or any(sign in plain for sign in _DOUBTFUL)
                 or any(self._why_field(k, text) for k in words for text in frame[k].unique())
             ):
-                check_lines(path, first, lines, self._why)
+                self._check(first, lines)
             yield first, lines, frame
+
+    def _check(self, first: int, lines: Lines, refused: object = "") -> None:
+        """Raise `DataError` for the first wrong line; it names all columns that cannot be read.
+
+        If none is wrong, ``refused`` says why a library did not take them, if it did not.
+        """
+        path, n = self.layout.path, self.layout.n_columns
+        try:
+            check_lines(path, first, lines, self._why)
+        except DataError as error:
+            texts = (line.rstrip(b"\r\n").decode(errors="replace") for line in lines)
+            rows = (fields_of(text, self.layout.delimiter) for text in texts)
+            columns = zip(*(row for row in rows if len(row) == n), strict=True)
+            bad = [
+                k
+                for k, column in enumerate(columns)
+                if any(self._why_field(k, text) for text in {*column})
+            ]
+            names = ", ".join(shown(self.layout.key(k)) for k in bad)
+            more = f"; columns that cannot be read: {names}" if len(bad) > 1 else ""
+            raise DataError(f"{error}{more}") from None
+        if refused:
+            raise DataError(f"{path}:{first}: cannot be read: {' '.join(str(refused).split())}")
 
     def _why(self, line: str) -> str:
         n, delimiter = self.layout.n_columns, self.layout.delimiter

@@ -128,6 +128,9 @@ BAD = [
     ("delimited", {}, b"1,4_0,0\n1,1,1\n", ":1: column 1 (from 0): '4_0' is not a number"),
     ("delimited", {}, b"1 2 0\n1 2 label\n", ":2: column 2 (from 0): 'label' is not a number; "
      "text is for `categorical` or `ignored`, or a label (`label_column` is 2) of `target`"),
+    ("delimited", {}, b"1,2,a,0\n1,,3,0\n,4,b,1\n", ":1: column 2 (from 0): 'a' is not a number; "
+     "text is for `categorical` or `ignored`, or a label (`label_column` is 3) of `target`; "
+     "columns that cannot be read: 0, 1, 2"),
     ("delimited", {}, b'1,"2,0\n3,4",1\n', ":1: a quote that is not closed"),
     ("delimited", {}, b"1,2,0\r3,4,1\r", ":1: a carriage return"),
     ("delimited", {}, "1,2,0\n3,4,1\n".encode("utf-16"), ":1: a NUL byte"),
