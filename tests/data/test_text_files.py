@@ -128,9 +128,6 @@ BAD = [
     ("delimited", {}, b"1,4_0,0\n1,1,1\n", ":1: column 1 (from 0): '4_0' is not a number"),
     ("delimited", {}, b"1 2 0\n1 2 label\n", ":2: column 2 (from 0): 'label' is not a number; "
      "text is for `categorical` or `ignored`, or a label (`label_column` is 2) of `target`"),
-    ("delimited", {}, b"1,2,a,0\n1,,3,0\n,4,b,1\n", ":1: column 2 (from 0): 'a' is not a number; "
-     "text is for `categorical` or `ignored`, or a label (`label_column` is 3) of `target`; "
-     "columns that cannot be read: 0, 1, 2"),
     ("delimited", {}, b'1,"2,0\n3,4",1\n', ":1: a quote that is not closed"),
     ("delimited", {}, b"1,2,0\r3,4,1\r", ":1: a carriage return"),
     ("delimited", {}, "1,2,0\n3,4,1\n".encode("utf-16"), ":1: a NUL byte"),
@@ -160,6 +157,12 @@ BAD = [
 @pytest.mark.parametrize(("loader", "options", "content", "said"), BAD)
 def test_what_is_wrong_is_said_with_its_line(tmp_path, chunks, loader, options, content, said):
     assert said in refusal(tmp_path, content, loader, **options)
+
+
+def test_all_columns_that_cannot_be_read_are_named(tmp_path):
+    said = refusal(tmp_path, b"1,2,a,0\n1,,3,0\n,4,b,1\n")
+    assert ":1: column 2 (from 0): 'a' is not a number" in said
+    assert said.endswith("; columns that cannot be read: 0, 1, 2")
 
 
 @pytest.mark.parametrize(("sign", "end"), [(",", "\n"), (";", "\r\n"), ("\t", "\n")])
