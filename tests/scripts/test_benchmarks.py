@@ -40,7 +40,7 @@ def test_the_author_style_loop_is_the_method(script, gamma):
 @pytest.mark.slow
 def test_the_benchmark_prints_one_json_object(study, monkeypatch):
     main, scope = study("bench_engine")
-    scope.update(product_seconds=lambda *_: 1e-8, sincos_seconds=lambda: 1e-9)
+    scope.update(product_seconds=lambda *_: 1e-8, sincos_seconds=lambda: 1e-9, CALL_COLUMNS=99)
     monkeypatch.setattr("peers.N_TEST", 2000)
     monkeypatch.setattr("peers.SAMPLER_SIZES", (512,))
     sizes = ["--inputs", 3, "--columns", 33, "--iterations", 4, "--repeats", 1]
