@@ -318,7 +318,7 @@ def test_a_path_with_a_dot_is_corrected(message):
         # its methods and constructor
         (
             "class Mine:\n    def fit(self): pass\n",
-            "Mine lacks get_params and tasks; derive it from a class of dsgkit.bases, or from "
+            "Mine lacks get_params, tasks; derive it from a class of dsgkit.bases, or from "
             "scikit-learn's BaseEstimator and one of its ClassifierMixin, RegressorMixin or "
             "ClusterMixin (my.py:1)",
         ),
@@ -326,7 +326,7 @@ def test_a_path_with_a_dot_is_corrected(message):
         (
             "from dsgkit.solvers.base import Estimator\n"
             "class Mine(Estimator):\n    tasks = ('any',)\n    def _fit(self): pass\n",
-            "Mine lacks fit and decision_function (my.py:2)",  # its base calls no hook
+            "Mine lacks fit, decision_function (my.py:2)",  # its base calls no hook
         ),
         (
             SOLVER.replace("width=2", "width"),
@@ -344,7 +344,7 @@ def test_a_path_with_a_dot_is_corrected(message):
             "class Mine(OrdinalEstimator):\n"
             "    def fit(self, X, y, X_unlabeled): return self\n"
             "    def decision_function(self, X): return X[:, 0]\n",
-            "Mine lacks _fit(X, labels, X_unlabeled) and _values(X), which its base class "
+            "Mine lacks _fit(X, labels, X_unlabeled), _values(X), which its base class "
             "OrdinalEstimator calls (my.py:2)",
         ),
         (
