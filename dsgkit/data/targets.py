@@ -168,11 +168,14 @@ class Target:
     def _signs(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[np.int8]:
         negative: NDArray[Any] | None
         if self.positive is None:
-            values = np.unique(training)
+            values, counts = np.unique(training, return_counts=True)
             positive, negative = values[-1:], values[:1]
+            mark = unlabeled_mark(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+            text = "" if mark is None else label_text(mark)
+            none = f"; if {text} means no label: `label: {{unlabeled: {text}}}`" if text else ""
             why = (
                 f"is a third label after {label_text(values[0])} and {label_text(values[-1])}; say "
-                "by `positive` which labels are +1, or by `label: {unlabeled: ...}` which is none"
+                f"by `positive` which labels are +1{none}"
             )
         else:
             positive = _like(self.positive, training)

@@ -63,6 +63,7 @@ REFUSED = [
     (Target("binary", (1,), (2,)), NUMBERS, NUMBERS, "row 3: label 3 is neither a positive nor"),
     (Target(), NUMBERS, NUMBERS, "row 2: label 2 is a third label after 1 and 3; say by `pos"),
     (Target(), [1, 7], [2, 1], "row 2: label 7 is a third label after 1 and 2"),
+    (Target(), [1, 0], [1, 0, -1, 0], "if 0 means no label: `label: {unlabeled: 0}`"),
     (Target("binary", (5,)), NUMBERS, NUMBERS, "no row is of the pos.* the labels are 1, 2, 3"),
     (Target("binary", (1, 2, 3)), NUMBERS, NUMBERS, "every row is of the positive class"),
     (Target(), [1, 1], [1, 1], "every row is of the positive class; the labels are 1$"),
