@@ -177,7 +177,7 @@ def test_rows_without_a_label_are_unlabelled_rows(tried, labels, known, mark):
 def test_marks_of_rows_without_a_label_in_configs(tmp_path):
     libsvm = "".join(f"{c} 1:{a}\n" for c, a in zip(MARKS[1][0], A, strict=True))
     said = refusal(tmp_path, libsvm, "libsvm")
-    assert "or by `label: {unlabeled: ...}` which is none" in said
+    assert said.endswith("; if 0 means no label: `label: {unlabeled: 0}`")
     dataset = load(tmp_path, libsvm, "libsvm", label={"unlabeled": 0})
     assert set(dataset.y.tolist()) == {-1, 1} and len(dataset.X) == N > len(dataset.y)
     plain = load(tmp_path, libsvm, "libsvm", positive=[1])

@@ -117,6 +117,7 @@ def test_results_of_other_code_are_told_and_computed_again_on_request(toy, monke
         ({"status": "timeout", "timeout": 10}, {"timeout": 10}, True),
         ({"status": "timeout", "timeout": 10}, {"timeout": 11}, False),
         ({"status": "timeout", "timeout": 10}, {}, False),
+        ({"status": "timeout"}, {"timeout": 0.5}, False),
         ({"status": "out_of_memory", "needed": 2**60}, {}, True),
         ({"status": "out_of_memory", "needed": 2**20}, {"memory": 2**19}, True),
         ({"status": "out_of_memory", "needed": 2**20}, {"memory": 2**21}, False),
