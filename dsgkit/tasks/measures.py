@@ -181,10 +181,12 @@ class Description(_Stored):
         return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
+_MEASURES = yaml.safe_load(Path(__file__).with_name("measures.yaml").read_text("utf-8"))
+
+
 def measures_of(kind: str) -> tuple[Measure, ...]:
     """Return the measures of a task of the package, from ``measures.yaml``."""
-    tasks = yaml.safe_load(Path(__file__).with_name("measures.yaml").read_text("utf-8"))
-    return tuple(Measure(name, **attributes) for name, attributes in tasks[kind].items())
+    return tuple(Measure(name, **attributes) for name, attributes in _MEASURES[kind].items())
 
 
 TIME, MEMORY = STANDARD = measures_of("every_task")
