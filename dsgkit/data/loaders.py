@@ -46,8 +46,13 @@ def chunks(path: Path, member: str | None = None, skipped: int = 0) -> Iterator[
             number += len(lines)
 
 
-def check_lines(path: Path, first: int, lines: Lines, why: Callable[[str], str]) -> None:
-    """Raise `DataError` for the first of some lines about which ``why`` has something to say."""
+def check_lines(
+    path: Path, first: int, lines: Lines, why: Callable[[str], str], refused: object = ""
+) -> None:
+    """Raise `DataError` for the first of some lines about which ``why`` has something to say.
+
+    If it has nothing, ``refused`` says why a library did not take them, if it did not.
+    """
     for number, line in enumerate(lines, first):
         try:
             what = why(decoded(line, number))
@@ -55,6 +60,8 @@ def check_lines(path: Path, first: int, lines: Lines, why: Callable[[str], str])
             what = str(error)
         if what:
             raise DataError(f"{path}:{number}: {what}")
+    if refused:
+        raise DataError(f"{path}:{first}: cannot be read: {' '.join(str(refused).split())}")
 
 
 def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Iterator[Block]:
@@ -76,10 +83,7 @@ def read_libsvm(path: Path, n_features: int, member: str | None = None) -> Itera
             if not ((np.abs(X.data) < FLOAT32_OVERFLOW).all() and np.isfinite(y).all()):
                 raise ValueError("a number that is not finite")
         except ValueError as error:
-            check_lines(path, first, lines, why)
-            raise DataError(
-                f"{path}:{first}: cannot be read: {' '.join(str(error).split())}"
-            ) from error
+            check_lines(path, first, lines, why, error)
         X.data += 0.0  # no -0.0, as zeros that are left out have no sign
         step = max(1, BLOCK_VALUES // n_features)
         for start in range(0, len(y), step):

@@ -188,13 +188,10 @@ class Table:
             yield first, lines, frame
 
     def _check(self, first: int, lines: Lines, refused: object = "") -> None:
-        """Raise `DataError` for the first wrong line; it names all columns that cannot be read.
-
-        If none is wrong, ``refused`` says why a library did not take them, if it did not.
-        """
-        path, n = self.layout.path, self.layout.n_columns
+        """Raise `DataError` as `check_lines` does; it names all columns that cannot be read."""
+        n = self.layout.n_columns
         try:
-            check_lines(path, first, lines, self._why)
+            check_lines(self.layout.path, first, lines, self._why, refused)
         except DataError as error:
             texts = (line.rstrip(b"\r\n").decode(errors="replace") for line in lines)
             rows = (fields_of(text, self.layout.delimiter) for text in texts)
@@ -207,8 +204,6 @@ class Table:
             names = ", ".join(shown(self.layout.key(k)) for k in bad)
             more = f"; columns that cannot be read: {names}" if len(bad) > 1 else ""
             raise DataError(f"{error}{more}") from None
-        if refused:
-            raise DataError(f"{path}:{first}: cannot be read: {' '.join(str(refused).split())}")
 
     def _why(self, line: str) -> str:
         n, delimiter = self.layout.n_columns, self.layout.delimiter
