@@ -230,13 +230,22 @@ def _estimator(job: Job, trial: Task, point: Mapping[str, Any]) -> Any:
 
     The global generators are seeded, too, so that no cell depends on what ran before.
     """
-    info = solver_info(job.experiment, job.cell.solver)
-    params = _in_numbers({**job.experiment.solvers[job.cell.solver].params, **point}, trial)
-    seed = derive_seed(job.experiment.seed, "solver", job.cell.trial)
-    if "random_state" in info.params:
-        params.setdefault("random_state", info.seed(seed))
+    cell, experiment = job.cell, job.experiment
+    seed = derive_seed(experiment.seed, "solver", cell.trial)
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002
+    return make_estimator(experiment, cell.solver, trial, cell.trial, point)
+
+
+def make_estimator(
+    experiment: Experiment, solver: str, trial: Task, number: int, point: Mapping[str, Any]
+) -> Any:
+    """Return a solver's estimator for a trial, with the config's and a grid point's parameters."""
+    info = solver_info(experiment, solver)
+    params = _in_numbers({**experiment.solvers[solver].params, **point}, trial)
+    if "random_state" in info.params:
+        seed = derive_seed(experiment.seed, "solver", number)
+        params.setdefault("random_state", info.seed(seed))
     return info.load()(**params)
 
 

@@ -15,11 +15,11 @@ from dsgkit.data.new_rows import read_new_rows
 from dsgkit.data.rows import Rows
 from dsgkit.data.targets import label_text
 from dsgkit.errors import ResultsError, nearest_or_all, spelled
+from dsgkit.experiment.cell import make_estimator
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.plan import best_point, choosing_measure, make_trial, solver_info
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.timing import Clock
-from dsgkit.random.seeds import derive_seed
 from dsgkit.tasks.base import named_by_fit, scaling_of
 from dsgkit.tasks.svm import is_positive, share_cut
 
@@ -76,13 +76,8 @@ class Predictor:
     def _fitted(self) -> tuple[Any, float | None]:
         """Return the fitted estimator, and the threshold of its values; None for 0."""
         experiment, dataset, kind = self.experiment, self.dataset, self._protocol.kind
-        info, trial = solver_info(experiment, self.solver), make_trial(experiment, dataset, 0)
-        params = {**experiment.solvers[self.solver].params, **self.params}
-        params = {k: trial.values.get(v, v) if isinstance(v, str) else v for k, v in params.items()}
-        if "random_state" in info.params:
-            seed = info.seed(derive_seed(experiment.seed, "solver", 0))
-            params = {"random_state": seed, **params}
-        model = info.load()(**params)
+        trial = make_trial(experiment, dataset, 0)
+        model = make_estimator(experiment, self.solver, trial, 0, self.params)
         if kind == "similar_unlabeled":
             trial.fit(model, trial.sizes, Clock())  # which knows the prior
             return model, None
