@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.progress import track
 
 from dsgkit.config.spec import is_finite
 from dsgkit.errors import ResultsError
@@ -28,6 +26,7 @@ from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
 from dsgkit.tasks.measures import MEMORY, Measure
+from dsgkit.text.terminal import tracked
 
 STUDIES = "studies"
 """Folder next to results with the JSON files of studies."""
@@ -308,10 +307,7 @@ def read_evidence(paths: Sequence[Path], names: Container[str] | None = None) ->
     studies: dict[str, Any] = {}
     by_path = [(path, _results_folders(path, names)) for path in paths]
     found = [folder for _, inside in by_path for folder in inside]
-    screen = Console(stderr=True)
-    for folder in track(
-        found, "reading results", console=screen, transient=True, disable=not screen.is_terminal
-    ):
+    for folder in tracked(found, "reading results"):
         results = load_results(folder)
         name = results.experiment.name
         if name in folders:

@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-from rich.progress import track
-
 from dsgkit.errors import DsgError, nearest_or_all, spelled
 from dsgkit.papers.claims import Claim, Paper
 from dsgkit.papers.criteria import Criterion, Scope
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined
+from dsgkit.text.terminal import tracked
 
 PROTOCOL, USEFUL = "protocol", "useful"
 
@@ -72,13 +70,9 @@ class JudgedPaper:
 
 def judge(papers: Iterable[Paper], evidence: Evidence) -> list[JudgedPaper]:
     """Judge every claim of some papers."""
-    papers, screen = list(papers), Console(stderr=True)
-    listed = track(
-        papers, "judging claims", console=screen, transient=True, disable=not screen.is_terminal
-    )
     return [
         JudgedPaper(paper, [judge_claim(paper, claim, evidence) for claim in paper.claims])
-        for paper in listed
+        for paper in tracked(list(papers), "judging claims")
     ]
 
 

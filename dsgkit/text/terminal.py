@@ -7,7 +7,9 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+Item = TypeVar("Item")
 
 DEFAULT_WIDTH = 80  # where the output is not a terminal and COLUMNS is not set
 MAX_PROSE = 100  # columns of a paragraph: longer lines are hard to read
@@ -59,6 +61,15 @@ def listing(rows: Sequence[tuple[str, str]], width: int) -> str:
     indent = max((len(name) for name, _ in rows), default=0) + _GAP
     texts = (paragraph(text, width, " " * indent, name.ljust(indent)) for name, text in rows)
     return "\n".join(texts)
+
+
+def tracked(items: Sequence[Item], doing: str) -> Iterable[Item]:
+    """Return an iterable over items, with a bar on standard error if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import track
+
+    screen = Console(stderr=True)
+    return track(items, doing, console=screen, transient=True, disable=not screen.is_terminal)
 
 
 class Column(NamedTuple):
