@@ -83,8 +83,8 @@ class DsgWarning(UserWarning):
     """A result that may be unreliable; the text says why."""
 
 
+# of other libraries: for unsuitable parameter values, and for programming mistakes
 FOREIGN_ERRORS = (ArithmeticError, RuntimeError, TypeError, ValueError)
-"""Errors of other libraries for unsuitable parameter values, and for programming mistakes."""
 
 
 def warn_of_point(point: Mapping[str, object], error: Exception) -> None:

@@ -27,11 +27,6 @@ from dsgkit.errors import (
 )
 
 
-def is_import_path(kind: str) -> bool:
-    """Return whether a kind is ``module:name`` rather than a name of a catalogue."""
-    return ":" in kind
-
-
 def import_path_of(kind: str) -> str:
     """Return ``module:name`` for ``module.py:name``, and other kinds unchanged."""
     return kind.replace(".py:", ":", 1)
@@ -113,7 +108,7 @@ def version_of(cls: Any) -> int | str:
             folder = Path(file).parents[name.count(".")]
             finder = ModuleFinder(path=[str(folder)], excludes=["dsgkit"])
             finder.import_hook(name)
-            found = (getattr(one, "__file__", None) for one in finder.modules.values())
+            found = (getattr(module, "__file__", None) for module in finder.modules.values())
             sources.update(filter(None, found))
     content = b"".join(path.read_bytes() for path in sorted(map(Path, sources)))
     return hashlib.sha256(content).hexdigest()[:16]

@@ -11,7 +11,7 @@ import click
 from dsgkit import __version__
 from dsgkit.cli import data, explain, results, run
 from dsgkit.cli.common import Group, tell
-from dsgkit.system.signals import Interrupted, stopped_by_signals
+from dsgkit.system.machine import Interrupted, stopped_by_signals
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dsgkit.errors import DsgError, ResultsError, in_a_line, nearest_or_all, one_line, spelled
-from dsgkit.text.terminal import listing, terminal_width, wrapped
+from dsgkit.text import listing, terminal_width, wrapped
 
 RESULTS = Path("results")
 KEPT_RESULTS = RESULTS / "reference"

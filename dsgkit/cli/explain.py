@@ -13,8 +13,8 @@ import click
 
 from dsgkit.cli.common import PATH, Group, print_pairs
 from dsgkit.errors import ConfigError, did_you_mean, spelled
-from dsgkit.text.terminal import paragraph, terminal_width
-from dsgkit.user_code import import_path_of, is_import_path
+from dsgkit.text import paragraph, terminal_width
+from dsgkit.user_code import import_path_of
 
 FILE_KEYS = {
     "extends": "str\n    Config to start from: a path from this file, or a shipped one.",
@@ -57,7 +57,7 @@ def explanations(name: str) -> Iterator[str]:
     from dsgkit.solvers import catalogue as solvers
     from dsgkit.tasks.base import TASKS
 
-    if is_import_path(name):
+    if ":" in name:
         path = import_path_of(name)
         try:
             yield _of_solver(solvers.get(path))

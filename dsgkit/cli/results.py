@@ -28,7 +28,7 @@ from dsgkit.cli.common import (
     results_argument,
     width_option,
 )
-from dsgkit.text.terminal import terminal_width
+from dsgkit.text import terminal_width
 
 _solvers_option = names_option("--solvers", help="Show these solvers only, by their keys.")
 _at_option = click.option("--at", type=click.IntRange(1), help="Show fits at sizes up to this.")

@@ -26,8 +26,8 @@ from dsgkit.cli.common import (
     tell,
 )
 from dsgkit.errors import DsgError, shown
-from dsgkit.system.signals import Interrupted
-from dsgkit.text.terminal import paragraph, terminal_width, wrapped
+from dsgkit.system.machine import Interrupted
+from dsgkit.text import paragraph, terminal_width, wrapped
 
 _COUNT = click.IntRange(1, 1024)
 _SECONDS = click.FloatRange(0, 10**8, min_open=True)

@@ -33,7 +33,7 @@ from dsgkit.solvers import catalogue as solvers
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import HIDDEN, ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, Axis, outputs_of
-from dsgkit.user_code import import_path_of, is_import_path
+from dsgkit.user_code import import_path_of
 
 MOST_POINTS = 100_000  # of a grid, which is planned in seconds
 
@@ -318,7 +318,7 @@ def _labels(written: Mapping[str, Any]) -> dict[str, str]:
     counts = Counter(str(written[key].get("label", name)) for key, name in names.items())
     labels: dict[str, str] = {}
     for key, name in names.items():
-        is_plain = counts[name] == 1 if is_import_path(kinds[key]) else kinds[key] == key
+        is_plain = counts[name] == 1 if ":" in kinds[key] else kinds[key] == key
         label = str(written[key].get("label", name if is_plain else f"{name} ({key})"))
         if label in labels.values():
             raise Problem(f"another solver is called {spelled(label)}", "solvers", key, "label")

@@ -18,7 +18,7 @@ from dsgkit.experiment.status import cells, describe_too_large, duration
 from dsgkit.experiment.store import Record, finished_elsewhere, read_records
 from dsgkit.experiment.timing import Paces
 from dsgkit.system.machine import available_threads, memory_limit
-from dsgkit.text.terminal import Column, table, wrapped
+from dsgkit.text import Column, table, wrapped
 
 DAY = 86400.0
 """Seconds above which a run on a terminal asks first."""

@@ -24,7 +24,7 @@ from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import At, Task, Work
 from dsgkit.tasks.measures import Axis, Measure
-from dsgkit.user_code import calling, is_import_path
+from dsgkit.user_code import calling
 
 IDENTITY_VERSION = 2  # in every key; raised when a change makes earlier results incomparable
 SEARCHING_PREFIX = "while searching: "  # of messages of cells whose search has no result
@@ -125,7 +125,7 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
         If parameters are valid alone but not in combination, or a user-defined class fails.
     """
     # trials of the package's own tasks differ in their rows, never in the number of rows
-    differ = is_import_path(experiment.protocol.kind)
+    differ = ":" in experiment.protocol.kind
     plan = Plan([], [], [])
     planner: _Planner | None = None
     for number in range(experiment.protocol.trials):

@@ -21,8 +21,7 @@ from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.status import FAILURES
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import DaskExecutor, LocalExecutor, Result
-from dsgkit.system.machine import available_threads, memory_limit
-from dsgkit.system.signals import stop_if_asked
+from dsgkit.system.machine import available_threads, memory_limit, stop_if_asked
 
 _STOPPED = ("timeout", TimeLimitError.status)  # by the run's limit, or by the solver's own
 _MEMORY_OF_A_SEARCH, _REHEARSAL_SECONDS = 2 * 2**30, 60.0

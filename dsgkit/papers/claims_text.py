@@ -18,7 +18,7 @@ from dsgkit.errors import did_you_mean, spelled
 from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
 from dsgkit.papers.verdicts import NO_RESULTS, Outcome, Point, Verdict, merged
 from dsgkit.report.numbers import NO_VALUE, counted, memory_text, p_text, seconds_text
-from dsgkit.text.terminal import Column, paragraph, table
+from dsgkit.text import Column, paragraph, table
 
 EVIDENCE = ("Where", "Size", "a", "b", "a's", "b's", "Compared", "Agrees", "Remark")
 """Columns of `evidence_row`."""

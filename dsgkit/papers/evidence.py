@@ -26,7 +26,7 @@ from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races
 from dsgkit.tasks.measures import MEMORY, Measure
-from dsgkit.text.terminal import tracked
+from dsgkit.text import tracked
 
 STUDIES = "studies"
 """Folder next to results with the JSON files of studies."""

@@ -13,7 +13,7 @@ from dsgkit.papers.figures_tables import table_output
 from dsgkit.report.formats import write_table
 from dsgkit.report.output import FigureOutput, TableOutput
 from dsgkit.report.terminal import plain
-from dsgkit.text.terminal import paragraph, terminal_width
+from dsgkit.text import paragraph, terminal_width
 
 __all__ = ["Look", "output_of", "written"]
 

@@ -11,7 +11,7 @@ from dsgkit.papers.claims import Claim, Paper
 from dsgkit.papers.criteria import Criterion, Scope
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.verdicts import Outcome, Point, Verdict, combined
-from dsgkit.text.terminal import tracked
+from dsgkit.text import tracked
 
 PROTOCOL, USEFUL = "protocol", "useful"
 

@@ -28,7 +28,7 @@ from dsgkit.report.numbers import (
 from dsgkit.report.old_names import grouped
 from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
 from dsgkit.tasks.measures import GAINS, TIME, Measure, place_asked
-from dsgkit.text.terminal import paragraph
+from dsgkit.text import paragraph
 
 MAX_FINDING_LINES = 20
 """Most lines of one experiment's findings in a terminal."""

@@ -14,7 +14,7 @@ from dsgkit.report.summary import Summary, check_recorded, summarise
 from dsgkit.report.terminal import plain_tables
 from dsgkit.system.files import folder_name
 from dsgkit.tasks.measures import GAINS
-from dsgkit.text.terminal import DEFAULT_WIDTH
+from dsgkit.text import DEFAULT_WIDTH
 
 
 def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import compress, groupby
 
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.text.terminal import BREAK, Column, fits, paragraph, table
+from dsgkit.text import BREAK, Column, fits, paragraph, table
 
 _COLUMNS_AT_ONE_SIZE = 2
 """Columns of a table with one measure at one size: names and values."""

@@ -10,7 +10,7 @@ from dsgkit.experiment.store import Record
 from dsgkit.report.numbers import NO_VALUE, score_text, seconds_text
 from dsgkit.report.summary import lowered
 from dsgkit.tasks.measures import TIME, Measure, place_asked
-from dsgkit.text.terminal import DEFAULT_WIDTH, NO_BREAK, Column, paragraph, table
+from dsgkit.text import DEFAULT_WIDTH, NO_BREAK, Column, paragraph, table
 
 if TYPE_CHECKING:
     from dsgkit.config.schema import Experiment

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dsgkit.errors import ConfigError, nearest_or_all, spelled
-from dsgkit.user_code import is_import_path, version_of
+from dsgkit.user_code import version_of
 
 if TYPE_CHECKING:
     from dsgkit.tasks.base import Task
@@ -299,7 +299,7 @@ def get(kind: str) -> SolverInfo:
     """
     if kind in SOLVERS:
         return SOLVERS[kind]
-    if is_import_path(kind):
+    if ":" in kind:
         # imported here because checking a class imports scikit-learn, which listing names need not
         from dsgkit.solvers.user import describe
 

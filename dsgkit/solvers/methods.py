@@ -23,10 +23,10 @@ _ROW_METHODS = ("decision_function", "predict")
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its signature without ``self``, and ``file:line`` if it is user-defined."""
+    """A method, and its signature without ``self``."""
 
     takes: inspect.Signature
-    place: str
+    defined: Callable[..., Any]
 
     def is_given(self, name: str) -> bool:
         """Return whether the method gets the array of this name; see `tasks.base.named_by_fit`."""
@@ -74,35 +74,37 @@ def methods_of(solver: type) -> dict[str, Method]:
                 takes = inspect.signature(method) if static else _signature(method)
             except (TypeError, ValueError):  # compiled code has none
                 takes = _UNKNOWN
-            methods[name] = Method(takes, place_of(method))
+            methods[name] = Method(takes, method)
     return methods
 
 
-def check_methods(solver: str, place: str, methods: Mapping[str, Method], task: type[Task]) -> None:
+def check_methods(
+    solver: str, defined: Any, methods: Mapping[str, Method], task: type[Task]
+) -> None:
     """Raise `ConfigError` unless a class has the methods that a task calls, with their arguments.
 
     Parameters
     ----------
-    solver, place : str
-        Name of the class, and the ``file:line`` of its definition.
+    solver, defined : str, type or function
+        Name of the class, and its definition.
     methods : mapping
     task : type of Task
     """
     if missing := [name for name in task.calls if name not in methods]:
         raise ConfigError(
             f"{solver} lacks {listed(missing)}, which the task {task.kind} calls; derive it from a "
-            f"class of {BASES}{place}"
+            f"class of {BASES}{place_of(defined)}"
         )
     for name in _ROW_METHODS:
         method = methods.get(name)
         if name in task.calls and method is not None and not _binds(method.takes, 1):
-            raise ConfigError(f"{solver}.{name} must take X{method.place}")
+            raise ConfigError(f"{solver}.{name} must take X{place_of(method.defined)}")
     fit = methods["fit"]
     unknown = [name for name in _required(fit.takes) if name not in task.gives]
     if task.gives and unknown:
         raise ConfigError(
             f"{solver}.fit requires {listed(map(repr, unknown))}, but the task {task.kind} gives "
-            f"{listed(task.gives)}, by name{fit.place}"
+            f"{listed(task.gives)}, by name{place_of(fit.defined)}"
         )
 
 

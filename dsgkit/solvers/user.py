@@ -71,7 +71,7 @@ class _UserSolver(SolverInfo):
     kinds: tuple[str, ...] = ()
     identity: int | str = ""
     methods: Mapping[str, Method] = field(default_factory=dict)
-    place: str = ""
+    defined: Any = None
 
     def load(self) -> Any:
         """Return the class that the runner uses, which may be a wrapper."""
@@ -106,7 +106,7 @@ class _UserSolver(SolverInfo):
 
     def check_for(self, task: type[Task]) -> None:
         """Raise `ConfigError` unless the class has the methods that a task calls."""
-        check_methods(self.label, self.place, self.methods, task)
+        check_methods(self.label, self.defined, self.methods, task)
 
 
 def tasks_of(solver: type) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ def _described(import_path: str, defined: Any) -> SolverInfo:
         kinds=tasks_of(solver),
         identity=version_of(defined),
         methods=methods_of(solver),
-        place=place_of(defined),
+        defined=defined,
     )
 
 

@@ -20,14 +20,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 COMMIT_FILE = "COMMIT"
-
-CHANGED_SUFFIX = "+changes"
-"""Suffix of a commit whose checkout had other changes."""
-
+CHANGED_SUFFIX = "+changes"  # of a commit whose checkout had other changes
 PACKAGE = Path(__file__).resolve().parent.parent
-
-WITHOUT_RESULTS = ("cli", "papers", "published", "report")
-"""Rooms that only show results: an edit there changes none."""
+WITHOUT_RESULTS = ("cli", "papers", "published", "report")  # they only show results
 
 
 def folder_name(name: str) -> str:
@@ -94,20 +89,18 @@ def commit_of(package: Path = PACKAGE) -> str | None:
     A repository counts only if the package is tracked at its root: an installed copy may lie in a
     repository of the user.
     """
-
-    def git(*arguments: str) -> str:
-        place = ["-c", f"safe.directory={package.parent}", "-C", str(package.parent)]
-        command = ["git", *place, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
+    git = ["git", "-c", f"safe.directory={package.parent}", "-C", str(package.parent)]
+    describe = ["describe", "--always", "--exclude=*", "--abbrev=12", f"--dirty={CHANGED_SUFFIX}"]
     try:
         text = (package / COMMIT_FILE).read_text().strip()
         if not text.startswith("$"):
             return text[:12] + (CHANGED_SUFFIX if text.endswith(CHANGED_SUFFIX) else "")
         if not (package.parent / ".git").exists():
             return None
-        git("ls-files", "--error-unmatch", str(package / "__init__.py"))
-        marked = f"--dirty={CHANGED_SUFFIX}"
-        return git("describe", "--always", "--exclude=*", "--abbrev=12", marked)
+        tracked = ["ls-files", "--error-unmatch", str(package / "__init__.py")]
+        subprocess.run([*git, *tracked], capture_output=True, check=True)
+        return subprocess.check_output(
+            [*git, *describe], stderr=subprocess.DEVNULL, text=True
+        ).strip()
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -1,4 +1,4 @@
-"""Threads and memory of this process.
+"""Threads, memory and signals of this process.
 
 Numbers of threads are per process, so that only one thread of a process may train at a time. numba
 is imported in functions: the main process, which only hands out cells, saves its 60 MiB.
@@ -9,26 +9,30 @@ from __future__ import annotations
 import functools
 import math
 import os
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import psutil
-from threadpoolctl import ThreadpoolController
+from types import FrameType
+from typing import Any
 
 _CGROUP = Path("/sys/fs/cgroup")
 _CACHE = Path("/sys/devices/system/cpu/cpu0/cache/index2/size")
 _MEMORY_SHARE = 0.8
+SAME_SECONDS = 2.0  # signals within this time are one request to stop
 
 _processes = 1
 _most = math.inf
+_request: Interrupted | None = None
 
 
 @functools.lru_cache(maxsize=1)
-def _pools(n_modules: int) -> ThreadpoolController:
+def _pools(n_modules: int) -> Any:
     """Return the thread pools of all loaded libraries; further imports renew the cache (5 ms)."""
     import scipy.linalg.cython_blas  # noqa: F401  numba's np.dot calls this library's BLAS
+    from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
@@ -99,6 +103,8 @@ def constrain_memory(processes: int, most: int | None) -> None:
 
 def memory_limit() -> int:
     """Return the bytes that one computation may take: 80% of what is available now, or less."""
+    import psutil
+
     available: float = psutil.virtual_memory().available
     try:  # in a container
         used = int((_CGROUP / "memory.current").read_text())
@@ -115,3 +121,49 @@ def cache_size() -> int:
         return 1024 * int(_CACHE.read_text().strip().removesuffix("K"))
     except (OSError, ValueError):
         return 2**20
+
+
+class Interrupted(BaseException):
+    """Raised when the user or the system asks to stop; ``exit_code`` is as shells expect.
+
+    Not a `KeyboardInterrupt`: libraries handle those themselves.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.exit_code, self.at = 128 + number, time.monotonic()
+        by = signal.Signals(number).name
+        super().__init__("interrupted" if number == signal.SIGINT else f"stopped by {by}")
+
+
+def stop_if_asked() -> None:
+    """Raise a signal's exception again: Python drops exceptions raised in a ``__del__``."""
+    if _request is not None:
+        raise _request
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Raise `Interrupted` on Ctrl-C, when the terminal is closed, and on SIGTERM.
+
+    After a block has been stopped, the process is about to end and ignores these signals.
+    """
+    global _request
+    before = {
+        number: signal.signal(number, _stop)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN  # set by nohup
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler if _request is None else signal.SIG_IGN)
+        _request = None
+
+
+def _stop(number: int, _frame: FrameType | None) -> None:
+    """Stop once: a second signal would break the orderly end."""
+    global _request
+    if _request is None or time.monotonic() - _request.at > SAME_SECONDS:
+        _request = Interrupted(number)
+        raise _request

@@ -10,7 +10,7 @@ from dsgkit.experiment.results import load_results
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.tables import text_table, write_tables
 from dsgkit.report.terminal import plain, plain_tables
-from dsgkit.text.terminal import paragraph, wrapped
+from dsgkit.text import paragraph, wrapped
 from tests.report.test_formats import TABLE
 
 KEPT = Path(__file__).parents[2] / "results" / "reference"

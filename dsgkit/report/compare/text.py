@@ -17,7 +17,7 @@ from dsgkit.report.numbers import counted, difference_text, percents, ratio_text
 from dsgkit.report.summary import LEFT_OUT_WORDS, NOT_RUN, lowered
 from dsgkit.report.terminal import fits_whole, plain
 from dsgkit.tasks.measures import Measure
-from dsgkit.text.terminal import paragraph
+from dsgkit.text import paragraph
 
 AT_LEVEL = f"at the {LEVEL:.0%} level after Holm's correction"
 INDENT = "  "
