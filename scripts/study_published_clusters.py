@@ -23,11 +23,12 @@ from kept import json_option, write_json
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
-from dsgkit.experiment.plan import grid_points, solver_info
+from dsgkit.experiment.plan import grid_points
 from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import ROUNDING, findings
 from dsgkit.published.clusterings import INDEX_TOLERANCE
 from dsgkit.random.seeds import derive_seed
+from dsgkit.solvers import catalogue
 from dsgkit.tasks import metrics
 from dsgkit.tasks.clustering import (
     MAX_CLUSTERS,
@@ -69,7 +70,8 @@ def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, 
         X, classes = trial.training(trial.sizes)["X"], trial.classes(trial.sizes)
         for method in METHODS_IN[unit]:
             key = bsgd_svc.key_of(method)
-            solver, info = experiment.solvers[key], solver_info(experiment, key)
+            solver = experiment.solvers[key]
+            info = catalogue.get(solver.kind)
             if len(X) > solver.at_most.get(ROWS.name, len(X)):
                 continue
             drawn = {"random_state": seed} if "random_state" in info.params else {}

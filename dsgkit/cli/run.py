@@ -146,7 +146,7 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     from dsgkit.experiment.forecast import forecast_run
     from dsgkit.experiment.results import load_results
     from dsgkit.experiment.run import run_experiment
-    from dsgkit.experiment.status import cells, describe_endings, describe_too_large
+    from dsgkit.experiment.status import cells, describe_endings
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text
     from dsgkit.report.trials import size_text, trial_text
@@ -160,8 +160,8 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
         if asks and (long := forecast_run(experiment, folder, options, plan).too_long):
             less = "--solvers or --profile run less, --dry-run shows the plan"
             raise DsgError(f"{experiment.name}: {long}; --yes starts it, {less}")
-        for line in describe_too_large(plan.too_large, experiment.axis):
-            say(wrapped(line, width))
+        for sizes in plan.too_large:
+            say(wrapped(sizes.text(experiment.axis), width))
 
     def trial_ended(trial: int, fits: Any) -> None:
         if trial:

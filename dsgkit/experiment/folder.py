@@ -8,6 +8,7 @@ import os
 import platform
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from dsgkit import __version__
 from dsgkit.config.schema import Experiment, load_stored
 from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError, spelled
-from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge, solver_info
+from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
 from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
+from dsgkit.solvers import catalogue
 from dsgkit.system.files import commit_of, read_arrays, source_hash
 from dsgkit.system.machine import available_threads
 from dsgkit.tasks.measures import STANDARD, Description, SolverFacts
@@ -56,7 +58,7 @@ def describe(experiment: Experiment) -> Description:
     """Return the description of an experiment's task, which is all that a report needs of it."""
     protocol, facts, searches = experiment.drawn, {}, False
     for key, spec in experiment.solvers.items():
-        solver = solver_info(experiment, key)
+        solver = catalogue.get(spec.kind)
         choices = [item for stage in spec.search for item in stage.choices.items()]
         searches |= any(len(grid) > 1 for _, grid in choices)
         values = [*spec.params.values(), *(value for _, grid in choices for value in grid)]
@@ -127,8 +129,6 @@ def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> No
     More trials, sizes, solvers and grid points are an extension of the same experiment, and files
     may have moved.
     """
-    if not (folder / CONFIG).is_file():
-        return
     # settings that an earlier release did not have are compared by their defaults
     unset = type(experiment.protocol).model_construct(kind=experiment.protocol.kind)
 
@@ -154,25 +154,22 @@ def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> No
 
 def describe_environment(threads: int | None = None) -> dict[str, Any]:
     """Return versions, processor, memory, threads of a timed fit and the commit, for JSON."""
+    processor = platform.processor() or platform.machine()
+    with suppress(OSError, StopIteration):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(line for line in lines if line.startswith("model name"))
+        processor = model.split(":", 1)[1].strip()
     return {
         "dsgkit": __version__,
         "commit": commit_of(),
         "python": platform.python_version(),
         "libraries": {name: metadata.version(name) for name in _LIBRARIES},
         "system": f"{platform.system()} {platform.release()}",
-        "processor": _processor(),
+        "processor": processor,
         "logical_cores": os.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "threads": threads or available_threads(),
     }
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        return next(s.split(":", 1)[1].strip() for s in lines if s.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or platform.machine()
 
 
 def keep_environment(folder: Path, environment: Mapping[str, Any]) -> str:

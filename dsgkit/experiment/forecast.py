@@ -14,7 +14,7 @@ from dsgkit.data.dataset import Dataset, check_present, load_dataset, resolve
 from dsgkit.errors import MissingDataError
 from dsgkit.experiment.plan import Plan, TooLarge, make_plan
 from dsgkit.experiment.run import Options
-from dsgkit.experiment.status import cells, describe_too_large, duration
+from dsgkit.experiment.status import cells, duration
 from dsgkit.experiment.store import Record, finished_elsewhere, read_records
 from dsgkit.experiment.timing import Paces
 from dsgkit.system.machine import available_threads, memory_limit
@@ -70,7 +70,7 @@ class Forecast:
             Column(head, entries, [head not in ("Solver", "For")] * len(entries))
             for head, *entries in zip(*rows, strict=True)
         ]
-        notes = [self.missing, *describe_too_large(self.too_large, self.experiment.axis)]
+        notes = [self.missing, *(sizes.text(self.experiment.axis) for sizes in self.too_large)]
         for label, group in self._in("refused").groupby("label", sort=False):
             needs = f"need up to {group['gib'].max():,.2f} GiB"
             notes.append(f"{label}: {cells(len(group))} refused, {needs}")
@@ -101,19 +101,22 @@ def forecast_run(
             dataset = _stand_in(experiment, error)
             missing = f"{error}; numbers of rows are the catalogue's, shares of classes are assumed"
         plan = make_plan(experiment, dataset)
-    chosen = {cell.key: cell for cell in options.chosen(plan.cells)}
+    wanted = experiment.solvers if options.solvers is None else options.solvers
+    chosen = {cell.key: cell for cell in plan.cells if cell.solver in wanted}
     records: dict[str, Record] = {}
     if not options.fresh:
         stored, _ = read_records(folder)
         records = {key: stored[key] for key in chosen if key in stored}
         others = finished_elsewhere(folder, chosen.keys() - records.keys())
         records |= {record["key"]: record for _, record in others}
-    paces = Paces(((chosen[key], record) for key, record in records.items()), options.timeout)
+    paces = Paces(options.timeout)
+    for key, record in records.items():
+        paces.note(chosen[key], record)
     refused, rows = set[str](), []
     for cell in chosen.values():
         share = memory_limit() / (options.jobs if cell.kind == "search" else 1)
         state, label = "to run", experiment.solvers[cell.solver].label
-        if options.settled(records.get(cell.key)):
+        if cell.key in records and options.settled(records[cell.key]):
             state = "finished"
         elif cell.memory > min(share, options.memory or share) or not refused.isdisjoint(
             cell.needs

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -20,9 +20,8 @@ from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers import catalogue as solvers
-from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks import base as tasks
-from dsgkit.tasks.base import At, Task, Work
+from dsgkit.tasks.base import At, Task
 from dsgkit.tasks.measures import Axis, Measure
 from dsgkit.user_code import calling
 
@@ -96,6 +95,12 @@ class TooLarge(NamedTuple):
     most: int
     taken: bool
 
+    def text(self, axis: Axis | None) -> str:
+        name, title = (axis.name, axis.title.lower()) if axis else ("", "")
+        sizes = ", ".join(f"{size:,}" for size in self.sizes)
+        advice = "" if self.taken else "; `all` takes them"
+        return f"{name}: {sizes} left out: the data leave {self.most:,} {title}{advice}"
+
 
 class Plan(NamedTuple):
     """The cells of an experiment, and the points of its sweep without cells."""
@@ -103,10 +108,6 @@ class Plan(NamedTuple):
     cells: list[Cell]
     left_out: list[LeftOut]
     too_large: list[TooLarge]
-
-
-def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
-    return solvers.get(experiment.solvers[solver].kind)
 
 
 def make_trial(experiment: Experiment, dataset: Dataset, number: int) -> Task:
@@ -128,64 +129,59 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     differ = ":" in experiment.protocol.kind
     plan = Plan([], [], [])
     planner: _Planner | None = None
+    versions = json.dumps([IDENTITY_VERSION, STREAM_VERSION])
     for number in range(experiment.protocol.trials):
         if planner is None or differ:
             with calling(f"planning {experiment.protocol.kind}"):
                 trial = make_trial(experiment, dataset, number)
             if planner is None or trial.sizes != planner.trial.sizes:
-                planner = _Planner(experiment, dataset, trial)
-                plan.left_out.extend(one for one in planner.left_out if one not in plan.left_out)
-                plan.too_large.extend(one for one in planner.too_large if one not in plan.too_large)
-        plan.cells.extend(planner.numbered(number))
+                planner = _Planner(experiment, dataset, trial, plan)
+        keys: dict[str, str] = {}
+        for cell, identity in planner.cells:
+            # the names in an identity are sorted, and these two come last
+            whole = f'{identity[:-1]}, "trial": {number}, "versions": {versions}}}'
+            keys[cell.key] = key = hashlib.sha256(whole.encode()).hexdigest()[:32]
+            needs = tuple(keys[needed] for needed in cell.needs)
+            plan.cells.append(replace(cell, key=key, trial=number, needs=needs))
     return plan
 
 
 class _Planner:
     """Plans the cells of one trial, which are those of all trials with its sizes.
 
-    ``cells`` are those of trial 0, each with the JSON that its key is a hash of, up to the trial.
+    ``cells`` have their numbers as keys, each with the JSON that its key is the hash of, but for
+    the trial. Sizes without cells are added to the plan.
     """
 
-    def __init__(self, experiment: Experiment, dataset: Dataset, trial: Task) -> None:
+    def __init__(self, experiment: Experiment, dataset: Dataset, trial: Task, plan: Plan) -> None:
         self.experiment, self.dataset, self.trial = experiment, dataset, trial
         self.cells: list[tuple[Cell, str]] = []
-        self.left_out: list[LeftOut] = []
-        self.too_large: list[TooLarge] = []
-        points = self._sweep_points()
+        sizes, axis = dict(trial.sizes), experiment.axis
+        points = [sizes]
+        if axis is not None:
+            swept = experiment.sweep[axis.name]
+            most = sizes.get(axis.name, math.inf)  # without: the trial draws as many as it needs
+            asked = {sizes[axis.name] if size == "all" else size for size in swept}
+            if beyond := sorted(size for size in asked if size > most):
+                taken = most in swept or "all" in swept
+                too_large = TooLarge(tuple(beyond), sizes[axis.name], taken)
+                plan.too_large.extend({too_large}.difference(plan.too_large))
+            points = [{**sizes, axis.name: size} for size in sorted(asked) if size <= most]
+            if not points:
+                raise DataError(
+                    f"dataset {dataset.name}: no point of sweep.{axis.name} is within its "
+                    f"{most:,} {axis.title.lower()}; add `all`"
+                )
         drawn = (axis.name for axis in experiment.task.axes if axis.drawn)
         fixed = {name: getattr(experiment.protocol, name) for name in drawn}
         for key, spec in experiment.solvers.items():
             bounds = spec.at_most.items()
             fits_at = [at for at in points if all({**fixed, **at}[a] <= n for a, n in bounds)]
-            self.left_out += [LeftOut(key, at) for at in points if at not in fits_at]
+            left_out = [LeftOut(key, at) for at in points if at not in fits_at]
+            plan.left_out.extend(one for one in left_out if one not in plan.left_out)
             if fits_at:
                 with calling(f"planning {spec.kind}"):
                     self._add_solver(key, spec, fits_at)
-
-    def numbered(self, trial: int) -> Iterator[Cell]:
-        keys: dict[str, str] = {}
-        for cell, identity in self.cells:
-            keys[cell.key] = key = _key(identity, trial)
-            yield replace(cell, key=key, trial=trial, needs=tuple(keys[k] for k in cell.needs))
-
-    def _sweep_points(self) -> Sequence[At]:
-        """Return the sizes of every point of the sweep that the trial has, ascending."""
-        sizes, axis = dict(self.trial.sizes), self.experiment.axis
-        if axis is None:
-            return [sizes]
-        swept = self.experiment.sweep[axis.name]
-        most = sizes.get(axis.name, math.inf)  # without: the trial draws as many as it needs
-        asked = {sizes[axis.name] if size == "all" else size for size in swept}
-        if beyond := sorted(size for size in asked if size > most):
-            taken = most in swept or "all" in swept
-            self.too_large.append(TooLarge(tuple(beyond), sizes[axis.name], taken))
-        points = [{**sizes, axis.name: size} for size in sorted(asked) if size <= most]
-        if not points:
-            raise DataError(
-                f"dataset {self.dataset.name}: no point of sweep.{axis.name} is within its "
-                f"{most:,} {axis.title.lower()}; add `all`"
-            )
-        return points
 
     def _add_solver(self, key: str, spec: SolverSpec, fits_at: Sequence[At]) -> None:
         """Plan the fits of a solver at some sizes, and their searches."""
@@ -206,30 +202,25 @@ class _Planner:
         ):
             also_at = tuple(at[axis.name] for at in fits_at[:-1])
             fits_at = fits_at[-1:]
+        own = dict(self.trial.sizes)
+        limits = {a: n for a, n in spec.search_at.items() if n != "all" and a in own}
+        own |= {axis: min(size, own[axis]) for axis, size in limits.items()}
         searches: dict[tuple[int, ...], tuple[str, ...]] = {}  # by their sizes: fits share them
         for at in fits_at:
-            search_at = self._search_at(spec, at)
+            search_at = {name: own.get(name, size) for name, size in at.items()}
             sizes = tuple(search_at.values())
             if sizes not in searches:
                 needs: tuple[str, ...] = ()
                 for number, points in enumerate(stages):
                     if len(points) > 1:
-                        upto = [
-                            (*stages[:number], share) for share in _shares(points, spec, number)
+                        upto = [(*stages[:number], one) for one in _shares(points, spec, number)]
+                        shares = [
+                            self._add("search", key, search_at, search_at, each, needs)
+                            for each in upto
                         ]
-                        needs = tuple(
-                            [self._add("search", key, search_at, each, needs) for each in upto]
-                        )
+                        needs = tuple(shares)
                 searches[sizes] = needs
-            self._add("fit", key, at, stages, searches[sizes], also_at)
-
-    def _search_at(self, spec: SolverSpec, at: At) -> At:
-        """Return the sizes of the search for a fit at some sizes."""
-        sizes = dict(self.trial.sizes)
-        for axis, size in spec.search_at.items():
-            if size != "all" and axis in sizes:
-                sizes[axis] = min(size, sizes[axis])
-        return {axis: sizes.get(axis, size) for axis, size in at.items()}
+            self._add("fit", key, at, search_at, stages, searches[sizes], also_at)
 
     def _estimator(self, spec: SolverSpec, chosen: Point) -> Any:
         """Return an estimator with parameters; words, numbers of a later trial, are left out."""
@@ -242,10 +233,12 @@ class _Planner:
         kind: Literal["search", "fit"],
         solver: str,
         at: At,
+        search_at: At,
         stages: tuple[Points, ...],
         needs: tuple[str, ...],
         also_at: tuple[int, ...] = (),
     ) -> str:
+        """Add a cell with its predicted cost, and return its key."""
         spec, coordinate, times = self.experiment.solvers[solver], "", 1
         if kind == "search" and spec.search[len(stages) - 1].coordinates:
             coordinate = next(iter(stages[-1][0]))
@@ -257,21 +250,29 @@ class _Planner:
             work = self.trial.fit_work(estimator, at)
         else:
             work = self.trial.search_work(estimator, at, len(stages[-1]))
-        flops = _flops(work, estimator, times)
+        pace = getattr(type(estimator), "pace", None)
+        if not isinstance(pace, Pace):  # not a class of the package
+            pace = Pace() if hasattr(estimator, "cost") else UNSTATED
+        n_models = times * work.n_models
+        training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
+        if isinstance(most := getattr(estimator, "max_seconds", None), int | float):
+            training = min(training, n_models * most * 1000 * MILLISECOND)
+        flops = training + times * pace.scoring * work.scoring + times * work.measuring
         if not (0 <= flops < math.inf and 0 <= work.memory < math.inf):
             raise ConfigError(
                 f"solvers.{solver}: its cost() comes to {flops:g} operations and {work.memory:g} "
                 "bytes; both must be finite and not negative"
             )
-        identity = self._identity(kind, spec, at, stages)
-        key = _key(identity, 0)
         cell = Cell(
-            *(key, kind, solver, 0, at, flops, also_at, work.memory, stages, needs, coordinate)
+            *(str(len(self.cells)), kind, solver, 0, at, flops, also_at, work.memory),
+            *(stages, needs, coordinate),
         )
-        self.cells.append((cell, identity))
-        return key
+        self.cells.append((cell, self._identity(kind, spec, at, search_at, stages)))
+        return cell.key
 
-    def _identity(self, kind: str, spec: SolverSpec, at: At, stages: tuple[Points, ...]) -> str:
+    def _identity(
+        self, kind: str, spec: SolverSpec, at: At, search_at: At, stages: tuple[Points, ...]
+    ) -> str:
         """Return all that determines a cell's result, and nothing else, but for its trial."""
         protocol, info = self.experiment.drawn, solvers.get(spec.kind)
         fields = type(protocol).model_fields
@@ -300,29 +301,10 @@ class _Planner:
             "at": at,
         }
         if kind == "search" or len(stages[-1]) > 1:
-            identity["search"] = [for_search, self._search_at(spec, at)]
+            identity["search"] = [for_search, search_at]
         if by_coordinates:
             identity["by_coordinates"] = by_coordinates
         return json.dumps(identity, sort_keys=True)
-
-
-def _key(identity: str, trial: int) -> str:
-    """Return the key of a cell: the names in its identity are sorted, and these two come last."""
-    versions = json.dumps([IDENTITY_VERSION, STREAM_VERSION])
-    whole = f'{identity[:-1]}, "trial": {trial}, "versions": {versions}}}'
-    return hashlib.sha256(whole.encode()).hexdigest()[:32]
-
-
-def _flops(work: Work, estimator: Any, times: int) -> float:
-    """Return a cell's operations at the pace of its estimator, capped by its ``max_seconds``."""
-    pace = getattr(type(estimator), "pace", None)
-    if not isinstance(pace, Pace):  # not a class of the package
-        pace = Pace() if hasattr(estimator, "cost") else UNSTATED
-    n_models = times * work.n_models
-    training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
-    if isinstance(most := getattr(estimator, "max_seconds", None), int | float):
-        training = min(training, n_models * most * 1000 * MILLISECOND)
-    return training + times * pace.scoring * work.scoring + times * work.measuring
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> Points:
@@ -356,9 +338,7 @@ def choosing_measure(experiment: Experiment) -> Measure:
     return next(m for m in experiment.task.measures if m.name == experiment.chooses)
 
 
-def choose(
-    cell: Cell, searches: Sequence[Record], better: str | None, smoother: Mapping[str, str]
-) -> Point:
+def choose(experiment: Experiment, cell: Cell, searches: Sequence[Record]) -> Point:
     """Return a cell's parameters, by its searches; a search without a result raises `FitError`."""
     if not searches:
         return {} if cell.kind == "search" else dict(cell.points[0])
@@ -371,7 +351,7 @@ def choose(
             raise error
     points = [point for record in searches for point in record["points"]]
     scores = [score for record in searches for score in record["fold_scores"]]
-    best = best_point(points, scores, better, smoother)
+    best = best_point(experiment, cell.solver, points, scores)
     if best is None:
         raise FitError("no point of the grid has a solution on every fold")
     # all shares have the same parameters from earlier stages
@@ -379,18 +359,20 @@ def choose(
 
 
 def best_point(
+    experiment: Experiment,
+    solver: str,
     points: Sequence[Point],
     scores: Sequence[Sequence[float | None]],
-    better: str | None,
-    smoother: Mapping[str, str],
 ) -> tuple[Point, float] | None:
     """Return the point with the best mean of its scores on all folds, and that mean, if any.
 
     Folds without a score for any point are ignored; a point that lacks another has no solution
-    there, and cannot be chosen. Among equal scores the smoothest function wins (``smoother`` names
+    there, and cannot be chosen. Among equal scores the smoothest function wins (by the solver's
     parameters whose ``larger`` or ``smaller`` values are, the most important first), then the first
     point.
     """
+    smoother = solvers.get(experiment.solvers[solver].kind).smoother
+    sign = 1 if choosing_measure(experiment).better == "higher" else -1
     counting = [k for k, fold in enumerate(zip(*scores, strict=True)) if {*fold} != {None}]
     best: tuple[Any, Point, float] | None = None
     for point, folds in zip(points, scores, strict=True):
@@ -404,7 +386,7 @@ def best_point(
             for name, side in smoother.items()
         ]
         # smaller differences are rounding errors
-        rank = round(mean if better == "higher" else -mean, 9), *smoothness
+        rank = round(sign * mean, 9), *smoothness
         if best is None or rank > best[0]:
             best = rank, point, mean
     return best and best[1:]

@@ -17,7 +17,7 @@ from dsgkit.data.targets import label_text
 from dsgkit.errors import ResultsError, nearest_or_all, spelled
 from dsgkit.experiment.cell import make_estimator
 from dsgkit.experiment.folder import CONFIG
-from dsgkit.experiment.plan import best_point, choosing_measure, make_trial, solver_info
+from dsgkit.experiment.plan import best_point, choosing_measure, make_trial
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.timing import Clock
 from dsgkit.tasks.base import named_by_fit, scaling_of
@@ -112,21 +112,21 @@ def _chosen(
     if solver is not None and solver not in results.solvers:
         hint = nearest_or_all(solver, results.solvers)
         raise ResultsError(f"{results.folder}: no solver is called {spelled(solver)}{hint}")
-    better, facts = choosing_measure(experiment).better, results.task.solvers
+    facts = results.task.solvers
     # those that are given nothing that no user has
     usable = [key for key in results.solvers if key not in facts or not facts[key].told]
     wanted = usable if solver is None else [solver]
-    found = [(key, *_best(results, experiment, key, better)) for key in wanted]
+    found = [(key, *_best(results, experiment, key)) for key in wanted]
     scored = [one for one in found if one[2] is not None]
     if not scored and len(found) != 1:
         known = ", ".join(results.solvers)
         raise ResultsError(f"{results.folder}: no search has a score; --solver names one: {known}")
-    best = max if better == "higher" else min
+    best = max if choosing_measure(experiment).better == "higher" else min
     return best(scored, key=lambda one: one[2] or 0.0) if scored else found[0]
 
 
 def _best(
-    results: Results, experiment: Experiment, solver: str, better: str | None
+    results: Results, experiment: Experiment, solver: str
 ) -> tuple[dict[str, Any], float | None]:
     """Return a solver's point with the best mean score over the trials, and the score.
 
@@ -151,10 +151,7 @@ def _best(
     ranks = {name: (len(points[name]), len(folds)) for name, folds in scores.items()}
     kept = [name for name, rank in ranks.items() if rank == max(ranks.values())]
     best = best_point(
-        [points[name] for name in kept],
-        [scores[name] for name in kept],
-        better,
-        solver_info(experiment, solver).smoother,
+        experiment, solver, [points[name] for name in kept], [scores[name] for name in kept]
     )
     if best is None:
         raise ResultsError(f"{results.folder}: no search of {solver} has a point with a solution")

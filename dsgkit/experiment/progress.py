@@ -40,14 +40,16 @@ class RunProgress:
         side_by_side: dict[str, int],
         timeout: float | None = None,
     ) -> None:
-        self._paces = Paces(ended, timeout)
+        self._paces = Paces(timeout)
+        for cell, record in ended:
+            self._paces.note(cell, record)
         self._left = {cell.key: cell for cell in left}
         self._number, self._side_by_side, self._begun = len(self._left), side_by_side, monotonic()
         self._running: dict[str, tuple[Job, float, int]] = {}
         # the command prints tables on the same one, so that they appear above the line
         console = get_console() if sys.stdout and sys.stdout.isatty() else Console(stderr=True)
         self._live = Live(
-            get_renderable=lambda: Text(self.line(), no_wrap=True, overflow="ellipsis"),
+            self,
             console=console,
             transient=True,
             refresh_per_second=2,
@@ -83,6 +85,9 @@ class RunProgress:
             (1 - done.get(key, 0.0)) * self._paces.seconds(cell) / self._side_by_side[cell.kind]
             for key, cell in self._left.copy().items()
         )
+
+    def __rich__(self) -> Text:
+        return Text(self.line(), no_wrap=True, overflow="ellipsis")
 
     def line(self) -> str:
         ended = self._number - len(self._left)

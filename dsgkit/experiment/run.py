@@ -16,11 +16,12 @@ from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import ConfigError, FitError, TimeLimitError
 from dsgkit.experiment import folder as folders
 from dsgkit.experiment.cell import Job, failed_record, new_record
-from dsgkit.experiment.plan import Cell, Plan, choose, choosing_measure, make_plan, solver_info
+from dsgkit.experiment.plan import Cell, Plan, choose, make_plan
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.status import FAILURES
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import DaskExecutor, LocalExecutor, Result
+from dsgkit.solvers import catalogue as solvers
 from dsgkit.system.machine import available_threads, memory_limit, stop_if_asked
 
 _STOPPED = ("timeout", TimeLimitError.status)  # by the run's limit, or by the solver's own
@@ -55,10 +56,8 @@ class Options:
     planned: Callable[[Plan], object] | None = None
     trial_ended: Callable[[int, list[tuple[Cell, Record]]], object] | None = None
 
-    def settled(self, record: Record | None) -> bool:
-        """Return whether a cell need not run: it has a result, or would end as before."""
-        if record is None:
-            return False
+    def settled(self, record: Record) -> bool:
+        """Return whether a cell with a record need not run: it would end as before."""
         status, memory = record["status"], self.memory or math.inf
         if status in FAILURES:
             return not self.retry_failed
@@ -67,9 +66,6 @@ class Options:
         if status == "out_of_memory" and (needed := record.get("needed")) is not None:
             return bool(needed > min(memory_limit(), memory))
         return status != "out_of_memory" or memory <= (record.get("limit") or 0)
-
-    def chosen(self, plan: Sequence[Cell]) -> list[Cell]:
-        return [cell for cell in plan if self.solvers is None or cell.solver in self.solvers]
 
 
 @dataclass
@@ -109,12 +105,13 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
     check_writable(folder)  # before hours of downloading or parsing
     dataset = load_dataset(experiment.dataset)
     append_again = options.fresh and options.solvers is not None
-    if append_again or not options.fresh:
+    if (append_again or not options.fresh) and (folder / folders.CONFIG).is_file():
         folders.check_settings(folder, experiment, dataset)
     plan = make_plan(experiment, dataset)
     if options.planned is not None:
         options.planned(plan)
-    cells = options.chosen(plan.cells)
+    wanted = experiment.solvers if options.solvers is None else options.solvers
+    cells = [cell for cell in plan.cells if cell.solver in wanted]
     keys = dict.fromkeys(cell.key for cell in cells)
     with Store(folder, fresh=options.fresh and not append_again) as store:
         threads = options.threads or experiment.threads
@@ -122,7 +119,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
         if not options.fresh:
             folders.copy_records(store, keys)
         known = {} if append_again else store.records
-        reused = {key: known[key] for key in keys if options.settled(known.get(key))}
+        reused = {key: known[key] for key in keys if key in known and options.settled(known[key])}
         run = _Run(experiment, dataset.content_hash, options, store, cells, reused)
         if run.left:
             run.run()
@@ -158,13 +155,17 @@ class _Run:
         self.experiment, self.content_hash = experiment, content_hash
         self.options, self.store, self.cells = options, store, cells
         self.threads = options.threads or experiment.threads
-        self.better = choosing_measure(experiment).better
         left = {cell.key: cell for cell in cells if cell.key not in reused}
         work: dict[tuple[int, str], float] = defaultdict(float)
         for cell in left.values():
             work[cell.trial, cell.solver] += cell.flops
         order = sorted(left.values(), key=lambda cell: (cell.trial, work[cell.trial, cell.solver]))
         self.left = {cell.key: cell for cell in order}
+        # fits run alone; not on one thread, whose processor time other processes hardly change, and
+        # a Dask worker runs one cell at a time anyway
+        share = memory_limit() / options.jobs
+        fits = [] if options.scheduler else [cell for cell in order if cell.kind == "fit"]
+        self.alone = {fit.key for fit in fits if self.threads != 1 or fit.memory > share}
         self.running: dict[Future[Result], Job] = {}
         ended = [(cell, reused[cell.key]) for cell in cells if cell.key in reused]
         self.stopped = [one for one in ended if one[1]["status"] in _STOPPED]
@@ -213,71 +214,57 @@ class _Run:
                     f"{record['message']}; no cell was started"
                 )
 
-    def _next(self, slots: int) -> Cell | None:
-        """Return the first cell that waits for no other, if it may start now."""
-        running = {job.cell.key: job.cell for job in self.running.values()}
-        for key, cell in self.left.items():
-            if key not in running and self.left.keys().isdisjoint(cell.needs):
-                if any(map(self._alone, [cell, *running.values()])):
-                    slots = 1
-                return cell if len(running) < slots else None
-        return None
-
-    def _alone(self, cell: Cell) -> bool:
-        """Return whether a cell must run alone on this machine.
-
-        A fit on one thread need not: other processes hardly change its processor time. A Dask
-        worker runs one cell at a time anyway.
-        """
-        if cell.kind == "search" or self.options.scheduler:
-            return False
-        return self.threads != 1 or cell.memory > memory_limit() / self.options.jobs
-
-    def _start(self, cell: Cell, executor: LocalExecutor | DaskExecutor) -> None:
-        """Start a cell, or store why it cannot run."""
-        job = self._job(cell)
-        searches = [self.store.records[key] for key in cell.needs]
-        smoother = solver_info(self.experiment, cell.solver).smoother
-        try:
-            job = replace(job, chosen=choose(cell, searches, self.better, smoother))
-            self._check_smaller(cell)
-        except FitError as error:
-            self._finish(job, failed_record(job, error))
-        else:
-            self.bar.advance(job, 0.0)
-            self.running[executor.submit(job)] = job
-
-    def _check_smaller(self, cell: Cell) -> None:
-        """Raise `FitError` for a fit if one on no more rows met a time limit.
-
-        Fits of a solver that share their search and their trial have the same hyper-parameters: on
-        more rows they take longer. Without this an exact method spends the limit at every size.
-        """
-        names = ("kind", "solver", "trial", "needs")
-        for smaller, record in self.stopped:
-            alike = all(getattr(smaller, name) == getattr(cell, name) for name in names)
-            no_fewer = alike and all(size >= smaller.at[axis] for axis, size in cell.at.items())
-            # a limit of the solver's own stays
-            if no_fewer and (self.options.timeout or math.inf) <= record.get("timeout", math.inf):
-                error = FitError("not begun: a smaller fit met a time limit")
-                error.status = record["status"]
-                vars(error).update(timeout=record.get("timeout"))
-                raise error
-
     def _job(self, cell: Cell, *, rehearsal: bool = False) -> Job:
         options, timeout = self.options, self.options.timeout
         return Job(
             self.experiment,
             self.content_hash,
-            solver_info(self.experiment, cell.solver).version,
+            solvers.get(self.experiment.solvers[cell.solver].kind).version,
             cell,
             threads=self.threads,
-            processes=1 if options.scheduler or self._alone(cell) else options.jobs,
+            processes=1 if options.scheduler or cell.key in self.alone else options.jobs,
             timeout=min(timeout or math.inf, _REHEARSAL_SECONDS) if rehearsal else timeout,
             memory=options.memory,
             once=options.once,
             rehearsal=rehearsal,
         )
+
+    def _next(self, slots: int) -> Cell | None:
+        """Return the first cell that waits for no other, if it may start now."""
+        running = {job.cell.key for job in self.running.values()}
+        for key, cell in self.left.items():
+            if key not in running and self.left.keys().isdisjoint(cell.needs):
+                may_start = not running or (
+                    len(running) < slots and self.alone.isdisjoint([key, *running])
+                )
+                return cell if may_start else None
+        return None
+
+    def _start(self, cell: Cell, executor: LocalExecutor | DaskExecutor) -> None:
+        """Start a cell, or store why it cannot run.
+
+        A fit is not begun if one on no more rows met a time limit. Fits of a solver that share
+        their search and their trial have the same hyper-parameters: on more rows they take longer.
+        Without this an exact method spends the limit at every size.
+        """
+        job, names = self._job(cell), ("kind", "solver", "trial", "needs")
+        searches = [self.store.records[key] for key in cell.needs]
+        try:
+            job = replace(job, chosen=choose(self.experiment, cell, searches))
+            for smaller, record in self.stopped:
+                alike = all(getattr(smaller, name) == getattr(cell, name) for name in names)
+                no_fewer = alike and all(size >= smaller.at[axis] for axis, size in cell.at.items())
+                limit = record.get("timeout", math.inf)  # without: one of the solver's own stays
+                if no_fewer and (self.options.timeout or math.inf) <= limit:
+                    error = FitError("not begun: a smaller fit met a time limit")
+                    error.status = record["status"]
+                    vars(error).update(timeout=record.get("timeout"))
+                    raise error
+        except FitError as error:
+            self._finish(job, failed_record(job, error))
+        else:
+            self.bar.advance(job, 0.0)
+            self.running[executor.submit(job)] = job
 
     def _finish(self, job: Job, record: Record) -> None:
         """Store a record, so that cells that wait for it can start, and tell of it."""

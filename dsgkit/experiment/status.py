@@ -10,7 +10,7 @@ from typing import Any
 
 from dsgkit.errors import MemoryLimitError, in_a_line
 from dsgkit.experiment.folder import cell_of, other_source
-from dsgkit.experiment.plan import Plan, TooLarge
+from dsgkit.experiment.plan import Plan
 from dsgkit.experiment.store import CELLS, Record, running
 from dsgkit.experiment.timing import Paces
 from dsgkit.tasks.base import Axis
@@ -100,16 +100,6 @@ def describe_endings(
     return lines
 
 
-def describe_too_large(too_large: Iterable[TooLarge], axis: Axis | None) -> list[str]:
-    """Return a line for each list of sizes that exceed the data."""
-    return [
-        f"{axis.name}: {', '.join(f'{size:,}' for size in sizes)} left out: "
-        f"the data leave {most:,} {axis.title.lower()}" + ("" if taken else "; `all` takes them")
-        for sizes, most, taken in too_large
-        if axis
-    ]
-
-
 def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
     """Return the status of the last plan of a results folder as text."""
     from dsgkit.experiment.results import load_results
@@ -120,7 +110,9 @@ def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
     planned = {cell.key: cell for cell in plan.cells}
     failed = {key for key, record in records.items() if record["status"] in FAILURES}
     left = [cell for key, cell in planned.items() if key in failed or key not in records]
-    paces = Paces((planned[key], record) for key, record in records.items())
+    paces = Paces()
+    for key, record in records.items():
+        paces.note(planned[key], record)
     work = f"{cells(len(left))} left, about {duration(sum(map(paces.seconds, left)))} of work"
     if writer:
         state = f"running ({writer}), {work}"
@@ -129,7 +121,7 @@ def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
     n_ok = sum(record["status"] == "ok" for record in records.values())
     lines = [f"{folder}: {n_ok:,} of {cells(len(planned))} have a result; {state}"]
     lines += _by_solver(plan, records)
-    lines += [f"  {line}" for line in describe_too_large(plan.too_large, axis)]
+    lines += [f"  {sizes.text(axis)}" for sizes in plan.too_large]
     lines += describe_endings(records.values(), axis, tracebacks=tracebacks)
     lines += other_source(records.values(), results.environments)
     if results.bad:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import io
 import json
 import lzma
 import os
 import socket
 import time
-from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -59,14 +60,19 @@ def read_records(folder: Path) -> tuple[dict[str, Record], list[int]]:
 
     A run may be writing at the same time: a last line without an end is ignored.
     """
+    with suppress(FileNotFoundError), open_kept(folder / CELLS) as file:
+        return _parsed(file)
+    return {}, []
+
+
+def _parsed(lines: Iterable[bytes]) -> tuple[dict[str, Record], list[int]]:
     records: dict[str, Record] = {}
     bad = []
-    with suppress(FileNotFoundError), open_kept(folder / CELLS) as file:
-        for number, line in enumerate(file, start=1):
-            if (record := unseal(line)) is not None:
-                records[record["key"]] = record
-            elif line.endswith(b"\n"):
-                bad.append(number)
+    for number, line in enumerate(lines, start=1):
+        if (record := unseal(line)) is not None:
+            records[record["key"]] = record
+        elif line.endswith(b"\n"):
+            bad.append(number)
     return records, bad
 
 
@@ -88,7 +94,7 @@ def finished_elsewhere(folder: Path, keys: Collection[str]) -> Iterator[tuple[Pa
                     yield path.parent, record
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Records of cells by key (``records``), appended by one process at a time.
 
     A last line that a crash cut off is removed; other unreadable lines stay, and ``bad`` has their
@@ -120,9 +126,10 @@ class Store:
                 )
             if fresh and path.exists():
                 path.rename(folder / f"cells-{time.time_ns()}.jsonl")
-            self.records, self.bad = read_records(folder)
             self._file = files.enter_context(path.open("ab", buffering=0))
-            self._file.truncate(path.read_bytes().rfind(b"\n") + 1)
+            stored = path.read_bytes()
+            self._file.truncate(stored.rfind(b"\n") + 1)
+            self.records, self.bad = _parsed(io.BytesIO(stored))
             sync_folder(folder)
             self._files = files.pop_all()
 
@@ -138,9 +145,6 @@ class Store:
                 self._file.truncate(before)
                 raise
         self.records[record["key"]] = record
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._files.close()

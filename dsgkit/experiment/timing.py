@@ -14,8 +14,9 @@ import re
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -122,34 +123,30 @@ def is_disturbed(timing: Mapping[str, Any]) -> bool:
     return bool(timing) and bool(timing["disturbed"]) and timing["threads"] > 1
 
 
+@dataclass
 class Paces:
     """Expected seconds of cells, by the pace of their solver's cells that have a result.
 
     No cell takes longer than the time limit, or the longest one that a cell has met.
     """
 
-    def __init__(
-        self, ended: Iterable[tuple[Cell, Mapping[str, Any]]] = (), timeout: float | None = None
-    ) -> None:
-        self._sums: dict[tuple[str, str], tuple[float, float]] = {}
-        self._longest = timeout or 0.0
-        for cell, record in ended:
-            self.note(cell, record)
+    timeout: float | None = None
+    sums: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
     def note(self, cell: Cell, record: Mapping[str, Any]) -> None:
-        self._longest = max(self._longest, record.get("timeout", 0.0))
+        self.timeout = max(self.timeout or 0.0, record.get("timeout", 0.0))
         if record["status"] == "ok":
-            seconds, flops = self._sums.get((cell.solver, cell.kind), (0.0, 0.0))
+            seconds, flops = self.sums.get((cell.solver, cell.kind), (0.0, 0.0))
             seconds += sum(record.get("times", {}).values())
-            self._sums[cell.solver, cell.kind] = seconds, flops + cell.flops
+            self.sums[cell.solver, cell.kind] = seconds, flops + cell.flops
 
     def seconds(self, cell: Cell, *, once: bool = False) -> float:
         """Return the expected seconds of a cell; ``once`` says that fits are not repeated."""
-        seconds, flops = self._sums.get((cell.solver, cell.kind), (0.0, 0.0))
+        seconds, flops = self.sums.get((cell.solver, cell.kind), (0.0, 0.0))
         expected = cell.flops * seconds / flops if flops else cell.flops / MACHINE_FLOPS
         if not flops and cell.kind == "fit" and not once and expected <= LONG_FIT:
             expected = max(MIN_REPEATS * expected, MIN_SECONDS)
-        return min(expected, self._longest or math.inf)
+        return min(expected, self.timeout or math.inf)
 
 
 def reset_peak_memory() -> None:

@@ -19,7 +19,7 @@ import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -132,7 +132,7 @@ class Child:
             self.process.stdin.close()
 
 
-class LocalExecutor:
+class LocalExecutor(AbstractContextManager["LocalExecutor"]):
     """Runs jobs on this machine, some at a time, in a child process for each external class.
 
     Children are started when needed and used again. The listener is called in other threads.
@@ -179,9 +179,6 @@ class LocalExecutor:
             while self._idle:
                 self._idle.pop().kill()
 
-    def __enter__(self) -> LocalExecutor:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.kill(close=True)  # so that the threads of running jobs end, too
         self._threads.shutdown(cancel_futures=True)
@@ -214,7 +211,7 @@ def serve(connection: int) -> None:
             tell("ended", result)
 
 
-class DaskExecutor:
+class DaskExecutor(AbstractContextManager["DaskExecutor"]):
     """Runs jobs on the workers of a Dask scheduler; start one worker per machine, on one thread.
 
     If a worker dies, another one runs its job; Dask gives up on a job after some such deaths. If
@@ -256,9 +253,6 @@ class DaskExecutor:
 
     def submit(self, job: Job) -> Future[Result]:
         return self._executor.submit(_run_here, job, self._run)
-
-    def __enter__(self) -> DaskExecutor:
-        return self
 
     def __exit__(self, *_: object) -> None:
         with suppress(Exception):  # the cluster may be gone

@@ -13,9 +13,10 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
 from dsgkit.experiment import cell as cell_module
 from dsgkit.experiment.cell import Job, run_job
-from dsgkit.experiment.plan import make_plan, make_trial, solver_info
+from dsgkit.experiment.plan import make_plan, make_trial
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.store import seal
+from dsgkit.solvers import catalogue
 from dsgkit.system.progress import listening
 from tests.conftest import change_toy
 from tests.experiment.runs import stored
@@ -27,7 +28,7 @@ def jobs_of(path, kind="fit", solver="samult", **options):
     """The jobs of a solver's cells of the first trial, with the first point of its grid."""
     experiment = load_experiment(path)
     dataset = load_dataset(experiment.dataset)
-    version = solver_info(experiment, solver).version
+    version = catalogue.get(experiment.solvers[solver].kind).version
     return [
         Job(
             *(experiment, dataset.content_hash, version, cell),

@@ -215,69 +215,55 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
     assert plan.too_large == [TooLarge((80,), 75, False)]
 
 
-SIDES = {"lam": "larger", "sigma": "smaller"}
-FIT = Cell("k", "fit", "samult", 0, {}, stages=(({"lam": 1.0}, {"lam": 2.0}),))
+def grid(name, *values):
+    return [{name: value} for value in values]
 
 
-def best(points, scores, better="higher", smoother=SIDES):
-    found = best_point(points, scores, better, smoother)
-    return found and found[0]
-
-
-def chosen(*searches):
-    return choose(FIT, searches, "higher", SIDES)
-
-
-def search(points, scores, **more):
-    return {"points": points, "fold_scores": scores, "status": "ok", "message": "", **more}
-
-
-def test_the_best_mean_over_the_folds_that_count_wins():
-    points = [{"lam": i} for i in range(4)]
-    assert best(points, [[0.5, 0.6], [0.9, 0.7], [0.8, 0.7], [0.7, 0.8]]) == {"lam": 1}
-    found = best_point(points, [[None], [0.2], [None], [0.1]], "higher", {})
-    assert found == ({"lam": 1}, pytest.approx(0.2))
-    assert best(points[:2], [[None], [None]]) is None
+BOTH = [{"lam": lam, "sigma": sigma} for lam in (1.0, 2.0) for sigma in (4.0, 0.5)]
+TIES = [[0.9, 0.8 + 1e-15 * k] for k in range(4)]
+WORDS = [{"lam": "some word", "sigma": 1.0}, {"lam": 0.0, "sigma": 0.5}, {"lam": "a word"}]
+CHOICES = [  # of the best point, by shares of a search
+    ([(grid("lam", 0, 1, 2, 3), [[0.5, 0.6], [0.9, 0.7], [0.8, 0.7], [0.7, 0.8]])], {"lam": 1}),
+    ([(grid("lam", 0, 1), [[0.5]] * 2), (grid("lam", 2, 3), [[0.4], [0.9]])], {"lam": 3}),
+    ([(grid("lam", 0, 1, 2, 3), [[None], [0.2], [None], [0.1]])], {"lam": 1}),
     # no point has a score on the second fold; the others lack one on a fold that counts
-    scores = [[1.0, None, None], [None, None, 0.9], [0.7, None, 0.6]]
-    assert best(points[:3], scores) == {"lam": 2}
-    assert best(points[:2], scores[:2]) is None
+    (
+        [(grid("lam", 0, 1, 2), [[1.0, None, None], [None, None, 0.9], [0.7, None, 0.6]])],
+        {"lam": 2},
+    ),
+    ([(grid("lam", 0, 1), [[1.0, None], [None, 0.9]])], None),
+    ([(grid("lam", 0, 1), [[None], [None]])], None),
+    # among equal scores that of the smoother function, whatever the order; a word counts as 0
+    *[([(list(p), list(s))], BOTH[3]) for p, s in ((BOTH, TIES), (BOTH[::-1], TIES[::-1]))],
+    ([(WORDS, [[0.5]] * 3)], {"lam": "a word"}),
+    ([(grid("gamma", 1, 2), [[0.5]] * 2)], {"gamma": 1}),
+    ([(grid("lam", 1), [[0.1]])], {"lam": 1}),
+    ([], {"lam": 7.0}),  # there is one point
+]
 
 
-def test_ties_go_to_the_smoother_function_whatever_the_order():
-    points = [{"lam": lam, "sigma": sigma} for lam in (1.0, 2.0) for sigma in (4.0, 0.5)]
-    scores = [[0.9, 0.8 + 1e-15 * k] for k in range(4)]
-    for order in ([0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]):
-        chosen = best([points[k] for k in order], [scores[k] for k in order])
-        assert chosen == {"lam": 2.0, "sigma": 0.5}
-    words = [{"lam": "some word", "sigma": 1.0}, {"lam": 0.0, "sigma": 0.5}, {"lam": "a word"}]
-    assert best(words, [[0.5]] * 3) == {"lam": "a word"}, "a word counts as 0"
-    assert best([{"gamma": 1}, {"gamma": 2}], [[0.5]] * 2) == {"gamma": 1}, "the first"
-
-
-def test_lower_is_better_where_the_measure_says_so():
-    points, scores = (
-        [{"lam": 1.0}, {"lam": 2.0}, {"lam": 3.0}],
-        [[0.5, 0.3], [0.2, 0.2], [0.2, 0.2]],
-    )
-    assert best(points, scores, "higher") == {"lam": 1.0}
-    assert best(points, scores, "lower", {"lam": "larger"}) == {"lam": 3.0}
-    assert best(points, scores, "lower", {"lam": "smaller"}) == {"lam": 2.0}
-
-
-def test_the_choice_is_over_all_shares_and_what_earlier_stages_chose_stays():
-    one = search([{"lam": 1.0}], [[0.5]], params={"gamma": 7.0})
-    other = search([{"lam": 2.0}, {"lam": 3.0}], [[0.4], [0.9]], params={"gamma": 7.0})
-    assert chosen(one, other) == {"gamma": 7.0, "lam": 3.0}
-    assert chosen(search([{"lam": 1.0}], [[0.1]], params={"lam": 7.0})) == {"lam": 1.0}
-    assert chosen() == {"lam": 1.0}, "without a search there is one point"
-
-
-def test_a_share_without_result_passes_on_its_status_and_no_solution_is_a_failure():
+@pytest.mark.parametrize(("shares", "expected"), CHOICES)
+def test_the_best_mean_over_the_folds_that_count_wins(toy, shares, expected):
+    """What earlier stages chose stays."""
+    experiment = load_experiment(toy)
+    cell = Cell("k", "fit", "samult", 0, {}, stages=(({"lam": 7.0}, {"lam": 2.0}),))
+    names = ("points", "fold_scores")
+    searches = [dict(zip(names, share, strict=True)) for share in shares]
+    searches = [one | {"status": "ok", "params": {"lam": 9.0, "eta": 7.0}} for one in searches]
+    if expected is None:
+        with pytest.raises(FitError, match=r"no point .* on every fold$"):
+            choose(experiment, cell, searches)
+    else:
+        earlier = {"lam": 9.0, "eta": 7.0} if shares else {}
+        assert choose(experiment, cell, searches) == {**earlier, **expected}
     refused = {"status": "out_of_memory", "message": "needs 9 GiB", "needed": 9 * 2**30}
     for message in ("needs 9 GiB", "while searching: needs 9 GiB"):
         with pytest.raises(FitError, match=r"^while searching: needs 9 GiB$") as error:
-            chosen(refused | {"message": message}, search([{"lam": 1.0}], [[0.5]]))
+            choose(experiment, cell, [*searches, refused | {"message": message}])
         assert (error.value.status, error.value.needed) == ("out_of_memory", 9 * 2**30)
-    with pytest.raises(FitError, match=r"no point .* on every fold$"):
-        chosen(search([{"lam": 1.0}], [[None]]))
+
+
+def test_lower_is_better_where_the_measure_says_so(toy):
+    change_toy(toy, protocol={"kind": "semi_supervised_svm"}, solvers={"frs3vm": {}}, outputs=[])
+    points, scores = grid("C", 1.0, 2.0, 3.0), [[0.5, 0.3], [0.2, 0.25], [0.25, 0.2]]
+    assert best_point(load_experiment(toy), "frs3vm", points, scores) == ({"C": 2.0}, 0.225)

@@ -124,7 +124,7 @@ def test_the_best_point_is_that_of_the_mean_over_the_trials(run):
     results = replace(load_results(folder), records=records)
     experiment = load_experiment(folder / "config.yaml")
     # lam 0.25 and 0.5 tie at .75: the larger one makes the function smoother
-    assert _best(results, experiment, "qsg_s2auc", "higher") == ({"lam": 0.5, "sigma": 1.0}, 0.75)
+    assert _best(results, experiment, "qsg_s2auc") == ({"lam": 0.5, "sigma": 1.0}, 0.75)
 
 
 def test_the_solver_is_the_best_that_is_given_no_hidden_labels(run):

@@ -109,7 +109,6 @@ def test_results_of_other_code_are_told_and_computed_again_on_request(toy, monke
 @pytest.mark.parametrize(
     ("record", "options", "settled"),
     [
-        (None, {}, False),
         ({"status": "ok"}, {}, True),
         ({"status": "indefinite"}, {}, True),
         ({"status": "failed"}, {}, False),

@@ -20,9 +20,10 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
 from dsgkit.experiment import workers as workers_module
 from dsgkit.experiment.cell import Job
-from dsgkit.experiment.plan import make_plan, solver_info
+from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.workers import DaskExecutor, LocalExecutor
+from dsgkit.solvers import catalogue
 from tests.experiment.misbehaving import MIB
 from tests.experiment.runs import (
     BEHAVING,
@@ -63,7 +64,12 @@ def jobs_of(folder, solvers, kind="search", **more):
     dataset = load_dataset(experiment.dataset)
     return {
         cell.solver: Job(
-            *(experiment, dataset.content_hash, solver_info(experiment, cell.solver).version, cell),
+            *(
+                experiment,
+                dataset.content_hash,
+                catalogue.get(experiment.solvers[cell.solver].kind).version,
+                cell,
+            ),
             **{"chosen": {} if kind == "search" else cell.points[0], "threads": 2} | more,
         )
         for cell in make_plan(experiment, dataset).cells
