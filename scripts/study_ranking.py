@@ -25,8 +25,8 @@ import pandas as pd
 from kept import json_option, write_json
 
 from dsgkit import SVOREX, AllThresholdLogistic
-from dsgkit.data.catalogue import get
-from dsgkit.data.dataset import open_dataset
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.dataset import load_dataset
 from dsgkit.kernels.gaussian import gaussian_gram
 from dsgkit.numerics.arrays import Array
 from dsgkit.tasks.metrics import cut_aucs
@@ -162,7 +162,7 @@ class Trial:
 
 def study(name: str, labeled: int, trials: int) -> dict[str, Any]:
     """Print and return the results on one dataset."""
-    dataset = open_dataset(get(name))
+    dataset = load_dataset(DATASETS[name])
     spec = OrdinalSpec(kind=Ordinal.kind, labeled=labeled, folds=2)
     drawn = [Trial(Ordinal(dataset, spec, number).split) for number in range(trials)]
     scored = [dict(trial.scores()) for trial in drawn]

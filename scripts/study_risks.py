@@ -28,8 +28,8 @@ from kept import json_option, write_json
 from numpy.typing import NDArray
 
 from dsgkit import QS3ORAO, QSGS2AUC
-from dsgkit.data.catalogue import get
-from dsgkit.data.dataset import open_dataset
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.dataset import load_dataset
 from dsgkit.numerics.arrays import Array
 
 N_LABELED, N_UNLABELED = 500, 2000
@@ -86,7 +86,7 @@ class Case:
 
 def cases_of(name: str) -> Iterator[Case]:
     """Yield every function and cut of a dataset."""
-    dataset = open_dataset(get(name))
+    dataset = load_dataset(DATASETS[name])
     rng = np.random.default_rng(0)
     order = rng.permutation(len(dataset.y))
     low, scale = dataset.scaling()

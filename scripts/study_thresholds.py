@@ -22,8 +22,8 @@ from kept import json_option, write_json
 from numpy.typing import NDArray
 
 from dsgkit import QS3ORAO
-from dsgkit.data.catalogue import get
-from dsgkit.data.dataset import open_dataset
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.dataset import load_dataset
 from dsgkit.experiment.timing import Clock
 from dsgkit.numerics.arrays import Array
 from dsgkit.solvers.ordinal.constant_median import ConstantMedian
@@ -62,7 +62,7 @@ def widths_of(model: Any, X: Any, y: NDArray) -> list[float]:
 
 def scores_of(name: str, trials: int, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the scores of every rule and trial on a dataset."""
-    dataset = open_dataset(get(name))
+    dataset = load_dataset(DATASETS[name])
     for number in range(trials):
         trial = Ordinal(dataset, Ordinal.Spec(kind=Ordinal.kind), number)
         at = {axis: min(size, 2000) for axis, size in trial.sizes.items()}

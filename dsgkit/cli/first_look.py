@@ -23,7 +23,7 @@ from dsgkit.data.layout import (
     find_layout,
 )
 from dsgkit.data.tables import Table
-from dsgkit.data.targets import is_large, label_text, unlabeled_mark
+from dsgkit.data.targets import are_numbers, label_text, unlabeled_mark
 from dsgkit.errors import DataError, in_a_line, nearest_or_all, shown
 from dsgkit.system.files import folder_name
 
@@ -211,7 +211,8 @@ def _labels(path: Path, column: Field, unlabeled: str | None) -> pd.Series:
         hint = nearest_or_all(unlabeled, sorted(set(texts)))
         raise DataError(f"{path}: --unlabeled {shown(unlabeled)}: no row has this label{hint}")
     texts = texts[texts != unlabeled]
-    if not any(map(is_large, texts.unique())):  # float64 would not tell these apart
+    whole = [text for text in texts.unique() if text.lstrip("+-").isdecimal()]
+    if are_numbers(whole):  # else float64 would not tell these apart
         numbers = column.numbers.reindex(texts.index).dropna()
         if column.words.reindex(texts.index).dropna().empty:
             # those that say `nan` have no label either

@@ -26,8 +26,8 @@ from dsgkit.config.spec import (
 )
 from dsgkit.config.values import parse_number, parse_values
 from dsgkit.config.yaml import dump, read_document
-from dsgkit.data import catalogue as datasets
 from dsgkit.data.spec import DatasetSpec, TargetSpec
+from dsgkit.data.spec import resolve as resolve_dataset
 from dsgkit.errors import nearest_or_all, spelled
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.tasks import base as tasks
@@ -224,12 +224,8 @@ def read_experiment(data: Mapping[str, Any]) -> Experiment:
         task = tasks.get(kind)
     protocol = validated(task.Spec, {**written, "kind": kind}, "protocol")
     dataset = validated(DatasetSpec, data["dataset"], "dataset")
-    if dataset.path is None:
-        with at_key("dataset", "name"):
-            datasets.get(str(dataset.name))
-    elif dataset.name in datasets.DATASETS:
-        text = f"{dataset.name!r} is a registered dataset; call the file by another name"
-        raise Problem(text, "dataset", "name")
+    with at_key("dataset", "name"):
+        resolve_dataset(dataset)
     if task.target == "numeric" and dataset.target is None and dataset.positive is None:
         dataset = dataset.model_copy(update={"target": TargetSpec(numeric=True)})
     specs = _solvers(mapping(data["solvers"], "solvers"), task)

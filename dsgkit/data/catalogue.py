@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ class DatasetInfo:
     """A dataset: its files, its expected shape and how it is read, as `DatasetSpec` says.
 
     The loader is ``libsvm``, ``delimited``, ``idx``, ``reviews`` or ``bundled``, which has no files
-    but a ``function`` of `sklearn.datasets` or `dsgkit.data.made`. The files are in ``folder``
+    but a ``function`` of `sklearn.datasets` or `dsgkit.data.prepare`. The files are in ``folder``
     below ``DSGKIT_DATA`` and the cache; ``local`` is a user's file. ``values`` are numbers that the
     texts of a column stand for.
     """
@@ -63,12 +63,12 @@ class DatasetInfo:
     delimiter: str | None = None
     decimal: str = "."
     header: bool = False
-    label_columns: tuple[Column, ...] = (-1,)
+    label_columns: Sequence[Column] = (-1,)
     text_labels: bool = False
     unlabeled: Label | None = None
-    categorical: tuple[Column, ...] = ()
-    ignored: tuple[Column, ...] = ()
-    by_share: tuple[Column, ...] = ()
+    categorical: Sequence[Column] = ()
+    ignored: Sequence[Column] = ()
+    by_share: Sequence[Column] = ()
     dates: Mapping[Column, str] = field(default_factory=dict)
     fill: str | None = None
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
@@ -83,12 +83,35 @@ class DatasetInfo:
     def shape(self) -> str:
         return f"{self.n_rows:,} x {self.n_features:,}"
 
-    def reading(self) -> dict[str, Any]:
-        """Return the settings that the content depends on, ready for JSON."""
-        keys = "loader n_features delimiter decimal header label_columns text_labels unlabeled"
-        keys += " categorical ignored by_share dates fill values components function arguments rows"
-        files = [(file.part, file.member, file.n_rows, file.sha256) for file in self.files]
-        return {"files": files} | {key: getattr(self, key) for key in keys.split()}
+
+class Catalogue(dict[str, DatasetInfo]):
+    """Datasets by name; an unknown name is a `DataError` with the nearest ones."""
+
+    def __missing__(self, name: str) -> DatasetInfo:
+        hint = nearest_or_all(name, sorted(self), "dsg list datasets")
+        raise DataError(f"unknown dataset {spelled(name)}{hint}")
+
+
+def read_catalogue(text: str) -> Catalogue:
+    """Return the datasets of a catalogue; in braces are the names of shared texts."""
+    tables, datasets = tomllib.loads(text), Catalogue()
+    shared = tables.pop("shared", {})
+    for name, entry in tables.items():
+        for key, value in entry.items():
+            if isinstance(value, str):
+                entry[key] = value.format_map(shared)
+        address, files = entry.pop("address", None), []
+        for file in entry.get("files", ()):
+            url = address and f"{address}/{file['name']}"
+            aliases = tuple(file.pop("aliases", ()))
+            files.append(DataFile(**file, url=url, aliases=aliases))
+        known: dict[str, Any] = {"folder": name}
+        known["n_rows"] = sum(file.n_rows or 0 for file in files if file.part == "train")
+        known |= entry
+        known["values"] = {int(column): table for column, table in entry.get("values", {}).items()}
+        known |= {"name": name, "files": tuple(files), "target": Target.of(entry["target"])}
+        datasets[name] = DatasetInfo(**known)
+    return datasets
 
 
 def label_setting(keys: Sequence[Column]) -> str:
@@ -96,42 +119,6 @@ def label_setting(keys: Sequence[Column]) -> str:
     if len(keys) > 1:
         return f"`label_columns` is {shown([*keys])}"
     return f"`label_column` is {spelled(keys[0] if keys else None)}"
-
-
-def get(name: str) -> DatasetInfo:
-    """Return a registered dataset; `DataError` for an unknown name, with the nearest ones."""
-    if name in DATASETS:
-        return DATASETS[name]
-    hint = nearest_or_all(name, sorted(DATASETS), "dsg list datasets")
-    raise DataError(f"unknown dataset {spelled(name)}{hint}")
-
-
-def read_catalogue(text: str) -> dict[str, DatasetInfo]:
-    """Return the datasets of a catalogue by name; in braces are the names of shared texts."""
-    tables = tomllib.loads(text)
-    shared = tables.pop("shared", {})
-
-    def filled(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: filled(x) for key, x in value.items()}
-        if isinstance(value, list):
-            return tuple(map(filled, value))
-        return value.format_map(shared) if isinstance(value, str) else value
-
-    return {name: _info(name, filled(entry)) for name, entry in tables.items()}
-
-
-def _info(name: str, entry: dict[str, Any]) -> DatasetInfo:
-    """Return an entry with its derived values."""
-    files = [DataFile(**file) for file in entry.get("files", ())]
-    if address := entry.pop("address", None):
-        files = [replace(file, url=f"{address}/{file.name}") for file in files]
-    known: dict[str, Any] = {"folder": name}
-    known["n_rows"] = sum(file.n_rows or 0 for file in files if file.part == "train")
-    known |= entry
-    known["values"] = {int(column): table for column, table in entry.get("values", {}).items()}
-    known |= {"name": name, "files": tuple(files), "target": Target.of(entry["target"])}
-    return DatasetInfo(**known)
 
 
 DATASETS = read_catalogue(CATALOGUE.read_text(encoding="utf-8"))

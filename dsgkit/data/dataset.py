@@ -10,26 +10,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data import files, loaders
-from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get, label_setting
-from dsgkit.data.prepare import FILE_ROWS, prepare, prepared_folder, prepared_folders
-from dsgkit.data.targets import Target
+from dsgkit.data.catalogue import DatasetInfo, label_setting
+from dsgkit.data.files import obtain, prepared_folder
+from dsgkit.data.loaders import read_pairs
+from dsgkit.data.prepare import FILE_ROWS, prepare
+from dsgkit.data.spec import DatasetSpec, resolve
+from dsgkit.data.targets import Target, label_text
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import read_rows
 from dsgkit.random.seeds import derive_seed
 
-if TYPE_CHECKING:
-    from dsgkit.data.spec import DatasetSpec
-
 _BLOCK_ROWS = 10_000
-_AS_WRITTEN = {"loader", "n_features", "delimiter", "decimal", "header", "categorical", "ignored"}
-_AS_WRITTEN |= {"by_share", "dates", "fill", "components", "rows", "double"}
 
 
 @dataclass(frozen=True)
@@ -111,7 +108,14 @@ class Dataset:
     @property
     def identity(self) -> list[Any]:
         """Identity of content and target, which results depend on, ready for JSON."""
-        identity = [self.content_hash, *self.target.identity()]
+        target = self.target
+        kinds = {"binary": (target.positive, target.negative), "numeric": ()}
+        sets = kinds.get(target.kind, (target.labels,))
+        texts = [labels and [*map(label_text, labels)] for labels in sets]
+        if target.kind != "ordered":
+            texts = [labels and sorted(labels) for labels in texts]
+        of_target = [target.kind, *texts] if target.bins is None else ["bins", target.bins]
+        identity: list[Any] = [self.content_hash, *of_target]
         if self.similar_pairs is not None:
             pairs = np.ascontiguousarray(self.similar_pairs, "<i8").tobytes()
             identity += ["similar pairs", hashlib.sha256(pairs).hexdigest()]
@@ -120,7 +124,7 @@ class Dataset:
     def describe(self) -> dict[str, Any]:
         """Return the facts for reports, ready for JSON."""
         target, labels = self.target, self.labels
-        optional = {"n_unlabeled": len(self.unlabeled_rows), "features": self.made}
+        optional = {"n_unlabeled": len(self.X) - len(labels), "features": self.made}
         return {
             "name": self.name,
             "title": self.title,
@@ -183,13 +187,13 @@ class Dataset:
             yield read_rows(self.X, slice(start, start + _BLOCK_ROWS)).astype(np.float64)
 
 
-def load_dataset(spec: DatasetSpec) -> Dataset:
+def load_dataset(spec: DatasetSpec | DatasetInfo) -> Dataset:
     """Open a dataset; the first time, its files are located or downloaded, and parsed.
 
     Parameters
     ----------
-    spec : DatasetSpec
-        The ``dataset`` part of a config.
+    spec : DatasetSpec or DatasetInfo
+        The ``dataset`` part of a config, or an entry of the catalogue.
 
     Returns
     -------
@@ -202,67 +206,14 @@ def load_dataset(spec: DatasetSpec) -> Dataset:
     DataError
         If a file, or the spec itself, cannot be used.
     """
-    dataset = open_dataset(resolve(spec))
-    if spec.pairs is None:
-        return dataset
-    rows, path = dataset.file_rows, Path(spec.pairs).expanduser()
-    pairs = loaders.read_pairs(path, len(dataset.X))
-    return replace(dataset, similar_pairs=pairs if rows is None else np.argsort(rows)[pairs])
-
-
-def check_present(spec: DatasetSpec) -> None:
-    """Raise `MissingDataError` if `load_dataset` would have to download a file."""
-    info = resolve(spec)
-    if lacking := files.lacking(info):
-        raise MissingDataError(files.missing(info, *lacking))
-
-
-def resolve(spec: DatasetSpec) -> DatasetInfo:
-    """Return the description of the dataset of a config; `DataError` for settings that conflict."""
-    target = None if spec.target is None else Target.of(spec.target.model_dump(exclude_none=True))
-    if spec.positive is not None:
-        target = Target.of({"positive": spec.positive})
-    if spec.path is None:
-        info = get(str(spec.name))
-        changes: dict[str, Any] = {"rows": spec.rows, "double": spec.double, "target": target}
-        if spec.components is not None:
-            if info.loader != "reviews":
-                raise DataError(f"dataset {info.name} holds no reviews: `components` is for these")
-            changes |= {"components": spec.components, "n_features": spec.components}
-        return replace(info, **{key: x for key, x in changes.items() if x is not None})
-    path = Path(spec.path).expanduser().absolute()
-    if spec.name in DATASETS:
-        raise DataError(f"{spec.name!r} is a registered dataset; call {path} by another name")
-    found = [DataFile(str(path))]
-    if spec.test_path is not None:
-        found += [DataFile(str(Path(spec.test_path).expanduser().absolute()), "test")]
-    column = spec.label_column if spec.label is None else spec.label.column
-    labels: tuple[Any, ...] = tuple(spec.label_columns or (column,))
-    target = target or Target("ordered" if spec.loader == "reviews" else "binary")
-    if labels == (None,):
-        labels, target = (), Target("classes")  # all rows get the same label
-    return DatasetInfo(
-        name=spec.name or path.name,
-        title=path.name,
-        files=tuple(found),
-        target=target,
-        label_columns=labels,
-        text_labels=target.has_text,
-        unlabeled=None if spec.label is None else spec.label.unlabeled,
-        local=True,
-        **spec.model_dump(include=_AS_WRITTEN, exclude_none=True),
-    )
-
-
-def open_dataset(info: DatasetInfo) -> Dataset:
-    """Open a dataset by its description; prepare it first unless its prepared form is there."""
+    info = spec if isinstance(spec, DatasetInfo) else resolve(spec)
     try:
-        paths = files.obtain(info)
+        paths = obtain(info)
     except MissingDataError as error:
-        prepared = prepared_folders(info, [Path(file.name) for file in info.files])
-        left = [*prepared.parent.glob(f"{prepared.name}-*")] if info.local else []
-        place = f"; its rows as they were are in {left[0]}" if left else ""
-        raise MissingDataError(f"{error}{place}") from None
+        prepared = prepared_folder(info, [Path(file.name) for file in info.files])
+        forms = prepared.parent.glob(f"{prepared.name.rpartition('-')[0]}-*")
+        place = next((f"; its rows as they were are in {path}" for path in forms), "")
+        raise MissingDataError(f"{error}{place if info.local else ''}") from None
     folder = prepared_folder(info, paths)
     if not (folder / "meta.json").is_file():
         prepare(info, paths, folder)
@@ -278,16 +229,23 @@ def open_dataset(info: DatasetInfo) -> Dataset:
             "DSGKIT_CACHE to a local disk"
         ) from error
     is_set = info.local and info.loader == "delimited" and info.label_columns
-    low, high = (np.float32(meta[end]).astype(float) for end in ("minimum", "maximum"))
+    rows = np.load(path, mmap_mode="r") if (path := folder / FILE_ROWS).is_file() else None
+    pairs = None
+    if isinstance(spec, DatasetSpec) and spec.pairs is not None:
+        pairs = read_pairs(Path(spec.pairs).expanduser(), len(X["train"]))
+        pairs = pairs if rows is None else np.argsort(rows)[pairs]
     dataset = Dataset(
         info.name,
         info.title if info.rows is None else f"{info.title}, first {info.rows:,} rows",
-        *(X["train"], X["test"], labels["train"], labels["test"], info.target, low, high),
+        *(X["train"], X["test"], labels["train"], labels["test"], info.target),
+        minimum=np.float32(meta["minimum"]).astype(float),
+        maximum=np.float32(meta["maximum"]).astype(float),
         content_hash=meta["content_hash"],
         made=meta["made"],
         label_setting=label_setting(info.label_columns) if is_set else "",
         offsets=None if meta["offsets"] is None else np.array(meta["offsets"]),
-        file_rows=np.load(rows, mmap_mode="r") if (rows := folder / FILE_ROWS).is_file() else None,
+        similar_pairs=pairs,
+        file_rows=rows,
     )
     return dataset if info.double is None else doubled(dataset, info.double)
 

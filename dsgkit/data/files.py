@@ -1,16 +1,19 @@
-"""Where a dataset's files are: the user's folder, the cache, or their official address."""
+"""Where a dataset's files are: the user's folder, the cache, or their official address.
+
+In the cache are their prepared forms, too.
+"""
 
 from __future__ import annotations
 
 import bz2
 import gzip
 import hashlib
-import http.client
 import io
+import json
 import lzma
 import os
+import re
 import shutil
-import urllib.request
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -22,6 +25,10 @@ from typing import IO, Any
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.errors import DataError, MissingDataError, did_you_mean
 
+VERSION = 6
+"""Version of the prepared form; other versions are prepared again."""
+
+_MAX_HASHED_BYTES = 2**26
 _ANSWER_SECONDS = 30  # without any data, after which a download has failed
 _OPENERS: dict[str, Any] = {".xz": lzma.open, ".bz2": bz2.open, ".gz": gzip.open}
 # RuntimeError: an encrypted archive, and, as NotImplementedError, an unknown compression
@@ -37,36 +44,29 @@ def cache_folder() -> Path:
     return platformdirs.user_cache_path("dsgkit")
 
 
-def _folders(info: DatasetInfo) -> list[Path]:
-    """Return the folders that may hold a dataset's files; the last is that of downloads."""
-    found = [cache_folder() / "downloads" / info.folder]
+def find(info: DatasetInfo) -> list[Path | None]:
+    """Return the path of each file on this machine: in ``DSGKIT_DATA``, or else in the cache."""
+    folders = [cache_folder() / "downloads" / info.folder]
     if data := os.environ.get("DSGKIT_DATA"):
         below = Path(data).expanduser().absolute()
-        found = [below / info.folder, below / info.name, *found]
+        folders = [below / info.folder, below / info.name, *folders]
+    found = []
+    for file in info.files:
+        content = Path(file.member or file.name)
+        plain = content.stem if content.suffix in _OPENERS else content.name
+        candidates = [
+            folder / f"{name}{end}"
+            for folder in folders
+            for name in (file.name, plain, *file.aliases)
+            for end in ("", *_OPENERS)
+        ]
+        if info.local:
+            candidates = [Path(file.name)]
+        found.append(next((path for path in candidates if path.is_file()), None))
     return found
 
 
-def find(info: DatasetInfo, file: DataFile) -> Path | None:
-    """Return the path of a file on this machine: in ``DSGKIT_DATA``, then in the cache."""
-    if info.local:
-        return Path(file.name) if Path(file.name).is_file() else None
-    content = Path(file.member or file.name)
-    plain = content.stem if content.suffix in _OPENERS else content.name
-    candidates = (
-        folder / f"{name}{end}"
-        for folder in _folders(info)
-        for name in (file.name, plain, *file.aliases)
-        for end in ("", *_OPENERS)
-    )
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def lacking(info: DatasetInfo) -> list[DataFile]:
-    """Return the files of a dataset that are not on this machine."""
-    return [file for file in info.files if find(info, file) is None]
-
-
-def obtain(info: DatasetInfo) -> list[Path]:
+def obtain(info: DatasetInfo, *, download: bool = True) -> list[Path]:
     """Return the paths of a dataset's files; missing ones are downloaded.
 
     Raises
@@ -76,21 +76,52 @@ def obtain(info: DatasetInfo) -> list[Path]:
     DataError
         If a checksum is wrong, or the cache cannot be written.
     """
-    forbidden = info.local or os.environ.get("DSGKIT_OFFLINE", "") not in ("", "0")
-    if manual := [file for file in lacking(info) if forbidden or file.url is None]:
+    if info.local or os.environ.get("DSGKIT_OFFLINE", "") not in ("", "0"):
+        download = False
+    paths = find(info)
+    lacking = [file for file, path in zip(info.files, paths, strict=True) if path is None]
+    if manual := [file for file in lacking if not download or file.url is None]:
         raise MissingDataError(missing(info, *manual))
-    for file in info.files:
-        if find(info, file) is None:  # an archive downloaded before may contain it
-            _download(info, file)
-    return [path for file in info.files if (path := find(info, file))]
+    while None in paths:  # an archive may contain several
+        _download(info, info.files[paths.index(None)])
+        paths = find(info)
+    return [path for path in paths if path]
+
+
+def prepared_folder(info: DatasetInfo, paths: list[Path]) -> Path:
+    """Return the folder of a dataset's prepared form: a changed file has another.
+
+    Its name tells how the files are read, and ends in a hash of their state. The target is not in
+    it, as labels are stored as they are in the file. A hash of the bytes finds edits that keep size
+    and time; large files take too long to read.
+    """
+    keys = "loader n_features delimiter decimal header label_columns text_labels unlabeled"
+    keys += " categorical ignored by_share dates fill values components function arguments rows"
+    parts = [(file.part, file.member, file.n_rows, file.sha256) for file in info.files]
+    reading = {"files": parts} | {key: getattr(info, key) for key in keys.split()}
+    places, states = [str(path.resolve()) for path in paths], []
+    for path, place in zip(paths, places, strict=True):
+        if path.is_file():
+            stat, digest = path.stat(), ""
+            if stat.st_size <= _MAX_HASHED_BYTES:
+                with path.open("rb") as file:
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+            states.append([place, stat.st_size, stat.st_mtime_ns, digest])
+    texts = (json.dumps(value).encode() for value in ([VERSION, reading, places], states))
+    settings, state = (hashlib.sha256(text).hexdigest()[:12] for text in texts)
+    plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
+    return cache_folder() / "prepared" / f"{plain}-{settings}-{state}"
 
 
 def _download(info: DatasetInfo, file: DataFile) -> None:
     """Download a file into the cache; a failure leaves nothing behind."""
+    import http.client
+    import urllib.request
+
     from rich.console import Console
     from rich.progress import Progress
 
-    folder, screen = _folders(info)[-1], Console(stderr=True)
+    folder, screen = cache_folder() / "downloads" / info.folder, Console(stderr=True)
     bar = Progress(console=screen, transient=True, disable=not screen.is_terminal)
     with writing_to(folder), TemporaryDirectory(prefix=".incoming-", dir=folder) as incoming, bar:
         path = Path(incoming) / file.name
@@ -174,14 +205,13 @@ def missing(info: DatasetInfo, *files: DataFile) -> str:
     sources = ", ".join(
         dict.fromkeys(file.url or f"{info.homepage} ({info.note})" for file in files)
     )
-    place, known = _folders(info)[0], [find(info, file) for file in info.files]
+    place = cache_folder() / "downloads" / info.folder
+    hint = ", or set DSGKIT_DATA"
+    if data := os.environ.get("DSGKIT_DATA"):
+        place, hint = Path(data).expanduser().absolute() / info.folder, ""
     there = [path for path in place.iterdir() if path.is_file()] if place.is_dir() else []
+    known = find(info)
     others = sorted(path.name for path in there if path not in known and path.name[0] != ".")[:3]
-    # scaling rounds: results from scaled rows would have other keys than the kept ones
-    found = (
-        f" ({', '.join(others)} there: scaled or other rows, which `dataset.path` reads)"
-        if others
-        else ""
-    )
-    where = f"{place}" if os.environ.get("DSGKIT_DATA") else f"{place}, or set DSGKIT_DATA"
-    return f"dataset {info.name}: missing {names}: get from {sources} and put into {where}{found}"
+    if others:  # scaling rounds: results from scaled rows would have other keys than the kept ones
+        hint += f" ({', '.join(others)} there: scaled or other rows, which `dataset.path` reads)"
+    return f"dataset {info.name}: missing {names}: get from {sources} and put into {place}{hint}"

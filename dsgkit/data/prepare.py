@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,58 +14,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.data import files, loaders, made
+from dsgkit.data import files, loaders
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
-
-VERSION = 6
-"""Version of the prepared form; other versions are prepared again."""
 
 FILE_ROWS = "file_rows.npy"
 """Numbers in the file of the training rows, if these are in another order."""
 
 Block = tuple[NDArray[Any], NDArray[Any]]
 
-_MAX_HASHED_BYTES = 2**26
 _FAR = 16  # times its range that a column is from 0 before float32 may lose its differences
-
-
-def prepared_folders(info: DatasetInfo, paths: list[Path]) -> Path:
-    """Return the path of a dataset's prepared forms, but for a hash of its files' state at its end.
-
-    Its name tells how the files are read. The target is not in it, as labels are stored as they are
-    in the file.
-    """
-    settings = json.dumps([VERSION, info.reading(), [str(path.resolve()) for path in paths]])
-    plain = re.sub(r"[^\w.-]", "_", info.name)[:64]
-    return files.cache_folder() / "prepared" / f"{plain}-{_hash(settings)}"
-
-
-def prepared_folder(info: DatasetInfo, paths: list[Path]) -> Path:
-    """Return the folder of a dataset's prepared form: a changed file has another.
-
-    A hash of the bytes finds edits that keep size and time; large files take too long to read.
-    """
-    states = []
-    for path in paths:
-        stat, digest = path.stat(), ""
-        if stat.st_size <= _MAX_HASHED_BYTES:
-            with path.open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
-        states.append([str(path.resolve()), stat.st_size, stat.st_mtime_ns, digest])
-    return Path(f"{prepared_folders(info, paths)}-{_hash(json.dumps(states))}")
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def state(info: DatasetInfo) -> str:
     """Return ``prepared``, ``bundled``, ``found``, ``to download`` or ``missing``."""
-    if lacking := files.lacking(info):
+    found = files.find(info)
+    if None in found:
+        lacking = [file for file, path in zip(info.files, found, strict=True) if path is None]
         return "to download" if all(file.url for file in lacking) else "missing"
-    if prepared_folder(info, files.obtain(info)).is_dir():
+    if files.prepared_folder(info, files.obtain(info)).is_dir():
         return "prepared"
     return "found" if info.files else "bundled"
 
@@ -232,8 +199,9 @@ def _parts(info: DatasetInfo, paths: list[Path]) -> tuple[dict[str, Iterator[Blo
     if info.loader == "bundled":
         import sklearn.datasets
 
-        library = made if hasattr(made, str(info.function)) else sklearn.datasets
-        function = getattr(library, str(info.function))
+        made = {"make_nested_rings": make_nested_rings, "make_layers": make_layers}
+        function: Any = made.get(str(info.function))
+        function = function or getattr(sklearn.datasets, str(info.function))
         X, y = function(**info.arguments) if info.arguments else function(return_X_y=True)
         parts = {"train": iter([(X, y)])}
     if info.rows is not None:
@@ -275,3 +243,35 @@ def _first_rows(blocks: Iterator[Block], n_rows: int) -> Iterator[Block]:
         if not left:
             return
     raise DataError(f"rows: {n_rows:,}, but there are only {n_rows - left:,}; take at most these")
+
+
+def make_nested_rings(
+    n_samples: int, *, noise: float, width: float, random_state: int
+) -> tuple[Array, NDArray[np.int64]]:
+    """Return a Gaussian in the plane within two rings of radius 1 and 2, a third of the rows each.
+
+    The standard deviation of every coordinate is ``width`` in the Gaussian, and ``noise`` around
+    the rings.
+    """
+    rng = np.random.default_rng(random_state)
+    y = np.arange(n_samples) * 3 // n_samples
+    angle = rng.uniform(0, 2 * np.pi, n_samples)
+    spread = np.where(y == 0, width, noise)[:, None]
+    ring = np.column_stack([y * np.cos(angle), y * np.sin(angle)])
+    return ring + spread * rng.standard_normal((n_samples, 2)), y
+
+
+def make_layers(
+    n_samples: int, *, n_layers: int, n_features: int, gap: float, width: float, random_state: int
+) -> tuple[Array, NDArray[np.int64]]:
+    """Return parallel layers, one per class, at a distance ``gap`` along a random direction.
+
+    A few labels do not show the direction. Unlabelled rows do: across a layer their standard
+    deviation is ``width``, along it 1.
+    """
+    rng = np.random.default_rng(random_state)
+    y = np.arange(n_samples) * n_layers // n_samples
+    rows = rng.standard_normal((n_samples, n_features))
+    rows[:, 0] = gap * (y - (n_layers - 1) / 2) + width * rows[:, 0]
+    directions, _ = np.linalg.qr(rng.standard_normal((n_features, n_features)))
+    return rows @ directions, y

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from dsgkit.config.spec import Count, FolderName, Problem, Spec, is_finite
-from dsgkit.data.targets import MOST_CLASSES, label_text
-from dsgkit.errors import spelled
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo
+from dsgkit.data.targets import MOST_CLASSES, Target, are_numbers, label_text
+from dsgkit.errors import DataError, spelled
 
 
 def _delimiter(value: str) -> str:
@@ -61,6 +64,8 @@ AllLabels = Annotated[Any, BeforeValidator(partial(_all_labels, "all labels"))]
 
 _OF_TEXT = {"delimiter", "decimal", "header", "label_column", "label_columns", "categorical"}
 _OF_TEXT |= {"ignored", "by_share", "dates", "fill"}
+_AS_WRITTEN = {"loader", "n_features", "delimiter", "decimal", "header", "categorical", "ignored"}
+_AS_WRITTEN |= {"by_share", "dates", "fill", "components", "rows", "double"}
 _REFUSED: dict[str | None, set[str]] = {
     None: {"loader", "test_path", "n_features", "label", *_OF_TEXT},
     "delimited": {"components"},
@@ -217,3 +222,41 @@ class DatasetSpec(Spec):
             if getattr(self, key) is not None and self.label_column != -1:
                 raise Problem("replaces label_column; leave one of them out", key)
         return self
+
+
+def resolve(spec: DatasetSpec) -> DatasetInfo:
+    """Return the description of the dataset of a config; `DataError` for settings that conflict."""
+    target = None if spec.target is None else Target.of(spec.target.model_dump(exclude_none=True))
+    if spec.positive is not None:
+        target = Target.of({"positive": spec.positive})
+    if spec.path is None:
+        info = DATASETS[str(spec.name)]
+        changes: dict[str, Any] = {"rows": spec.rows, "double": spec.double, "target": target}
+        if spec.components is not None:
+            if info.loader != "reviews":
+                raise DataError(f"dataset {info.name} holds no reviews: `components` is for these")
+            changes |= {"components": spec.components, "n_features": spec.components}
+        return replace(info, **{key: x for key, x in changes.items() if x is not None})
+    path = Path(spec.path).expanduser().absolute()
+    if spec.name in DATASETS:
+        raise DataError(f"{spec.name!r} is a registered dataset; call the file by another name")
+    found = [DataFile(str(path))]
+    if spec.test_path is not None:
+        found += [DataFile(str(Path(spec.test_path).expanduser().absolute()), "test")]
+    column = spec.label_column if spec.label is None else spec.label.column
+    labels: tuple[Any, ...] = tuple(spec.label_columns or (column,))
+    target = target or Target("ordered" if spec.loader == "reviews" else "binary")
+    if labels == (None,):
+        labels, target = (), Target("classes")  # all rows get the same label
+    named = (target.positive or ()) + (target.negative or ()) + (target.labels or ())
+    return DatasetInfo(
+        name=spec.name or path.name,
+        title=path.name,
+        files=tuple(found),
+        target=target,
+        label_columns=labels,
+        text_labels=not are_numbers(named),
+        unlabeled=None if spec.label is None else spec.label.unlabeled,
+        local=True,
+        **spec.model_dump(include=_AS_WRITTEN, exclude_none=True),
+    )

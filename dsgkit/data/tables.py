@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo, label_setting
+from dsgkit.data.files import obtain
 from dsgkit.data.layout import (
     COMMA_NUMBER,
     FLOAT32_OVERFLOW,
@@ -26,10 +27,10 @@ from dsgkit.data.layout import (
     split,
     why_no_number,
 )
-from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx
+from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx, read_libsvm
 from dsgkit.data.targets import label_text
-from dsgkit.errors import DataError, shown
-from dsgkit.numerics.arrays import Array
+from dsgkit.errors import DataError, in_a_line, shown
+from dsgkit.numerics.arrays import Array, Single
 
 MARKED_SHARE = 0.05  # of missing values, above which another column marks them
 _MISSING = [
@@ -330,3 +331,47 @@ def read_labels(path: Path, info: DatasetInfo) -> NDArray[Any]:
         return read_idx(path).ravel().astype(np.float64)
     layout = read_layout(path, replace(info, header=False, local=False))
     return np.concatenate([y for _, y in Table(layout, {}, labels=(0,)).blocks()])
+
+
+def read_new_rows(
+    info: DatasetInfo, path: Path, n_features: int, offsets: Array | None = None
+) -> Single:
+    """Return the features of the rows of a file, as a dataset has them.
+
+    The file has the columns of the dataset, with or without the label, or is LIBSVM text if the
+    dataset is, unless its name ends in ``.csv``. Offsets are subtracted as from the dataset's.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    if info.loader == "reviews":
+        raise DataError(f"{path}: features of reviews are made of all texts of a dataset at once")
+    if info.loader == "delimited":
+        blocks = _like(info, path).blocks()
+    elif info.loader == "libsvm" and path.suffix != ".csv":
+        blocks = read_libsvm(path, n_features)
+    else:
+        layout = read_layout(path, replace(info, header=False, delimiter=None, local=False))
+        if (n := layout.n_columns) != n_features:
+            raise DataError(f"{path}: {n} columns, not the {n_features} of the dataset")
+        blocks = Table(layout, {k: Feature() for k in range(n)}).blocks()
+    X = np.concatenate([X for X, _ in blocks])
+    return (X if offsets is None else X - offsets).astype(np.float32)
+
+
+def _like(info: DatasetInfo, path: Path) -> Table:
+    """Return the table of a file that has the columns of a dataset, perhaps but for the label."""
+    pairs = zip(obtain(info), info.files, strict=True)
+    sources = [(found, file) for found, file in pairs if not file.part.endswith("_labels")]
+    known = open_tables(info, sources)[0][sources[0][1]]
+    layout, names = read_layout(path, info), known.layout.names
+    places = range(known.layout.n_columns)
+    for kept in ([*places], [place for place in places if place not in known.labels]):
+        expected = tuple(names[place] for place in kept) if names else ()
+        if (layout.n_columns, layout.names) == (len(kept), expected):
+            features = {k: known.features[p] for k, p in enumerate(kept) if p in known.features}
+            return Table(layout, features)
+    differing = ", ".join(sorted({*expected} ^ {*layout.names})) or "number or order"
+    raise DataError(
+        f"{path}: its {layout.n_columns} columns are not the {len(kept)} of the run: they differ "
+        f"in {in_a_line(differing, 200)}"
+    )

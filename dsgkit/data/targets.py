@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import DataError, in_a_line
-
-if TYPE_CHECKING:
-    from dsgkit.data.dataset import Dataset
+from dsgkit.errors import in_a_line
 
 Kind = Literal["binary", "ordered", "classes", "numeric"]
 Label = int | float | str
@@ -22,7 +19,7 @@ MOST_CLASSES = 2**15 - 1
 """Classes that int16 can count."""
 
 _USES = {"ordered": "ordered classes", "classes": "classes for judging only", "numeric": "numbers"}
-_NEEDS: dict[Kind, str] = {
+NEEDS: dict[Kind, str] = {
     "binary": "two classes: {positive: [labels]}",
     "ordered": "ordered classes: {bins: 5} for numbers, {ordered: true} for classes",
     "classes": "classes to judge by: {classes: true}",
@@ -67,15 +64,10 @@ class Target:
         value = settings[kind]
         if kind == "bins":
             return cls("ordered", bins=value)
-        if kind in _NEEDS:
+        if kind in NEEDS:
             return cls(kind, labels=None if value is True else tuple(value))
         sides: dict[str, Any] = {side: tuple(labels) for side, labels in settings.items()}
         return cls("binary", **sides)
-
-    @property
-    def has_text(self) -> bool:
-        """Whether it names a label that is text; so are the labels of the file then."""
-        return not _are_numbers((self.positive or ()) + (self.negative or ()) + (self.labels or ()))
 
     @property
     def words(self) -> str:
@@ -83,31 +75,19 @@ class Target:
         if self.kind == "binary":
             if self.positive is None:
                 return "positive class: the larger label"
-            rest = "the rest" if self.negative is None else _listed(self.negative)
+            rest = "the rest" if self.negative is None else label_text(*self.negative)
             plural = "es" if len(self.positive) > 1 else ""
-            return f"positive class{plural}: {_listed(self.positive)}; negative: {rest}"
+            return f"positive class{plural}: {label_text(*self.positive)}; negative: {rest}"
         if self.bins is not None:
             return f"{self.bins} bins of equal frequency"
-        listed = f": {_listed(self.labels)}" if self.labels else ""
+        listed = f": {label_text(*self.labels)}" if self.labels else ""
         return f"the labels are {_USES[self.kind]}{listed}"
-
-    def identity(self) -> list[Any]:
-        """Return what distinguishes this target from others, ready for JSON."""
-        if self.kind == "binary":
-            sides = (self.positive, self.negative)
-            return ["binary", *(None if s is None else sorted(map(label_text, s)) for s in sides)]
-        if self.kind == "numeric":
-            return ["numeric"]
-        if self.bins is not None:
-            return ["bins", self.bins]
-        texts = None if self.labels is None else [*map(label_text, self.labels)]
-        return [self.kind, sorted(texts) if texts and self.kind == "classes" else texts]
 
     def describe(self, training: NDArray[Any], y: NDArray[Any]) -> str:
         """Return a description of the labels of the training rows, converted to ``y``."""
         if self.kind == "numeric":
             return f"numbers from {y.min():.6g} to {y.max():.6g}, mean {y.mean():.6g}"
-        classes = self._classes(training)
+        classes, _ = self._known(training)
         names, k = [label_text(label) for label in classes], len(classes)
         head = f"{k} {_USES[self.kind]}"
         if self.bins is not None:
@@ -125,34 +105,60 @@ class Target:
         The conversion may depend on the labels of the training rows. `ValueError` if the labels do
         not suit the target; its text names label and row.
         """
-        if self.kind == "binary":
-            return self._signs(labels, training)
         if training.dtype.kind == "U" and (self.kind == "numeric" or self.bins is not None):
             raise ValueError(f"the target needs numbers as labels, not text such as {training[0]}")
         if self.kind == "numeric":
             return np.asarray(labels, np.float64)
-        classes = self._classes(training)
+        known, why = self._known(training)
         if self.bins is not None:
-            return (np.searchsorted(classes[:-1], labels, side="left") + 1).astype(np.int16)
-        ascending = np.argsort(classes)
-        place = np.searchsorted(classes, labels, sorter=ascending).clip(max=len(classes) - 1)
+            return (np.searchsorted(known[:-1], labels, side="left") + 1).astype(np.int16)
+        ascending = np.argsort(known, kind="stable")
+        place = np.searchsorted(known, labels, sorter=ascending).clip(max=len(known) - 1)
         indices = ascending[place]
-        _refuse(labels, classes[indices] != labels, "is not in the training rows")
-        return (indices + 1).astype(np.int16)
+        is_other = known[indices] != labels
+        if why and is_other.any():
+            row = int(np.argmax(is_other))
+            raise ValueError(f"row {row + 1:,}: label {label_text(labels[row])} {why}")
+        if self.kind != "binary":
+            return (indices + 1).astype(np.int16)
+        is_positive = ~is_other & (indices < len(self.positive or [1]))
+        if is_positive.all() or not is_positive.any():
+            present = in_a_line(label_text(*np.unique(labels)[:20]))
+            which = "every" if is_positive.all() else "no"
+            raise ValueError(f"{which} row is of the positive class; the labels are {present}")
+        return np.where(is_positive, 1, -1).astype(np.int8)
 
-    def _classes(self, training: NDArray[Any]) -> NDArray[Any]:
-        """Return the label of each class, or the upper bound of each bin."""
+    def _known(self, training: NDArray[Any]) -> tuple[NDArray[Any], str]:
+        """Return the label of each class, and why others are refused, if they are.
+
+        The classes are the positive labels and then the negative ones. Bins have an upper bound.
+        """
+        named = self.labels or (self.positive or ()) + (self.negative or ())
+        is_text = training.dtype.kind == "U"
+        if not (is_text or are_numbers(named)):
+            raise ValueError(f"the labels are numbers; {label_text(*named)} is not")
+        known = np.array([label_text(x) if is_text else float(x) for x in named])
+        if self.positive is not None:
+            why = "is neither a positive nor a negative label of the target"
+            return known, "" if self.negative is None else why
+        classes, counts = np.unique(training, return_counts=True)
+        if self.kind == "binary":
+            mark = unlabeled_mark(dict(zip(classes.tolist(), counts.tolist(), strict=True)))
+            ends = f"is a third label after {label_text(classes[0])} and {label_text(classes[-1])}"
+            none = "" if mark is None else label_text(mark)
+            none = f"; if {none} means no label: `label: {{unlabeled: {none}}}`" if none else ""
+            return classes[[-1, 0]], f"{ends}; say by `positive` which labels are +1{none}"
         if self.bins is not None:
             last = -(-np.arange(1, self.bins + 1) * len(training) // self.bins) - 1
             classes = np.unique(np.partition(training, last)[last])
-        else:
-            classes = np.unique(training)
         if self.labels is not None:
-            known = _like(self.labels, training)
-            _refuse(training, ~np.isin(training, known), f"is not one of {_listed(self.labels)}")
-            if self.kind == "ordered":
-                classes = known[np.isin(known, classes)]
-        elif self.kind == "ordered" and training.dtype.kind == "U":
+            is_other = ~np.isin(training, known)
+            if is_other.any():
+                row = int(np.argmax(is_other))
+                text = f"row {row + 1:,}: label {label_text(training[row])}"
+                raise ValueError(f"{text} is not one of {label_text(*named)}")
+            classes = known[np.isin(known, classes)] if self.kind == "ordered" else classes
+        elif self.kind == "ordered" and is_text:
             raise ValueError(
                 f"the labels are text, such as {training[0]}; set their order by `ordered: "
                 "[lowest, ..., highest]`"
@@ -163,46 +169,14 @@ class Target:
             raise ValueError(
                 f"{len(classes):,} different labels are too many for classes; cut them by `bins`"
             )
-        return classes
-
-    def _signs(self, labels: NDArray[Any], training: NDArray[Any]) -> NDArray[np.int8]:
-        negative: NDArray[Any] | None
-        if self.positive is None:
-            values, counts = np.unique(training, return_counts=True)
-            positive, negative = values[-1:], values[:1]
-            mark = unlabeled_mark(dict(zip(values.tolist(), counts.tolist(), strict=True)))
-            text = "" if mark is None else label_text(mark)
-            none = f"; if {text} means no label: `label: {{unlabeled: {text}}}`" if text else ""
-            why = (
-                f"is a third label after {label_text(values[0])} and {label_text(values[-1])}; say "
-                f"by `positive` which labels are +1{none}"
-            )
-        else:
-            positive = _like(self.positive, training)
-            negative = None if self.negative is None else _like(self.negative, training)
-            why = "is neither a positive nor a negative label of the target"
-        is_positive = np.isin(labels, positive)
-        if negative is not None:
-            _refuse(labels, ~is_positive & ~np.isin(labels, negative), why)
-        if is_positive.all() or not is_positive.any():
-            present = in_a_line(_listed(np.unique(labels)[:20]))
-            which = "every" if is_positive.all() else "no"
-            raise ValueError(f"{which} row is of the positive class; the labels are {present}")
-        return np.where(is_positive, 1, -1).astype(np.int8)
+        return classes, "is not in the training rows"
 
 
-def check_kind(dataset: Dataset, kind: Kind) -> None:
-    """Raise `DataError` if the target of a dataset is not of the kind that a task needs."""
-    if dataset.target.kind != kind:
-        raise DataError(
-            f"dataset {dataset.name}: the target is: {dataset.target.words}; set `dataset.target`, "
-            f"as the task needs {_NEEDS[kind]}"
-        )
-
-
-def label_text(label: Label) -> str:
-    """Return a label as text, whole numbers without a decimal point."""
-    return str(label) if isinstance(label, str | int) else repr(float(label)).removesuffix(".0")
+def label_text(*labels: Label) -> str:
+    """Return labels as text, whole numbers without a decimal point."""
+    return ", ".join(
+        str(x) if isinstance(x, str | int) else repr(float(x)).removesuffix(".0") for x in labels
+    )
 
 
 def unlabeled_mark(counts: Mapping[Any, int]) -> Label | None:
@@ -211,47 +185,25 @@ def unlabeled_mark(counts: Mapping[Any, int]) -> Label | None:
     scikit-learn marks rows without a label by -1 next to classes from 0; files with the classes -1
     and 1 by 0, of -1, 0 and 1 the more frequent mark; and others by a word.
     """
+    if len(counts) < 3:
+        return None
     words = ("unlabeled", "unlabelled", "unknown", "no label")
     marks: list[Label] = [label for label in counts if str(label).lower() in words]
-    if len(counts) < 3 or marks or not _are_numbers(counts):
-        return marks[0] if marks and len(counts) > 2 else None
+    if marks or not are_numbers(counts):
+        return marks[0] if marks else None
     by_number = {float(label): n for label, n in counts.items()}
     if by_number.keys() == {-1, 0, 1}:
         return -1 if by_number[-1] > by_number[0] else 0
     return -1 if min(by_number) == -1 and all(x == round(x) for x in by_number) else None
 
 
-def is_large(label: Label) -> bool:
-    """Return whether a label is a whole number that float64 would round."""
+def are_numbers(labels: Iterable[Label]) -> bool:
+    """Return whether all labels are finite numbers, and whole ones exact in float64."""
     try:
-        return not isinstance(label, float) and int(float(label)) != int(label)
+        values = [(str(label), float(label)) for label in labels]
     except (ValueError, OverflowError):
         return False
-
-
-def _are_numbers(labels: Iterable[Label]) -> bool:
-    """Return whether all labels are finite numbers that float64 tells apart from others."""
-    try:
-        return all(math.isfinite(float(label)) and not is_large(label) for label in labels)
-    except ValueError:
-        return False
-
-
-def _listed(labels: Iterable[Label]) -> str:
-    return ", ".join(map(label_text, labels))
-
-
-def _like(named: Sequence[Label], labels: NDArray[Any]) -> NDArray[Any]:
-    """Convert labels of a config to the type of the file's labels."""
-    if labels.dtype.kind == "U":
-        return np.array([label_text(label) for label in named])
-    if not _are_numbers(named):
-        raise ValueError(f"the labels are numbers; {_listed(named)} is not")
-    return np.array([float(label) for label in named])
-
-
-def _refuse(labels: NDArray[Any], wrong: NDArray[np.bool_], why: str) -> None:
-    """Raise ValueError with the first wrong label and its row, if there is one."""
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"row {row + 1:,}: label {label_text(labels[row])} {why}")
+    return all(
+        math.isfinite(value) and (not text.lstrip("+-").isdecimal() or int(text) == value)
+        for text, value in values
+    )

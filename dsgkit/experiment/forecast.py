@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 
 from dsgkit.config.schema import Experiment
-from dsgkit.data.dataset import Dataset, check_present, load_dataset, resolve
+from dsgkit.data.dataset import Dataset, load_dataset
+from dsgkit.data.files import obtain
+from dsgkit.data.spec import resolve
 from dsgkit.errors import MissingDataError
 from dsgkit.experiment.plan import Plan, TooLarge, make_plan
 from dsgkit.experiment.run import Options
@@ -95,7 +97,7 @@ def forecast_run(
     missing = ""
     if plan is None:
         try:
-            check_present(experiment.dataset)
+            obtain(resolve(experiment.dataset), download=False)
             dataset = load_dataset(experiment.dataset)
         except MissingDataError as error:
             dataset = _stand_in(experiment, error)

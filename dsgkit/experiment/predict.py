@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dsgkit.config.schema import Experiment, load_experiment
-from dsgkit.data.dataset import load_dataset, resolve
-from dsgkit.data.new_rows import read_new_rows
+from dsgkit.data.dataset import load_dataset
 from dsgkit.data.rows import Rows
+from dsgkit.data.spec import resolve
+from dsgkit.data.tables import read_new_rows
 from dsgkit.data.targets import label_text
 from dsgkit.errors import ResultsError, nearest_or_all, spelled
 from dsgkit.experiment.cell import make_estimator

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
 from dsgkit.config.spec import Interval, Repetitions, Spec
-from dsgkit.data.targets import Kind, check_kind
+from dsgkit.data.targets import NEEDS, Kind
 from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, place_of, spelled
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, TIDY_COLUMNS, Axis, Measure, Published
@@ -172,8 +172,11 @@ class Task:
         self.dataset, self.spec, self.seed = dataset, spec, seed
         self.sizes = {}
         self._along: tuple[Any, list[tuple[int, float, Any]]] = (None, [])
-        if self.target is not None:
-            check_kind(dataset, self.target)
+        if self.target is not None and dataset.target.kind != self.target:
+            raise DataError(
+                f"dataset {dataset.name}: the target is: {dataset.target.words}; set "
+                f"`dataset.target`, as the task needs {NEEDS[self.target]}"
+            )
         if dataset.similar_pairs is not None and "X_similar" not in self.gives:
             raise DataError(f"dataset {dataset.name}: `pairs` are for the task similar_unlabeled")
 

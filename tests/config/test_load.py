@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config.schema import SolverSpec, Stage, load_experiment
-from dsgkit.data.dataset import load_dataset, resolve
+from dsgkit.data.dataset import load_dataset
+from dsgkit.data.spec import resolve
 from dsgkit.data.targets import Target
 from dsgkit.errors import ConfigError, ResultsError
 from dsgkit.experiment.folder import check_settings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsgkit.data.catalogue import DATASETS, get, read_catalogue
+from dsgkit.data.catalogue import DATASETS, read_catalogue
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
 
@@ -62,6 +62,6 @@ def test_an_entry_is_completed_or_refused():
 
 def test_an_unknown_name_brings_the_nearest():
     with pytest.raises(DataError, match=r"unknown dataset 'cod-rna' \(did you mean 'codrna'\?\)"):
-        get("cod-rna")
+        DATASETS["cod-rna"]
     with pytest.raises(DataError, match="unknown dataset 'qqq'; `dsg list datasets` lists all 67"):
-        get("qqq")
+        DATASETS["qqq"]

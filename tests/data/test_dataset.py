@@ -18,12 +18,12 @@ from hypothesis.extra.numpy import arrays
 from dsgkit.data import dataset as opening
 from dsgkit.data import loaders
 from dsgkit.data import prepare as preparing
-from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
-from dsgkit.data.dataset import load_dataset, open_dataset, resolve
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo
+from dsgkit.data.dataset import load_dataset
 from dsgkit.data.files import obtain
 from dsgkit.data.rows import Rows
-from dsgkit.data.spec import DatasetSpec
-from dsgkit.data.targets import Target, check_kind
+from dsgkit.data.spec import DatasetSpec, resolve
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 from tests.data.conftest import load, make_dataset
 
@@ -159,12 +159,12 @@ def test_rows_and_checksums_of_registered_files_are_compared(tmp_path, monkeypat
     file = DataFile("made.txt", n_rows=3, sha256=right)
     info = DatasetInfo("made", "Made", "libsvm", (file,), n_rows=3, n_features=2, folder="made")
     assert preparing.state(info) == "found"
-    assert len(open_dataset(info).X) == 3
+    assert len(load_dataset(info).X) == 3
     assert preparing.state(info) == "prepared"
     with pytest.raises(DataError, match="3 rows, but 4 are expected"):
-        open_dataset(replace(info, files=(replace(file, n_rows=4),)))
+        load_dataset(replace(info, files=(replace(file, n_rows=4),)))
     with pytest.raises(DataError, match=f"is {right}, but 0000"):
-        open_dataset(replace(info, files=(replace(file, sha256="0" * 64),)))
+        load_dataset(replace(info, files=(replace(file, sha256="0" * 64),)))
     others = {"susy": "to download", "susy_10k": "missing", "digits": "bundled"}
     assert {name: preparing.state(DATASETS[name]) for name in others} == others
 
@@ -174,11 +174,11 @@ def test_labels_of_another_file_belong_to_the_rows(tmp_path):
         (tmp_path / name).write_text(text)
     files = [DataFile(str(tmp_path / "rows")), DataFile(str(tmp_path / "labels"), "train_labels")]
     info = DatasetInfo("made", "", "delimited", tuple(files), Target("classes"), local=True)
-    dataset = open_dataset(info)
+    dataset = load_dataset(info)
     assert dataset.X.tolist() == [[1, 2], [3, 4], [5, 6]] and dataset.labels.tolist() == [7, 8, 9]
     (tmp_path / "labels").write_text("7\n8\n")
     with pytest.raises(DataError, match="3 rows, but 2 labels"):
-        open_dataset(info)
+        load_dataset(info)
 
 
 @pytest.mark.parametrize("n_bytes", [1, 1000])
@@ -206,16 +206,13 @@ def test_labels_that_do_not_suit_are_named_with_the_dataset(spec, tmp_path):
     (tmp_path / "test").write_text("1 1:9\n-1 2:1\n3 1:1\n")
     with pytest.raises(DataError, match=r"dataset data \(test\): row 3: label 3 is a third"):
         _ = load_dataset(spec).y_test
-    with pytest.raises(DataError, match=r"set .* as the task needs ordered classes: \{bins: 5\}"):
-        check_kind(dataset := load_dataset(spec), "ordered")
-    check_kind(dataset, "binary")
     dataset = load(tmp_path, "30.5 1:1\n-1 1:2\n1e3 1:4\n", "libsvm", target={"numeric": True})
     assert dataset.y.tolist() == [30.5, -1, 1000] and dataset.y.dtype == np.float64
 
 
 def test_settings_of_registered_datasets():
     info = resolve(DatasetSpec(name="covtype_20k", positive=[3]))
-    assert info.target == Target("binary", (3,)) != get("covtype_20k").target
+    assert info.target == Target("binary", (3,)) != DATASETS["covtype_20k"].target
     assert resolve(DatasetSpec(name="baby", components=50)).n_features == 50
     with pytest.raises(DataError, match="skin holds no reviews: `components` is for these"):
         resolve(DatasetSpec(name="skin", components=5))

@@ -11,8 +11,8 @@ from urllib.response import addinfourl
 import pytest
 
 from dsgkit.data import files
-from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo, get
-from dsgkit.data.dataset import check_present, load_dataset, open_dataset
+from dsgkit.data.catalogue import DATASETS, DataFile, DatasetInfo
+from dsgkit.data.dataset import load_dataset
 from dsgkit.data.files import find, obtain
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.errors import DataError, MissingDataError
@@ -40,20 +40,20 @@ def test_any_container_of_the_content_is_found(data, tmp_path, name, official):
     """And one in the user's folder before one in the cache."""
     file = DataFile(official, aliases=("alias",))
     cached = touch(tmp_path / "cache/downloads/folder/plain.xz")
-    assert find(made(file), file) == cached
+    assert find(made(file))[0] == cached
     for folder in ("made", "folder"):
         path = touch(data / folder / name)
-        assert find(made(file), file) == path
+        assert find(made(file))[0] == path
 
 
 def test_an_archive_its_member_or_nothing_is_found(data):
     file = DataFile("made.zip", member="train.csv")
     (data / "folder/train.csv").mkdir(parents=True)
-    assert find(made(file), file) is None
+    assert find(made(file))[0] is None
     member = touch(data / "folder/train.csv.xz")
-    assert find(made(file), file) == member
+    assert find(made(file))[0] == member
     archive = touch(data / "folder/made.zip")
-    assert find(made(file), file) == archive
+    assert find(made(file))[0] == archive
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_every_registered_file_says_where_it_belongs(data, file):
     assert (file.url or info.homepage) in message
     # following the advice must help
     place = Path(message.split("put into ")[1])
-    assert place == data / info.folder and find(info, file) is None
+    assert place == data / info.folder and find(info)[info.files.index(file)] is None
     touch(place / file.name)
-    assert find(info, file) == place / file.name
+    assert find(info)[info.files.index(file)] == place / file.name
 
 
 def test_all_missing_files_are_named_and_what_is_there_instead(data, monkeypatch):
@@ -79,7 +79,7 @@ def test_all_missing_files_are_named_and_what_is_there_instead(data, monkeypatch
         touch(data / "folder" / name)
     info = made(*by_hand, homepage="page", note="why")
     monkeypatch.setitem(DATASETS, "made", info)
-    for load in (lambda: obtain(info), lambda: check_present(DatasetSpec(name="made"))):
+    for load in (lambda: obtain(info), lambda: obtain(info, download=False)):
         with pytest.raises(MissingDataError) as caught:
             load()
         assert str(caught.value).startswith("dataset made: missing a")
@@ -89,7 +89,7 @@ def test_all_missing_files_are_named_and_what_is_there_instead(data, monkeypatch
     )
     monkeypatch.delenv("DSGKIT_DATA")
     with pytest.raises(MissingDataError, match=r"missing dota2\+games.*, or set DSGKIT_DATA"):
-        obtain(get("dota2"))
+        obtain(DATASETS["dota2"])
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def cached(tmp_path):
 
 
 def test_a_missing_file_is_downloaded_once(remote, tmp_path, capfd):
-    assert open_dataset(remote).X[:, 0].tolist() == [2, 3] * 1000
+    assert load_dataset(remote).X[:, 0].tolist() == [2, 3] * 1000
     assert capfd.readouterr() == ("", "")  # a bar shows on a terminal alone
     (tmp_path / "server/made.xz").unlink()
     assert obtain(remote) == [tmp_path / "cache/downloads/folder/made.xz"]

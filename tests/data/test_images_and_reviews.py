@@ -10,7 +10,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from dsgkit.data.catalogue import DataFile, DatasetInfo
-from dsgkit.data.dataset import open_dataset
+from dsgkit.data.dataset import load_dataset
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
 from tests.data.conftest import load, refusal
@@ -30,7 +30,7 @@ def of_images(tmp_path, **contents):
         (tmp_path / part).write_bytes(content)
         files.append(DataFile(str(tmp_path / part), part))
     target = Target("binary", (3,))
-    return open_dataset(
+    return load_dataset(
         DatasetInfo("made", "Made", "idx", tuple(files), target, n_features=6, local=True)
     )
 

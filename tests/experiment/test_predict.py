@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from dsgkit import QS3ORAO, QSGS2AUC, SUSL, TSGS3VM, BenHurSVC
 from dsgkit.cli import cli
 from dsgkit.config.schema import load_experiment
-from dsgkit.data.dataset import load_dataset, resolve
-from dsgkit.data.new_rows import read_new_rows
-from dsgkit.data.spec import DatasetSpec
+from dsgkit.data.dataset import load_dataset
+from dsgkit.data.spec import DatasetSpec, resolve
+from dsgkit.data.tables import read_new_rows
 from dsgkit.errors import DataError, ResultsError
 from dsgkit.experiment.plan import make_trial
 from dsgkit.experiment.predict import Predictor, _best

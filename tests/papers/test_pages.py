@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dsgkit.data.catalogue import get
+from dsgkit.data.catalogue import DATASETS
 from dsgkit.papers.claims import papers
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.pages import content
@@ -23,7 +23,7 @@ MORE = """
   - {by: protocol, test: within, a: own, measure: auc, interval: [null, 0.99]}
 headlines: {mine-01: Ours is as good., mine-02: It converges., mine-03: It is never perfect.}
 """
-CATALOGUE = get("higgs").homepage
+CATALOGUE = DATASETS["higgs"].homepage
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
 

@@ -138,7 +138,7 @@ def test_rules_for_thresholds_are_compared_on_the_same_functions(study):
     rng = np.random.default_rng(0)
     X, y = rng.random((120, 2)), rng.integers(1, 4, 120)
     dataset = replace(make_dataset(X, y), target=Target("ordered"))
-    scope["open_dataset"] = lambda _: dataset
+    scope["load_dataset"] = lambda _: dataset
     lines = invoke(main, "lev", "--trials", 1).output.splitlines()
     assert [line.split()[-5] for line in lines[2:7]] == [*scope["RULES"], "constant"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dsgkit import MSAMULT, ExactS2OR
-from dsgkit.data.catalogue import get
-from dsgkit.data.dataset import open_dataset
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.dataset import load_dataset
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.ordinal import Ordinal, OrdinalSpec
 from tests.scripts.conftest import invoke, numbers_of
@@ -18,7 +18,7 @@ def test_the_functions_are_those_of_the_solvers(script, gammas):
     scope = script("study_ranking")
     scope["main"].callback.__globals__.update(N_UNLABELED=30, MOST_TESTED=100)
     spec = OrdinalSpec(kind="ordinal", labeled=40, folds=2)
-    trial = scope["Trial"](Ordinal(open_dataset(get("layers_5")), spec, 0).split)
+    trial = scope["Trial"](Ordinal(load_dataset(DATASETS["layers_5"]), spec, 0).split)
     K = trial.kernels(0.5)
     rows = {"X": trial.X, "y": trial.y.astype(int), "X_unlabeled": trial.rest}
 
