@@ -75,7 +75,7 @@ def fits(dataset: str, scale: str, unit: str, seeds: int) -> Iterator[dict[str, 
             if len(X) > solver.at_most.get(ROWS.name, len(X)):
                 continue
             drawn = {"random_state": seed} if "random_state" in info.params else {}
-            for point in grid_points(solver.grids[0]):
+            for point in grid_points(solver.search[0].choices):
                 text = ", ".join(f"{name} {value:g}" for name, value in point.items())
                 row = dict(zip(POINT, (dataset, method, scale, unit, text), strict=True))
                 if unit == "sum":

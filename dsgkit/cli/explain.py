@@ -1,4 +1,4 @@
-"""Commands on what there is: explain, list, init."""
+"""Commands on what there is: explain, list, init, data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from dsgkit.cli.common import PATH, Group, print_pairs
-from dsgkit.errors import ConfigError, did_you_mean, spelled
+from dsgkit.errors import ConfigError, DataError, did_you_mean, spelled
 from dsgkit.text import paragraph, terminal_width
 from dsgkit.user_code import import_path_of
 
@@ -69,10 +69,8 @@ def explanations(name: str) -> Iterator[str]:
     if name in TASKS:
         yield _of_task(name)
     if name in DATASETS:
-        info = DATASETS[name]
-        facts = [f"{name}: dataset", info.title, f"{info.shape} (rows x features)"]
-        facts += [info.target.words, info.homepage, info.licence, info.citation, info.note]
-        yield "\n\n".join(filter(None, facts))
+        facts = (f"{heading}: {text}" for heading, text in _facts(DATASETS[name]).items())
+        yield "\n\n".join([f"{name}: dataset", *facts])
     for path, text in _keys():
         if path == name or path.endswith(f".{name}"):
             yield f"{path}: key of a config, {text}"
@@ -100,6 +98,12 @@ def _of_task(kind: str) -> str:
         *(f"{m.name} : {m.better or 'neither'} is better\n    {m.title}" for m in task.measures),
     ]
     return "\n\n".join(parts)
+
+
+def _facts(info: Any) -> dict[str, str]:
+    facts = {"title": info.title, "rows x features": info.shape, "target": info.target.words}
+    facts |= {key: getattr(info, key) for key in ("homepage", "licence", "citation", "note")}
+    return {heading: text for heading, text in facts.items() if text}
 
 
 def _keys() -> Iterator[tuple[str, str]]:
@@ -223,3 +227,65 @@ def init(name: str, file: Path | None) -> None:
     file = file or Path(Path(name).name).with_suffix(".yaml")
     copy_shipped(name, file)
     click.echo(f"{file}: edit it, then: dsg run {file}")
+
+
+@click.group(cls=Group)
+def data() -> None:
+    """Fetch, prepare and check datasets."""
+
+
+@data.command()
+@click.argument("name")
+def fetch(name: str) -> None:
+    """Download the files of dataset NAME, if they are not here."""
+    from dsgkit.data.catalogue import DATASETS
+    from dsgkit.data.files import obtain
+
+    paths = dict.fromkeys(obtain(DATASETS[name]))
+    click.echo("\n".join(map(str, paths)) or f"{name} ships with scikit-learn; nothing to fetch")
+
+
+@data.command()
+@click.argument("name")
+def prepare(name: str) -> None:
+    """Parse dataset NAME into memory maps, for runs to open."""
+    from dsgkit.data.catalogue import DATASETS
+    from dsgkit.data.dataset import load_dataset
+
+    ready = load_dataset(DATASETS[name])
+    click.echo(f"{name}: {len(ready.X):,} rows, {ready.n_features} features, ready")
+
+
+@data.command()
+@click.argument("name")
+def info(name: str) -> None:
+    """Show facts about dataset NAME."""
+    from dsgkit.data.catalogue import DATASETS
+    from dsgkit.data.dataset import load_dataset
+    from dsgkit.data.files import find, missing
+    from dsgkit.data.prepare import state
+
+    known = DATASETS[name]
+    facts = {"name": name} | _facts(known)
+    for file, path in zip(known.files, find(known), strict=True):
+        place = path or missing(known, file)
+        facts[f"{file.part.replace('_', ' ')} file {file.name}"] = str(place)
+    if state(known) == "prepared":
+        described = load_dataset(known).describe()
+        facts |= {key.replace("_", " "): str(value) for key, value in described.items()}
+    print_pairs([(f"{heading}:", text) for heading, text in facts.items() if text])
+
+
+@data.command()
+@click.argument("name")
+def verify(name: str) -> None:
+    """Check the files of dataset NAME against their checksums."""
+    from dsgkit.data.catalogue import DATASETS
+    from dsgkit.data.files import check_sha256, find, missing
+
+    known = DATASETS[name]
+    for file, path in zip(known.files, find(known), strict=True):
+        if path is None:
+            raise DataError(missing(known, file))
+        sha256 = check_sha256(file, path)
+        click.echo(f"{path}: {'ok' if file.sha256 else 'unchecked'}, sha256 {sha256}")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from dsgkit.data.files import no_such_file
 from dsgkit.data.layout import (
     COMMA_NUMBER,
     MISSING_VALUES,
-    Layout,
     column_name,
     find_layout,
 )
@@ -53,38 +50,27 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True)
 class Field:
     """A column of a file: its fields by line number, and the kind of `Feature` that it becomes."""
 
-    key: Column
-    texts: pd.Series
-    numbers: pd.Series
-    words: pd.Series  # those that are neither numbers nor missing
-    kind: str
-    format: str
-    n_missing: int
-
-    @classmethod
-    def of(cls, key: Column, texts: pd.Series, decimal: str) -> Field:
+    def __init__(self, key: Column, texts: pd.Series, decimal: str) -> None:
         missing = texts.str.lower().isin(MISSING_VALUES)
         values = texts[~missing]
         pointed = values if decimal == "." else values.str.translate(str.maketrans(".,", ",."))
-        numbers = pd.to_numeric(pointed, errors="coerce").dropna()
-        words = values.drop(numbers.index)
-        may_be_dates = numbers.empty and words.str.contains(r"\d").all()
-        forms = (
-            form
-            for form in (_DATES if may_be_dates else ())
-            if pd.to_datetime(words, format=form, errors="coerce", utc=True).notna().all()
-        )
-        form, kind = "", "category" if texts.nunique() <= _MAX_CATEGORIES else "share"
-        if len(words) <= _MAX_MISTAKE_SHARE * len(numbers):
-            kind = "number"
-        elif form := next(forms, ""):
-            kind = "date"
-        gaps = missing if kind in ("number", "date") else texts == ""
-        return cls(key, texts, numbers, words, kind, form, int(gaps.sum()))
+        self.key, self.texts = key, texts
+        self.numbers = pd.to_numeric(pointed, errors="coerce").dropna()
+        self.words = values.drop(self.numbers.index)
+        self.format = ""  # of dates
+        self.kind = "category" if texts.nunique() <= _MAX_CATEGORIES else "share"
+        if len(self.words) <= _MAX_MISTAKE_SHARE * len(self.numbers):
+            self.kind = "number"
+        elif self.numbers.empty and self.words.str.contains(r"\d").all():
+            for form in _DATES:
+                if pd.to_datetime(self.words, format=form, errors="coerce", utc=True).notna().all():
+                    self.kind, self.format = "date", form
+                    break
+        gaps = missing if self.kind in ("number", "date") else texts == ""
+        self.n_missing = int(gaps.sum())
 
     def why_ignored(self) -> str:
         """Return why the column cannot generalise to other rows; empty if it may."""
@@ -110,75 +96,42 @@ class Field:
         return grouped.iloc[0] if has_more and 0 < len(grouped) == len(texts) - n_plain else ""
 
 
-@dataclass
 class Survey:
-    """Contents of a file: its columns by use, and its labels with their numbers of rows."""
+    """The first rows of a file: its columns by use, and its labels with their numbers of rows."""
 
-    layout: Layout
-    n_rows: int
-    fields: list[Field]
-    n_repeated: int
-    is_whole: bool
-    features: list[Field] = field(default_factory=list)
-    ignored: dict[Column, str] = field(default_factory=dict)
-    label: Column | None = None
-    labels: pd.Series = field(default_factory=lambda: pd.Series(dtype=int))
-
-    @property
-    def n_labeled(self) -> int:
-        return int(self.labels.sum())
-
-    @property
-    def has_numbers(self) -> bool:
-        return not any(isinstance(label, str) for label in self.labels.index)
-
-    @property
-    def counted(self) -> str:
-        """The labels with their numbers of rows, the most frequent first."""
-        counts = [f"{in_a_line(label_text(x), 30)}: {n:,}" for x, n in self.labels.items()]
+    def __init__(
+        self, path: Path, label: str | None, ignored: Sequence[str], unlabeled: str | None
+    ) -> None:
+        if not path.is_file():
+            raise DataError(no_such_file(path))
+        self.layout = layout = find_layout(path, label)
+        frames: list[pd.DataFrame] = []
+        blank = f" \t\v\f\r\n{layout.delimiter or ''}".encode()
+        for first, lines, part in Table(layout, {}).frames():
+            part.index = [k for k, line in enumerate(lines, first) if line.strip(blank)]
+            frames.append(part)
+            if sum(map(len, frames)) > MAX_ROWS:
+                break
+        frame = pd.concat(frames)
+        self.is_whole = len(frame) <= MAX_ROWS
+        frame = frame[:MAX_ROWS]
+        self.n_rows, self.n_repeated = len(frame), int(frame.duplicated().sum())
+        fields = self.fields = [Field(layout.key(i), frame[i], layout.decimal) for i in frame]
+        left_out = [layout.place("--ignore", column) for column in ignored]
+        at = None if label is None else layout.place("--label", label)
+        why = {i: column.why_ignored() for i, column in enumerate(fields) if i != at}
+        why |= {i: "no name" for i in why if layout.names and not layout.names[i]}
+        why |= {i: "as asked" for i in left_out if i != at}
+        self.features = [fields[i] for i in why if not why[i]]
+        self.ignored = {fields[i].key: text for i, text in why.items() if text}
+        _check(self)
+        self.label = None if at is None else fields[at].key
+        labels = pd.Series(dtype=int) if at is None else _labels(path, fields[at], unlabeled)
+        self.labels, self.n_labeled = labels, int(labels.sum())
+        counts = [f"{in_a_line(label_text(x), 30)}: {n:,}" for x, n in labels.items()]
         more = len(counts) - _MAX_LABELS_SHOWN
-        return ", ".join(counts[:_MAX_LABELS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def survey_file(
-    path: Path, label: str | None, ignored: Sequence[str], unlabeled: str | None
-) -> Survey:
-    """Read the first rows of a file, and sort its columns by use."""
-    if not path.is_file():
-        raise DataError(no_such_file(path))
-    layout = find_layout(path, label)
-    frame, is_whole = _first_rows(layout)
-    fields = [Field.of(layout.key(i), frame[i], layout.decimal) for i in frame]
-    survey = Survey(layout, len(frame), fields, int(frame.duplicated().sum()), is_whole)
-    left_out = [layout.place("--ignore", column) for column in ignored]
-    at = None if label is None else layout.place("--label", label)
-    for i, column in enumerate(fields):
-        unnamed = layout.names and not layout.names[i]
-        why = "as asked" if i in left_out else "no name" if unnamed else column.why_ignored()
-        if why and i != at:
-            survey.ignored[column.key] = why
-        elif i != at:
-            survey.features.append(column)
-    _check(survey)
-    if at is not None:
-        survey.label = fields[at].key
-        survey.labels = _labels(path, fields[at], unlabeled)
-    if not survey.features:
-        raise DataError(f"{path}: no column is left to learn from")
-    return survey
-
-
-def _first_rows(layout: Layout) -> tuple[pd.DataFrame, bool]:
-    """Return the texts of the first rows by line number, and whether these are all."""
-    frames, n_rows = [], 0
-    blank = f" \t\v\f\r\n{layout.delimiter or ''}".encode()
-    for first, lines, frame in Table(layout, {}).frames():
-        frame.index = [k for k, line in enumerate(lines, first) if line.strip(blank)]
-        frames.append(frame)
-        n_rows += len(frame)
-        if n_rows > MAX_ROWS:
-            break
-    return pd.concat(frames)[:MAX_ROWS], n_rows <= MAX_ROWS
+        self.counted = ", ".join(counts[:_MAX_LABELS_SHOWN])  # the most frequent first
+        self.counted += f" and {more:,} more" if more > 0 else ""
 
 
 def _check(survey: Survey) -> None:
@@ -202,6 +155,8 @@ def _check(survey: Survey) -> None:
             f"{path}:{mixed[0].words.index[0]}: {'; '.join(told)}; correct this, or leave columns "
             f"out: {options}"
         )
+    if not survey.features:
+        raise DataError(f"{path}: no column is left to learn from")
 
 
 def _labels(path: Path, column: Field, unlabeled: str | None) -> pd.Series:
@@ -211,12 +166,11 @@ def _labels(path: Path, column: Field, unlabeled: str | None) -> pd.Series:
         hint = nearest_or_all(unlabeled, sorted(set(texts)))
         raise DataError(f"{path}: --unlabeled {shown(unlabeled)}: no row has this label{hint}")
     texts = texts[texts != unlabeled]
+    has_words = column.words.index.isin(texts.index).any()
     whole = [text for text in texts.unique() if text.lstrip("+-").isdecimal()]
-    if are_numbers(whole):  # else float64 would not tell these apart
-        numbers = column.numbers.reindex(texts.index).dropna()
-        if column.words.reindex(texts.index).dropna().empty:
-            # those that say `nan` have no label either
-            texts = numbers.astype(int) if (numbers % 1 == 0).all() else numbers
+    if not has_words and are_numbers(whole):  # float64 would not tell others apart
+        numbers = column.numbers.reindex(texts.index).dropna()  # `nan` is no label either
+        texts = numbers.astype(int) if (numbers % 1 == 0).all() else numbers
     return texts.value_counts()
 
 
@@ -234,13 +188,14 @@ def draft(
 
     The path is in the current folder: that of the same config, or an unused one.
     """
-    survey = survey_file(path, label, ignored, unlabeled)
+    survey = Survey(path, label, ignored, unlabeled)
     if survey.n_rows < FEWEST_ROWS:
         raise DataError(f"{path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
-    chosen, target, words, rarest = _target(survey, task, positive)
-    data: dict[str, Any] = {"extends": f"base/try_{chosen}.yaml"}
+    task = task or _task(survey, positive)
+    target, words, rarest = _target(survey, task, positive)
+    data: dict[str, Any] = {"extends": f"base/try_{task}.yaml"}
     data["dataset"] = _dataset(survey, unlabeled) | target
-    if chosen == "cluster":
+    if task == "cluster":
         data["sweep"] = {"rows": [_CLUSTERED if survey.n_rows > _CLUSTERED else "all"]}
     else:
         known, n_none = survey.n_labeled, survey.n_rows - survey.n_labeled
@@ -259,16 +214,14 @@ def draft(
         words += f", and {n_none:,} rows without a label are training rows" if n_none else ""
     if trials is not None:
         data["protocol"] = data.get("protocol", {}) | {"trials": trials}
-    lines = [*_described(survey), f"task      {TASKS[chosen]} (--task {chosen}){words}"]
-    head = in_a_line(f"# A first look at {path.name}: {TASKS[chosen]}", _LONGEST_LINE)
-    base = f"`dsg init base/try_{chosen}` copies the base config, with the solvers and their grids"
+    lines = [*_described(survey), f"task      {TASKS[task]} (--task {task}){words}"]
+    head = in_a_line(f"# A first look at {path.name}: {TASKS[task]}", _LONGEST_LINE)
+    base = f"`dsg init base/try_{task}` copies the base config, with the solvers and their grids"
     text = f"{head}\n#\n# {base}\n{dump(data)}"
-    stem = f"{folder_name(path.name.partition('.')[0]) or 'rows'}_{chosen}_try"
-    for k in itertools.count(1):
-        config = Path(f"{stem}{k if k > 1 else ''}.yaml")
-        is_same = config.is_file() and config.read_text("utf-8", "replace") == text
-        if is_same or not config.exists():
-            break
+    stem = f"{folder_name(path.name.partition('.')[0]) or 'rows'}_{task}_try"
+    config, k = Path(f"{stem}.yaml"), 1
+    while config.exists() and (config.is_dir() or config.read_text("utf-8", "replace") != text):
+        config, k = Path(f"{stem}{k + 1}.yaml"), k + 1
     return [in_a_line(line, _LONGEST_LINE) for line in lines], text, config
 
 
@@ -286,85 +239,86 @@ def _likely_label(survey: Survey) -> Column | None:
     return likely[0].key if likely else None
 
 
-def _target(
-    survey: Survey, task: str | None, positive: str | None
-) -> tuple[str, dict[str, Any], str, int]:
-    """Return the task, a config's keys on the labels, words on them, and rows of the rarest class.
-
-    Without a task, that which suits the labels is taken.
-    """
-    path, labels, counted = survey.layout.path, survey.labels, survey.counted
-    if task is None and survey.label is None and (likely := _likely_label(survey)) is not None:
+def _task(survey: Survey, positive: str | None) -> str:
+    """Return the task that suits the labels; what may be labels, or no label, must be said."""
+    path, labels = survey.layout.path, survey.labels
+    if survey.label is None:
+        if (likely := _likely_label(survey)) is None:
+            return "cluster"
         raise DataError(
             f"{path}: no --label given, but {column_name(likely)} looks like labels: did you mean "
             f"--label {shlex.quote(str(likely))}? To cluster all columns: --task cluster"
         )
-    if task is None and positive is None and (mark := unlabeled_mark(labels.to_dict())) is not None:
+    if positive is not None:
+        return "auc"
+    if (mark := unlabeled_mark(labels.to_dict())) is not None:
         text = label_text(mark)
         raise DataError(
-            f"{path}: labels {counted}: {text} looks like the mark of rows without a label: add "
-            f"--unlabeled {shlex.quote(text)}; if it is a class: --positive LABEL, --task ordinal "
-            "or --task cluster"
+            f"{path}: labels {survey.counted}: {text} looks like the mark of rows without a label: "
+            f"add --unlabeled {shlex.quote(text)}; if it is a class: --positive LABEL, --task "
+            "ordinal or --task cluster"
         )
-    if task is None:
-        is_ordered = (
-            positive is None and 2 < len(labels) <= _MOST_ORDERED and labels.index.dtype == int
-        )
-        task = "cluster" if survey.label is None else "ordinal" if is_ordered else "auc"
+    return "ordinal" if 2 < len(labels) <= _MOST_ORDERED and labels.index.dtype == int else "auc"
+
+
+def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, Any], str, int]:
+    """Return a config's keys on the labels, words on them, and the rows of the rarest class."""
+    path, labels, counted = survey.layout.path, survey.labels, survey.counted
+    are_numbers = not any(isinstance(label, str) for label in labels.index)
     if task == "cluster":
         chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
         if survey.label is None:
-            return task, {}, f"{chosen}, a weak criterion that nothing verifies here", 0
+            return {}, f"{chosen}, a weak criterion that nothing verifies here", 0
         judged = "NMI, purity and the unadjusted Rand index then judge the clusters by the labels"
-        known = True if survey.has_numbers else sorted(labels.index)
-        return task, {"target": {"classes": known}}, f"{chosen}; {judged}", 0
+        known = True if are_numbers else sorted(labels.index)
+        return {"target": {"classes": known}}, f"{chosen}; {judged}", 0
     if labels.empty:
         raise DataError(f"{path}: --task {task} needs labels: add --label COLUMN")
+    if task == "ordinal" and not are_numbers:
+        raise DataError(
+            f"{path}: the labels {counted} are text, whose order is not known; write numbers, or a "
+            "config with `target: {ordered: [lowest, ..., highest]}`"
+        )
+    if task == "ordinal" and len(labels) > _MOST_ORDERED:
+        return {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency", survey.n_labeled
     if task == "ordinal":
-        if not survey.has_numbers:
-            raise DataError(
-                f"{path}: the labels {counted} are text, whose order is not known; write numbers, "
-                "or a config with `target: {ordered: [lowest, ..., highest]}`"
-            )
-        if len(labels) <= _MOST_ORDERED:
-            words = ": the labels in ascending order; --positive LABEL for one against all others"
-            return task, {"target": {"ordered": True}}, words, int(labels.min())
-        return task, {"target": {"bins": _BINS}}, f", {_BINS} of equal frequency", survey.n_labeled
+        words = ": the labels in ascending order; --positive LABEL for one against all others"
+        return {"target": {"ordered": True}}, words, int(labels.min())
     by_text = {label_text(label): label for label in labels.index.tolist()}
     if positive is not None and positive not in by_text:
         hint = nearest_or_all(positive, by_text)
         raise DataError(f"{path}: --positive {shown(positive)}: no row has this label{hint}")
     if positive is None and len(by_text) > 2:
         raise DataError(
-            f"{path}: column {shown(survey.label)} has {len(labels):,} different labels "
-            f"({counted}): give --positive LABEL (that class against all others), --task ordinal "
-            f"(numbers, in {_BINS} classes of equal frequency) or --task cluster"
+            f"{path}: column {shown(survey.label)} has {len(labels):,} "
+            f"different labels ({counted}): give --positive LABEL (that class against all others), "
+            f"--task ordinal (numbers, in {_BINS} classes of equal frequency) or --task cluster"
         )
     if positive is None:  # one that means yes, or the rarer one
         says_yes = [text for text in by_text if text.lower() in _POSITIVE_NAMES]
         rarer = max(labels.index[labels == labels.min()])
         positive = says_yes[0] if len(says_yes) == 1 else label_text(rarer)
     n = int(labels[by_text[positive]])
-    rarest = min(n, survey.n_labeled - n)
-    if rarest < FEWEST_OF_CLASS:
+    n_others = survey.n_labeled - n
+    if min(n, n_others) < FEWEST_OF_CLASS:
         raise DataError(
-            f"{path}: {n:,} rows have the label {positive}, {survey.n_labeled - n:,} another; each "
-            f"class needs {FEWEST_OF_CLASS} rows"
+            f"{path}: {n:,} rows have the label {positive}, {n_others:,} another; each class needs "
+            f"{FEWEST_OF_CLASS} rows"
         )
-    target = {"positive": [by_text[positive]]}
-    return task, target, f", {positive} is +1, all others are -1", rarest
+    words = f", {positive} is +1, all others are -1"
+    return {"positive": [by_text[positive]]}, words, min(n, n_others)
 
 
 def _dataset(survey: Survey, mark: str | None) -> dict[str, Any]:
     layout, features = survey.layout, survey.features
-    labels = {"column": survey.label, "unlabeled": mark}
+    marked = {"column": survey.label, "unlabeled": mark}
     data: dict[str, Any] = {
         "path": str(survey.layout.path),
         "loader": "delimited",
         "delimiter": layout.delimiter,
         "header": bool(layout.names),
         "decimal": layout.decimal if layout.decimal == "," else "",
-        **({"label_column": survey.label} if mark is None else {"label": labels}),
+        **({"label_column": survey.label} if mark is None else {"label": marked}),
         "categorical": [column.key for column in features if column.kind == "category"],
         "by_share": [column.key for column in features if column.kind == "share"],
         "dates": {column.key: column.format for column in features if column.kind == "date"},
@@ -377,13 +331,11 @@ def _dataset(survey: Survey, mark: str | None) -> dict[str, Any]:
 
 def _described(survey: Survey) -> Iterator[str]:
     layout, features = survey.layout, survey.features
+    file = f"{layout.path}: {'header' if layout.names else 'no header'}"
     rows = f"{'' if survey.is_whole else 'the first '}{survey.n_rows:,} rows"
     sign = "white space" if layout.delimiter is None else shown(layout.delimiter)
     commas = ", with decimal commas" if layout.decimal == "," else ""
-    yield (
-        f"file      {survey.layout.path}: {'header' if layout.names else 'no header'}, {rows}, "
-        f"{len(survey.fields)} columns, separated by {sign}{commas}"
-    )
+    yield f"file      {file}, {rows}, {len(survey.fields)} columns, separated by {sign}{commas}"
     yield f"features  {sum(c.kind == 'number' for c in features)} columns of numbers"
     for kind, what in _KINDS.items():
         named = [f"{c.key} ({c.format or c.texts.nunique()})" for c in features if c.kind == kind]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from dsgkit.cli.common import (
     FILE,
     PATH,
     RESULTS,
+    Names,
     Paths,
     check_solvers,
     message,
@@ -37,16 +39,16 @@ _NAME = "Name of the results folder; default: the config's, and a hash if --set 
 _FRESH = "Set finished cells aside and start again, with --solvers only theirs; or keep them."
 
 
-def _size_in_bytes(_context: object, _parameter: object, value: str | None) -> int | None:
-    from pydantic import ByteSize, TypeAdapter
+class _Bytes(click.ParamType):
+    name = "size"
 
-    try:
-        size = 1 if value is None else int(TypeAdapter(ByteSize).validate_python(value))
-    except ValueError:
-        size = 0
-    if not 1 <= size < 2**63:
+    def convert(self, value: str, _parameter: object, _context: object) -> int:
+        from pydantic import ByteSize, TypeAdapter
+
+        with suppress(ValueError):
+            if 1 <= (size := int(TypeAdapter(ByteSize).validate_python(value))) < 2**63:
+                return size
         raise click.BadParameter(f"{shown(value)} is not a size; write one such as 4GiB or 500MB")
-    return None if value is None else size
 
 
 @click.command()
@@ -59,7 +61,7 @@ def _size_in_bytes(_context: object, _parameter: object, value: str | None) -> i
 @click.option("--threads", type=_COUNT, help="Threads of a timed fit; default: the config's.")
 @click.option("--once", is_flag=True, envvar="DSGKIT_ONCE", help=_ONCE)
 @click.option("--timeout", metavar="SECONDS", type=_SECONDS, help="Stop a cell that takes longer.")
-@click.option("--memory-limit", "memory", callback=_size_in_bytes, help="Of a cell, as 4GiB.")
+@click.option("--memory-limit", "memory", type=_Bytes(), help="Of a cell, as 4GiB.")
 @click.option("--scheduler", help="Dask scheduler whose workers run the cells: tcp://host:8786.")
 @out_option(RESULTS, "Folder in which each config gets its results folder.")
 @click.option("--report", "page", type=FILE, help="Write one HTML page on all experiments, too.")
@@ -79,6 +81,7 @@ def run(
     compiled, and memory includes what a process shares.
     """
     from dsgkit.config.schema import load_experiment
+    from dsgkit.experiment.forecast import forecast_run, totals
     from dsgkit.experiment.run import Options, default_jobs
     from dsgkit.experiment.store import check_writable
     from dsgkit.experiment.workers import DaskExecutor
@@ -92,66 +95,53 @@ def run(
     options = Options(jobs=jobs, solvers=solvers or None, **settings)
     if solvers:
         check_solvers(solvers, {key: one.solvers for key, one in experiments.items()})
-    if dry_run:
-        raise SystemExit(_print_plans(experiments, out, options))
-    if page is not None:
+    if page is not None and not dry_run:
         check_writable(page.parent, "--report")
-    if options.scheduler is not None:
+    if options.scheduler is not None and not dry_run:
         with DaskExecutor(options.scheduler):  # raises `DsgError` if none answers
             pass
     failures = dict.fromkeys(experiments, "an earlier failure stopped the run")
+    forecasts = []
     asks = not yes and all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout))
     for key, one in experiments.items():
-        failures[key] = _attempt(_run_one, one, out / key, options, asks)
-        if options.fail_fast and failures[key]:
+        try:
+            if dry_run:
+                forecasts.append(forecast_run(one, out / key, options))
+                click.echo(forecasts[-1].text(terminal_width()))
+                failures[key] = forecasts[-1].missing
+            else:
+                failures[key] = _run_one(one, out / key, options, asks)
+        except (DsgError, OSError) as error:
+            if "--debug" in sys.argv or isinstance(error, BrokenPipeError):
+                raise
+            tell(error)
+            failures[key] = message(error)
+        if options.fail_fast and failures[key] and not dry_run:
             break
-    if page is not None:
-        failures["page"] = _attempt(_write_page, out, failures, page)
+    if len(forecasts) > 1:
+        print_wrapped(f"{len(forecasts)} experiments: {totals(forecasts)}")
+    if page is not None and not dry_run:
+        click.echo(_write_page(out, failures, page))
     raise SystemExit(int(any(failures.values())))
 
 
-def _attempt(action: Callable[..., str], *arguments: Any) -> str:
-    """Return why an action failed, having told a user's mistake; empty if it did not."""
-    try:
-        return action(*arguments)
-    except (DsgError, OSError) as error:
-        if "--debug" in sys.argv or isinstance(error, BrokenPipeError):
-            raise
-        tell(error)
-        return message(error)
+def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> Path:
+    """Write a page on experiments, with the reasons why some have no results."""
+    from dsgkit.experiment.folder import CONFIG
+    from dsgkit.experiment.results import load_results
+    from dsgkit.report.html import write_page
 
-
-def _print_plans(experiments: Mapping[str, Any], out: Path, options: Any) -> int:
-    """Print the plans of runs; return the exit code."""
-    from dsgkit.experiment.forecast import forecast_run, totals
-
-    forecasts: list[Any] = []
-
-    def print_plan(name: str) -> str:
-        forecasts.append(forecast_run(experiments[name], out / name, options))
-        click.echo(forecasts[-1].text(terminal_width()))
-        return str(forecasts[-1].missing)
-
-    failures = [_attempt(print_plan, name) for name in experiments]
-    if len(forecasts) > 1:
-        print_wrapped(f"{len(forecasts)} experiments: {totals(forecasts)}")
-    return int(any(failures))
+    present = [name for name in failures if (out / name / CONFIG).is_file()]
+    missing = [(name, why) for name, why in failures.items() if name not in present]
+    return write_page([load_results(out / name) for name in present], path, missing)
 
 
 def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) -> str:
     """Run an experiment, write its report and print findings; return whether cells failed."""
     from rich import get_console
 
-    from dsgkit.experiment.folder import other_source
     from dsgkit.experiment.forecast import forecast_run
-    from dsgkit.experiment.results import load_results
     from dsgkit.experiment.run import run_experiment
-    from dsgkit.experiment.status import cells, describe_endings
-    from dsgkit.report import refresh_report
-    from dsgkit.report.findings import findings_text
-    from dsgkit.report.trials import size_text, trial_text
-
-    width = terminal_width()
 
     def say(text: str) -> None:
         get_console().out(text, highlight=False)  # above the progress line
@@ -161,19 +151,11 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
             less = "--solvers or --profile run less, --dry-run shows the plan"
             raise DsgError(f"{experiment.name}: {long}; --yes starts it, {less}")
         for sizes in plan.too_large:
-            say(wrapped(sizes.text(experiment.axis), width))
+            say(wrapped(sizes.text(experiment.axis), terminal_width()))
 
     def trial_ended(trial: int, fits: Any) -> None:
-        if trial:
-            say(trial_text(experiment, trial, fits, width))
-            return
-        level = all(cell.also_at for cell, _ in fits)  # no fit depends on the size
-        by_size: dict[int, Any] = {}
-        for cell, record in fits:
-            for size in cell.sizes(experiment.axis)[: 1 if level else None]:
-                by_size.setdefault(size, []).append((cell, record))
-        for size in sorted(by_size):
-            say(size_text(experiment, size, by_size[size], width))
+        for text in _trial_texts(experiment, trial, fits):
+            say(text)
 
     try:
         reporting = replace(options, planned=planned, trial_ended=trial_ended)
@@ -183,11 +165,39 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
         finished = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
         tell(f"{signal}; {finished}; continue with: {again}")
         raise SystemExit(signal.exit_code) from None
+    _report(experiment, folder, options.solvers, outcome)
+    return "cells failed" if outcome.failures else ""
+
+
+def _trial_texts(experiment: Any, trial: int, fits: Any) -> Iterator[str]:
+    """Yield a line on a trial, of the first one a table for each size."""
+    from dsgkit.report.trials import size_text, trial_text
+
+    if trial:
+        yield trial_text(experiment, trial, fits, terminal_width())
+        return
+    level = all(cell.also_at for cell, _ in fits)  # no fit depends on the size
+    by_size: dict[int, Any] = {}
+    for cell, record in fits:
+        for size in cell.sizes(experiment.axis)[: 1 if level else None]:
+            by_size.setdefault(size, []).append((cell, record))
+    for size in sorted(by_size):
+        yield size_text(experiment, size, by_size[size], terminal_width())
+
+
+def _report(experiment: Any, folder: Path, solvers: Names | None, outcome: Any) -> None:
+    """Write the tables and figures of a run that has ended, and print findings and problems."""
+    from dsgkit.experiment.folder import other_source
+    from dsgkit.experiment.results import load_results
+    from dsgkit.experiment.status import cells, describe_endings
+    from dsgkit.report import refresh_report
+    from dsgkit.report.findings import findings_text
+
     results = load_results(folder)
     if len(results.cells):  # none where a search ends a run at its first failure
         refresh_report(results, folder)
-        part = results if options.solvers is None else results.of(options.solvers)
-        if findings := findings_text(part, width, without=["ending"]):
+        part = results if solvers is None else results.of(solvers)
+        if findings := findings_text(part, terminal_width(), without=["ending"]):
             click.echo(findings)
     done = [record for record in results.records if record["status"] == "ok"]
     problems = describe_endings([*outcome.ended, *done], experiment.axis)
@@ -202,19 +212,6 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     if not (results.cells["status"] == "ok").any():
         what = f"no fit has a result; `dsg status -v {folder}` shows where each error arose"
     print_wrapped(f"{cells(outcome.computed)} computed, {outcome.reused} reused; {what}")
-    return "cells failed" if outcome.failures else ""
-
-
-def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> str:
-    """Write a page on experiments, with the reasons why some have no results."""
-    from dsgkit.experiment.folder import CONFIG
-    from dsgkit.experiment.results import load_results
-    from dsgkit.report.html import write_page
-
-    present = [name for name in failures if (out / name / CONFIG).is_file()]
-    missing = [(name, why) for name, why in failures.items() if name not in present]
-    click.echo(write_page([load_results(out / name) for name in present], path, missing))
-    return ""
 
 
 @click.command(name="try")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +46,9 @@ def copy_shipped(name: str, to: Path) -> None:
         file.write(text)
 
 
-def _located(name: Path) -> Path:
-    """Return the config file of a path, or of the name of a shipped config; a file wins."""
-    path = name if name.exists() else _shipped(str(name))
-    if path is None:
+def _called(name: Path) -> Path:
+    """Return the shipped config of a name that is no file."""
+    if (path := _shipped(str(name))) is None:
         known = [*(near.stem for near in name.parent.glob("*.yaml")), *shipped_names()]
         hint = did_you_mean(name.stem, known) or "; `dsg list configs` lists those of the package"
         raise ConfigError(f"no config file or shipped config {spelled(str(name))}{hint}")
@@ -60,48 +61,41 @@ def resolve(
     overrides: Iterable[str] = (),
     name: str | None = None,
 ) -> Document:
-    """Return the resolved settings of an experiment, not yet validated.
-
-    Parameters
-    ----------
-    path : str or Path
-        The config file, or the name of a shipped config.
-    profile : str, optional
-        A name under ``profiles`` of the file or its bases, merged over the rest.
-    overrides : iterable of str
-        ``a.b=value`` texts, merged over everything; the value is YAML. If they change results,
-        the experiment's name ends in a hash of them, which gives it a separate results folder; more
-        trials go on in the same folder.
-    name : str, optional
-        The experiment's name, instead of the config's.
-    """
-    path = _located(Path(path))
+    """Return the settings of an experiment, not yet validated; arguments as `load_experiment`."""
+    path = Path(path)
+    if not path.exists():
+        path = _called(path)
     document = read_config(path)
     profiles = document.data.pop("profiles", {})
-    document.data.setdefault("name", path.stem)
+    called = document.data.setdefault("name", path.stem)
     if profile is not None:
         if profile not in profiles:
             hint = nearest_or_all(profile, profiles) or "; the file has no profiles"
             raise ConfigError(f"{path}: unknown profile {spelled(profile)}{hint}")
-        settings, key = profiles[profile], ("profiles", profile)
-        removed = [k for k, solver in _solvers(document.data).items() if solver is None]
-        if solvers := _solvers(settings):  # a solver that the config removes stays removed
-            kept = {k: solver for k, solver in solvers.items() if k not in removed}
-            settings = {**settings, "solvers": kept}
+        solvers, key = document.data.get("solvers", {}), ("profiles", profile)
+        removed = {name: None for name, solver in solvers.items() if solver is None}
         places = {k[2:]: place for k, place in document.places.items() if k[:2] == key}
-        profiled = f"{document.data['name']}-{profile}"
-        document = _overlaid(document, Document(settings, places))
-        document.data["name"] = profiled
+        document = _overlaid(document, Document(profiles[profile], places))
+        document.data["name"] = called = f"{called}-{profile}"
+        if removed:  # a solver that the config removes stays removed
+            document.data["solvers"] |= removed
     before, change = document.data, Document({})
-    for override in map(_override, overrides):
+    for text in overrides:
+        override = _override(text)
         document, change = _overlaid(document, override), change.merged(override)
+    of_folder = partial(of_results, trials=False)
     if name is not None:
-        document = document.merged(Document({"name": name}, {("name",): f"--name {name}"}))
-    elif "name" not in change.data and _of_folder(document.data) != _of_folder(before):
-        document.data["name"] = f"{before['name']}-{_short_hash(change.data)}"
-    if isinstance(solvers := document.data.get("solvers"), dict):
+        document.data["name"], document.places["name",] = name, f"--name {name}"
+    elif "name" not in change.data and of_folder(document.data) != of_folder(before):
+        document.data["name"] = f"{called}-{_short_hash(change.data)}"
+    if solvers := document.data.get("solvers"):
         document.data["solvers"] = {k: v for k, v in solvers.items() if v is not None}
-    _make_paths_absolute(document)
+    dataset = document.data.get("dataset")
+    for part in ("path", "test_path", "pairs") if isinstance(dataset, dict) else ():
+        if isinstance(written := dataset.get(part), str):
+            place = document.places["dataset", part]  # of the config that states the path, or --set
+            folder = Path() if place.startswith("--") else Path(place.rpartition(":")[0]).parent
+            dataset[part] = os.path.normpath((folder / Path(written).expanduser()).absolute())
     return document
 
 
@@ -122,8 +116,7 @@ def read_config(path: Path, children: tuple[Path, ...] = ()) -> Document:
         parent = read_config(base, chain)
         parent.data.pop("name", None)
     document = _overlaid(parent, document)
-    profiles = document.data.get("profiles", {})
-    if not isinstance(profiles, dict):
+    if not isinstance(profiles := document.data.get("profiles", {}), dict):
         raise document.error(("profiles",), "must be a mapping of names to settings")
     for name, settings in profiles.items():
         if not isinstance(settings, dict):
@@ -133,17 +126,15 @@ def read_config(path: Path, children: tuple[Path, ...] = ()) -> Document:
 
 def _overlaid(base: Document, over: Document) -> Document:
     """Merge; removing a solver that is not there is a mistake for ``{}``."""
-    known = _solvers(base.data)
-    for key, solver in _solvers(over.data).items():
+    known, solvers = base.data.get("solvers", {}), over.data.get("solvers", {})
+    if not isinstance(solvers, dict):
+        text = f"must be a mapping of keys to values, got {spelled(solvers)}"
+        raise over.error(("solvers",), text)
+    for key, solver in solvers.items():
         if solver is None and key not in known:
             hint = did_you_mean(key, known) or "; write {} for its defaults"
             raise over.error(("solvers", key), f"null removes a solver, but none is there{hint}")
     return base.merged(over)
-
-
-def _solvers(data: Mapping[str, Any]) -> dict[str, Any]:
-    solvers = data.get("solvers")
-    return solvers if isinstance(solvers, dict) else {}
 
 
 def _override(text: str) -> Document:
@@ -154,7 +145,7 @@ def _override(text: str) -> Document:
     if not (value.strip() and all(keys)):
         advice = "write key=value, such as protocol.trials=3 (null for none)"
         raise ConfigError(f"{in_a_line(source, 300)}: {advice}")
-    document = parse(value, source)
+    document = copy.deepcopy(parse(value, source))
     places = {keys[:i]: source for i in range(len(keys))}
     places |= {(*keys, *key): source for key in document.places}
     data = document.data
@@ -163,41 +154,28 @@ def _override(text: str) -> Document:
     return Document(data, places)
 
 
-def _make_paths_absolute(document: Document) -> None:
-    """Resolve a dataset's paths relative to the config that states them."""
-    dataset = document.data.get("dataset")
-    for name in ("path", "test_path", "pairs"):
-        if isinstance(dataset, dict) and isinstance(path := dataset.get(name), str):
-            place = document.places[("dataset", name)]
-            folder = Path() if place.startswith("--") else Path(place.rpartition(":")[0]).parent
-            dataset[name] = os.path.normpath((folder / Path(path).expanduser()).absolute())
+def of_results(data: Mapping[str, Any], *, trials: bool = True) -> dict[str, Any]:
+    """Return the settings of a config, or of a part of one, that results depend on.
 
-
-def of_results(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a config, or of a part of one, that results depend on."""
+    Without ``trials``, those that make a results folder another one.
+    """
     settings = {k: v for k, v in data.items() if k not in ("name", "threads", "outputs")}
-    if solvers := _solvers(settings):
+    if solvers := settings.get("solvers"):
         settings["solvers"] = {
             key: {k: v for k, v in solver.items() if k not in ("label", "against")}
             if isinstance(solver, dict)
             else solver
             for key, solver in solvers.items()
         }
-    return settings
-
-
-def _of_folder(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that make a results folder another one: not the number of trials."""
-    settings = of_results(data)
-    if isinstance(protocol := settings.get("protocol"), dict):
+    if not trials and isinstance(protocol := settings.get("protocol"), dict):
         settings["protocol"] = {k: value for k, value in protocol.items() if k != "trials"}
     return settings
 
 
 def _short_hash(change: Mapping[str, Any]) -> str:
     """Return a few hexadecimal digits that name a change of settings."""
-    settings = _of_folder(change)
-    if solvers := _solvers(settings):  # a new label alone is no change
+    settings = of_results(change, trials=False)
+    if solvers := settings.get("solvers"):  # a new label alone is no change
         settings["solvers"] = {k: v for k, v in solvers.items() if v or not change["solvers"][k]}
     settings = {name: value for name, value in settings.items() if value != {}}
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:6]

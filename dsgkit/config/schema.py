@@ -19,16 +19,14 @@ from dsgkit.config.spec import (
     Problem,
     Size,
     Spec,
-    at_key,
-    check_key,
     mapping,
+    parse_values,
     validated,
 )
-from dsgkit.config.values import parse_number, parse_values
 from dsgkit.config.yaml import dump, read_document
 from dsgkit.data.spec import DatasetSpec, TargetSpec
 from dsgkit.data.spec import resolve as resolve_dataset
-from dsgkit.errors import nearest_or_all, spelled
+from dsgkit.errors import DsgError, nearest_or_all, spelled
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import HIDDEN, ProtocolSpec, Task
@@ -92,10 +90,6 @@ class SolverSpec(Spec):
     at_most: dict[str, Count] = Field(default_factory=dict)
     against: str | None = None
 
-    @property
-    def grids(self) -> tuple[dict[str, list[Any]], ...]:
-        return tuple(stage.choices for stage in self.search)
-
 
 class Experiment(Spec):
     """A validated config.
@@ -152,11 +146,6 @@ class Experiment(Spec):
             return self.protocol
         return self.protocol.swept_to(self.axis, int(self.sizes[-1]))
 
-    @property
-    def chooses(self) -> str:
-        """Name of the measure by which hyper-parameters are chosen."""
-        return self.protocol.chooses or self.task.chooses
-
     def to_yaml(self) -> str:
         """Return a self-contained config that loads as an equal experiment."""
         data = self.model_dump(mode="json")
@@ -178,8 +167,16 @@ def load_experiment(
 
     Parameters
     ----------
-    path, profile, overrides, name
-        As in `dsgkit.config.load.resolve`.
+    path : str or Path
+        The config file, or the name of a shipped config.
+    profile : str, optional
+        A name under ``profiles`` of the file or its bases, merged over the rest.
+    overrides : iterable of str
+        ``a.b=value`` texts, merged over everything; the value is YAML. If they change results,
+        the experiment's name ends in a hash of them, which gives it a separate results folder; more
+        trials go on in the same folder.
+    name : str, optional
+        The experiment's name, instead of the config's.
 
     Raises
     ------
@@ -219,13 +216,14 @@ def read_experiment(data: Mapping[str, Any]) -> Experiment:
     written = mapping(data["protocol"], "protocol")
     if "kind" not in written:
         raise Problem(f"missing key 'kind'; known: {', '.join(tasks.TASKS)}", "protocol")
-    kind = import_path_of(str(written["kind"]))
-    with at_key("protocol", "kind"):
+    kind, place = import_path_of(str(written["kind"])), ("protocol", "kind")
+    try:
         task = tasks.get(kind)
-    protocol = validated(task.Spec, {**written, "kind": kind}, "protocol")
-    dataset = validated(DatasetSpec, data["dataset"], "dataset")
-    with at_key("dataset", "name"):
+        protocol = validated(task.Spec, {**written, "kind": kind}, "protocol")
+        dataset, place = validated(DatasetSpec, data["dataset"], "dataset"), ("dataset", "name")
         resolve_dataset(dataset)
+    except DsgError as error:
+        raise Problem(str(error), *place) from error.__cause__
     if task.target == "numeric" and dataset.target is None and dataset.positive is None:
         dataset = dataset.model_copy(update={"target": TargetSpec(numeric=True)})
     specs = _solvers(mapping(data["solvers"], "solvers"), task)
@@ -260,49 +258,31 @@ def _hint(key: str) -> str:
 
 def _check_sweep(experiment: Experiment) -> None:
     axes = {axis.name: axis for axis in experiment.task.axes}
-    for name, sizes in experiment.sweep.items():
-        check_key(name, axes, "sweep")
+    for name, sizes in mapping(experiment.sweep, "sweep", known=axes).items():
         if len(experiment.sweep) > 1:
             raise Problem(f"varies one of {', '.join(experiment.sweep)} at a time", "sweep")
-        numbers = [math.inf if size == "all" else size for size in sizes]
         if not sizes:
             raise Problem("must hold at least one size", "sweep", name)
-        for i in range(1, len(sizes)):
-            if numbers[i] <= numbers[i - 1]:
-                raise Problem("must be ascending without repeats, 'all' last", "sweep", name, i)
-        for i, size in enumerate(sizes if axes[name].drawn else ()):
-            why_not = "must be a whole number, got 'all'" if size == "all" else ""
-            if why_not := why_not or experiment.protocol.why_not(axes[name], int(size)):
+        numbers = [math.inf if size == "all" else size for size in sizes]
+        for i, size in enumerate(sizes):
+            why_not = ""
+            if i and numbers[i] <= numbers[i - 1]:
+                why_not = "must be ascending without repeats, 'all' last"
+            elif axes[name].drawn and size == "all":
+                why_not = "must be a whole number, got 'all'"
+            elif axes[name].drawn:
+                why_not = experiment.protocol.why_not(axes[name], int(size))
+            if why_not:
                 raise Problem(why_not, "sweep", name, i)
 
 
 def _solvers(written: Mapping[str, Any], task: type[Task]) -> dict[str, SolverSpec]:
-    """Return the solvers of a config with parsed values and all defaults."""
+    """Return the solvers of a config with parsed values and all defaults.
+
+    Labels are those of the solvers, or names of classes, with the key added if they are not unique.
+    """
     if not written:
         raise Problem("must hold at least one solver", "solvers")
-    labels = _labels(written)
-    specs = {key: _solver(key, solver, labels[key], task) for key, solver in written.items()}
-    for key, spec in specs.items():
-        others = [other for other in specs if other != key]
-        if spec.against is not None and spec.against not in others:
-            hint = nearest_or_all(spec.against, others)
-            text = f"there is no other solver {spelled(spec.against)}{hint}"
-            raise Problem(text, "solvers", key, "against")
-    if any("against" in solver for solver in written.values()):
-        return specs
-
-    def takes(spec: SolverSpec, *names: str) -> bool:
-        return solvers.get(spec.kind).learns_from(names, spec.params)
-
-    # solvers that are given hidden labels are neither compared nor the baseline
-    rivals = {key: spec for key, spec in specs.items() if not takes(spec, HIDDEN)}
-    more = [key for key, spec in rivals.items() if takes(spec, *task.extra)]
-    baseline = next((key for key in rivals if key not in more), None)
-    return specs | {key: specs[key].model_copy(update={"against": baseline}) for key in more}
-
-
-def _labels(written: Mapping[str, Any]) -> dict[str, str]:
-    """Return the solvers' labels; default ones that are not unique get the key added."""
     kinds, names = {}, {}
     for key, solver in written.items():
         if not re.fullmatch(r"\w[\w+-]{0,99}", key):
@@ -312,70 +292,85 @@ def _labels(written: Mapping[str, Any]) -> dict[str, str]:
         known = solvers.SOLVERS.get(kind)
         names[key] = known.label if known else kind.rpartition(":")[2]
     counts = Counter(str(written[key].get("label", name)) for key, name in names.items())
-    labels: dict[str, str] = {}
-    for key, name in names.items():
-        is_plain = counts[name] == 1 if ":" in kinds[key] else kinds[key] == key
-        label = str(written[key].get("label", name if is_plain else f"{name} ({key})"))
-        if label in labels.values():
+    specs: dict[str, SolverSpec] = {}
+    for key, solver in written.items():
+        is_plain = counts[names[key]] == 1 if ":" in kinds[key] else kinds[key] == key
+        label = str(solver.get("label", names[key] if is_plain else f"{names[key]} ({key})"))
+        if label in [spec.label for spec in specs.values()]:
             raise Problem(f"another solver is called {spelled(label)}", "solvers", key, "label")
-        labels[key] = label
-    return labels
+        specs[key] = _solver(key, {**solver, "kind": kinds[key], "label": label}, task)
+    for key, spec in specs.items():
+        others = [other for other in specs if other != key]
+        if spec.against is not None and spec.against not in others:
+            hint = nearest_or_all(spec.against, others)
+            text = f"there is no other solver {spelled(spec.against)}{hint}"
+            raise Problem(text, "solvers", key, "against")
+    states_against = any("against" in solver for solver in written.values())
+    return specs if states_against else _compared(specs, task)
 
 
-def _solver(key: str, written: dict[str, Any], label: str, task: type[Task]) -> SolverSpec:
+def _compared(specs: dict[str, SolverSpec], task: type[Task]) -> dict[str, SolverSpec]:
+    """Compare solvers that learn from more than labelled rows with the first that does not."""
+    learns_from = {key: solvers.get(spec.kind).learns_from for key, spec in specs.items()}
+    # solvers that are given hidden labels are neither compared nor the baseline
+    rivals = [key for key in specs if not learns_from[key]([HIDDEN], specs[key].params)]
+    more = [key for key in rivals if learns_from[key](task.extra, specs[key].params)]
+    baseline = next((key for key in rivals if key not in more), None)
+    return specs | {key: specs[key].model_copy(update={"against": baseline}) for key in more}
+
+
+def _solver(key: str, written: dict[str, Any], task: type[Task]) -> SolverSpec:
     """Return a solver's section with its values parsed as its class takes them."""
-    at, kind = ("solvers", key), import_path_of(str(written.get("kind", key)))
-    with at_key(*at, "kind"):
+    at, kind = ("solvers", key), written["kind"]
+    try:
         info = solvers.get(kind)
         if not info.suits(task):
             raise Problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}", *at)
         info.check_for(task)
-    known = info.parameters
-
-    def value_of(name: str, value: Any, *at: str | int) -> Any:
-        types = known[name].types
-        numeric = not types or {int, float} & set(types)
-        if numeric and isinstance(value, str) and value in task.words:
-            return value
-        with at_key(*at):
-            return known[name].parse(parse_number(value))
-
-    params = {}
-    for name, value in mapping(written.get("params", {}), *at, "params").items():
-        check_key(name, known, *at, "params")
-        params[name] = value_of(name, value, *at, "params", name)
+    except DsgError as error:
+        raise Problem(str(error), *at, "kind") from error.__cause__
+    known, axes = info.parameters, {axis.name: axis for axis in task.axes}
+    params: dict[str, Any] = {}
     search: list[Stage] = []
-    for part, grid, place in _stages(written, *at):
-        choices: dict[str, list[Any]] = {}
-        for name, entry in mapping(grid, *place).items():
-            check_key(name, known, *place)
-            with at_key(*place, name):
-                values = enumerate(parse_values(entry))
-            choices[name] = [value_of(name, value, *place, name, i) for i, value in values]
-            if not choices[name] or len(set(choices[name])) < len(choices[name]):
+    for part, entries, place in _parts(written, *at):
+        read: dict[str, list[Any]] = {}
+        for name, entry in mapping(entries, *place, known=known).items():
+            types, spot = known[name].types, (*place, name)
+            takes_words = not types or int in types or float in types
+            try:
+                values = parse_values([entry] if part == "params" else entry)
+                for i, value in enumerate(values):
+                    spot = (*place, name) if part == "params" else (*place, name, i)
+                    if not (takes_words and isinstance(value, str) and value in task.words):
+                        values[i] = known[name].parse(value)
+            except ValueError as error:
+                raise Problem(str(error), *spot) from error.__cause__
+            if not values or len(set(values)) < len(values):
                 raise Problem("must hold distinct values, at least one", *place, name)
-            if not search and name in params:  # until a later stage, it may have a fixed value
+            if part != "params" and not search and name in params:  # a later stage changes it
                 raise Problem(f"{name!r} is in params too; keep one of them", *place, name)
-        if part == "coordinates" and [bool(known[name].one_per) for name in choices] != [True]:
+            read[name] = values
+        if part == "params":
+            params = {name: value for name, (value,) in read.items()}
+            continue
+        if part == "coordinates" and [bool(known[name].one_per) for name in read] != [True]:
             raise Problem("takes one parameter, which holds several numbers; use `grid`", *place)
-        if (n_points := math.prod(map(len, choices.values()))) > MOST_POINTS:
+        if (n_points := math.prod(map(len, read.values()))) > MOST_POINTS:
             raise Problem(f"has {n_points:,} points; at most {MOST_POINTS:,} are planned", *place)
-        search.append(Stage.model_validate({part: choices}))
-    axes = {axis.name: axis for axis in task.axes}
+        search.append(Stage.model_validate({part: read}))
     for part in ("search_at", "at_most"):
-        for axis in mapping(written.get(part, {}), *at, part):
-            check_key(axis, axes, *at, part)
+        for axis in mapping(written.get(part, {}), *at, part, known=axes):
             if part == "search_at" and axes[axis].drawn:
                 raise Problem("every fit is searched at its own number of them", *at, part, axis)
     plain = {name: value for name, value in written.items() if name != "grid"}
-    read = {"kind": kind, "label": label, "params": params, "search": tuple(search)}
-    return validated(SolverSpec, plain | read, *at)
+    return validated(SolverSpec, plain | {"params": params, "search": tuple(search)}, *at)
 
 
-def _stages(
+def _parts(
     written: Mapping[str, Any], *at: str
 ) -> Iterator[tuple[str, Any, tuple[str | int, ...]]]:
-    """Yield whether a stage has a ``grid`` or ``coordinates``, what it holds, and its place."""
+    """Yield ``params``, and of every stage its ``grid`` or ``coordinates``, with their places."""
+    yield "params", written.get("params", {}), (*at, "params")
     search = written.get("search") or []
     if "grid" in written:
         if "search" in written:
@@ -385,9 +380,8 @@ def _stages(
         raise Problem(f"must be a list of stages, got {spelled(search)}", *at, "search")
     for i, stage in enumerate(search):
         place: tuple[str | int, ...] = (*at, "search", i)
-        filled = {part: grid for part, grid in mapping(stage, *place).items() if grid != {}}
-        for part in filled:
-            check_key(part, Stage.model_fields, *place)
+        parts = mapping(stage, *place, known=Stage.model_fields)
+        filled = {part: grid for part, grid in parts.items() if grid != {}}
         if len(filled) > 1:
             raise Problem("a stage has either a `grid` or `coordinates`", *place)
         part, grid = next(iter(filled.items()), ("grid", {}))

@@ -1,4 +1,4 @@
-"""Base of validated settings, their common types, and errors that know their place.
+"""Base of validated settings, their common types, ranges, and errors that know their place.
 
 Tasks, datasets and papers build their settings on it; it imports nothing of them.
 """
@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
+from contextlib import suppress
+from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from dsgkit.errors import DsgError, nearest_or_all, spelled
+from dsgkit.errors import nearest_or_all, spelled
 
 LARGEST_INTEGER = 2**63 - 1  # of an array
+MAX_VALUES = 1000  # of a grid; more are assumed to be a mistake
+
+_NUMBER = r"[-+]?(?:\d{1,99}\.?\d{0,99}|\.\d{1,99})(?:[eE][-+]?\d{1,2})?"
+_POWER, _EXPONENT = r"(\d{1,9})\s*\^\s*", r"([-+]?\d{1,4})"
+_POWERS = rf"{_POWER}{_EXPONENT}\s*\.\.\s*\1\s*\^\s*{_EXPONENT}(?:\s+step\s+(\d{{1,9}}))?"
+_STEPS = rf"({_NUMBER})\s*\.\.\s*({_NUMBER})\s+step\s+({_NUMBER})"
 
 
 class Spec(BaseModel):
@@ -27,15 +35,7 @@ class Spec(BaseModel):
 
 
 class Problem(ValueError):  # noqa: N818
-    """A mistake in settings; validators raise it as well.
-
-    Parameters
-    ----------
-    text : str
-        What is wrong, and what to do.
-    *at : str or int
-        The keys that lead to the place, from the validated value on.
-    """
+    """A mistake in settings, at the keys that lead to it from the validated value on."""
 
     def __init__(self, text: str, *at: str | int) -> None:
         super().__init__(text)
@@ -61,35 +61,60 @@ def validated(model: type[Model], data: Any, *at: str | int) -> Model:
             annotation = known.model_fields[str(part)].annotation
             # of an optional section: the model, without None
             known = next(iter(get_args(annotation)), annotation)
-        check_key(place[-1], known.model_fields, *at, *place[:-1])
+        mapping({place[-1]: None}, *at, *place[:-1], known=known.model_fields)
     if kind == "missing":
         raise Problem(f"missing key {place[-1]!r}", *at, *place)
     text = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
     raise Problem(f"{text}, got {spelled(first['input'])}", *at, *place)
 
 
-@contextmanager
-def at_key(*at: str | int) -> Iterator[None]:
-    """Turn errors of a value, or of what it names, into a `Problem` at its key."""
-    try:
-        yield
-    except Problem:
-        raise
-    except (DsgError, ValueError) as error:
-        raise Problem(str(error), *at) from error.__cause__
-
-
-def check_key(name: str, known: Collection[str], *at: str | int) -> None:
-    """Raise `Problem` for a key that is not known."""
-    if name not in known:
-        raise Problem(f"unknown key {spelled(name)}{nearest_or_all(str(name), known)}", *at, name)
-
-
-def mapping(value: Any, *at: str | int) -> dict[str, Any]:
-    """Return a value that must be a mapping."""
+def mapping(value: Any, *at: str | int, known: Collection[str] | None = None) -> dict[str, Any]:
+    """Return a value that must be a mapping, of ``known`` keys if these are given."""
     if not isinstance(value, dict):
         raise Problem(f"must be a mapping of keys to values, got {spelled(value)}", *at)
+    if known is not None:
+        for key in value:
+            if key not in known:
+                raise Problem(f"unknown key {spelled(key)}{nearest_or_all(key, known)}", *at, key)
     return value
+
+
+def parse_number(value: Any) -> Any:
+    """Return the value of a power such as ``2^-3``, or of those in a list; others unchanged."""
+    if isinstance(value, list):
+        return [parse_number(item) for item in value]
+    power = re.fullmatch(_POWER + _EXPONENT, value.strip()) if isinstance(value, str) else None
+    if power is None:
+        return value
+    with suppress(ArithmeticError):
+        if number := float(Fraction(power[1]) ** int(power[2])):
+            return number
+    raise ValueError(f"{power[1]}^{power[2]} is no floating point number")
+
+
+def parse_values(value: Any) -> list[Any]:
+    """Return the values of a grid entry, a list, one value or a range that includes both ends.
+
+    Ranges are such as ``2^-3..2^3`` and ``0..1 step 0.1``; a text with ``..`` that is no such range
+    and more than `MAX_VALUES` raise `ValueError`.
+    """
+    if not (isinstance(value, str) and ".." in value):
+        values: list[Any] = parse_number(value if isinstance(value, list) else [value])
+        if len(values) > MAX_VALUES:
+            raise ValueError(f"has more than {MAX_VALUES} values")
+        return values
+    match = re.fullmatch(_POWERS, value.strip()) or re.fullmatch(_STEPS, value.strip())
+    if match is None:
+        advice = "write 2^-3..2^3, 0..1 step 0.1, a number or a list"
+        raise ValueError(f"{spelled(value)} is not a range: {advice}")
+    *base, first, last, step = match.groups("1")
+    start, end, by = map(Fraction, (first, last, step))
+    count = (end - start) / by if by > 0 else Fraction(-1)
+    if not 0 <= count < MAX_VALUES or count.denominator != 1:
+        advice = f"must ascend to its end in whole steps, in at most {MAX_VALUES} values"
+        raise ValueError(f"{spelled(value)} {advice}")
+    numbers = [start + i * by for i in range(int(count) + 1)]
+    return [parse_number(f"{base[0]}^{n}") if base else float(n) for n in numbers]
 
 
 def is_finite(value: Any) -> bool:
@@ -99,10 +124,11 @@ def is_finite(value: Any) -> bool:
 
 
 def _interval(value: Any) -> tuple[float, float]:
-    if isinstance(value, list | tuple) and len(value) == 2 and all(map(is_finite, value)):
-        low, high = map(float, value)
-        if low < high:
-            return low, high
+    if isinstance(value, list | tuple) and [type(x) in (int, float) for x in value] == [True] * 2:
+        low, high = value
+        in_range = -sys.float_info.max <= low <= high <= sys.float_info.max
+        if in_range and float(low) < float(high):
+            return float(low), float(high)
     raise Problem(f"must be two increasing numbers, such as [0, 1], got {spelled(value)}")
 
 
@@ -112,18 +138,16 @@ def _size(value: Any) -> Any:
     return value
 
 
-def _line(value: str) -> str:
-    if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", value):
-        raise Problem(f"must be printable in a line, got {spelled(value)}")
+def _matching(pattern: str, wanted: str, value: str) -> str:
+    if not re.fullmatch(pattern, value):
+        raise Problem(f"{wanted}, got {spelled(value)}")
     return value
 
 
-def _folder_name(value: str) -> str:
-    if not re.fullmatch(r"\w[^/\\\x00-\x1f]{0,99}", value):
-        wanted = "starts with a letter or digit, holds no slash and has at most 100 characters"
-        raise Problem(f"a name {wanted}, got {spelled(value)}")
-    return _line(value)
-
+_UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff"
+_NAME = "a name starts with a letter or digit, holds no slash and has at most 100 characters"
+_folder_name = partial(_matching, rf"\w[^/\\{_UNPRINTABLE}]{{0,99}}", _NAME)
+_line = partial(_matching, rf"[^{_UNPRINTABLE}]*", "must be printable in a line")
 
 Text = Annotated[str, Field(min_length=1)]
 Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_line)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.constructor import ConstructorError
 
 from dsgkit.errors import ConfigError, in_a_line, spelled
 
@@ -39,18 +40,22 @@ class Document:
         Mappings are merged key by key; other values are replaced, and so is ``sweep`` as a whole,
         because it has one axis.
         """
-        places = dict(self.places)
-
-        def merge(old: Any, new: Any, key: Key) -> Any:
-            is_sweep = key == ("sweep",) or (key[:1] == ("profiles",) and key[2:] == ("sweep",))
-            if isinstance(old, dict) and isinstance(new, dict) and not is_sweep:
-                return old | {name: merge(old.get(name), new[name], (*key, name)) for name in new}
-            for known in [known for known in places if known[: len(key)] == key]:
-                del places[known]
-            places.update({k: p for k, p in over.places.items() if k[: len(key)] == key})
-            return new
-
-        return Document(merge(self.data, over.data, ()), places)
+        data, places = dict(self.data), self.places
+        left: list[tuple[Key, dict[str, Any], dict[str, Any]]] = [((), data, over.data)]
+        while left:
+            at, old, new = left.pop()
+            for name, value in new.items():
+                key = (*at, name)
+                is_sweep = key == ("sweep",) or (key[0] == "profiles" and key[2:] == ("sweep",))
+                if isinstance(value, dict) and isinstance(old.get(name), dict) and not is_sweep:
+                    old[name] = dict(old[name])
+                    left.append((key, old[name], value))
+                else:
+                    old[name] = value
+                    kept = {k: place for k, place in places.items() if k[: len(key)] != key}
+                    added = {k: place for k, place in over.places.items() if k[: len(key)] == key}
+                    places = kept | added
+        return Document(data, places)
 
 
 def read_document(path: Path) -> Document:
@@ -68,56 +73,51 @@ def read_document(path: Path) -> Document:
 @functools.lru_cache(maxsize=32)  # many configs have the same base
 def parse(text: str, source: str) -> Document:
     """Parse YAML text; ``source`` is its file or option. What is returned must not be changed."""
-    document = Document(None)
+    data, problem = None, ""
+    lines: dict[Key, int] = {(): 0}
+    try:
+        if (node := yaml.compose(text, _StrictLoader)) is not None:
+            data = _plain(node, (), node.start_mark.line, lines)
+    except yaml.MarkedYAMLError as error:
+        problem = str(error.problem)
+        if not isinstance(error, ConstructorError):  # of `_plain`
+            problem = f"not valid YAML: {in_a_line(problem, 120)}{_ADVICE}"
+        lines[()] = error.problem_mark.line if error.problem_mark else 0
+    except yaml.reader.ReaderError as error:
+        problem = f"not valid YAML: {error.reason}"
+        lines[()] = text.count("\n", 0, error.position)
+    except RecursionError:
+        problem, lines[()] = "nested too deeply, or an alias that contains itself", 0
+    is_option = source.startswith("--")
+    places = {key: source if is_option else f"{source}:{n + 1}" for key, n in lines.items()}
+    if problem:
+        raise ConfigError(f"{in_a_line(places[()], 300)}: {problem}")
+    return Document(data, places)
 
-    def place(line: int) -> str:
-        return source if source.startswith("--") else f"{source}:{line + 1}"
 
-    def wrong(line: int, what: str) -> ConfigError:
-        return ConfigError(f"{in_a_line(place(line), 300)}: {what}")
-
-    def plain(node: yaml.Node, key: Key, line: int) -> Any:
-        """Return a node's value, and keep its place and those of its parts."""
-        document.places[key] = place(line)
-        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_TAG}seq":
-            return [plain(n, (*key, i), n.start_mark.line) for i, n in enumerate(node.value)]
-        if not (isinstance(node, yaml.MappingNode) and node.tag == f"{_TAG}map"):
-            return scalar(node)
+def _plain(node: yaml.Node, key: Key, line: int, lines: dict[Key, int]) -> Any:
+    """Return a node's value; ``lines`` gets its line and those of its parts, by key."""
+    lines[key], tag = line, node.tag.removeprefix(_TAG)
+    if isinstance(node, yaml.SequenceNode) and tag == "seq":
+        return [_plain(n, (*key, i), n.start_mark.line, lines) for i, n in enumerate(node.value)]
+    if isinstance(node, yaml.MappingNode) and tag == "map":
         values: dict[str, Any] = {}
         for name_node, item in node.value:
-            line = name_node.start_mark.line
-            name = scalar(name_node) if isinstance(name_node, yaml.ScalarNode) else None
-            if not isinstance(name, str):
-                raise wrong(line, "a key must be text; put it in quotes")
-            if name in values:
-                raise wrong(line, f"repeated key {spelled(name)}")
-            values[name] = plain(item, (*key, name), line)
+            mark = name_node.start_mark
+            name = _plain(name_node, key, line, lines)
+            if not isinstance(name, str) or name in values:
+                repeated = f"repeated key {spelled(name)}"
+                text = repeated if isinstance(name, str) else "a key must be text; put it in quotes"
+                raise ConstructorError(problem=text, problem_mark=mark)
+            values[name] = _plain(item, (*key, name), mark.line, lines)
         return values
-
-    def scalar(node: yaml.Node) -> Any:
-        try:
-            return _SCALARS[node.tag.removeprefix(_TAG)][1](node.value)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            value = spelled(node.value) if isinstance(node, yaml.ScalarNode) else "it"
-            kind = in_a_line(node.tag.replace(_TAG, "!!"))
-            text = f"not valid YAML: {value} is not of type {kind}"
-            raise wrong(node.start_mark.line, text) from None
-
     try:
-        node = yaml.compose(text, _StrictLoader)
-        document.places[()] = place(0)
-        if node is not None:
-            document.data = plain(node, (), node.start_mark.line)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line if error.problem_mark else 0
-        problem = in_a_line(str(error.problem), 120)
-        raise wrong(line, f"not valid YAML: {problem}{_ADVICE}") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position)
-        raise wrong(line, f"not valid YAML: {error.reason}") from None
-    except RecursionError:
-        raise wrong(0, "nested too deeply, or an alias that contains itself") from None
-    return document
+        return _SCALARS[tag][1](node.value)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        value = spelled(node.value) if isinstance(node, yaml.ScalarNode) else "it"
+        kind = in_a_line(node.tag.replace(_TAG, "!!"))
+        text = f"not valid YAML: {value} is not of type {kind}"
+        raise ConstructorError(problem=text, problem_mark=node.start_mark) from None
 
 
 def dump(data: Any) -> str:
@@ -131,10 +131,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 class _StrictDumper(yaml.SafeDumper):
-    """Quotes only texts that the strict loader would not read as text, and writes no aliases."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
+    """Quotes only texts that the strict loader would not read as text."""
 
 
 _ADVICE = " (quote text with ': ' or signs, close brackets, indent by spaces)"

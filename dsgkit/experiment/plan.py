@@ -185,7 +185,7 @@ class _Planner:
 
     def _add_solver(self, key: str, spec: SolverSpec, fits_at: Sequence[At]) -> None:
         """Plan the fits of a solver at some sizes, and their searches."""
-        stages = tuple(map(grid_points, spec.grids)) or (({},),)
+        stages = tuple(grid_points(stage.choices) for stage in spec.search) or (({},),)
         first = {name: value for points in stages for name, value in points[0].items()}
         check = getattr(self._estimator(spec, first), "_check_params", None)
         try:
@@ -335,7 +335,8 @@ def _shares(points: Points, spec: SolverSpec, stage: int) -> list[Points]:
 
 
 def choosing_measure(experiment: Experiment) -> Measure:
-    return next(m for m in experiment.task.measures if m.name == experiment.chooses)
+    name = experiment.protocol.chooses or experiment.task.chooses
+    return next(measure for measure in experiment.task.measures if measure.name == name)
 
 
 def choose(experiment: Experiment, cell: Cell, searches: Sequence[Record]) -> Point:

@@ -49,7 +49,7 @@ def test_numbers_are_stored_as_the_solver_takes_them(folder):
     assert repr(spec.params) == (
         "{'lam': 0.125, 'sigma': 1.0, 'batch_size': 32, 'n_features': 64, 't0': 'stable'}"
     )
-    assert repr(spec.grids) == "({'gamma': [0.0, 1.0]},)"
+    assert repr(spec.search[0].choices) == "{'gamma': [0.0, 1.0]}"
 
 
 def test_a_file_and_its_profiles_are_laid_over_its_base(folder):
@@ -62,7 +62,7 @@ def test_a_file_and_its_profiles_are_laid_over_its_base(folder):
     plain = load_experiment(path)
     assert (plain.name, plain.protocol.labeled, plain.protocol.trials) == ("c", 60, 9)
     assert list(plain.solvers) == ["samult"]
-    assert plain.solvers["samult"].grids == ({"lam": [3.0], "sigma": [1.0]},)
+    assert plain.solvers["samult"].search == (Stage(grid={"lam": [3.0], "sigma": [1.0]}),)
     quick = load_experiment(path, profile="quick")
     assert quick.name == "c-quick"
     assert (quick.protocol.trials, quick.protocol.folds, quick.seed) == (2, 3, 2)
@@ -88,7 +88,7 @@ def test_overrides_come_last_and_in_order(folder):
     assert experiment.name.startswith("of the base-quick-")
     assert experiment.protocol.trials == 4
     samult = experiment.solvers["samult"]
-    assert samult.grids[0]["lam"] == [1.0, 2.0, 4.0]
+    assert samult.search[0].choices["lam"] == [1.0, 2.0, 4.0]
     assert (samult.search_at, samult.label) == ({"unlabeled": 100}, "a = b")
     assert list(experiment.solvers) == ["samult", "rff_s2auc"]
     assert experiment.sizes == [5, "all"]

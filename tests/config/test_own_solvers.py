@@ -70,7 +70,9 @@ def test_the_rules_of_the_packages_own_parameters_do_not_count(folder):
     spec = load_experiment(folder(text)).solvers["mine"]
     assert spec.kind == "my:Mine"
     assert spec.params == {"t0": "slow", "prior": False}
-    assert repr(spec.grids[0]) == "{'lam': [-1.0, 0.125, None], 'gamma': [32, 0.5, 'auto']}"
+    assert (
+        repr(spec.search[0].choices) == "{'lam': [-1.0, 0.125, None], 'gamma': [32, 0.5, 'auto']}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,10 @@ def test_results_do_not_depend_on_defaults_that_are_chosen_for_newcomers():
     for name in shipped_names():
         for experiment in [] if "base/" in name else each(CONFIGS / f"{name}.yaml"):
             for solver in experiment.solvers.values():
-                said = {*solver.params, *(name for grid in solver.grids for name in grid)}
+                said = {
+                    *solver.params,
+                    *(name for stage in solver.search for name in stage.choices),
+                }
                 assert said >= set(TUNED.get(solver.kind, ())), experiment.name
                 seen.add(solver.kind)
     assert seen > {*TUNED}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.config.values import parse_number, parse_values
+from dsgkit.config.spec import parse_number, parse_values
 
 
 @given(st.sampled_from([2, 3, 10]), st.integers(-20, 20), st.integers(0, 15), st.integers(1, 4))

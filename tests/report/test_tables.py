@@ -9,7 +9,7 @@ import pytest
 from click import UsageError
 
 from dsgkit import cli, report
-from dsgkit.config.values import parse_values
+from dsgkit.config.spec import parse_values
 from dsgkit.errors import ResultsError
 from dsgkit.report.numbers import grid_text, value_text
 from dsgkit.report.summary import settings, summarise
