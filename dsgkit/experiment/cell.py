@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import gc
 import io
 import math
@@ -100,20 +99,11 @@ def failed_record(job: Job, error: BaseException) -> Record:
 def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record, bytes]:
     """Run a cell in this process, whose settings of numpy and of warnings are restored.
 
-    Parameters
-    ----------
-    job : Job
-    tell : callable
-        Called with ``begun`` when data are loaded and code is compiled, from when time limits
-        count; with ``kept`` and what this function would return before a fit is repeated: it is a
-        result even if a repeat crashes; and with ``progress``, 1.0 and the number of each repeat.
-
-    Returns
-    -------
-    record : Record
-        Errors included.
-    picture : bytes
-        The npz file of the arrays that figures of the fit are drawn from; empty without any.
+    Returned are the record, of errors too, and the npz file of the arrays that figures of a fit are
+    drawn from, empty without any. ``tell`` is called with ``begun`` when data are loaded and code
+    is compiled, from when time limits count; with ``kept`` and what would be returned before a fit
+    is repeated: it is a result even if a repeat crashes; and with ``progress``, 1.0 and the number
+    of each repeat.
     """
     clock, texts, is_fit = Clock(), list[str](), job.cell.kind == "fit"
     threads = job.threads or machine.available_threads()
@@ -135,7 +125,7 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
             of_numba = threads if is_fit else max(1, threads // job.processes)
             machine.set_threads(of_numba, threads if is_fit else 1)
             machine.constrain_memory(job.processes, job.memory)
-            record |= {"environment": _environment(threads), "source": source_hash()}
+            record |= {"environment": describe_environment(threads), "source": source_hash()}
             trial = _trial(job)  # what its imports set holds for all cells
         with np.errstate(), _warnings_to(texts), machine.kept_threads():
             if job.rehearsal:
@@ -163,8 +153,6 @@ def run_job(job: Job, tell: Tell = lambda _what, _content: None) -> tuple[Record
         record |= {"artefact": None} | failed_record(job, error)
     return result()
 
-
-_environment = functools.cache(describe_environment)
 
 _latest: tuple[Any, Any] = None, None  # what the latest cell's trial was made of, and that
 _warm: list[tuple[str, str, Experiment]] = []

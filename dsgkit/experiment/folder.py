@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -56,7 +57,7 @@ def write_description(
         *({"kind": "too_large", **sizes._asdict()} for sizes in plan.too_large),
     ]
     write_file(folder / PLAN, "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n")
-    name = keep_environment(folder, describe_environment(threads))
+    name = keep_environment(folder, describe_environment(threads or experiment.threads))
     write_file(folder / ENVIRONMENT, (folder / ENVIRONMENTS / f"{name}.json").read_bytes())
 
 
@@ -109,11 +110,9 @@ def cell_of(entry: Mapping[str, Any]) -> Cell:
 
 def read_json(path: Path) -> Any:
     """Return the content of a JSON file; None if there is no such file."""
-    try:
-        with open_kept(path) as file:
-            return json.load(file)
-    except FileNotFoundError:
-        return None
+    with suppress(FileNotFoundError), open_kept(path) as file:
+        return json.load(file)
+    return None
 
 
 def read_task(folder: Path) -> Description:
@@ -158,6 +157,7 @@ def check_settings(folder: Path, experiment: Experiment, dataset: Dataset) -> No
             )
 
 
+@functools.cache
 def describe_environment(threads: int | None = None) -> dict[str, Any]:
     """Return versions, processor, memory, threads of a timed fit and the commit, for JSON."""
     processor = platform.processor() or platform.machine()

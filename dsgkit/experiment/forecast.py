@@ -22,26 +22,22 @@ from dsgkit.experiment.timing import Paces
 from dsgkit.system.machine import available_threads, memory_limit
 from dsgkit.text import Column, table, wrapped
 
-DAY = 86400.0
-"""Seconds above which a run on a terminal asks first."""
+DAY = 86400.0  # seconds above which a run on a terminal asks first
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a run would do.
-
-    ``cells`` has a row per cell, with the ``label`` of its solver, its ``kind``, the predicted
-    ``seconds`` of processor time and ``gib`` of memory, and its ``state``: "finished", "to run", or
-    "refused" if it or a search that it needs takes more memory than there is. ``missing`` says
-    which data are not here: the plan is then that of the catalogue's sizes.
-    """
+    """What a run would do."""
 
     experiment: Experiment
+    # a row per cell: the label of its solver, its kind, predicted seconds of processor time and GiB
+    # of memory; and its state: "finished", "to run", or "refused" if it or a search that it needs
+    # takes more memory than there is
     cells: pd.DataFrame
     too_large: list[TooLarge]
     jobs: int
     threads: int
-    missing: str
+    missing: str  # which data are not here: the plan is then that of the catalogue's sizes
 
     @property
     def seconds(self) -> tuple[float, float]:

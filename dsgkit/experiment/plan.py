@@ -37,39 +37,24 @@ Points = tuple[Point, ...]
 class Cell:
     """The smallest unit of work that is recorded: a share of a search, or one timed fit.
 
-    Attributes
-    ----------
-    key : str
-        Hash of all that determines the result.
-    kind : {"search", "fit"}
-        Grid points that the solver trains in one pass, or one fit with the chosen parameters.
-    at : mapping
-        Sizes used, by axis.
-    flops, memory : float, int
-        Predicted operations and peak bytes.
-    also_at : tuple of int
-        Smaller sizes on the swept axis at which the result of a fit holds, too, because the model
-        does not depend on them. Not part of the key.
-    stages : tuple of tuple of dict
-        The grid points of each search stage up to this cell. The last stage of a search holds the
-        points of its share; a fit uses the points that all stages chose.
-    needs : tuple of str
-        Keys of the searches that this cell's parameters are chosen from.
-    coordinate : str
-        The parameter whose numbers a search chooses one at a time; empty if there is none.
+    A share is of the grid points that the solver trains in one pass.
     """
 
-    key: str
+    key: str  # hash of all that determines the result
     kind: Literal["search", "fit"]
     solver: str
     trial: int
-    at: At
-    flops: float = 0.0
+    at: At  # sizes used, by axis
+    flops: float = 0.0  # predicted operations
+    # smaller sizes on the swept axis at which a fit's result holds, too: its model does not depend
+    # on them, and neither does the key
     also_at: tuple[int, ...] = ()
-    memory: int = 0
+    memory: int = 0  # predicted peak bytes
+    # the grid points of each search stage up to this cell; the last ones are those of the share, or
+    # for a fit of the stages that chose
     stages: tuple[Points, ...] = ()
-    needs: tuple[str, ...] = ()
-    coordinate: str = ""
+    needs: tuple[str, ...] = ()  # keys of the searches that this cell's parameters are chosen from
+    coordinate: str = ""  # parameter whose numbers a search chooses one at a time, if any
 
     @property
     def points(self) -> Points:
@@ -118,12 +103,8 @@ def make_trial(experiment: Experiment, dataset: Dataset, number: int) -> Task:
 def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
     """Return the cells of all trials in order, each solver's searches before its fits.
 
-    Raises
-    ------
-    DataError
-        If the dataset has too few rows for the protocol or for every size of the sweep.
-    ConfigError
-        If parameters are valid alone but not in combination, or a user-defined class fails.
+    `DataError` is raised for too few rows, and `ConfigError` for parameters that do not go together
+    and for user-defined classes that fail.
     """
     # trials of the package's own tasks differ in their rows, never in the number of rows
     differ = ":" in experiment.protocol.kind

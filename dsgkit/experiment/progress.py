@@ -20,16 +20,14 @@ from dsgkit.experiment.status import cells, duration
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import Paces
 
-SECONDS_BETWEEN_LINES = 60.0
-"""Used if the output is not a terminal."""
+SECONDS_BETWEEN_LINES = 60.0  # if the output is not a terminal
 
 
 class RunProgress:
     """Shows how far a run is, what it computes, and about how much time is left.
 
-    The time of the cells in ``left`` is predicted from those that have ``ended``, now or in an
-    earlier run; ``side_by_side`` says how many searches and fits run at the same time. Threads call
-    it while others read: these copy what they iterate over.
+    ``side_by_side`` says how many searches and fits run at the same time. Threads call it while
+    others read: these copy what they iterate over.
     """
 
     def __init__(
@@ -79,23 +77,21 @@ class RunProgress:
         self._left.pop(job.cell.key, None)
         self._paces.note(job.cell, record)
 
-    def seconds_left(self) -> float:
-        done = {key: fraction for key, (_, fraction, _) in self._running.copy().items()}
-        return sum(
-            (1 - done.get(key, 0.0)) * self._paces.seconds(cell) / self._side_by_side[cell.kind]
-            for key, cell in self._left.copy().items()
-        )
-
     def __rich__(self) -> Text:
         return Text(self.line(), no_wrap=True, overflow="ellipsis")
 
     def line(self) -> str:
         ended = self._number - len(self._left)
         line = f"{ended:,} of {cells(self._number)}, {duration(monotonic() - self._begun)} so far"
+        running = self._running.copy()
         if 0 < ended < self._number:
-            line += f", about {duration(max(1.0, self.seconds_left()))} left"
-        if running := [*self._running.copy().values()]:
-            job, _, repeat = running[-1]
+            seconds = 0.0
+            for key, cell in self._left.copy().items():
+                part = 1 - running[key][1] if key in running else 1
+                seconds += part * self._paces.seconds(cell) / self._side_by_side[cell.kind]
+            line += f", about {duration(max(1.0, seconds))} left"
+        if running:
+            job, _, repeat = [*running.values()][-1]
             line += f": {f'repeat {repeat} of ' if repeat else ''}{job.description}"
             line += f" (+{len(running) - 1})" if len(running) > 1 else ""
         return line

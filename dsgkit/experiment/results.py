@@ -13,16 +13,7 @@ import pandas as pd
 
 from dsgkit.config.schema import Experiment, SolverSpec, load_stored
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.folder import (
-    CONFIG,
-    DATASET,
-    ENVIRONMENT,
-    cell_of,
-    read_environments,
-    read_json,
-    read_plan,
-    read_task,
-)
+from dsgkit.experiment import folder as folders
 from dsgkit.experiment.plan import Cell, Plan
 from dsgkit.experiment.status import ending
 from dsgkit.experiment.store import Record, read_records
@@ -36,33 +27,21 @@ SEARCH_COLUMNS = (
 
 @dataclass(frozen=True)
 class Results:
-    """Contents of one results folder.
-
-    Attributes
-    ----------
-    data, environment : dict
-        Facts about the dataset; versions, processor and threads of the last run.
-    environments : dict
-        Those of all cells, by their names in records.
-    records : list of Record
-        The records of the plan's cells, in its order. The plan says which cell a record is: two
-        entries of a plan may share one.
-    bad : sequence of int
-        Numbers of unreadable lines of the store.
-    size, every_solver : int or None, dict
-        The only size whose fits are shown (`at`), and specs of all solvers of the config (`of`).
-    """
+    """Contents of one results folder."""
 
     folder: Path
     experiment: Experiment
     task: Description
-    data: dict[str, Any]
-    environment: dict[str, Any]
-    environments: dict[str, dict[str, Any]]
+    data: dict[str, Any]  # facts about the dataset
+    environment: dict[str, Any]  # versions, processor and threads of the last run
+    environments: dict[str, dict[str, Any]]  # those of all cells, by their names in records
+    # of the plan's cells, in its order; the plan says which cell a record is: two of its entries
+    # may share one
     records: list[Record]
     plan: Plan | None
-    bad: Sequence[int] = ()
-    size: int | None = None
+    bad: Sequence[int] = ()  # numbers of unreadable lines of the store
+    size: int | None = None  # the only one whose fits are shown (`at`)
+    # specs of all solvers of the config (`of`)
     every_solver: Mapping[str, SolverSpec] = field(default_factory=dict)
 
     @cached_property
@@ -80,7 +59,7 @@ class Results:
                 for one in self.task.measures:
                     if one != MEMORY:
                         row[one.name] = times.get(one.clock) if one.clock else scores.get(one.name)
-                further = cell_of(record).also_at if self.task.axis else ()
+                further = folders.cell_of(record).also_at if self.task.axis else ()
                 row["level"] = bool(further)
                 rows += [row, *(row | {"size": size, "full": False} for size in further)]
         measures = [measure.name for measure in self.task.measures]
@@ -164,26 +143,21 @@ class Results:
 
     def _where(self, wanted: Callable[[Cell], bool]) -> Results:
         plan = self.plan and self.plan._replace(cells=[*filter(wanted, self.plan.cells)])
-        records = [record for record in self.records if wanted(cell_of(record))]
+        records = [record for record in self.records if wanted(folders.cell_of(record))]
         return replace(self, records=records, plan=plan)
 
 
 def load_results(folder: Path | str) -> Results:
     """Read a results folder, also during a run.
 
-    Only cells of the last plan (``plan.json``) count, or all cells without one. Of records with the
-    same key the last one counts.
-
-    Raises
-    ------
-    ResultsError
-        If the folder is not one of results, or holds a file that cannot be read.
+    Only cells of the last plan (``plan.json``) count, or all cells without one. A file that is none
+    of results, or cannot be read, is a `ResultsError`.
     """
     folder = Path(folder)
-    task, experiment = read_task(folder), load_stored(folder / CONFIG)
-    plan, (stored, bad) = read_plan(folder), read_records(folder)
+    task, experiment = folders.read_task(folder), load_stored(folder / folders.CONFIG)
+    plan, (stored, bad) = folders.read_plan(folder), read_records(folder)
     records = []
-    for cell in map(cell_of, stored.values()) if plan is None else plan.cells:
+    for cell in map(folders.cell_of, stored.values()) if plan is None else plan.cells:
         if (record := stored.get(cell.key)) is not None:
             names = ("kind", "solver", "trial", "at", "also_at")
             planned = {name: getattr(cell, name) for name in names}
@@ -194,9 +168,9 @@ def load_results(folder: Path | str) -> Results:
         folder=folder,
         experiment=experiment,
         task=task,
-        data=read_json(folder / DATASET) or {},
-        environment=read_json(folder / ENVIRONMENT) or {},
-        environments=read_environments(folder, records),
+        data=folders.read_json(folder / folders.DATASET) or {},
+        environment=folders.read_json(folder / folders.ENVIRONMENT) or {},
+        environments=folders.read_environments(folder, records),
         records=records,
         plan=plan,
         bad=bad,

@@ -36,24 +36,20 @@ def default_jobs() -> int:
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a run; none of them is part of a cell's identity.
-
-    A timeout in seconds counts from when a cell's data are loaded and its solver is compiled; bytes
-    limit its memory. ``planned`` is called with the plan before any cell runs, and ``trial_ended``
-    with the number of a trial and its fits.
-    """
+    """Options of a run; none of them is part of a cell's identity."""
 
     jobs: int = 1  # searches at a time; fits are timed alone, except on one thread
     threads: int | None = None  # of a fit, shared by the searches; None for the experiment's
-    timeout: float | None = None
-    memory: int | None = None
+    timeout: float | None = None  # seconds from when data are loaded and code is compiled
+    memory: int | None = None  # bytes of a cell
     scheduler: str | None = None  # address of a Dask scheduler whose workers run the cells
     fresh: bool = False  # set results aside; with `solvers`, compute theirs again by appending
     retry_failed: bool = True
     fail_fast: bool = False
     once: bool = False  # time every fit once
     solvers: Collection[str] | None = None  # keys of the only ones to run
-    planned: Callable[[Plan], object] | None = None
+    planned: Callable[[Plan], object] | None = None  # called before any cell runs
+    # called with the number of a trial, and its fits
     trial_ended: Callable[[int, list[tuple[Cell, Record]]], object] | None = None
 
     def settled(self, record: Record) -> bool:
@@ -70,10 +66,8 @@ class Options:
 
 @dataclass
 class Outcome:
-    """Outcome of a run: the plan, the store, and the selected cells."""
+    """What has become of the selected cells of a run."""
 
-    plan: Plan
-    records: dict[str, Record]
     bad: list[int]  # numbers of unreadable lines
     ended: list[Record]  # of selected cells without a result
     computed: int
@@ -87,19 +81,10 @@ class Outcome:
 
 
 def run_experiment(experiment: Experiment, folder: Path, options: Options | None = None) -> Outcome:
-    """Run every cell of an experiment that has no result yet.
+    """Run every cell of an experiment that has no result yet; the folder is made if missing.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    folder : Path
-        Results folder; made if missing.
-    options : Options, optional
-
-    Raises
-    ------
-    DsgError
-        If data or the results folder cannot be used, or a user-defined solver fails on a few rows.
+    `DsgError` is raised if data or the folder cannot be used, or a user-defined solver fails on a
+    few rows.
     """
     options = options or Options()
     check_writable(folder)  # before hours of downloading or parsing
@@ -114,8 +99,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
     cells = [cell for cell in plan.cells if cell.solver in wanted]
     keys = dict.fromkeys(cell.key for cell in cells)
     with Store(folder, fresh=options.fresh and not append_again) as store:
-        threads = options.threads or experiment.threads
-        folders.write_description(folder, experiment, dataset, plan, threads)
+        folders.write_description(folder, experiment, dataset, plan, options.threads)
         if not options.fresh:
             folders.copy_records(store, keys)
         known = {} if append_again else store.records
@@ -125,8 +109,6 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
             run.run()
         there = [store.records[key] for key in keys if key in store.records]
         return Outcome(
-            plan,
-            store.records,
             store.bad,
             ended=[record for record in there if record["status"] != "ok"],
             computed=len(keys) - len(reused) - len(run.left),

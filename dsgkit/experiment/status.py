@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,7 @@ from dsgkit.experiment.store import CELLS, Record, running
 from dsgkit.experiment.timing import Paces
 from dsgkit.tasks.base import Axis
 
-FAILURES = ("failed", "crashed")
-"""Statuses of cells that went wrong: an exception, or a worker process that died."""
+FAILURES = ("failed", "crashed")  # statuses: an exception, or a worker process that died
 
 
 def status_words(status: str) -> str:
@@ -120,26 +119,20 @@ def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
         state = f"not running, {work}; the same `dsg run` resumes it" if left else "finished"
     n_ok = sum(record["status"] == "ok" for record in records.values())
     lines = [f"{folder}: {n_ok:,} of {cells(len(planned))} have a result; {state}"]
-    lines += _by_solver(plan, records)
+    counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for cell in plan.cells:
+        how = ending(records[cell.key]) if cell.key in records else "left"
+        counts[cell.solver, cell.kind][how] += 1
+    width = max((len(solver) for solver, _ in counts), default=0)
+    for (solver, kind), ended in counts.items():
+        number, n_ok = ended.total(), ended.pop("ok", 0)
+        more = ", ".join(f"{n} {status_words(how)}" for how, n in sorted(ended.items()))
+        more = f" ({more})" if more else ""
+        lines.append(f"  {solver:<{width}}  {kind:<6}  {n_ok:>5} of {number}{more}")
     lines += [f"  {sizes.text(axis)}" for sizes in plan.too_large]
     lines += describe_endings(records.values(), axis, tracebacks=tracebacks)
     lines += other_source(records.values(), results.environments)
-    if results.bad:
-        number = f"{len(results.bad)}, the first is line {results.bad[0]}"
-        lines.append(f"unreadable lines of {CELLS}: {number}; their cells run again")
+    if bad := results.bad:
+        first = f"{len(bad)}, the first is line {bad[0]}"
+        lines.append(f"unreadable lines of {CELLS}: {first}; their cells run again")
     return "\n".join(lines)
-
-
-def _by_solver(plan: Plan, records: Mapping[str, Record]) -> Iterator[str]:
-    """Yield a line per solver and kind of cell."""
-    keys: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for cell in plan.cells:
-        keys[cell.solver, cell.kind].add(cell.key)
-    width = max((len(solver) for solver, _ in keys), default=0)
-    for (solver, kind), planned in keys.items():
-        ended = Counter(ending(records[key]) for key in planned if key in records)
-        ended["left"] = len(planned) - ended.total()
-        n_ok, others = ended.pop("ok", 0), sorted(ended.items())
-        more = ", ".join(f"{n} {status_words(how)}" for how, n in others if n)
-        more = f" ({more})" if more else ""
-        yield f"  {solver:<{width}}  {kind:<6}  {n_ok:>5} of {len(planned)}{more}"

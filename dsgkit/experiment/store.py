@@ -98,12 +98,8 @@ class Store(AbstractContextManager["Store"]):
     """Records of cells by key (``records``), appended by one process at a time.
 
     A last line that a crash cut off is removed; other unreadable lines stay, and ``bad`` has their
-    numbers. With ``fresh``, earlier records are set aside in a renamed file.
-
-    Raises
-    ------
-    ResultsError
-        If the folder cannot be written, or another run is writing to it.
+    numbers. With ``fresh``, earlier records are set aside in a renamed file. `ResultsError` is
+    raised if the folder cannot be written, or another run is writing to it.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:

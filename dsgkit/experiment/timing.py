@@ -1,8 +1,4 @@
-"""Clocks and peak memory of a cell, repeated timing of its fit, and the time that cells take.
-
-Equal fits do the same work, so only the machine makes their times differ: the median over repeats
-is reported, and their range shows how reliable it is.
-"""
+"""Clocks and peak memory of a cell, repeated timing of its fit, and the time that cells take."""
 
 from __future__ import annotations
 
@@ -72,8 +68,8 @@ def repeated(
 ) -> list[tuple[Clock, int]]:
     """Repeat a fit until there are enough measurements: clocks, each of a number of equal fits.
 
-    ``first`` is the clock of the fit before; ``told`` gets the number of each repeat. An error ends
-    the repeating.
+    ``first`` is the clock of the fit before; ``told`` gets the number of each repeat. Equal fits do
+    the same work: only the machine makes their times differ. An error ends the repeating.
     """
     measured = [(first, 1)]
     last = total = sum(first.wall.values())

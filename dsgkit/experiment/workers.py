@@ -40,8 +40,8 @@ _COMMAND = (
     "import sys; sys.path[:] = sys.argv[2:]; "
     "from dsgkit.experiment.workers import serve; serve(int(sys.argv[1]))"
 )
+# waits for the end of its input, which only the parent process holds, to kill its own group
 _GUARD = ["/bin/sh", "-c", "read -r _; kill -KILL 0"]
-"""Waits for the end of its input, which only the parent process holds, to kill its own group."""
 
 Result = tuple[Record, bytes]  # as of `run_job`
 Listener = Callable[[Job, float, int], object]  # of the fraction done, and the repeat of the fit
@@ -273,8 +273,8 @@ def _version_here() -> str:
 def _run_here(job: Job, run: str) -> Result:
     """Run a job in a child process of this Dask worker.
 
-    Its environment is without the variables that a Dask nanny sets: they ask for one thread, and
-    for a malloc that returns every block to the system, with which fits took four times as long.
+    Variables that a Dask nanny sets are removed: they ask for one thread, and for a malloc that
+    returns every block to the system, with which fits took four times as long.
     """
     global _current_run
     import dask
