@@ -15,29 +15,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from dsgkit.errors import MemoryLimitError
+from dsgkit.errors import FitError, MemoryLimitError
 from dsgkit.numerics.costs import Cost
 from dsgkit.tasks.metrics import error_rate
 from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervised
 from dsgkit.tasks.svm import ERROR
 
-WARM_UP = 64
-"""Rows of the fit that no clock sees; what misbehaves only later is above this size."""
-
-FOREVER = 1000
-MIB = 2**20
+WARM_UP, FOREVER, MIB = 64, 1000, 2**20  # rows of the fit that no clock sees, seconds, bytes
 
 
 def leave_pid(name, pid=None):
     """Tell the test which process this is, or another; the file appears whole."""
     Path(f"{name}.tmp").write_text(str(pid or os.getpid()))
     Path(f"{name}.tmp").replace(f"{name}.pid")
-
-
-def wait_for_file(name):
-    deadline = time.monotonic() + 100
-    while not Path(name).exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
 
 
 def die(number):
@@ -50,16 +40,22 @@ def abandon():
         leave_pid("abandoned")
         time.sleep(FOREVER)
         os._exit(0)
-    wait_for_file("abandoned.pid")
+    while not Path("abandoned.pid").exists():
+        time.sleep(0.01)
     die(signal.SIGSEGV)
 
 
 def employ():
-    """Have another program work for this one, and wait for it in vain."""
-    leave_pid("employer")
-    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"]) as program:
-        leave_pid("employed", program.pid)
-        program.wait()
+    """Have another program work for this one, and refuse to end, whoever asks."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"])
+    leave_pid("employed", program.pid)
+    while True:
+        try:
+            program.wait()
+        except BaseException:
+            continue
 
 
 def share():
@@ -71,33 +67,30 @@ def share():
     time.sleep(FOREVER)
 
 
-def be_deaf():
-    """Refuse to end, whoever asks."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    while True:
-        try:
-            time.sleep(FOREVER)
-        except BaseException:
-            continue
-
-
 def refuse():
     """Say with numpy's numbers what is needed."""
     raise MemoryLimitError(np.int64(2**40), np.int64(2**30))
 
 
+def count():
+    """Tell the numbers of threads."""
+    import numba
+    from threadpoolctl import threadpool_info
+
+    blas = max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+    raise FitError(f"numba {numba.get_num_threads()}, BLAS {blas}")
+
+
 WAYS = {
     "well": lambda: None,
-    "segfault": lambda: die(signal.SIGSEGV),
     "kill": lambda: die(signal.SIGKILL),
     "nameless": lambda: die(signal.SIGRTMIN + 1),
     "exit": lambda: os._exit(3),
-    "deaf": be_deaf,
     "share": share,
     "abandon": abandon,
     "employ": employ,
     "refuse": refuse,
+    "count": count,
     "slow": lambda: time.sleep(0.2),
 }
 
@@ -165,14 +158,28 @@ class Behaving:
         return X[:] @ self.coef_ - self.cut_
 
 
-class Counting(Behaving):
-    """Tells with how many threads it was fitted."""
+class Repeating(Behaving):
+    """Ends its process, or sleeps for that many seconds, once a fit is repeated."""
 
     def fit(self, X, y, X_unlabeled):
-        import numba
-        from threadpoolctl import threadpool_info
-
-        blas = max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-        with Path("threads.txt").open("a") as file:
-            file.write(f"numba {numba.get_num_threads()}, BLAS {blas}\n")
+        with Path(f"fits-{self.lam}").open("a") as file:
+            file.write(".")
+        if Path(f"fits-{self.lam}").stat().st_size > 2:  # a warm-up, a fit, a repeat
+            time.sleep(self.lam) if self.lam > 1 else os._exit(3)
         return super().fit(X, y, X_unlabeled)
+
+
+class Parallel(Behaving):
+    """Has processes of joblib work for it."""
+
+    def fit(self, X, y, X_unlabeled):
+        from joblib import Parallel, delayed
+
+        if len(X_unlabeled) > self.above:
+            Parallel(n_jobs=2)(delayed(work)(number) for number in (0, 1))
+        return super().fit(X, y, X_unlabeled)
+
+
+def work(number):
+    leave_pid(f"work{number}")
+    time.sleep(FOREVER)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,30 +21,25 @@ from dsgkit.experiment import cell
 from tests import conftest
 
 ROOT = Path(__file__).parents[2]
-ORDERLY = "tests.experiment.misbehaving:Orderly"
-BEHAVING = "tests.experiment.misbehaving:Behaving"
-PATIENCE = 200
-"""Seconds within which things happen that take a fraction of one on a quiet machine."""
-
+MISBEHAVING = "tests.experiment.misbehaving"
+BEHAVING = f"{MISBEHAVING}:Behaving"
+PATIENCE = 200  # seconds within which things happen that take a fraction of one on a quiet machine
 MEASURED = ("times", "timing", "measurements", "peak_memory", "started")
 MEASURED += ("environment", "source", "check")
 
 
-class InProcess:
+class InProcess(nullcontext):
     """An executor without workers: a job runs when it is submitted."""
 
     slots = 1
+
+    def __enter__(self):
+        return self
 
     def submit(self, job):
         future = Future()
         future.set_result(cell.run_job(job))
         return future
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
 
 
 def key_of(name):
@@ -67,9 +62,9 @@ def keep_artefact(folder, record):
     return {**record, "artefact": name}
 
 
-def behaving(way="well", grid=None, **params):
+def behaving(way="well", grid=None, kind=BEHAVING, **params):
     """A config's entry of a solver with a way to behave."""
-    return {"kind": BEHAVING, "params": {"way": way, **params}, "grid": grid or {}}
+    return {"kind": kind, "params": {"way": way, **params}, "grid": grid or {}}
 
 
 def write_config(folder, solvers, sizes=(70, 80), trials=1):
@@ -78,9 +73,10 @@ def write_config(folder, solvers, sizes=(70, 80), trials=1):
     X = rng.random((330, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=330) > 0.5, 1, -1)
     np.savetxt(folder / "rows.csv", np.column_stack([X, y]), delimiter=",", fmt="%.5f")
+    kind = f"{MISBEHAVING}:Orderly"
     config = {
         "dataset": {"path": "rows.csv", "loader": "delimited"},
-        "protocol": {"kind": ORDERLY, "labeled": 30, "trials": trials, "folds": 3},
+        "protocol": {"kind": kind, "labeled": 30, "trials": trials, "folds": 3},
         "sweep": {"unlabeled": list(sizes)},
         "solvers": {name: {"label": name, **spec} for name, spec in solvers.items()},
         "outputs": ["error_table"],
@@ -89,28 +85,27 @@ def write_config(folder, solvers, sizes=(70, 80), trials=1):
     return folder / "small.yaml"
 
 
-def environment(folder):
+def spawn(folder, *arguments, **options):
+    """Start a module of Python in a folder, in a session of its own."""
     own = {"PYTHONPATH": str(ROOT), "DSGKIT_CACHE": str(folder / "cache"), "DSGKIT_OFFLINE": "1"}
-    return {**os.environ, **own}
+    more = {"cwd": folder, "env": {**os.environ, **own}, "start_new_session": True}
+    return subprocess.Popen([sys.executable, "-m", *map(str, arguments)], **more, **options)
 
 
 def start(folder, *arguments, **options):
-    """Start ``dsg`` in a folder, in a session of its own."""
+    """Start ``dsg`` in a folder."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    command = [sys.executable, "-m", "dsgkit", *map(str, arguments)]
-    more = {"cwd": folder, "env": environment(folder), "start_new_session": True}
-    return subprocess.Popen(command, **pipes, **more, **options)
+    return spawn(folder, "dsgkit", *arguments, **pipes, **options)
 
 
-def dsg(folder, *arguments, **options):
-    """Run ``dsg`` in a folder; returns its exit code, output and errors."""
-    process = start(folder, *arguments, **options)
-    out, err = process.communicate(timeout=PATIENCE)
-    return process.returncode, out, err
+def ended(process):
+    """Wait for a process; returns its exit code, and its errors with single spaces."""
+    _, err = process.communicate(timeout=PATIENCE)
+    return process.returncode, " ".join(err.split())
 
 
 def dsg_here(folder, *arguments):
-    """The same in this process, which computes the cells too: its exit code, output and errors."""
+    """Run ``dsg`` in this process, which computes the cells too: exit code, output and errors."""
     with pytest.MonkeyPatch.context() as patch, conftest.cells_in_this_process():
         patch.chdir(folder)
         patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
@@ -135,14 +130,7 @@ def without_measurements(records):
     }
 
 
-def tables(folder):
-    """The tables of scores and parameters, byte for byte."""
-    wanted = ("error_table", "params_table")
-    return {p.name: p.read_bytes() for p in (folder / "tables").iterdir() if p.stem in wanted}
-
-
 def wait_until(condition):
-    """Wait for a condition."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -157,19 +145,17 @@ def pid_from(path):
 
 def descendants(pid):
     """The processes that a process has started, and those that they have."""
-    try:
+    with suppress(psutil.NoSuchProcess):
         return [child.pid for child in psutil.Process(pid).children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return []
+    return []
 
 
 def all_gone(pids):
     """Wait until none of some processes is left, but for those that wait to be reaped."""
 
     def alive(pid):
-        try:
+        with suppress(psutil.NoSuchProcess):
             return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-        except psutil.NoSuchProcess:
-            return False
+        return False
 
     wait_until(lambda: not any(map(alive, pids)))

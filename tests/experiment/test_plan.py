@@ -1,11 +1,12 @@
 """Plans: what keys depend on, what is left out or cannot be planned, how parameters are chosen.
 
-Which cells there are, and what they cost, is compared with recorded plans in ``test_golden``.
+Which cells the configs of the package have is compared with recorded plans in ``test_golden``.
 """
 
 import hashlib
 import itertools
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from itertools import product
 
 import pytest
@@ -13,7 +14,7 @@ import yaml
 
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
-from dsgkit.errors import ConfigError, FitError
+from dsgkit.errors import ConfigError, DataError, FitError
 from dsgkit.experiment.folder import read_plan, write_description
 from dsgkit.experiment.plan import Cell, TooLarge, best_point, choose, make_plan
 from tests.conftest import change_toy
@@ -40,19 +41,30 @@ def keys(plan):
     return {cell.key for cell in plan.cells}
 
 
-def test_keys_are_what_they_were(toy):
-    """Results of earlier releases are found by them: what changes one raises a version."""
-    plans = [plan_of(toy), plan_of(toy, TWICE, "sweep.labeled=[10, 20]", "protocol.unlabeled=60")]
-    text = " ".join(cell.key for plan in plans for cell in plan.cells)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "03ec8a7cce2db2ab"
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def test_a_second_search_waits_for_the_first_and_fits_for_the_second(toy):
-    plan = plan_of(toy, TWICE)
-    first, other, second = of(plan, "twice", "search")
-    assert first.needs == other.needs == () and second.needs == (first.key, other.key)
-    assert second.points == ({"gamma": 0.0}, {"gamma": 0.5})
-    assert [fit.needs for fit in of(plan, "twice")] == [(second.key,)] * 2
+ORDINAL = {
+    "qs3orao": {
+        "params": {"n_features": 4},
+        "search": [{"grid": {"gamma": [0.25, 1]}}, {"coordinates": {"gamma": [0, 0.5]}}],
+    },
+    "m_pnu_auc": {"search": [{"coordinates": {"prior": [0.25, 0.5]}}]},
+}
+
+
+def test_plans_are_what_they_were(toy):
+    """Results of earlier releases are found by their keys: what changes one raises a version."""
+    swept = ["sweep.labeled=[10, 20]", "protocol.unlabeled=60"]
+    plans = [plan_of(toy), plan_of(toy, TWICE, *swept)]
+    assert digest(" ".join(cell.key for plan in plans for cell in plan.cells)) == "03ec8a7cce2db2ab"
+    plans += [plan_of(toy, "sweep.unlabeled=[20, 60, 500]", "solvers.samult.at_most.unlabeled=20")]
+    dataset = {"path": "toy.csv", "loader": "delimited", "target": {"ordered": True}}
+    change_toy(toy, protocol={"kind": "ordinal"}, dataset=dataset, solvers=ORDINAL, outputs=[])
+    plans.append(plan_of(toy))
+    text = json.dumps([[list(map(asdict, plan.cells)), *plan[1:]] for plan in plans])
+    assert digest(text) == "d26f4549e9b8abac"
 
 
 LABELED_ONLY = {
@@ -84,27 +96,22 @@ def test_what_does_not_use_the_swept_rows_is_fitted_once_at_the_largest_size(toy
 
 
 @pytest.mark.parametrize(
-    ("sweep", "expected"),
+    ("overrides", "sizes", "too_large"),
     [
-        ("[40, 200, 500]", [TooLarge((200, 500), 120, False)]),
-        ("[120, 500]", [TooLarge((500,), 120, True)]),
-        ("[40, all]", []),
+        (["sweep.unlabeled=[40, 200, 500]"], [40], TooLarge((200, 500), 120, False)),
+        (["sweep.unlabeled=[120, 500]"], [120], TooLarge((500,), 120, True)),
+        (["sweep.unlabeled=[500, all]"], [120], TooLarge((500,), 120, True)),
+        (["sweep.unlabeled=[40, all]"], [40, 120], None),
+        (["solvers.samult.at_most={labeled: 30}"], [40, 120], None),
+        (["solvers.samult.at_most={labeled: 29}"], [], None),  # what is not swept has a number, too
     ],
 )
-def test_sizes_beyond_the_data_are_named_in_the_plan(toy, sweep, expected):
-    plan = plan_of(toy, f"sweep.unlabeled={sweep}")
-    assert plan.too_large == expected
-    largest = max(cell.at["unlabeled"] for cell in of(plan, "samult"))
-    assert largest == (40 if "200" in sweep else 120)
-
-
-def test_labelled_rows_are_swept_up_to_limits(toy):
-    overrides = ["sweep.labeled=[10, 20, 40]", "solvers.samult.at_most={labeled: 20}"]
-    plan = plan_of(toy, "protocol.unlabeled=60", *overrides)
-    assert [cell.at["labeled"] for cell in of(plan, "samult")] == [10, 20]
-    assert [cell.at["labeled"] for cell in of(plan, "rff_s2auc")] == [10, 20, 40]
-    # what is not swept has its number, too
-    assert of(plan_of(toy, "solvers.samult.at_most={labeled: 11}"), "samult") == []
+def test_sizes_beyond_the_data_or_a_limit_have_no_cells(toy, overrides, sizes, too_large):
+    plan = plan_of(toy, *overrides)
+    assert [cell.at["unlabeled"] for cell in of(plan, "samult")] == sizes
+    assert plan.too_large == ([too_large] if too_large else [])
+    with pytest.raises(DataError, match=r"no point .* is within its 120 unlabelled rows; add"):
+        plan_of(toy, "sweep.unlabeled=[121]")
 
 
 COUNTS = [
@@ -151,33 +158,6 @@ class Mine(PairwiseAUCEstimator):
     def decision_function(self, X):
         return X[:, 0]
 """
-
-
-@pytest.fixture
-def own_plan(toy, own_modules):
-    """A function that returns the plan of a user's class in a module of that text."""
-
-    def plan(text=OWN, kind="my:Mine", config="own.yaml", key="mine", **settings):
-        own_modules(kind.partition(":")[0], text)
-        spec = {"kind": kind, "grid": {"lam": [1, 2], "width": [3, 4]}} | settings
-        return plan_of(change_toy(toy, config, solvers={key: spec}))
-
-    return plan
-
-
-ANOTHER = [{"text": OWN.replace("def fit", "version = 1\n    def fit")}, {"kind": "your:Mine"}]
-THE_SAME = [
-    {"config": "other.yaml", "key": "ours", "label": "Ours"},
-    {"grid": {"width": [4, 3], "lam": [2.0, 1.0]}},
-]
-
-
-@pytest.mark.parametrize("changed", [*ANOTHER, *THE_SAME])
-def test_what_makes_a_class_another_solver(own_plan, changed):
-    first, other = keys(own_plan()), keys(own_plan(**changed))
-    assert first == other if changed in THE_SAME else not first & other
-
-
 COST = "def cost(self, n_inputs, **counts):\n        return __import__('dsgkit.numerics.costs')"
 WRONG = {
     "/ 0": r"^planning my:Mine raises TypeError: .* \(my\.py:9",
@@ -186,10 +166,28 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("cost", WRONG)
-def test_a_class_that_cannot_be_planned_is_told(own_plan, cost):
-    with pytest.raises(ConfigError, match=WRONG[cost]):
-        own_plan(OWN.replace("def fit", f"{COST}{cost}\n    def fit"))
+def test_what_makes_a_class_another_solver_and_what_cannot_be_planned(toy, own_modules):
+    def plan(text=OWN, kind="my:Mine", config="own.yaml", key="mine", **settings):
+        own_modules(kind.partition(":")[0], text)
+        spec = {"kind": kind, "grid": {"lam": [1, 2], "width": [3, 4]}} | settings
+        made = plan_of(change_toy(toy, config, solvers={key: spec}))
+        costs.append([cell.flops for cell in made.cells])
+        return keys(made)
+
+    costs = []
+    first = plan()
+    for seconds in (1e-6, 3e-6):
+        plan(text=OWN.replace("lam\n\n", f"lam\n        self.max_seconds = {seconds}\n\n"))
+    added = [more - less for less, more in zip(*costs[1:], strict=True)]
+    # searches fit a model for each of three folds; a second stands for 1e11 operations
+    assert added == pytest.approx(([6e5] * 4 + [2e5] * 2) * 2)
+    assert plan(config="other.yaml", key="ours", label="Ours") == first
+    assert plan(grid={"width": [4, 3], "lam": [2.0, 1.0]}) == first
+    assert not plan(text=OWN.replace("def fit", "version = 1\n    def fit")) & first
+    assert not plan(kind="your:Mine") & first
+    for cost, told in WRONG.items():
+        with pytest.raises(ConfigError, match=told):
+            plan(OWN.replace("def fit", f"{COST}{cost}\n    def fit"))
 
 
 def test_parameters_that_do_not_go_together_are_told_before_a_run(toy):
@@ -201,7 +199,7 @@ def test_parameters_that_do_not_go_together_are_told_before_a_run(toy):
 
 
 def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
-    sizes, begin = itertools.cycle([100, 75, 100]), Orderly.__init__
+    sizes, begin = itertools.cycle([100, 75, 75, 100]), Orderly.__init__
 
     def other(self, *arguments):
         begin(self, *arguments)
@@ -209,10 +207,12 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Orderly, "__init__", other)
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
-    plan = plan_of(write_config(tmp_path, {"well": behaving()}, trials=3))
-    expected = [(0, 70), (0, 80), (1, 70), (2, 70), (2, 80)]
-    assert [(cell.trial, cell.at["unlabeled"]) for cell in plan.cells] == expected
-    assert plan.too_large == [TooLarge((80,), 75, False)]
+    solvers = {"well": behaving() | {"at_most": {"unlabeled": 70}}}
+    plan = plan_of(write_config(tmp_path, solvers, trials=4))
+    assert [(cell.trial, cell.at["unlabeled"]) for cell in plan.cells] == [
+        (n, 70) for n in range(4)
+    ]
+    assert (plan.too_large, len(plan.left_out)) == ([TooLarge((80,), 75, False)], 1)
 
 
 def grid(name, *values):
@@ -227,17 +227,13 @@ CHOICES = [  # of the best point, by shares of a search
     ([(grid("lam", 0, 1), [[0.5]] * 2), (grid("lam", 2, 3), [[0.4], [0.9]])], {"lam": 3}),
     ([(grid("lam", 0, 1, 2, 3), [[None], [0.2], [None], [0.1]])], {"lam": 1}),
     # no point has a score on the second fold; the others lack one on a fold that counts
-    (
-        [(grid("lam", 0, 1, 2), [[1.0, None, None], [None, None, 0.9], [0.7, None, 0.6]])],
-        {"lam": 2},
-    ),
+    ([(grid("lam", 0, 1, 2), [[1, None, None], [None, None, 0.9], [0.7, None, 0.6]])], {"lam": 2}),
     ([(grid("lam", 0, 1), [[1.0, None], [None, 0.9]])], None),
     ([(grid("lam", 0, 1), [[None], [None]])], None),
     # among equal scores that of the smoother function, whatever the order; a word counts as 0
-    *[([(list(p), list(s))], BOTH[3]) for p, s in ((BOTH, TIES), (BOTH[::-1], TIES[::-1]))],
+    *([[(points, scores)], BOTH[3]] for points, scores in ((BOTH, TIES), (BOTH[::-1], TIES[::-1]))),
     ([(WORDS, [[0.5]] * 3)], {"lam": "a word"}),
     ([(grid("gamma", 1, 2), [[0.5]] * 2)], {"gamma": 1}),
-    ([(grid("lam", 1), [[0.1]])], {"lam": 1}),
     ([], {"lam": 7.0}),  # there is one point
 ]
 
@@ -247,15 +243,15 @@ def test_the_best_mean_over_the_folds_that_count_wins(toy, shares, expected):
     """What earlier stages chose stays."""
     experiment = load_experiment(toy)
     cell = Cell("k", "fit", "samult", 0, {}, stages=(({"lam": 7.0}, {"lam": 2.0}),))
-    names = ("points", "fold_scores")
-    searches = [dict(zip(names, share, strict=True)) for share in shares]
-    searches = [one | {"status": "ok", "params": {"lam": 9.0, "eta": 7.0}} for one in searches]
+    earlier = {"params": {"lam": 9.0, "eta": 7.0}, "status": "ok"}
+    searches = [{"points": share[0], "fold_scores": share[1]} | earlier for share in shares]
     if expected is None:
         with pytest.raises(FitError, match=r"no point .* on every fold$"):
             choose(experiment, cell, searches)
     else:
-        earlier = {"lam": 9.0, "eta": 7.0} if shares else {}
-        assert choose(experiment, cell, searches) == {**earlier, **expected}
+        before = earlier["params"] if shares else {}
+        assert choose(experiment, cell, searches) == {**before, **expected}
+    assert choose(experiment, replace(cell, kind="search"), []) == {}
     refused = {"status": "out_of_memory", "message": "needs 9 GiB", "needed": 9 * 2**30}
     for message in ("needs 9 GiB", "while searching: needs 9 GiB"):
         with pytest.raises(FitError, match=r"^while searching: needs 9 GiB$") as error:
