@@ -1,5 +1,7 @@
 """What a run is foreseen to take."""
 
+from dataclasses import replace
+
 import pytest
 
 from dsgkit.config.schema import load_experiment
@@ -16,9 +18,8 @@ GIB = 2**30
 
 def cell(kind, seconds, name, *, solver="samult", memory=0, needs=()):
     """A cell whose operations take some seconds."""
-    flops, needs = seconds * MACHINE_FLOPS, tuple(f"{name:0<32}" for name in needs)
     at = {"unlabeled": 40}
-    return Cell(f"{name:0<32}", kind, solver, 0, at, flops, memory=memory, needs=needs)
+    return Cell(name, kind, solver, 0, at, seconds * MACHINE_FLOPS, memory=memory, needs=needs)
 
 
 @pytest.fixture
@@ -35,14 +36,15 @@ def forecast(toy, tmp_path, monkeypatch):
 
 
 def test_searches_share_the_cores_and_short_fits_are_repeated(forecast):
-    cells = cell("search", 50, "a"), cell("search", 50, "b"), cell("fit", 2, "c")
-    cells += (cell("fit", 20, "d"), cell("fit", 0.01, "e"))
+    cells = [cell("search", 50, name) for name in "ab"]
+    cells += [cell("fit", seconds, f"{seconds}") for seconds in (2, 20, 0.01)]
     # by hand: fits of 2 s thrice, one of 20 s once, a short one for a second
     for options, expected in (
         ({}, (127, 50 + 27)),
         ({"threads": 1}, (127, 50 + 27 / 2)),
         ({"once": True}, (122.01, 50 + 22.01)),
         ({"timeout": 10}, (20 + 6 + 10 + 1, 10 + 17)),
+        ({"solvers": ["qsg_s2auc"]}, (0, 0)),
     ):
         assert forecast(*cells, **options).seconds == pytest.approx(expected)
     assert totals([forecast(*cells)] * 2) == (
@@ -51,7 +53,8 @@ def test_searches_share_the_cores_and_short_fits_are_repeated(forecast):
 
 
 def test_finished_cells_are_known_also_from_folders_beside_and_tell_the_pace(forecast, tmp_path):
-    cells = [cell("fit", 20, name) for name in "abc"] + [cell("search", 7, "d")]
+    cells = [cell("fit", 20, f"{name:0<32}") for name in "abc"]
+    cells += [cell("search", 7, f"{'d':0<32}")]
     for folder, of, status in (("toy", 0, "ok"), ("toy", 1, "failed"), ("beside", 3, "ok")):
         record = {"key": cells[of].key, "status": status, "times": {"fit": 30.0, "predict": 10.0}}
         with Store(tmp_path / "results" / folder) as store:
@@ -59,7 +62,20 @@ def test_finished_cells_are_known_also_from_folders_beside_and_tell_the_pace(for
     run = forecast(*cells)
     assert list(run.cells["state"]) == ["finished", "to run", "to run", "finished"]
     assert run.seconds[0] == pytest.approx(80)  # twice the operations
+    assert run.text(80).startswith("toy: 4 cells, 2 finished already\n")
     assert forecast(*cells, fresh=True).seconds[0] == pytest.approx(67)
+
+
+TEXT = """toy: 3 cells, 0 finished already
+
+Solver     For  Cells     Time   GiB
+---------  ---  -----  -------  ----
+RFF-S2AUC  fit      1  4,373 d  5.00
+
+  unlabeled: 5,000, 9,000 left out: the data leave 539 unlabelled rows; `all` takes them
+  SAMULT: 2 cells refused, need up to 5.00 GiB
+  in all: about 4,373 d of processor time, 4,373 d on the clock with --jobs 2 --threads 2;
+  RFF-S2AUC takes 4,373 d of it"""
 
 
 def test_the_text_has_what_is_refused_and_what_takes_more_than_a_day(forecast):
@@ -69,18 +85,12 @@ def test_the_text_has_what_is_refused_and_what_takes_more_than_a_day(forecast):
         cell("fit", 377_827_200, "c", solver="rff_s2auc", memory=5 * GIB),
     )
     run = forecast(*cells, too_large=[TooLarge((5000, 9000), 539, False)])
-    for width in (40, 80, 120):
-        text = run.text(width)
-        assert max(map(len, text.splitlines())) <= width and text.count("4,373 d") == 4
-    for words in (
-        "toy: 3 cells, 0 finished already",
-        "RFF-S2AUC fit 1 4,373 d 5.00",
-        "SAMULT: 2 cells refused, need up to 5.00 GiB",
-        "unlabeled: 5,000, 9,000 left out: the data leave 539 unlabelled rows; `all` takes them",
-        "--threads 2; RFF-S2AUC takes 4,373 d of it",
-    ):
-        assert words in " ".join(text.split())
-    assert forecast(cells[1]).too_long == ""
+    assert run.text(90) == TEXT
+    assert max(map(len, run.text(40).splitlines())) <= 40
+    edge = cell("fit", 86400, "day")
+    assert (
+        forecast(edge).too_long == "" != forecast(replace(edge, flops=edge.flops * 1.01)).too_long
+    )
     assert set(forecast(*cells, memory=4 * GIB).cells["state"]) == {"refused"}
 
 
