@@ -75,7 +75,7 @@ RFF-S2AUC  fit      1  4,373 d  5.00
   unlabeled: 5,000, 9,000 left out: the data leave 539 unlabelled rows; `all` takes them
   SAMULT: 2 cells refused, need up to 5.00 GiB
   in all: about 4,373 d of processor time, 4,373 d on the clock with --jobs 2 --threads 2;
-  RFF-S2AUC takes 4,373 d of it"""
+    RFF-S2AUC takes 4,373 d of it"""
 
 
 def test_the_text_has_what_is_refused_and_what_takes_more_than_a_day(forecast):
