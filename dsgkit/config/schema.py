@@ -271,7 +271,10 @@ def _check_sweep(experiment: Experiment) -> None:
             elif axes[name].drawn and size == "all":
                 why_not = "must be a whole number, got 'all'"
             elif axes[name].drawn:
-                why_not = experiment.protocol.why_not(axes[name], int(size))
+                try:
+                    experiment.protocol.swept_to(axes[name], int(size))
+                except Problem as problem:
+                    why_not = problem.text
             if why_not:
                 raise Problem(why_not, "sweep", name, i)
 

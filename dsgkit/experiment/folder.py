@@ -33,6 +33,7 @@ from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept
 from dsgkit.solvers import catalogue
 from dsgkit.system.files import commit_of, read_arrays, source_hash
 from dsgkit.system.machine import available_threads
+from dsgkit.tasks.base import takes
 from dsgkit.tasks.measures import STANDARD, Description, SolverFacts
 
 CONFIG, DATASET, TASK, PLAN = "config.yaml", "dataset.json", "task.json", "plan.json"
@@ -69,8 +70,9 @@ def describe(experiment: Experiment) -> Description:
         choices = [item for stage in spec.search for item in stage.choices.items()]
         searches |= any(len(grid) > 1 for _, grid in choices)
         values = [*spec.params.values(), *(value for _, grid in choices for value in grid)]
+        given = (name for name in protocol.told if name in values or takes(solver.load(), name))
         facts[key] = SolverFacts(
-            told=experiment.protocol.oracle_data(solver.load(), values),
+            told=protocol.told.get(next(given, ""), ""),
             ends={name: solver.parameters[name].range.ends for name, _ in choices},
         )
     return Description(
@@ -82,7 +84,7 @@ def describe(experiment: Experiment) -> Description:
         axis=experiment.axis,
         measures=(*experiment.task.measures, *STANDARD),
         chooses=choosing_measure(experiment).name,
-        published=protocol.published(experiment.dataset.name),
+        published=protocol.published and protocol.published(experiment.dataset.name),
         not_of_splits=("trials", *protocol.only_for_search, *protocol.only_for_judging),
         solvers=facts,
     )

@@ -20,10 +20,9 @@ from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers import catalogue as solvers
-from dsgkit.tasks import base as tasks
-from dsgkit.tasks.base import At, Task
+from dsgkit.tasks.base import At, Task, depends_on
 from dsgkit.tasks.measures import Axis, Measure
-from dsgkit.user_code import calling
+from dsgkit.user_code import calling, version_of
 
 IDENTITY_VERSION = 2  # in every key; raised when a change makes earlier results incomparable
 SEARCHING_PREFIX = "while searching: "  # of messages of cells whose search has no result
@@ -176,13 +175,11 @@ class _Planner:
             raise ConfigError(f"solvers.{key}: {error}") from None
         axis = self.experiment.axis
         also_at: tuple[int, ...] = ()
-        if axis is not None and not any(
-            self.trial.depends_on(self._estimator(spec, {**first, **point}), axis.name)
-            for points in stages
-            for point in points
-        ):
-            also_at = tuple(at[axis.name] for at in fits_at[:-1])
-            fits_at = fits_at[-1:]
+        if axis is not None and (arrays := self.trial.grows.get(axis.name)) is not None:
+            each = (self._estimator(spec, {**first, **p}) for points in stages for p in points)
+            if not any(depends_on(estimator, arrays) for estimator in each):
+                also_at = tuple(at[axis.name] for at in fits_at[:-1])
+                fits_at = fits_at[-1:]
         own = dict(self.trial.sizes)
         limits = {a: n for a, n in spec.search_at.items() if n != "all" and a in own}
         own |= {axis: min(size, own[axis]) for axis, size in limits.items()}
@@ -273,7 +270,7 @@ class _Planner:
         identity: dict[str, Any] = {
             "kind": kind,
             "dataset": self.dataset.identity,
-            "task": tasks.version(protocol.kind),
+            "task": version_of(self.experiment.task),
             "protocol": settings,
             "seed": self.experiment.seed,
             "solver": [spec.kind, info.version],

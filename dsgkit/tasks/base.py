@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr
 
-from dsgkit.config.spec import Interval, Repetitions, Spec
+from dsgkit.config.spec import Interval, Repetitions, Spec, validated
 from dsgkit.data.targets import NEEDS, Kind
 from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, place_of, spelled
 from dsgkit.numerics.shapes import checked_shape
-from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, TIDY_COLUMNS, Axis, Measure, Published
-from dsgkit.user_code import calling, load, version_of
+from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, TIDY_COLUMNS, Axis, Measure
+from dsgkit.user_code import calling, load
 
 Point = Mapping[str, Any]  # values of some hyper-parameters
 At = Mapping[str, int]  # sizes by axis: the numbers of rows of each kind for a fit
@@ -50,6 +50,11 @@ class ProtocolSpec(Spec):
         has.
     chooses : str
         Name of the measure that chooses hyper-parameters; empty for that of the task.
+    told : dict of str to str
+        Data that no user knows, in words, by the array of ``fit``, or the word for a parameter,
+        that gives them to a solver.
+    published : callable or None
+        Published results (`measures.Published`, or None) by the name of a dataset in configs.
     """
 
     kind: str
@@ -63,29 +68,19 @@ class ProtocolSpec(Spec):
     selection: ClassVar[Any] = ""
     oracle: ClassVar[Any] = ""
     chooses: ClassVar[Any] = ""
+    told: ClassVar[Mapping[str, str]] = {HIDDEN: "the hidden labels"}
+    published: ClassVar[Any] = None
     _swept: str = PrivateAttr("")
 
-    def swept_to(self, axis: Axis, most: int) -> Self:
-        """Return the protocol that draws ``most`` rows, for the largest point of a sweep."""
-        drawn = self.model_copy(update={axis.name: most})
+    def swept_to(self, axis: Axis, size: int) -> Self:
+        """Return the protocol that draws ``size`` rows, for a sweep; `Problem` if it cannot."""
+        drawn = validated(type(self), {**dict(self), axis.name: size})
         drawn._swept = axis.name
         return drawn
-
-    def why_not(self, axis: Axis, size: int) -> str:
-        """Return why a sweep cannot have ``size`` rows of a drawn axis; empty if it can."""
-        return ""
 
     @property
     def protocol(self) -> str:
         return self.kind
-
-    def published(self, dataset: str | None) -> Published | None:
-        """Return published results on a dataset, by its name in configs; None if there are none."""
-        return None
-
-    def oracle_data(self, solver: Any, values: Sequence[Any]) -> str:
-        """Return what a solver is told, by its class or parameters' values, that no user knows."""
-        return "the hidden labels" if takes(solver, HIDDEN) else ""
 
 
 @dataclass(frozen=True)
@@ -146,9 +141,10 @@ class Task:
         ``decision_function``, or from the predictions of a regressor.
     phases : dict of str to str
         Methods that train a solver that has all of them, by the phase of a cell that times them.
-    sizes : dict of str to int
-        Largest size on every axis that is not `Axis.drawn`, set by the constructor, which raises
-        `DataError` if the dataset has too few rows or another kind of target.
+    sizes, n_scored : dict of str to int, int
+        Largest size on every axis that is not `Axis.drawn`, and the number of rows on which a fit
+        is judged, for plans. Set by the constructor, which raises `DataError` if the dataset has
+        too few rows or another kind of target.
     """
 
     kind: ClassVar[str] = ""
@@ -166,7 +162,9 @@ class Task:
     grows: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     takes: ClassVar[tuple[str, ...]] = ()
     phases: ClassVar[Mapping[str, str]] = {"fit": "fit"}
+    measuring_flops: ClassVar[float] = 0.0  # of a row that judges
     sizes: dict[str, int]
+    n_scored = 0
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         self.dataset, self.spec, self.seed = dataset, spec, seed
@@ -196,10 +194,6 @@ class Task:
     def given(self, estimator: Any, at: At) -> dict[str, Any]:
         """Return the arrays that an estimator's ``fit`` names."""
         return named_by_fit(estimator, self.training(at))
-
-    def depends_on(self, estimator: Any, axis: str) -> bool:
-        """Return whether a fit depends on the size on an axis."""
-        return axis not in self.grows or depends_on(estimator, self.grows[axis])
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the scores of points; the estimator has the values that all points share."""
@@ -242,10 +236,11 @@ class Task:
         cost = estimator.cost(self.dataset.n_features, n_models=n_models, **self.counts(at))
         return Work(cost.flops, 0.0, cost.memory, n_models)
 
-    def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
-        """Return the approximate cost of `fit`, and of `judge` on some rows."""
-        cost = estimator.cost(self.dataset.n_features, **self.counts(at))
-        return Work(cost.flops, n_scored * cost.flops_per_row, cost.memory)
+    def fit_work(self, estimator: Any, at: At) -> Work:
+        """Return the approximate cost of `fit` and `judge`."""
+        cost, n = estimator.cost(self.dataset.n_features, **self.counts(at)), self.n_scored
+        scoring, measuring = n * cost.flops_per_row, n * self.measuring_flops
+        return Work(cost.flops, scoring, cost.memory, measuring=measuring)
 
 
 TASKS = {
@@ -277,11 +272,6 @@ def get(kind: str) -> type[Task]:
             raise ConfigError(f"{kind}.chooses: no {spelled(task.chooses)}{hint}")
     task.kind = kind
     return task
-
-
-def version(kind: str) -> int | str:
-    """Return the version of a task, part of every cell's identity; a change reruns its cells."""
-    return version_of(get(kind)) if ":" in kind else get(kind).version
 
 
 def takes(estimator: Any, name: str) -> bool:

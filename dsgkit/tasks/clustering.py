@@ -17,7 +17,7 @@ from dsgkit.published.clusterings import published_of
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks import base, metrics
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work
-from dsgkit.tasks.measures import PICTURES, RANKS, Axis, Published, measures_of
+from dsgkit.tasks.measures import MEASURES, PICTURES, RANKS, Axis
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 CLASSES = "classes"  # in configs: the true number of clusters
@@ -54,6 +54,8 @@ class ClusteringSpec(base.ProtocolSpec):
     select: Literal["nmi", "davies_bouldin"] = "nmi"
 
     only_for_search: ClassVar[tuple[str, ...]] = ("select",)
+    told: ClassVar[Mapping[str, str]] = {CLASSES: "the number of classes"}
+    published = staticmethod(published_of)
 
     @property
     def setting(self) -> str:
@@ -80,12 +82,6 @@ class ClusteringSpec(base.ProtocolSpec):
             f"{MIN_CLUSTERS} to {MAX_CLUSTERS} clusters, a weak choice"
         )
 
-    def published(self, dataset: str | None) -> Published | None:
-        return published_of(dataset)
-
-    def oracle_data(self, solver: Any, values: Sequence[Any]) -> str:
-        return "the number of classes" if CLASSES in values else ""
-
 
 class Clustering(Task):
     """Clustering: training uses no labels; classes, if a dataset has them, judge the clusters.
@@ -101,7 +97,7 @@ class Clustering(Task):
     kind = "clustering"
     Spec = ClusteringSpec
     axes = (ROWS,)
-    measures = measures_of(kind)
+    measures = MEASURES[kind]
     chooses = "choice"
     outputs = (
         *("purity_table", "rand_table", "nmi_table", "davies_bouldin_table", "compactness_table"),
@@ -190,7 +186,7 @@ class Clustering(Task):
         cost = self._cost(estimator, at)
         return Work(n_points * cost.flops, 0.0, cost.memory, n_points)
 
-    def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
+    def fit_work(self, estimator: Any, at: At) -> Work:
         cost, n = self._cost(estimator, at), at["rows"]
         pairs = 3 * n**2 if n <= MAX_EXACT_ROWS else 0
         return Work(cost.flops, float(pairs * self.dataset.n_features), cost.memory)

@@ -181,15 +181,12 @@ class Description(_Stored):
         return ", ".join(filter(None, [self.setting, self.oracle]))
 
 
-_MEASURES = yaml.safe_load(Path(__file__).with_name("measures.yaml").read_text("utf-8"))
-
-
-def measures_of(kind: str) -> tuple[Measure, ...]:
-    """Return the measures of a task of the package, from ``measures.yaml``."""
-    return tuple(Measure(name, **attributes) for name, attributes in _MEASURES[kind].items())
-
-
-TIME, MEMORY = STANDARD = measures_of("every_task")
+_WRITTEN = yaml.safe_load(Path(__file__).with_name("measures.yaml").read_text("utf-8"))
+MEASURES = {
+    kind: tuple(Measure(name, **attributes) for name, attributes in measures.items())
+    for kind, measures in _WRITTEN.items()
+}  # of the package's tasks
+TIME, MEMORY = STANDARD = MEASURES["every_task"]
 
 # columns of `Results.cells` other than measures and axes
 FIT_COLUMNS = (

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from dsgkit.config.spec import Count
 from dsgkit.errors import DataError, FitError
 from dsgkit.tasks.base import At, Scale
-from dsgkit.tasks.measures import measures_of
+from dsgkit.tasks.measures import MEASURES
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.semi_supervised import DISTANCE, TEST_ROWS, UNLABELED, AUCSpec, SemiSupervisedAUC
 
 CLASS_PROPORTIONS = "class_proportions"  # in configs: the share of rows above each cut
 
-*JUDGED, THRESHOLD_TIME = measures_of("ordinal")
+*JUDGED, THRESHOLD_TIME = MEASURES["ordinal"]
 
 
 class OrdinalSpec(AUCSpec):
@@ -60,15 +60,15 @@ class Ordinal(SemiSupervisedAUC):
     target = "ordered"
     calls = ("decision_function", "predict", "fit_points", "cost")
 
-    def _n_labeled(self) -> int:
-        n, folds = len(self.dataset.y), self.spec.folds
-        labeled = min(self.spec.labeled, n // 2)
-        if labeled < 2 * folds:
+    at_most_half = True
+
+    def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
+        super().__init__(dataset, spec, seed)
+        if self.n_labeled < 2 * spec.folds:
             raise DataError(
-                f"dataset {self.dataset.name}: {n:,} rows give {labeled} labelled ones, at most "
-                f"half; {folds} folds need {2 * folds}"
+                f"dataset {dataset.name}: {len(dataset.y):,} rows give {self.n_labeled} labelled "
+                f"ones, at most half; {spec.folds} folds need {2 * spec.folds}"
             )
-        return labeled
 
     @functools.cached_property
     def n_classes(self) -> int:

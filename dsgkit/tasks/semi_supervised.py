@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,8 +21,8 @@ from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.system.progress import part
 from dsgkit.tasks import base
-from dsgkit.tasks.base import HIDDEN, At, Judgement, Point, Scores, Task, Work
-from dsgkit.tasks.measures import Axis, Measure, measures_of
+from dsgkit.tasks.base import HIDDEN, At, Judgement, Point, Scores, Task
+from dsgkit.tasks.measures import MEASURES, Axis
 from dsgkit.tasks.metrics import auc
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -33,13 +32,8 @@ UNLABELED_ROWS, TEST_ROWS = "unlabelled rows", "official test rows"
 CLASS_PROPORTION = "class_proportion"  # in configs: the share of positives in the training set
 MIN_PER_CLASS = 2  # labelled rows, so that both classes remain if a fold is held out
 
-AUC, PRECISION, DISTANCE = measures_of("semi_supervised_auc")
+AUC, PRECISION, DISTANCE = MEASURES["semi_supervised_auc"]
 MAX_CONVERGENCE_ROWS = 5000  # unlabelled ones: the exact minimiser takes cubic time
-
-
-def with_test(*measures: Measure) -> list[Measure]:
-    """Return measures, each followed by that on official test rows."""
-    return [m for each in measures for m in (each, each.on(TEST_ROWS, "test"))]
 
 
 class SemiSupervisedSpec(base.ProtocolSpec):
@@ -69,15 +63,13 @@ class SemiSupervisedSpec(base.ProtocolSpec):
 
     @model_validator(mode="after")
     def _consistent(self) -> SemiSupervisedSpec:
-        if why_not := self.why_not(LABELED, self.labeled):
-            raise Problem(why_not, "labeled")
+        n = self.labeled
+        if n < self.folds:
+            raise Problem(f"{n} rows cannot be cut into {self.folds} folds", "labeled")
+        if n < 2 * MIN_PER_CLASS:
+            text = f"{n} rows are too few: {MIN_PER_CLASS} of each class are needed"
+            raise Problem(text, "labeled")
         return self
-
-    def why_not(self, axis: Axis, size: int) -> str:
-        if size < self.folds:
-            return f"{size} rows cannot be cut into {self.folds} folds"
-        too_few = f"{size} rows are too few: {MIN_PER_CLASS} of each class are needed"
-        return too_few if size < 2 * MIN_PER_CLASS else ""
 
     @property
     def setting(self) -> str:
@@ -112,8 +104,8 @@ class SemiSupervised(Task):
     """A random choice of labelled rows; the others are unlabelled, and judge.
 
     Rows without a label in the dataset (`Dataset.unlabeled_rows`) are among the unlabelled ones,
-    and judge nothing. A subclass states its measures and has `score`; and `fold_score`, or its own
-    `search`.
+    and judge nothing. A subclass states its measures and has `score`; and its own `fold_score` or
+    `search`, if points are not chosen by `score` on held-out labelled rows.
     """
 
     Spec = SemiSupervisedSpec
@@ -123,30 +115,28 @@ class SemiSupervised(Task):
     calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
     gives, extra = ("X", "y", "X_unlabeled", HIDDEN), ("X_unlabeled",)
     grows: ClassVar = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
+    measuring_flops = MEASURING_FLOPS
+    at_most_half: ClassVar[bool] = False  # of the rows are labelled
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
-        self.n_labeled = self._n_labeled()
-        self.n_judged = len(dataset.y) - self.n_labeled
-        n_unlabeled = len(dataset.X) - self.n_labeled
-        self.sizes = {UNLABELED.name: min(n_unlabeled, spec.unlabeled or n_unlabeled)}
-
-    def _n_labeled(self) -> int:
-        """Return the number of labelled rows, or raise `DataError` if there are too few rows."""
-        labeled, name, y = self.spec.labeled, self.dataset.name, self.dataset.y
-        if labeled >= len(y):
-            labels = " with a label" if len(self.dataset.unlabeled_rows) else ""
+        y, y_test = dataset.y, dataset.y_test
+        self.n_labeled = min(spec.labeled, len(y) // 2) if self.at_most_half else spec.labeled
+        if self.n_labeled >= len(y):
+            labels = " with a label" if len(dataset.unlabeled_rows) else ""
             raise DataError(
-                f"dataset {name}: {labeled:,} labelled rows asked for, but it has {len(y):,} rows"
-                f"{labels} and some must stay unlabelled; lower `labeled`"
+                f"dataset {dataset.name}: {self.n_labeled:,} labelled rows asked for, but it has "
+                f"{len(y):,} rows{labels} and some must stay unlabelled; lower `labeled`"
             )
         for label in (-1, 1) if self.target == "binary" else ():
             if (count := int(np.count_nonzero(y == label))) < MIN_PER_CLASS:
                 raise DataError(
-                    f"dataset {name}: class {label:+d} has {count} of the rows; the labelled ones "
-                    f"need {MIN_PER_CLASS} of each class"
+                    f"dataset {dataset.name}: class {label:+d} has {count} of the rows; the "
+                    f"labelled ones need {MIN_PER_CLASS} of each class"
                 )
-        return labeled
+        n_unlabeled = len(dataset.X) - self.n_labeled
+        self.sizes = {UNLABELED.name: min(n_unlabeled, spec.unlabeled or n_unlabeled)}
+        self.n_scored = len(y) - self.n_labeled + (0 if y_test is None else len(y_test))
 
     @functools.cached_property
     def values(self) -> dict[str, Any]:
@@ -236,13 +226,7 @@ class SemiSupervised(Task):
 
     def fold_score(self, y: Any, values: Any) -> float | None:
         """Return the score of a fold, by the measure that chooses; None if it has none."""
-        raise NotImplementedError
-
-    def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
-        n_test = 0 if self.dataset.y_test is None else len(self.dataset.y_test)
-        n_scored = self.n_judged + n_test
-        work = super().fit_work(estimator, at, n_scored)
-        return replace(work, measuring=n_scored * MEASURING_FLOPS)
+        return self.score(y, values)[self.chooses]
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Score a fitted function on all unlabelled rows, and on the official test rows."""
@@ -307,7 +291,10 @@ class SemiSupervisedAUC(SemiSupervised):
 
     kind = "semi_supervised_auc"
     Spec = AUCSpec
-    measures: ClassVar[tuple[Measure, ...]] = (*with_test(AUC, PRECISION), DISTANCE)
+    measures = (
+        *(m for judged in (AUC, PRECISION) for m in (judged, judged.on(TEST_ROWS, "test"))),
+        DISTANCE,
+    )
     chooses = AUC.name
     outputs: ClassVar[tuple[str, ...]] = (
         *("auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve"),
@@ -342,9 +329,6 @@ class SemiSupervisedAUC(SemiSupervised):
         if judgement.trace:
             judgement.scores[DISTANCE.name] = judgement.trace[-1][DISTANCE.name]
         return judgement
-
-    def fold_score(self, y: Any, values: Any) -> float | None:
-        return ranking_scores(y, values)[AUC.name]
 
     def score(self, y: Any, predictions: Any) -> dict[str, float | None]:
         return ranking_scores(y, predictions)

@@ -6,6 +6,7 @@ import bisect
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from dsgkit.random.folds import stratified_folds
 from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.tasks import base
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work, takes
-from dsgkit.tasks.measures import measures_of
+from dsgkit.tasks.measures import MEASURES
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate, su_risk
 from dsgkit.tasks.semi_supervised import UNLABELED, fold_scores, with_others
 
@@ -75,6 +76,7 @@ class SimilarUnlabeledSpec(base.ProtocolSpec):
     select: Literal["zero_one", "squared"] = "zero_one"
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select")
+    told: ClassVar[Mapping[str, str]] = {"y": "labels"}
 
     @property
     def setting(self) -> str:
@@ -92,9 +94,6 @@ class SimilarUnlabeledSpec(base.ProtocolSpec):
             f"{self.folds}-fold cross-validation of pairs and unlabelled rows by their {loss} "
             "risk, which uses no label; what is given labels, by its error"
         )
-
-    def oracle_data(self, solver: Any, values: Sequence[Any]) -> str:
-        return "labels" if takes(solver, "y") else ""
 
 
 class PairSplit(NamedTuple):
@@ -125,7 +124,7 @@ class SimilarUnlabeled(Task):
     kind = "similar_unlabeled"
     Spec = SimilarUnlabeledSpec
     axes = (UNLABELED,)
-    measures = measures_of(kind)
+    measures = MEASURES[kind]
     chooses = "risk"
     outputs = (
         *("accuracy_table", "balanced_table", "balance_table", "corrected_table", "prior_table"),
@@ -148,7 +147,7 @@ class SimilarUnlabeled(Task):
         # probability that a similar pair is positive
         self.positive_pairs = float(self.prior**2 / similar_share(self.prior))
         self.n_similar, self.n_drawn = self._largest_numbers()
-        self.n_test = min(self.n_drawn // 3, spec.test)
+        self.n_scored = min(self.n_drawn // 3, spec.test)
         if abs(self.prior - 0.5) <= MIN_PRIOR_GAP:
             raise DataError(
                 f"dataset {dataset.name}: its classes are of the same size, and with a prior of "
@@ -230,7 +229,7 @@ class SimilarUnlabeled(Task):
             order = permutation(len(dataset.similar_pairs), seed)
             similar = dataset.similar_pairs[order[: self.n_similar]].ravel()
         unlabeled = draw("unlabeled", self.n_drawn, self.prior)
-        test = draw("test", self.n_test, self.prior)
+        test = draw("test", self.n_scored, self.prior)
         y_unlabeled = dataset.y[unlabeled]
         if len(self.without_label):
             seed = derive_seed(self.seed, "without label")
@@ -312,9 +311,9 @@ class SimilarUnlabeled(Task):
     def observed(self, estimator: Any, at: At) -> int | None:
         return estimator.n_iterations if base.is_observable(estimator) else None
 
-    def fit_work(self, estimator: Any, at: At, n_scored: int = 0) -> Work:
-        n_evaluations = base.N_CHECKPOINTS if base.is_observable(estimator) else 1
-        return super().fit_work(estimator, at, n_evaluations * self.n_test)
+    def fit_work(self, estimator: Any, at: At) -> Work:
+        work, observed = super().fit_work(estimator, at), base.is_observable(estimator)
+        return replace(work, scoring=work.scoring * (base.N_CHECKPOINTS if observed else 1))
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
         """Score a fitted function on the test rows, and its checkpoints."""

@@ -14,18 +14,19 @@ from numpy.typing import NDArray
 from dsgkit.config.spec import Repetitions
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.base import At, Point, Scores, Work, settled
-from dsgkit.tasks.measures import measures_of
+from dsgkit.tasks.measures import MEASURES
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
     AUC,
     PRECISION,
+    TEST_ROWS,
     SemiSupervised,
     SemiSupervisedSpec,
     ranking_scores,
-    with_test,
 )
 
-ERROR, BALANCED, *BALANCES = measures_of("semi_supervised_svm")
+ERROR, BALANCED, *BALANCES = MEASURES["semi_supervised_svm"]
+JUDGED = ERROR, BALANCED, AUC, PRECISION
 
 COLLAPSED_SHARE = 0.1  # of its true share, below which a class counts as vanished
 THRESHOLD_ROWS = 5000  # unlabelled ones, from whose values a search places a threshold
@@ -94,7 +95,7 @@ class SemiSupervisedSVM(SemiSupervised):
     kind = "semi_supervised_svm"
     version = 2
     Spec = SVMSpec
-    measures = (*with_test(ERROR, BALANCED, AUC, PRECISION), *BALANCES)
+    measures = (*(m for one in JUDGED for m in (one, one.on(TEST_ROWS, "test"))), *BALANCES)
     chooses = ERROR.name
     outputs = (
         *("error_table", "balanced_table", "time_table", "balance_table"),

@@ -5,8 +5,9 @@ import pytest
 from dsgkit.config.schema import load_experiment
 from dsgkit.errors import ConfigError
 from dsgkit.experiment.folder import describe
-from dsgkit.tasks.base import TASKS, get, version
+from dsgkit.tasks.base import TASKS, get
 from dsgkit.tasks.measures import STANDARD, outputs_of
+from dsgkit.user_code import version_of
 
 OWN = """
 from dsgkit.tasks.base import ProtocolSpec, Task
@@ -24,7 +25,7 @@ class Sorting(Task):
 def test_every_task_goes_by_its_kind_and_its_declarations_agree(kind):
     task = get(kind)
     assert task.kind == kind
-    assert version(kind) == (2 if kind == "semi_supervised_svm" else 1)
+    assert version_of(task) == (2 if kind == "semi_supervised_svm" else 1)
     names = [measure.name for measure in task.measures]
     assert len(set(names)) == len(names) and task.chooses in names
     assert set(task.outputs) <= set(outputs_of((*task.measures, *STANDARD), swept=True))
@@ -35,7 +36,7 @@ def test_a_user_defined_task_has_the_version_of_its_code(own_modules):
     def edited(**files):
         for name, text in files.items():
             own_modules(name, text)
-        return version("my:Sorting")
+        return version_of(get("my:Sorting"))
 
     assert edited(my=OWN) != edited(my=OWN + "EDITED = True\n")
     assert (get("my:Sorting").measures[0].word, get("my:Sorting").kind) == ("swaps", "my:Sorting")

@@ -193,11 +193,11 @@ def test_no_row_is_used_twice_and_pairs_are_of_one_class(n_positive, n_negative,
     split = trial.split
     drawn = [split.similar.index, split.X_unlabeled.index, split.X_test.index]
     used = np.concatenate(drawn)
-    assert len(set(used)) == len(used) == 2 * trial.n_similar + trial.n_drawn + trial.n_test
+    assert len(set(used)) == len(used) == 2 * trial.n_similar + trial.n_drawn + trial.n_scored
     assert (np.diff(dataset.y[split.similar.index].reshape(-1, 2)) == 0).all()
     np.testing.assert_array_equal(dataset.y[drawn[1]], split.y_unlabeled)
     np.testing.assert_array_equal(dataset.y[drawn[2]], split.y_test)
-    assert trial.n_test == min(100, trial.n_drawn // 3)
+    assert trial.n_scored == min(100, trial.n_drawn // 3)
 
 
 def test_classes_are_drawn_by_the_prior_in_a_random_order():
@@ -209,7 +209,7 @@ def test_classes_are_drawn_by_the_prior_in_a_random_order():
     for y, share in ((y_similar, of_a_pair), (split.y_unlabeled, 0.7), (split.y_test, 0.7)):
         for some in (y, y[:1000]):
             assert np.mean(some > 0) == pytest.approx(share, abs=5 * np.sqrt(0.25 / len(some)))
-    assert trial.n_similar == 10_000 and trial.n_test == 9000
+    assert trial.n_similar == 10_000 and trial.n_scored == 9000
 
 
 @pytest.mark.parametrize("loss", [squared, zero_one])
