@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import nnls
 
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.numerics.qp import solve_qp
 from dsgkit.priors import (

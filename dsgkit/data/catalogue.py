@@ -11,11 +11,6 @@ from typing import Any
 from dsgkit.data.targets import Label, Target
 from dsgkit.errors import DataError, nearest_or_all, shown, spelled
 
-CATALOGUE = Path(__file__).with_name("catalogue.toml")
-
-REVIEW_COMPONENTS = 1000
-"""Components of review texts in the paper."""
-
 Column = int | str
 """A column of delimited text: its number from 0, negative from the end, or its name."""
 
@@ -72,7 +67,7 @@ class DatasetInfo:
     dates: Mapping[Column, str] = field(default_factory=dict)
     fill: str | None = None
     values: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
-    components: int = REVIEW_COMPONENTS
+    components: int = 1000  # of review texts, as in the paper
     function: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     rows: int | None = None
@@ -121,5 +116,5 @@ def label_setting(keys: Sequence[Column]) -> str:
     return f"`label_column` is {spelled(keys[0] if keys else None)}"
 
 
-DATASETS = read_catalogue(CATALOGUE.read_text(encoding="utf-8"))
+DATASETS = read_catalogue(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))
 """All registered datasets by name."""

@@ -92,7 +92,7 @@ def read_layout(path: Path, info: DatasetInfo, member: str | None = None) -> Lay
         if names is None:
             names = split(lines[0][1], delimiter) if info.header else []
         number = rows[0][0]
-        n_columns = len(split(rows[0][1], delimiter))
+        n_columns = max(len(names), len(split(rows[0][1], delimiter)))
     except LineError as error:
         raise DataError(f"{path}:{number}: {error}") from error
     n_skipped = rows[0][0] - 1

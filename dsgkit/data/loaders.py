@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from dsgkit.data.files import open_content
 from dsgkit.data.layout import FLOAT32_OVERFLOW, LineError, decoded, why_no_number
 from dsgkit.errors import DataError, shown
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.numerics.arrays import Single
 
-Block = tuple[Array, NDArray[Any]]
+Block = tuple[NDArray[Any], NDArray[Any]]
 Lines = Sequence[bytes]
 CHUNK_BYTES = 2**24  # of text read at a time
 BLOCK_VALUES = 2**23  # of a dense block of rows
@@ -160,7 +160,7 @@ def read_idx(path: Path) -> NDArray[np.uint8]:
 
 def read_reviews(path: Path) -> tuple[list[str], list[float]]:
     """Read the texts and the stars of reviews: JSON lines, or a CSV table with a header."""
-    texts, stars, number = list[str](), list[float](), 0
+    texts, stars, number = list[str](), list[float](), 1
     with open_content(path) as file:
         text = io.TextIOWrapper(file, "utf-8-sig", newline="")
         try:
@@ -169,11 +169,12 @@ def read_reviews(path: Path) -> tuple[list[str], list[float]]:
             records: Any = csv.DictReader(lines, strict=True)
             if first.lstrip().startswith("{"):
                 records = map(json.loads, filter(str.strip, lines))
-            for number, record in enumerate(records, 1):  # noqa: B007
+            for record in records:
                 if not isinstance(record[TEXT], str) or not math.isfinite(float(record[STARS])):
                     raise ValueError(f"{TEXT} must be text, and {STARS} a finite number")
                 texts.append(record[TEXT])
                 stars.append(float(record[STARS]))
+                number += 1
         except KeyError as error:
             raise DataError(f"{path}: review {number}: no field {error}") from error
         except (ValueError, TypeError, csv.Error, RecursionError) as error:

@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from dsgkit.data import files, loaders
 from dsgkit.data.catalogue import DataFile, DatasetInfo
+from dsgkit.data.loaders import Block
 from dsgkit.errors import DataError
 from dsgkit.numerics.arrays import Array
 
 FILE_ROWS = "file_rows.npy"
 """Numbers in the file of the training rows, if these are in another order."""
-
-Block = tuple[NDArray[Any], NDArray[Any]]
 
 _FAR = 16  # times its range that a column is from 0 before float32 may lose its differences
 
@@ -30,8 +29,7 @@ _FAR = 16  # times its range that a column is from 0 before float32 may lose its
 def state(info: DatasetInfo) -> str:
     """Return ``prepared``, ``bundled``, ``found``, ``to download`` or ``missing``."""
     found = files.find(info)
-    if None in found:
-        lacking = [file for file, path in zip(info.files, found, strict=True) if path is None]
+    if lacking := [file for file, path in zip(info.files, found, strict=True) if path is None]:
         return "to download" if all(file.url for file in lacking) else "missing"
     if files.prepared_folder(info, files.obtain(info)).is_dir():
         return "prepared"

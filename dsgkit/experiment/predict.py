@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dsgkit.config.schema import Experiment, load_experiment
-from dsgkit.data.dataset import load_dataset
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows, load_dataset
 from dsgkit.data.spec import resolve
 from dsgkit.data.tables import read_new_rows
 from dsgkit.data.targets import label_text

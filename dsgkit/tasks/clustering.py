@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.config.spec import Interval
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of_point
 from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.published.clusterings import published_of

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from dsgkit.config.spec import Count, Folds, Interval, Problem
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.data.targets import Kind
 from dsgkit.errors import DataError, DsgError, DsgWarning
 from dsgkit.numerics.costs import MEASURING_FLOPS

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator
 
 from dsgkit.config.spec import Count, Folds, Problem, is_finite
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share

@@ -1,6 +1,6 @@
-import bz2
-import gzip
-import lzma
+import ast
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +9,6 @@ from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError
-
-COMPRESS = {"": bytes, ".xz": lzma.compress, ".bz2": bz2.compress, ".gz": gzip.compress}
 
 
 @pytest.fixture(autouse=True)
@@ -21,10 +19,22 @@ def isolated(monkeypatch, tmp_path):
     monkeypatch.delenv("DSGKIT_DATA", raising=False)
 
 
+def check_answers(name, answer):
+    """Compare the answers to all inputs of a table; DSGKIT_RECORD_GOLDEN=1 writes them."""
+    path = Path(__file__).with_name(name)
+    rows = path.read_text(encoding="utf-8").splitlines()
+    inputs = [row.partition(" => ")[0] for row in rows]
+    found = [f"{one} => {answer(*ast.literal_eval(f'({one},)'))}" for one in inputs]
+    if os.environ.get("DSGKIT_RECORD_GOLDEN"):
+        path.write_text("\n".join(found) + "\n", encoding="utf-8")
+    assert [pair for pair in zip(found, rows, strict=True) if pair[0] != pair[1]] == []
+
+
 def load(folder, content, loader="delimited", name="data", **options):
-    """Open what is written into a file."""
+    """Open what is written into a file; None is none."""
     path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return load_dataset(DatasetSpec(path=str(path), loader=loader, **options))
 
 

@@ -4,31 +4,31 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.numerics import rows as rows_module
 
-matrices = arrays(np.float32, (7, 3), elements=st.floats(-1e3, 1e3, width=32))
-vectors = arrays(np.float32, 3, elements=st.floats(-9, 9, width=32))
 
-
-@given(matrices, vectors, vectors, st.lists(st.integers(0, 6), min_size=1, max_size=9), st.data())
-def test_values_equal_the_loop(base, offset, factor, index, data):
-    rows = Rows(base, np.array(index), offset, factor)
-    expected = np.array([(base[i] - offset) * factor for i in index], np.float32)
-    key = data.draw(st.slices(len(index)))
-    positions = np.array(data.draw(st.lists(st.integers(0, len(index) - 1))), int)
-    assert rows.shape == expected.shape
+def test_values_equal_the_loop():
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(7, 3)).astype(np.float32)
+    offset, factor = rng.normal(size=(2, 3)).astype(np.float32)
+    index = np.array([5, 0, 3, 3, 6, 1])
+    expected = np.array([(base[i] - offset) * factor for i in index])
+    rows = Rows(base, index, offset, factor)
+    assert rows.shape == expected.shape and len(rows) == 6 and rows.take(index[:2]).base is base
     np.testing.assert_array_equal(np.asarray(rows), expected)
-    np.testing.assert_array_equal(rows[key], expected[key])
-    np.testing.assert_array_equal(rows[positions], expected[positions])
-    np.testing.assert_array_equal(rows[key, ::-2], expected[key][:, ::-2])
-    np.testing.assert_array_equal(rows.take(positions)[:], expected[positions])
-    np.testing.assert_array_equal(rows.take(key).take(slice(2))[:], expected[key][:2])
-    assert rows.take(key).base is base
+    for key in (slice(1, 4), slice(None, None, -2), slice(9, 9), np.array([4, 4, 0])):
+        np.testing.assert_array_equal(rows[key], expected[key])
+        np.testing.assert_array_equal(rows[key, ::-2], expected[key][:, ::-2])
+        np.testing.assert_array_equal(rows.take(key)[:], expected[key])
+        np.testing.assert_array_equal(rows.take(key).take(slice(2))[:], expected[key][:2])
+    np.testing.assert_array_equal(Rows(base, None, offset)[2:4], base[2:4] - offset)
+    np.testing.assert_array_equal(
+        Rows(base, None, None, factor).take(index)[:], base[index] * factor
+    )
+    with pytest.raises(ValueError, match="read-only"):
+        rows.index[0] = 1
 
 
 def test_reading_gives_a_new_contiguous_float32_array():
@@ -40,16 +40,6 @@ def test_reading_gives_a_new_contiguous_float32_array():
     assert base[2, 2] == 8 and np.asarray(Rows(base), np.float64).dtype == np.float64
 
 
-INDICES = {
-    "slice": slice(3, 700),
-    "all": slice(None),
-    "steps": slice(900, 10, -7),
-    "empty": slice(5, 5),
-    "positions": np.array([5, 999, 5, 0, 17] * 9),
-    "from the end": np.array([-1, 3, -5]),
-}
-
-
 @pytest.fixture
 def large(tmp_path, monkeypatch):
     """A file whose map counts as large."""
@@ -59,16 +49,17 @@ def large(tmp_path, monkeypatch):
     return tmp_path / "X.npy"
 
 
-@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
 @pytest.mark.parametrize("kind", ["map", "part of a map", "copy on write"])
-def test_rows_of_a_large_map_are_those_of_plain_indexing(large, index, kind):
+def test_rows_of_a_large_map_are_those_of_plain_indexing(large, kind):
     table = np.load(large, mmap_mode="c" if kind == "copy on write" else "r")
     if kind == "copy on write":
         table[7] = 5
     table = table[1000:] if kind == "part of a map" else table
-    read = rows_module.read_rows(table, index)
-    np.testing.assert_array_equal(read, np.array(table[index]))
-    assert type(read) is np.ndarray and read.flags.c_contiguous and read.flags.owndata
+    slices = slice(3, 700), slice(None), slice(900, 10, -7), slice(5, 5)
+    for index in (*slices, np.array([5, 999, 5, 0, 17] * 9), np.array([-1, 3, -5])):
+        read = rows_module.read_rows(table, index)
+        np.testing.assert_array_equal(read, np.array(table[index]))
+        assert type(read) is np.ndarray and read.flags.c_contiguous and read.flags.owndata
     assert kind != "copy on write" or (table[7] == 5).all()
 
 
@@ -80,10 +71,10 @@ def resident(path):
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="Linux only")
-@pytest.mark.parametrize("index", [slice(None), np.arange(19_999, -1, -3)])
-def test_a_read_leaves_nothing_of_a_map_in_memory(large, index):
+def test_a_read_leaves_nothing_of_a_map_in_memory(large):
     table = np.load(large, mmap_mode="r")
-    rows_module.read_rows(table[:], index)
-    assert resident(large) == 0
+    for index in (slice(None), np.arange(19_999, -1, -3)):
+        rows_module.read_rows(table[:], index)
+        assert resident(large) == 0
     table[index].sum()
     assert resident(large) > 100_000

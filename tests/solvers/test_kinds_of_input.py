@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError
 from dsgkit.solvers.catalogue import SOLVERS
 from tests.solvers.brute_force import folds_of, problem

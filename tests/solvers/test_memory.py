@@ -17,7 +17,7 @@ from dsgkit import (
     NystromS2AUC,
     S3VMLight,
 )
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import folds_of, problem
 from tests.solvers.ordinal.brute_force import ordinal_problem

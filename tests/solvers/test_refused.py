@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from dsgkit import SAMULT
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.solvers.catalogue import SOLVERS
 from tests.solvers.brute_force import problem

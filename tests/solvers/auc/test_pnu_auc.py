@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import IndefiniteError
 from dsgkit.priors import PenL1Prior
 from dsgkit.solvers.auc.pnu_auc import PNUAUC

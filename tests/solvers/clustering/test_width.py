@@ -12,7 +12,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import scale
 
 from dsgkit import BSGDLMOC, FSVC, SGDLMOC, BenHurSVC
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import DsgWarning
 from dsgkit.solvers.clustering.width import MAX_ROWS, gamma_of_neighbours
 from tests.solvers.datasets import iris, standardised_wine

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import MemoryLimitError
 from dsgkit.random.draws import draw_in_passes
 from dsgkit.solvers.s3vm.bgs3vm import BGS3VM

@@ -7,7 +7,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC
 
 from dsgkit import AllLabelsSVM, SelfTraining, SupervisedSVM
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, FitError
 
 RNG = np.random.default_rng(7)

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from dsgkit.data.rows import Rows
+from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.solvers.similar import prior as priors
 from dsgkit.solvers.similar.prior import label_noise
