@@ -1,5 +1,6 @@
 """One cell in this process: what its record holds, and what it leaves behind."""
 
+import sys
 import warnings
 from dataclasses import replace
 
@@ -27,11 +28,10 @@ pytestmark = pytest.mark.usefixtures("in_process")
 def jobs_of(path, kind="fit", solver="samult", **options):
     """The jobs of a solver's cells of the first trial, with the first point of its grid."""
     experiment = load_experiment(path)
-    dataset = load_dataset(experiment.dataset)
-    version = catalogue.get(experiment.solvers[solver].kind).version
+    dataset, info = load_dataset(experiment.dataset), catalogue.get(experiment.solvers[solver].kind)
     return [
         Job(
-            *(experiment, dataset.content_hash, version, cell),
+            *(experiment, dataset.content_hash, info.version, cell),
             cell.points[0] if kind == "fit" else {},
             **{"once": True} | options,
         )
@@ -53,21 +53,6 @@ def test_fits_and_searches_are_those_of_the_estimator_by_hand(toy):
     assert set(record["times"]) >= {"load", "compile", "fit"} and record["peak_memory"] > 2**20
     assert record["environment"]["dsgkit"] and record["source"]
     assert run_job(largest)[0]["full"] is True and record["full"] is False
-
-    (job,) = jobs_of(toy, "search")
-    record, _ = run_job(job)
-    XU = trial.training(job.cell.at)["X_unlabeled"]
-    assert record["points"] == list(job.cell.points)
-    for point, scores in zip(record["points"], record["fold_scores"], strict=True):
-        for held_out, score in zip(trial.folds(job.cell.at), scores, strict=True):
-            train = np.setdiff1d(np.arange(30), held_out)
-            model = SAMULT(**point).fit(X[train], y[train], XU[:])
-            expected = roc_auc_score(y[held_out], model.decision_function(X[held_out]))
-            assert score == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_cell_of_other_rows_or_of_another_solver_than_planned_is_refused(toy):
-    job = jobs_of(toy)[0]
     refused = {"content_hash": "its rows here are not those", "solver_version": "of the version"}
     for name, text in refused.items():
         assert text in run_job(replace(job, **{name: "other"}))[0]["message"]
@@ -81,46 +66,13 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("case", ENDS)
-def test_whatever_a_fit_does_ends_in_a_record(toy, monkeypatch, case):
-    does, status, message = ENDS[case]
-    monkeypatch.setattr(SAMULT, "fit", lambda *_, **__: does())
-    record, _ = run_job(jobs_of(toy)[0])
-    assert record["status"] == status and message in record["message"]
-    assert ("traceback" in record) == (case != "no solution")
-    seal(record)
-
-
-@pytest.mark.parametrize(("kind", "called"), [("search", "fit_points"), ("fit", "fit")])
-def test_what_libraries_warn_of_is_kept_once(toy, monkeypatch, kind, called):
-    """Hundreds of models of a search warn of the same with other numbers."""
-    original = getattr(SAMULT, called)
-
-    def warn(*arguments, **more):
-        for steps in range(3):
-            warnings.warn(f"not converged after {steps} steps", UserWarning, stacklevel=1)
-        return original(*arguments, **more)
-
-    monkeypatch.setattr(SAMULT, called, warn)
-    with warnings.catch_warnings(record=True) as printed:
-        warnings.simplefilter("always")
-        record, _ = run_job(jobs_of(toy, kind)[0])
-    assert record["warnings"] == ["not converged after 0 steps"] and not printed
-
-
-def test_a_solver_is_warmed_up_once_and_may_need_more_rows_than_that(toy, monkeypatch):
-    calls, original = [], SAMULT.fit
-
-    def counted(self, X, y, X_unlabeled):
-        calls.append(len(X_unlabeled))
-        if len(X_unlabeled) < 40:
-            raise ValueError("n_neighbors is larger than the number of rows")
-        return original(self, X, y, X_unlabeled)
-
-    monkeypatch.setattr(SAMULT, "fit", counted)
-    monkeypatch.setattr(cell_module, "_WARM_UP_ROWS", 11)
-    assert [run_job(job)[0]["status"] for job in jobs_of(toy)] == ["ok", "ok"]
-    assert calls == [11, 40, 120]
+def test_whatever_a_fit_does_ends_in_a_record(toy, monkeypatch):
+    for case, (does, status, message) in ENDS.items():
+        monkeypatch.setattr(SAMULT, "fit", lambda *_, does=does, **__: does())
+        record, _ = run_job(jobs_of(toy)[0])
+        assert record["status"] == status and message in record["message"]
+        assert ("traceback" in record) == (case != "no solution")
+        seal(record)
 
 
 def test_a_fit_is_told_before_it_is_repeated_and_progress_inside_of_it(toy):
@@ -131,21 +83,26 @@ def test_a_fit_is_told_before_it_is_repeated_and_progress_inside_of_it(toy):
     assert len(done) >= 20 and done == sorted(done) and 0 <= done[0] <= done[-1] <= 1
     assert [what for what, _ in told[:2] + told[-1:]] == ["begun", "kept", "kept"]
     assert told[2:-1] == [("progress", (1.0, number)) for number in range(1, len(told) - 2)]
-    assert len(record["measurements"]["wall"]["fit"]) == len(told) - 2 >= 3
     (kept, _) = told[1][1]
     assert kept["status"] == "ok" and kept["scores"] == record["scores"]
-    assert len(kept["measurements"]["wall"]["fit"]) == 1
+    repeats = [len(one["measurements"]["wall"]["fit"]) for one in (kept, record)]
+    assert repeats == [1, len(told) - 2] and repeats[1] >= 3
 
 
 OWN = """
-import random
+import random, warnings
 import numpy as np
 from dsgkit.bases import Estimator
+
+calls = []
 
 class Mine(Estimator):
     tasks, version = ("semi_supervised_auc",), 1
     def __init__(self, lam=1.0): self.lam = lam
     def fit(self, X, y, X_unlabeled):
+        calls.append(len(X_unlabeled))
+        for steps in range(3): warnings.warn(f"not converged after {{steps}} steps")
+        if len(X_unlabeled) < 40: raise ValueError("n_neighbors is larger than the number of rows")
         self.given_, self.remark_ = len(X) + len(y) + len(X_unlabeled), "tried hard"
         self.coef_ = np.random.rand(X.shape[1]) - random.random()
         return self
@@ -154,28 +111,31 @@ class Mine(Estimator):
         assert len(X) + len(y) + len(X_unlabeled) == self.given_
         {}
 """
+NO, ONCE = "no diagnostics: ", "not converged after 0 steps"
 DIAGNOSTICS = {
-    "return {'objective': np.float32(0.5), 'n': 3}": ({"objective": 0.5, "n": 3.0}, None),
-    "return {'objective': np.inf, 'n': 3}": ({"n": 3.0}, None),
-    "raise ValueError('no value')": ({}, "no diagnostics: ValueError: no value"),
-    "return {'objective': 'small'}": ({}, "no diagnostics: FitError: a score must be a number"),
+    "return {'objective': np.float32(0.5), 'n': 3}": ({"objective": 0.5, "n": 3.0}, [ONCE]),
+    "return {'objective': np.inf, 'n': 3}": ({"n": 3.0}, [ONCE]),
+    "raise ValueError('no value')": (None, [ONCE, f"{NO}ValueError: no value"]),
+    "return {'n': 'a'}": (None, [ONCE, f"{NO}FitError: a score must be a number or None, got 'a'"]),
 }
 
 
 @pytest.mark.parametrize("body", DIAGNOSTICS)
-def test_diagnostics_are_recorded_and_never_cost_a_fit(toy, own_modules, body):
-    """Nor do numbers drawn from the process depend on what ran before."""
+def test_what_a_fit_warns_of_and_its_diagnostics_are_kept(toy, own_modules, monkeypatch, body):
+    """Numbers drawn from the process do not depend on what ran before; a warm-up may fail."""
     own_modules("own", OWN.format(body))
-    path = change_toy(toy, solvers={"mine": {"kind": "own:Mine"}}, outputs=[])
-    job = jobs_of(path, solver="mine")[0]
-    (record, _), (again, _) = run_job(job), run_job(job)
-    assert record["scores"] == again["scores"]
-    expected, warning = DIAGNOSTICS[body]
+    monkeypatch.setattr(cell_module, "_WARM_UP_ROWS", 11)
+    mine = {"kind": "own:Mine", "grid": {"lam": [1.0, 2.0]}}
+    path = change_toy(toy, solvers={"mine": mine}, outputs=[])
+    job, search = jobs_of(path, solver="mine")[0], jobs_of(path, "search", "mine")[0]
+    with warnings.catch_warnings(record=True) as printed:
+        warnings.simplefilter("always")
+        (record, _), (again, _), (searched, _) = run_job(job), run_job(job), run_job(search)
+    assert sys.modules["own"].calls[:4] == [11, 40, 40, 11] and not printed
+    told = [text.partition(" (")[0] for text in record["warnings"]]
+    assert (record.get("diagnostics"), told) == DIAGNOSTICS[body]
+    assert record["scores"] == again["scores"] and searched["warnings"] == [ONCE]
     assert (record["status"], record["remark"]) == ("ok", "tried hard")
-    assert record.get("diagnostics", {}) == expected
-    assert [text[: len(warning or "")] for text in record.get("warnings", [])] == (
-        [warning] if warning else []
-    )
     assert record["estimator"]["given_"] == 30 + 30 + 40
 
 

@@ -17,7 +17,7 @@ from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.status import describe_status
 from tests.conftest import change_toy
-from tests.experiment.runs import stored, without_measurements
+from tests.experiment.runs import InProcess, stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
@@ -37,13 +37,6 @@ def alone(toy):
 
 def fits(folder):
     return [(r["status"], r["message"]) for r in stored(folder) if r["kind"] == "fit"]
-
-
-def test_what_a_folder_holds_suffices_to_run_it_again(toy, finished):
-    again, other = load_experiment(finished / "config.yaml"), toy.parent / "again" / "toy"
-    assert again.solvers == load_experiment(toy).solvers
-    assert run_experiment(again, other, Options(once=True)).computed == 24
-    assert without_measurements(stored(other)) == without_measurements(stored(finished))
 
 
 def test_a_run_goes_on_where_it_was_stopped(alone, monkeypatch):
@@ -73,20 +66,29 @@ def test_a_failed_search_fails_its_fits_or_stops_the_run(alone, monkeypatch):
     assert len(outcome.failures) == 6
 
 
-def test_changed_records_are_told_and_their_cells_run_again(toy, finished):
+def test_what_a_folder_holds_suffices_to_run_it_again_and_changed_records_do(toy, finished):
+    again, other = load_experiment(finished / "config.yaml"), toy.parent / "again" / "toy"
+    assert again.solvers == load_experiment(toy).solvers
+    assert run_experiment(again, other, Options(once=True)).computed == 24
+    assert without_measurements(stored(other)) == without_measurements(stored(finished))
     lines = (finished / "cells.jsonl").read_bytes().splitlines(keepends=True)
     lines[3] = lines[3].replace(b'"trial": 0', b'"trial": 1')
     lines[7] = lines[7][:40] + b"\n"
     (finished / "cells.jsonl").write_bytes(b"".join(lines))
-    again, _ = run(toy)
-    assert (again.computed, again.reused, again.bad) == (2, 22, [4, 8])
+    done, _ = run(toy)
+    assert (done.computed, done.reused, done.bad) == (2, 22, [4, 8])
     assert len(load_results(finished).records) == 24
 
 
-def test_results_of_other_code_are_told_and_computed_again_on_request(toy, monkeypatch):
+def test_results_of_other_code_are_told_and_computed_again_on_request(alone, monkeypatch):
     """By appending, and for the named solvers only."""
-    change_toy(toy, protocol={"trials": 1})
-    _, folder = run(toy)
+    samult = yaml.safe_load(alone.read_text())["solvers"]["samult"]
+    solvers = {
+        "a": {"kind": "samult", **samult},
+        "samult": samult | {"params": {"kernel": "laplacian"}},
+    }
+    change_toy(alone, protocol={"trials": 1}, solvers=solvers)
+    _, folder = run(alone)
     before = stored(folder)
 
     def told():
@@ -94,16 +96,16 @@ def test_results_of_other_code_are_told_and_computed_again_on_request(toy, monke
 
     monkeypatch.setattr(folder_module, "source_hash", lambda: "0" * 12)
     monkeypatch.setattr(cell_module, "source_hash", lambda: "0" * 12)
-    assert run(toy)[0].computed == 0
+    assert run(alone)[0].computed == 0
     (line,) = told()
-    assert line.startswith("12 results are reused from dsgkit 0.1.0 at ")
-    assert line.endswith("--fresh --solvers pnu_auc,qsg_s2auc,rff_s2auc,samult computes them again")
-    again, _ = run(toy, fresh=True, solvers=["samult"])
+    assert line.startswith("6 results are reused from dsgkit 0.1.0 at ")
+    assert line.endswith(", whose code differs; --fresh --solvers a,samult computes them again")
+    again, _ = run(alone, fresh=True, solvers=["samult"])
     assert (again.computed, again.reused) == (3, 0)
-    assert len(stored(folder)) == 12 + 3 and stored(folder)[:12] == before
+    assert len(stored(folder)) == 6 + 3 and stored(folder)[:6] == before
     (line,) = told()
-    assert line.startswith("9 results are reused") and "samult" not in line
-    assert run(toy, fresh=True)[0].computed == 12 == len(stored(folder))
+    assert line.startswith("3 results are reused") and "samult" not in line
+    assert run(alone, fresh=True)[0].computed == 6 == len(stored(folder))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +131,7 @@ def test_a_cell_runs_again_only_if_it_could_go_further(record, options, settled)
     assert Options(**options).settled(record) is settled
 
 
-class Scheduled:
+class Scheduled(InProcess):
     """An executor that ends its jobs in a random order, and notes what ran at the same time."""
 
     def __init__(self, slots, seed, ended):
@@ -151,12 +153,6 @@ class Scheduled:
         record = new_record(job) | (own if job.cell.kind == "search" else self.ended)
         future.set_result((record, b""))
         return SimpleNamespace(done={future})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        pass
 
 
 @pytest.fixture
@@ -232,11 +228,11 @@ FAILS = {
 
 
 @pytest.mark.parametrize("body", FAILS)
-def test_a_solver_of_ones_own_is_rehearsed_before_the_first_cell(toy, own_modules, body):
+def test_a_solver_of_ones_own_is_rehearsed_before_the_first_cell(alone, own_modules, body):
     own_modules("rehearsed", REHEARSED.format(body))
     mine = {"kind": "rehearsed:Mine", "grid": {"lam": [1.0, 2.0]}}
     rff = {"params": {"n_features": 20, "sigma": 1.0}}
-    path = change_toy(toy, solvers={"rff_s2auc": rff, "mine": mine}, outputs=["auc_table"])
+    path = change_toy(alone, solvers={"rff_s2auc": rff, "mine": mine}, outputs=["auc_table"])
     if told := FAILS[body]:
         with pytest.raises(ConfigError, match=told):
             run(path)
@@ -244,6 +240,33 @@ def test_a_solver_of_ones_own_is_rehearsed_before_the_first_cell(toy, own_module
     else:
         _, folder = run(path)
         assert {r["status"] for r in stored(folder) if r["solver"] == "rff_s2auc"} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("timeout", "status"), [(None, "timeout"), (5.0, "timeout"), (99.0, "crashed")]
+)
+def test_a_rehearsal_is_short_and_slow_solvers_may_run(
+    alone, own_modules, monkeypatch, timeout, status
+):
+    own_modules("rehearsed", REHEARSED.format(""))
+    rehearsed, executor = [], InProcess()
+
+    def submit(job):
+        future = Future()
+        if job.rehearsal:
+            rehearsed.append((job.cell.kind, job.timeout))
+        future.set_result((new_record(job, status if job.rehearsal else "indefinite"), b""))
+        return future
+
+    executor.submit = submit
+    monkeypatch.setattr("dsgkit.experiment.run.LocalExecutor", lambda *_: executor)
+    path = change_toy(alone, solvers={"mine": {"kind": "rehearsed:Mine"}}, outputs=["auc_table"])
+    if status == "crashed":
+        with pytest.raises(ConfigError, match="a fit on a few rows ends by ; no cell was started"):
+            run(path, timeout=timeout)
+    else:
+        assert run(path, timeout=timeout)[0].computed == 4
+    assert rehearsed == [("fit", timeout if timeout == 5.0 else 60.0)]
 
 
 def test_an_experiment_whose_folder_cannot_be_made_ends_before_its_data_are_read(toy):
