@@ -28,18 +28,15 @@ GRADES = np.digitize(X[:, 1], [-0.5, 0.5]) * 10 + 10
 NEW = RNG.normal(size=(9, 3)).round(4)
 FEW = {"n_iterations": 30, "n_features": 16, "batch_size": 16, "random_state": 3}
 SEMI = {"labeled": 40, "trials": 2, "folds": 2, "scale": [0, 1]}
-PAIRS = {"params": {"lam": 0.1, "sigma": 1.0, "prior": 0.15}}
-
-YES = {"positive": ["yes"]}
-BY_LABELS = {**SEMI, "select": "labeled_rows"}
-CLASSES = {"target": {"classes": True}}
-SPHERE = {"svc": {"params": {"gamma": 2.0}}}
-RUNS = {
-    "semi_supervised_auc": (KINDS, YES, SEMI, {"qsg_s2auc": {"params": FEW}}),
-    "semi_supervised_svm": (KINDS, YES, BY_LABELS, {"tsgs3vm": {"params": FEW}}),
-    "ordinal": (GRADES, {"target": {"ordered": True}}, SEMI, {"qs3orao": {"params": FEW}}),
-    "similar_unlabeled": (KINDS, YES, {"trials": 1, "folds": 2}, {"su_sl": PAIRS}),
-    "clustering": (GRADES, CLASSES, {"trials": 1, "scale": [0, 1]}, SPHERE),
+SPHERE, PAIRS = {"gamma": 2.0}, {"lam": 0.1, "sigma": 1.0, "prior": 0.15}
+YES, BY_LABELS = {"positive": ["yes"]}, {**SEMI, "select": "labeled_rows"}
+CLASSES, ORDERED = {"target": {"classes": True}}, {"target": {"ordered": True}}
+RUNS = {  # labels, settings of the dataset and the protocol, a solver and its parameters
+    "semi_supervised_auc": (KINDS, YES, SEMI, "qsg_s2auc", QSGS2AUC, FEW),
+    "semi_supervised_svm": (KINDS, YES, BY_LABELS, "tsgs3vm", TSGS3VM, FEW),
+    "ordinal": (GRADES, ORDERED, SEMI, "qs3orao", QS3ORAO, FEW),
+    "similar_unlabeled": (KINDS, YES, {"trials": 1, "folds": 2}, "su_sl", SUSL, PAIRS),
+    "clustering": (GRADES, CLASSES, {"trials": 1, "scale": [0, 1]}, "svc", BenHurSVC, SPHERE),
 }
 
 
@@ -50,12 +47,12 @@ def run(tmp_path, monkeypatch, in_process):
     monkeypatch.chdir(tmp_path)
 
     def run(kind, solvers=None):
-        labels, dataset, protocol, usual = RUNS[kind]
+        labels, dataset, protocol, solver, _, params = RUNS[kind]
         lines = [",".join(map(str, [*row, label])) for row, label in zip(X, labels, strict=True)]
         (tmp_path / "rows.csv").write_text("a,b,c,kind\n" + "\n".join(lines) + "\n")
         where = {"path": "rows.csv", "loader": "delimited", "header": True, "label_column": "kind"}
         config = {"dataset": where | dataset, "protocol": {"kind": kind, **protocol}}
-        config |= {"solvers": solvers or usual, "outputs": []}
+        config |= {"solvers": solvers or {solver: {"params": params}}, "outputs": []}
         (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
         done = run_experiment(load_experiment("c.yaml"), tmp_path / kind, Options(once=True))
         assert done.failures == []
@@ -70,17 +67,14 @@ def scaled(rows):
 
 
 def trained(kind, folder):
-    rows = scaled(X)
+    rows, (labels, *_, solver, params) = scaled(X), RUNS[kind]
     if kind == "similar_unlabeled":  # the pairs are those of the first trial
         experiment = load_experiment(folder / "config.yaml")
         trial = make_trial(experiment, load_dataset(experiment.dataset), 0)
-        return SUSL(**PAIRS["params"]).fit(**trial.training(trial.sizes))
-    return {
-        "semi_supervised_auc": lambda: QSGS2AUC(**FEW).fit(rows, KINDS == "yes", rows),
-        "semi_supervised_svm": lambda: TSGS3VM(**FEW).fit(rows, KINDS, rows),
-        "ordinal": lambda: QS3ORAO(**FEW).fit(rows, GRADES, rows),
-        "clustering": lambda: BenHurSVC(gamma=2.0).fit(rows),
-    }[kind]()
+        return SUSL(**params).fit(**trial.training(trial.sizes))
+    if kind == "clustering":
+        return solver(**params).fit(rows)
+    return solver(**params).fit(rows, labels == "yes" if "auc" in kind else labels, rows)
 
 
 @pytest.mark.filterwarnings("ignore:prior")
@@ -103,26 +97,24 @@ def test_predictions_are_those_of_the_estimator_called_by_hand(run, kind):
     assert list(told) == []
 
 
-def test_rows_without_a_label_are_the_unlabelled_ones(run, monkeypatch):
+def test_unlabelled_rows_are_those_without_a_label_and_the_best_point_has_the_best_mean(
+    run, monkeypatch
+):
     folder = run("semi_supervised_auc")
-    dataset = load_dataset(load_experiment(folder / "config.yaml").dataset)
+    experiment = load_experiment(folder / "config.yaml")
+    dataset = load_dataset(experiment.dataset)
     dataset = replace(dataset, labels=dataset.labels[:50])
     monkeypatch.setattr("dsgkit.experiment.predict.load_dataset", lambda _: dataset)
     told = Predictor(folder).predict(NEW)
     model = QSGS2AUC(**FEW).fit(scaled(X)[:50], KINDS[:50] == "yes", scaled(X)[50:])
     np.testing.assert_allclose(told["score"], model.decision_function(scaled(NEW)), rtol=1e-4)
-
-
-def test_the_best_point_is_that_of_the_mean_over_the_trials(run):
-    folder = run("semi_supervised_auc")
-    points = [{"lam": lam, "sigma": 1.0} for lam in (0.125, 0.25, 0.5)]
-    search = {"kind": "search", "solver": "qsg_s2auc", "status": "ok", "points": points}
+    search = {"kind": "search", "solver": "qsg_s2auc", "status": "ok"}
+    search["points"] = [{"lam": lam, "sigma": 1.0} for lam in (0.125, 0.25, 0.5)]
     records = [
         search | {"at": {"unlabeled": n}, "fold_scores": [[score] * 2 for score in scores]}
         for n, scores in ((9, [0.5, 0.9, 0.7]), (9, [0.9, 0.6, 0.8]), (5, [1, 0, 0]))
     ]
     results = replace(load_results(folder), records=records)
-    experiment = load_experiment(folder / "config.yaml")
     # lam 0.25 and 0.5 tie at .75: the larger one makes the function smoother
     assert _best(results, experiment, "qsg_s2auc") == ({"lam": 0.5, "sigma": 1.0}, 0.75)
 
@@ -141,31 +133,29 @@ def test_the_solver_is_the_best_that_is_given_no_hidden_labels(run):
     assert Predictor(run("semi_supervised_svm", oracle)).solver == "tsgs3vm"
 
 
-def predicted(folder, text, *options):
-    """Run ``dsg predict`` on the text of a file; return its lines, or its error."""
-    Path("new.csv").write_text(text)
-    done = CliRunner().invoke(cli, ["predict", str(folder), "new.csv", *options])
-    return done.stdout.splitlines() if done.exit_code == 0 else str(done.exception)
-
-
 def test_the_command_writes_a_csv_and_refuses_other_rows_than_those_of_the_run(run, monkeypatch):
+    def predicted(text, *options):
+        Path("new.csv").write_text(text)
+        done = CliRunner().invoke(cli, ["predict", str(folder), "new.csv", *options])
+        return done.stdout.splitlines() if done.exit_code == 0 else str(done.exception)
+
     folder = run("semi_supervised_svm")
     told = Predictor(folder).predict(NEW.astype("f4"))
     plain = "".join(",".join(map(str, row)) + "\n" for row in NEW)
     labeled = plain.replace("\n", ",?\n")
     for text in (f"a,b,c\n{plain}", f"a,b,c,kind\n{labeled}"):
-        head, *lines = predicted(folder, text)
+        head, *lines = predicted(text)
         assert head == "row,score,class"
         assert [line.split(",")[2] for line in lines] == told["class"].tolist()
         scores = [float(line.split(",")[1]) for line in lines]
         np.testing.assert_allclose(scores, told["score"], rtol=1e-5)
-    assert predicted(folder, f"a,b,c\n{plain}", "--out", "out.csv") == ["out.csv"]
+    assert predicted(f"a,b,c\n{plain}", "--out", "out.csv") == ["out.csv"]
     assert Path("out.csv").read_text().splitlines() == [head, *lines]
     monkeypatch.setattr(TSGS3VM, "fit", None)  # before training
-    assert "its 2 columns are not the" in predicted(folder, "a,b\n1,2\n")
+    assert "its 2 columns are not the" in predicted("a,b\n1,2\n")
     with Path("rows.csv").open("a") as file:
         file.write("1,2,3,yes\n")
-    assert "rows.csv: its rows are not those of the run" in predicted(folder, "a,b,c\n1,2,3\n")
+    assert "rows.csv: its rows are not those of the run" in predicted("a,b,c\n1,2,3\n")
 
 
 TABLE = {"loader": "delimited", "header": True, "label_column": "kind", "categorical": ["colour"]}

@@ -1,13 +1,23 @@
-"""Clocks, and repeated times of a fit: how many, what is reported, what disturbs."""
+"""Clocks, repeated times of a fit, and what is said of the time that a run takes."""
 
+import re
 import threading
 import time
 from types import SimpleNamespace
 
 import pytest
 
+from dsgkit.config.schema import load_experiment
+from dsgkit.errors import MissingDataError
+from dsgkit.experiment import forecast as forecast_module
+from dsgkit.experiment import progress as progress_module
 from dsgkit.experiment import timing as timing_module
-from dsgkit.experiment.timing import Clock, is_disturbed, repeated, timing_record
+from dsgkit.experiment.forecast import forecast_run, totals
+from dsgkit.experiment.plan import Cell, Plan, TooLarge
+from dsgkit.experiment.progress import RunProgress
+from dsgkit.experiment.run import Options
+from dsgkit.experiment.store import Store
+from dsgkit.experiment.timing import MACHINE_FLOPS, Clock, is_disturbed, repeated, timing_record
 
 
 def test_a_clock_adds_up_phases_and_knows_the_busiest_thread():
@@ -42,68 +52,177 @@ def test_peak_memory_sees_what_was_freed():
     assert timing_module.peak_memory() >= before > 2**20
 
 
-@pytest.fixture
-def timed(monkeypatch):
-    """Return the record of fits that take some seconds by their clocks, and some around them."""
-    now = [0.0]
+@pytest.mark.parametrize(
+    ("wall", "more", "expected"),
+    [  # reported time, number of measurements, slowdown, and whether it was disturbed
+        ([3.0, 1.0, 2.0], {}, (2.0, 3, 1.0, False)),
+        ([0.125] * 9, {}, (0.125, 8, 1.0, False)),  # for a second in all
+        ([10.5] * 9, {}, (10.5, 1, 1.0, False)),  # a long fit once
+        ([9.5] * 9, {}, (9.5, 3, 1.0, False)),
+        ([0.125] * 9, {"around": 10}, (0.125, 2, 1.0, False)),  # long preparations count, too
+        ([1 / 128] * 999, {}, (round(1 / 128, 6), 20, 1.0, False)),  # several in a row
+        # a fit is disturbed if it waits longer than half of what it computes
+        ([1.0] * 3, {"busiest": 0.7}, (1.0, 3, 1.429, False)),
+        ([1.0] * 3, {"busiest": 0.6}, (1.0, 3, 1.667, True)),
+        ([1.0, 8.0, 1.0], {"busiest": 1.0}, (1.0, 3, 1.0, False)),  # one of three was
+        ([2e-5] * 99, {"busiest": 1e-5, "around": 0.06}, (2e-5, 18, 2.0, False)),  # noise
+        ([3.0] * 3, {"busiest": 1.0, "threads": 1}, (1.0, 3, 3.0, True)),  # processor time
+    ],
+)
+def test_short_fits_are_repeated_and_the_median_is_reported(monkeypatch, wall, more, expected):
+    now, walls, around = [0.0], iter(wall), more.get("around", 0.0)
     monkeypatch.setattr(timing_module, "time", SimpleNamespace(perf_counter=lambda: now[0]))
 
-    def record(wall, busiest=None, around=0.0, threads=2):
-        walls = iter(wall)
+    def fit(clock):
+        clock.wall["fit"] += (took := next(walls))
+        for kind in (clock.busiest, clock.processor):
+            kind["fit"] += more.get("busiest", took)
+        now[0] += took + around
 
-        def fit(clock):
-            clock.wall["fit"] += (took := next(walls))
-            clock.busiest["fit"] += (busy := took if busiest is None else busiest)
-            clock.processor["fit"] += busy
-            now[0] += took + around
-
-        fit(first := Clock())
-        return timing_record(repeated(fit, first), threads)
-
-    return record
-
-
-def test_the_median_is_reported_of_processor_times_on_one_thread_and_else_of_wall_times(timed):
-    record = timed([3.0, 1.0, 2.0])
-    assert record["times"] == {"fit": 2.0} and record["timing"]["range"] == {"fit": [1.0, 3.0]}
-    record = timed([3.0, 3.0, 3.0], busiest=1.0, threads=1)
-    assert record["times"] == {"fit": 1.0} and record["timing"]["slowdown"] == 3
-    assert record["measurements"]["wall"] == {"fit": [3.0, 3.0, 3.0]}
-    assert record["timing"]["disturbed"] and not is_disturbed(record["timing"])
-    assert not is_disturbed({})
-
-
-@pytest.mark.parametrize(
-    ("wall", "around", "number"),
-    [
-        (0.125, 0, 8),  # for a second in all
-        (10.5, 0, 1),  # a long fit once
-        (9.5, 0, 3),
-        (0.1, 10, 2),  # a long preparation counts, too
-        (1 / 128, 0, 20),  # several in a row
-    ],
-)
-def test_short_fits_are_repeated_for_a_second_and_long_ones_not(timed, wall, around, number):
-    record = timed([wall] * 1000, around=around)
-    assert record["measurements"]["wall"]["fit"] == [round(wall, 6)] * number
-
-
-@pytest.mark.parametrize(
-    ("wall", "busiest", "disturbed"),
-    [
-        ([1.0, 1.0, 1.0], 0.7, False),
-        ([1.0, 1.0, 1.0], 0.6, True),
-        ([1.0, 8.0, 1.0], 1.0, False),  # one of three was: the median is not one of its
-        ([2e-5] * 100, 1e-5, False),  # waiting for less than a tick of the clock is noise
-    ],
-)
-def test_a_fit_is_disturbed_if_it_waits_longer_than_half_of_what_it_computes(
-    timed, wall, busiest, disturbed
-):
-    record = timed(wall, busiest, around=0.06)  # so that no fits are averaged
-    assert record["timing"]["disturbed"] is is_disturbed(record["timing"]) is disturbed
+    fit(first := Clock())
+    record = timing_record(repeated(fit, first), more.get("threads", 2))
+    timing, times = record["timing"], record["measurements"]["wall"]["fit"]
+    found = record["times"]["fit"], len(times), timing["slowdown"], timing["disturbed"]
+    assert found == expected and times == [round(s, 6) for s in wall[: len(times)]]
+    assert is_disturbed(timing) is (expected[3] and "threads" not in more)
+    shown = times if "threads" not in more else [1.0] * 3
+    assert timing["range"] == {"fit": [min(shown), max(shown)]}
 
 
 def test_a_repeat_that_fails_leaves_what_was_measured():
     first, told = Clock(), []
     assert repeated(lambda clock: exit(1), first, told.append) == [(first, 1)] and told == [1]
+    assert not is_disturbed({})
+
+
+def cell(kind, seconds, name, *, solver="samult", memory=0, needs=()):
+    """A cell whose operations take some seconds."""
+    at = {"unlabeled": 40}
+    return Cell(name, kind, solver, 0, at, seconds * MACHINE_FLOPS, memory=memory, needs=needs)
+
+
+def test_the_line_of_a_run_has_the_time_left_by_what_cells_took(monkeypatch):
+    """Two searches run at a time; the look of the line is in ``tests/test_screen.py``."""
+    now = [0.0]
+    monkeypatch.setattr(progress_module, "monotonic", lambda: now[0])
+    fits = [cell("fit", 1, f"fit {number}") for number in range(7)]
+    searches = [cell("search", 1, f"search {number}") for number in range(6)]
+    jobs = {one.key: SimpleNamespace(cell=one, description=one.key) for one in fits + searches}
+
+    def took(seconds, **more):
+        return {"status": "ok", "times": {"fit": seconds, "load": 1}} | more
+
+    ended = [(fits[6], took(99, status="failed")), (searches[5], took(3))]
+    sides = {"search": 2, "fit": 1}
+    progress = RunProgress([*fits[:6], *searches[:5]], ended, side_by_side=sides)
+    assert progress.line() == "0 of 11 cells, 0 s so far"
+    now[0] = 30.0
+    for one in fits[:2]:
+        progress.advance(jobs[one.key], 0.0)
+        progress.finish(jobs[one.key], took(13))
+    assert progress.line() == "2 of 11 cells, 30 s so far, about 66 s left"  # 4 x 14 + 5 x 4 / 2
+    progress.advance(jobs["fit 2"], 0.5)
+    assert progress.line().endswith(", about 59 s left: fit 2")
+    progress.advance(jobs["search 0"], 1.0, 2)
+    assert progress.line().endswith(", about 57 s left: repeat 2 of search 0 (+1)")
+    progress.finish(jobs["search 0"], took(0, status="timeout", timeout=7.0))
+    limited = RunProgress(fits, ended, side_by_side=sides, timeout=0.25)
+    limited.finish(jobs["fit 0"], took(13))
+    assert limited.line() == "1 of 7 cells, 0 s so far, about 2 s left"
+    for one in jobs.values():
+        progress.finish(one, took(14.0))
+    assert progress.line() == "11 of 11 cells, 30 s so far"
+
+
+def test_without_a_terminal_there_is_a_line_a_minute_with_the_time(monkeypatch, capsys):
+    monkeypatch.setattr(progress_module, "SECONDS_BETWEEN_LINES", 0.01)
+    one = cell("fit", 1, "a")
+    with RunProgress([one], side_by_side={"search": 2, "fit": 1}) as progress:
+        progress.advance(SimpleNamespace(cell=one, description="SAMULT fit"), 0.3)
+        while not (err := capsys.readouterr().err):
+            time.sleep(0.01)
+    line = err.splitlines()[0]
+    assert re.fullmatch(r"[-\d]{10} \d\d:\d\d 0 of 1 cell, 0 s so far: SAMULT fit", line)
+
+
+GIB = 2**30
+
+
+@pytest.fixture
+def forecast(toy, tmp_path, monkeypatch):
+    """Foresee a run of made-up cells on a machine of 8 GiB."""
+    monkeypatch.setattr(forecast_module, "memory_limit", lambda: 8 * GIB)
+
+    def foresee(*cells, too_large=(), **options):
+        plan = Plan(list(cells), [], list(too_large))
+        options = Options(**{"jobs": 2, "threads": 2} | options)
+        return forecast_run(load_experiment(toy), tmp_path / "results" / "toy", options, plan)
+
+    return foresee
+
+
+def test_searches_share_the_cores_and_finished_cells_tell_the_pace(forecast, tmp_path):
+    cells = [cell("search", 50, name) for name in "ab"]
+    cells += [cell("fit", seconds, f"{seconds}") for seconds in (2, 20, 0.01)]
+    # by hand: fits of 2 s thrice, one of 20 s once, a short one for a second
+    for options, expected in (
+        ({}, (127, 50 + 27)),
+        ({"threads": 1}, (127, 50 + 27 / 2)),
+        ({"once": True}, (122.01, 50 + 22.01)),
+        ({"timeout": 10}, (20 + 6 + 10 + 1, 10 + 17)),
+        ({"solvers": ["qsg_s2auc"]}, (0, 0)),
+    ):
+        assert forecast(*cells, **options).seconds == pytest.approx(expected)
+    assert totals([forecast(*cells)] * 2) == (
+        "about 4 min of processor time, 3 min on the clock with --jobs 2 --threads 2"
+    )
+    cells = [cell("fit", 20, f"{name:0<32}") for name in "abc"]
+    cells += [cell("search", 7, f"{'d':0<32}")]
+    for folder, of, status in (("toy", 0, "ok"), ("toy", 1, "failed"), ("beside", 3, "ok")):
+        record = {"key": cells[of].key, "status": status, "times": {"fit": 30.0, "predict": 10.0}}
+        with Store(tmp_path / "results" / folder) as store:
+            store.append(record)
+    run = forecast(*cells)
+    assert list(run.cells["state"]) == ["finished", "to run", "to run", "finished"]
+    assert run.seconds[0] == pytest.approx(80)  # twice the operations
+    assert forecast(*cells, fresh=True).seconds[0] == pytest.approx(67)
+    assert run.text(80).startswith("toy: 4 cells, 2 finished already\n")
+
+
+TEXT = """toy: 3 cells, 0 finished already
+
+Solver     For  Cells     Time   GiB
+---------  ---  -----  -------  ----
+RFF-S2AUC  fit      1  4,373 d  5.00
+
+  unlabeled: 5,000, 9,000 left out: the data leave 539 unlabelled rows; `all` takes them
+  SAMULT: 2 cells refused, need up to 5.00 GiB
+  in all: about 4,373 d of processor time, 4,373 d on the clock with --jobs 2 --threads 2;
+    RFF-S2AUC takes 4,373 d of it"""
+
+
+def test_the_text_has_what_is_refused_and_what_takes_more_than_a_day(forecast):
+    cells = (
+        cell("search", 1000, "a", memory=5 * GIB),  # two at a time have 4 GiB each
+        cell("fit", 1000, "b", needs=("a",)),  # and so does what follows
+        cell("fit", 377_827_200, "c", solver="rff_s2auc", memory=5 * GIB),
+    )
+    run = forecast(*cells, too_large=[TooLarge((5000, 9000), 539, False)])
+    assert run.text(90) == TEXT and max(map(len, run.text(40).splitlines())) <= 40
+    assert [bool(forecast(cell("fit", s, "d")).too_long) for s in (86400, 86401)] == [False, True]
+    assert set(forecast(*cells, memory=4 * GIB).cells["state"]) == {"refused"}
+
+
+def test_data_that_are_not_here_are_planned_by_the_catalogue(toy, tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
+    one = load_experiment(toy)
+    there = forecast_run(one, tmp_path / "r", Options())
+    dataset = type(one.dataset).model_validate({"name": "codrna"})
+    run = forecast_run(one.model_copy(update={"dataset": dataset}), tmp_path / "r", Options())
+    assert "missing cod-rna, cod-rna.t" in run.missing
+    assert run.missing in " ".join(run.text(80).split())
+    assert run.cells["seconds"].sum() > there.cells["seconds"].sum()
+    toy.with_name("toy.csv").unlink()
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "other"))
+    with pytest.raises(MissingDataError, match="no such file"):
+        forecast_run(load_experiment(toy), tmp_path / "r", Options())
