@@ -1,31 +1,200 @@
-"""Whole runs in this process: what runs, in which order, what is kept, and what is told."""
+"""Cells and whole runs in this process: what runs, in which order, what is kept and told."""
 
 import random
+import sys
+import warnings
 from concurrent.futures import Future
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import yaml
+from sklearn.metrics import roc_auc_score
 
 from dsgkit import SAMULT
 from dsgkit.config.schema import load_experiment
+from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, FitError, ResultsError, TimeLimitError
 from dsgkit.experiment import cell as cell_module
 from dsgkit.experiment import folder as folder_module
-from dsgkit.experiment.cell import new_record
+from dsgkit.experiment.cell import Job, new_record, run_job
+from dsgkit.experiment.plan import make_plan, make_trial
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.status import describe_status
+from dsgkit.experiment.store import seal
+from dsgkit.solvers import catalogue
+from dsgkit.system.progress import listening
 from tests.conftest import change_toy
 from tests.experiment.runs import InProcess, stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
 
 
+def jobs_of(path, kind="fit", solver="samult", **options):
+    """The jobs of a solver's cells of the first trial, with the first point of its grid."""
+    experiment = load_experiment(path)
+    dataset, info = load_dataset(experiment.dataset), catalogue.get(experiment.solvers[solver].kind)
+    return [
+        Job(
+            *(experiment, dataset.content_hash, info.version, cell),
+            cell.points[0] if kind == "fit" else {},
+            **{"once": True} | options,
+        )
+        for cell in make_plan(experiment, dataset).cells
+        if (cell.trial, cell.kind, cell.solver) == (0, kind, solver)
+    ]
+
+
+def test_a_fit_is_that_of_the_estimator_by_hand(toy):
+    job, largest = jobs_of(toy)
+    record, picture = run_job(job)
+    trial = make_trial(job.experiment, load_dataset(job.experiment.dataset), 0)
+    X, y, XU = (trial.training(job.cell.at)[name] for name in ("X", "y", "X_unlabeled"))
+    model, split = SAMULT(**job.chosen).fit(X[:], y, XU[:]), trial.split
+    by_hand = roc_auc_score(split.y_unlabeled, model.decision_function(split.X_unlabeled))
+    assert record["scores"]["auc"] == pytest.approx(by_hand, abs=1e-12)
+    assert (record["status"], record["at"], picture) == ("ok", {"unlabeled": 40}, b"")
+    assert job.chosen.items() <= record["estimator"].items()
+    assert set(record["times"]) >= {"load", "compile", "fit"} and record["peak_memory"] > 2**20
+    assert record["environment"]["dsgkit"] and record["source"]
+    assert run_job(largest)[0]["full"] is True and record["full"] is False
+    refused = {"content_hash": "its rows here are not those", "solver_version": "of the version"}
+    for name, text in refused.items():
+        assert text in run_job(replace(job, **{name: "other"}))[0]["message"]
+
+
+ENDS = {
+    "an error": (lambda: 1 / 0, "failed", "ZeroDivisionError: division by zero"),
+    "an exit": (lambda: exit(3), "failed", "SystemExit: 3"),
+    "no memory": (lambda: bytearray(2**62), "out_of_memory", "MemoryError"),
+    "no solution": (lambda: (_ for _ in ()).throw(FitError("no way")), "failed", "no way"),
+}
+
+
+def test_whatever_a_fit_does_ends_in_a_record(toy, monkeypatch):
+    for case, (does, status, message) in ENDS.items():
+        monkeypatch.setattr(SAMULT, "fit", lambda *_, does=does, **__: does())
+        record, _ = run_job(jobs_of(toy)[0])
+        assert record["status"] == status and message in record["message"]
+        assert ("traceback" in record) == (case != "no solution")
+        seal(record)
+
+
+def test_a_fit_is_told_before_it_is_repeated_and_progress_inside_of_it(toy):
+    told, done = [], []
+    job = jobs_of(toy, solver="qsg_s2auc", once=False)[0]
+    with listening(done.append):
+        record, _ = run_job(job, lambda what, content: told.append((what, content)))
+    assert len(done) >= 20 and done == sorted(done) and 0 <= done[0] <= done[-1] <= 1
+    assert [what for what, _ in told[:2] + told[-1:]] == ["begun", "kept", "kept"]
+    assert told[2:-1] == [("progress", (1.0, number)) for number in range(1, len(told) - 2)]
+    (kept, _) = told[1][1]
+    assert kept["status"] == "ok" and kept["scores"] == record["scores"]
+    repeats = [len(one["measurements"]["wall"]["fit"]) for one in (kept, record)]
+    assert repeats == [1, len(told) - 2] and repeats[1] >= 3
+
+
+OWN = """
+import random, warnings
+import numpy as np
+from dsgkit.bases import Estimator
+
+calls = []
+
+class Mine(Estimator):
+    tasks, version = ("semi_supervised_auc",), 1
+    def __init__(self, lam=1.0): self.lam = lam
+    def fit(self, X, y, X_unlabeled):
+        calls.append(len(X_unlabeled))
+        for steps in range(3): warnings.warn(f"not converged after {{steps}} steps")
+        if len(X_unlabeled) < 40: raise ValueError("n_neighbors is larger than the number of rows")
+        self.given_, self.remark_ = len(X) + len(y) + len(X_unlabeled), "tried hard"
+        self.coef_ = np.random.rand(X.shape[1]) - random.random()
+        return self
+    def decision_function(self, X): return X[:] @ self.coef_
+    def diagnostics(self, X, y, X_unlabeled):
+        assert len(X) + len(y) + len(X_unlabeled) == self.given_
+        {}
+"""
+NO, ONCE = "no diagnostics: ", "not converged after 0 steps"
+DIAGNOSTICS = {
+    "return {'objective': np.float32(0.5), 'n': 3}": ({"objective": 0.5, "n": 3.0}, [ONCE]),
+    "return {'objective': np.inf, 'n': 3}": ({"n": 3.0}, [ONCE]),
+    "raise ValueError('no value')": (None, [ONCE, f"{NO}ValueError: no value"]),
+    "return {'n': 'a'}": (None, [ONCE, f"{NO}FitError: a score must be a number or None, got 'a'"]),
+}
+
+
+@pytest.mark.parametrize("body", DIAGNOSTICS)
+def test_what_a_fit_warns_of_and_its_diagnostics_are_kept(toy, own_modules, monkeypatch, body):
+    """Numbers drawn from the process do not depend on what ran before; a warm-up may fail."""
+    own_modules("own", OWN.format(body))
+    monkeypatch.setattr(cell_module, "_WARM_UP_ROWS", 11)
+    mine = {"kind": "own:Mine", "grid": {"lam": [1.0, 2.0]}}
+    path = change_toy(toy, solvers={"mine": mine}, outputs=[])
+    job, search = jobs_of(path, solver="mine")[0], jobs_of(path, "search", "mine")[0]
+    with warnings.catch_warnings(record=True) as printed:
+        warnings.simplefilter("always")
+        (record, _), (again, _), (searched, _) = run_job(job), run_job(job), run_job(search)
+    assert sys.modules["own"].calls[:4] == [11, 40, 40, 11] and not printed
+    told = [text.partition(" (")[0] for text in record["warnings"]]
+    assert (record.get("diagnostics"), told) == DIAGNOSTICS[body]
+    assert record["scores"] == again["scores"] and searched["warnings"] == [ONCE]
+    assert (record["status"], record["remark"]) == ("ok", "tried hard")
+    assert record["estimator"]["given_"] == 30 + 30 + 40
+
+
+COORDINATES = """
+dataset: {path: rows.csv, loader: delimited, target: {ordered: true}}
+protocol: {kind: ordinal, labeled: 40, folds: 2, trials: 1}
+outputs: [auc_table]
+solvers:
+  qs3orao:
+    params: {batch_size: 8, n_features: 4, n_iterations: 12, thresholds: share}
+    search:
+    - grid: {lam: [0.25, 1], sigma: [0.5, 2], gamma: [0.25, 0.75]}
+    - coordinates: {gamma: [0, 0.5, 1]}
+  unset: {kind: m_pnu_auc, params: {n_centers: 5}, search: [{coordinates: {prior: [0.25, 0.5]}}]}
+"""
+
+
+def test_numbers_of_a_parameter_are_searched_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    X = rng.random((120, 3))
+    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=120) / 4, [0.6, 1.0, 1.4])
+    np.savetxt(tmp_path / "rows.csv", np.column_stack([X, y]), delimiter=",")
+    (tmp_path / "c.yaml").write_text(COORDINATES)
+    run_experiment(load_experiment(tmp_path / "c.yaml"), tmp_path / "c", Options(once=True))
+    records = stored(tmp_path / "c")
+    *shares, search, fit = [record for record in records if record["solver"] == "qs3orao"]
+    assert [len(share["points"]) for share in shares] == [4, 4]  # cut along sigma
+    start, best = search["params"], -np.inf
+    gamma = [start["gamma"]] * 3
+    tried = iter(zip(search["points"], search["fold_scores"], strict=True))
+    for cut in range(3):
+        for value in dict.fromkeys([gamma[cut], 0, 0.5, 1]):
+            point, scores = next(tried)
+            assert point == {"gamma": [*gamma[:cut], value, *gamma[cut + 1 :]]}
+            if np.mean(scores) > best + 1e-9:
+                best, better = np.mean(scores), point["gamma"]
+        gamma = better
+    assert next(tried, None) is None
+    assert fit["params"] == {**start, "gamma": gamma} and fit["estimator"]["gamma"] == gamma
+    *_, unset = [record for record in records if record["solver"] == "unset"]
+    assert len(unset["params"]["prior"]) == 3 and {*unset["params"]["prior"]} <= {0.25, 0.5}
+
+
 def run(toy, *, name="toy", **options):
     folder = toy.parent / "results" / name
     outcome = run_experiment(load_experiment(toy), folder, Options(**{"once": True} | options))
     return outcome, folder
+
+
+def counts(outcome):
+    return outcome.computed, outcome.reused, outcome.left, len(outcome.failures)
 
 
 @pytest.fixture
@@ -43,15 +212,24 @@ def test_a_run_goes_on_where_it_was_stopped(alone, monkeypatch):
     """Whatever fails costs its own cells only, is kept or retried, and is no one else's result."""
     with monkeypatch.context() as patch:
         patch.setattr(SAMULT, "fit", lambda *_, **__: 1 / 0)
-        first, _ = run(alone)
-    assert (first.computed, len(first.failures)) == (6, 4)
-    kept, _ = run(alone, retry_failed=False)
-    assert (kept.computed, kept.reused, len(kept.failures)) == (0, 6, 4)
+        assert counts(run(alone)[0]) == (6, 0, 0, 4)
+    assert counts(run(alone, retry_failed=False)[0]) == (0, 6, 0, 4)
     other, another = run(alone, name="another")
-    assert (other.computed, other.failures) == (4, [])
+    assert counts(other) == (4, 2, 0, 0)
     assert len(stored(another)) == 6, "the searches are those of the folder next to it"
-    again, _ = run(alone, name="toy")
-    assert (again.computed, again.reused, again.failures) == (4, 2, [])
+    again, folder = run(alone, name="toy")
+    assert counts(again) == (4, 2, 0, 0)
+    config = load_experiment(folder / "config.yaml")  # what a folder holds suffices to run it
+    elsewhere = alone.parent / "again" / "toy"
+    assert counts(run_experiment(config, elsewhere, Options(once=True))) == (6, 0, 0, 0)
+    assert without_measurements(stored(elsewhere)) == without_measurements(stored(folder))
+    lines = (elsewhere / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    lines[3] = lines[3].replace(b'"trial": 1', b'"trial": 0')
+    lines[5] = lines[5][:40] + b"\n"
+    (elsewhere / "cells.jsonl").write_bytes(b"".join(lines))
+    mended = run_experiment(config, elsewhere, Options(once=True))
+    assert counts(mended) == (2, 4, 0, 0) and mended.bad == [4, 6]
+    assert len(load_results(elsewhere).records) == 6
 
 
 def test_a_failed_search_fails_its_fits_or_stops_the_run(alone, monkeypatch):
@@ -59,35 +237,21 @@ def test_a_failed_search_fails_its_fits_or_stops_the_run(alone, monkeypatch):
         raise FitError("no way")
 
     monkeypatch.setattr(SAMULT, "fit_points", refuse)
-    stopped, _ = run(alone, fail_fast=True)
-    assert (stopped.computed, stopped.left, len(stopped.failures)) == (1, 5, 1)
+    assert counts(run(alone, fail_fast=True)[0]) == (1, 0, 5, 1)
     outcome, folder = run(alone)
     assert fits(folder) == [("failed", "while searching: no way")] * 4
-    assert len(outcome.failures) == 6
-
-
-def test_what_a_folder_holds_suffices_to_run_it_again_and_changed_records_do(toy, finished):
-    again, other = load_experiment(finished / "config.yaml"), toy.parent / "again" / "toy"
-    assert again.solvers == load_experiment(toy).solvers
-    assert run_experiment(again, other, Options(once=True)).computed == 24
-    assert without_measurements(stored(other)) == without_measurements(stored(finished))
-    lines = (finished / "cells.jsonl").read_bytes().splitlines(keepends=True)
-    lines[3] = lines[3].replace(b'"trial": 0', b'"trial": 1')
-    lines[7] = lines[7][:40] + b"\n"
-    (finished / "cells.jsonl").write_bytes(b"".join(lines))
-    done, _ = run(toy)
-    assert (done.computed, done.reused, done.bad) == (2, 22, [4, 8])
-    assert len(load_results(finished).records) == 24
+    assert counts(outcome) == (6, 0, 0, 6)
+    (alone.parent / "results" / "file").touch()
+    (alone.parent / "toy.csv").unlink()
+    with pytest.raises(ResultsError, match="cannot write there"):  # before data are read
+        run(alone, name="file")
 
 
 def test_results_of_other_code_are_told_and_computed_again_on_request(alone, monkeypatch):
     """By appending, and for the named solvers only."""
     samult = yaml.safe_load(alone.read_text())["solvers"]["samult"]
-    solvers = {
-        "a": {"kind": "samult", **samult},
-        "samult": samult | {"params": {"kernel": "laplacian"}},
-    }
-    change_toy(alone, protocol={"trials": 1}, solvers=solvers)
+    other = samult | {"kind": "samult", "params": {"kernel": "laplacian"}}
+    change_toy(alone, protocol={"trials": 1}, solvers={"samult": samult, "other": other})
     _, folder = run(alone)
     before = stored(folder)
 
@@ -96,16 +260,18 @@ def test_results_of_other_code_are_told_and_computed_again_on_request(alone, mon
 
     monkeypatch.setattr(folder_module, "source_hash", lambda: "0" * 12)
     monkeypatch.setattr(cell_module, "source_hash", lambda: "0" * 12)
-    assert run(alone)[0].computed == 0
+    assert counts(run(alone)[0]) == (0, 6, 0, 0)
     (line,) = told()
     assert line.startswith("6 results are reused from dsgkit 0.1.0 at ")
-    assert line.endswith(", whose code differs; --fresh --solvers a,samult computes them again")
-    again, _ = run(alone, fresh=True, solvers=["samult"])
-    assert (again.computed, again.reused) == (3, 0)
+    assert line.endswith(", whose code differs; --fresh --solvers other,samult computes them again")
+    assert counts(run(alone, fresh=True, solvers=["samult"])[0]) == (3, 0, 0, 0)
     assert len(stored(folder)) == 6 + 3 and stored(folder)[:6] == before
     (line,) = told()
     assert line.startswith("3 results are reused") and "samult" not in line
     assert run(alone, fresh=True)[0].computed == 6 == len(stored(folder))
+
+
+OUT = {"status": "out_of_memory"}
 
 
 @pytest.mark.parametrize(
@@ -119,12 +285,12 @@ def test_results_of_other_code_are_told_and_computed_again_on_request(alone, mon
         ({"status": "timeout", "timeout": 10}, {"timeout": 11}, False),
         ({"status": "timeout", "timeout": 10}, {}, False),
         ({"status": "timeout"}, {"timeout": 0.5}, False),
-        ({"status": "out_of_memory", "needed": 2**60}, {}, True),
-        ({"status": "out_of_memory", "needed": 2**20}, {"memory": 2**19}, True),
-        ({"status": "out_of_memory", "needed": 2**20}, {"memory": 2**21}, False),
-        ({"status": "out_of_memory", "limit": 2**20}, {"memory": 2**20}, True),
-        ({"status": "out_of_memory", "limit": 2**20}, {"memory": 2**21}, False),
-        ({"status": "out_of_memory"}, {"memory": 2**20}, False),
+        (OUT | {"needed": 2**60}, {}, True),
+        (OUT | {"needed": 2**20}, {"memory": 2**19}, True),
+        (OUT | {"needed": 2**20}, {"memory": 2**20}, False),
+        (OUT | {"limit": 2**20}, {"memory": 2**20}, True),
+        (OUT | {"limit": 2**20}, {"memory": 2**21}, False),
+        (OUT, {"memory": 2**20}, False),
     ],
 )
 def test_a_cell_runs_again_only_if_it_could_go_further(record, options, settled):
@@ -132,16 +298,20 @@ def test_a_cell_runs_again_only_if_it_could_go_further(record, options, settled)
 
 
 class Scheduled(InProcess):
-    """An executor that ends its jobs in a random order, and notes what ran at the same time."""
+    """Ends its jobs in a random order, and notes what ran at the same time; rehearsals at once."""
 
-    def __init__(self, slots, seed, ended):
-        self.slots, self.rng, self.log = slots, random.Random(seed), []
-        self.running, self.ended = {}, ended
+    def __init__(self, slots=1, seed=0, ended=None, rehearsed="ok"):
+        self.slots, self.rng, self.log, self.rehearsals = slots, random.Random(seed), [], []
+        self.running, self.ended, self.rehearsed = {}, ended or {}, rehearsed
 
     def submit(self, job):
         future = Future()
-        self.running[future] = job
-        self.log.append((job.cell, [other.cell for other in self.running.values()]))
+        if job.rehearsal:
+            self.rehearsals.append((job.cell.kind, job.timeout))
+            future.set_result((new_record(job, self.rehearsed), b""))
+        else:
+            self.running[future] = job
+            self.log.append((job.cell, [other.cell for other in self.running.values()]))
         return future
 
     def wait(self, futures, return_when):
@@ -157,8 +327,7 @@ class Scheduled(InProcess):
 
 @pytest.fixture
 def scheduled(monkeypatch):
-    def run_scheduled(toy, seed=0, ended=None, **options):
-        executor = Scheduled(options.get("jobs", 1), seed, ended or {})
+    def run_scheduled(toy, executor, **options):
         monkeypatch.setattr("dsgkit.experiment.run.LocalExecutor", lambda *_: executor)
         monkeypatch.setattr("dsgkit.experiment.run.wait", executor.wait)
         return executor.log, *run(toy, **options)
@@ -172,7 +341,7 @@ def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
 ):
     told = []
     options = {"trial_ended": lambda trial, fits: told.append((trial, len(fits)))}
-    log, outcome, _ = scheduled(toy, seed, jobs=3, threads=threads, **options)
+    log, outcome, _ = scheduled(toy, Scheduled(3, seed), jobs=3, threads=threads, **options)
     order = [cell.key for cell, _ in log]
     assert outcome.computed == len(log) == 24 == len(set(order)) and told == [(0, 8), (1, 8)]
     for place, (cell, running) in enumerate(log):
@@ -188,24 +357,19 @@ def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
 
 @pytest.mark.parametrize("status", ["timeout", TimeLimitError.status])
 def test_larger_fits_are_not_begun_after_one_that_met_a_time_limit(alone, scheduled, status):
-    """Until the limit is raised, if it is that of the run."""
-    own = status == TimeLimitError.status
-    ended = {"status": status} | ({} if own else {"timeout": 5})
-    log, outcome, folder = scheduled(alone, ended=ended, timeout=5)
-    assert [cell.at["unlabeled"] for cell, _ in log if cell.kind == "fit"] == [40, 40]
-    assert fits(folder) == [(status, ""), (status, "not begun: a smaller fit met a time limit")] * 2
-    assert outcome.failures == [] and len(outcome.ended) == 4
-    assert scheduled(alone, ended=ended, timeout=5)[1].computed == 0
-    log, outcome, _ = scheduled(alone, timeout=50)
-    assert len(log) == (0 if own else 4) == 4 - len(outcome.ended)
-
-
-def test_a_cell_that_stands_twice_in_the_plan_is_run_once(alone, scheduled):
+    """Until the limit is raised, if it is that of the run; equal cells are run once."""
     samult = yaml.safe_load(alone.read_text())["solvers"]["samult"]
     change_toy(alone, solvers={"samult": samult, "twin": {"kind": "samult", **samult}})
-    log, outcome, folder = scheduled(alone)
-    assert (len(log), outcome.computed, outcome.reused) == (6, 6, 0)
+    own = status == TimeLimitError.status
+    ended = {"status": status} | ({} if own else {"timeout": 5})
+    log, outcome, folder = scheduled(alone, Scheduled(ended=ended), timeout=5)
+    assert [cell.at["unlabeled"] for cell, _ in log if cell.kind == "fit"] == [40, 40]
+    assert fits(folder) == [(status, ""), (status, "not begun: a smaller fit met a time limit")] * 2
+    assert counts(outcome) == (6, 0, 0, 0) and len(outcome.ended) == 4
     assert len(load_results(folder).cells) == 8
+    assert scheduled(alone, Scheduled(ended=ended), timeout=5)[1].computed == 0
+    log, outcome, _ = scheduled(alone, Scheduled(), timeout=50)
+    assert len(log) == (0 if own else 4) == 4 - len(outcome.ended)
 
 
 REHEARSED = """
@@ -222,8 +386,8 @@ class Mine(Estimator):
 FAILS = {
     "self.lam.no": "solvers.mine: a search on a few rows ends by AttributeError: .*no cell was",
     "exit(3)": "solvers.mine: a search on a few rows ends by SystemExit: 3 .*; no cell was",
-    "assert len(X_unlabeled) > 20": None,  # more rows mend it
-    "raise __import__('dsgkit.errors').errors.FitError('no solution')": None,
+    "assert len(X_unlabeled) > 20": "",  # more rows mend it
+    "raise __import__('dsgkit.errors').errors.FitError('no solution')": "",
 }
 
 
@@ -233,44 +397,24 @@ def test_a_solver_of_ones_own_is_rehearsed_before_the_first_cell(alone, own_modu
     mine = {"kind": "rehearsed:Mine", "grid": {"lam": [1.0, 2.0]}}
     rff = {"params": {"n_features": 20, "sigma": 1.0}}
     path = change_toy(alone, solvers={"rff_s2auc": rff, "mine": mine}, outputs=["auc_table"])
-    if told := FAILS[body]:
-        with pytest.raises(ConfigError, match=told):
+    if FAILS[body]:
+        with pytest.raises(ConfigError, match=FAILS[body]):
             run(path)
-        assert stored(path.parent / "results" / "toy") == []
     else:
-        _, folder = run(path)
-        assert {r["status"] for r in stored(folder) if r["solver"] == "rff_s2auc"} == {"ok"}
+        run(path)
+    records = stored(path.parent / "results" / "toy")
+    ok = set() if FAILS[body] else {"ok"}
+    assert {r["status"] for r in records if r["solver"] == "rff_s2auc"} == ok
 
 
-@pytest.mark.parametrize(
-    ("timeout", "status"), [(None, "timeout"), (5.0, "timeout"), (99.0, "crashed")]
-)
-def test_a_rehearsal_is_short_and_slow_solvers_may_run(
-    alone, own_modules, monkeypatch, timeout, status
-):
+def test_a_rehearsal_is_short_and_slow_solvers_may_run(alone, own_modules, scheduled):
     own_modules("rehearsed", REHEARSED.format(""))
-    rehearsed, executor = [], InProcess()
-
-    def submit(job):
-        future = Future()
-        if job.rehearsal:
-            rehearsed.append((job.cell.kind, job.timeout))
-        future.set_result((new_record(job, status if job.rehearsal else "indefinite"), b""))
-        return future
-
-    executor.submit = submit
-    monkeypatch.setattr("dsgkit.experiment.run.LocalExecutor", lambda *_: executor)
     path = change_toy(alone, solvers={"mine": {"kind": "rehearsed:Mine"}}, outputs=["auc_table"])
-    if status == "crashed":
-        with pytest.raises(ConfigError, match="a fit on a few rows ends by ; no cell was started"):
-            run(path, timeout=timeout)
-    else:
-        assert run(path, timeout=timeout)[0].computed == 4
-    assert rehearsed == [("fit", timeout if timeout == 5.0 else 60.0)]
-
-
-def test_an_experiment_whose_folder_cannot_be_made_ends_before_its_data_are_read(toy):
-    (toy.parent / "results").touch()
-    (toy.parent / "toy.csv").unlink()
-    with pytest.raises(ResultsError, match="cannot write there"):
-        run(toy)
+    executor = Scheduled(rehearsed="crashed")
+    with pytest.raises(ConfigError, match="a fit on a few rows ends by ; no cell was started"):
+        scheduled(path, executor, timeout=99.0)
+    assert (executor.rehearsals, executor.log) == ([("fit", 60.0)], [])
+    for timeout, expected in ((5.0, 5.0), (None, 60.0)):
+        executor = Scheduled(rehearsed="timeout")
+        assert scheduled(path, executor, timeout=timeout, fresh=True)[1].computed == 4
+        assert executor.rehearsals == [("fit", expected)]
