@@ -12,11 +12,15 @@ class Raising:
         raise RuntimeError("no")
 
 
-def test_a_value_is_its_repr_in_one_short_printable_line_or_as_in_a_config():
+def test_values_are_in_one_short_printable_line_and_a_memory_limit_crosses_processes():
     values = "a\n\x1b\ud800", b"x" * 10**6, 10**5000, Raising(), [1]
     expected = r"'a\n\x1b\ud800'", f"b'{'x' * 75}...", "<int>", "<Raising>", "[1]"
     assert tuple(map(shown, values)) == expected
+    assert shown("x" * 78) == f"'{'x' * 78}'" and shown("x" * 79) == f"'{'x' * 76}..."
     assert [spelled(value) for value in (None, True, 3, "a")] == ["null", "true", "3", "'a'"]
+    error = pickle.loads(pickle.dumps(MemoryLimitError(2**31, 2**26)))
+    assert str(error) == "out of memory limit: needs 2.0 GiB, limit 0.06 GiB"
+    assert (error.needed, error.limit) == (2**31, 2**26)
 
 
 MANY = [f"name_{i}" for i in range(100)]
@@ -33,9 +37,3 @@ MANY = [f"name_{i}" for i in range(100)]
 )
 def test_a_hint_is_the_nearest_name_or_all_or_a_command_that_lists_them(name, known, hint):
     assert nearest_or_all(name, known, "dsg list x") == hint
-
-
-def test_a_memory_limit_crosses_processes():
-    error = pickle.loads(pickle.dumps(MemoryLimitError(2**31, 2**26)))
-    assert str(error) == "out of memory limit: needs 2.0 GiB, limit 0.06 GiB"
-    assert (error.needed, error.limit) == (2**31, 2**26)

@@ -17,20 +17,26 @@ def load_class(import_path):
     return load(import_path, "class", lambda value: isinstance(value, type), "my_module:MySolver")
 
 
-@pytest.mark.parametrize(
-    ("import_path", "text", "message"),
-    [
-        ("..:os", "", "'..:os' is not an import path, such as my_module:MySolver"),
-        ("myy:A", "", "module 'myy' is neither on sys.path nor in HERE (did you mean 'my'?)"),
-        ("my:A", "import gone", "importing 'my' raises ModuleNotFoundError: No module named 'gone'"
-         " (my.py:1)"),
-        ("my:A", "x = (", "importing 'my' raises SyntaxError: '(' was never closed (my.py:1)"),
-        ("my:A", "import sys\nsys.exit(3)", "importing 'my' raises SystemExit: 3 (my.py:2)"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_imported_is_one_line_with_its_place(
-    own_modules, tmp_path, import_path, text, message
-):
+IMPORTS = {
+    "..:os": ("", "'..:os' is not an import path, such as my_module:MySolver"),
+    "myy:A": ("", "module 'myy' is neither on sys.path nor in HERE (did you mean 'my'?)"),
+    "my:A": (
+        "import gone",
+        "importing 'my' raises ModuleNotFoundError: No module named 'gone' (my.py:1)",
+    ),
+    "my:B": ("x = (", "importing 'my' raises SyntaxError: '(' was never closed (my.py:1)"),
+    "my:C": ("import sys\nsys.exit(3)", "importing 'my' raises SystemExit: 3 (my.py:2)"),
+    "my:D": ("D = 3", "my:D is not a class: 3"),
+    "my:E": (
+        "class F: pass\nfrom json import JSONDecoder",
+        "module 'my' has no class 'E'; known: F",
+    ),
+}
+
+
+@pytest.mark.parametrize("import_path", IMPORTS)
+def test_what_cannot_be_imported_is_one_line_with_its_place(own_modules, tmp_path, import_path):
+    text, message = IMPORTS[import_path]
     own_modules("my", text)
     with pytest.raises(ConfigError) as error:
         load_class(import_path)
@@ -38,9 +44,8 @@ def test_what_cannot_be_imported_is_one_line_with_its_place(
 
 
 def test_errors_of_user_code_have_their_place_and_cause(own_modules):
-    own_modules(
-        "my", "import json\nclass A:\n    def read(self):\n        return json.loads('{')\n"
-    )
+    text = "import json\nclass A:\n    def read(self):\n        return json.loads('{')\n"
+    own_modules("my", text)
     cls = load_class(import_path_of("my.py:A"))
     assert place_of(cls.read) == " (my.py:3)"
     assert place_of(LogisticRegression) == place_of(bases.Estimator) == place_of(len) == ""
@@ -53,31 +58,31 @@ def test_errors_of_user_code_have_their_place_and_cause(own_modules):
 
 
 A = "class A: pass\n"
-IMPORTS = {
-    "def f():\n    import helper\n" + A: True,
-    "import other\n" + A: True,
-    "from pack import part\n" + A: True,
-    "import json\n" + A: False,
-}
+FILES = {"other": "from helper import width\n", "pack.__init__": ""}
+FILES |= {"pack.part": "from . import deep\n", "pack.deep": "import helper\n"}
 
 
-@pytest.mark.parametrize("text", IMPORTS)
-def test_a_version_depends_on_the_files_that_the_class_imports_and_on_no_others(own_modules, text):
-    files = {"other": "from helper import width\n", "pack.__init__": "", "my": text}
-    files |= {"pack.part": "from . import deep\n", "pack.deep": "import helper\n"}
-
-    def version(helper, *loaded):
-        for name, content in {**files, "helper": helper}.items():
+@pytest.mark.parametrize(
+    ("line", "is_imported"),
+    [
+        ("def f():\n    import helper\n", True),
+        ("import other\n", True),
+        ("from pack import part\n", True),
+        ("import json\n", False),
+    ],
+)
+def test_a_version_depends_on_the_files_that_the_class_imports(own_modules, line, is_imported):
+    def version(width, text=line + A, *loaded):
+        for name, content in {**FILES, "my": text, "helper": f"width = {width}\n"}.items():
             own_modules(name, content)
         for name in loaded:
             importlib.import_module(name)
         return version_of(load_class("my:A"))
 
-    before = version("width = 1\n")
-    assert version("width = 1\n", "other", "pack.part") == before
-    assert (version("width = 2\n") != before) == IMPORTS[text]
-    files["my"] += "# edited\n"
-    assert version("width = 1\n") != before
+    before = version(1)
+    assert version(1, line + A, "other", "pack.part") == before
+    assert (version(2) != before) == is_imported
+    assert version(1, line + A + "# edited\n") != before
 
 
 def test_a_class_may_state_its_version_and_that_of_a_librarys_is_a_hash_of_its_file(own_modules):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
@@ -23,7 +24,8 @@ ROWS = Axis(name="rows", title="Rows", noun="rows")
 CLASSES = "classes"  # in configs: the true number of clusters
 
 MIN_CLUSTERS, MAX_CLUSTERS = 2, 50  # in a choice without labels
-MAX_EXACT_ROWS = 20_000  # for which all pairs within clusters are measured
+MAX_EXACT_ROWS = 20_000  # for which all pairs within clusters are measured, else some
+SAMPLED_PAIRS = 200_000
 MAX_PICTURE_POINTS = 2000  # rows, and equilibria, in a picture
 GRID, GRID_MARGIN = 120, 0.08  # points per side for f, and the margin by the range of the rows
 
@@ -177,10 +179,8 @@ class Clustering(Task):
     def _cost(self, estimator: Any, at: At) -> Cost:
         """Return the cost of a fit; without `cost`, that of a kernel value per pair of rows."""
         d, n = self.dataset.n_features, at["rows"]
-        if hasattr(estimator, "cost"):
-            cost: Cost = estimator.cost(d, n_rows=n)
-            return cost
-        return Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d))
+        default = Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d))
+        return estimator.cost(d, n_rows=n) if hasattr(estimator, "cost") else default
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         cost = self._cost(estimator, at)
@@ -198,8 +198,20 @@ class Clustering(Task):
         scores: dict[str, float | None] = {m.name: None for m in self.measures if not m.clock}
         scores["clusters"] = float(len(np.unique(labels[labels >= 0])))
         scores["unassigned"] = float(np.mean(labels < 0))
+        many = len(X) > MAX_EXACT_ROWS
         with clock.phase("evaluate"):
-            scores |= self._shape(X, labels)
+            clusters = metrics.Clusters(X, labels)
+            drawn: dict[str, Any] = {
+                "n_pairs": SAMPLED_PAIRS if many else math.inf,
+                "seed": self.seed,
+            }
+            scores["davies_bouldin"] = metrics.davies_bouldin(clusters)
+            scores["compactness"] = metrics.compactness(clusters, **drawn)
+            scores["compactness_unweighted"] = metrics.compactness(
+                clusters, weighted=False, **drawn
+            )
+            if not many:
+                scores["davies_bouldin_diameter"] = metrics.davies_bouldin(clusters, "diameter")
             if self._judged:
                 scores |= metrics.class_indices(*self._compared(at, labels))
         if all(hasattr(model, method) for method in self.phases.values()):
@@ -211,19 +223,6 @@ class Clustering(Task):
         all_known = self._judged and not len(self.dataset.unlabeled_rows)
         classes = self.classes(at) if all_known else None
         return Judgement(scores, artefact=picture(model, X, labels, classes))
-
-    def _shape(self, X: NDArray[Any], labels: NDArray[Any]) -> dict[str, float | None]:
-        """Return the indices of the clusters' shape; for many rows, from random pairs or none."""
-        clusters, many = metrics.Clusters(X, labels), len(X) > MAX_EXACT_ROWS
-        sampled = functools.partial(metrics.sampled_compactness, seed=self.seed)
-        mean = sampled if many else metrics.compactness
-        diameters = None if many else metrics.davies_bouldin(clusters, "diameter")
-        return {
-            "davies_bouldin": metrics.davies_bouldin(clusters),
-            "davies_bouldin_diameter": diameters,
-            "compactness": mean(clusters, weighted=True),
-            "compactness_unweighted": mean(clusters, weighted=False),
-        }
 
 
 def checked_labels(model: Any, n_rows: int) -> NDArray[np.int64]:
@@ -259,7 +258,12 @@ def picture(model: Any, X: Any, labels: Any, classes: Any = None) -> dict[str, A
         arrays["equilibria"] = equilibria.astype(np.float32)
         arrays["equilibrium_labels"] = np.asarray(model.equilibrium_labels_)[: len(equilibria)]
     if X.shape[1] == 2 and hasattr(model, "decision_function"):
-        arrays |= _domain(model, shown)
+        low, high = shown.min(axis=0), shown.max(axis=0)
+        margin = GRID_MARGIN * np.maximum(high - low, np.finfo(np.float32).tiny)
+        x, y = (np.linspace(a, b, GRID) for a, b in zip(low - margin, high + margin, strict=True))
+        values = model.decision_function(np.column_stack([v.ravel() for v in np.meshgrid(x, y)]))
+        domain = np.asarray(values).reshape(GRID, GRID).astype(np.float32)
+        arrays |= {"grid_x": x, "grid_y": y, "domain": domain}
     if hasattr(model, "inside_"):
         arrays["inside"] = np.float64(model.inside_)
     return arrays
@@ -276,13 +280,3 @@ def _plane(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     largest = np.abs(axes).argmax(axis=0)
     axes = axes * np.where(axes[largest, range(axes.shape[1])] < 0, -1, 1)
     return center, np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))
-
-
-def _domain(model: Any, rows: NDArray[Any]) -> dict[str, Any]:
-    """Return f on a grid around rows in a plane."""
-    low, high = rows.min(axis=0), rows.max(axis=0)
-    margin = GRID_MARGIN * np.maximum(high - low, np.finfo(np.float32).tiny)
-    x, y = (np.linspace(a, b, GRID) for a, b in zip(low - margin, high + margin, strict=True))
-    points = np.column_stack([values.ravel() for values in np.meshgrid(x, y)])
-    values = np.asarray(model.decision_function(points)).reshape(GRID, GRID)
-    return {"grid_x": x, "grid_y": y, "domain": values.astype(np.float32)}

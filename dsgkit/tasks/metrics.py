@@ -6,6 +6,7 @@ Clusters are the distinct values of ``labels``; the caller decides on rows witho
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -20,10 +21,7 @@ BLOCK_ENTRIES = 2**20  # distances between centroids that are held at a time
 
 
 def auc(y: Any, values: Any) -> float:
-    """Return the area under the ROC curve: the share of correctly ordered pairs.
-
-    Of two classes the larger label is the positive one; ties count one half.
-    """
+    """Return the share of correctly ordered pairs of rows; ties count one half."""
     from sklearn.metrics import roc_auc_score
 
     return float(roc_auc_score(y, values))
@@ -94,11 +92,7 @@ def su_risk(
 
 
 def class_indices(classes: Any, labels: Any) -> dict[str, float]:
-    """Return the indices that compare clusters with classes, by name.
-
-    Purity is the share of rows whose class is the most frequent one of their cluster. NMI with the
-    arithmetic mean is the clustering paper's formula; the geometric one matches some figures.
-    """
+    """Return the indices that compare clusters with classes, by name."""
     from sklearn.metrics import adjusted_rand_score, rand_score
     from sklearn.metrics.cluster import contingency_matrix
 
@@ -120,10 +114,7 @@ def nmi(classes: Any, labels: Any, mean: str = "arithmetic") -> float:
 
 
 class Clusters:
-    """Clusters of rows, shape (n, d), by their labels, shape (n,).
-
-    Rows are held in the order of their clusters: ``rows[starts[k]:starts[k + 1]]`` is cluster k.
-    """
+    """Rows in the order of their clusters: ``rows[starts[k]:starts[k + 1]]`` is cluster k."""
 
     def __init__(self, X: Any, labels: Any) -> None:
         _, codes, self.sizes = np.unique(labels, return_inverse=True, return_counts=True)
@@ -144,11 +135,6 @@ class Clusters:
         rows = self.rows[np.isin(np.repeat(np.arange(len(self.sizes)), self.sizes), chosen)]
         sums, maxima = _to_earlier_rows(rows, np.repeat(starts[:-1], self.sizes[chosen]))
         return np.add.reduceat(sums, starts[:-1]), np.maximum.reduceat(maxima, starts[:-1])
-
-    def mean(self, distances: Array, by_size: bool) -> float:
-        """Return the mean over all rows of a value per cluster; or weighted as of a row each."""
-        weights = (self.sizes if by_size else np.ones(len(self.sizes))) / len(self.rows)
-        return float(weights @ distances)
 
 
 def davies_bouldin(
@@ -181,34 +167,31 @@ def davies_bouldin(
     return float(np.mean(largest))
 
 
-def compactness(clusters: Clusters, *, weighted: bool = True) -> float:
+def compactness(
+    clusters: Clusters, *, weighted: bool = True, n_pairs: float = math.inf, seed: int = 0
+) -> float:
     """Return the mean pairwise distance within clusters, weighted by their numbers of rows.
 
     ``1/N sum_k N_k D_k``, where ``D_k`` is 0 for a cluster of one row. Without the weights ``N_k``
-    it matches some of the figures that the clustering paper published.
+    it matches some of the figures that the clustering paper published. Of more pairs than
+    ``n_pairs``, it is an unbiased estimate: every cluster gets a share of as many random pairs by
+    its number of rows, at least 2; a cluster with no more pairs is computed exactly.
     """
-    return clusters.mean(clusters.within[0] / np.maximum(clusters.n_pairs, 1), weighted)
-
-
-def sampled_compactness(
-    clusters: Clusters, *, n_pairs: int = 200_000, seed: int = 0, weighted: bool = True
-) -> float:
-    """Return an unbiased estimate of `compactness` from random pairs.
-
-    Every cluster gets a share of some ``n_pairs`` pairs by its number of rows, at least 2; a
-    cluster with no more pairs is computed exactly.
-    """
-    quota = np.maximum(np.ceil(n_pairs * clusters.sizes / len(clusters.rows)), 2).astype(np.int64)
-    small, means = np.flatnonzero(clusters.n_pairs <= quota), np.zeros(len(quota))
-    means[small] = clusters.within_of(small)[0] / np.maximum(clusters.n_pairs[small], 1)
+    sizes, of_cluster = clusters.sizes, clusters.n_pairs
+    quota = np.maximum(np.ceil(n_pairs * sizes / len(clusters.rows)), 2)
+    small, large = np.flatnonzero(of_cluster <= quota), np.flatnonzero(of_cluster > quota)
+    means = np.zeros(len(sizes))
+    sums, _ = clusters.within_of(small) if len(large) else clusters.within
+    means[small] = sums / np.maximum(of_cluster[small], 1)
     rng = np.random.default_rng(derive_seed(seed, "pairs within clusters"))
-    for k in np.flatnonzero(clusters.n_pairs > quota):
+    for k in large:
         rows = clusters.rows[clusters.starts[k] : clusters.starts[k + 1]]
-        first = rng.integers(len(rows), size=quota[k])
-        second = rng.integers(len(rows) - 1, size=quota[k])
+        first = rng.integers(len(rows), size=int(quota[k]))
+        second = rng.integers(len(rows) - 1, size=int(quota[k]))
         second += second >= first  # pairs of different rows, drawn with replacement
         means[k] = np.linalg.norm(rows[first] - rows[second], axis=1).mean()
-    return clusters.mean(means, weighted)
+    weights = (sizes if weighted else np.ones(len(sizes))) / len(clusters.rows)
+    return float(weights @ means)
 
 
 @reducing_parallel

@@ -64,16 +64,12 @@ class Ordinal(SemiSupervisedAUC):
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
+        self.n_classes = int(dataset.y.max())
         if self.n_labeled < 2 * spec.folds:
             raise DataError(
                 f"dataset {dataset.name}: {len(dataset.y):,} rows give {self.n_labeled} labelled "
                 f"ones, at most half; {spec.folds} folds need {2 * spec.folds}"
             )
-
-    @functools.cached_property
-    def n_classes(self) -> int:
-        """Number of classes of all rows with a label."""
-        return int(self.dataset.y.max())
 
     @functools.cached_property
     def labeled_classes(self) -> NDArray[np.integer]:
@@ -108,16 +104,13 @@ class Ordinal(SemiSupervisedAUC):
         return mean_auc(np.searchsorted(classes, y), values, len(classes))
 
     def predictions(self, model: Any, rows: Any) -> tuple[NDArray[np.floating], NDArray[Any]]:
-        """Return values at rows (with a column per cut, if the model has them) and classes.
-
-        If the labelled rows lack classes, cuts share a column.
-        """
+        """Return values at rows, in columns per cut if the model has them, and classes."""
         values = super().predictions(model, rows)
         labels = model.classify(values) if hasattr(model, "classify") else model.predict(rows)
         predicted = np.asarray(labels)
         if predicted.shape != (len(rows),):
             raise FitError(f"predict returned shape {predicted.shape} for {len(rows):,} rows")
-        if values.ndim == 2:
+        if values.ndim == 2:  # cuts between classes that no labelled row has share a column
             cuts = np.arange(1, self.n_classes)
             n_below = np.searchsorted(self.labeled_classes, cuts, side="right")
             values = values[:, np.clip(n_below - 1, 0, values.shape[1] - 1)]

@@ -139,10 +139,12 @@ class SimilarUnlabeled(Task):
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:
         super().__init__(dataset, spec, seed)
         pairs = dataset.similar_pairs
-        self._in_pairs = np.empty(0, np.int64) if pairs is None else np.unique(pairs)
+        in_pairs = np.empty(0, np.int64) if pairs is None else np.unique(pairs)
+        rows = np.setdiff1d(np.arange(len(dataset.y)), in_pairs)
+        self._left = {label: rows[dataset.y[rows] == label] for label in (1, -1)}
         # rows without a label have the dataset's own share of positives
         others = dataset.unlabeled_rows[: None if spec.prior is None else 0]
-        self.without_label = np.setdiff1d(others, self._in_pairs)
+        self.without_label = np.setdiff1d(others, in_pairs)
         self.prior = float(np.mean(dataset.y == 1)) if spec.prior is None else spec.prior
         # probability that a similar pair is positive
         self.positive_pairs = float(self.prior**2 / similar_share(self.prior))
@@ -161,17 +163,10 @@ class SimilarUnlabeled(Task):
         self.sizes = {"unlabeled": self.n_drawn + len(self.without_label)}
         self._estimates: dict[int, float] = {}
 
-    @functools.cached_property
-    def _left(self) -> dict[int, NDArray[np.int64]]:
-        """The rows of each class that are in no pair of the user's."""
-        rows = np.setdiff1d(np.arange(len(self.dataset.y)), self._in_pairs)
-        return {label: rows[self.dataset.y[rows] == label] for label in (1, -1)}
-
     def _largest_numbers(self) -> tuple[int, int]:
         """Return the largest possible numbers of pairs, up to ``pairs``, and then of drawn rows.
 
-        The expected number of rows of class c is ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c``, plus
-        a reserve. Drawn pairs use at most two thirds of a class.
+        ``2 n_S pi_c^2/pi_S + (n_U + n_test) pi_c`` rows of class c are expected, plus a reserve.
         """
         share, q, given = self.prior, self.positive_pairs, self.dataset.similar_pairs
         of_pairs, of_rows = np.array([q, 1 - q]), np.array([share, 1 - share])
