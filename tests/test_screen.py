@@ -1,16 +1,12 @@
 """What a terminal of 80 columns shows: read through a pseudo-terminal."""
 
 import os
-import pty
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[1]
-SIZE = {"COLUMNS": "80", "LINES": "50", "TERM": "xterm"}
 
 
 def shown(data):
@@ -33,36 +29,20 @@ def shown(data):
     return [line.rstrip() for line in rows]
 
 
-def on_a_terminal(*arguments, folder):
+def on_a_terminal(folder, *arguments):
     """Run ``dsg`` on a pseudo-terminal; return what it writes, and the exit code."""
-    master, slave = pty.openpty()
-    done = subprocess.Popen(
-        [sys.executable, "-m", "dsgkit", *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "DSGKIT_ONCE": "1", **SIZE},
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-    )
-    os.close(slave)
-    data = b""
-    try:
-        while part := os.read(master, 2**16):
-            data += part
-    except OSError:  # the other end is closed
-        pass
-    os.close(master)
-    return data.decode(), done.wait(timeout=60)
-
-
-def test_the_screen_is_emulated():
-    assert shown("ab\r\x1b[2Kc\r\n\x1b[?25ldef\r\x1b[2K\x1b[1A\x1b[2K\x1b[2KX\n") == ["X", ""]
-    assert shown("abc\rd\nx\r\x1b[K") == ["dbc", ""]
+    spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+    settings = {"COLUMNS": "80", "LINES": "50", "TERM": "xterm", "DSGKIT_ONCE": "1"}
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **settings}
+    command = [sys.executable, "-c", spawn, sys.executable, "-m", "dsgkit", *arguments]
+    done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, timeout=60)
+    return done.stdout.decode(), done.returncode
 
 
 @pytest.mark.slow
-def test_tables_of_a_run_stand_above_the_progress_line(toy):
-    data, code = on_a_terminal("run", "toy.yaml", "--solvers", "samult", folder=toy.parent)
+def test_tables_of_a_run_stand_above_the_progress_line_and_a_plan_of_days_needs_yes(toy):
+    assert shown("ab\r\x1b[2Kc\r\n\x1b[?25ldef\r\x1b[2K\x1b[1A\x1b[2K\x1b[2KX\n") == ["X", ""]
+    data, code = on_a_terminal(toy.parent, "run", "toy.yaml", "--solvers", "samult")
     assert code == 0, data
     assert re.search(r"\d of 6 cells, \d+ s so far", data), "the progress was shown"
     lines = shown(data)
@@ -73,16 +53,12 @@ def test_tables_of_a_run_stand_above_the_progress_line(toy):
         assert lines[place + 3].split()[0] == "SAMULT"
     (line,) = (line for line in lines if line.startswith("trial 2 of 2"))
     assert re.fullmatch(r"trial 2 of 2: AUC SAMULT \d\.\d+", line)
-
-
-def test_a_plan_of_days_is_started_by_yes_alone(toy):
     days = "solvers.qsg_s2auc.params.n_iterations=1000000000000"
-    data, code = on_a_terminal("run", "toy.yaml", "--set", days, folder=toy.parent)
-    text = " ".join(data.split())
-    assert code == 1
+    data, code = on_a_terminal(toy.parent, "run", "toy.yaml", "--set", days)
     told = re.search(
-        r"toy-\w+: about ([\d,]+ [dh]) of .*; QSG-S2AUC takes ([\d,]+ [dh]) of it; ", text
+        r"toy-\w+: about ([\d,]+ [dh]) of .*; QSG-S2AUC takes ([\d,]+ [dh]) of it; "
+        "--yes starts it, --solvers or --profile run less",
+        " ".join(data.split()),
     )
-    assert told and told[1] == told[2]
-    assert "--yes starts it, --solvers or --profile run less" in text
-    assert not list((toy.parent / "results").rglob("*.jsonl"))
+    assert code == 1 and told and told[1] == told[2]
+    assert [path.parent.name for path in (toy.parent / "results").rglob("*.jsonl")] == ["toy"]

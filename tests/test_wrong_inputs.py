@@ -19,9 +19,12 @@ PARTS = {
 AUC = "protocol.kind=semi_supervised_auc"
 
 
-def cases(section):
-    """The inputs and answers of a section of the table."""
-    text = Path(__file__).with_name("wrong_inputs.txt").read_text(encoding="utf-8")
+WRONG, RIGHT = "wrong_inputs.txt", "right_inputs.txt"
+
+
+def cases(section, table=WRONG):
+    """The inputs and answers of a section of a table."""
+    text = Path(__file__).with_name(table).read_text(encoding="utf-8")
     (rows,) = re.findall(rf"(?ms)^== {re.escape(section)}\n(.*?)(?:\n\n|\Z)", text)
     return [pytest.param(*row.split(" => "), id=row) for row in rows.splitlines()]
 

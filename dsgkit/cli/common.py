@@ -67,10 +67,7 @@ def or_kept(results: Paths) -> Paths:
 
 
 def check_solvers(wanted: Names, known: Mapping[str, Collection[str]]) -> None:
-    """Refuse solvers that no config or results folder has, and those that have none of them.
-
-    ``known`` has the keys of all solvers by config or folder.
-    """
+    """Refuse solvers that none of the configs or folders has, and one that has none of them."""
     every = dict.fromkeys(key for keys in known.values() for key in keys)
     for name in wanted:
         if name not in every:

@@ -16,11 +16,10 @@ from dsgkit.errors import ConfigError, DataError, did_you_mean, spelled
 from dsgkit.text import paragraph, terminal_width
 from dsgkit.user_code import import_path_of
 
-FILE_KEYS = {
+FILE_KEYS = {  # which are resolved before the experiment is read
     "extends": "str\n    Config to start from: a path from this file, or a shipped one.",
     "profiles": "dict\n    Named settings, which ``--profile`` merges over the others.",
 }
-"""Keys of a config file that are resolved before the experiment is read."""
 
 _MARKUP = (
     (r"(?m)^(\w[\w ]*)\n-{3,}$", r"\1:\n"),
@@ -30,8 +29,8 @@ _MARKUP = (
     (r"`(?:dsgkit\.(?:\w+\.)*)?([^`]+?)`", r"\1"),
     (r"\[(\d+)\]_", r"[\1]"),
 )
+# the names, type and text of an entry of a numpydoc section
 _ENTRY = re.compile(r"(?m)^(\w[\w, ]*) : (.+)\n((?:(?: {4}.*)?(?:\n|\Z))+)")
-"""Matches the names, type and text of an entry of a numpydoc section."""
 
 
 @click.command()

@@ -13,12 +13,7 @@ import pandas as pd
 from dsgkit.config.yaml import dump
 from dsgkit.data.catalogue import Column
 from dsgkit.data.files import no_such_file
-from dsgkit.data.layout import (
-    COMMA_NUMBER,
-    MISSING_VALUES,
-    column_name,
-    find_layout,
-)
+from dsgkit.data.layout import COMMA_NUMBER, MISSING_VALUES, column_name, find_layout
 from dsgkit.data.tables import Table
 from dsgkit.data.targets import are_numbers, label_text, unlabeled_mark
 from dsgkit.errors import DataError, in_a_line, nearest_or_all, shown
@@ -38,8 +33,7 @@ _MAX_MISTAKE_SHARE = 0.1  # ratio of texts to numbers up to which the texts are 
 _MOST_CLASSES, _MOST_ORDERED, _BINS = 20, 10, 5
 _LABELED, _MAX_LABELED, _UNLABELED, _CLUSTERED = 100, 500, (200, 1000, 5000), 2000
 _MAX_LABELS_SHOWN, _LONGEST_LINE = 6, 300
-_LABEL_NAMES = ["label", "labels", "class", "classes", "target", "y"]
-_LABEL_NAMES += ["diagnosis", "outcome", "species"]
+_LABEL = re.compile(r"(?i)labels?|class(?:es)?|target|y|diagnosis|outcome|species")
 _POSITIVE_NAMES = ("1", "yes", "true", "positive")
 _DATES = ("ISO8601", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%Y/%m/%d", "%d %b %Y")
 _ID = re.compile(r"(?:.*[_ ])?(?:id|uuid|guid|index|row)", re.IGNORECASE)
@@ -146,8 +140,7 @@ def _check(survey: Survey) -> None:
             f"{path}:{texts.index[0]}: {column_name(column.key)}: {shown(texts.iloc[0])}: write "
             "decimal points instead of commas, and no separators of thousands"
         )
-    kinds = ("number", "share")
-    mixed = [c for c in survey.features if c.kind in kinds and len(c.words) and len(c.numbers)]
+    mixed = [c for c in survey.features if c.kind != "category" and len(c.words) and len(c.numbers)]
     if mixed:
         told = [f"{column_name(c.key)}: {shown(c.words.iloc[0])} among numbers" for c in mixed]
         options = " ".join(f"--ignore {shlex.quote(str(c.key))}" for c in mixed)
@@ -184,10 +177,7 @@ def draft(
     trials: int | None = None,
     labeled_rows: int | None = None,
 ) -> tuple[list[str], str, Path]:
-    """Return lines that describe a file, the text of a config, and its path.
-
-    The path is in the current folder: that of the same config, or an unused one.
-    """
+    """Return lines on a file, the text of a config, and its path: unused, or of the same text."""
     survey = Survey(path, label, ignored, unlabeled)
     if survey.n_rows < FEWEST_ROWS:
         raise DataError(f"{path}: {survey.n_rows} rows are too few, at least {FEWEST_ROWS}")
@@ -229,8 +219,8 @@ def _likely_label(survey: Survey) -> Column | None:
     """Return the column that looks like labels: by its name, or first or last with few classes."""
     kept = [c for c in survey.fields if survey.ignored.get(c.key) != "as asked"]
     are_points = "x" in (str(c.key).lower() for c in kept)  # whose y is no label
-    names = [name for name in _LABEL_NAMES if name != "y" or not are_points]
-    likely = [column for column in kept if str(column.key).lower() in names]
+    named = [c for c in kept if _LABEL.fullmatch(str(c.key))]
+    likely = [c for c in named if str(c.key).lower() != "y" or not are_points]
     for column in (kept[-1], kept[0]):
         is_whole = len(column.words) > 0 or (column.numbers % 1 == 0).all()
         is_full = len(column.words) + len(column.numbers) == survey.n_rows
@@ -348,8 +338,8 @@ def _described(survey: Survey) -> Iterator[str]:
     if survey.label is None:
         yield f"note      no labels: {len(features)} of {len(survey.fields)} columns are features"
     else:
-        n_none = survey.n_rows - survey.n_labeled
-        none = f"; {n_none:,} rows without a label" if n_none else ""
+        n = survey.n_rows - survey.n_labeled
+        none = f"; {n:,} rows without a label" if n else ""
         yield f"label     {column_name(survey.label)}: {survey.counted}{none}"
     if survey.n_repeated:
         yield f"note      {survey.n_repeated:,} rows repeat others, which may judge them"

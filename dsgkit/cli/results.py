@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +159,7 @@ def _target(results: Paths, out: Path | None, *, is_part: bool = False) -> Path:
     return out or results[0]
 
 
-def _loaded(folders: Paths, solvers: Names, at: int | None = None) -> Sequence[Any]:
+def _loaded(folders: Paths, solvers: Names, at: int | None = None) -> list[Any]:
     """Return stored results, at one size or of some solvers if given."""
     from dsgkit.experiment.results import load_results
 

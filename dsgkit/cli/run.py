@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,8 +144,7 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     from dsgkit.experiment.forecast import forecast_run
     from dsgkit.experiment.run import run_experiment
 
-    def say(text: str) -> None:
-        get_console().out(text, highlight=False)  # above the progress line
+    say = partial(get_console().out, highlight=False)  # above the progress line
 
     def planned(plan: Any) -> None:
         if asks and (long := forecast_run(experiment, folder, options, plan).too_long):
@@ -154,7 +154,7 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
             say(wrapped(sizes.text(experiment.axis), terminal_width()))
 
     def trial_ended(trial: int, fits: Any) -> None:
-        for text in _trial_texts(experiment, trial, fits):
+        if text := _trial_text(experiment, trial, fits):
             say(text)
 
     try:
@@ -169,20 +169,19 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     return "cells failed" if outcome.failures else ""
 
 
-def _trial_texts(experiment: Any, trial: int, fits: Any) -> Iterator[str]:
-    """Yield a line on a trial, of the first one a table for each size."""
+def _trial_text(experiment: Any, trial: int, fits: Any) -> str:
+    """Return a line on a trial, of the first one a table for each size."""
     from dsgkit.report.trials import size_text, trial_text
 
     if trial:
-        yield trial_text(experiment, trial, fits, terminal_width())
-        return
+        return trial_text(experiment, trial, fits, terminal_width())
     level = all(cell.also_at for cell, _ in fits)  # no fit depends on the size
     by_size: dict[int, Any] = {}
     for cell, record in fits:
         for size in cell.sizes(experiment.axis)[: 1 if level else None]:
             by_size.setdefault(size, []).append((cell, record))
-    for size in sorted(by_size):
-        yield size_text(experiment, size, by_size[size], terminal_width())
+    tables = (size_text(experiment, n, by_size[n], terminal_width()) for n in sorted(by_size))
+    return "\n".join(tables)
 
 
 def _report(experiment: Any, folder: Path, solvers: Names | None, outcome: Any) -> None:

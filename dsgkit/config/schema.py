@@ -265,25 +265,19 @@ def _check_sweep(experiment: Experiment) -> None:
             raise Problem("must hold at least one size", "sweep", name)
         numbers = [math.inf if size == "all" else size for size in sizes]
         for i, size in enumerate(sizes):
-            why_not = ""
-            if i and numbers[i] <= numbers[i - 1]:
-                why_not = "must be ascending without repeats, 'all' last"
-            elif axes[name].drawn and size == "all":
-                why_not = "must be a whole number, got 'all'"
-            elif axes[name].drawn:
-                try:
+            try:
+                if i and numbers[i] <= numbers[i - 1]:
+                    raise Problem("must be ascending without repeats, 'all' last")
+                if axes[name].drawn and size == "all":
+                    raise Problem("must be a whole number, got 'all'")
+                if axes[name].drawn:
                     experiment.protocol.swept_to(axes[name], int(size))
-                except Problem as problem:
-                    why_not = problem.text
-            if why_not:
-                raise Problem(why_not, "sweep", name, i)
+            except Problem as problem:
+                raise Problem(problem.text, "sweep", name, i) from None
 
 
 def _solvers(written: Mapping[str, Any], task: type[Task]) -> dict[str, SolverSpec]:
-    """Return the solvers of a config with parsed values and all defaults.
-
-    Labels are those of the solvers, or names of classes, with the key added if they are not unique.
-    """
+    """Return the solvers with parsed values; default labels that are not unique get the key."""
     if not written:
         raise Problem("must hold at least one solver", "solvers")
     kinds, names = {}, {}

@@ -1,97 +1,101 @@
-"""Bases, profiles, overrides, defaults and the way back to YAML."""
+"""Bases, profiles, overrides, solvers and the way back to YAML; wrong ones: wrong_inputs.txt."""
 
 import json
 import re
+import shutil
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+import yaml
 
-from dsgkit.config.schema import SolverSpec, Stage, load_experiment
+from dsgkit.config.schema import load_experiment, load_stored
+from dsgkit.config.spec import MAX_VALUES, parse_values
 from dsgkit.data.dataset import load_dataset
-from dsgkit.data.spec import resolve
-from dsgkit.data.targets import Target
 from dsgkit.errors import ConfigError, ResultsError
 from dsgkit.experiment.folder import check_settings
-from tests.config.conftest import MINIMAL
+from tests.test_wrong_inputs import RIGHT, cases
 
-BASE = """\
-name: of the base
-dataset: {name: digits}
-protocol: {kind: semi_supervised_auc, trials: 7, labeled: 50}
-solvers:
-  samult: {grid: {lam: [1, 2], sigma: 1}}
-  rff_s2auc: {params: {n_features: 10}, grid: {sigma: 1}}
-profiles:
-  quick: {protocol: {trials: 2}, sweep: {unlabeled: [9]}, solvers: {rff_s2auc: {label: R}}}
-  wide: {seed: 4}
+CODE = """
+from dsgkit.bases import Estimator, PairwiseAUCEstimator
+class Silent(Estimator):
+    tasks = "ordinal"
+    def fit(self, X, y): return self
+    def decision_function(self, X): return X[:, 0]
+class Labels(Estimator):
+    tasks = "semi_supervised_auc"
+    def fit(self, X, labels, X_unlabeled): return self
+    def decision_function(self, X): return X[:, 0]
+class Blind(Labels):
+    def fit(self, X, y): return self
+    def decision_function(self): return 0
+class Mine(PairwiseAUCEstimator):
+    def __init__(self, lam=0.5, gamma=10, t0="fast", prior=True):
+        self.lam, self.gamma, self.t0, self.prior = lam, gamma, t0, prior
+    def fit(self, X, y, X_unlabeled): return self
+    def decision_function(self, X): return X[:, 0]
+class Nothing(Mine):
+    def __init__(self): pass
 """
+OVERRIDES = [
+    "protocol.trials=3",
+    "protocol.trials=4",
+    "solvers.samult.grid.lam=2^0..2^2",
+    "solvers.samult.search_at.unlabeled=100",
+    "solvers.samult.label=a = b",
+    "solvers.samult.at_most={unlabeled: 9}",
+    "solvers.pnu_auc={against: samult}",
+    "solvers.nystrom_s2auc={}",
+    "solvers.nystrom_s2auc=null",
+    "sweep.unlabeled=[5, all]",
+    "dataset.test_path=../t.csv",
+    "dataset.pairs=~/pairs.csv",
+    "dataset.target={bins: 5}",
+    "name=mine",
+]
+LAYERS = Path(__file__).parent / "layers"
+BASE = (LAYERS / "base" / "b.yaml").read_text()
 
 
-def test_a_minimal_config_gets_the_papers_defaults(folder):
-    experiment = load_experiment(folder(MINIMAL, "my_name.yaml"))
-    assert (experiment.name, experiment.seed, experiment.threads) == ("my_name", 0, 1)
-    protocol = experiment.protocol
-    assert (protocol.labeled, protocol.trials, protocol.folds) == (200, 10, 5)
-    assert protocol.scale == (0.0, 1.0)
-    assert experiment.sweep == {"unlabeled": ["all"]}
-    assert experiment.outputs[:3] == ["auc_table", "time_table", "auc_curve"]
-    grid = {"lam": [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0], "sigma": [1.0]}
-    expected = SolverSpec(kind="samult", label="SAMULT", search=(Stage(grid=grid),))
-    assert experiment.solvers["samult"] == expected
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder; the returned function writes a file there and returns its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(text, name="c.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+        return name
+
+    return write
 
 
-def test_numbers_are_stored_as_the_solver_takes_them(folder):
-    params = "{lam: 2^-3, sigma: 1, batch_size: 2^5, n_features: 64.0, t0: stable}"
-    text = MINIMAL.replace("  samult:\n", f"  qsg_s2auc:\n    params: {params}\n")
-    text = text.replace("grid: {lam: 2^-3..2^3, sigma: 1}", "grid: {gamma: [0, 1]}")
-    spec = load_experiment(folder(text)).solvers["qsg_s2auc"]
-    assert repr(spec.params) == (
-        "{'lam': 0.125, 'sigma': 1.0, 'batch_size': 32, 'n_features': 64, 't0': 'stable'}"
-    )
-    assert repr(spec.search[0].choices) == "{'gamma': [0.0, 1.0]}"
+def config(solvers, kind="semi_supervised_auc", dataset="digits"):
+    return f"dataset: {{name: {dataset}}}\nprotocol: {{kind: {kind}}}\nsolvers: {{{solvers}}}\n"
 
 
-def test_a_file_and_its_profiles_are_laid_over_its_base(folder):
-    folder(BASE, "base/b.yaml")
-    path = folder(
-        "extends: base/b.yaml\nprotocol: {labeled: 60, trials: 9}\nseed: 2\n"
-        "solvers: {samult: {grid: {lam: 3}}, rff_s2auc: null}\n"
-        "profiles: {quick: {protocol: {folds: 3}}, own: {seed: 5}}\n"
-    )
-    plain = load_experiment(path)
-    assert (plain.name, plain.protocol.labeled, plain.protocol.trials) == ("c", 60, 9)
-    assert list(plain.solvers) == ["samult"]
-    assert plain.solvers["samult"].search == (Stage(grid={"lam": [3.0], "sigma": [1.0]}),)
-    quick = load_experiment(path, profile="quick")
-    assert quick.name == "c-quick"
-    assert (quick.protocol.trials, quick.protocol.folds, quick.seed) == (2, 3, 2)
-    assert quick.sizes == [9]
-    assert list(quick.solvers) == ["samult"], "what the file removes, no profile brings back"
-    assert [load_experiment(path, profile=p).seed for p in ("wide", "own")] == [4, 5]
+def test_base_file_profile_and_overrides_are_laid_over_each_other(folder, tmp_path):
+    shutil.copytree(LAYERS, tmp_path, dirs_exist_ok=True)
+    places = {"HERE": tmp_path, "UP": tmp_path.parent, "HOME": Path.home()}
+    expected = (tmp_path / "read.yaml").read_text()
+    expected = re.sub("HERE|UP|HOME", lambda found: str(places[found[0]]), expected)
+    experiment = load_experiment("c.yaml", profile="quick", overrides=OVERRIDES)
+    text = experiment.to_yaml()
+    assert json.dumps(yaml.safe_load(text)) == json.dumps(yaml.safe_load(expected))
+    assert load_experiment(folder(text, "again.yaml")) == experiment
+    quick, own, wide = (load_experiment("c.yaml", profile=p) for p in ("quick", "own", "wide"))
+    assert [one.name for one in (quick, own, wide)] == ["c-quick", "c-own", "c-wide"]
+    assert [one.seed for one in (quick, own, wide)] == [2, 5, 4]
+    assert [one.sizes for one in (quick, own, wide)] == [[9], [20, 60], [20, 60]]
+    assert [one.axis.name for one in (quick, own)] == ["unlabeled", "labeled"]
+    assert quick.drawn is quick.protocol and own.drawn.labeled == 60 and own.drawn.setting == ""
+    assert (wide.outputs, list(quick.solvers)) == (["auc_table"], ["samult", "qsg_s2auc"])
     folder("extends: c.yaml\nsolvers: {rff_s2auc: {params: {sigma: 5}}}\n", "again.yaml")
-    assert load_experiment("again.yaml").solvers["rff_s2auc"].params == {"sigma": 5.0}
-
-
-def test_overrides_come_last_and_in_order(folder):
-    overrides = [
-        "protocol.trials=3",
-        "protocol.trials=4",
-        "solvers.samult.grid.lam=2^0..2^2",
-        "solvers.samult.search_at.unlabeled=100",
-        "solvers.samult.label=a = b",
-        "solvers.pnu_auc={}",
-        "solvers.pnu_auc=null",
-        "sweep.unlabeled=[5, all]",
-    ]
-    experiment = load_experiment(folder(BASE), profile="quick", overrides=overrides)
-    assert experiment.name.startswith("of the base-quick-")
-    assert experiment.protocol.trials == 4
-    samult = experiment.solvers["samult"]
-    assert samult.search[0].choices["lam"] == [1.0, 2.0, 4.0]
-    assert (samult.search_at, samult.label) == ({"unlabeled": 100}, "a = b")
-    assert list(experiment.solvers) == ["samult", "rff_s2auc"]
-    assert experiment.sizes == [5, "all"]
+    again = load_experiment("again.yaml")
+    assert again.name == "again" and again.solvers["rff_s2auc"].params == {"sigma": 5.0}
+    minimal = load_experiment(folder(config("samult: {}"), "my_name.yaml"))
+    assert (minimal.name, minimal.seed, minimal.sizes) == ("my_name", 0, ["all"])
+    assert (minimal.protocol.trials, minimal.protocol.labeled, minimal.threads) == (10, 200, 1)
 
 
 def test_an_override_that_changes_results_has_a_name_of_its_own(folder):
@@ -102,64 +106,88 @@ def test_an_override_that_changes_results_has_a_name_of_its_own(folder):
         return load_experiment("c.yaml", overrides=overrides).name
 
     sixty = name("protocol.labeled=60")
-    assert re.fullmatch("of the base-[0-9a-f]{6}", sixty)
     changes = ["protocol.labeled=70", "solvers.samult=null", "solvers.samult_2={kind: samult}"]
     assert len({name(one) for one in changes} | {sixty}) == 4
     without = ["solvers.samult.label=a", "threads=1", "outputs=[]", "seed=0", "protocol.trials=3"]
     assert name(*without, "solvers.samult.against=rff_s2auc") == "of the base"
     assert name("protocol.labeled=60", *without[:3], without[4]) == sixty
     assert name("seed=1", "protocol.labeled=60") == name("protocol.labeled=60", "seed=1")
-    assert name("solvers.pnu_auc={}") != name("solvers.qsg_s2auc={}") != "of the base"
+    assert name("solvers.pnu_auc={}") != name("solvers.nystrom_s2auc={}") != "of the base"
     folder(text + "sweep: {unlabeled: [5]}\n")  # an edit of the file leads to no other folder
-    assert name("protocol.labeled=60") == sixty
+    assert name("protocol.labeled=60") == sixty == "of the base-6f79d7"
     assert name("protocol.labeled=60", "name=n") == "n"
     assert load_experiment("c.yaml", name="mine", overrides=["seed=3"]).name == "mine"
     with pytest.raises(ConfigError, match=r"^--name a/b: a name .* holds no slash"):
         load_experiment("c.yaml", name="a/b")
 
 
-def test_local_files_are_looked_for_beside_the_file_that_names_them(folder, tmp_path):
-    folder(MINIMAL.replace("name: digits", "path: d/rows.csv, loader: delimited"), "b/b.yaml")
-    folder("extends: b/b.yaml\n")
+@pytest.mark.parametrize(("others", "expected"), cases("solvers beside mine", RIGHT))
+def test_labels_differ_and_what_uses_unlabelled_rows_has_a_rival(
+    folder, own_modules, others, expected
+):
+    def labels(experiment):
+        rivals = [f"{key}: {s.label} > {s.against}" for key, s in experiment.solvers.items()]
+        return ", ".join(rivals).replace(" > None", "")
 
-    def path(*overrides):
-        return load_experiment("c.yaml", overrides=overrides).dataset.path
-
-    assert path() == str(tmp_path / "b" / "d" / "rows.csv")
-    assert path("dataset.path=../x", "dataset.name=mine") == str(tmp_path.parent / "x")
-    assert path("dataset.path=~/x") == str(Path("~/x").expanduser())
-    binned = load_experiment("c.yaml", overrides=["dataset.target={bins: 5}"])
-    again = load_experiment(folder(binned.to_yaml(), "again.yaml"))
-    assert again == binned and resolve(again.dataset).target == Target("ordered", bins=5)
-
-
-WORD = "class_proportion"
-SEARCHES = {
-    "params: {lam: 0.5}, search: [{grid: {sigma: [1, 2]}}, {grid: {lam: 1..2 step 1}}]": [
-        {"sigma": [1.0, 2.0]},
-        {"lam": [1.0, 2.0]},
-    ],
-    f"grid: {{lam: [1, {WORD}], sigma: {WORD}}}": [{"lam": [1.0, WORD], "sigma": [WORD]}],
-    "search: [{grid: {lam: [1, 2]}}, {coordinates: {gamma: 0..1 step 0.5}}]": [
-        {"lam": [1.0, 2.0]},
-        {"gamma": [0.0, 0.5, 1.0]},
-    ],
-    "params: {gamma: [0.5, 2^-1, 1]}": [],
-    "grid: {}": [{}],
-}
+    own_modules("my", CODE)
+    experiment = load_experiment(folder(config(f"mine: {{kind: 'my:Mine'}}, {others}")))
+    assert labels(experiment) == expected
+    assert experiment.outputs.count("gain_table") == (">" in expected)
+    if ">" in expected:
+        few = load_experiment("c.yaml", overrides=["outputs=[gain_table, time_table]"])
+        assert few.outputs == ["gain_table", "time_table"]
+    # what is given hidden labels is neither a baseline nor compared with one
+    svms = config("all_labels_svm: {}, tsgs3vm: {}, supervised_svm: {}", "semi_supervised_svm")
+    expected = "all_labels_svm: SVM, all labels, tsgs3vm: TSGS3VM > supervised_svm, "
+    assert labels(load_experiment(folder(svms))) == f"{expected}supervised_svm: SVM, labelled rows"
 
 
-@pytest.mark.parametrize("text", SEARCHES)
-def test_searches_are_of_stages_grids_words_and_single_numbers(folder, text):
-    config = MINIMAL.replace("samult:\n    grid: {lam: 2^-3..2^3, sigma: 1}", f"samult: {{{text}}}")
-    if "gamma" in text:
-        config = config.replace("samult", "qs3orao").replace("digits", "esl")
-        config = config.replace("semi_supervised_auc", "ordinal")
-    experiment = load_experiment(folder(config))
+@pytest.mark.parametrize(("solver", "expected"), cases("values of a solver", RIGHT))
+def test_values_are_stored_as_the_solver_takes_them(folder, own_modules, solver, expected):
+    own_modules("my", CODE)
+    task = ["ordinal", "esl"] if "qs3orao" in solver else []
+    experiment = load_experiment(folder(config(solver, *task)))
     (spec,) = experiment.solvers.values()
-    assert [stage.choices for stage in spec.search] == SEARCHES[text]
-    assert spec.params.get("gamma", (0.5, 0.5, 1.0)) == (0.5, 0.5, 1.0)
+    assert f"{spec.kind} {spec.params} {[stage.choices for stage in spec.search]}" == expected
     assert load_experiment(folder(experiment.to_yaml(), "again.yaml")).solvers == experiment.solvers
+
+
+def test_stored_configs_are_read_without_the_class(folder, own_modules, tmp_path):
+    own_modules("my", CODE)
+    experiment = load_experiment(folder(config("mine: {kind: 'my:Mine'}")))
+    folder(experiment.to_yaml().replace("threads: 1\n", ""))  # of an earlier release
+    (tmp_path / "my.py").unlink()
+    own_modules("other", "")  # forgets the class
+    stored = load_stored(Path("c.yaml")).model_dump(mode="json")
+    assert stored == {**experiment.model_dump(mode="json"), "threads": None}
+    with pytest.raises(ConfigError, match="module 'my' is neither"):
+        load_experiment("c.yaml")
+
+
+@pytest.mark.parametrize(("solver", "answer"), cases("solvers of one's own"))
+def test_what_is_wrong_with_a_class_or_its_entry_is_one_line(folder, own_modules, solver, answer):
+    own_modules("my", CODE)
+    own_modules("checked", CODE)
+    kind = "ordinal" if "Silent" in solver else "semi_supervised_auc"
+    text = (
+        f"dataset: {{name: digits}}\nsolvers:\n  mine: {{{solver}}}\nprotocol: {{kind: {kind}}}\n"
+    )
+    with pytest.raises(ConfigError) as error:
+        load_experiment(folder(text))
+    assert str(error.value) == answer
+
+
+@pytest.mark.parametrize(("entry", "values"), cases("entries of a grid", RIGHT))
+def test_ranges_lists_and_single_values_of_a_grid(entry, values):
+    assert repr(parse_values(yaml.safe_load(entry))) == values
+
+
+def test_a_grid_has_a_bounded_number_of_numbers():
+    assert parse_values("1..1000 step 1") == [float(k) for k in range(1, 1001)]
+    assert parse_values([0] * MAX_VALUES) == [0] * MAX_VALUES
+    for entry in ("1..1001 step 1", [0] * 1001, "10^-400", "0^-1", "0..1 step -1", "1..0 step 1"):
+        with pytest.raises(ValueError):
+            parse_values(entry)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +205,9 @@ def test_searches_are_of_stages_grids_words_and_single_numbers(folder, text):
 def test_a_folder_goes_on_with_an_extension_and_refuses_another_experiment(
     folder, tmp_path, override, differs
 ):
-    here = load_experiment(folder(BASE.replace("digits", "layers_2")))
+    here = load_experiment(
+        folder(BASE.replace("path: d/rows.csv, loader: delimited", "name: layers_2"))
+    )
     text = here.to_yaml().replace("  folds: 5\n", "")  # of an earlier release
     (tmp_path / "config.yaml").write_text(text)
     (tmp_path / "dataset.json").write_text(json.dumps(load_dataset(here.dataset).describe()))
