@@ -32,63 +32,46 @@ ROOT = PACKAGE.parent
 # --- compiled code ----------------------------------------------------------------------------
 
 KERNEL = """
-from pkg.system.jit import fast
-from pkg import numbers
+from dsgkit import numbers
+from dsgkit.system.jit import fast
 
 @fast
 def kernel(x):
     return numbers.FACTOR * x + 1
 """
-CALL = "from pkg.kernel import kernel; print('result', kernel(10))"
-HASH = "from pkg.system.files import source_hash; print('result', source_hash())"
-
-
-@pytest.fixture
-def package(tmp_path):
-    """A package whose kernel uses a constant of another file."""
-    folder = tmp_path / "pkg"
-    (folder / "system").mkdir(parents=True)
-    (folder / "report").mkdir()
-    for name in ("jit", "files"):
-        text = (PACKAGE / "system" / f"{name}.py").read_text()
-        (folder / "system" / f"{name}.py").write_text(text.replace("dsgkit.system", "pkg.system"))
-    (folder / "numbers.py").write_text("FACTOR = 2\n")
-    (folder / "kernel.py").write_text(KERNEL)
-    return folder
-
-
-def run(package, code=CALL, **environment):
-    """Return the result that is printed and whether compiled code was stored."""
-    own = {
-        "NUMBA_CACHE_DIR": str(package.parent / "cache"),
-        "NUMBA_DEBUG_CACHE": "1",
-        "PYTHONPATH": str(package.parent),
-        "PYTHONDONTWRITEBYTECODE": "1",  # an edit within a second would not be noticed
-    }
-    command, variables = [sys.executable, "-c", code], {**os.environ, **own, **environment}
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (line,) = (line for line in done.stdout.splitlines() if line.startswith("result"))
-    return line.removeprefix("result "), "data saved" in done.stdout
+CALL = "from dsgkit.kernel import kernel; print(kernel(10))"
+HASH = "from dsgkit.system.files import source_hash; print(source_hash())"
 
 
 @pytest.mark.slow
-def test_an_edit_in_another_file_is_noticed_and_otherwise_nothing_compiled_twice(package):
-    assert run(package) == ("21", True)
-    before, _ = run(package, HASH)
+def test_an_edit_in_another_file_is_noticed_and_otherwise_nothing_compiled_twice(tmp_path):
+    package, cache = tmp_path / "here" / "dsgkit", tmp_path / "cache"
+    shutil.copytree(PACKAGE / "system", package / "system")
+    (package / "report").mkdir()
+
+    def run(code=CALL, package=package, **more):
+        """Return the printed result, and whether compiled code was stored."""
+        more |= {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DEBUG_CACHE": "1"}
+        more |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+        command, environment = [sys.executable, "-c", code], {**os.environ, **more}
+        lines = subprocess.check_output(command, env=environment, cwd=tmp_path, text=True)
+        return lines.splitlines()[-1], "data saved" in lines
+
+    for name, text in {"__init__": "", "kernel": KERNEL, "numbers": "FACTOR = 2\n"}.items():
+        (package / f"{name}.py").write_text(text)
+    assert run() == ("21", True)
+    before, _ = run(HASH)
     (package / "report" / "page.py").write_text("SIZE = 1\n")  # shows results only
-    assert run(package) == ("21", False) and run(package, HASH)[0] == before
+    assert run() == ("21", False) and run(HASH)[0] == before
     (package / "numbers.py").write_text("FACTOR = 3\n")
-    assert run(package) == ("31", True) and run(package, HASH)[0] != before
-    copy = package.parent / "elsewhere" / "pkg"
+    assert run() == ("31", True) and run(HASH)[0] != before
+    copy = tmp_path / "elsewhere" / "dsgkit"
     shutil.copytree(package, copy)
-    cache = package.parent / "cache"
-    assert run(copy, NUMBA_CACHE_DIR=str(cache)) == ("31", False)
+    assert run(package=copy) == ("31", False)
     assert len(source_hash()) == len(before) == 16
     shutil.rmtree(cache)
     cache.write_text("a file")  # a folder that cannot be written costs time only
-    assert run(package) == ("31", False)
-    assert run(package, NUMBA_DISABLE_JIT="1") == ("31", False)
+    assert run() == ("31", False) == run(NUMBA_DISABLE_JIT="1")
 
 
 # --- commit -----------------------------------------------------------------------------------

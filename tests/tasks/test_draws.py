@@ -92,37 +92,6 @@ def test_no_row_is_used_twice_pairs_are_of_one_class_and_all_that_fit_are_drawn(
         assert trial.n_similar == 100 or exceeds(trial.n_similar + 1, 0, 2 / 3)
 
 
-def test_classes_are_drawn_by_the_prior_in_a_random_order():
-    """Shares within five standard deviations: by chance once in a million runs."""
-    dataset = labelled((60_000, 60_000))
-    trial = trial_of(PAIRS, dataset, prior=0.7, pairs=10_000, test=9000)
-    split = trial.split
-    of_a_pair = 0.49 / (0.49 + 0.09)
-    y_similar = dataset.y[split.similar.index[::2]]
-    for y, share in ((y_similar, of_a_pair), (split.y_unlabeled, 0.7), (split.y_test, 0.7)):
-        for some in (y, y[:1000]):
-            assert np.mean(some > 0) == pytest.approx(share, abs=5 * np.sqrt(0.25 / len(some)))
-    assert (trial.n_similar, trial.n_scored, trial.values) == (10_000, 9000, {"class_prior": 0.7})
-
-
-def test_pairs_of_the_user_are_taken_as_they_are_and_other_rows_are_in_none():
-    pairs = np.random.default_rng(1).permutation(240)[:80].reshape(40, 2)
-    dataset = labelled((140, 100), known=160, similar_pairs=pairs)
-    trials = [trial_of(PAIRS, dataset, seed, pairs=25, folds=3) for seed in (0, 1)]
-    drawn = [{tuple(p) for p in t.split.similar.index.reshape(-1, 2).tolist()} for t in trials]
-    assert all(len(one) == 25 and one <= set(map(tuple, pairs.tolist())) for one in drawn)
-    assert drawn[0] != drawn[1]
-    split = trials[0].split
-    others = np.concatenate([split.X_unlabeled.index, split.X_test.index])
-    assert not np.isin(others, pairs).any() and len(np.unique(others)) == len(others)
-    assert np.isin(np.setdiff1d(np.arange(160, 240), pairs), split.X_unlabeled.index).all()
-    assert not np.isin(split.X_test.index, np.arange(160, 240)).any()
-    bare = replace(dataset, similar_pairs=None)
-    assert bare.identity != dataset.identity
-    by_prior = trial_of(PAIRS, bare, prior=0.7, pairs=20, folds=3).split
-    assert not np.isin(by_prior.X_unlabeled.index, np.arange(160, 240)).any()
-
-
 UNSUITED = [
     (AUC, (25, 25), {"labeled": 50}, "50 labelled rows asked for, but it has 50 rows and some"),
     (AUC, (25, 25), {"labeled": 2000}, "2,000 labelled rows asked for, but it has 50 rows"),

@@ -191,11 +191,15 @@ def trial_of(kind, seed=3, swept=0, classes=2, d=2, n=90, **settings):
     return task(dataset, spec.swept_to(task.axes[1], swept) if swept else spec, seed)
 
 
-AUC, SVM = ("semi_supervised_auc", "semi_supervised_svm")
+AUC, SVM = "semi_supervised_auc", "semi_supervised_svm"
+SU, ORDINAL, CLUSTERING = "similar_unlabeled", "ordinal", "clustering"
 SEMI = {"labeled": 24, "folds": 3}
-CHOSEN = {"select": "labeled_rows", "repeats": 2, "threshold": "labeled_share"}
+SHARES, BY_LABELS = {"threshold": "labeled_share"}, {"select": "labeled_rows"}
 FIVE = {"classes": 5, "labeled": 30, "folds": 3}
-SU = {"pairs": 12, "folds": 3, "n": 300}
+FEW = {"classes": 5, "labeled": 10, "folds": 2, "seed": 26}  # none of two classes
+SOME = {"pairs": 12, "folds": 3, "n": 300}
+BY_PRIOR = {"prior": 0.3, "select": "squared", "scale": "common", "missing": 20}
+BY_SHAPE = {"classes": 5, "select": "davies_bouldin", "scale": (0, 2)}
 SHIFTS = [{"shift": 0.0}, {"shift": 0.2}, {"shift": 9.0}]
 TILTS = [{"tilt": 0.0}, {"tilt": 0.3}, {"tilt": -1.0}]
 CUTS = [{"threshold": 0.3, "prior": p} for p in (0.6, 0.8)] + [{"threshold": -1.0, "prior": 0.6}]
@@ -205,44 +209,26 @@ CASES = {
     "auc swept": (AUC, {**SEMI, "swept": 24, "scale": (-1, 2)}, Model(), SHIFTS, {"labeled": 9}),
     "informed": (AUC, {**SEMI, "missing": 20}, Informed(), SHIFTS, {"unlabeled": 40}),
     "hidden": (SVM, {**SEMI, "tested": True, "missing": 20}, Model(), SHIFTS, {}),
-    "hidden, shares": (
-        *(SVM, {**SEMI, "threshold": "labeled_share", "missing": 20}, Informed(0.3), SHIFTS),
-        {"unlabeled": 50},
+    "shares": (SVM, SEMI | SHARES | {"missing": 20}, Informed(0.3), SHIFTS, {"unlabeled": 50}),
+    "labelled": (
+        *(SVM, {**SEMI, **SHARES, **BY_LABELS, "repeats": 2, "tested": True}),
+        *(Model(0.3), SHIFTS, {"unlabeled": 40}),
     ),
-    "labelled": (SVM, {**SEMI, **CHOSEN, "tested": True}, Model(0.3), SHIFTS, {"unlabeled": 40}),
-    "labelled, 0": (SVM, {**SEMI, "select": "labeled_rows"}, Model(), SHIFTS, {}),
-    "ordinal": ("ordinal", {**FIVE, "tested": True}, Ranker(), TILTS, {}),
-    "per cut": ("ordinal", {**FIVE, "missing": 20}, Ranker(0.1, every=True), TILTS, {}),
-    "few labels": (
-        "ordinal",
-        {**FIVE, "labeled": 10, "folds": 2, "seed": 26},
-        Ranker(0.1, True),
-        TILTS,
-        {},
-    ),
-    "common scale": ("ordinal", {**FIVE, "scale": "common", "n": 50}, Ranker(), TILTS, {}),
-    "pairs": ("similar_unlabeled", SU, OfPairs(0.4), CUTS, {}),
-    "watched": ("similar_unlabeled", {**SU, "missing": 20}, Watched(0.6), CUTS, {"unlabeled": 40}),
-    "prior": (
-        *("similar_unlabeled", {**SU, "prior": 0.3, "select": "squared", "scale": "common"}),
-        *(OfPairs(0.5), CUTS, {}),
-    ),
-    "given pairs": ("similar_unlabeled", {**SU, "given": True, "pairs": 15}, OfPairs(), CUTS, {}),
-    "with labels": (
-        "similar_unlabeled",
-        {**SU, "missing": 20, "test": 9},
-        WithLabels(),
-        SHIFTS,
-        {},
-    ),
-    "clusters": ("clustering", {"classes": 5, "scale": "raw"}, Parts(), PARTS, {}),
-    "by shape": (
-        *("clustering", {"classes": 5, "select": "davies_bouldin", "scale": (0, 2)}),
-        *(Parts(2), PARTS, {"rows": 70}),
-    ),
-    "noise": ("clustering", {"classes": 5, "d": 5, "missing": 20}, DBSCAN(1.3), [{"eps": 1.6}], {}),
-    "domain": ("clustering", {"classes": 5}, Domain(), PARTS, {}),
-    "many rows": ("clustering", {"classes": 5, "n": 141}, Parts(), PARTS, {}),
+    "labelled, 0": (SVM, SEMI | BY_LABELS, Model(), SHIFTS, {}),
+    "ordinal": (ORDINAL, {**FIVE, "tested": True}, Ranker(), TILTS, {}),
+    "per cut": (ORDINAL, {**FIVE, "missing": 20}, Ranker(0.1, every=True), TILTS, {}),
+    "few labels": (ORDINAL, FEW, Ranker(0.1, every=True), TILTS, {}),
+    "common scale": (ORDINAL, {**FIVE, "scale": "common", "n": 50}, Ranker(), TILTS, {}),
+    "pairs": (SU, SOME, OfPairs(0.4), CUTS, {}),
+    "watched": (SU, {**SOME, "missing": 20}, Watched(0.6), CUTS, {"unlabeled": 40}),
+    "prior": (SU, SOME | BY_PRIOR, OfPairs(0.5), CUTS, {}),
+    "given pairs": (SU, {**SOME, "given": True, "pairs": 15}, OfPairs(), CUTS, {}),
+    "with labels": (SU, {**SOME, "missing": 20, "test": 9}, WithLabels(), SHIFTS, {}),
+    "clusters": (CLUSTERING, {"classes": 5, "scale": "raw"}, Parts(), PARTS, {}),
+    "by shape": (CLUSTERING, BY_SHAPE, Parts(2), PARTS, {"rows": 70}),
+    "noise": (CLUSTERING, {"classes": 5, "d": 5, "missing": 20}, DBSCAN(1.3), [{"eps": 1.6}], {}),
+    "domain": (CLUSTERING, {"classes": 5}, Domain(), PARTS, {}),
+    "many rows": (CLUSTERING, {"classes": 5, "n": 141}, Parts(), PARTS, {}),
 }
 
 
@@ -269,10 +255,7 @@ def facts(trial, model, points, at):
     }
     if hasattr(trial, "split"):
         drawn = {k: v for k, v in trial.split._asdict().items() if v is not None}
-        found["drawn"] = {k: getattr(v, "index", v) for k, v in drawn.items()}
-        found["drawn"] = {
-            k: np.asarray(v).tolist() for k, v in found["drawn"].items() if v is not None
-        }
+        found["drawn"] = {k: np.asarray(getattr(v, "index", v)).tolist() for k, v in drawn.items()}
         found["scaled"] = {k: digest(v) for k, v in drawn.items() if k.startswith("X")}
     found["search"] = [list(map(short, row)) for row in trial.search(model, at, points)]
     found["work"] = [vars(trial.search_work(model, at, 4)), vars(trial.fit_work(model, at))]
