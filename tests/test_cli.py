@@ -14,12 +14,26 @@ import pytest
 from click.testing import CliRunner
 
 from dsgkit import cli
+from dsgkit.cli.explain import _keys, explanations
+from dsgkit.data.catalogue import DATASETS
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.tasks.base import TASKS
 from tests.test_wrong_inputs import RIGHT, cases
 
 BARE = ("run", "toy.yaml", "--set", "outputs=[]")  # draws nothing
 FEW = (*BARE, "--solvers", "samult")
+OWN = """
+from dsgkit.bases import PairwiseAUCEstimator
+from dsgkit.tasks.semi_supervised import SemiSupervisedAUC
+class Mine(PairwiseAUCEstimator):
+    '''A method of my own.'''
+    lam: float = 0.25
+    def fit(self, X, y): return self
+    def decision_function(self, X): return X[:, 0]
+class Sorting(SemiSupervisedAUC):
+    '''Sorting of numbers.'''
+"""
 
 
 @pytest.fixture
@@ -145,7 +159,6 @@ def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, words):
         (line,) = dsg("run toy.yaml --set seed=1 --fresh", 128 + number)[1].splitlines()
     assert line.startswith(words)
     assert line.endswith("continue with: dsg run toy.yaml --set seed=1")
-    dsg((*FEW, "--set", "protocol.trials=1"))
 
 
 @pytest.mark.slow
@@ -162,14 +175,30 @@ def test_one_config_that_cannot_run_does_not_stop_the_others_and_is_on_the_page(
     assert out == "none.html\n" and f"not run: {err.removeprefix('Error: ').strip()}" in page
 
 
+def test_everything_has_an_explanation():
+    for name in (*SOLVERS, *TASKS, *DATASETS):
+        assert len(next(explanations(name)).split()) > 8, name
+    keys = dict(_keys())
+    assert len(keys) > 300
+    assert [path for path, text in keys.items() if len(text.split()) < 2] == []
+    assert {"extends", "protocol.labeled", "sweep.unlabeled", "dataset.target.bins"} <= {*keys}
+    assert {f"solvers.{s.name}.{name}" for s in SOLVERS.values() for name in s.params} <= {*keys}
+    texts = [list(explanations(name)) for name in ("QSGS2AUC", "solvers.qsg_s2auc", "qsg_s2auc")]
+    assert texts[0] == texts[1] == texts[2] and len(texts[0]) == 1
+    (lam,) = explanations("solvers.qsg_s2auc.lam")
+    assert [*explanations("qsg_s2auc.lam")] == [lam] and lam in explanations("lam")
+
+
 @pytest.mark.parametrize(("line", "answer"), cases("commands", RIGHT))
-def test_lists_fit_the_terminal(line, answer, dsg, monkeypatch):
+def test_lists_and_explanations_fit_the_terminal(line, answer, dsg, own_modules, monkeypatch):
+    own_modules("explained", OWN)
     printed = []
     for columns in (80, 1000):
         monkeypatch.setenv("COLUMNS", str(columns))
         out, _ = dsg(line, int(answer[0]), *answer[2:].split(" .. "))
-        words = {line: line.removeprefix("homepage:").split() for line in out.splitlines()}
-        assert all(len(line) <= columns or len(of) == 1 for line, of in words.items())
+        long = [row for row in out.splitlines() if len(row) > columns and "http" not in row]
+        assert all(len(row.split()) == 1 for row in long)
+        assert not [markup for markup in ("``", "]_", "---", ">>>") if markup in out]
         printed.append(out.split())
     assert printed[0] == printed[1]
     assert line != "list solvers" or {*printed[0]} > {*SOLVERS}
@@ -185,3 +214,58 @@ def test_init_verify_and_env(dsg):
     environment = json.loads(dsg("env")[0])
     assert environment["libraries"].keys() >= {"numpy", "numba", "scikit-learn"}
     assert environment["threads"] >= 1
+
+
+def shown(data):
+    """Return the lines that a terminal shows: carriage returns, erased lines, moves upwards."""
+    rows, row, column = [""], 0, 0
+    for text, arguments, code in re.findall(r"([^\x1b]+)|\x1b\[([?\d;]*)([A-Za-z])", data):
+        if code == "A":
+            row = max(0, row - int(arguments or 1))
+        elif code == "K":
+            rows[row] = "" if arguments == "2" else rows[row][:column]
+        for letter in text:
+            if letter == "\n":
+                row += 1
+                rows += [""] * (row == len(rows))
+            elif letter == "\r":
+                column = 0
+            else:
+                rows[row] = f"{rows[row]:<{column}}"[:column] + letter + rows[row][column + 1 :]
+                column += 1
+    return [line.rstrip() for line in rows]
+
+
+def on_a_terminal(folder, *arguments):
+    """Run ``dsg`` on a pseudo-terminal; return what it writes, and the exit code."""
+    spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+    settings = {"COLUMNS": "80", "LINES": "50", "TERM": "xterm", "DSGKIT_ONCE": "1"}
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), **settings}
+    command = [sys.executable, "-c", spawn, sys.executable, "-m", "dsgkit", *arguments]
+    done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, timeout=60)
+    return done.stdout.decode(), done.returncode
+
+
+@pytest.mark.slow
+def test_tables_of_a_run_stand_above_the_progress_line_and_a_plan_of_days_needs_yes(toy):
+    assert shown("ab\r\x1b[2Kc\r\n\x1b[?25ldef\r\x1b[2K\x1b[1A\x1b[2K\x1b[2KX\n") == ["X", ""]
+    data, code = on_a_terminal(toy.parent, "run", "toy.yaml", "--solvers", "samult")
+    assert code == 0, data
+    assert re.search(r"\d of 6 cells, \d+ s so far", data), "the progress was shown"
+    lines = shown(data)
+    assert not [line for line in lines if "so far" in line or len(line) > 80]
+    for size in (40, 120):
+        place = lines.index(f"trial 1 of 2, {size} unlabelled rows:")
+        assert lines[place + 1].split() == ["Solver", "AUC", "Training", "time"]
+        assert lines[place + 3].split()[0] == "SAMULT"
+    (line,) = (line for line in lines if line.startswith("trial 2 of 2"))
+    assert re.fullmatch(r"trial 2 of 2: AUC SAMULT \d\.\d+", line)
+    days = "solvers.qsg_s2auc.params.n_iterations=1000000000000"
+    data, code = on_a_terminal(toy.parent, "run", "toy.yaml", "--set", days)
+    told = re.search(
+        r"toy-\w+: about ([\d,]+ [dh]) of .*; QSG-S2AUC takes ([\d,]+ [dh]) of it; "
+        "--yes starts it, --solvers or --profile run less",
+        " ".join(data.split()),
+    )
+    assert code == 1 and told and told[1] == told[2]
+    assert [path.parent.name for path in (toy.parent / "results").rglob("*.jsonl")] == ["toy"]

@@ -29,6 +29,7 @@ NAMES = ("size", "mass", "colour", "kind")
 K = np.arange(N)
 WORDS = [f"w{k % 60}" for k in K]
 MANY = RNG.normal(size=2001).round(2), RNG.integers(0, 10**6, 2001)
+SHARED = [f"t{k % 60}" for k in range(2001)]
 
 
 @pytest.fixture(autouse=True)
@@ -75,7 +76,8 @@ FILES = {
     "$MARKS": labelled(np.where(GRADES == 4, -1, GRADES == 3)),
     "$ONE_CLASS": labelled(["x"] * N),
     "$FOUR": labelled(["x"] * 4 + ["y"] * (N - 4)),
-    "$RARE": table(*MANY, np.arange(2001) % 100 == 0, names=("a", "b", "l")),
+    "$RARE": table(*MANY, SHARED, np.arange(2001) % 100 == 0, names=("a", "b", "text", "l")),
+    "$LONG": table(*MANY, np.arange(2001) % 100 < 9) * 3,
     "$POINTS": table(*MANY, names=("x", "y")),
     "$MIXED": table(
         *(
@@ -85,7 +87,8 @@ FILES = {
             KINDS,
         ),
         *([f"{k % 28 + 1}/12/1999" for k in K], K, COLOURS, NUMBERS[:, 1] * 0 + 1.234),
-        names=("gaps", "word", "text", "kind", "day", "row", "", "price"),
+        *(K * 7 % 97, [""] * N),
+        names=("gaps", "word", "text", "kind", "day", "row", "", "price", "user_id", "empty"),
     ),
     "$FIRST": table(COLOURS, *NUMBERS.T),
     "$TARGET": table(*NUMBERS.T, names=("a", "Target", "c")),
@@ -93,6 +96,7 @@ FILES = {
     "$EMPTY": "",
     "$FEW": table(*(column[:40] for column in COLUMNS)),
     "$TEXT": "".join([HEAD, *ROWS[:7], "1.2.3," + ROW.partition(",")[2], *ROWS[7:]]),
+    "$DECIMAL": LAYOUTS["$SEMICOLON"].replace(".", ","),
     "$COMMAS": LAYOUTS["$SEMICOLON"].replace("0.", "0,"),
     "$SHORT": PLAIN + "1,2\n",
     "$WORDS": "word\n" * N,
