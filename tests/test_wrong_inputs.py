@@ -25,20 +25,17 @@ WRONG, RIGHT = "wrong_inputs.txt", "right_inputs.txt"
 def cases(section, table=WRONG):
     """The inputs and answers of a section of a table."""
     text = Path(__file__).with_name(table).read_text(encoding="utf-8")
-    (rows,) = re.findall(rf"(?ms)^== {re.escape(section)}\n(.*?)(?:\n\n|\Z)", text)
-    return [pytest.param(*row.split(" => "), id=row) for row in rows.splitlines()]
+    rows = text.partition(f"== {section}\n")[2].partition("\n\n")[0].splitlines()
+    return [pytest.param(*row.split(" => "), id=row) for row in rows]
 
 
 def config_of(text):
     """A config as the table spells it, in one line."""
-    lines = text.split(" ¶ ")
-    if text.startswith("$SAMULT"):
-        lines = [lines[0], *(f"    {line}" for line in lines[1:])]
-    spelled = "\n".join(lines)
+    first, *more = text.split(" ¶ ")
+    indent = "    " if first.startswith("$SAMULT") else ""
+    spelled = "\n".join([first, *(indent + line for line in more)])
     for name, part in PARTS.items():
-        spelled = re.sub(
-            re.escape(name) + (" ?" if part.endswith(("\n", " ")) else ""), part, spelled
-        )
+        spelled = spelled.replace(f"{name} ", part).replace(name, part)
     return spelled + "\n" * bool(text)
 
 

@@ -29,26 +29,6 @@ def test_what_targets_make_of_labels():
     check_answers("targets.txt", answer)
 
 
-def test_bins_end_at_quantiles():
-    """By the definition: q_j is the least label that at least j / count of rows do not exceed."""
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        count, labels = rng.integers(2, 13), rng.integers(-4, 5, rng.integers(2, 41)).tolist()
-        quantiles = {
-            min(q for q in labels if sum(x <= q for x in labels) * count >= j * len(labels))
-            for j in range(1, count + 1)
-        }
-        training, target = np.array(labels, float), Target("ordered", bins=count)
-        *below, _ = sorted(quantiles)
-        if not below:
-            with pytest.raises(ValueError, match="one class alone"):
-                target.apply(training, training)
-            continue
-        tested = np.array([*labels, -9, 99])  # beyond those of training: in the first and last
-        expected = [sum(q < x for q in below) + 1 for x in tested]
-        assert target.apply(tested, training).tolist() == expected
-
-
 def test_targets_are_told_apart():
     different = [Target("binary", *labels) for labels in ((), ((1,),), ((1,), (2,)), ((2,), (1,)))]
     different += [Target("binary", (1, 2)), Target("ordered"), Target("numeric"), Target("classes")]
