@@ -100,12 +100,11 @@ def read_catalogue(text: str) -> Catalogue:
             url = address and f"{address}/{file['name']}"
             aliases = tuple(file.pop("aliases", ()))
             files.append(DataFile(**file, url=url, aliases=aliases))
-        known: dict[str, Any] = {"folder": name}
-        known["n_rows"] = sum(file.n_rows or 0 for file in files if file.part == "train")
-        known |= entry
-        known["values"] = {int(column): table for column, table in entry.get("values", {}).items()}
-        known |= {"name": name, "files": tuple(files), "target": Target.of(entry["target"])}
-        datasets[name] = DatasetInfo(**known)
+        entry.setdefault("folder", name)
+        entry.setdefault("n_rows", sum(file.n_rows or 0 for file in files if file.part == "train"))
+        entry["values"] = {int(column): table for column, table in entry.get("values", {}).items()}
+        entry |= {"name": name, "files": tuple(files), "target": Target.of(entry["target"])}
+        datasets[name] = DatasetInfo(**entry)
     return datasets
 
 

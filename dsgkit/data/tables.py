@@ -57,10 +57,6 @@ class Feature:
     median: float | None = None  # replaces missing values; None if these are refused
     is_marked: bool = False  # whether a further feature says where a value was missing
 
-    @property
-    def width(self) -> int:
-        return len(self.known) if self.kind == "category" else 1 + self.is_marked
-
     def numbers(self, column: Any, decimal: str) -> Array:
         """Return the numbers of a column; NaN where a value is missing."""
         import pandas as pd  # not at every start of a worker
@@ -108,10 +104,6 @@ class Table:
         unlabeled = None if info.unlabeled is None else label_text(info.unlabeled)
         return cls(layout, features, labels, info.text_labels and bool(labels), unlabeled)
 
-    @property
-    def n_features(self) -> int:
-        return sum(feature.width for feature in self.features.values())
-
     def blocks(self) -> Iterator[Block]:
         """Yield the rows and their labels: means of numbers, texts, or 0 without a label."""
         for first, lines, frame in self.frames():
@@ -120,7 +112,7 @@ class Table:
                 numbers = feature.numbers(frame[place], self.layout.decimal)
                 missing = np.isnan(numbers)
                 if feature.kind == "category":
-                    parts.append(np.eye(feature.width)[numbers.astype(np.intp)])
+                    parts.append(np.eye(len(feature.known))[numbers.astype(np.intp)])
                 elif feature.median is not None:
                     parts.append(np.where(missing, feature.median, numbers))
                 else:
