@@ -30,10 +30,6 @@ def leave_pid(name, pid=None):
     Path(f"{name}.tmp").replace(f"{name}.pid")
 
 
-def die(number):
-    os.kill(os.getpid(), number)
-
-
 def abandon():
     """Leave a process behind that holds all files of this one open."""
     if os.fork() == 0:
@@ -42,7 +38,7 @@ def abandon():
         os._exit(0)
     while not Path("abandoned.pid").exists():
         time.sleep(0.01)
-    die(signal.SIGSEGV)
+    signal.raise_signal(signal.SIGSEGV)
 
 
 def employ():
@@ -67,13 +63,22 @@ def share():
     time.sleep(FOREVER)
 
 
+def work(number):
+    leave_pid(f"work{number}")
+    time.sleep(FOREVER)
+
+
+def share_out():
+    from joblib import Parallel, delayed
+
+    Parallel(n_jobs=2)(delayed(work)(number) for number in (0, 1))
+
+
 def refuse():
-    """Say with numpy's numbers what is needed."""
-    raise MemoryLimitError(np.int64(2**40), np.int64(2**30))
+    raise MemoryLimitError(np.int64(2**40), np.int64(2**30))  # with numpy's numbers
 
 
 def count():
-    """Tell the numbers of threads."""
     import numba
     from threadpoolctl import threadpool_info
 
@@ -83,13 +88,15 @@ def count():
 
 WAYS = {
     "well": lambda: None,
-    "kill": lambda: die(signal.SIGKILL),
-    "nameless": lambda: die(signal.SIGRTMIN + 1),
+    "kill": lambda: signal.raise_signal(signal.SIGKILL),
+    "nameless": lambda: signal.raise_signal(signal.SIGRTMIN + 1),
     "exit": lambda: os._exit(3),
+    "memory": lambda: bytearray(2**62),
     "share": share,
     "abandon": abandon,
     "employ": employ,
     "refuse": refuse,
+    "share_out": share_out,
     "count": count,
     "slow": lambda: time.sleep(0.2),
 }
@@ -169,17 +176,5 @@ class Repeating(Behaving):
         return super().fit(X, y, X_unlabeled)
 
 
-class Parallel(Behaving):
-    """Has processes of joblib work for it."""
-
-    def fit(self, X, y, X_unlabeled):
-        from joblib import Parallel, delayed
-
-        if len(X_unlabeled) > self.above:
-            Parallel(n_jobs=2)(delayed(work)(number) for number in (0, 1))
-        return super().fit(X, y, X_unlabeled)
-
-
-def work(number):
-    leave_pid(f"work{number}")
-    time.sleep(FOREVER)
+class Other(Behaving):
+    """The same as another class."""

@@ -1,14 +1,12 @@
 """A learning setting of a user's own: supervised ridge regression, judged by its RMSE.
 
-Nothing is swept, lower is better, and no array or number is one of the package's settings. It does
-without scikit-learn, which a process takes more than a second to import.
+It does without scikit-learn, which a process takes more than a second to import.
 """
 
 from typing import Annotated, ClassVar
 
 import numpy as np
 
-from dsgkit.errors import DataError
 from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.tasks.base import Judgement, ProtocolSpec, Task
@@ -21,7 +19,6 @@ class RidgeSpec(ProtocolSpec):
     held_out: float = 0.25
     parts: int = 3
     digits: int = 12
-
     only_for_search: ClassVar = ("parts",)
     only_for_judging: ClassVar = ("digits",)
 
@@ -41,34 +38,26 @@ def rmse(target, values):
 class RidgeTask(Task):
     """Predicts the first column from the others."""
 
-    kind = "tests.experiment.own_task:RidgeTask"
+    kind = f"{__name__}:RidgeTask"
     Spec = RidgeSpec
     measures = (RMSE,)
     chooses = "rmse"
     outputs = ("rmse_table", "rmse_boxplot", "time_table")
     words = ("mean_square",)
-
-    def __init__(self, dataset, spec, seed):
-        super().__init__(dataset, spec, seed)
-        self._n_held_out = int(spec.held_out * len(dataset.y))
-        if self._n_held_out < 2:
-            raise DataError(f"dataset {dataset.name}: too few rows to hold some out")
-
-    @property
-    def values(self):
-        return {"mean_square": 0.25}
+    values: ClassVar = {"mean_square": 0.25}
 
     def rows(self):
+        """Return columns and targets in the trial's order, and the number that is held out."""
         rows = np.random.default_rng(self.seed).permutation(len(self.dataset.y))
         X = np.asarray(self.dataset.X)[rows]
-        return X[:, 1:], X[:, 0]
+        return X[:, 1:], X[:, 0], int(self.spec.held_out * len(X))
 
     def counts(self, at):
-        return {"n_rows": len(self.dataset.y) - self._n_held_out}
+        return {"n_rows": len(self.training(at)["X"])}
 
     def training(self, at):
-        X, target = self.rows()
-        return {"X": X[self._n_held_out :], "target": target[self._n_held_out :]}
+        X, target, held_out = self.rows()
+        return {"X": X[held_out:], "target": target[held_out:]}
 
     def search(self, estimator, at, points):
         X, target = self.training(at).values()
@@ -82,11 +71,11 @@ class RidgeTask(Task):
         return [[score(point, fold) for fold in folds] for point in points]
 
     def judge(self, model, at, clock):
-        X, target = self.rows()
+        X, target, held_out = self.rows()
         with clock.phase("assign"):
-            values = model.decision_function(X[: self._n_held_out])
+            values = model.decision_function(X[:held_out])
         return Judgement(
-            {"rmse": round(rmse(target[: self._n_held_out], values), self.spec.digits)},
+            {"rmse": round(rmse(target[:held_out], values), self.spec.digits)},
             trace=[{"seconds": 0.5, "rmse": 1.0}, {"seconds": 1.0, "rmse": 0.5}],
             artefact={"coefficients": model.coef_},
         )
@@ -115,10 +104,3 @@ class Ridge:
 
     def cost(self, n_inputs, *, n_models=1, n_rows):
         return Cost(2.0 * n_rows * n_inputs**2 * n_models, 8 * n_rows * n_inputs)
-
-
-class Mean(Ridge):
-    """The same, with so large a penalty that little is learnt."""
-
-    def __init__(self, lam=1e6):
-        self.lam = lam

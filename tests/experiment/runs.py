@@ -23,7 +23,7 @@ from tests import conftest
 ROOT = Path(__file__).parents[2]
 MISBEHAVING = "tests.experiment.misbehaving"
 BEHAVING = f"{MISBEHAVING}:Behaving"
-PATIENCE = 200  # seconds within which things happen that take a fraction of one on a quiet machine
+PATIENCE = 100  # seconds within which things happen that take a fraction of one on a quiet machine
 MEASURED = ("times", "timing", "measurements", "peak_memory", "started")
 MEASURED += ("environment", "source", "check")
 

@@ -16,13 +16,13 @@ from tests.experiment.own_task import rmse
 from tests.experiment.runs import dsg_here, stored
 from tests.test_wrong_inputs import cases
 
-OWN = "tests.experiment.own_task"
+RIDGE = "tests.experiment.own_task:Ridge"
 CONFIG = {
     "dataset": {"path": "rows.csv", "loader": "delimited"},
-    "protocol": {"kind": f"{OWN}:RidgeTask", "trials": 3},
+    "protocol": {"kind": f"{RIDGE}Task", "trials": 3},
     "solvers": {
-        "ridge": {"kind": f"{OWN}:Ridge", "grid": {"lam": [0.01, "mean_square", 100.0]}},
-        "mean": {"kind": f"{OWN}:Mean"},
+        "ridge": {"kind": RIDGE, "grid": {"lam": [0.01, "mean_square", 100.0]}},
+        "mean": {"kind": RIDGE, "params": {"lam": 1e6}, "label": "Mean"},
     },
 }
 
@@ -37,10 +37,6 @@ def folder(tmp_path, monkeypatch):
     np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", fmt="%.5f")
     (tmp_path / "ridge.yaml").write_text(yaml.safe_dump(CONFIG))
     return tmp_path
-
-
-def experiment_of(folder, *overrides):
-    return load_experiment(folder / "ridge.yaml", overrides=overrides)
 
 
 @pytest.mark.slow
@@ -63,7 +59,7 @@ def test_a_task_of_ones_own_goes_all_the_way(folder):
         code, out, err = dsg_here(folder, *command.split())
         assert (code, err) == (0, "") and expected in out
 
-    experiment, records = experiment_of(folder), stored(results)
+    experiment, records = load_experiment(folder / "ridge.yaml"), stored(results)
     dataset = load_dataset(experiment.dataset)
     for trial in range(3):
         of = {r["kind"]: r for r in records if (r["solver"], r["trial"]) == ("ridge", trial)}
@@ -73,7 +69,7 @@ def test_a_task_of_ones_own_goes_all_the_way(folder):
         lam = 0.25 if best == "mean_square" else best
         assert fit["params"] == {"lam": best} and fit["estimator"]["lam"] == lam
         seed = derive_seed(experiment.seed, "split", trial)
-        X, target = experiment.task(dataset, experiment.protocol, seed).rows()
+        X, target, _ = experiment.task(dataset, experiment.protocol, seed).rows()
         A = X[20:].T @ X[20:] + lam * np.eye(2)
         expected = rmse(target[:20], X[:20] @ np.linalg.solve(A, X[20:].T @ target[20:]))
         assert fit["scores"] == {"rmse": pytest.approx(expected, rel=1e-6)}
@@ -83,21 +79,20 @@ def test_a_task_of_ones_own_goes_all_the_way(folder):
             assert arrays["coefficients"].shape == (2,)
 
 
-def test_settings_are_for_what_it_declares(folder):
+def test_settings_are_for_what_it_declares_and_checked_by_it(folder):
+    def of(*overrides):
+        return load_experiment(folder / "ridge.yaml", overrides=overrides)
+
     def keys(*overrides):
-        experiment = experiment_of(folder, *overrides)
-        cells = make_plan(experiment, load_dataset(experiment.dataset)).cells
+        cells = make_plan(of(*overrides), load_dataset(of().dataset)).cells
         return {(c.solver, c.kind): c.key for c in cells if c.trial == 0}
 
     before, after = keys(), keys("protocol.parts=4")
     assert before["mean", "fit"] == after["mean", "fit"]
     assert before["ridge", "fit"] != after["ridge", "fit"]
     assert not set(before.values()) & set(keys("protocol.held_out=0.5").values())
-    assert describe(experiment_of(folder)).not_of_splits == ("trials", "parts", "digits")
-
-
-@pytest.mark.parametrize(("override", "answer"), cases("overrides of a task of one's own"))
-def test_a_config_is_checked_by_its_task(folder, override, answer):
-    with pytest.raises(ConfigError) as error:
-        experiment_of(folder, override)
-    assert str(error.value) == answer
+    assert describe(of()).not_of_splits == ("trials", "parts", "digits")
+    for override, answer in (case.values for case in cases("overrides of a task of one's own")):
+        with pytest.raises(ConfigError) as error:
+            of(override)
+        assert str(error.value) == answer

@@ -81,6 +81,7 @@ ENDS = {  # a solver, options of its job, and what its record has
     "exits": (behaving(kind=REPEATING, lam=1.0), {"timeout": 2.0}, "ok", ""),
     "sleeps": (behaving(kind=REPEATING, lam=999.0), {"timeout": 2.0}, "ok", ""),
     "refuse": (behaving("refuse"), {}, "out_of_memory", "out .* needs 1024.0 GiB, limit 1.0 GiB"),
+    "memory": (behaving("memory"), {}, "out_of_memory", "MemoryError.*"),
     # threads are the share of the cores, and in a search always one of BLAS
     "fit": (behaving("count"), {"processes": 2}, "failed", "numba 2, BLAS 2"),
     "search": (behaving("count", GRID), {"processes": 1}, "failed", "numba 2, BLAS 1"),
@@ -112,7 +113,7 @@ def test_a_cell_ends_as_it_is_named_and_others_go_on(folder, monkeypatch):
 
 def test_processes_are_those_of_one_class_and_end_with_all_that_they_started(folder, monkeypatch):
     solvers = {"one": behaving(grid=GRID), "employ": behaving("employ", GRID)}
-    solvers["two"] = behaving(grid=GRID, kind=f"{MISBEHAVING}:Parallel")
+    solvers["two"] = behaving("share_out", GRID, f"{MISBEHAVING}:Other")
     jobs = jobs_of(folder, {name: (spec, {}) for name, spec in solvers.items()})
     with pytest.raises(KeyError), LocalExecutor(2) as executor:
         for _ in range(2):  # used again
