@@ -43,12 +43,10 @@ class InProcess(nullcontext):
 
 
 def key_of(name):
-    """A cell's key, of the form that plans give them."""
     return hashlib.sha256(name.encode()).hexdigest()[:32]
 
 
 def plan_text(entries):
-    """A plan as a run writes it."""
     return "[\n" + ",\n".join(map(json.dumps, entries)) + "\n]\n"
 
 
@@ -63,7 +61,6 @@ def keep_artefact(folder, record):
 
 
 def behaving(way="well", grid=None, kind=BEHAVING, **params):
-    """A config's entry of a solver with a way to behave."""
     return {"kind": kind, "params": {"way": way, **params}, "grid": grid or {}}
 
 
@@ -93,7 +90,6 @@ def spawn(folder, *arguments, **options):
 
 
 def start(folder, *arguments, **options):
-    """Start ``dsg`` in a folder."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return spawn(folder, "dsgkit", *arguments, **pipes, **options)
 
@@ -116,8 +112,8 @@ def dsg_here(folder, *arguments):
 def stored(folder):
     """The records of a results folder that can be read, in their order."""
     path = folder / "cells.jsonl"
-    found = []
-    for line in path.read_bytes().splitlines() if path.exists() else []:
+    lines, found = path.read_bytes().splitlines() if path.exists() else [], []
+    for line in lines:
         with suppress(ValueError):
             found.append(json.loads(line))
     return found
@@ -125,9 +121,7 @@ def stored(folder):
 
 def without_measurements(records):
     """Records by key, without what differs between two runs of the same."""
-    return {
-        record["key"]: {k: v for k, v in record.items() if k not in MEASURED} for record in records
-    }
+    return {r["key"]: {k: v for k, v in r.items() if k not in MEASURED} for r in records}
 
 
 def wait_until(condition):
@@ -138,13 +132,11 @@ def wait_until(condition):
 
 
 def pid_from(path):
-    """The process that has left its number in a file."""
     wait_until(path.exists)
     return int(path.read_text())
 
 
 def descendants(pid):
-    """The processes that a process has started, and those that they have."""
     with suppress(psutil.NoSuchProcess):
         return [child.pid for child in psutil.Process(pid).children(recursive=True)]
     return []
@@ -156,6 +148,5 @@ def all_gone(pids):
     def alive(pid):
         with suppress(psutil.NoSuchProcess):
             return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-        return False
 
     wait_until(lambda: not any(map(alive, pids)))

@@ -204,7 +204,7 @@ def grid(name, *values):
 
 
 BOTH = [{"lam": lam, "sigma": sigma} for lam in (1.0, 2.0) for sigma in (4.0, 0.5)]
-TIES = [[0.9, 0.8 + 1e-15 * k] for k in range(4)]
+TIES = [[0.9, 0.8 - 1e-15 * k] for k in range(4)]
 WORDS = [{"lam": "some word", "sigma": 1.0}, {"lam": 0.0, "sigma": 0.5}, {"lam": "a word"}]
 CHOICES = [  # of the best point, by shares of a search
     ([(grid("lam", 0, 1, 2, 3), [[0.5, 0.6], [0.9, 0.7], [0.8, 0.7], [0.7, 0.8]])], {"lam": 1}),
@@ -218,6 +218,7 @@ CHOICES = [  # of the best point, by shares of a search
     *([[(points, scores)], BOTH[3]] for points, scores in ((BOTH, TIES), (BOTH[::-1], TIES[::-1]))),
     ([(WORDS, [[0.5]] * 3)], {"lam": "a word"}),
     ([(grid("gamma", 1, 2), [[0.5]] * 2)], {"gamma": 1}),
+    ([(grid("lam", 2, 1), [[0.5], [0.5 + 4e-9]])], {"lam": 1}),  # more than rounding
     ([], {"lam": 7.0}),  # there is one point
 ]
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -40,6 +41,9 @@ RUNS = {  # labels, settings of the dataset and the protocol, a solver and its p
 }
 
 
+ONCE = Options(once=True)
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch, in_process):
     """Run a config on rows of a kind; return the results folder."""
@@ -48,14 +52,13 @@ def run(tmp_path, monkeypatch, in_process):
 
     def run(kind, solvers=None):
         labels, dataset, protocol, solver, _, params = RUNS[kind]
-        lines = [",".join(map(str, [*row, label])) for row, label in zip(X, labels, strict=True)]
-        (tmp_path / "rows.csv").write_text("a,b,c,kind\n" + "\n".join(lines) + "\n")
+        rows = pd.DataFrame(X, columns=["a", "b", "c"]).assign(kind=labels)
+        rows.to_csv("rows.csv", index=False)
         where = {"path": "rows.csv", "loader": "delimited", "header": True, "label_column": "kind"}
         config = {"dataset": where | dataset, "protocol": {"kind": kind, **protocol}}
         config |= {"solvers": solvers or {solver: {"params": params}}, "outputs": []}
-        (tmp_path / "c.yaml").write_text(yaml.safe_dump(config))
-        done = run_experiment(load_experiment("c.yaml"), tmp_path / kind, Options(once=True))
-        assert done.failures == []
+        Path("c.yaml").write_text(yaml.safe_dump(config))
+        assert not run_experiment(load_experiment("c.yaml"), tmp_path / kind, ONCE).failures
         return tmp_path / kind
 
     return run

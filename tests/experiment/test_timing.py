@@ -216,12 +216,11 @@ def test_the_text_has_what_is_refused_and_what_takes_more_than_a_day(forecast):
 def test_data_that_are_not_here_are_planned_by_the_catalogue(toy, tmp_path, monkeypatch):
     monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
     one = load_experiment(toy)
-    there = forecast_run(one, tmp_path / "r", Options())
     dataset = type(one.dataset).model_validate({"name": "codrna"})
     run = forecast_run(one.model_copy(update={"dataset": dataset}), tmp_path / "r", Options())
     assert "missing cod-rna, cod-rna.t" in run.missing
     assert run.missing in " ".join(run.text(80).split())
-    assert run.cells["seconds"].sum() > there.cells["seconds"].sum()
+    assert run.cells["seconds"].sum() > 1e5
     toy.with_name("toy.csv").unlink()
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "other"))
     with pytest.raises(MissingDataError, match="no such file"):
