@@ -20,7 +20,7 @@ from dsgkit.data.spec import DatasetSpec, resolve
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.numerics import rows as rows_module
-from tests.data.conftest import load, make_dataset
+from tests.data.conftest import check_answers, load, make_dataset
 
 TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"
 
@@ -268,9 +268,6 @@ def test_values_equal_the_loop():
     )
     with pytest.raises(ValueError, match="read-only"):
         rows.index[0] = 1
-
-
-def test_reading_gives_a_new_contiguous_float32_array():
     base = np.asfortranarray(np.arange(12.0).reshape(4, 3))
     for key in (slice(None), np.array([2, 0])):
         values = Rows(base)[key]
@@ -317,3 +314,40 @@ def test_a_read_leaves_nothing_of_a_map_in_memory(large):
         assert resident(large) == 0
     table[index].sum()
     assert resident(large) > 100_000
+
+
+def identity(target):
+    return replace(make_dataset([[1]], [1]), target=target).identity[1:]
+
+
+def target_of(settings, labels, training=None):
+    """Return what a target makes of labels, with its description and identity; or the error."""
+    target = Target.of(settings) if settings else Target()
+    labels, training = np.array(labels), np.array(labels if training is None else training)
+    try:
+        y = target.apply(labels, training)
+    except ValueError as error:
+        return str(error)
+    told = target.words if target.kind == "binary" else target.describe(training, y)
+    return f"{y.dtype} {y.tolist()}; {told}; {identity(target)}"
+
+
+def test_what_targets_make_of_labels():
+    check_answers("targets.txt", target_of)
+
+
+def test_targets_are_told_apart():
+    different = [Target("binary", *labels) for labels in ((), ((1,),), ((1,), (2,)), ((2,), (1,)))]
+    different += [Target("binary", (1, 2)), Target("ordered"), Target("numeric"), Target("classes")]
+    different += [Target("ordered", labels=labels) for labels in ((1, 2), (2, 1))]
+    different += [Target("ordered", bins=bins) for bins in (2, 3)]
+    assert len({str(identity(target)) for target in different}) == len(different)
+    assert len({target.words for target in different}) == len(different)
+    assert identity(Target("classes", labels=(2, 1))) == identity(
+        Target("classes", labels=("1", 2))
+    )
+    with pytest.raises(ValueError, match="40,000 different labels are too many for classes; cut"):
+        Target("ordered").apply(np.arange(4e4), np.arange(4e4))
+    for wrong in ({"ordered": 3}, {"bin": 5}):
+        with pytest.raises(TypeError):
+            Target.of(wrong)
