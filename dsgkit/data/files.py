@@ -202,9 +202,7 @@ def missing(info: DatasetInfo, *files: DataFile) -> str:
     if info.local:
         return f"dataset {info.name}: {'; '.join(no_such_file(Path(file.name)) for file in files)}"
     names = ", ".join(dict.fromkeys(file.name for file in files))
-    sources = ", ".join(
-        dict.fromkeys(file.url or f"{info.homepage} ({info.note})" for file in files)
-    )
+    sources = dict.fromkeys(file.url or f"{info.homepage} ({info.note})" for file in files)
     place = cache_folder() / "downloads" / info.folder
     hint = ", or set DSGKIT_DATA"
     if data := os.environ.get("DSGKIT_DATA"):
@@ -214,4 +212,5 @@ def missing(info: DatasetInfo, *files: DataFile) -> str:
     others = sorted(path.name for path in there if path not in known and path.name[0] != ".")[:3]
     if others:  # scaling rounds: results from scaled rows would have other keys than the kept ones
         hint += f" ({', '.join(others)} there: scaled or other rows, which `dataset.path` reads)"
-    return f"dataset {info.name}: missing {names}: get from {sources} and put into {place}{hint}"
+    said = f"missing {names}: get from {', '.join(sources)} and put into {place}{hint}"
+    return f"dataset {info.name}: {said}"
