@@ -173,7 +173,7 @@ def test_folder_names_stay_in_their_folder():
         assert folder_name(name) == expected
 
 
-# --- memory, threads, progress -------------------------------------------------------
+# --- memory, threads, progress ----------------------------------------------------------------
 
 
 def test_the_limit_is_a_share_of_what_is_available(monkeypatch, tmp_path):

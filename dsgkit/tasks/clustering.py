@@ -61,11 +61,8 @@ class ClusteringSpec(base.ProtocolSpec):
 
     @property
     def setting(self) -> str:
-        scaled = base.scale_words(self.scale)
-        if self.select == "nmi":
-            return scaled
-        by = "the Davies-Bouldin index, a weak criterion"
-        return f"{scaled}, parameters chosen without labels by {by}"
+        blind = ", parameters chosen without labels by the Davies-Bouldin index, a weak criterion"
+        return base.scale_words(self.scale) + blind * (self.select != "nmi")
 
     @property
     def oracle(self) -> str:
@@ -140,8 +137,7 @@ class Clustering(Task):
     def classes(self, at: At) -> NDArray[Any]:
         """Return the classes of the rows that have one."""
         order, y = self._order[: at["rows"]], self.dataset.y
-        classes: NDArray[Any] = y[order[order < len(y)]]
-        return classes
+        return np.asarray(y[order[order < len(y)]])
 
     def _compared(self, at: At, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the classes of the rows that have one, and their clusters."""

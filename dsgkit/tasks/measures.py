@@ -141,8 +141,8 @@ class Published(_Stored):
     figures: tuple[PublishedFigure, ...]
 
 
+# kinds of solvers that predict one class for every row: they do not compete in time
 TRIVIAL = ("constant_median", "majority_class")
-"""Kinds of solvers that predict one class for every row: they do not compete in time."""
 
 
 class SolverFacts(_Stored):

@@ -123,9 +123,7 @@ class SemiSupervisedSVM(SemiSupervised):
                 for column, cut in enumerate(cuts):
                     positive[block, column] = is_positive(values[:, column], cut)
             columns = zip(positive.T, solved & (len(y) > 0), strict=True)
-            scores.append(
-                [error(y, np.where(column, 1, -1)) if valid else None for column, valid in columns]
-            )
+            scores.append([error(y, np.where(c, 1, -1)) if valid else None for c, valid in columns])
         return [list(row) for row in zip(*scores, strict=True)]
 
     def _held_out(self, estimator: Any, at: At) -> Iterator[tuple[dict[str, Any], Any, Any]]:

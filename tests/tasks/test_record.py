@@ -178,8 +178,8 @@ def trial_of(kind, seed=3, swept=0, classes=2, d=2, n=90, **settings):
     rng = np.random.default_rng(1)
     X = rng.random((n + 20, d)) * [1, 4, *[1] * (d - 2)]
     score = X[:, 0] + 0.2 * rng.normal(size=n + 20)
-    y = np.digitize(score, [[0.4], [0.15, 0.5, 0.6, 0.9]][classes > 2])
-    y = y + 1 if classes > 2 else np.where(y, 1, -1)
+    y = 1 + np.digitize(score, {1: [], 2: [0.4], 5: [0.15, 0.5, 0.6, 0.9]}[classes])
+    y = np.where(y > 1, 1, -1) if classes == 2 else y
     tested = (X[n:].astype(np.float32), y[n:]) if settings.pop("tested", False) else (None, None)
     known = n - settings.pop("missing", 0)
     target = {"ordinal": "ordered", "clustering": "classes"}.get(kind, "binary")
@@ -215,6 +215,7 @@ CASES = {
         *(Model(0.3), SHIFTS, {"unlabeled": 40}),
     ),
     "labelled, 0": (SVM, SEMI | BY_LABELS, Model(), SHIFTS, {}),
+    "hardly labelled": (SVM, SEMI | SHARES | {"missing": 64}, Model(), SHIFTS, {"unlabeled": 6}),
     "ordinal": (ORDINAL, {**FIVE, "tested": True}, Ranker(), TILTS, {}),
     "per cut": (ORDINAL, {**FIVE, "missing": 20}, Ranker(0.1, every=True), TILTS, {}),
     "few labels": (ORDINAL, FEW, Ranker(0.1, every=True), TILTS, {}),
@@ -226,6 +227,7 @@ CASES = {
     "with labels": (SU, {**SOME, "missing": 20, "test": 9}, WithLabels(), SHIFTS, {}),
     "clusters": (CLUSTERING, {"classes": 5, "scale": "raw"}, Parts(), PARTS, {}),
     "by shape": (CLUSTERING, BY_SHAPE, Parts(2), PARTS, {"rows": 70}),
+    "no classes": (CLUSTERING, {**BY_SHAPE, "classes": 1}, Parts(), PARTS, {}),
     "noise": (CLUSTERING, {"classes": 5, "d": 5, "missing": 20}, DBSCAN(1.3), [{"eps": 1.6}], {}),
     "domain": (CLUSTERING, {"classes": 5}, Domain(), PARTS, {}),
     "many rows": (CLUSTERING, {"classes": 5, "n": 141}, Parts(), PARTS, {}),
@@ -272,6 +274,7 @@ def facts(trial, model, points, at):
 @pytest.mark.parametrize("name", CASES)
 def test_a_small_trial_is_as_recorded(name, monkeypatch):
     monkeypatch.setattr(clustering, "MAX_EXACT_ROWS", 140)
+    monkeypatch.setattr(clustering, "MAX_PICTURE_POINTS", 60)
     monkeypatch.setattr(svm, "THRESHOLD_ROWS", 25)
     monkeypatch.setattr(svm, "_BLOCK_ROWS", 8)
     kind, settings, model, points, at = CASES[name]
