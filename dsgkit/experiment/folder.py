@@ -22,13 +22,7 @@ from dsgkit import __version__
 from dsgkit.config.schema import Experiment, load_stored
 from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError, spelled
-from dsgkit.experiment.plan import (
-    Cell,
-    LeftOut,
-    Plan,
-    TooLarge,
-    choosing_measure,
-)
+from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
 from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
 from dsgkit.solvers import catalogue
 from dsgkit.system.files import commit_of, read_arrays, source_hash
@@ -83,7 +77,7 @@ def describe(experiment: Experiment) -> Description:
         oracle=protocol.oracle if searches else "",
         axis=experiment.axis,
         measures=(*experiment.task.measures, *STANDARD),
-        chooses=choosing_measure(experiment).name,
+        chooses=protocol.chooses or experiment.task.chooses,
         published=protocol.published and protocol.published(experiment.dataset.name),
         not_of_splits=("trials", *protocol.only_for_search, *protocol.only_for_judging),
         solvers=facts,

@@ -45,12 +45,10 @@ class Cell:
     trial: int
     at: At  # sizes used, by axis
     flops: float = 0.0  # predicted operations
-    # smaller sizes on the swept axis at which a fit's result holds, too: its model does not depend
-    # on them, and neither does the key
+    # smaller sizes on the swept axis at which a fit's result holds, too; not part of the key
     also_at: tuple[int, ...] = ()
     memory: int = 0  # predicted peak bytes
-    # the grid points of each search stage up to this cell; the last ones are those of the share, or
-    # for a fit of the stages that chose
+    # the grid points of each search stage up to this cell; the last of a search are its share's
     stages: tuple[Points, ...] = ()
     needs: tuple[str, ...] = ()  # keys of the searches that this cell's parameters are chosen from
     coordinate: str = ""  # parameter whose numbers a search chooses one at a time, if any

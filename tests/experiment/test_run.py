@@ -122,7 +122,7 @@ protocol: {kind: ordinal, labeled: 40, folds: 2, trials: 1}
 outputs: [auc_table]
 solvers:
   qs3orao:
-    params: {batch_size: 8, n_features: 4, n_iterations: 12, thresholds: share}
+    params: {batch_size: 8, n_features: 4, n_iterations: 40, thresholds: share}
     search:
     - grid: {lam: [0.25, 1], sigma: [0.5, 2], gamma: [0.25, 0.75]}
     - coordinates: {gamma: [0, 0.5, 1]}
@@ -151,7 +151,7 @@ def test_numbers_of_a_parameter_are_searched_one_after_the_other(tmp_path, monke
             if np.mean(scores) > best + 1e-9:
                 best, better = np.mean(scores), point["gamma"]
         gamma = better
-    assert next(tried, None) is None
+    assert next(tried, None) is None and len({start["gamma"], *gamma[:2]}) == 3
     assert fit["params"] == {**start, "gamma": gamma} and fit["estimator"]["gamma"] == gamma
     *_, unset = [record for record in records if record["solver"] == "unset"]
     assert len(unset["params"]["prior"]) == 3 and {*unset["params"]["prior"]} <= {0.25, 0.5}
@@ -308,11 +308,13 @@ def scheduled(monkeypatch):
     return run_scheduled
 
 
-@pytest.mark.parametrize(("threads", "seed"), [(1, 0), (1, 1), (2, 0), (2, 1)])
+@pytest.mark.parametrize(("threads", "seed"), [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)])
 def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
-    toy, scheduled, seed, threads
+    toy, scheduled, monkeypatch, seed, threads
 ):
-    told = []
+    """On one thread only those that take more than their share of the memory, if any do."""
+    share, told = 100_000 if seed == 2 else 10**6, []
+    monkeypatch.setattr("dsgkit.experiment.run.memory_limit", lambda: 3 * share)
     options = {"trial_ended": lambda trial, fits: told.append((trial, len(fits)))}
     log, outcome, _ = scheduled(toy, Scheduled(3, seed), jobs=3, threads=threads, **options)
     order = [cell.key for cell, _ in log]
@@ -320,9 +322,12 @@ def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
     for place, (cell, running) in enumerate(log):
         assert set(cell.needs) <= set(order[:place])
         assert not set(cell.needs) & {other.key for other in running}
-        alone = threads == 2 and any(other.kind == "fit" for other in running)
+        fits = [other for other in running if other.kind == "fit"]
+        alone = any(threads == 2 or other.memory > share for other in fits)
         assert len(running) <= (1 if alone else 3)
     assert any(len(running) == 3 for _, running in log)
+    small = [{other.kind for other in running} for _, running in log if len(running) == 3]
+    assert threads == 2 or any("fit" in kinds for kinds in small)
     trials = [cell.trial for cell, _ in log]
     assert trials == sorted(trials) or threads == 1
     assert log[0][0].solver == "rff_s2auc", "the solver with the least work comes first"

@@ -72,7 +72,7 @@ ENDS = {  # a solver, options of its job, and what its record has
     "share": (behaving("share", GRID), {"memory": 500 * MIB}, "out_of_memory", "stopped at .*iB"),
     "loads": (behaving("employ", GRID, above=1), {"timeout": 0.5}, "timeout", f".* 0.5 s {SLOW}"),
     "employ": (behaving("employ", GRID), {"timeout": 3}, "timeout", "stopped after 3 s"),
-    "well": (behaving("well", GRID), {}, "ok", ""),
+    "well": (behaving("well", GRID), {"processes": 3}, "ok", ""),
     "kill": (behaving("kill", GRID), {}, "crashed", re.escape(KILLED)),
     "nameless": (behaving("nameless"), {}, "crashed", f"worker .* signal {signal.SIGRTMIN + 1}"),
     "exit": (behaving("exit"), {}, "crashed", "worker process ended by itself with exit code 3"),
