@@ -168,7 +168,7 @@ def test_a_fit_stands_at_every_size_at_which_it_holds(tmp_path):
     first = key_of("a")
     assert columns[:3] == [[first, 100, True, True], *[[first, n, True, False] for n in (10, 20)]]
     assert dict(results.fits_at) == {("qsg_s2auc", n): 1 + (n == 100) for n in (10, 20, 50, 100)}
-    below = results.at(30)
+    below = results.at(20)
     assert (below.cells["size"].tolist(), len(below.records)) == ([20], 1)
     assert dict(below.fits_at) == {("qsg_s2auc", 20): 1}
     with pytest.raises(ResultsError, match="no fit at 5 unlabelled or below; the least is 10"):
