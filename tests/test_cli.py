@@ -187,9 +187,10 @@ def test_lists_and_explanations_fit_the_terminal(line, answer, dsg, own_modules,
 
 
 def test_init_verify_and_env(dsg):
-    dsg("init claims/layers_2_s2auc_labels mine.yaml", 0, "mine.yaml: edit it, then: dsg run mine")
-    plans = [dsg(f"run {x} --dry-run")[0] for x in ("mine.yaml", "claims/layers_2_s2auc_labels")]
-    assert plans[0] == plans[1].replace("layers_2_s2auc_labels", "mine")
+    dsg("init quickstart mine.yaml", 0, "mine.yaml: edit it, then: dsg run mine")
+    dsg("init claims/layers_2_s2auc_labels", 0, "layers_2_s2auc_labels.yaml: edit it, ")
+    copy = dsg("run layers_2_s2auc_labels.yaml --dry-run")
+    assert copy == dsg("run claims/layers_2_s2auc_labels --dry-run")
     dsg("data prepare digits")
     dsg("data info digits", 0, "content hash: ")
     assert dsg("data verify digits") == ("", "")
