@@ -179,7 +179,8 @@ def compactness(
     """
     sizes, of_cluster = clusters.sizes, clusters.n_pairs
     quota = np.maximum(np.ceil(n_pairs * sizes / len(clusters.rows)), 2)
-    small, large = np.flatnonzero(of_cluster <= quota), np.flatnonzero(of_cluster > quota)
+    is_small = of_cluster <= quota
+    small, large = np.flatnonzero(is_small), np.flatnonzero(~is_small)
     means = np.zeros(len(sizes))
     sums, _ = clusters.within_of(small) if len(large) else clusters.within
     means[small] = sums / np.maximum(of_cluster[small], 1)

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, davies_bouldin_score
 
-from dsgkit.errors import DsgWarning, FitError, MemoryLimitError
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.timing import Clock
 from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
@@ -181,16 +181,17 @@ def test_labels_are_a_whole_number_for_every_row(labels):
 class Ends(Parts):
     def fit(self, X, y=None):
         if self.parts < 3:
-            raise FitError("no solution") if self.parts else MemoryLimitError(2**31, 2**30)
+            raise [MemoryLimitError(2**31, 2**30), DataError("no"), FitError("no")][self.parts]
         return super().fit(X)
 
 
 def test_a_point_without_a_solution_has_no_score_and_a_limit_ends_the_search():
     trial = trial_of("clustering", classes=5)
     (nmi,) = trial.search(Parts(), trial.sizes, [{"parts": 3}])
-    assert trial.search(Ends(), trial.sizes, [{"parts": 1}, {"parts": 3}]) == [[None], nmi]
-    with pytest.raises(MemoryLimitError):
-        trial.search(Ends(), trial.sizes, [{"parts": 0}])
+    assert trial.search(Ends(), trial.sizes, [{"parts": 2}, {"parts": 3}]) == [[None], nmi]
+    for parts, error in enumerate((MemoryLimitError, DataError)):
+        with pytest.raises(error):
+            trial.search(Ends(), trial.sizes, [{"parts": parts}])
     with pytest.warns(DsgWarning, match="no solution at n_clusters 500: n_samples=90 should be"):
         scores = trial.search(KMeans(), trial.sizes, [{"n_clusters": 3}, {"n_clusters": 500}])
     assert scores[0][0] > 0.1 and scores[1] == [None]

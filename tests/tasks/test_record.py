@@ -20,7 +20,8 @@ from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
 from dsgkit.system.progress import listening
 from dsgkit.tasks import clustering, svm
-from dsgkit.tasks.base import get
+from dsgkit.tasks.base import TASKS, get
+from dsgkit.tasks.measures import STANDARD, outputs_of
 from tests.data.conftest import make_dataset
 
 RECORD = Path(__file__).with_name("record.json")
@@ -216,7 +217,7 @@ CASES = {
     ),
     "labelled, 0": (SVM, SEMI | BY_LABELS, Model(), SHIFTS, {}),
     "hardly labelled": (SVM, SEMI | SHARES | {"missing": 64}, Model(), SHIFTS, {"unlabeled": 6}),
-    "ordinal": (ORDINAL, {**FIVE, "tested": True}, Ranker(), TILTS, {}),
+    "one ranking": (ORDINAL, {**FIVE, "tested": True}, Ranker(), TILTS, {}),
     "per cut": (ORDINAL, {**FIVE, "missing": 20}, Ranker(0.1, every=True), TILTS, {}),
     "few labels": (ORDINAL, FEW, Ranker(0.1, every=True), TILTS, {}),
     "common scale": (ORDINAL, {**FIVE, "scale": "common", "n": 50}, Ranker(), TILTS, {}),
@@ -270,20 +271,34 @@ def facts(trial, model, points, at):
     return found | {"progress": list(map(short, seen)), "phases": list(clock.wall)}
 
 
+def declared(kind):
+    """Return the words of a task's measures, and the tables and figures that they can have."""
+    measures = (*get(kind).measures, *STANDARD)
+    said = [[m.name, m.caption, m.heading, m.axis_label, m.output, m.file] for m in measures]
+    return {"measures": said, "outputs": [outputs_of(measures, swept=s) for s in (True, False)]}
+
+
 @pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
-@pytest.mark.parametrize("name", CASES)
-def test_a_small_trial_is_as_recorded(name, monkeypatch):
+@pytest.mark.parametrize("name", [*CASES, *TASKS])
+def test_a_small_trial_and_what_a_task_declares_are_as_recorded(name, monkeypatch):
     monkeypatch.setattr(clustering, "MAX_EXACT_ROWS", 140)
     monkeypatch.setattr(clustering, "MAX_PICTURE_POINTS", 60)
     monkeypatch.setattr(svm, "THRESHOLD_ROWS", 25)
     monkeypatch.setattr(svm, "_BLOCK_ROWS", 8)
-    kind, settings, model, points, at = CASES[name]
-    trial = trial_of(kind, **settings)
-    found = json.loads(json.dumps(facts(trial, model, points, {**trial.sizes, **at})))
+    if name in TASKS:
+        found = declared(name)
+    else:
+        kind, settings, model, points, at = CASES[name]
+        trial = trial_of(kind, **settings)
+        found = json.loads(json.dumps(facts(trial, model, points, {**trial.sizes, **at})))
     recorded = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     if os.environ.get("DSGKIT_RECORD_GOLDEN"):
         whole = {**recorded, name: found}
-        lines = (f"{json.dumps(key)}: {json.dumps(whole[key])}" for key in CASES if key in whole)
+        lines = (
+            f"{json.dumps(key)}: {json.dumps(whole[key])}"
+            for key in [*CASES, *TASKS]
+            if key in whole
+        )
         RECORD.write_text("{\n" + ",\n".join(lines) + "\n}\n")
         recorded = whole
     assert found == recorded[name]
