@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -117,7 +118,8 @@ def test_unlabelled_rows_are_those_without_a_label_and_the_best_point_has_the_be
         search | {"at": {"unlabeled": n}, "fold_scores": [[score] * 2 for score in scores]}
         for n, scores in ((9, [0.5, 0.9, 0.7]), (9, [0.9, 0.6, 0.8]), (5, [1, 0, 0]))
     ]
-    results = replace(load_results(folder), records=records)
+    few = {"points": [{"lam": 8.0, "sigma": 1.0}], "fold_scores": [[1, 1]]}  # of one trial only
+    results = replace(load_results(folder), records=[*records, records[0] | few])
     # lam 0.25 and 0.5 tie at .75: the larger one makes the function smoother
     assert _best(results, experiment, "qsg_s2auc") == ({"lam": 0.5, "sigma": 1.0}, 0.75)
 
@@ -126,7 +128,11 @@ def test_the_solver_is_the_best_that_is_given_no_hidden_labels(run):
     grid = {"grid": {"lam": [0.125, 0.25]}, "params": FEW}
     folder = run("semi_supervised_auc", {"qsg_s2auc": grid, "samult": {}})
     assert Predictor(folder).solver == "qsg_s2auc", "the only one that was searched"
-    assert Predictor(folder, "samult").solver == "samult"
+    named = Predictor(folder, "samult")
+    assert named.solver == "samult"
+    y, labels = np.array([1, 1, 1, -1, -1, -1, -1]), np.array([3, 1, 2, 7, 5, 4, 6])
+    named.dataset = SimpleNamespace(y=y, labels=labels)
+    assert named._named(np.array([-1, 1])) == ["4 to 7", "1 or 2 or 3"]
     with pytest.raises(ResultsError, match=r"no solver is called 'samul' \(did you mean"):
         Predictor(folder, "samul")
     oracle = {
