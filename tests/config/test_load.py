@@ -4,11 +4,13 @@ import json
 import re
 import shutil
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 
 import pytest
 import yaml
 
+from dsgkit.config.load import SHIPPED, read_config, shipped_names
 from dsgkit.config.schema import load_experiment, load_stored
 from dsgkit.config.spec import MAX_VALUES, parse_values
 from dsgkit.data.dataset import load_dataset
@@ -215,3 +217,38 @@ def test_a_folder_goes_on_with_an_extension_and_refuses_another_experiment(
     with pytest.raises(ResultsError, match="another --name") if differs else nullcontext() as error:
         check_settings(tmp_path, other, load_dataset(other.dataset))
     assert not differs or differs in str(error.value)
+
+
+TUNED = {
+    **dict.fromkeys(("svc", "fsvc", "sgd_lmoc"), ("gamma", "C")),
+    "bsgd_lmoc": ("gamma", "C", "budget"),
+    **dict.fromkeys(("svorex", "svorim"), ("C", "sigma")),
+    **dict.fromkeys(("tsgsu", "tsgsu_p", "cuu", "su_sl", "rff_su_sl", "su_dh"), ("prior",)),
+}
+"""Parameters of solvers whose defaults are chosen for newcomers: no result may depend on them."""
+
+
+@cache
+def each(path):
+    """Every form of a config, plain and by profile."""
+    profiles = read_config(path).data.get("profiles", {})
+    return [load_experiment(path, profile=profile) for profile in (None, *profiles)]
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.yaml")), ids=lambda path: path.stem)
+def test_every_profile_is_loaded_and_written(path, tmp_path):
+    for experiment in each(path):
+        (tmp_path / "config.yaml").write_text(experiment.to_yaml(), encoding="utf-8")
+        assert load_stored(tmp_path / "config.yaml").solvers == experiment.solvers
+    assert load_experiment(tmp_path / "config.yaml") == experiment
+
+
+def test_results_do_not_depend_on_defaults_that_are_chosen_for_newcomers():
+    seen = set()
+    for name in shipped_names():
+        for experiment in [] if "base/" in name else each(SHIPPED / f"{name}.yaml"):
+            for solver in experiment.solvers.values():
+                names = [name for stage in solver.search for name in stage.choices]
+                assert {*solver.params, *names} >= {*TUNED.get(solver.kind, ())}, experiment.name
+                seen.add(solver.kind)
+    assert seen > {*TUNED}
