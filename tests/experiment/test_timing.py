@@ -126,6 +126,7 @@ def test_the_line_of_a_run_has_the_time_left_by_what_cells_took(monkeypatch):
     progress.advance(jobs["search 0"], 1.0, 2)
     assert progress.line().endswith(", about 57 s left: repeat 2 of search 0 (+1)")
     progress.finish(jobs["search 0"], took(0, status="timeout", timeout=7.0))
+    assert progress.line().endswith(", about 32 s left: fit 2")  # none takes longer than the limit
     limited = RunProgress(fits, ended, side_by_side=sides, timeout=0.01)
     limited.finish(jobs["fit 0"], took(13))
     assert limited.line() == "1 of 7 cells, 0 s so far, about 1 s left"
