@@ -272,10 +272,12 @@ def facts(trial, model, points, at):
 
 
 def declared(kind):
-    """Return the words of a task's measures, and the tables and figures that they can have."""
+    """Return a task's default settings, its words of measures, and the outputs that it can have."""
+    defaults = get(kind).Spec(kind=kind).model_dump(mode="json")
     measures = (*get(kind).measures, *STANDARD)
     said = [[m.name, m.caption, m.heading, m.axis_label, m.output, m.file] for m in measures]
-    return {"measures": said, "outputs": [outputs_of(measures, swept=s) for s in (True, False)]}
+    outputs = [outputs_of(measures, swept=swept) for swept in (True, False)]
+    return {"defaults": defaults, "measures": said, "outputs": outputs}
 
 
 @pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
