@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import difflib
-import inspect
-import os
-import sysconfig
-import traceback
 import warnings
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
 
 
 class DsgError(Exception):
@@ -131,41 +125,3 @@ def nearest_or_all(name: str, known: Iterable[str], command: str = "") -> str:
     if command and len(names) > 200:
         return f"; `{command}` lists all {len(known)}"
     return f"; known: {in_a_line(names, 200)}"
-
-
-_NOT_THE_USERS = "<", str(Path(__file__).parent) + os.sep, sysconfig.get_path("stdlib") + os.sep
-
-
-def is_users_file(file: str) -> bool:
-    """Return whether a file of Python code is the user's: not a library's, nor this package's."""
-    installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
-    return not installed and not file.startswith(_NOT_THE_USERS)
-
-
-def one_line(error: BaseException) -> str:
-    """Return an exception's type and text, and the line of user code that it comes from."""
-    places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
-    text = str(error)
-    if isinstance(error, SyntaxError):
-        text = error.msg
-        places.append((error.filename or "<", error.lineno))
-    text = " ".join(text[:1000].split())
-    users = [_place(file, line) for file, line in places if is_users_file(file)]
-    where = f" ({users[-1]})" if users else ""
-    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
-
-
-def place_of(defined: Any) -> str:
-    """Return `` (file:line)`` of a user's class or function; empty for libraries' and ours."""
-    try:
-        source = inspect.unwrap(defined)
-        file, line = inspect.getsourcefile(source) or "<", inspect.getsourcelines(source)[1]
-    except (OSError, TypeError):  # compiled, or made at run time
-        return ""
-    return f" ({_place(file, line)})" if is_users_file(file) else ""
-
-
-def _place(file: str, line: int | None) -> str:
-    """Return ``file:line``, with a path relative to the current folder if it is inside of that."""
-    relative = os.path.relpath(file)
-    return f"{file if relative.startswith(os.pardir) else relative}:{line}"

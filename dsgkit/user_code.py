@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import inspect
+import os
 import re
 import sys
+import sysconfig
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from modulefinder import ModuleFinder
@@ -20,9 +24,7 @@ from dsgkit.errors import (
     ConfigError,
     DsgError,
     did_you_mean,
-    is_users_file,
     nearest_or_all,
-    one_line,
     spelled,
 )
 
@@ -112,3 +114,41 @@ def version_of(cls: Any) -> int | str:
             sources.update(filter(None, found))
     content = b"".join(path.read_bytes() for path in sorted(map(Path, sources)))
     return hashlib.sha256(content).hexdigest()[:16]
+
+
+_NOT_THE_USERS = "<", str(Path(__file__).parent) + os.sep, sysconfig.get_path("stdlib") + os.sep
+
+
+def is_users_file(file: str) -> bool:
+    """Return whether a file of Python code is the user's: not a library's, nor this package's."""
+    installed = {"site-packages", "dist-packages"} & set(Path(file).parts)
+    return not installed and not file.startswith(_NOT_THE_USERS)
+
+
+def one_line(error: BaseException) -> str:
+    """Return an exception's type and text, and the line of user code that it comes from."""
+    places = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    text = str(error)
+    if isinstance(error, SyntaxError):
+        text = error.msg
+        places.append((error.filename or "<", error.lineno))
+    text = " ".join(text[:1000].split())
+    users = [_place(file, line) for file, line in places if is_users_file(file)]
+    where = f" ({users[-1]})" if users else ""
+    return f"{type(error).__name__}{': ' if text else ''}{text}{where}"
+
+
+def place_of(defined: Any) -> str:
+    """Return `` (file:line)`` of a user's class or function; empty for libraries' and ours."""
+    try:
+        source = inspect.unwrap(defined)
+        file, line = inspect.getsourcefile(source) or "<", inspect.getsourcelines(source)[1]
+    except (OSError, TypeError):  # compiled, or made at run time
+        return ""
+    return f" ({_place(file, line)})" if is_users_file(file) else ""
+
+
+def _place(file: str, line: int | None) -> str:
+    """Return ``file:line``, with a path relative to the current folder if it is inside of that."""
+    relative = os.path.relpath(file)
+    return f"{file if relative.startswith(os.pardir) else relative}:{line}"

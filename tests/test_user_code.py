@@ -10,8 +10,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from dsgkit import bases, errors
-from dsgkit.errors import ConfigError, DataError, nearest_or_all, place_of, shown, spelled
-from dsgkit.user_code import calling, import_path_of, load, version_of
+from dsgkit.errors import ConfigError, DataError, nearest_or_all, shown, spelled
+from dsgkit.user_code import calling, import_path_of, load, place_of, version_of
 
 
 def load_class(import_path):

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from dsgkit.errors import DsgError, ResultsError, in_a_line, nearest_or_all, one_line, spelled
+from dsgkit.errors import DsgError, ResultsError, in_a_line, nearest_or_all, spelled
 from dsgkit.text import listing, terminal_width, wrapped
+from dsgkit.user_code import one_line
 
 RESULTS = Path("results")
 KEPT_RESULTS = RESULTS / "reference"

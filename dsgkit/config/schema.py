@@ -90,6 +90,12 @@ class SolverSpec(Spec):
     at_most: dict[str, Count] = Field(default_factory=dict)
     against: str | None = None
 
+    @property
+    def external_class(self) -> str:
+        """The import path of a class of others, which may change anything in its process, or ""."""
+        kind = self.kind
+        return kind if ":" in kind and not kind.startswith(("dsgkit.", "sklearn.")) else ""
+
 
 class Experiment(Spec):
     """A validated config.

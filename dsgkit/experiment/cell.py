@@ -20,7 +20,7 @@ import numpy as np
 from dsgkit import __version__
 from dsgkit.config.schema import Experiment
 from dsgkit.data.dataset import load_dataset
-from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError, one_line
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment import plan, timing
 from dsgkit.experiment.folder import ARTEFACTS, describe_environment
 from dsgkit.experiment.plan import Cell, Point
@@ -32,6 +32,7 @@ from dsgkit.solvers import catalogue as solvers
 from dsgkit.system import machine, progress
 from dsgkit.system.files import source_hash
 from dsgkit.tasks.base import At, Task, named_by_fit
+from dsgkit.user_code import one_line
 
 REHEARSAL_ROWS = (20, 200)  # what fails on the first number may only need more rows
 _WARM_UP_ROWS = 64
@@ -53,12 +54,6 @@ class Job:
     memory: int | None = None  # bytes, with shared memory, without pages of mapped files
     once: bool = False  # time a fit once
     rehearsal: bool = False  # only try the solver on a few rows
-
-    @property
-    def external_class(self) -> str:
-        """The import path of a class of others, which may change anything in its process, or ""."""
-        kind = self.experiment.solvers[self.cell.solver].kind
-        return kind if ":" in kind and not kind.startswith(("dsgkit.", "sklearn.")) else ""
 
     @property
     def description(self) -> str:

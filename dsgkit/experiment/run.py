@@ -185,9 +185,10 @@ class _Run:
         """
         first: dict[tuple[str, str], Cell] = {}
         for cell in self.left.values():
-            first.setdefault((cell.solver, cell.kind), cell)
+            if self.experiment.solvers[cell.solver].external_class:
+                first.setdefault((cell.solver, cell.kind), cell)
         jobs = [self._job(cell, rehearsal=True) for cell in first.values()]
-        futures = {executor.submit(job): job for job in jobs if job.external_class}
+        futures = {executor.submit(job): job for job in jobs}
         for future, job in futures.items():
             record, _ = _result(future, job)
             if record["status"] in FAILURES:

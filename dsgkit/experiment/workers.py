@@ -150,7 +150,7 @@ class LocalExecutor(AbstractContextManager["LocalExecutor"]):
         return self._threads.submit(self.run, job)
 
     def run(self, job: Job) -> Result:
-        of = job.external_class
+        of = job.experiment.solvers[job.cell.solver].external_class
         with self._lock:
             if self._closed:
                 raise RuntimeError("the run is being stopped")

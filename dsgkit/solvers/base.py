@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError, place_of
+from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
 from dsgkit.numerics.costs import Cost, Pace
 from dsgkit.numerics.rows import training_rows
 from dsgkit.numerics.shapes import checked_shape
@@ -22,6 +22,7 @@ from dsgkit.solvers.declared import compose, fitted, preset
 from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
 from dsgkit.solvers.parameters import check_parameters
 from dsgkit.system.machine import memory_limit
+from dsgkit.user_code import place_of
 
 Points = Sequence[Mapping[str, Any]]
 Folds = Sequence[NDArray[np.integer]]

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dsgkit.errors import ConfigError, place_of
+from dsgkit.errors import ConfigError
 from dsgkit.tasks.base import HIDDEN
+from dsgkit.user_code import place_of
 
 if TYPE_CHECKING:
     from dsgkit.tasks.base import Task

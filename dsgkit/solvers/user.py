@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dsgkit.errors import ConfigError, place_of, spelled
+from dsgkit.errors import ConfigError, spelled
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.solvers.methods import (
     BASES,
@@ -22,7 +22,7 @@ from dsgkit.solvers.methods import (
     missing_methods,
 )
 from dsgkit.solvers.parameters import Parameter, parameters
-from dsgkit.user_code import calling, load, version_of
+from dsgkit.user_code import calling, load, place_of, version_of
 
 if TYPE_CHECKING:
     from dsgkit.solvers.adapted import Role

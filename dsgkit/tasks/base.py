@@ -19,10 +19,10 @@ from pydantic import PrivateAttr
 
 from dsgkit.config.spec import Interval, Repetitions, Spec, validated
 from dsgkit.data.targets import NEEDS, Kind
-from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, place_of, spelled
+from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, spelled
 from dsgkit.numerics.shapes import checked_shape
 from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, TIDY_COLUMNS, Axis, Measure
-from dsgkit.user_code import calling, load
+from dsgkit.user_code import calling, load, place_of
 
 Point = Mapping[str, Any]  # values of some hyper-parameters
 At = Mapping[str, int]  # sizes by axis: the numbers of rows of each kind for a fit
