@@ -102,7 +102,7 @@ def cell(kind, seconds, name, *, solver="samult", memory=0, needs=()):
 
 
 def test_the_line_of_a_run_has_the_time_left_by_what_cells_took(monkeypatch):
-    """Two searches run at a time; the look of the line is in ``tests/test_screen.py``."""
+    """Two searches run at a time; the look of the line is in ``tests/test_cli.py``."""
     now = [0.0]
     monkeypatch.setattr(progress_module, "monotonic", lambda: now[0])
     fits = [cell("fit", 1, f"fit {number}") for number in range(7)]
