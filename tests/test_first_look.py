@@ -90,6 +90,7 @@ FILES = {
         *(K * 7 % 97, [""] * N),
         names=("gaps", "word", "text", "kind", "day", "row", "", "price", "user_id", "empty"),
     ),
+    "$PAIRED": table([f"{c};{c}" for c in COLOURS], *COLUMNS, names=("pair", *NAMES)),
     "$FIRST": table(COLOURS, *NUMBERS.T),
     "$TARGET": table(*NUMBERS.T, names=("a", "Target", "c")),
     "$HIDDEN": table(NUMBERS[:, 0], GRADES, NUMBERS[:, 1]),

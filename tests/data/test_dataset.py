@@ -348,6 +348,8 @@ def test_targets_are_told_apart():
     )
     with pytest.raises(ValueError, match="40,000 different labels are too many for classes; cut"):
         Target("ordered").apply(np.arange(4e4), np.arange(4e4))
+    most = np.arange(2.0**15 - 1)  # of int16
+    assert Target("ordered").apply(most, most).max() == len(most)
     for wrong in ({"ordered": 3}, {"bin": 5}):
         with pytest.raises(TypeError):
             Target.of(wrong)

@@ -24,6 +24,7 @@ from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.status import describe_status
 from dsgkit.solvers import catalogue
 from dsgkit.system.progress import listening
+from dsgkit.tasks.semi_supervised import SemiSupervisedAUC
 from tests.conftest import change_toy
 from tests.experiment.runs import InProcess, stored, without_measurements
 
@@ -114,6 +115,13 @@ def test_what_a_fit_warns_of_and_its_diagnostics_are_kept(toy, own_modules, monk
     assert record["scores"] == again["scores"] and searched["warnings"] == [ONCE]
     assert (record["status"], record["remark"]) == ("ok", "tried hard")
     assert record["estimator"]["given_"] == 30 + 30 + 40
+
+
+@pytest.mark.parametrize("scores", [[[0.5]], [[0.5, 0.5], [0.5]]])
+def test_a_search_scores_every_point_on_every_fold(toy, monkeypatch, scores):
+    monkeypatch.setattr(SemiSupervisedAUC, "search", lambda *_: scores)
+    record, _ = run_job(jobs_of(toy, "samult", "search")[0])
+    assert (record["status"], record["message"][:25]) == ("failed", "a search must return a li")
 
 
 COORDINATES = """
