@@ -129,8 +129,6 @@ class Clusters:
 
     def within_of(self, chosen: NDArray[np.int64]) -> tuple[Array, Array]:
         """Return `within` of some clusters."""
-        if not len(chosen):
-            return np.empty(0), np.empty(0)
         starts = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
         rows = self.rows[np.isin(np.repeat(np.arange(len(self.sizes)), self.sizes), chosen)]
         sums, maxima = _to_earlier_rows(rows, np.repeat(starts[:-1], self.sizes[chosen]))
