@@ -1,13 +1,7 @@
-"""Plans: what keys depend on, what is left out or cannot be planned, how parameters are chosen.
+"""Plans: what keys depend on, what is left out or cannot be planned, how parameters are chosen."""
 
-Which cells the configs of the package have is compared with recorded plans in ``test_golden``.
-"""
-
-import hashlib
-import itertools
-import json
-from dataclasses import asdict, replace
-from itertools import product
+from dataclasses import replace
+from itertools import cycle, product
 
 import pytest
 import yaml
@@ -20,11 +14,6 @@ from dsgkit.experiment.plan import Cell, TooLarge, best_point, choose, make_plan
 from tests.conftest import change_toy
 from tests.experiment.misbehaving import Orderly
 from tests.experiment.runs import behaving, write_config
-
-TWICE = (
-    "solvers.twice={kind: samult, search: [{grid: {lam: [0.25, 1.0], sigma: [0.5, 1.0]}}, "
-    "{grid: {gamma: [0.0, 0.5]}}]}"
-)
 
 
 def plan_of(path, *overrides):
@@ -41,30 +30,13 @@ def keys(plan):
     return {cell.key for cell in plan.cells}
 
 
-def digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-ORDINAL = {
-    "qs3orao": {
-        "params": {"n_features": 4},
-        "search": [{"grid": {"gamma": [0.25, 1]}}, {"coordinates": {"gamma": [0, 0.5]}}],
-    },
-    "m_pnu_auc": {"search": [{"coordinates": {"prior": [0.25, 0.5]}}]},
-}
-
-
-def test_plans_are_what_they_were(toy):
-    """Results of earlier releases are found by their keys: what changes one raises a version."""
-    swept = ["sweep.labeled=[10, 20]", "protocol.unlabeled=60"]
-    plans = [plan_of(toy), plan_of(toy, TWICE, *swept)]
-    assert digest(" ".join(cell.key for plan in plans for cell in plan.cells)) == "03ec8a7cce2db2ab"
-    plans += [plan_of(toy, "sweep.unlabeled=[20, 60, 500]", "solvers.samult.at_most.unlabeled=20")]
+def test_keys_of_what_is_searched_number_by_number_from_the_start_are_what_they_were(toy):
+    """Those of other searches are in ``test_golden``: what changes one raises a version."""
     dataset = {"path": "toy.csv", "loader": "delimited", "target": {"ordered": True}}
-    change_toy(toy, protocol={"kind": "ordinal"}, dataset=dataset, solvers=ORDINAL, outputs=[])
-    plans.append(plan_of(toy))
-    text = json.dumps([[list(map(asdict, plan.cells)), *plan[1:]] for plan in plans])
-    assert digest(text) == "d26f4549e9b8abac"
+    solvers = {"m_pnu_auc": {"search": [{"coordinates": {"prior": [0.25, 0.5]}}]}}
+    change_toy(toy, protocol={"kind": "ordinal"}, dataset=dataset, solvers=solvers, outputs=[])
+    cells = [(cell.kind, cell.coordinate, cell.key[:8]) for cell in plan_of(toy).cells]
+    assert cells[:2] == [("search", "prior", "9f0808f6"), ("fit", "", "f219ffa8")]
 
 
 LABELED_ONLY = {
@@ -183,7 +155,7 @@ def test_what_makes_a_class_another_solver_and_what_cannot_be_planned(toy, own_m
 
 
 def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
-    sizes, begin = itertools.cycle([100, 75, 75, 100]), Orderly.__init__
+    sizes, begin = cycle([100, 75, 75, 100]), Orderly.__init__
 
     def other(self, *arguments):
         begin(self, *arguments)
@@ -193,9 +165,7 @@ def test_trials_of_a_task_of_ones_own_may_differ_in_size(tmp_path, monkeypatch):
     monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path / "cache"))
     solvers = {"well": behaving() | {"at_most": {"unlabeled": 70}}}
     plan = plan_of(write_config(tmp_path, solvers, trials=4))
-    assert [(cell.trial, cell.at["unlabeled"]) for cell in plan.cells] == [
-        (n, 70) for n in range(4)
-    ]
+    assert [(c.trial, c.at["unlabeled"]) for c in plan.cells] == [(n, 70) for n in range(4)]
     assert (plan.too_large, len(plan.left_out)) == ([TooLarge((80,), 75, False)], 1)
 
 

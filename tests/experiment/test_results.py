@@ -12,101 +12,11 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.folder import copy_records, describe, keep_environment, load_artefact
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_endings, describe_status, duration
-from dsgkit.experiment.store import (
-    CELLS,
-    Store,
-    check_writable,
-    read_records,
-    running,
-    seal,
-    unseal,
-)
+from dsgkit.experiment.store import CELLS, Store, check_writable, read_records, seal, unseal
 from dsgkit.tasks.base import Axis
 from tests.experiment.runs import keep_artefact, key_of, plan_text
 
 A, B, C, D = map(key_of, "abcd")
-
-
-def record(key, **more):
-    return {"key": key, "kind": "fit", "status": "ok", **more}
-
-
-def fill(folder, *records, **options):
-    with Store(folder, **options) as store:
-        for each in records:
-            store.append(each)
-    return store
-
-
-def test_a_seal_is_what_it_was_and_any_change_of_a_byte_breaks_it():
-    """Kept results have it."""
-    line = seal({"key": "ä", "n": 1, "values": [0.5, None]})
-    assert line == '{"key": "ä", "n": 1, "values": [0.5, null], "check": "b21e2ede03fc"}\n'.encode()
-    assert unseal(line) == {"key": "ä", "n": 1, "values": [0.5, None]}
-    for place in range(len(line)):
-        assert unseal(line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]) is None
-        assert unseal(line[:place]) is None
-    with pytest.raises(ValueError, match="Out of range"):
-        seal({"key": float("nan")})
-
-
-def test_the_last_record_of_a_key_counts_and_a_torn_one_is_removed(tmp_path):
-    """Other unreadable lines stay until they are set aside."""
-    lines = [seal(record(A, n=1)), b"no record\n", seal(record(B)), seal(record(A, n=2))]
-    (tmp_path / CELLS).write_bytes(b"".join(lines) + seal(record(D))[:-9])
-    assert read_records(tmp_path)[1] == [2]
-    with Store(tmp_path) as store:
-        assert store.records == {A: record(A, n=2), B: record(B)} and store.bad == [2]
-        store.append(record(C))
-    lines.append(seal(record(C)))
-    assert (tmp_path / CELLS).read_bytes() == b"".join(lines)
-    assert fill(tmp_path, fresh=True).records == {}
-    assert [p.read_bytes() for p in tmp_path.glob("cells-*.jsonl")] == [b"".join(lines)]
-
-
-def test_a_record_is_on_disk_when_append_returns_or_not_at_all(tmp_path, monkeypatch):
-    """What a full disk leaves is in ``test_workers``."""
-    synced = []
-    with Store(tmp_path) as store:
-        monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
-        store.append(record(A))
-        assert synced == [len(seal(record(A)))]
-        monkeypatch.setattr(os, "fsync", lambda fd: exit(1))
-        with pytest.raises(SystemExit):
-            store.append(record(B))
-    assert read_records(tmp_path) == ({A: record(A)}, [])
-
-
-def test_a_folder_that_cannot_be_written_has_a_writer_or_is_kept_is_one_line(tmp_path):
-    (tmp_path / "file").write_text("")
-    for attempt in (Store, check_writable):
-        with pytest.raises(ResultsError, match=r"^[^\n]*cannot write[^\n]*$"):
-            attempt(tmp_path / "file" / "results")
-    check_writable(tmp_path / "not" / "yet")
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-    match = rf"another run \(process {os.getpid()} on .*\) is writing"
-    with Store(tmp_path), pytest.raises(ResultsError, match=match):
-        Store(tmp_path)
-    assert running(tmp_path) is None
-    (tmp_path / CELLS).rename(tmp_path / f"{CELLS}.xz")
-    with pytest.raises(ResultsError, match=r"cells\.jsonl\.xz: kept results; run into another"):
-        Store(tmp_path)
-
-
-def test_finished_cells_of_neighbouring_folders_are_taken_over_with_their_files(tmp_path):
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.mkdir()
-    environment = keep_environment(one, {"threads": 2})
-    picture = keep_artefact(one, record(A, artefact={"rows": [1]}, environment=environment))
-    lost = record(D, artefact="artefacts/lost.npz")
-    fill(one, picture, record(B), record(C, status="failed"), lost)
-    shutil.copytree(one, tmp_path / "a_third")
-    with Store(other) as store:
-        store.append(record(B, own=True))
-        copy_records(store, [A, B, C, D])
-    assert (other / CELLS).read_bytes() == seal(record(B, own=True)) + seal(picture)
-    for name in (picture["artefact"], f"environments/{environment}.json"):
-        assert (other / name).read_bytes() == (one / name).read_bytes()
 
 
 SOLVERS = {key: {"params": {"sigma": 1.0}} for key in ("qsg_s2auc", "samult")}
@@ -124,16 +34,82 @@ def fit(key, **fields):
     } | fields
 
 
-def write(folder, *records, plan=None):
+def write(folder, plan, *records):
     """Write a results folder with a plan of fits, each a key with what is not as in the others."""
-    folder.mkdir(exist_ok=True)
     (folder / "config.yaml").write_text(EXPERIMENT.to_yaml())
     (folder / "task.json").write_text(describe(EXPERIMENT).model_dump_json())
     (folder / "cells.jsonl").write_bytes(b"".join(map(seal, records)))
     common = {"kind": "fit", "solver": "qsg_s2auc", "trial": 0, "at": AT, "flops": 1}
-    if plan is not None:
-        entries = [common | entry | {"key": key_of(entry["key"])} for entry in plan]
-        (folder / "plan.json").write_text(plan_text(entries))
+    entries = [common | entry | {"key": key_of(entry["key"])} for entry in plan]
+    (folder / "plan.json").write_text(plan_text(entries))
+
+
+def fill(folder, *records, **options):
+    with Store(folder, **options) as store:
+        for each in records:
+            store.append(each)
+    return store
+
+
+def test_a_seal_is_what_it_was_and_any_change_of_a_byte_breaks_it():
+    line = seal({"key": "ä", "n": 1, "values": [0.5, None]})
+    assert line == '{"key": "ä", "n": 1, "values": [0.5, null], "check": "b21e2ede03fc"}\n'.encode()
+    assert unseal(line) == {"key": "ä", "n": 1, "values": [0.5, None]}
+    for place in range(len(line)):
+        assert unseal(line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]) is None
+        assert unseal(line[:place]) is None
+    with pytest.raises(ValueError, match="Out of range"):
+        seal({"key": float("nan")})
+
+
+def test_the_last_record_of_a_key_counts_and_is_on_disk_or_removed(tmp_path, monkeypatch):
+    """Unreadable lines but a torn last one stay until they are set aside."""
+    synced = []
+    lines = [seal(fit("a", n=1)), b"no record\n", seal(fit("b")), seal(fit("a", n=2))]
+    (tmp_path / CELLS).write_bytes(b"".join(lines) + seal(fit("d"))[:-9])
+    assert read_records(tmp_path)[1] == [2]
+    with Store(tmp_path) as store:
+        assert store.records == {A: fit("a", n=2), B: fit("b")} and store.bad == [2]
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_size))
+            store.append(fit("c"))
+            patch.setattr(os, "fsync", lambda fd: exit(1))
+            with pytest.raises(SystemExit):
+                store.append(fit("d"))
+    whole = b"".join([*lines, seal(fit("c"))])
+    assert (tmp_path / CELLS).read_bytes() == whole and synced == [len(whole)]
+    assert fill(tmp_path, fresh=True).records == {}
+    assert [p.read_bytes() for p in tmp_path.glob("cells-*.jsonl")] == [whole]
+
+
+def test_a_folder_that_cannot_be_written_has_a_writer_or_is_kept_is_one_line(tmp_path):
+    check_writable(tmp_path / "not" / "yet")
+    assert not [*tmp_path.iterdir()]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ResultsError, match=r"^[^\n]*cannot write[^\n]*$"):
+        Store(tmp_path / "file" / "results")
+    match = rf"another run \(process {os.getpid()} on .*\) is writing"
+    with Store(tmp_path), pytest.raises(ResultsError, match=match):
+        Store(tmp_path)
+    (tmp_path / CELLS).rename(tmp_path / f"{CELLS}.xz")
+    with pytest.raises(ResultsError, match=r"cells\.jsonl\.xz: kept results; run into another"):
+        Store(tmp_path)
+
+
+def test_finished_cells_of_neighbouring_folders_are_taken_over_with_their_files(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.mkdir()
+    environment = keep_environment(one, {"threads": 2})
+    picture = keep_artefact(one, fit("a", artefact={"rows": [1]}, environment=environment))
+    lost = fit("d", artefact="artefacts/lost.npz")
+    fill(one, picture, fit("b"), fit("c", status="failed"), lost)
+    shutil.copytree(one, tmp_path / "a_third")
+    with Store(other) as store:
+        store.append(fit("b", own=True))
+        copy_records(store, [A, B, C, D])
+    assert (other / CELLS).read_bytes() == seal(fit("b", own=True)) + seal(picture)
+    for name in (picture["artefact"], f"environments/{environment}.json"):
+        assert (other / name).read_bytes() == (one / name).read_bytes()
 
 
 def test_what_a_record_is_of_is_for_the_plan_to_say(tmp_path, monkeypatch):
@@ -141,15 +117,12 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(tmp_path, monkeypatch):
     entries = [("a", "qsg_s2auc"), ("a", "samult"), ("a", "gone"), ("not yet", "samult")]
     plan = [{"key": key, "solver": solver, "trial": 2} for key, solver in entries]
     recorded = fit("a", solver="old name", label="recorded", environment="lost")
-    write(tmp_path, recorded, fit("b"), plan=plan)
+    write(tmp_path, plan, recorded, fit("b"))
     for name in ("solvers.catalogue.get", "tasks.base.get"):  # neither need be here
         monkeypatch.setattr(f"dsgkit.{name}", None)
     results = load_results(tmp_path)
-    assert results.cells[["solver", "label", "trial"]].values.tolist() == [
-        ["qsg_s2auc", "QSG-S2AUC", 2],
-        ["samult", "SAMULT", 2],
-        ["gone", "recorded", 2],
-    ]
+    assert [*results.cells["solver"], *results.cells["trial"].unique()] == [*SOLVERS, "gone", 2]
+    assert results.cells["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
     assert (results.dataset, results.environments) == ("digits", {"lost": {}})
     assert [results.label(key) for key in ("samult", "gone")] == ["SAMULT", "recorded"]
     some = results.of(["samult"])
@@ -158,15 +131,12 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(tmp_path, monkeypatch):
 
 
 def test_a_fit_stands_at_every_size_at_which_it_holds(tmp_path):
-    at = {"at": {"unlabeled": 50}}
-    entries = {"a": {"also_at": [10, 20]}, "b": {}, "c": at}
+    plan = [{"key": "a", "also_at": [10, 20]}, {"key": "b"}, {"key": "c", "at": {"unlabeled": 50}}]
     search = fit("s", kind="search", times={"search": 3.0}, points=[{"lam": 1}], fold_scores=[[1]])
-    plan = [{"key": key, **more} for key, more in entries.items()]
-    write(tmp_path, fit("a"), fit("b", full=False), fit("c", **at), search, plan=plan)
+    write(tmp_path, plan, fit("a"), fit("b", full=False), fit("c"), search)
     results = load_results(tmp_path)
     columns = results.cells[["key", "size", "level", "full"]].values.tolist()
-    first = key_of("a")
-    assert columns[:3] == [[first, 100, True, True], *[[first, n, True, False] for n in (10, 20)]]
+    assert columns[:3] == [[A, 100, True, True], *[[A, n, True, False] for n in (10, 20)]]
     assert dict(results.fits_at) == {("qsg_s2auc", n): 1 + (n == 100) for n in (10, 20, 50, 100)}
     below = results.at(20)
     assert (below.cells["size"].tolist(), len(below.records)) == ([20], 1)
@@ -175,40 +145,32 @@ def test_a_fit_stands_at_every_size_at_which_it_holds(tmp_path):
         results.at(5)
 
 
-WRONG = {
-    "no json": ("task.json", b"{", "cannot be read"),
-    "another task": ("task.json", b'{"kind": 5}', "written by another release; run the experiment"),
-    "no folder": ("", None, "no such folder"),
-    "no results": ("task.json", None, "not a results folder"),
-    "cut off": ("plan.json", b"[\n", "cannot be read"),
-    "packed": ("plan.json.xz", lambda data: data[:40] + bytes(9) + data[49:], "cannot be read"),
-    "packed cells": ("cells.jsonl.xz", lambda data: data[: len(data) // 2], "cannot be read"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_a_file_that_is_not_what_it_should_be_is_one_line(tmp_path, case):
-    name, content, told = WRONG[case]
-    numbers = range(9)
-    write(tmp_path, *(fit(str(n)) for n in numbers), plan=[{"key": str(n)} for n in numbers])
+@pytest.mark.parametrize(
+    ("name", "wrong", "told"),
+    [
+        ("task.json", lambda _: b"{", "cannot be read"),
+        ("task.json", lambda _: b'{"kind": 5}', "written by another release; run the experiment"),
+        ("plan.json.xz", lambda data: data[:40] + bytes(9) + data[49:], "cannot be read"),
+        ("cells.jsonl.xz", lambda data: data[: len(data) // 2], "cannot be read"),
+    ],
+)
+def test_a_file_that_is_not_what_it_should_be_is_one_line(tmp_path, name, wrong, told):
+    """Folders that are none of results are in ``wrong_commands.txt``."""
+    numbers = [str(n) for n in range(9)]
+    write(tmp_path, [{"key": number} for number in numbers], *map(fit, numbers))
     whole = tmp_path / name.removesuffix(".xz")
-    if callable(content):
-        content = content(lzma.compress(whole.read_bytes()))
-    whole.rename(tmp_path.with_name(f"{tmp_path.name}-aside"))
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    for read in (load_results, describe_status):
-        with pytest.raises(ResultsError, match=rf"^[^\n]*{told}[^\n]*$"):
-            read(tmp_path)
-
-
-ARRAYS = {"rows": np.arange(6, dtype=np.float32).reshape(3, 2), "labels": np.array([0, 1, -1])}
+    content = wrong(lzma.compress(whole.read_bytes()))
+    whole.unlink()
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ResultsError, match=rf"^[^\n]*{told}[^\n]*$"):
+        load_results(tmp_path)
 
 
 def test_arrays_of_pictures_are_read_back_and_never_unpickled(tmp_path):
-    kept = keep_artefact(tmp_path, {"key": A, "artefact": ARRAYS})
+    arrays = {"rows": np.arange(6, dtype=np.float32).reshape(3, 2), "labels": np.array([0, -1])}
+    kept = keep_artefact(tmp_path, {"key": A, "artefact": arrays})
     found = load_artefact(tmp_path, kept)
-    assert all((found[name] == array).all() for name, array in ARRAYS.items())
+    assert all((found[name] == array).all() for name, array in arrays.items())
     assert load_artefact(tmp_path, {"key": A}) == load_artefact(tmp_path / "no", kept) == {}
     (tmp_path / kept["artefact"]).write_bytes(b"PK\x03\x04 cut off")
     objects = {"rows": np.array([{"a": 1}], dtype=object)}
@@ -217,11 +179,11 @@ def test_arrays_of_pictures_are_read_back_and_never_unpickled(tmp_path):
             load_artefact(tmp_path, one)
 
 
-NOTHING = """{}: 3 of 6 cells have a result; not running, 3 cells left, about 6 s of work
+LEFT = """3 of 6 cells have a result; not running, 3 cells left, about 6 s of work
   fast      search      1 of 1
   fast      fit         2 of 3 (1 left)
   slow_one  fit         0 of 2 (2 left)"""
-WRONGLY = """{}: 4 of 6 cells have a result; not running, 1 cell left, about 1 s of work
+WRONG = """4 of 6 cells have a result; not running, 1 cell left, about 1 s of work
   fast      search      1 of 1
   fast      fit         3 of 3
   slow_one  fit         0 of 2 (1 crashed, 1 refused)
@@ -233,19 +195,14 @@ unreadable lines of cells.jsonl: 1, the first is line 8; their cells run again""
 
 def test_a_status_is_what_has_a_result_and_what_is_left_or_went_wrong(tmp_path):
     """A search of 10 and fits of 20 and 30 operations took a second per 10."""
-    kinds = [("search", "fast", 10), *(("fit", "fast", n) for n in (20, 30, 40))]
-    kinds += [("fit", "slow_one", n) for n in (50, 60)]
-    names = ("kind", "solver", "flops")
-    plan = [dict(zip(names, each, strict=True), key=str(each[2])) for each in kinds]
-    plan = [entry | {"at": {"unlabeled": entry["flops"]}} for entry in plan]
-    cells = [
-        fit(e["key"], **{name: e[name] for name in ("kind", "solver", "at")})
-        | {"label": e["solver"], "times": {"fit": e["flops"] / 10}}
-        for e in plan
-    ]
-    write(tmp_path, *cells[:3], plan=plan)
-    text = describe_status(tmp_path)
-    assert text.replace("; the same `dsg run` resumes it", "") == NOTHING.format(tmp_path)
+    plan, cells = [], []
+    for n in range(10, 70, 10):
+        what = {"kind": "fit" if n > 10 else "search", "solver": "fast" if n < 50 else "slow_one"}
+        plan.append(what | {"key": str(n), "at": {"unlabeled": n}, "flops": n})
+        cells.append(fit(**plan[-1], label=what["solver"], times={"fit": n / 10}))
+    write(tmp_path, plan, *cells[:3])
+    text = describe_status(tmp_path).replace("; the same `dsg run` resumes it", "")
+    assert text == f"{tmp_path}: {LEFT}"
     with Store(tmp_path):
         assert "have a result; running (process" in describe_status(tmp_path)
     crashed = {"status": "crashed", "message": "killed by SIGSEGV", "traceback": "in fit"}
@@ -254,8 +211,8 @@ def test_a_status_is_what_has_a_result_and_what_is_left_or_went_wrong(tmp_path):
     fill(tmp_path, cells[3], cells[4] | crashed, cells[5] | refused, old)
     with (tmp_path / CELLS).open("a") as file:
         file.write("{}\n")
-    text = describe_status(tmp_path, tracebacks=True)
-    assert text.replace("; the same `dsg run` resumes it", "") == WRONGLY.format(tmp_path)
+    text = describe_status(tmp_path, tracebacks=True).replace("; the same `dsg run` resumes it", "")
+    assert text == f"{tmp_path}: {WRONG}"
     assert "in fit" not in describe_status(tmp_path)
     fill(tmp_path, cells[4])  # and a limit that was met is an end
     assert "5 of 6 cells have a result; finished\n" in describe_status(tmp_path)
@@ -268,17 +225,14 @@ def test_what_ended_in_the_same_way_is_one_line():
         what = {"label": label, "kind": kind, "trial": trial, "at": {"rows": n}}
         return what | {"status": status, "message": message, **more}
 
-    records = [
-        ended("failed", f"ValueError: no {n} (mine.py:3)\nmore", trial=t, n=n)
-        for t in range(2)
-        for n in (100, 2000)
-    ]
+    causes = {n: f"ValueError: no {n} (mine.py:3)\nmore" for n in (100, 2000, 3000)}
+    records = [ended("failed", cause, trial=n % 3, n=n) for n, cause in causes.items()]
     records += [ended("ok", "", trial=t, warnings=[f"prior 0.{t} is poor"]) for t in (1, 2)]
     records += [ended("timeout", "stopped after 5 s", kind="search", trial=1)]
     records += [ended("out_of_memory", "out of memory limit: needs 9.0 GiB, limit 1.0 GiB")]
     records += [ended("ok", ""), ended("failed", "", label="\x1b[1mC", warnings=["of a failure"])]
     assert describe_endings(records, Axis(name="rows", title="Rows", noun="rows")) == [
-        "  A fit, trials 1..2, 100..2,000 rows (4 cells): failed: ValueError: no 100 (mine.py:3)",
+        "  A fit, trials 1..3, 100..3,000 rows (3 cells): failed: ValueError: no 100 (mine.py:3)",
         "  A fit, trials 2..3, 100 rows (2 cells): warning: prior 0.1 is poor",
         "  A search, trial 2, 100 rows: timeout: stopped after 5 s",
         "  A fit, trial 1, 100 rows: out of memory limit: needs 9.0 GiB, limit 1.0 GiB",
