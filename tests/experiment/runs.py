@@ -6,13 +6,12 @@ import os
 import subprocess
 import sys
 import time
-from concurrent.futures import Future
-from contextlib import nullcontext, suppress
+from concurrent.futures import Executor, Future
+from contextlib import chdir, suppress
 from pathlib import Path
 
 import numpy as np
 import psutil
-import pytest
 import yaml
 from click.testing import CliRunner
 
@@ -22,19 +21,15 @@ from tests import conftest
 
 ROOT = Path(__file__).parents[2]
 MISBEHAVING = "tests.experiment.misbehaving"
-BEHAVING = f"{MISBEHAVING}:Behaving"
 PATIENCE = 100  # seconds within which things happen that take a fraction of one on a quiet machine
 MEASURED = ("times", "timing", "measurements", "peak_memory", "started")
 MEASURED += ("environment", "source", "check")
 
 
-class InProcess(nullcontext):
+class InProcess(Executor):
     """An executor without workers: a job runs when it is submitted."""
 
     slots = 1
-
-    def __enter__(self):
-        return self
 
     def submit(self, job):
         future = Future()
@@ -60,8 +55,8 @@ def keep_artefact(folder, record):
     return {**record, "artefact": name}
 
 
-def behaving(way="well", grid=None, kind=BEHAVING, **params):
-    return {"kind": kind, "params": {"way": way, **params}, "grid": grid or {}}
+def behaving(way="well", grid=None, name="Behaving", **params):
+    return {"kind": f"{MISBEHAVING}:{name}", "params": {"way": way, **params}, "grid": grid or {}}
 
 
 def write_config(folder, solvers, sizes=(70, 80), trials=1):
@@ -70,10 +65,9 @@ def write_config(folder, solvers, sizes=(70, 80), trials=1):
     X = rng.random((330, 3))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=330) > 0.5, 1, -1)
     np.savetxt(folder / "rows.csv", np.column_stack([X, y]), delimiter=",", fmt="%.5f")
-    kind = f"{MISBEHAVING}:Orderly"
     config = {
         "dataset": {"path": "rows.csv", "loader": "delimited"},
-        "protocol": {"kind": kind, "labeled": 30, "trials": trials, "folds": 3},
+        "protocol": {"kind": f"{MISBEHAVING}:Orderly", "labeled": 30, "trials": trials, "folds": 3},
         "sweep": {"unlabeled": list(sizes)},
         "solvers": {name: {"label": name, **spec} for name, spec in solvers.items()},
         "outputs": ["error_table"],
@@ -102,18 +96,16 @@ def ended(process):
 
 def dsg_here(folder, *arguments):
     """Run ``dsg`` in this process, which computes the cells too: exit code, output and errors."""
-    with pytest.MonkeyPatch.context() as patch, conftest.cells_in_this_process():
-        patch.chdir(folder)
-        patch.setenv("DSGKIT_CACHE", str(folder / "cache"))
-        done = CliRunner().invoke(cli, list(map(str, arguments)), catch_exceptions=False)
+    runner = CliRunner(env={"DSGKIT_CACHE": str(folder / "cache")})
+    with chdir(folder), conftest.cells_in_this_process():
+        done = runner.invoke(cli, list(map(str, arguments)), catch_exceptions=False)
     return done.exit_code, done.stdout, done.stderr
 
 
 def stored(folder):
     """The records of a results folder that can be read, in their order."""
-    path = folder / "cells.jsonl"
-    lines, found = path.read_bytes().splitlines() if path.exists() else [], []
-    for line in lines:
+    found, path = [], folder / "cells.jsonl"
+    for line in path.read_bytes().splitlines() if path.exists() else []:
         with suppress(ValueError):
             found.append(json.loads(line))
     return found
@@ -144,9 +136,7 @@ def descendants(pid):
 
 def all_gone(pids):
     """Wait until none of some processes is left, but for those that wait to be reaped."""
-
-    def alive(pid):
+    for pid in pids:
         with suppress(psutil.NoSuchProcess):
-            return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-
-    wait_until(lambda: not any(map(alive, pids)))
+            left = psutil.Process(pid)
+            wait_until(lambda left=left: left.status() == psutil.STATUS_ZOMBIE)

@@ -1,22 +1,21 @@
 """Cells and whole runs in this process: what runs, in which order, what is kept and told."""
 
 import random
+import re
 import sys
 import warnings
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-import yaml
 
-from dsgkit import SAMULT
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, FitError, ResultsError, TimeLimitError
-from dsgkit.experiment import cell as cell_module
-from dsgkit.experiment import folder as folder_module
 from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
@@ -24,11 +23,11 @@ from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.status import describe_status
 from dsgkit.solvers import catalogue
 from dsgkit.system.progress import listening
-from dsgkit.tasks.semi_supervised import SemiSupervisedAUC
-from tests.conftest import change_toy
+from tests.conftest import TOY_CONFIG, change_toy
 from tests.experiment.runs import InProcess, stored, without_measurements
 
 pytestmark = pytest.mark.usefixtures("in_process")
+SAMULT = TOY_CONFIG["solvers"]["samult"]
 
 
 def jobs_of(path, solver, kind="fit", **options):
@@ -78,6 +77,7 @@ class Mine(Estimator):
     tasks, version = ("semi_supervised_auc",), 1
     def __init__(self, lam=1.0): self.lam = lam
     def fit(self, X, y, X_unlabeled):
+        {}
         calls.append(len(X_unlabeled))
         for steps in range(3): warnings.warn(f"not converged after {{steps}} steps")
         if len(X_unlabeled) < 40: raise ValueError("n_neighbors is larger than the number of rows")
@@ -89,6 +89,7 @@ class Mine(Estimator):
         assert len(X) + len(y) + len(X_unlabeled) == self.given_
         {}
 """
+MINE = {"kind": "own:Mine", "grid": {"lam": [1.0, 2.0]}}
 NO, ONCE = "no diagnostics: ", "not converged after 0 steps"
 DIAGNOSTICS = {
     "return {'objective': np.float32(0.5), 'n': 3}": ({"objective": 0.5, "n": 3.0}, [ONCE]),
@@ -101,10 +102,9 @@ DIAGNOSTICS = {
 @pytest.mark.parametrize("body", DIAGNOSTICS)
 def test_what_a_fit_warns_of_and_its_diagnostics_are_kept(toy, own_modules, monkeypatch, body):
     """Numbers drawn from the process do not depend on what ran before; a warm-up may fail."""
-    own_modules("own", OWN.format(body))
-    monkeypatch.setattr(cell_module, "_WARM_UP_ROWS", 11)
-    mine = {"kind": "own:Mine", "grid": {"lam": [1.0, 2.0]}}
-    path = change_toy(toy, solvers={"mine": mine}, outputs=[])
+    own_modules("own", OWN.format("", body))
+    monkeypatch.setattr("dsgkit.experiment.cell._WARM_UP_ROWS", 11)
+    path = change_toy(toy, solvers={"mine": MINE}, outputs=[])
     job, search = jobs_of(path, "mine")[0], jobs_of(path, "mine", "search")[0]
     with warnings.catch_warnings(record=True) as printed:
         warnings.simplefilter("always")
@@ -119,7 +119,7 @@ def test_what_a_fit_warns_of_and_its_diagnostics_are_kept(toy, own_modules, monk
 
 @pytest.mark.parametrize("scores", [[[0.5]], [[0.5, 0.5], [0.5]]])
 def test_a_search_scores_every_point_on_every_fold(toy, monkeypatch, scores):
-    monkeypatch.setattr(SemiSupervisedAUC, "search", lambda *_: scores)
+    monkeypatch.setattr("dsgkit.tasks.semi_supervised.SemiSupervisedAUC.search", lambda *_: scores)
     record, _ = run_job(jobs_of(toy, "samult", "search")[0])
     assert (record["status"], record["message"][:25]) == ("failed", "a search must return a li")
 
@@ -178,8 +178,7 @@ def counts(outcome):
 @pytest.fixture
 def alone(toy):
     """The toy's config with one solver only, SAMULT: two searches and four fits."""
-    samult = yaml.safe_load(toy.read_text())["solvers"]["samult"]
-    return change_toy(toy, solvers={"samult": samult})
+    return change_toy(toy, solvers={"samult": SAMULT})
 
 
 def fits(folder):
@@ -189,91 +188,70 @@ def fits(folder):
 def test_a_run_goes_on_where_it_was_stopped(alone, monkeypatch):
     """Whatever fails costs its own cells only, is kept or retried, and is no one else's result."""
     with monkeypatch.context() as patch:
-        patch.setattr(SAMULT, "fit", lambda *_, **__: 1 / 0)
+        patch.setattr("dsgkit.SAMULT.fit", lambda *_, **__: 1 / 0)
         failing, folder = run(alone)
     assert counts(failing) == (6, 0, 0, 4)
-    assert "ZeroDivisionError: division by zero" in fits(folder)[0][1]
     assert "in <lambda>" in stored(folder)[-1]["traceback"]
     assert counts(run(alone, retry_failed=False)[0]) == (0, 6, 0, 4)
-    other, another = run(alone, name="another")
-    assert counts(other) == (4, 2, 0, 0)
-    assert len(stored(another)) == 6, "the searches are those of the folder next to it"
-    again, folder = run(alone, name="toy")
-    assert counts(again) == (4, 2, 0, 0)
+    for name in ("another", "toy"):  # the other one has the searches of the folder next to it
+        assert counts(run(alone, name=name)[0]) == (4, 2, 0, 0)
     config = load_experiment(folder / "config.yaml")  # what a folder holds suffices to run it
     elsewhere = alone.parent / "again" / "toy"
     assert counts(run_experiment(config, elsewhere, Options(once=True))) == (6, 0, 0, 0)
     assert without_measurements(stored(elsewhere)) == without_measurements(stored(folder))
     lines = (elsewhere / "cells.jsonl").read_bytes().splitlines(keepends=True)
     lines[3] = lines[3].replace(b'"trial": 1', b'"trial": 0')
-    lines[5] = lines[5][:40] + b"\n"
     (elsewhere / "cells.jsonl").write_bytes(b"".join(lines))
     mended = run_experiment(config, elsewhere, Options(once=True))
-    assert counts(mended) == (2, 4, 0, 0) and mended.bad == [4, 6]
+    assert counts(mended) == (1, 5, 0, 0) and mended.bad == [4]
     assert len(load_results(elsewhere).records) == 6
 
 
 def test_a_failed_search_fails_its_fits_or_stops_the_run(alone, monkeypatch):
-    def refuse(self, points, **training):
-        raise FitError("no way")
-
-    monkeypatch.setattr(SAMULT, "fit_points", refuse)
+    monkeypatch.setattr("dsgkit.SAMULT.fit_points", Mock(side_effect=FitError("no way")))
     assert counts(run(alone, fail_fast=True)[0]) == (1, 0, 5, 1)
     outcome, folder = run(alone)
     assert fits(folder) == [("failed", "while searching: no way")] * 4
     assert counts(outcome) == (6, 0, 0, 6)
-    (alone.parent / "results" / "file").touch()
     (alone.parent / "toy.csv").unlink()
     with pytest.raises(ResultsError, match="cannot write there"):  # before data are read
-        run(alone, name="file")
+        run(alone, name="../toy.yaml")
 
 
 def test_results_of_other_code_are_told_and_computed_again_on_request(alone, monkeypatch):
     """By appending, and for the named solvers only."""
-    samult = yaml.safe_load(alone.read_text())["solvers"]["samult"]
-    other = samult | {"kind": "samult", "params": {"kernel": "laplacian"}}
-    change_toy(alone, protocol={"trials": 1}, solvers={"samult": samult, "other": other})
+    other = SAMULT | {"kind": "samult", "params": {"kernel": "laplacian"}}
+    change_toy(alone, protocol={"trials": 1}, solvers={"samult": SAMULT, "other": other})
     _, folder = run(alone)
     before = stored(folder)
-
-    def told():
-        return [line for line in describe_status(folder).splitlines() if "differs" in line]
-
-    monkeypatch.setattr(folder_module, "source_hash", lambda: "0" * 12)
-    monkeypatch.setattr(cell_module, "source_hash", lambda: "0" * 12)
+    for module in ("folder", "cell"):
+        monkeypatch.setattr(f"dsgkit.experiment.{module}.source_hash", lambda: "0" * 12)
     assert counts(run(alone)[0]) == (0, 6, 0, 0)
-    (line,) = told()
-    assert line.startswith("6 results are reused from dsgkit 0.1.0 at ")
-    assert line.endswith(", whose code differs; --fresh --solvers other,samult computes them again")
+    reused = "\n{} results are reused from .*, whose code differs; --fresh --solvers {} computes"
+    assert re.search(reused.format(6, "other,samult"), describe_status(folder))
     assert counts(run(alone, fresh=True, solvers=["samult"])[0]) == (3, 0, 0, 0)
     assert len(stored(folder)) == 6 + 3 and stored(folder)[:6] == before
-    (line,) = told()
-    assert line.startswith("3 results are reused") and "samult" not in line
+    assert re.search(reused.format(3, "other"), describe_status(folder))
     assert run(alone, fresh=True)[0].computed == 6 == len(stored(folder))
 
 
 OUT = {"status": "out_of_memory"}
+SETTLED = [
+    ({"status": "indefinite"}, {}, True),
+    ({"status": "crashed"}, {"retry_failed": False}, True),
+    ({"status": "timeout", "timeout": 10}, {"timeout": 10}, True),
+    ({"status": "timeout", "timeout": 10}, {}, False),
+    ({"status": "timeout"}, {"timeout": 0.5}, False),
+    (OUT | {"needed": 2**60}, {}, True),
+    (OUT | {"needed": 2**20}, {"memory": 2**19}, True),
+    (OUT | {"needed": 2**20}, {"memory": 2**20}, False),
+    (OUT | {"limit": 2**20}, {"memory": 2**20}, True),
+    (OUT | {"limit": 2**20}, {"memory": 2**21}, False),
+    (OUT, {"memory": 2**20}, False),
+]
 
 
-@pytest.mark.parametrize(
-    ("record", "options", "settled"),
-    [
-        ({"status": "ok"}, {}, True),
-        ({"status": "indefinite"}, {}, True),
-        ({"status": "failed"}, {}, False),
-        ({"status": "crashed"}, {"retry_failed": False}, True),
-        ({"status": "timeout", "timeout": 10}, {"timeout": 10}, True),
-        ({"status": "timeout", "timeout": 10}, {"timeout": 11}, False),
-        ({"status": "timeout", "timeout": 10}, {}, False),
-        ({"status": "timeout"}, {"timeout": 0.5}, False),
-        (OUT | {"needed": 2**60}, {}, True),
-        (OUT | {"needed": 2**20}, {"memory": 2**19}, True),
-        (OUT | {"needed": 2**20}, {"memory": 2**20}, False),
-        (OUT | {"limit": 2**20}, {"memory": 2**20}, True),
-        (OUT | {"limit": 2**20}, {"memory": 2**21}, False),
-        (OUT, {"memory": 2**20}, False),
-    ],
-)
+@pytest.mark.parametrize(("record", "options", "settled"), SETTLED)
 def test_a_cell_runs_again_only_if_it_could_go_further(record, options, settled):
     assert Options(**options).settled(record) is settled
 
@@ -296,14 +274,13 @@ class Scheduled(InProcess):
         return future
 
     def wait(self, futures, return_when):
-        if not futures:
-            return SimpleNamespace(done=set())
-        future = self.rng.choice(list(futures))
-        job = self.running.pop(future)
-        own = {"fold_scores": [[0.5]] * len(job.cell.points)}
-        record = new_record(job) | (own if job.cell.kind == "search" else self.ended)
-        future.set_result((record, b""))
-        return SimpleNamespace(done={future})
+        done = self.rng.sample([*futures], min(1, len(futures)))
+        for future in done:
+            job = self.running.pop(future)
+            own = {"fold_scores": [[0.5]] * len(job.cell.points)}
+            record = new_record(job) | (own if job.cell.kind == "search" else self.ended)
+            future.set_result((record, b""))
+        return SimpleNamespace(done=done)
 
 
 @pytest.fixture
@@ -317,9 +294,7 @@ def scheduled(monkeypatch):
 
 
 @pytest.mark.parametrize(("threads", "seed"), [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)])
-def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
-    toy, scheduled, monkeypatch, seed, threads
-):
+def test_cells_start_once_in_order_and_fits_run_alone(toy, scheduled, monkeypatch, seed, threads):
     """On one thread only those that take more than their share of the memory, if any do."""
     share, told = 100_000 if seed == 2 else 10**6, []
     monkeypatch.setattr("dsgkit.experiment.run.memory_limit", lambda: 3 * share)
@@ -333,19 +308,17 @@ def test_every_cell_starts_once_after_its_searches_and_fits_run_alone(
         fits = [other for other in running if other.kind == "fit"]
         alone = any(threads == 2 or other.memory > share for other in fits)
         assert len(running) <= (1 if alone else 3)
-    assert any(len(running) == 3 for _, running in log)
-    small = [{other.kind for other in running} for _, running in log if len(running) == 3]
-    assert threads == 2 or any("fit" in kinds for kinds in small)
+    three = [{other.kind for other in running} for _, running in log if len(running) == 3]
+    assert three and (threads == 2 or any("fit" in kinds for kinds in three))
     trials = [cell.trial for cell, _ in log]
     assert trials == sorted(trials) or threads == 1
-    assert log[0][0].solver == "rff_s2auc", "the solver with the least work comes first"
+    assert log[0][0].solver == "rff_s2auc"  # the one with the least work
 
 
 @pytest.mark.parametrize("status", ["timeout", TimeLimitError.status])
 def test_larger_fits_are_not_begun_after_one_that_met_a_time_limit(alone, scheduled, status):
     """Until the limit is raised, if it is that of the run; equal cells are run once."""
-    samult = yaml.safe_load(alone.read_text())["solvers"]["samult"]
-    change_toy(alone, solvers={"samult": samult, "twin": {"kind": "samult", **samult}})
+    change_toy(alone, solvers={"samult": SAMULT, "twin": {"kind": "samult", **SAMULT}})
     own = status == TimeLimitError.status
     ended = {"status": status} | ({} if own else {"timeout": 5})
     log, outcome, folder = scheduled(alone, Scheduled(ended=ended), timeout=5)
@@ -358,41 +331,27 @@ def test_larger_fits_are_not_begun_after_one_that_met_a_time_limit(alone, schedu
     assert len(log) == (0 if own else 4) == 4 - len(outcome.ended)
 
 
-REHEARSED = """
-from dsgkit.bases import Estimator
-
-class Mine(Estimator):
-    tasks, version = ("semi_supervised_auc",), 1
-    def __init__(self, lam=1.0): self.lam = lam
-    def fit(self, X, y, X_unlabeled):
-        {}
-        return self
-    def decision_function(self, X): return X[:][:, 0]
-"""
 FAILS = {
     "self.lam.no": "solvers.mine: a search on a few rows ends by AttributeError: .*no cell was",
     "exit(3)": "solvers.mine: a search on a few rows ends by SystemExit: 3 .*; no cell was",
-    "assert len(X_unlabeled) > 20": "",  # more rows mend it
+    "": "",  # more rows mend it
     "raise __import__('dsgkit.errors').errors.FitError('no solution')": "",
 }
 
 
+@pytest.mark.filterwarnings("ignore:not converged")
 @pytest.mark.parametrize("body", FAILS)
 def test_a_solver_of_ones_own_is_rehearsed_before_the_first_cell(alone, own_modules, body):
-    own_modules("rehearsed", REHEARSED.format(body))
-    mine = {"kind": "rehearsed:Mine", "grid": {"lam": [1.0, 2.0]}}
-    path = change_toy(alone, solvers={"mine": mine}, outputs=["auc_table"])
-    if FAILS[body]:
-        with pytest.raises(ConfigError, match=FAILS[body]):
-            run(path)
-    else:
+    own_modules("own", OWN.format(body, ""))
+    path = change_toy(alone, solvers={"mine": MINE}, outputs=["auc_table"])
+    with pytest.raises(ConfigError, match=FAILS[body]) if FAILS[body] else nullcontext():
         run(path)
     assert (stored(path.parent / "results" / "toy") == []) is bool(FAILS[body])
 
 
 def test_a_rehearsal_is_short_and_slow_solvers_may_run(alone, own_modules, scheduled):
-    own_modules("rehearsed", REHEARSED.format(""))
-    path = change_toy(alone, solvers={"mine": {"kind": "rehearsed:Mine"}}, outputs=["auc_table"])
+    own_modules("own", OWN.format("", ""))
+    path = change_toy(alone, solvers={"mine": {"kind": "own:Mine"}}, outputs=["auc_table"])
     executor = Scheduled(rehearsed="crashed")
     with pytest.raises(ConfigError, match="a fit on a few rows ends by ; no cell was started"):
         scheduled(path, executor, timeout=99.0)
