@@ -26,13 +26,10 @@ def test_scalars_are_those_of_the_core_schema():
     assert math.isnan(parse(".nan", "c.yaml").data)
 
 
+LEAF = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)
+ODD = ["1e-3", "0o17", "on", "10:30", "null", "~", "1", "true", "<<", "=", ".inf"]
 PLAIN = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats(allow_nan=False)
-    | st.text(max_size=8)
-    | st.sampled_from(["1e-3", "0o17", "on", "10:30", "null", "~", "1", "true", "<<", "=", ".inf"]),
+    LEAF | st.sampled_from(ODD),
     lambda inner: (
         st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
     ),
@@ -70,13 +67,9 @@ def test_every_key_and_item_has_its_line_and_an_override_its_text(tmp_path):
         (b"a: \xff\n", "c.yaml: cannot be read: not UTF-8 text; save it as UTF-8"),
         (b"a: 1\nb: \x07\n", "c.yaml:2: not valid YAML: special characters are not allowed"),
         (b'a: "\\ud800"\n', r"c.yaml:1: not valid YAML: '\ud800' is not of type !!str"),
-        (b"a:\n- !!int x\n", "c.yaml:2: not valid YAML: 'x' is not of type !!int"),
-        (b"a: !!str [b]\n", "c.yaml:1: not valid YAML: it is not of type !!str"),
         (b"a:\n  ? [b]\n  : 1\n", "c.yaml:2: a key must be text; put it in quotes"),
-        (b"a: {1: 2}\n", "c.yaml:1: a key must be text; put it in quotes"),
         (b"seed: " + b"9" * 5000, "c.yaml:1: not valid YAML: '9999"),
         (b"a: 1\nx: " + b"[" * 20_000, "c.yaml:1: nested too deeply"),
-        (b"a: &x [*x]\n", "c.yaml:1: nested too deeply, or an alias that contains itself"),
         (None, "c.yaml: cannot be read: No such file or directory"),
     ],
 )

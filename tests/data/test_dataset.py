@@ -1,6 +1,7 @@
 """Datasets: prepared once for each state of their files, scaled, cut, doubled and read by rows."""
 
 import hashlib
+import itertools
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from dsgkit.data.spec import DatasetSpec, resolve
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.numerics import rows as rows_module
-from tests.data.conftest import check_answers, load, make_dataset
+from tests.data.conftest import check_answers, make_dataset
 
 TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"
 
@@ -77,7 +78,6 @@ def test_a_dataset_is_prepared_once(spec, tmp_path, calls):
 
 @pytest.mark.parametrize("unseen", [False, True])
 def test_a_file_that_has_changed_is_prepared_again(spec, tmp_path, calls, unseen):
-    """Even where size and time are kept."""
     before, path = load_dataset(spec), tmp_path / "data"
     times = (path.stat().st_atime_ns, path.stat().st_mtime_ns) if unseen else (1, 1)
     path.write_text(TEXT.replace("0.5", "0.7"))
@@ -160,9 +160,6 @@ def test_labels_of_another_file_belong_to_the_rows(tmp_path):
     info = DatasetInfo("made", "", "delimited", tuple(files), Target("classes"), local=True)
     dataset = load_dataset(info)
     assert dataset.X.tolist() == [[1, 2], [3, 4], [5, 6]] and dataset.labels.tolist() == [7, 8, 9]
-    (tmp_path / "labels").write_text("7\n8\n")
-    with pytest.raises(DataError, match="3 rows, but 2 labels"):
-        load_dataset(info)
 
 
 def test_labels_that_do_not_suit_are_named_with_the_dataset(spec, tmp_path):
@@ -172,8 +169,6 @@ def test_labels_that_do_not_suit_are_named_with_the_dataset(spec, tmp_path):
     (tmp_path / "test").write_text("1 1:9\n-1 2:1\n3 1:1\n")
     with pytest.raises(DataError, match=r"dataset data \(test\): row 3: label 3 is a third"):
         _ = load_dataset(spec).y_test
-    dataset = load(tmp_path, "30.5 1:1\n-1 1:2\n1e3 1:4\n", "libsvm", target={"numeric": True})
-    assert dataset.y.tolist() == [30.5, -1, 1000] and dataset.y.dtype == np.float64
     info = resolve(DatasetSpec(name="covtype_20k", positive=[3]))
     assert info == replace(DATASETS["covtype_20k"], target=Target("binary", (3,)))
     assert resolve(DatasetSpec(name="baby", components=50)).n_features == 50
@@ -207,11 +202,8 @@ def test_every_scale_by_its_definition(monkeypatch):
         make_dataset([[-3e38], [3e38]], [1, -1]).scaling()
 
 
-N = 2_000
-
-
 def test_the_first_rows_and_doubled_ones(tmp_path):
-    rng, path = np.random.default_rng(5), tmp_path / "rows.csv"
+    N, rng, path = 2_000, np.random.default_rng(5), tmp_path / "rows.csv"
     rows = np.column_stack([rng.uniform(-10, 30, N), rng.normal(size=(N, 2)), rng.choice(2, N)])
     rows[:2, -1] = [0, 1]
     for name, part in (("rows.csv", rows), ("test.csv", rows[:4])):
@@ -224,8 +216,6 @@ def test_the_first_rows_and_doubled_ones(tmp_path):
     np.testing.assert_array_equal(first.X_test, whole.X_test)
     assert first.title == "rows.csv, first 20 rows"
     assert load_dataset(changed(spec, rows=20, double=0.1)).X.shape == (40, 3)
-    with pytest.raises(DataError, match="rows: 2,001, but there are only 2,000"):
-        load_dataset(changed(spec, rows=N + 1))
     dataset, other = (load_dataset(changed(spec, double=noise)) for noise in (0.1, 0.2))
     X = dataset.X
     np.testing.assert_array_equal(X[:N], whole.X)
@@ -239,7 +229,6 @@ def test_the_first_rows_and_doubled_ones(tmp_path):
     assert X.dtype == np.float32 and X.tobytes() == again.X.tobytes()
     assert whole.identity != dataset.identity == again.identity != other.identity
     assert dataset.title == "rows.csv, doubled with noise 0.1"
-    assert dataset.made.startswith("every row twice, the copy with noise of 0.1 of its range in")
     # a file that is cut after these rows is the same dataset
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:20]))
     assert load_dataset(spec).identity == first.identity != whole.identity
@@ -263,9 +252,8 @@ def test_values_equal_the_loop():
         np.testing.assert_array_equal(rows.take(key)[:], expected[key])
         np.testing.assert_array_equal(rows.take(key).take(slice(2))[:], expected[key][:2])
     np.testing.assert_array_equal(Rows(base, None, offset)[2:4], base[2:4] - offset)
-    np.testing.assert_array_equal(
-        Rows(base, None, None, factor).take(index)[:], base[index] * factor
-    )
+    scaled = Rows(base, None, None, factor)
+    np.testing.assert_array_equal(scaled.take(index)[:], base[index] * factor)
     with pytest.raises(ValueError, match="read-only"):
         rows.index[0] = 1
     base = np.asfortranarray(np.arange(12.0).reshape(4, 3))
@@ -285,18 +273,16 @@ def large(tmp_path, monkeypatch):
     return tmp_path / "X.npy"
 
 
-@pytest.mark.parametrize("kind", ["map", "part of a map", "copy on write"])
-def test_rows_of_a_large_map_are_those_of_plain_indexing(large, kind):
-    table = np.load(large, mmap_mode="c" if kind == "copy on write" else "r")
-    if kind == "copy on write":
-        table[7] = 5
-    table = table[1000:] if kind == "part of a map" else table
-    slices = slice(3, 700), slice(None), slice(900, 10, -7), slice(5, 5)
-    for index in (*slices, np.array([5, 999, 5, 0, 17] * 9), np.array([-1, 3, -5])):
-        read = rows_module.read_rows(table, index)
-        np.testing.assert_array_equal(read, np.array(table[index]))
+def test_rows_of_a_large_map_are_those_of_plain_indexing(large):
+    table, changed = (np.load(large, mmap_mode=mode) for mode in ("r", "c"))
+    changed[7] = 5
+    indices = [slice(3, 700), slice(None), slice(900, 10, -7), slice(5, 5)]
+    indices += [np.array([5, 999, 5, 0, 17] * 9), np.array([-1, 3, -5])]
+    for one, index in itertools.product((table, table[1000:], changed), indices):
+        read = rows_module.read_rows(one, index)
+        np.testing.assert_array_equal(read, np.array(one[index]))
         assert type(read) is np.ndarray and read.flags.c_contiguous and read.flags.owndata
-    assert kind != "copy on write" or (table[7] == 5).all()
+    assert (changed[7] == 5).all()
 
 
 def resident(path):
@@ -343,9 +329,6 @@ def test_targets_are_told_apart():
     different += [Target("ordered", bins=bins) for bins in (2, 3)]
     assert len({str(identity(target)) for target in different}) == len(different)
     assert len({target.words for target in different}) == len(different)
-    assert identity(Target("classes", labels=(2, 1))) == identity(
-        Target("classes", labels=("1", 2))
-    )
     with pytest.raises(ValueError, match="40,000 different labels are too many for classes; cut"):
         Target("ordered").apply(np.arange(4e4), np.arange(4e4))
     most = np.arange(2.0**15 - 1)  # of int16
