@@ -39,7 +39,7 @@ class Sorting(SemiSupervisedAUC):
 
 @pytest.fixture
 def dsg(monkeypatch, capsys, toy, in_process):
-    """Run ``dsg`` in the toy's folder: check its exit code, and texts in what it prints."""
+    """Run ``dsg`` in the toy's folder: check its exit code, and its output for texts in order."""
     monkeypatch.chdir(toy.parent)
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
@@ -51,8 +51,7 @@ def dsg(monkeypatch, capsys, toy, in_process):
         out, err = capsys.readouterr()
         told = " ".join((out + err).split())
         assert stop.value.code == code, told
-        for text in texts:
-            assert text in told
+        assert re.search(".*".join(map(re.escape, texts)), told), told
         return out, err
 
     yield run
@@ -102,13 +101,6 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(dsg, toy, tmp_path, monkeyp
     assert not [*toy.parent.rglob("*.html"), *toy.parent.rglob("results")]
 
 
-def test_sizes_beyond_the_data_are_told_before_a_run(dsg):
-    text = "unlabeled: 5,000 left out: the data leave 120 unlabelled rows; `all` takes them"
-    out, _ = dsg((*FEW, "--set", "sweep.unlabeled=[40, 5000]", "--name", "beyond"), 0, text)
-    assert out.index("5,000 left") < out.index("trial 1 of 2")
-    dsg("status results/beyond", 0, text)
-
-
 @pytest.mark.slow
 def test_failures_are_told_at_the_end_in_the_exit_code_and_by_status(dsg, monkeypatch):
     def explode(self, X, y, X_unlabeled):
@@ -118,29 +110,25 @@ def test_failures_are_told_at_the_end_in_the_exit_code_and_by_status(dsg, monkey
     out, err = dsg((*BARE, "--set", "outputs=[auc_table]"), 1, "Findings on ")
     cause = "SAMULT fit, trials 1..2, 40..120 unlabelled (4 cells): failed: RuntimeError: boom"
     assert " ".join(err.split()).startswith(cause)
-    out, _ = dsg(
-        "status results/toy", 0, "20 of 24 cells have a result; not running", "RuntimeError"
-    )
+    out, _ = dsg("status results/toy", 0, "20 of 24 cells have a result; not running", "boom")
     assert "Traceback" not in out and "Traceback" in dsg("status results/toy -v")[0]
     none = dsg((*FEW, "--name", "none"), 1, "no fit has a result; `dsg status -v results/none`")
     assert "tables and figures" not in none[0]
     dsg((*FEW, "--name", "first", "--fail-fast"), 1, "stopped at a failure, with ")
 
 
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [(signal.SIGINT, "interrupted; "), (signal.SIGTERM, "stopped by SIGTERM; ")],
-)
-def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, words):
+STOPS = {signal.SIGINT: "interrupted; ", signal.SIGTERM: "stopped by SIGTERM; "}
+
+
+@pytest.mark.parametrize("number", STOPS)
+def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number):
     def interrupt(*_, **__):
         os.kill(os.getpid(), number)
         time.sleep(10)
 
-    with monkeypatch.context() as patch:
-        patch.setattr("dsgkit.experiment.cell.run_job", interrupt)
-        (line,) = dsg("run toy.yaml --set seed=1 --fresh", 128 + number)[1].splitlines()
-    assert line.startswith(words)
-    assert line.endswith("continue with: dsg run toy.yaml --set seed=1")
+    monkeypatch.setattr("dsgkit.experiment.cell.run_job", interrupt)
+    (line,) = dsg("run toy.yaml --set seed=1 --fresh", 128 + number)[1].splitlines()
+    assert re.fullmatch(f"{STOPS[number]}.*continue with: dsg run toy.yaml --set seed=1", line)
 
 
 @pytest.mark.slow
@@ -150,7 +138,7 @@ def test_one_config_that_cannot_run_does_not_stop_the_others_and_is_on_the_page(
     dsg((*both, "--fail-fast", "--report", "all.html"), 1, "gone.csv")
     assert not (toy.parent / "results" / "toy").exists()
     assert "an earlier failure stopped the run" in (toy.parent / "all.html").read_text()
-    dsg((*both, "--report", "all.html"), 1, "gone.csv", "6 cells computed", "all.html")
+    dsg((*both, "--report", "all.html"), 1, "6 cells computed", "all.html", "gone.csv")
     assert "1 experiment not run." in (toy.parent / "all.html").read_text()
     out, err = dsg("run gone.yaml --report none.html", 1)
     page = html.unescape((toy.parent / "none.html").read_text())
@@ -161,7 +149,6 @@ def test_everything_has_an_explanation():
     for name in (*SOLVERS, *TASKS, *DATASETS):
         assert len(next(explanations(name)).split()) > 8, name
     keys = dict(_keys())
-    assert len(keys) > 300
     assert [path for path, text in keys.items() if len(text.split()) < 2] == []
     assert {"extends", "protocol.labeled", "sweep.unlabeled", "dataset.target.bins"} <= {*keys}
     assert {f"solvers.{s.name}.{name}" for s in SOLVERS.values() for name in s.params} <= {*keys}
@@ -230,9 +217,7 @@ def on_a_terminal(folder, *arguments):
 
 
 @pytest.mark.slow
-def test_a_run_on_a_terminal_writes_all_that_is_drawn_again_without_computing(
-    dsg, toy, monkeypatch
-):
+def test_a_run_on_a_terminal_writes_what_is_drawn_again_without_computing(dsg, toy, monkeypatch):
     assert shown("ab\r\x1b[2Kc\r\n\x1b[?25ldef\r\x1b[2K\x1b[1A\x1b[2K\x1b[2KX\n") == ["X", ""]
     data, code = on_a_terminal(toy.parent, "run", "toy.yaml")
     assert code == 0, data
@@ -262,10 +247,7 @@ def test_a_run_on_a_terminal_writes_all_that_is_drawn_again_without_computing(
 def test_a_plan_of_days_is_started_by_yes_alone(toy):
     days = "solvers.qsg_s2auc.params.n_iterations=1000000000000"
     data, code = on_a_terminal(toy.parent, "run", "toy.yaml", "--set", days)
-    told = re.search(
-        r"toy-\w+: about ([\d,]+ [dh]) of .*; QSG-S2AUC takes ([\d,]+ [dh]) of it; "
-        "--yes starts it, --solvers or --profile run less",
-        " ".join(data.split()),
-    )
+    expected = r"toy-\w+: about (\S+ [dh]) of .*; QSG-S2AUC takes (\S+ [dh]) of it; --yes starts it"
+    told = re.search(expected + ", --solvers or --profile run less", " ".join(data.split()))
     assert code == 1 and told and told[1] == told[2]
     assert not list((toy.parent / "results").rglob("*.jsonl"))

@@ -14,22 +14,11 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import dsgkit
-from dsgkit.system import machine
-from dsgkit.system.files import (
-    CHANGED_SUFFIX,
-    COMMIT_FILE,
-    commit_of,
-    folder_name,
-    source_hash,
-    write_atomically,
-)
-from dsgkit.system.machine import kept_threads, set_threads
+from dsgkit.system import files, machine
 from dsgkit.system.progress import listening, part, report
 
 PACKAGE = Path(dsgkit.__file__).parent
 ROOT = PACKAGE.parent
-
-# --- compiled code ----------------------------------------------------------------------------
 
 KERNEL = """
 from dsgkit import numbers
@@ -68,13 +57,10 @@ def test_an_edit_in_another_file_is_noticed_and_otherwise_nothing_compiled_twice
     copy = tmp_path / "elsewhere" / "dsgkit"
     shutil.copytree(package, copy)
     assert run(package=copy) == ("31", False)
-    assert len(source_hash()) == len(before) == 16
+    assert len(files.source_hash()) == len(before) == 16
     shutil.rmtree(cache)
     cache.write_text("a file")  # a folder that cannot be written costs time only
     assert run() == ("31", False) == run(NUMBA_DISABLE_JIT="1")
-
-
-# --- commit -----------------------------------------------------------------------------------
 
 
 def git(folder, *arguments):
@@ -103,7 +89,7 @@ def test_checkouts_and_what_is_made_of_them_know_their_commit_and_a_plain_copy_h
     (package / "system").mkdir(parents=True)
     for name in ("pyproject.toml", "hatch_build.py", ".gitattributes", "README.md"):
         shutil.copy(ROOT / name, checkout)
-    for name in ("system/files.py", COMMIT_FILE):
+    for name in ("system/files.py", files.COMMIT_FILE):
         shutil.copy(PACKAGE / name, package / name)
     (package / "__init__.py").write_text("")
     git(checkout, "init", "--quiet")
@@ -117,25 +103,24 @@ def test_checkouts_and_what_is_made_of_them_know_their_commit_and_a_plain_copy_h
     with monkeypatch.context() as patch:
         patch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
         places = (tmp_path / "export", checkout, tmp_path / "beside")
-        assert [commit_of(place / "dsgkit") for place in places] == [commit] * 3
+        assert [files.commit_of(place / "dsgkit") for place in places] == [commit] * 3
         (package / "__init__.py").write_text("changed = True\n")
-        assert commit_of(package) == commit + CHANGED_SUFFIX
+        assert files.commit_of(package) == commit + files.CHANGED_SUFFIX
     copy = tmp_path / "users" / "copy"
     shutil.copytree(package, copy / "dsgkit")
-    assert commit_of(copy / "dsgkit") is None
+    assert files.commit_of(copy / "dsgkit") is None
     for root in (copy.parent, copy):  # inside of a repository of the user, and at its root
         git(root, "init", "--quiet")
         (root / "own.py").write_text("x = 1\n")
         git(root, "add", "own.py")
         git(root, "commit", "--quiet", "--message", "Own")
-        assert commit_of(copy / "dsgkit") is None
+        assert files.commit_of(copy / "dsgkit") is None
     pytest.importorskip("hatchling")
     sdist = build(checkout, "sdist")
     wheel = build(sdist, "wheel")
-    assert [commit_of(one / "dsgkit") for one in (sdist, wheel)] == [commit + CHANGED_SUFFIX] * 2
-
-
-# --- files ------------------------------------------------------------------------------------
+    assert [files.commit_of(one / "dsgkit") for one in (sdist, wheel)] == [
+        commit + files.CHANGED_SUFFIX
+    ] * 2
 
 
 def test_a_file_is_whole_on_disk_before_its_name_and_a_failure_leaves_the_old_one(
@@ -156,24 +141,21 @@ def test_a_file_is_whole_on_disk_before_its_name_and_a_failure_leaves_the_old_on
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             if owner is not None:
                 patch.setattr(owner, name, fail)
-            write_atomically(path, fail if owner is None else lambda file: file.write(b"new"))
+            files.write_atomically(path, fail if owner is None else lambda file: file.write(b"new"))
         assert [file.name for file in tmp_path.iterdir()] == ["file"]
         assert path.read_bytes() == b"old"
     monkeypatch.setattr(os, "fsync", watch)
-    write_atomically(path, lambda file: file.write(b"new"))
+    files.write_atomically(path, lambda file: file.write(b"new"))
     assert synced == [(False, b"old"), (True, b"new")]
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
     with pytest.raises(OSError, match="no regular file"):
-        write_atomically(tmp_path, lambda file: file.write(b"new"))
+        files.write_atomically(tmp_path, lambda file: file.write(b"new"))
 
 
 def test_folder_names_stay_in_their_folder():
     known = {"codrna": "codrna", "Été 1.csv": "Été 1.csv", "..": "_.", "../up": "_._up"}
     for name, expected in (known | {"/root": "_root", "a\\b\x00c\nd": "a_b_c_d"}).items():
-        assert folder_name(name) == expected
-
-
-# --- memory, threads, progress ----------------------------------------------------------------
+        assert files.folder_name(name) == expected
 
 
 def test_the_limit_is_a_share_of_what_is_available(monkeypatch, tmp_path):
@@ -197,8 +179,8 @@ def test_threads_are_those_of_the_process_and_as_before_a_block(monkeypatch):
         return numba.get_num_threads(), max(blas)
 
     before = counts()
-    with kept_threads():
-        set_threads(1, 1)
+    with machine.kept_threads():
+        machine.set_threads(1, 1)
         assert counts() == (1, 1)
     assert counts() == before
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 5}, raising=False)

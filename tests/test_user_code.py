@@ -18,15 +18,13 @@ def load_class(import_path):
     return load(import_path, "class", lambda value: isinstance(value, type), "my_module:MySolver")
 
 
+RAISES = "importing 'my' raises"
 IMPORTS = {
     "..:os": ("", "'..:os' is not an import path, such as my_module:MySolver"),
     "myy:A": ("", "module 'myy' is neither on sys.path nor in HERE (did you mean 'my'?)"),
-    "my:A": (
-        "import a.b",
-        "importing 'my' raises ModuleNotFoundError: No module named 'a' (my.py:1)",
-    ),
-    "my:B": ("x = (", "importing 'my' raises SyntaxError: '(' was never closed (my.py:1)"),
-    "my:C": ("import sys\nsys.exit(3)", "importing 'my' raises SystemExit: 3 (my.py:2)"),
+    "my:A": ("import a.b", f"{RAISES} ModuleNotFoundError: No module named 'a' (my.py:1)"),
+    "my:B": ("x = (", f"{RAISES} SyntaxError: '(' was never closed (my.py:1)"),
+    "my:C": ("import sys\nsys.exit(3)", f"{RAISES} SystemExit: 3 (my.py:2)"),
     "my:D": ("D = 3", "my:D is not a class: 3"),
     "my:E": ("class F: pass\nfrom os import _Environ", "module 'my' has no class 'E'; known: F"),
 }
@@ -55,15 +53,10 @@ def test_errors_of_user_code_have_their_place_and_cause(own_modules):
         raise DataError("mine")
 
 
-A = "class A: pass\n"
+A = "\nclass A: pass\n"
 FILES = {"other": "from helper import width\n", "pack.__init__": ""}
 FILES |= {"pack.part": "from . import deep\n", "pack.deep": "import helper\n"}
-LINES = [
-    "def f():\n    import helper\n",
-    "import other\n",
-    "from pack import part\n",
-    "import json\n",
-]
+LINES = "def f():\n    import helper", "import other", "from pack import part", "import json"
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -97,16 +90,9 @@ def test_a_class_may_state_its_version_and_that_of_a_librarys_is_a_hash_of_its_f
     assert version_of(LogisticRegression) == hashlib.sha256(content).hexdigest()[:16]
 
 
-# --- what messages quote ----------------------------------------------------------------------
-
-
-class Raising:
-    def __repr__(self):
-        raise RuntimeError("no")
-
-
 def test_values_are_in_one_short_printable_line_and_a_memory_limit_crosses_processes():
-    values = "a\n\x1b\ud800", b"x" * 10**6, 10**5000, Raising(), [1]
+    raising = type("Raising", (), {"__repr__": lambda self: self.missing})()
+    values = "a\n\x1b\ud800", b"x" * 10**6, 10**5000, raising, [1]
     expected = r"'a\n\x1b\ud800'", f"b'{'x' * 75}...", "<int>", "<Raising>", "[1]"
     assert tuple(map(shown, values)) == expected
     assert shown("x" * 78) == f"'{'x' * 78}'" and shown("x" * 79) == f"'{'x' * 76}..."

@@ -25,9 +25,6 @@ from tests.tasks.test_record import OfPairs, Parts, Ranker, Watched, trial_of
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
 
 
-# --- classes ----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("n_positive", [1, 5, 20, 39])
 def test_a_threshold_of_0_is_kept_while_the_labels_do_not_contradict_it(n_positive):
     y = np.where(np.arange(40) < n_positive, 1, -1)
@@ -58,14 +55,11 @@ def test_a_classifier_is_judged_by_its_error_and_its_class_balance():
         **{"positive": 0.4, "positive_true": 0.4, "collapsed": 0},
     }
     assert score(np.ones(5), values)["balanced_error"] is None
-    for n_taken, n_positive, vanished in (
-        *((0, 50, 1), (4, 50, 1), (5, 50, 0), (96, 50, 1), (95, 50, 0), (0, 5, 1), (1, 5, 0)),
-    ):
+    shares = (0, 50, 1), (4, 50, 1), (5, 50, 0), (96, 50, 1), (95, 50, 0), (0, 5, 1), (1, 5, 0)
+    for n_taken, n_positive, vanished in shares:
         y, values = (np.where(np.arange(100) < n, 1, -1) for n in (n_positive, n_taken))
         assert score(y, values)["collapsed"] == vanished
 
-
-# --- the distance to the exact minimiser ------------------------------------------------------
 
 SETTING, SIZES = {"lam": 0.25, "sigma": 1.0, "gamma": 0.5}, {"batch_size": 16, "n_features": 16}
 AT = {"unlabeled": 100}
@@ -129,9 +123,6 @@ def test_classes_are_one_for_every_row():
         trial.judge(model, trial.sizes, Clock())
 
 
-# --- pairs ------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("loss", [squared, zero_one])
 @pytest.mark.parametrize("prior", [0.7, 0.2])
 def test_the_risk_is_the_sum_over_pairs_and_rows(loss, prior):
@@ -153,17 +144,12 @@ def test_an_estimate_is_of_the_positive_class_and_made_once(own, prior, monkeypa
     trial.fit(model, trial.sizes, clock)
     assert trial.judge(model, trial.sizes, clock).scores["prior"] == pytest.approx(prior)
     known = trial.search(OfPairs(prior=prior), trial.sizes, [cut])[0]
-    for solver, point in (
-        (OfPairs(prior="estimate"), cut),
-        (OfPairs(), cut | {"prior": "estimate"}),
-    ):
+    asking = (OfPairs(prior="estimate"), cut), (OfPairs(), cut | {"prior": "estimate"})
+    for solver, point in asking:
         assert trial.search(solver, trial.sizes, [point])[0] == pytest.approx(known)
     assert len(calls) == 1 and "prior" in clock.wall
     trial.fit(Watched(0.6), trial.sizes, clock)  # of another model nothing is known
     assert trial.judge(model, trial.sizes, clock).trace == []
-
-
-# --- clusters ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("labels", [None, np.zeros(3), np.zeros((4, 1), int), np.zeros(4)])
