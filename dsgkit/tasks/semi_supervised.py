@@ -22,7 +22,7 @@ from dsgkit.random.seeds import derive_seed, permutation
 from dsgkit.system.progress import part
 from dsgkit.tasks import base
 from dsgkit.tasks.base import HIDDEN, At, Judgement, Point, Scores, Task
-from dsgkit.tasks.measures import MEASURES, Axis
+from dsgkit.tasks.measures import MEASURES, Axis, Measure
 from dsgkit.tasks.metrics import auc
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -34,6 +34,11 @@ MIN_PER_CLASS = 2  # labelled rows, so that both classes remain if a fold is hel
 
 AUC, PRECISION, DISTANCE = MEASURES["semi_supervised_auc"]
 MAX_CONVERGENCE_ROWS = 5000  # unlabelled ones: the exact minimiser takes cubic time
+
+
+def with_test(*measures: Measure) -> list[Measure]:
+    """Return measures, each followed by that on official test rows."""
+    return [m for each in measures for m in (each, each.on(TEST_ROWS, "test"))]
 
 
 class SemiSupervisedSpec(base.ProtocolSpec):
@@ -291,10 +296,7 @@ class SemiSupervisedAUC(SemiSupervised):
 
     kind = "semi_supervised_auc"
     Spec = AUCSpec
-    measures = (
-        *(m for judged in (AUC, PRECISION) for m in (judged, judged.on(TEST_ROWS, "test"))),
-        DISTANCE,
-    )
+    measures = (*with_test(AUC, PRECISION), DISTANCE)
     chooses = AUC.name
     outputs: ClassVar[tuple[str, ...]] = (
         *("auc_table", "time_table", "auc_curve", "auc_boxplot", "time_curve"),

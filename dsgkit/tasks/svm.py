@@ -19,14 +19,13 @@ from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
     AUC,
     PRECISION,
-    TEST_ROWS,
     SemiSupervised,
     SemiSupervisedSpec,
     ranking_scores,
+    with_test,
 )
 
 ERROR, BALANCED, *BALANCES = MEASURES["semi_supervised_svm"]
-JUDGED = ERROR, BALANCED, AUC, PRECISION
 
 COLLAPSED_SHARE = 0.1  # of its true share, below which a class counts as vanished
 THRESHOLD_ROWS = 5000  # unlabelled ones, from whose values a search places a threshold
@@ -95,7 +94,7 @@ class SemiSupervisedSVM(SemiSupervised):
     kind = "semi_supervised_svm"
     version = 2
     Spec = SVMSpec
-    measures = (*(m for one in JUDGED for m in (one, one.on(TEST_ROWS, "test"))), *BALANCES)
+    measures = (*with_test(ERROR, BALANCED, AUC, PRECISION), *BALANCES)
     chooses = ERROR.name
     outputs = (
         *("error_table", "balanced_table", "time_table", "balance_table"),
