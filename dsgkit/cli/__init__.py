@@ -10,13 +10,13 @@ import click
 
 from dsgkit import __version__
 from dsgkit.cli import explain, results, run
-from dsgkit.cli.common import tell
+from dsgkit.cli.common import Group, tell
 from dsgkit.system.machine import Interrupted, stopped_by_signals
 
 
 def main() -> None:
     """Run ``dsg``; a mistake, and anything unexpected, ends in one line and a nonzero exit code."""
-    arguments = [word for word in sys.argv[1:] if word != "--debug"] or ["--help"]
+    arguments = [word for word in sys.argv[1:] if word != "--debug"]
     code: Any = 1
     try:
         with stopped_by_signals():
@@ -38,7 +38,7 @@ def main() -> None:
     sys.exit(code)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dsg")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error, of any command.")
 def cli(debug: bool) -> None:
