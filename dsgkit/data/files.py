@@ -82,9 +82,10 @@ def obtain(info: DatasetInfo, *, download: bool = True) -> list[Path]:
     lacking = [file for file, path in zip(info.files, paths, strict=True) if path is None]
     if manual := [file for file in lacking if not download or file.url is None]:
         raise MissingDataError(missing(info, *manual))
-    while None in paths:  # an archive may contain several
-        _download(info, info.files[paths.index(None)])
-        paths = find(info)
+    for number, file in enumerate(info.files):
+        if paths[number] is None:
+            _download(info, file)
+            paths = find(info)  # an archive may contain several
     return [path for path in paths if path]
 
 
