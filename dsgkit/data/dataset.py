@@ -20,7 +20,7 @@ from dsgkit.data.files import obtain, prepared_folder
 from dsgkit.data.loaders import read_pairs
 from dsgkit.data.prepare import FILE_ROWS, prepare
 from dsgkit.data.spec import DatasetSpec, resolve
-from dsgkit.data.targets import Target, label_text
+from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
 from dsgkit.numerics.arrays import Array, Single
 from dsgkit.numerics.rows import fixed, read_rows
@@ -109,14 +109,7 @@ class Dataset:
     @property
     def identity(self) -> list[Any]:
         """Identity of content and target, which results depend on, ready for JSON."""
-        target = self.target
-        kinds = {"binary": (target.positive, target.negative), "numeric": ()}
-        sets = kinds.get(target.kind, (target.labels,))
-        texts = [labels and [*map(label_text, labels)] for labels in sets]
-        if target.kind != "ordered":
-            texts = [labels and sorted(labels) for labels in texts]
-        of_target = [target.kind, *texts] if target.bins is None else ["bins", target.bins]
-        identity: list[Any] = [self.content_hash, *of_target]
+        identity: list[Any] = [self.content_hash, *self.target.identity]
         if self.similar_pairs is not None:
             pairs = np.ascontiguousarray(self.similar_pairs, "<i8").tobytes()
             identity += ["similar pairs", hashlib.sha256(pairs).hexdigest()]

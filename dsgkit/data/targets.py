@@ -70,6 +70,18 @@ class Target:
         return cls("binary", **sides)
 
     @property
+    def identity(self) -> list[Any]:
+        """The part of a dataset's identity that the target is."""
+        if self.bins is not None:
+            return ["bins", self.bins]
+        kinds = {"binary": (self.positive, self.negative), "numeric": ()}
+        sets = kinds.get(self.kind, (self.labels,))
+        texts = [labels and [*map(label_text, labels)] for labels in sets]
+        if self.kind != "ordered":
+            texts = [labels and sorted(labels) for labels in texts]
+        return [self.kind, *texts]
+
+    @property
     def words(self) -> str:
         """A description that needs no labels."""
         if self.kind == "binary":
