@@ -28,10 +28,9 @@ from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import DataError
 from dsgkit.experiment.cell import Job
 from dsgkit.experiment.folder import CONFIG, read_task
-from dsgkit.experiment.plan import Cell, make_plan
+from dsgkit.experiment.plan import Cell, make_plan, solver_info
 from dsgkit.experiment.store import Record, read_records
 from dsgkit.experiment.workers import LocalExecutor
-from dsgkit.solvers import catalogue
 
 MAX_CELL_SECONDS = 5.0
 """Bound on the recorded seconds of a cell to recompute."""
@@ -205,7 +204,7 @@ def _seconds(record: Record) -> float:
 
 def _job(experiment: Experiment, dataset: Dataset, cell: Cell, record: Record) -> Job:
     """Return the job of a record, without repeats."""
-    version = catalogue.get(experiment.solvers[cell.solver].kind).version
+    version = solver_info(experiment, cell.solver).version
     chosen = {} if record["params"] is None else record["params"]
     return Job(
         experiment,

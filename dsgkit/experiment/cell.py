@@ -23,12 +23,11 @@ from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment import plan, timing
 from dsgkit.experiment.folder import ARTEFACTS, describe_environment
-from dsgkit.experiment.plan import Cell, Point
+from dsgkit.experiment.plan import Cell, Point, solver_info
 from dsgkit.experiment.status import without_numbers
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import Clock
 from dsgkit.random.seeds import derive_seed
-from dsgkit.solvers import catalogue as solvers
 from dsgkit.system import machine, progress
 from dsgkit.system.files import source_hash
 from dsgkit.tasks.base import At, Task, named_by_fit
@@ -164,7 +163,7 @@ def _trial(job: Job) -> Task:
                 f"dataset {dataset.name}: its rows here are not those that the plan was made for"
             )
         _latest = wanted, plan.make_trial(job.experiment, dataset, job.cell.trial)
-    if solvers.get(job.experiment.solvers[job.cell.solver].kind).version != job.solver_version:
+    if solver_info(job.experiment, job.cell.solver).version != job.solver_version:
         raise FitError("the solver here is not of the version that the plan was made for")
     trial: Task = _latest[1]
     trial.training(job.cell.at)
@@ -225,7 +224,7 @@ def make_estimator(
     experiment: Experiment, solver: str, trial: Task, number: int, point: Mapping[str, Any]
 ) -> Any:
     """Return a solver's estimator for a trial, with the config's and a grid point's parameters."""
-    info = solvers.get(experiment.solvers[solver].kind)
+    info = solver_info(experiment, solver)
     params = _in_numbers({**experiment.solvers[solver].params, **point}, trial)
     if "random_state" in info.params:
         seed = derive_seed(experiment.seed, "solver", number)
@@ -257,7 +256,7 @@ def _searched(job: Job, trial: Task) -> tuple[list[Point], list[list[float | Non
     cell, chosen = job.cell, job.chosen
     if not (name := cell.coordinate):
         return list(cell.points), _scores(job, trial, cell.at, cell.points, chosen)
-    one_per = solvers.get(job.experiment.solvers[cell.solver].kind).parameters[name].one_per
+    one_per = solver_info(job.experiment, cell.solver).parameters[name].one_per
     start = _estimator(job, trial, chosen).get_params()[name]
     start = cell.points[0][name] if start is None else start
     one_number = not isinstance(start, Sequence)

@@ -20,6 +20,7 @@ from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.random import STREAM_VERSION
 from dsgkit.random.seeds import derive_seed
 from dsgkit.solvers import catalogue as solvers
+from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks.base import At, Task, depends_on
 from dsgkit.tasks.measures import Axis, Measure
 from dsgkit.user_code import calling, version_of
@@ -90,6 +91,10 @@ class Plan(NamedTuple):
     cells: list[Cell]
     left_out: list[LeftOut]
     too_large: list[TooLarge]
+
+
+def solver_info(experiment: Experiment, solver: str) -> SolverInfo:
+    return solvers.get(experiment.solvers[solver].kind)
 
 
 def make_trial(experiment: Experiment, dataset: Dataset, number: int) -> Task:
@@ -348,7 +353,7 @@ def best_point(
     parameters whose ``larger`` or ``smaller`` values are, the most important first), then the first
     point.
     """
-    smoother = solvers.get(experiment.solvers[solver].kind).smoother
+    smoother = solver_info(experiment, solver).smoother
     sign = 1 if choosing_measure(experiment).better == "higher" else -1
     counting = [k for k, fold in enumerate(zip(*scores, strict=True)) if {*fold} != {None}]
     best: tuple[Any, Point, float] | None = None

@@ -16,12 +16,11 @@ from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import ConfigError, FitError, TimeLimitError
 from dsgkit.experiment import folder as folders
 from dsgkit.experiment.cell import Job, failed_record, new_record
-from dsgkit.experiment.plan import Cell, Plan, choose, make_plan
+from dsgkit.experiment.plan import Cell, Plan, choose, make_plan, solver_info
 from dsgkit.experiment.progress import RunProgress
 from dsgkit.experiment.status import FAILURES
 from dsgkit.experiment.store import Record, Store, check_writable, write_file
 from dsgkit.experiment.workers import DaskExecutor, LocalExecutor, Result
-from dsgkit.solvers import catalogue as solvers
 from dsgkit.system.machine import available_threads, memory_limit, stop_if_asked
 
 _STOPPED = ("timeout", TimeLimitError.status)  # by the run's limit, or by the solver's own
@@ -202,7 +201,7 @@ class _Run:
         return Job(
             self.experiment,
             self.content_hash,
-            solvers.get(self.experiment.solvers[cell.solver].kind).version,
+            solver_info(self.experiment, cell.solver).version,
             cell,
             threads=self.threads,
             processes=1 if options.scheduler or cell.key in self.alone else options.jobs,
