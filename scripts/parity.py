@@ -223,7 +223,8 @@ def taken(name: str) -> dict[str, object]:
         model, points = estimator(**quick), points_of(name)
         out[f"{name} {n}+{m} seconds fit"] = seconds(lambda m=model, a=arrays: m.fit(**a))
         if hasattr(model, "fit_points") and kind_of(name) != "clusters":
-            functions = model.fit_points(points, **arrays)
+            one_sigma = [p for p in points if p.get("sigma") == points[0].get("sigma")]
+            functions = model.fit_points(one_sigma, **arrays)
             out[f"{name} {n}+{m} grid"] = functions.decision_function(table)
             folds = folds_of(arrays)
             held = model.fit_points(points, folds=folds, **arrays)
