@@ -21,7 +21,7 @@ import click
 import numpy as np
 
 from dsgkit.experiment.timing import Clock, peak_memory, reset_peak_memory
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import find_equilibria
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC

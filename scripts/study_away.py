@@ -31,9 +31,8 @@ from dsgkit import TSGS3VMP, SupervisedSVM
 from dsgkit.data import load_dataset
 from dsgkit.data.spec import DatasetSpec
 from dsgkit.engine import DSGModel
-from dsgkit.kernels.gaussian import gaussian_gram
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.qp import solve_qp
+from dsgkit.kernels import gaussian_gram
+from dsgkit.linalg import Array, solve_qp
 from dsgkit.objectives.s3vm import hinge
 from dsgkit.tasks.metrics import auc, balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import Split, semi_supervised_split

@@ -22,7 +22,7 @@ from dsgkit import BSGDLMOC, SGDLMOC, BenHurSVC
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
-from dsgkit.random.seeds import derive_seed
+from dsgkit.seeds import derive_seed
 from dsgkit.tasks import metrics
 from dsgkit.tasks.clustering import Clustering, ClusteringSpec
 

@@ -34,9 +34,8 @@ from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.qp import solve_qp
-from dsgkit.random.draws import draw_with_replacement
+from dsgkit.linalg import Array, solve_qp
+from dsgkit.random import draw_with_replacement
 from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
 from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC, LargeMarginClustering
 from dsgkit.solvers.clustering.one_class import ROWS

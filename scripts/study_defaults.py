@@ -46,7 +46,7 @@ from sklearn.svm import SVC
 
 import dsgkit
 from dsgkit.errors import DsgError, DsgWarning
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.tasks.metrics import cut_aucs
 

@@ -28,8 +28,8 @@ from study_gradient_norm import Recorder, row_numbers
 from dsgkit import SAMULT, ExactS2OR
 from dsgkit.engine import DecreasingStep, DSGModel, Problem, Source, train
 from dsgkit.features import FourierFeatures
-from dsgkit.kernels.gaussian import gaussian_gram
-from dsgkit.numerics.arrays import Array
+from dsgkit.kernels import gaussian_gram
+from dsgkit.linalg import Array
 from dsgkit.objectives import Objective
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
 from dsgkit.objectives.pnu_auc import PNUAUCObjective

@@ -42,8 +42,8 @@ from numpy.typing import NDArray
 
 from dsgkit.engine import ConstantStep, Problem, Source, train
 from dsgkit.features import FourierFeatures
-from dsgkit.kernels.gaussian import gaussian_gram
-from dsgkit.numerics.arrays import Array
+from dsgkit.kernels import gaussian_gram
+from dsgkit.linalg import Array
 from dsgkit.objectives import Objective
 from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
 from dsgkit.objectives.similar_unlabeled import (

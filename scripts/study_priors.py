@@ -24,10 +24,10 @@ from kept import json_option, write_json
 
 from dsgkit.data import load_dataset
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.objectives.similar_unlabeled import similar_share
 from dsgkit.priors import km1_share, km2_share, penalised_l1_share, similar_prior_interval
-from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.seeds import derive_seed, permutation
 
 GENERATED = "gaussians"
 SHARES = {"km1": km1_share, "km2": km2_share, "penalised_l1": penalised_l1_share}

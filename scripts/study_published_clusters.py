@@ -27,7 +27,7 @@ from dsgkit.experiment.plan import grid_points
 from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import ROUNDING, findings
 from dsgkit.published.clusterings import INDEX_TOLERANCE
-from dsgkit.random.seeds import derive_seed
+from dsgkit.seeds import derive_seed
 from dsgkit.solvers import catalogue
 from dsgkit.tasks import metrics
 from dsgkit.tasks.clustering import (

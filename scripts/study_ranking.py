@@ -27,8 +27,8 @@ from kept import json_option, write_json
 from dsgkit import SVOREX, AllThresholdLogistic
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import load_dataset
-from dsgkit.kernels.gaussian import gaussian_gram
-from dsgkit.numerics.arrays import Array
+from dsgkit.kernels import gaussian_gram
+from dsgkit.linalg import Array
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.tasks.ordinal import Ordinal, OrdinalSpec
 from dsgkit.tasks.semi_supervised import Split

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import load_dataset
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 
 N_LABELED, N_UNLABELED = 500, 2000
 SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5, "n_iterations": 200, "n_features": 64}

@@ -25,7 +25,7 @@ from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import load_dataset
 from dsgkit.experiment.timing import Clock
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.ordinal.constant_median import ConstantMedian
 from dsgkit.tasks.ordinal import Ordinal
 

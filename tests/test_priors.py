@@ -10,24 +10,23 @@ import pytest
 from scipy import sparse
 from scipy.optimize import nnls
 
+from dsgkit import priors
 from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, DsgWarning, FitError
-from dsgkit.numerics.qp import solve_qp
+from dsgkit.linalg import solve_qp
 from dsgkit.priors import (
     CANDIDATES,
+    LAM_TOLERANCE,
+    UNKNOWN_INTERVAL,
     PenL1Prior,
     checked_similar_prior,
     energy_distance_prior,
-    kernel_means,
     km1_share,
     km2_share,
     penalised_l1_share,
-    similar,
     similar_prior,
     similar_prior_interval,
 )
-from dsgkit.priors.kernel_means import LAM_TOLERANCE
-from dsgkit.priors.pair_moments import UNKNOWN_INTERVAL
 
 
 def load(name):
@@ -60,7 +59,7 @@ def test_cross_validation_chooses_width_and_lam_by_the_held_out_score(monkeypatc
         drawn.append(folds)
         return (folds == np.arange(n_folds)[:, None]).astype(float)
 
-    monkeypatch.setattr("dsgkit.priors.labeled._fold_members", members)
+    monkeypatch.setattr("dsgkit.priors._fold_members", members)
     got = PenL1Prior(widths=widths, lams=lams, n_folds=3).distances(P, U, centers)
     fold_p, fold_u = drawn
 
@@ -106,7 +105,7 @@ def test_many_unlabelled_rows_are_sampled_by_the_seed_alone(monkeypatch):
             seen.append(key)
             return super().__getitem__(key)
 
-    monkeypatch.setattr("dsgkit.priors.labeled.MAX_ROWS", 500)
+    monkeypatch.setattr("dsgkit.priors.MAX_ROWS", 500)
     assert PenL1Prior().estimate(P, Recorder(U)) == PenL1Prior().estimate(Rows(P), U)
     assert energy_distance_prior(P, N, Recorder(U)) == pytest.approx(0.4, abs=0.1)
     assert [len(np.unique(key)) for key in seen] == [500, 500]
@@ -144,15 +143,15 @@ def component_and_mixture(share, seed, n=120):
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    monkeypatch.setattr(kernel_means, "MAX_ROWS", 60)
+    monkeypatch.setattr("dsgkit.priors.KM_ROWS", 60)
 
 
 def test_the_authors_shares_are_found(monkeypatch):
     """To the program's 0.04 in lam; its slopes are differences, and its programs less exact."""
-    monkeypatch.setattr(kernel_means, "MAX_ROWS", 500)
+    monkeypatch.setattr("dsgkit.priors.KM_ROWS", 500)
     z = load("su_mpe_gauss_p07")
     S, U = z["xs"].reshape(-1, 2), z["xu"]
-    means = kernel_means._kernel_means(S, U, 0)
+    means = priors._kernel_means(S, U, 0)
     expected = np.exp(-((U[0] - U[1]) ** 2).sum() / (2 * float(z["kernel_width"]) ** 2))
     assert means.gram[0, 1] == pytest.approx(expected, rel=1e-9)
     for slope, name in ((means.absolute_slope(), "km1"), (means.relative_slope(), "km2")):
@@ -163,7 +162,7 @@ def test_the_authors_shares_are_found(monkeypatch):
 
 def test_the_nearest_distribution_is_that_of_another_algorithm(few_rows):
     """Non-negative least squares, whose weights are made to add up to 1 by a heavy row."""
-    means = kernel_means._kernel_means(*component_and_mixture(0.6, 0), 0)
+    means = priors._kernel_means(*component_and_mixture(0.6, 0), 0)
     weights = 3 * np.maximum(means.difference, 0) - 2 * np.maximum(-means.difference, 0)
     spectrum, vectors = np.linalg.eigh(means.gram)
     root = vectors * np.sqrt(np.maximum(spectrum, 0))
@@ -222,7 +221,7 @@ def test_the_largest_shares_of_each_in_the_other_give_the_prior(prior, monkeypat
     q = prior**2 / (prior**2 + (1 - prior) ** 2)
     weights = {"pairs": np.array([q, 1 - q]), "rows": np.array([prior, 1 - prior])}
     largest = lambda component, mixture, **_: np.min(weights[mixture] / weights[component])  # noqa: E731
-    monkeypatch.setattr(similar, "_SHARES", {"km2": largest})
+    monkeypatch.setattr(priors, "_SHARES", {"km2": largest})
     assert similar_prior("pairs", "rows") == pytest.approx(prior)
 
 

@@ -14,7 +14,7 @@ from sklearn.preprocessing import minmax_scale
 from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
-from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.seeds import derive_seed, permutation
 
 ROOT = Path(__file__).parents[1]
 PAGES = {

@@ -22,9 +22,8 @@ from dsgkit.data.prepare import FILE_ROWS, prepare
 from dsgkit.data.spec import DatasetSpec, resolve
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
-from dsgkit.numerics.arrays import Array, Single
-from dsgkit.numerics.rows import fixed, read_rows
-from dsgkit.random.seeds import derive_seed
+from dsgkit.linalg import Array, Single, fixed, read_rows
+from dsgkit.seeds import derive_seed
 
 Index = slice | NDArray[np.integer]
 _BLOCK_ROWS = 10_000
@@ -314,7 +313,7 @@ def doubled(dataset: Dataset, noise: float) -> Dataset:
     Both are drawn like any others: one may be in the training set and the other in the test set, as
     in the paper, so test errors are too low for methods that memorise rows.
     """
-    from dsgkit.random.stream import normal_blocks  # compiles kernels
+    from dsgkit.random import normal_blocks  # compiles kernels
 
     if len(dataset.unlabeled_rows):
         raise DataError(f"dataset {dataset.name}: `double` needs a label in every row")

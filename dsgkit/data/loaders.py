@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from dsgkit.data.files import open_content
 from dsgkit.data.layout import FLOAT32_OVERFLOW, LineError, decoded, why_no_number
 from dsgkit.errors import DataError, shown
-from dsgkit.numerics.arrays import Single
+from dsgkit.linalg import Single
 
 Block = tuple[NDArray[Any], NDArray[Any]]
 Lines = Sequence[bytes]

@@ -18,7 +18,7 @@ from dsgkit.data import files, loaders
 from dsgkit.data.catalogue import DataFile, DatasetInfo
 from dsgkit.data.loaders import Block
 from dsgkit.errors import DataError
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 
 FILE_ROWS = "file_rows.npy"
 """Numbers in the file of the training rows, if these are in another order."""

@@ -30,7 +30,7 @@ from dsgkit.data.layout import (
 from dsgkit.data.loaders import Block, Lines, check_lines, chunks, read_idx, read_libsvm
 from dsgkit.data.targets import label_text
 from dsgkit.errors import DataError, in_a_line, shown
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 
 MARKED_SHARE = 0.05  # of missing values, above which another column marks them
 _MISSING = [

@@ -10,7 +10,7 @@ import numpy as np
 
 from dsgkit.engine.coefficients import first_needed, magnitude
 from dsgkit.engine.steps import StepRule
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 from dsgkit.system.jit import fast
 
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dsgkit.engine import sizes
 from dsgkit.features.blocks import FeatureBlocks
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 from dsgkit.objectives import Objective
-from dsgkit.random.draws import draw_in_passes
+from dsgkit.random import draw_in_passes
 
 Rows = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 
 PART_BLOCKS = 32
 """Blocks that are allocated and freed together."""

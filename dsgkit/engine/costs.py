@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dsgkit.costs import Cost
 from dsgkit.engine import sizes
 from dsgkit.features.blocks import FeatureBlocks
-from dsgkit.numerics.costs import Cost
 
 _USUAL_FOLDS = 5
 """Number of groups of models that is assumed if a run returns values."""

@@ -12,7 +12,7 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from dsgkit.engine.block_problem import BlockProblem
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from dsgkit.engine.sizes import rows_at_once
 from dsgkit.errors import DataError, in_a_line
 from dsgkit.features import FeatureBlocks, load_features
 from dsgkit.features.catalogue import shown_entry
-from dsgkit.numerics.arrays import Single
-from dsgkit.random import STREAM_VERSION
+from dsgkit.linalg import Single
+from dsgkit.seeds import STREAM_VERSION
 from dsgkit.system.files import read_arrays, write_atomically
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report

@@ -40,7 +40,7 @@ from dsgkit.engine.model import DSGModel
 from dsgkit.engine.row_hessians import RowHessians
 from dsgkit.engine.sizes import feature_rows, models_at_once
 from dsgkit.engine.weighted_hessians import WeightedHessians, WeightedRows
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 from dsgkit.objectives import Objective, objective_at
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part, report

@@ -13,7 +13,7 @@ from dsgkit.engine import sizes
 from dsgkit.engine.steps import StepRule
 from dsgkit.features.blocks import FeatureBlocks
 from dsgkit.objectives import Objective
-from dsgkit.random.draws import draw_in_passes, draw_with_replacement
+from dsgkit.random import draw_in_passes, draw_with_replacement
 
 
 @dataclass(frozen=True)

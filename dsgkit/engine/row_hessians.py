@@ -20,8 +20,7 @@ from scipy.linalg import lapack
 
 from dsgkit.engine.block_problem import BlockProblem, Rows
 from dsgkit.engine.hessians import BlockFeatures, Moments
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh
+from dsgkit.linalg import EIGH_FLOPS, Array, eigh
 
 _FURTHER_PRODUCTS = 300
 """Overhead of each model's system, in matrix-vector products of its size."""

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 
 
 class StepRule(Protocol):

@@ -34,7 +34,7 @@ from dsgkit.engine.model import DSGModel
 from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.sizes import models_at_once, rows_at_once
 from dsgkit.features.blocks import FeatureBlocks
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 from dsgkit.objectives import objective_at
 from dsgkit.system.jit import fast
 from dsgkit.system.machine import single_blas_thread

@@ -11,7 +11,7 @@ from scipy.linalg import blas
 from dsgkit.engine import sizes
 from dsgkit.engine.block_problem import BlockProblem
 from dsgkit.engine.hessians import solve
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 
 
 @dataclass(frozen=True, eq=False)

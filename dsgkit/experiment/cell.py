@@ -27,7 +27,7 @@ from dsgkit.experiment.plan import Cell, Point, solver_info
 from dsgkit.experiment.status import without_numbers
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import Clock
-from dsgkit.random.seeds import derive_seed
+from dsgkit.seeds import derive_seed
 from dsgkit.system import machine, progress
 from dsgkit.system.files import source_hash
 from dsgkit.tasks.base import At, Task, named_by_fit

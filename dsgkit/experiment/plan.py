@@ -13,12 +13,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dsgkit.config.schema import Experiment, SolverSpec
+from dsgkit.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ConfigError, DataError, FitError
 from dsgkit.experiment.store import Record
-from dsgkit.numerics.costs import MILLISECOND, UNSTATED, Pace
-from dsgkit.random import STREAM_VERSION
-from dsgkit.random.seeds import derive_seed
+from dsgkit.seeds import STREAM_VERSION, derive_seed
 from dsgkit.solvers import catalogue as solvers
 from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks.base import At, Task, depends_on

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 
 
 class BlockSums(Protocol):

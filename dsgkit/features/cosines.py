@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Single
-from dsgkit.numerics.rows import read_rows
+from dsgkit.linalg import Single, read_rows
 from dsgkit.system.machine import single_blas_thread
 
 

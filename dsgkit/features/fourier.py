@@ -14,15 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features.cosines import CosinesAndSines, frequencies_of
 from dsgkit.features.tiles import add_blocks, correlate, cos_sin
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.base import Spectrum
-from dsgkit.kernels.lengths import read_within
-from dsgkit.numerics.arrays import Array, Single
-from dsgkit.numerics.costs import FUNCTION_FLOPS
-from dsgkit.random.gammas import gamma_blocks
-from dsgkit.random.stream import normal_blocks
+from dsgkit.kernels import Spectrum, kernel_named, read_within
+from dsgkit.linalg import Array, Single
+from dsgkit.random import gamma_blocks, normal_blocks
 
 BLOCK_BYTES = 2**22
 """Bytes of frequencies and coefficients per call.

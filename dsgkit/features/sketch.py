@@ -26,11 +26,9 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy import fft
 
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.lengths import read_within
-from dsgkit.numerics.arrays import Array, Single
-from dsgkit.numerics.rows import read_rows, row_blocks
-from dsgkit.random.stream import SKETCHES, words
+from dsgkit.kernels import kernel_named, read_within
+from dsgkit.linalg import Array, Single, read_rows, row_blocks
+from dsgkit.random import SKETCHES, words
 from dsgkit.system.jit import exact_parallel, prange
 from dsgkit.system.machine import single_blas_thread
 

@@ -25,13 +25,12 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features.cosines import CosinesAndSines, frequencies_of
 from dsgkit.features.tiles import TERMS_PER_THREAD, cosine, sincos
-from dsgkit.kernels.lengths import read_within
-from dsgkit.numerics.arrays import Array, Single
-from dsgkit.numerics.costs import FUNCTION_FLOPS
-from dsgkit.random.gammas import gamma_blocks
-from dsgkit.random.stream import SIGNS, words
+from dsgkit.kernels import read_within
+from dsgkit.linalg import Array, Single
+from dsgkit.random import SIGNS, gamma_blocks, words
 from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.system.machine import threads_for
 

@@ -14,7 +14,7 @@ are rounded too: up to ``2^-24 pi (|u| + 8)`` radians more. Underflow adds up to
 smallest float32, per product.
 
 The size of projections is not checked here: rows whose features would be wrong are rejected when
-they are read (`dsgkit.kernels.lengths`).
+they are read (`dsgkit.kernels`).
 
 Projections on heavy-tailed frequencies may exceed the 2^22 half turns that `sincos` supports. With
 ``wide``, whole turns are subtracted first, which is exact too: a float32 beyond 2^24 becomes 0.
@@ -25,7 +25,7 @@ from __future__ import annotations
 import numpy as np
 from numba import get_num_threads
 
-from dsgkit.numerics.arrays import Single
+from dsgkit.linalg import Single
 from dsgkit.system.jit import fast, fast_parallel, prange, reducing_parallel
 from dsgkit.system.machine import cache_size, threads_for
 

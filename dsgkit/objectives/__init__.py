@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from dsgkit.numerics.arrays import Single
+from dsgkit.linalg import Single
 
 
 class Objective(Protocol):

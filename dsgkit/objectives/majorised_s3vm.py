@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Single
+from dsgkit.linalg import Single
 from dsgkit.objectives.s3vm import Values, annealed, hinge
 
 KINK_ROUNDING = 0.25

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Single
+from dsgkit.linalg import Single
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 
 POSITIVE, NEGATIVE = range(2)
 """Codes of two classes."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Single
+from dsgkit.linalg import Single
 from dsgkit.system.jit import fast
 
 

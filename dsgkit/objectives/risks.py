@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.objectives import Objective
 from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
 from dsgkit.objectives.ordinal_risk import for_cuts, ordinal_risk

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Single
+from dsgkit.linalg import Single
 
 Values = NDArray[np.floating]
 

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Counts, Risk
 from dsgkit.objectives.similar_unlabeled import SimilarUnlabeledObjective, similar_share

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 
 Values = NDArray[np.floating]
 

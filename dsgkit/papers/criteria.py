@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from dsgkit.config.spec import Count, Problem, Spec, Text
 from dsgkit.errors import ResultsError, nearest_or_all, spelled
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.papers.evidence import SEARCH, Case, Sample, is_time
 from dsgkit.papers.verdicts import NO_RESULTS, Bar, Point, Verdict, combined, judged, untestable
 from dsgkit.report.old_names import grouped

@@ -21,7 +21,7 @@ from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.status import ending, status_words
 from dsgkit.experiment.store import CELLS, Record
 from dsgkit.experiment.timing import is_disturbed
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.report.numbers import counted
 from dsgkit.report.summary import Summary
 from dsgkit.report.traces import Training, races

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from dsgkit.config.spec import Problem, Text
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.papers.criteria import (
     Compared,
     Contender,

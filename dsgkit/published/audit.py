@@ -14,7 +14,7 @@ from functools import cache
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.published import bsgd_svc
 
 ROUNDING = 0.005

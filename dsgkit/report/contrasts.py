@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 
 LEVEL = 0.05
 """Level of the tests; intervals have the confidence 1 - LEVEL."""

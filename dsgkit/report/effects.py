@@ -14,7 +14,7 @@ from typing import Literal, TypeVar
 import numpy as np
 import pandas as pd
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.report.contrasts import (
     LEVEL,
     Contrast,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.report.contrasts import LEVEL, SPLITS_CAVEAT
 from dsgkit.report.effects import Effect, adjusted, effects, pairs
 from dsgkit.report.formats import Cell, Layout, Table

@@ -21,7 +21,7 @@ from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from dsgkit.experiment.status import ending, status_words
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.report.clusterings import (
     CLASSES_TITLE,
     COLUMNS,

@@ -15,7 +15,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 from scipy.optimize import isotonic_regression
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 
 POINT_GAP = 5.0
 MARKER = 6.0

@@ -19,9 +19,9 @@ from sklearn.base import (
     is_regressor,
 )
 
+from dsgkit.costs import ENTRY_FLOPS, Cost, Pace
 from dsgkit.errors import FOREIGN_ERRORS, DsgError, warn_of_point
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import ENTRY_FLOPS, Cost, Pace
+from dsgkit.linalg import Array
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.parameters import behind_keywords, is_same

@@ -12,10 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
-from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.numerics.rows import training_rows
-from dsgkit.numerics.shapes import checked_shape
+from dsgkit.linalg import checked_shape, training_rows
 from dsgkit.objectives.pairwise_risk import NEGATIVE as NEGATIVE_CLASS
 from dsgkit.objectives.pairwise_risk import POSITIVE as POSITIVE_CLASS
 from dsgkit.solvers.declared import compose, fitted, preset

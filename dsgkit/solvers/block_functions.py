@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.engine import DSGModel, Problem, train
 from dsgkit.errors import DataError
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.base import Estimator, Points
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.inputs import as_rows

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from dsgkit.errors import DataError
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.linalg import row_blocks
 
 BLOCK_ROWS = 8192
 """Rows that are checked at a time."""

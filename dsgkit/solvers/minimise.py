@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import training_rows
+from dsgkit.linalg import Array, training_rows
 from dsgkit.objectives.risks import Risk
 from dsgkit.solvers.diagnostics import penalised
 from dsgkit.solvers.functions import FunctionKeeper

@@ -7,8 +7,8 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost
+from dsgkit.costs import Cost
+from dsgkit.linalg import Array
 from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
 from dsgkit.solvers.common import Lam, Sigma
 from dsgkit.solvers.minimise import RiskMinimiser, held_out_values, training_of

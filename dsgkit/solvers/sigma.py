@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from dsgkit.errors import DataError, DsgWarning
 from dsgkit.kernels import kernel_named
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.common import Sigma
 from dsgkit.solvers.declared import fitted

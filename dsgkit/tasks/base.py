@@ -20,7 +20,7 @@ from pydantic import PrivateAttr
 from dsgkit.config.spec import Interval, Repetitions, Spec, validated
 from dsgkit.data.targets import NEEDS, Kind
 from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, spelled
-from dsgkit.numerics.shapes import checked_shape
+from dsgkit.linalg import checked_shape
 from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, TIDY_COLUMNS, Axis, Measure
 from dsgkit.user_code import calling, load, place_of
 
@@ -85,7 +85,7 @@ class ProtocolSpec(Spec):
 
 @dataclass(frozen=True)
 class Work:
-    """Approximate operations and bytes of a cell, in the units of `dsgkit.numerics.costs.Cost`."""
+    """Approximate operations and bytes of a cell, in the units of `dsgkit.costs.Cost`."""
 
     training: float
     scoring: float

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.config.spec import Interval
+from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.data.dataset import Rows
 from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of_point
-from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
 from dsgkit.published.clusterings import published_of
-from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.seeds import derive_seed, permutation
 from dsgkit.tasks import base, metrics
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work
 from dsgkit.tasks.measures import MEASURES, PICTURES, RANKS, Axis

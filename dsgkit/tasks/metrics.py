@@ -12,9 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.objectives.similar_unlabeled import weights
-from dsgkit.random.seeds import derive_seed
+from dsgkit.seeds import derive_seed
 from dsgkit.system.jit import prange, reducing_parallel
 
 BLOCK_ENTRIES = 2**20  # distances between centroids that are held at a time

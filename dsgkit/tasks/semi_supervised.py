@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from pydantic import model_validator
 
 from dsgkit.config.spec import Count, Folds, Interval, Problem
+from dsgkit.costs import MEASURING_FLOPS
 from dsgkit.data.dataset import Rows
 from dsgkit.data.targets import Kind
 from dsgkit.errors import DataError, DsgError, DsgWarning
-from dsgkit.numerics.costs import MEASURING_FLOPS
-from dsgkit.numerics.shapes import checked_shape
-from dsgkit.random.folds import stratified_folds
-from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.linalg import checked_shape
+from dsgkit.seeds import derive_seed, permutation, stratified_folds
 from dsgkit.system.progress import part
 from dsgkit.tasks import base
 from dsgkit.tasks.base import HIDDEN, At, Judgement, Point, Scores, Task

@@ -16,11 +16,10 @@ from pydantic import BeforeValidator
 from dsgkit.config.spec import Count, Folds, Problem, is_finite
 from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError
-from dsgkit.numerics.shapes import checked_shape
+from dsgkit.linalg import checked_shape
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
-from dsgkit.random.folds import stratified_folds
-from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.seeds import derive_seed, permutation, stratified_folds
 from dsgkit.tasks import base
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work, takes
 from dsgkit.tasks.measures import MEASURES

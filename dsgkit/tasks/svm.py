@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.config.spec import Repetitions
-from dsgkit.numerics.shapes import checked_shape
+from dsgkit.linalg import checked_shape
 from dsgkit.tasks.base import At, Point, Scores, Work, settled
 from dsgkit.tasks.measures import MEASURES
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, sizes
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost
-from dsgkit.random.draws import draw_in_passes
+from dsgkit.linalg import Array
+from dsgkit.random import draw_in_passes
 from dsgkit.system.progress import part
 
 MAX_MEAN_ROWS = 2**15

@@ -9,13 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from dsgkit.kernels import kernel_named
-from dsgkit.kernels.panels import Correlate, Panels, in_single
-from dsgkit.numerics.arrays import Array, Single
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.linalg import Array, Single, row_blocks
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.trainers.curvature import largest_of
 from dsgkit.trainers.linear import with_constant
 from dsgkit.trainers.moments import moments
+from dsgkit.trainers.panels import Correlate, Panels, in_single
 
 BLOCK_ENTRIES = 2**21
 """Values of basis functions that `Dense` holds at a time."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import Cost
 from dsgkit.engine import (
     BlockProblem,
     DSGModel,
@@ -29,9 +30,8 @@ from dsgkit.engine import (
 from dsgkit.engine import sizes as engine_sizes
 from dsgkit.errors import DivergedError, FitError
 from dsgkit.features import FeatureBlocks, random_features
-from dsgkit.kernels.lengths import check_projections
-from dsgkit.numerics.arrays import Array, Single
-from dsgkit.numerics.costs import Cost
+from dsgkit.kernels import check_projections
+from dsgkit.linalg import Array, Single
 from dsgkit.objectives.risks import Risk
 from dsgkit.system import progress
 from dsgkit.trainers.balance import with_intercepts, with_intercepts_cost

@@ -9,14 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.base import Kernel
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.costs import Cost
+from dsgkit.kernels import Kernel, expansion_flops, expansion_memory, kernel_named
+from dsgkit.linalg import Array, row_blocks
 from dsgkit.objectives.margin import MarginRisk
-from dsgkit.random.draws import draw_in_passes
+from dsgkit.random import draw_in_passes
 from dsgkit.system.jit import fast
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report

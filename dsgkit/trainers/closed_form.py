@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dsgkit.costs import Cost
 from dsgkit.errors import FitError
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import expansion_flops
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost
+from dsgkit.kernels import expansion_flops, kernel_named
+from dsgkit.linalg import Array
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.trainers.responses import (
     SINGULAR_SYSTEM,

@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.errors import DivergedError
-from dsgkit.kernels.columns import (
+from dsgkit.kernels import expansion_flops, expansion_memory
+from dsgkit.linalg import Array
+from dsgkit.objectives.margin import MarginRisk
+from dsgkit.system.progress import report
+from dsgkit.trainers.columns import (
     MIN_COLUMNS,
     KernelColumns,
     columns_memory,
     columns_within,
     kernel_columns,
 )
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
-from dsgkit.objectives.margin import MarginRisk
-from dsgkit.system.progress import report
 from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
 from dsgkit.trainers.smo import Gains, QuadraticProgram
 from dsgkit.trainers.training import Sizes, Step, Training

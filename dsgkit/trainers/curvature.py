@@ -15,8 +15,7 @@ from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
 from dsgkit.kernels import kernel_named
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import spaced
+from dsgkit.linalg import Array, spaced
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.trainers.responses import label_weights

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.objectives.similar_unlabeled import LOSSES, corrected_slope, parts
 from dsgkit.trainers.basis import Basis
 

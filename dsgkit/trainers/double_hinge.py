@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg, sparse
 
+from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.kernels import kernel_named
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
-from dsgkit.numerics.qp import solve_qp
+from dsgkit.linalg import Array, solve_qp
 from dsgkit.objectives.similar_unlabeled import similar_share
-from dsgkit.random.draws import draw_in_passes
-from dsgkit.random.seeds import derive_seed
+from dsgkit.random import draw_in_passes
+from dsgkit.seeds import derive_seed
 from dsgkit.trainers.linear import FeatureMap, Inputs, LinearFunction
 from dsgkit.trainers.moments import mean_features
 from dsgkit.trainers.training import Folds, Sizes, Trainer, Training, fit_each_fold

@@ -8,15 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels import kernel_named
-from dsgkit.kernels.nystrom import NystromFeatures, nystrom_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import FUNCTION_FLOPS
-from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.linalg import EIGH_FLOPS, Array, eigh_memory, row_blocks
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
-from dsgkit.random.draws import draw_in_passes
-from dsgkit.random.seeds import derive_seed
+from dsgkit.random import draw_in_passes
+from dsgkit.seeds import derive_seed
 from dsgkit.trainers.blocks import RandomFeatures
 from dsgkit.trainers.closed_form import ClosedForm, Expansion
 from dsgkit.trainers.linear import BLOCK_ROWS, LinearFunction
@@ -27,6 +24,7 @@ from dsgkit.trainers.moments import (
     moments_response_at,
     solve,
 )
+from dsgkit.trainers.nystrom import NystromFeatures, nystrom_memory
 from dsgkit.trainers.responses import PrimalResponse
 from dsgkit.trainers.training import Function, Training
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, Problem
 from dsgkit.engine import sizes as engine_sizes
 from dsgkit.features.cosines import CosinesAndSines
-from dsgkit.numerics.costs import Cost
 from dsgkit.objectives import Objective, objective_at
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report

@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import expansion_flops
-from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
-from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
-from dsgkit.numerics.rows import training_rows
+from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.kernels import expansion_flops, kernel_named
+from dsgkit.linalg import EIGH_FLOPS, eigh_memory, training_rows
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.trainers.kernel_machines import KernelMachine
 from dsgkit.trainers.training import Array, Codes, Given

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import Cost
 from dsgkit.errors import FitError
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost
+from dsgkit.linalg import Array
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.trainers.closed_form import Expansion

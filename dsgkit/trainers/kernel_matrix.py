@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.kernels import kernel_named
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import FUNCTION_FLOPS
-from dsgkit.numerics.linear_systems import eigh_memory
+from dsgkit.linalg import Array, eigh_memory
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.trainers.closed_form import ClosedForm, Expansion
 from dsgkit.trainers.responses import DualResponse, cholesky, dual_response, label_weights

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.svm import SVC
 
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.kernels import expansion_flops, expansion_memory, kernel_named
+from dsgkit.linalg import Array
 from dsgkit.objectives.margin import MarginRisk
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report

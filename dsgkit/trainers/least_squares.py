@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
-from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh, eigh_memory, solve_penalised
+from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.kernels import expansion_flops, expansion_memory, kernel_named
+from dsgkit.linalg import EIGH_FLOPS, Array, eigh, eigh_memory, solve_penalised
 from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.linear import Inputs, LinearFunction, with_constant

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.kernels.gaps import without_gaps
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
+from dsgkit.costs import ENTRY_FLOPS, Cost
+from dsgkit.kernels import expansion_flops, expansion_memory, without_gaps
+from dsgkit.linalg import Array
 from dsgkit.trainers.kernel_machines import KernelMachine
 
 CACHE_MIB = 500

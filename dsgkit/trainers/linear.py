@@ -9,9 +9,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.kernels.expansions import finite_rows
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.kernels import finite_rows
+from dsgkit.linalg import Array, row_blocks
 
 FeatureMap = Callable[[Any], NDArray[np.floating]]
 

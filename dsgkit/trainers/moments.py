@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.linalg import blas
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.linalg import Array, row_blocks
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.trainers.linear import BLOCK_ROWS, FeatureMap
 from dsgkit.trainers.responses import (

@@ -11,16 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.errors import DivergedError, FitError
-from dsgkit.kernels.expansions import finite_rows
-from dsgkit.kernels.gaussian import expansion_flops
-from dsgkit.kernels.panels import PANEL_ROWS
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
-from dsgkit.numerics.rows import row_blocks, spaced
+from dsgkit.kernels import expansion_flops, finite_rows
+from dsgkit.linalg import Array, row_blocks, spaced
 from dsgkit.objectives.similar_unlabeled import slopes_below
-from dsgkit.random.draws import draw_in_passes
-from dsgkit.random.seeds import derive_seed
+from dsgkit.random import draw_in_passes
+from dsgkit.seeds import derive_seed
 from dsgkit.system.progress import part, report
 from dsgkit.trainers.basis import (
     BLOCK_ENTRIES,
@@ -37,6 +34,7 @@ from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.curvature import UNLABELED_ROWS
 from dsgkit.trainers.descent import Descent, Step
 from dsgkit.trainers.linear import BLOCK_ROWS, Inputs, LinearFunction
+from dsgkit.trainers.panels import PANEL_ROWS
 from dsgkit.trainers.training import Folds, Function, Sizes, Trainer, Training
 
 Watch = Callable[[int, Callable[[], Function]], None]

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.costs import Cost
+from dsgkit.costs import Cost
 from dsgkit.trainers.training import Array, Function, Given
 
 

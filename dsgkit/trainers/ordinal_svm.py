@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.errors import FitError
-from dsgkit.kernels.columns import (
+from dsgkit.kernels import expansion_flops, expansion_memory
+from dsgkit.linalg import training_rows
+from dsgkit.system.progress import report
+from dsgkit.trainers.closed_form import Expansion
+from dsgkit.trainers.columns import (
     MIN_COLUMNS,
     KernelColumns,
     columns_memory,
     columns_within,
     kernel_columns,
 )
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.costs import ENTRY_FLOPS, Cost
-from dsgkit.numerics.rows import training_rows
-from dsgkit.system.progress import report
-from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.svor_smo import OrdinalProgram, program_memory
 from dsgkit.trainers.training import Array, Given
 

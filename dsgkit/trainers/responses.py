@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from dsgkit.errors import DataError, FitError, IndefiniteError
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh, solve_penalised
-from dsgkit.numerics.rows import training_rows
+from dsgkit.linalg import EIGH_FLOPS, Array, eigh, solve_penalised, training_rows
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.system.machine import single_blas_thread
 

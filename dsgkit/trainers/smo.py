@@ -1,6 +1,6 @@
 """Sequential minimal optimisation of quadratic programs over kernel columns.
 
-The problem, over one variable per row and one for the anchor (`dsgkit.kernels.columns`):
+The problem, over one variable per row and one for the anchor (`dsgkit.trainers.columns`):
 
     min  1/2 a'K a - sum_i g_i(a_i)   subject to   sum_i a_i = const,  lower_i <= a_i <= upper_i
 
@@ -25,9 +25,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsgkit.errors import FitError
-from dsgkit.kernels.columns import KernelColumns, column
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 from dsgkit.system.jit import fast
+from dsgkit.trainers.columns import KernelColumns, column
 
 Pieces = tuple[Array, Array, Array, Array, Array]
 """The arrays of `Gains`, for compiled code."""

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dsgkit.engine import ConstantStep, DecreasingStep, EitherStep, LinearStep, StepRule
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import spaced
+from dsgkit.linalg import Array, spaced
 from dsgkit.trainers.curvature import UNLABELED_ROWS, largest_eigenvalue, offsets
 from dsgkit.trainers.training import Decreasing, Fixed, Training
 

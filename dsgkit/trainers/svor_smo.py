@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DivergedError, FitError
-from dsgkit.kernels.columns import KernelColumns, column
-from dsgkit.numerics.arrays import Single
+from dsgkit.linalg import Single
 from dsgkit.system.jit import fast
 from dsgkit.system.machine import single_blas_thread
+from dsgkit.trainers.columns import KernelColumns, column
 from dsgkit.trainers.svor_subspace import MAX_FREE_VARIABLES, maximise_free, subspace_memory
 
 Array = NDArray[np.float64]

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import Cost
 from dsgkit.errors import DataError, FitError, MemoryLimitError
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost
+from dsgkit.linalg import Array
 from dsgkit.objectives import Objective
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Risk

@@ -12,13 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from dsgkit.costs import FUNCTION_FLOPS, Cost
 from dsgkit.errors import FitError
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost
-from dsgkit.numerics.linear_systems import EIGH_FLOPS, eigh_memory
-from dsgkit.numerics.rows import training_rows
+from dsgkit.kernels import expansion_flops, expansion_memory, kernel_named
+from dsgkit.linalg import EIGH_FLOPS, Array, eigh_memory, training_rows
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.trainers.closed_form import Expansion
 from dsgkit.trainers.linear import BLOCK_ROWS, FeatureMap, Features, LinearFunction, evaluate

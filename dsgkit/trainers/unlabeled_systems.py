@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.linear_systems import eigh, solve_penalised
+from dsgkit.linalg import Array, eigh, solve_penalised
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.trainers.moments import Moments
 from dsgkit.trainers.responses import SINGULAR_SYSTEM

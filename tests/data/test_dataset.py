@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dsgkit import linalg as rows_module
 from dsgkit.data import dataset as opening
 from dsgkit.data import loaders
 from dsgkit.data import prepare as preparing
@@ -20,7 +21,6 @@ from dsgkit.data.dataset import Rows, load_dataset
 from dsgkit.data.spec import DatasetSpec, resolve
 from dsgkit.data.targets import Target
 from dsgkit.errors import DataError, MissingDataError
-from dsgkit.numerics import rows as rows_module
 from tests.data.conftest import check_answers, make_dataset
 
 TEXT = "1 1:0.5 2:3\n-1 1:2.5\n1 2:-4\n"

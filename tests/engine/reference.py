@@ -8,8 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dsgkit.random.draws import draw_in_passes, draw_with_replacement
-from dsgkit.random.stream import normal_blocks
+from dsgkit.random import draw_in_passes, draw_with_replacement, normal_blocks
 
 
 @lru_cache(1000)

@@ -9,7 +9,7 @@ import pytest
 
 from dsgkit.engine import load_model, sizes, train
 from dsgkit.features import catalogue
-from dsgkit.numerics.rows import read_rows
+from dsgkit.linalg import read_rows
 from tests.engine.test_training import close, constant_step_problem
 
 

@@ -22,7 +22,7 @@ from dsgkit.features import random_features
 from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
 from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
 from dsgkit.objectives.pairwise_risk import samult_risk
-from dsgkit.random.draws import draw_in_passes
+from dsgkit.random import draw_in_passes
 from tests.engine import reference
 from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import written_form

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from dsgkit.costs import Cost
 from dsgkit.errors import FitError, MemoryLimitError
-from dsgkit.numerics.costs import Cost
 from dsgkit.tasks.metrics import error_rate
 from dsgkit.tasks.semi_supervised import UNLABELED, SemiSupervised
 from dsgkit.tasks.svm import ERROR

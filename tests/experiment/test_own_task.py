@@ -11,7 +11,7 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
 from dsgkit.experiment.folder import describe
 from dsgkit.experiment.plan import make_plan
-from dsgkit.random.seeds import derive_seed
+from dsgkit.seeds import derive_seed
 from tests.experiment.own_task import rmse
 from tests.experiment.runs import dsg_here, stored
 from tests.test_wrong_inputs import cases

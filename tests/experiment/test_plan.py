@@ -118,11 +118,11 @@ class Mine(PairwiseAUCEstimator):
     def decision_function(self, X):
         return X[:, 0]
 """
-COST = "def cost(self, n_inputs, **counts):\n        return __import__('dsgkit.numerics.costs')"
+COST = "def cost(self, n_inputs, **counts):\n        return __import__('dsgkit.costs')"
 WRONG = {
     "/ 0": r"^planning my:Mine raises TypeError: .* \(my\.py:9",
-    ".numerics.costs.Cost(flops=float('nan'))": r"solvers\.mine: its cost\(\) comes to nan oper",
-    ".numerics.costs.Cost(memory=-1)": r"comes to \S+ operations and -1 bytes; both must be",
+    ".costs.Cost(flops=float('nan'))": r"solvers\.mine: its cost\(\) comes to nan oper",
+    ".costs.Cost(memory=-1)": r"comes to \S+ operations and -1 bytes; both must be",
 }
 
 

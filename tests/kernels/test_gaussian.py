@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dsgkit.errors import DataError
-from dsgkit.kernels.gaussian import gaussian_expansion, gaussian_gram
+from dsgkit.kernels import gaussian_expansion, gaussian_gram
 
 
 def rows_of(n, seed):

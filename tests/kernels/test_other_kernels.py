@@ -7,9 +7,7 @@ from sklearn.gaussian_process.kernels import Matern
 from sklearn.metrics.pairwise import laplacian_kernel, linear_kernel, polynomial_kernel
 
 from dsgkit.errors import DataError
-from dsgkit.kernels import expansions
-from dsgkit.kernels.catalogue import kernel_named
-from dsgkit.kernels.rounding import FEATURE_TOLERANCE, largest_scale
+from dsgkit.kernels import FEATURE_TOLERANCE, kernel_named, largest_scale
 
 
 def rows_of(n, seed, d=4):
@@ -47,7 +45,7 @@ def test_all_pairs(name, sigma):
 
 @pytest.mark.parametrize("name", ["gaussian", *OTHERS])
 def test_expansions_are_sums_of_kernel_values(name, monkeypatch):
-    monkeypatch.setattr(expansions, "BLOCK_ENTRIES", 7 * 30)
+    monkeypatch.setattr("dsgkit.kernels.BLOCK_ENTRIES", 7 * 30)
     A, B = rows_of(20, 0), rows_of(30, 1)
     kernel = kernel_named(name)
     for coefficients in (rows_of(30, 2, 1)[:, 0], rows_of(30, 3, 2)):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsgkit.random.draws import draw_in_passes, draw_with_replacement
+from dsgkit.random import draw_in_passes, draw_with_replacement
 
 
 @pytest.mark.parametrize("draw", [draw_in_passes, draw_with_replacement])

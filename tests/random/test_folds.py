@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.random.folds import stratified_folds
+from dsgkit.seeds import stratified_folds
 
 
 @given(st.lists(st.integers(1, 5), min_size=6, max_size=40), st.integers(2, 6), st.integers(0, 99))

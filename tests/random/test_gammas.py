@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dsgkit.random import gammas
+from dsgkit import random as gammas
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.5, 1.0, 1.5, 2.5, 40.0])

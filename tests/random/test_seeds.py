@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsgkit.random.seeds import derive_seed, permutation
+from dsgkit.seeds import derive_seed, permutation
 
 parts = st.lists(st.one_of(st.integers(), st.text()), max_size=4)
 

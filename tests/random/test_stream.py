@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
 
-from dsgkit.random import stream
+from dsgkit import random as stream
 from tests.engine.threads import threads
 
 # Random123 1.09, examples/kat_vectors: philox 4x32, 10 rounds

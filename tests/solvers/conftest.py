@@ -3,8 +3,8 @@ import pytest
 
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels import kernel_named
-from dsgkit.kernels.nystrom import NystromFeatures
 from dsgkit.trainers.explicit_features import OnCenters, OnLandmarks
+from dsgkit.trainers.nystrom import NystromFeatures
 
 
 @pytest.fixture

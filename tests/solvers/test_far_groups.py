@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dsgkit.errors import DataError
-from dsgkit.kernels.gaps import MAX_ACCURATE_NORM, without_gaps
-from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.kernels import MAX_ACCURATE_NORM, gaussian_gram, without_gaps
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.clustering.nearest import NearestRow
 from tests.solvers.given import given

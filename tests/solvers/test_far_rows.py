@@ -9,8 +9,7 @@ from dsgkit import load_model
 from dsgkit.engine import sizes
 from dsgkit.errors import DataError
 from dsgkit.features import FourierFeatures, random_features
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.lengths import check_projections
+from dsgkit.kernels import check_projections, kernel_named
 from dsgkit.solvers.catalogue import SOLVERS
 from tests.solvers.brute_force import problem
 from tests.solvers.given import given

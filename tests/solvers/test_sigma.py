@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from dsgkit import QSGS2AUC, RFFS2AUC, SAMULT, KernelRidgeOrdinal, SupervisedSVM
 from dsgkit.errors import DataError, DsgWarning
-from dsgkit.random.folds import stratified_folds
+from dsgkit.seeds import stratified_folds
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.sigma import scale_of
 from tests.solvers.brute_force import problem

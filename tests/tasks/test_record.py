@@ -14,9 +14,9 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.cluster import DBSCAN
 
+from dsgkit.costs import Cost
 from dsgkit.data.targets import Target
 from dsgkit.experiment.timing import Clock
-from dsgkit.numerics.costs import Cost
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
 from dsgkit.system.progress import listening

@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from dsgkit.errors import FitError
-from dsgkit.kernels.columns import column, kernel_columns
 from dsgkit.trainers import smo as _smo
+from dsgkit.trainers.columns import column, kernel_columns
 from dsgkit.trainers.smo import Gains, QuadraticProgram
 from tests.solvers.brute_force import kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
 from dsgkit.objectives.risks import SemiSupervisedAUC
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import Gamma, KernelName, MaxMemory, RandomState, UnlabeledLabel

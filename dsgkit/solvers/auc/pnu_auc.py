@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost, Pace
+from dsgkit.costs import Cost, Pace
+from dsgkit.linalg import Array
 from dsgkit.objectives.pairwise_risk import POSITIVE
 from dsgkit.objectives.risks import PriorAUC, Risk
 from dsgkit.priors import PenL1Prior

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
 from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.base import PairwiseAUCEstimator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 
 from dsgkit.features import FeatureBlocks
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.block_functions import random_features_of

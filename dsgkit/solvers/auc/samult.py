@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.common import Gamma, GramKernelName, MaxMemory, UnlabeledLabel

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Doc
 
 from dsgkit.errors import DataError, DsgWarning
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.linalg import row_blocks
 from dsgkit.solvers.base import Estimator, RequiredMethods
 from dsgkit.solvers.clustering.groups import Clusters, Grouping, Machine, TrainedDomain
 from dsgkit.solvers.clustering.width import gamma_of_neighbours

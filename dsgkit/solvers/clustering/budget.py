@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.clustering.kernel_values import squared_distances
 from dsgkit.system.jit import fast
 

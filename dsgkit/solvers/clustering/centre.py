@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import spaced
+from dsgkit.linalg import Array, spaced
 
 _MAX_ROWS = 1001
 """Most rows that the medians are computed from."""

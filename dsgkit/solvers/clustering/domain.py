@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dsgkit.kernels.gaussian import gaussian_expansion
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.kernels import gaussian_expansion
+from dsgkit.linalg import Array, row_blocks
 from dsgkit.solvers.clustering.centre import middle
 
 FAR_SQUARED_DISTANCE = 2.0**20

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential
 from dsgkit.system.jit import fast, fast_parallel, prange, reducing

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.linalg import Array, row_blocks
 from dsgkit.solvers.clustering import many_columns
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential, squared_distances

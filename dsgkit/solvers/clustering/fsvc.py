@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost, Pace
+from dsgkit.costs import Cost, Pace
+from dsgkit.kernels import expansion_flops, expansion_memory
+from dsgkit.linalg import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import find_equilibria
 from dsgkit.solvers.clustering.groups import Clusters, without_empty_clusters

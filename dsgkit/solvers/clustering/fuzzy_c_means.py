@@ -16,9 +16,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import DataError
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost, Pace
+from dsgkit.linalg import Array
 from dsgkit.solvers.inputs import as_rows, check_distances
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
 

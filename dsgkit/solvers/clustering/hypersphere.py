@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError, FitError
-from dsgkit.kernels.gaps import without_gaps
-from dsgkit.numerics.arrays import Array
-from dsgkit.random.seeds import derive_seed
+from dsgkit.kernels import without_gaps
+from dsgkit.linalg import Array
+from dsgkit.seeds import derive_seed
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.domain import Domain
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost, Pace
+from dsgkit.kernels import expansion_flops, expansion_memory
+from dsgkit.linalg import Array
 from dsgkit.solvers.clustering.base import ClusteringEstimator, KernelGamma
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.domain import Domain

@@ -11,7 +11,7 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import exponential
 from dsgkit.system.jit import fast_parallel, prange, reducing

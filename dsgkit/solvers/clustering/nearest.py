@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances_argmin
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.linalg import Array, row_blocks
 from dsgkit.solvers.clustering.centre import middle
 from dsgkit.solvers.clustering.label_tree import LabelTree
 from dsgkit.system.progress import report

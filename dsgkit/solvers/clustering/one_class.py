@@ -14,10 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import row_blocks
-from dsgkit.random.draws import draw_with_replacement
-from dsgkit.random.stream import DRAWS, words
+from dsgkit.linalg import Array, row_blocks
+from dsgkit.random import DRAWS, draw_with_replacement, words
 from dsgkit.solvers.clustering.budget import RANDOM, REMOVAL, Support, add, apply, maintenance
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.kernel_values import kernel_values

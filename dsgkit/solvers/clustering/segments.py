@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.ends import EndExponents
 from dsgkit.solvers.clustering.equilibria import by_first, components

@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from typing_extensions import Doc
 
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.errors import FitError
-from dsgkit.kernels.gaussian import expansion_flops, expansion_memory
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import FUNCTION_FLOPS, Cost, Pace
+from dsgkit.kernels import expansion_flops, expansion_memory
+from dsgkit.linalg import Array
 from dsgkit.solvers.clustering.base import ClusteringEstimator, KernelGamma
 from dsgkit.solvers.clustering.domain import Domain
 from dsgkit.solvers.clustering.equilibria import by_first

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import spaced
+from dsgkit.linalg import Array, spaced
 
 MAX_ROWS = 500
 """Most rows used; evenly spaced ones if there are more."""

@@ -11,9 +11,9 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from dsgkit.errors import DataError, FitError, MemoryLimitError
-from dsgkit.numerics.rows import spaced, training_rows
+from dsgkit.linalg import spaced, training_rows
 from dsgkit.objectives.ordinal_risk import above_cuts
-from dsgkit.random.folds import stratified_folds
+from dsgkit.seeds import stratified_folds
 from dsgkit.solvers.base import Folds, Points, RequiredMethods, SemiSupervisedEstimator
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.ordinal import thresholds as rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from dsgkit.numerics.costs import Cost
+from dsgkit.costs import Cost
 from dsgkit.solvers.base import Estimator
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
 from dsgkit.solvers.common import GramKernelName, Lam, MaxMemory, Sigma, Thresholds, UnlabeledLabel
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import ORDERED_LABELED, with_example

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dsgkit.numerics.costs import Cost
+from dsgkit.costs import Cost
 from dsgkit.solvers.base import Folds, Points
 from dsgkit.solvers.functions import FunctionKeeper
 from dsgkit.solvers.minimise import by_trainer

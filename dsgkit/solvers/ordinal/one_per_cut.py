@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
-from dsgkit.kernels import kernel_named
-from dsgkit.kernels.gaussian import expansion_flops
-from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.numerics.rows import training_rows
+from dsgkit.kernels import expansion_flops, kernel_named
+from dsgkit.linalg import training_rows
 from dsgkit.objectives import pairwise_risk
 from dsgkit.objectives.ordinal_risk import above_cuts, for_cuts
 from dsgkit.solvers.base import Folds, Points

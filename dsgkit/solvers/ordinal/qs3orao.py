@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
 from dsgkit.objectives.ordinal_auc import open_cuts
 from dsgkit.objectives.risks import OrdinalAUC
 from dsgkit.solvers.block_functions import StochasticEstimator

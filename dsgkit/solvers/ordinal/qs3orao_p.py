@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
 from dsgkit.objectives.risks import OrdinalAUC
 from dsgkit.solvers.block_functions import SweepsEstimator
 from dsgkit.solvers.common import (

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import Pace
 from dsgkit.features import FeatureBlocks
-from dsgkit.numerics.costs import Pace
 from dsgkit.objectives.risks import OrdinalAUC
 from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
 from dsgkit.solvers.common import (
     GaussianOrLinear,
     HingeWeight,

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from dsgkit.costs import Cost
 from dsgkit.errors import DataError
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost
+from dsgkit.linalg import Array
 from dsgkit.objectives.margin import MarginRisk, RoundedMarginRisk
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
 from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
+from dsgkit.linalg import Array
 from dsgkit.solvers.common import (
     GaussianOrLinear,
     OwnCStar,

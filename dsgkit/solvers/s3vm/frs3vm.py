@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 from typing_extensions import Doc
 
+from dsgkit.costs import Pace
 from dsgkit.engine import DSGModel
-from dsgkit.numerics.costs import Pace
 from dsgkit.solvers.common import (
     FourierKernelName,
     Frequencies,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Doc
 
+from dsgkit.costs import Cost, Pace
 from dsgkit.errors import FitError
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost, Pace
+from dsgkit.linalg import Array
 from dsgkit.solvers.base import SemiSupervisedClassifier
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, Sigma, Tolerance, UnlabeledLabel
 from dsgkit.solvers.declared import fitted

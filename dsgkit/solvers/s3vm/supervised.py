@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from typing_extensions import Doc
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost, Pace
-from dsgkit.random.draws import draw_in_passes
+from dsgkit.costs import Cost, Pace
+from dsgkit.linalg import Array
+from dsgkit.random import draw_in_passes
 from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, RandomState, Sigma, Tolerance
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import ALL_LABELED, with_example

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
 from dsgkit.objectives.margin import RoundedMarginRisk
 from dsgkit.solvers.block_functions import SweepsEstimator
 from dsgkit.solvers.common import (

@@ -11,8 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from dsgkit.errors import DataError, FitError, MemoryLimitError
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.rows import training_rows
+from dsgkit.linalg import Array, training_rows
 from dsgkit.solvers.base import BinaryClassifier, Estimator, Points, RequiredMethods
 from dsgkit.solvers.common import Prior
 from dsgkit.solvers.declared import fitted, preset

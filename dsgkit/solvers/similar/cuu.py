@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from typing_extensions import Doc
 
+from dsgkit.costs import Pace
 from dsgkit.engine.checkpoints import Checkpoints
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Pace
+from dsgkit.linalg import Array
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.common import (
     Delta,

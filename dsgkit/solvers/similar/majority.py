@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags
 
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.labeled import LabeledEstimator
 

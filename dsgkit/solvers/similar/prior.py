@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from dsgkit.errors import DataError, DsgWarning, FitError
-from dsgkit.numerics.arrays import Array
+from dsgkit.linalg import Array
 from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
 

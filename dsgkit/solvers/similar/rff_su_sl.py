@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import ClassVar
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
+from dsgkit.linalg import Array
 from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost
+from dsgkit.costs import Cost
+from dsgkit.linalg import Array
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.base import Points
 from dsgkit.solvers.block_functions import settings_of

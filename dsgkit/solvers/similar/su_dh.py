@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
+from dsgkit.linalg import Array
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.common import LinearOrKernel, MaxMemory, Prior, RandomState
 from dsgkit.solvers.declared import fitted

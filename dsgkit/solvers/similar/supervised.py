@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.costs import Cost, Pace
+from dsgkit.costs import Cost, Pace
+from dsgkit.linalg import Array
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
 from dsgkit.objectives.risks import SquaredLoss
 from dsgkit.solvers.base import Folds, Points

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from typing_extensions import Doc
 
-from dsgkit.numerics.costs import Pace
+from dsgkit.costs import Pace
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.block_functions import BlockFunctionEstimator, Observer, observed_training
 from dsgkit.solvers.common import (

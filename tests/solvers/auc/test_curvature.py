@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.kernels import gaussian_gram
 from dsgkit.objectives.pairwise_risk import samult_risk
 from dsgkit.trainers.curvature import CURVATURE_MARGIN, measured_curvatures
 from tests.solvers.brute_force import written_form

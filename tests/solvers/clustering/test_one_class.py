@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dsgkit.numerics.qp import solve_qp
-from dsgkit.random.draws import draw_with_replacement
-from dsgkit.random.stream import DRAWS, words
+from dsgkit.linalg import solve_qp
+from dsgkit.random import DRAWS, draw_with_replacement, words
 from dsgkit.solvers.clustering import one_class
 from dsgkit.solvers.clustering.budget import NEAREST, RANDOM, REMOVAL
 from dsgkit.solvers.clustering.one_class import Descent

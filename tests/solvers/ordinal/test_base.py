@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from dsgkit.errors import DataError, FitError
 from dsgkit.objectives.ordinal_risk import above_cuts
-from dsgkit.random.folds import stratified_folds
+from dsgkit.seeds import stratified_folds
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.kernel_ridge import KernelRidgeOrdinal

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dsgkit.random.draws import draw_in_passes, draw_with_replacement
+from dsgkit.random import draw_in_passes, draw_with_replacement
 from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
 from tests.engine.reference import decreasing, features, predict
 from tests.solvers.ordinal.brute_force import ordinal_problem

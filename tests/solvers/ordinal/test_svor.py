@@ -10,9 +10,9 @@ from sklearn.datasets import load_diabetes, load_digits
 from sklearn.model_selection import train_test_split
 
 from dsgkit.errors import FitError
-from dsgkit.kernels.columns import kernel_columns
 from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
 from dsgkit.trainers import svor_smo, svor_subspace
+from dsgkit.trainers.columns import kernel_columns
 from dsgkit.trainers.svor_smo import OrdinalProgram
 from tests.solvers.brute_force import kernel
 from tests.solvers.datasets import iris, standardised_wine

@@ -5,7 +5,7 @@ import pytest
 
 from dsgkit.data.dataset import Rows
 from dsgkit.errors import MemoryLimitError
-from dsgkit.random.draws import draw_in_passes
+from dsgkit.random import draw_in_passes
 from dsgkit.solvers.s3vm.bgs3vm import BGS3VM
 from dsgkit.trainers import budgeted_descent
 from tests.solvers.brute_force import kernel, problem

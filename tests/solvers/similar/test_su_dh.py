@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dsgkit.kernels.gaussian import gaussian_gram
+from dsgkit.kernels import gaussian_gram
 from dsgkit.solvers.similar.su_dh import SUDH
 from tests.solvers.similar.problems import double_hinge, oracle, risk, su_problem
 

@@ -6,7 +6,7 @@ import pytest
 from dsgkit.engine import Problem, sizes
 from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
-from dsgkit.random.draws import draw_in_passes
+from dsgkit.random import draw_in_passes
 from dsgkit.solvers.similar.tsgsu import TSGSU
 from dsgkit.trainers.curvature import largest_eigenvalue
 from tests.features.test_sketch import textbook

@@ -1,15 +1,20 @@
-"""Seeds and permutations that never change, so that recorded runs can be reproduced.
+"""Seeds, permutations and folds that never change, so that recorded runs can be reproduced.
 
 NumPy guarantees a stable stream for the raw output of its bit generators, but not for
-``Generator.permutation`` and similar methods. Only raw output is used here.
+``Generator.permutation`` and similar methods. Only raw output is used here. Nothing is compiled:
+plans and reports, which need seeds, start without numba.
 """
 
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+STREAM_VERSION = 1
+"""Version of the bits and numbers of `dsgkit.random`: part of every result."""
 
 
 def derive_seed(seed: int, *parts: str | int) -> int:
@@ -62,3 +67,26 @@ def permutation(n: int, seed: int) -> NDArray[np.int64]:
     return np.argsort(np.random.PCG64(seed).random_raw(n), kind="stable").astype(
         np.int64, copy=False
     )
+
+
+def stratified_folds(y: NDArray[Any], n_folds: int, seed: int) -> list[NDArray[np.int64]]:
+    """Cut positions into folds of nearly equal size and nearly equal shares of each class.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Labels of any number of classes.
+    n_folds : int
+        Number of folds.
+    seed : int
+        Seed of the random order.
+
+    Returns
+    -------
+    list of int arrays
+        Sorted positions of each fold.
+    """
+    order = permutation(len(y), seed)
+    # rows are dealt to folds in turn, class by class: sizes and class counts differ by at most one
+    dealt = np.concatenate([order[y[order] == label] for label in np.unique(y)[::-1]])
+    return [np.sort(dealt[fold::n_folds]) for fold in range(n_folds)]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dsgkit.errors import DataError
-from dsgkit.kernels.columns import column, columns_memory, kernel_columns
+from dsgkit.trainers.columns import column, columns_memory, kernel_columns
 from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import kernel
 

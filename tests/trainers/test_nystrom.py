@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dsgkit.kernels import kernel_named
-from dsgkit.kernels.nystrom import NystromFeatures
+from dsgkit.trainers.nystrom import NystromFeatures
 
 KERNELS = [("gaussian", 2**-7), ("gaussian", 1), ("matern(1.5)", 0.5), ("dot_product(3)", 1)]
 

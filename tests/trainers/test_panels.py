@@ -5,7 +5,7 @@ import pytest
 
 from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
-from dsgkit.kernels.panels import Panels, in_single
+from dsgkit.trainers.panels import Panels, in_single
 
 
 def products(panels, X, W, C):

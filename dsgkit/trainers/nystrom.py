@@ -9,9 +9,8 @@ import numpy as np
 from scipy.linalg import blas
 
 from dsgkit.errors import FitError
-from dsgkit.kernels.base import Kernel
-from dsgkit.numerics.arrays import Array
-from dsgkit.numerics.linear_systems import eigh, eigh_memory
+from dsgkit.kernels import Kernel
+from dsgkit.linalg import Array, eigh, eigh_memory
 
 EIGENVALUE_CUTOFF = 1e-12
 """Eigenvalues of the landmarks' Gram matrix below this share of the largest are dropped.

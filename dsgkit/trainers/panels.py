@@ -18,11 +18,8 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
-from dsgkit.kernels.base import Kernel
-from dsgkit.kernels.catalogue import kernel_named
-from dsgkit.kernels.expansions import finite_rows
-from dsgkit.numerics.arrays import Array, Single
-from dsgkit.numerics.rows import row_blocks
+from dsgkit.kernels import Kernel, finite_rows, kernel_named
+from dsgkit.linalg import Array, Single, row_blocks
 from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.system.machine import single_blas_thread, threads_for
 

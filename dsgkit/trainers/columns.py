@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.errors import DataError
-from dsgkit.numerics.arrays import Array, Single
+from dsgkit.linalg import Array, Single
 from dsgkit.system.jit import fast, fast_parallel, prange
 
 MIN_COLUMNS = 2

@@ -1,1 +1,0 @@
-"""General numerics: linear systems, quadratic programs, rows in blocks, costs."""
