@@ -18,13 +18,13 @@ A user-defined learning setting is one class, too: derived from `dsgkit.tasks.ba
 `dsgkit.tasks.semi_supervised.SemiSupervised`, which draws labelled and unlabelled rows.
 """
 
+from dsgkit.clustering.estimators import ClusteringEstimator
 from dsgkit.solvers.base import (
     Estimator,
     PairwiseAUCEstimator,
     SemiSupervisedClassifier,
     SemiSupervisedEstimator,
 )
-from dsgkit.solvers.clustering.base import ClusteringEstimator
 from dsgkit.solvers.labeled import LabeledEstimator
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator

@@ -19,14 +19,13 @@ from typing import Any
 
 import click
 import numpy as np
+from scipy.spatial import cKDTree
 
+from dsgkit.clustering.domain import Domain
+from dsgkit.clustering.estimators import BSGDLMOC
+from dsgkit.clustering.geometry import connected, find_equilibria, labels_of_nearest
 from dsgkit.experiment.timing import Clock, peak_memory, reset_peak_memory
 from dsgkit.linalg import Array
-from dsgkit.solvers.clustering.domain import Domain
-from dsgkit.solvers.clustering.equilibria import find_equilibria
-from dsgkit.solvers.clustering.lmoc import BSGDLMOC
-from dsgkit.solvers.clustering.nearest import NearestRow
-from dsgkit.solvers.clustering.segments import connected
 
 STRATEGIES = ("removal", "pnn", "prn")
 GROUPS = 12
@@ -59,11 +58,11 @@ def stages(model: BSGDLMOC, X: Array) -> dict[str, float]:
         near = np.abs(domain.values(X)) <= model.epsilon_
         rows, others = np.flatnonzero(near), np.flatnonzero(~near)
     with clock.phase("trajectories"):
-        equilibria = find_equilibria(domain, X, rows)
+        points, which, _ = find_equilibria(domain, X[rows])
     with clock.phase("segments"):
-        labels = connected(domain, equilibria.points, model.n_segment)
+        labels = connected(domain, points, model.n_segment)
     with clock.phase("nearest"):
-        NearestRow(X, rows, labels[equilibria.which]).labels_of(X, others)
+        labels_of_nearest(cKDTree(X[rows]), labels[which], X, others)
     return clock.wall
 
 

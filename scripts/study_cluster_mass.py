@@ -34,11 +34,11 @@ from matplotlib.figure import Figure
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
+from dsgkit.clustering.estimators import BSGDLMOC, SGDLMOC
+from dsgkit.clustering.one_class import ROWS
 from dsgkit.linalg import Array, solve_qp
 from dsgkit.random import draw_with_replacement
 from dsgkit.report.style import DPI, LOOKS, PAGE_WIDTH, RC
-from dsgkit.solvers.clustering.lmoc import BSGDLMOC, SGDLMOC, LargeMarginClustering
-from dsgkit.solvers.clustering.one_class import ROWS
 
 FILES = {"aggregation": "aggregation/Aggregation.txt", "jain": "jain/jain.txt"}
 LENGTHS = (100, 150, 200, 300, 500, 700, 1000, 2000, 3000, 5000, 10_000, 20_000, 30_000)
@@ -80,12 +80,10 @@ def scaled_rows(dataset: str) -> tuple[str, Array]:
     return name, (X - X.min(axis=0)) / np.ptp(X, axis=0)
 
 
-def machines(
-    gamma: float, C: float, budget: int, n_steps: int, seed: int
-) -> dict[str, LargeMarginClustering]:
+def machines(gamma: float, C: float, budget: int, n_steps: int, seed: int) -> dict[str, SGDLMOC]:
     """Return the compared machines, to be trained for some steps."""
     steps: dict[str, Any] = {"tol": 0.0, "max_iter": n_steps, "random_state": seed}
-    models: dict[str, LargeMarginClustering] = {
+    models: dict[str, SGDLMOC] = {
         strategy: BSGDLMOC(gamma, C, budget=budget, strategy=strategy, **steps)
         for strategy in ("removal", "pnn", "prn")
     }

@@ -94,7 +94,7 @@ class SolverInfo:
 
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"
 _ORDINAL, _SIMILAR = "dsgkit.solvers.ordinal", "dsgkit.solvers.similar"
-_CLUSTERING = "dsgkit.solvers.clustering"
+_CLUSTERING = "dsgkit.clustering.estimators"
 
 SOLVERS = {
     info.name: info
@@ -272,21 +272,27 @@ SOLVERS = {
         SolverInfo(
             "bsgd_lmoc",
             "BSGD-LMOC",
-            f"{_CLUSTERING}.lmoc:BSGDLMOC",
+            f"{_CLUSTERING}:BSGDLMOC",
             "Pham, Le & Dang, 2017 (arXiv 1709.06444)",
         ),
         SolverInfo(
             "sgd_lmoc",
             "SGD-LMOC",
-            f"{_CLUSTERING}.lmoc:SGDLMOC",
+            f"{_CLUSTERING}:SGDLMOC",
             "Pham, Le, Le & Dang, Vietnam Journal of Computer Science 2017",
         ),
-        SolverInfo("svc", "SVC", f"{_CLUSTERING}.svc:BenHurSVC", "Ben-Hur et al., JMLR 2001"),
+        SolverInfo("svc", "SVC", f"{_CLUSTERING}:BenHurSVC", "Ben-Hur et al., JMLR 2001"),
         SolverInfo(
-            "fsvc", "FSVC", f"{_CLUSTERING}.fsvc:FSVC", "Jung, Lee & Kim, Pattern Recognition 2010"
+            "fsvc", "FSVC", f"{_CLUSTERING}:FSVC", "Jung, Lee & Kim, Pattern Recognition 2010"
         ),
     )
 }
+
+
+MOVED = {
+    "dsgkit.solvers.clustering.fuzzy_c_means:FuzzyCMeans": "dsgkit.clustering.fuzzy:FuzzyCMeans"
+}
+"""New import paths of classes whose old ones stand in configs and in the keys of kept results."""
 
 
 def get(kind: str) -> SolverInfo:
@@ -303,7 +309,7 @@ def get(kind: str) -> SolverInfo:
         # imported here because checking a class imports scikit-learn, which listing names need not
         from dsgkit.solvers.user import describe
 
-        return describe(kind)
+        return describe(MOVED.get(kind, kind))
     raise ConfigError(f"unknown solver {spelled(kind)}{_hint(kind)}")
 
 

@@ -9,7 +9,6 @@ import pytest
 from dsgkit.errors import DataError
 from dsgkit.kernels import MAX_ACCURATE_NORM, gaussian_gram, without_gaps
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.solvers.clustering.nearest import NearestRow
 from tests.solvers.given import given
 
 OF_KERNEL = [
@@ -53,16 +52,6 @@ def test_rows_without_distances_are_refused(name, far):
         model.predict(rows)
     with pytest.raises(DataError, match=r"features beyond 3e\+150 have no distances"):
         model.fit(rows)
-
-
-@pytest.mark.parametrize("apart", [0.0, 2.0**20, 2.0**30, 2.0**40])
-@pytest.mark.parametrize("d", [2, 20])
-def test_the_nearest_row(d, apart):
-    X, _ = groups(80, d, apart)
-    labels = np.arange(40)
-    found = NearestRow(X, np.arange(40), labels).labels_of(X, np.arange(80))
-    squared = ((X[:, None] - X[:40]) ** 2).sum(axis=2)
-    np.testing.assert_array_equal(found, squared.argmin(axis=1))
 
 
 @pytest.mark.parametrize("sigma", [1e-6, 1.0, 50.0])

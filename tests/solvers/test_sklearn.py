@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
+from dsgkit.clustering.fuzzy import FuzzyCMeans
 from dsgkit.solvers.base import PairwiseAUCEstimator
 from dsgkit.solvers.catalogue import SOLVERS
-from dsgkit.solvers.clustering.fuzzy_c_means import FuzzyCMeans
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from tests.solvers.given import SEMI_SUPERVISED
 from tests.solvers.small import of_task

@@ -6,8 +6,9 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
+from dsgkit.clustering.fuzzy import FuzzyCMeans, centers_of, memberships_of
 from dsgkit.errors import DataError
-from dsgkit.solvers.clustering.fuzzy_c_means import FuzzyCMeans, centers_of, memberships_of
+from dsgkit.solvers import catalogue
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +69,8 @@ def test_memberships_are_no_decision_function(blobs):
     # memberships are no function with a domain, for which pictures ask by this name
     assert not hasattr(model, "decision_function")
     np.testing.assert_allclose(model.memberships(X), model.memberships_, atol=1e-4)
+
+
+def test_the_path_in_kept_results_names_it():
+    kind = "dsgkit.solvers.clustering.fuzzy_c_means:FuzzyCMeans"
+    assert catalogue.get(kind).load() is FuzzyCMeans

@@ -1,12 +1,12 @@
 """Fuzzy C-means, a baseline for pictures of clusterings.
 
-A few lines here replace scikit-fuzzy's ``cmeans`` (BSD licence): that package is about fuzzy
-control and had one release since 2019, importing it takes about a second, and its function takes
-columns instead of rows and is not an estimator.
+A few lines here replace scikit-fuzzy's ``cmeans``: that package had one release since 2019, takes a
+second to import, and its function takes columns instead of rows and is not an estimator.
 """
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -28,6 +28,7 @@ _USUAL_STEPS = 50.0
 _TINY = np.finfo(np.float64).tiny
 
 
+@dataclass(eq=False, repr=False)
 class FuzzyCMeans(ClusterMixin, BaseEstimator):
     """Fuzzy C-means: every row belongs to every cluster, to degrees that sum to 1 [1]_.
 
@@ -35,20 +36,20 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_clusters : int
-    m : float
-        Fuzzifier, greater than 1: with values near 1, memberships are nearly 0 or 1, as in k-means;
-        with large ones they are nearly equal.
-    tol : float
+    n_clusters : int >= 1, default 3
+    m : float > 1, default 2.0
+        Fuzzifier: with values near 1, memberships are nearly 0 or 1, as in k-means; with large ones
+        they are nearly equal.
+    tol : float >= 0, default 1e-5
         The fit ends when no membership changes by more.
-    max_iter : int
+    max_iter : int >= 1, default 300
         Most steps.
-    random_state : int
+    random_state : int, default 0
         Seed of the initial memberships.
 
     Attributes
     ----------
-    labels_ : ndarray of int64, shape (n,)
+    labels_ : ndarray of shape (n,)
         The cluster to which each row belongs most.
     memberships_ : ndarray of shape (n, n_clusters)
     cluster_centers_ : ndarray of shape (n_clusters, n_inputs)
@@ -56,8 +57,6 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         The minimised sum at the memberships and centres.
     n_iter_ : int
         Steps.
-    n_features_in_ : int
-        Columns of the training rows.
 
     References
     ----------
@@ -68,41 +67,19 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
     version: ClassVar[int] = 1
     pace: ClassVar[Pace] = Pace(per_model=10)
 
-    n_clusters: Annotated[int, COUNT]
-    m: Annotated[float, Range(1, open_low=True)]
-    tol: Annotated[float, NOT_NEGATIVE]
-    max_iter: Annotated[int, COUNT]
-    random_state: Annotated[int, SEED]
-
-    def __init__(
-        self,
-        n_clusters: int = 3,
-        *,
-        m: float = 2.0,
-        tol: float = 1e-5,
-        max_iter: int = 300,
-        random_state: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.m = m
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    n_clusters: Annotated[int, COUNT] = 3
+    _: KW_ONLY
+    m: Annotated[float, Range(1, open_low=True)] = 2.0
+    tol: Annotated[float, NOT_NEGATIVE] = 1e-5
+    max_iter: Annotated[int, COUNT] = 300
+    random_state: Annotated[int, SEED] = 0
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the rows of ``X``, shape (n, n_inputs); ``y`` is ignored.
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range, or the rows cannot be used.
-        """
+        """Cluster the rows of ``X``, shape (n, n_inputs); ``y`` is ignored."""
         check_parameters(self)
-        rows = as_rows(self, X, reset=True)
-        check_distances(rows)
+        rows = self._dense(X, reset=True)
         if len(rows) < self.n_clusters:
             raise DataError(f"{len(rows)} rows are too few for n_clusters = {self.n_clusters}")
-        rows = _dense(rows)
         rng = np.random.default_rng(self.random_state)
         u = rng.dirichlet(np.ones(self.n_clusters), size=len(rows))
         change, self.n_iter_ = np.inf, 0
@@ -118,26 +95,12 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         return self
 
     def memberships(self, X: Any) -> Array:
-        """Return the memberships of new rows, shape (n, n_clusters).
-
-        Raises
-        ------
-        DataError
-            If the rows cannot be used.
-        """
+        """Return the memberships of new rows, shape (n, n_clusters)."""
         check_is_fitted(self, "cluster_centers_")
-        rows = as_rows(self, X, reset=False)
-        check_distances(rows)
-        return memberships_of(_dense(rows), self.cluster_centers_, self.m)
+        return memberships_of(self._dense(X, reset=False), self.cluster_centers_, self.m)
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return the clusters to which new rows belong most, shape (n,).
-
-        Raises
-        ------
-        DataError
-            If the rows cannot be used.
-        """
+        """Return the clusters to which new rows belong most, shape (n,)."""
         return self.memberships(X).argmax(axis=1)
 
     def cost(self, n_inputs: int, *, n_models: int = 1, n_rows: int) -> Cost:
@@ -146,14 +109,15 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         memory = 8 * n_rows * (n_inputs + 6 * self.n_clusters)
         return Cost(n_models * _USUAL_STEPS * n_rows * row, memory, row)
 
+    def _dense(self, X: Any, *, reset: bool) -> Array:
+        rows = as_rows(self, X, reset=reset)
+        check_distances(rows)
+        return np.asarray(rows[:], np.float64)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _dense(rows: Any) -> Array:
-    return np.asarray(rows[:], np.float64)
 
 
 def centers_of(X: Array, u: Array, m: float) -> Array:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from dsgkit.solvers.clustering.domain import Domain
+from dsgkit.clustering.domain import Domain
 
-ORACLES = Path(__file__).parents[2] / "oracles"
+ORACLES = Path(__file__).parents[1] / "oracles"
 
 
 def load(name):

@@ -1,0 +1,859 @@
+"""Support vector clusterings: a domain is trained, then its geometry gives clusters."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from scipy.spatial import cKDTree
+from sklearn.base import ClusterMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dsgkit.clustering import geometry, one_class, sphere
+from dsgkit.clustering.domain import Domain, gamma_of_neighbours
+from dsgkit.clustering.geometry import (
+    SURFACE,
+    Labels,
+    by_first,
+    connected,
+    find_equilibria,
+    labels_of_nearest,
+)
+from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
+from dsgkit.errors import DataError, DsgWarning, FitError
+from dsgkit.kernels import expansion_flops, expansion_memory
+from dsgkit.linalg import Array
+from dsgkit.seeds import derive_seed
+from dsgkit.solvers.base import Estimator, RequiredMethods
+from dsgkit.solvers.common import MaxMemory, RandomState
+from dsgkit.solvers.declared import fitted, preset
+from dsgkit.solvers.inputs import as_rows, check_distances
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother
+from dsgkit.system.jit import fast
+from dsgkit.system.progress import part
+
+KernelGamma = Annotated[float | None, POSITIVE, Smoother("smaller")]
+Weight = Annotated[float, POSITIVE, Smoother("smaller")]
+StopRule = Literal["paper", "epoch"] | None
+SegmentPoints = Annotated[int, Range(2)]
+
+NEIGHBOUR_SHARE = 0.06
+"""Share of all rows that are neighbours of a row at the default gamma."""
+
+LEAST_ROWS = 50
+"""Least rows for a warning about the number of clusters."""
+
+MIN_EPSILON, BOUNDARY_SHARE = 0.1, 0.2
+"""Least epsilon and share of boundary rows by default."""
+
+STRATEGIES = {"removal": one_class.REMOVAL, "pnn": one_class.NEAREST, "prn": one_class.RANDOM}
+
+# Approximate numbers: of support vectors per step, steps per trajectory (measured: 12 to 300), and
+# rows per ball
+_SUPPORT_SHARE, _TRAJECTORY_STEPS, _BALL_ROWS = 0.3, 40.0, 10
+
+
+class Clusters(NamedTuple):
+    """Clusters of rows, numbered from 0 on, and what finds those of new rows."""
+
+    labels: Labels  # of the rows; -1 for rows in none
+    tree: cKDTree  # of the rows whose clusters new rows take
+    known: Labels  # their clusters; -1 for dropped ones, which have no rows
+    margin: float  # rows with f below -margin are outside
+    attributes: dict[str, Any]  # fitted attributes of the estimator by name
+
+
+class ClusteringEstimator(ClusterMixin, Estimator):
+    """Base of the support vector clusterings, which work in two phases.
+
+    `fit_domain` trains a function f; its domain, where f >= 0, encloses most rows. `fit_clusters`
+    clusters the rows. A subclass implements
+
+    `domain`, `clusters` and `objective`, and ``cost(n_inputs, *, n_models, n_rows)`` if plans shall
+    know the time and memory of a fit.
+    """
+
+    tasks = ("clustering",)
+    version: ClassVar[int] = 1
+    _required_methods: ClassVar[RequiredMethods] = (("domain",), ("clusters",), ("objective",))
+    _solution: ClassVar[str] = "dual_coef_"
+    _domain_time_share: ClassVar[float] = 0.5
+    """Approximate share of the domain in the time of a fit."""
+
+    gamma: float | None
+    outliers: bool = preset(False)
+
+    _domain: Domain = fitted()
+    _clusters: Clusters = fitted()
+    gamma_: float = fitted()
+    labels_: Labels = fitted()
+    n_clusters_: int = fitted()
+    support_vectors_: Array = fitted()
+    dual_coef_: Array = fitted()
+    inside_: float = fitted()
+    # of some of the methods
+    squared_radius_: float = fitted()
+    mass_: float = fitted()
+    n_iter_: int = fitted()
+    n_removals_: int = fitted()
+    epsilon_: float = fitted()
+    n_boundary_: int = fitted()
+    n_balls_: int = fitted()
+    n_unconverged_: int = fitted()
+    equilibria_: Array = fitted()
+    equilibrium_labels_: Labels = fitted()
+    mode_seeking_only_: bool = fitted()
+
+    def domain(self, X: Any) -> tuple[Domain, dict[str, Any]]:
+        """Return the domain of the rows of ``X``, and fitted attributes by name."""
+        raise NotImplementedError
+
+    def clusters(self, domain: Domain, X: Any) -> Clusters:
+        """Return the clusters of the rows of ``X``."""
+        raise NotImplementedError
+
+    def objective(self, X: Any) -> float:
+        """Return what the training minimises, at the training rows."""
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train the domain, and cluster the rows.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
+            length and indexing by rows.
+        y : object
+            Ignored.
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range, or the rows cannot be used.
+        MemoryLimitError
+            If the fit needs more memory than is allowed; raised before anything is allocated.
+        FitError
+            If there is no solution.
+
+        Warns
+        -----
+        DsgWarning
+            If the default gamma finds, for 50 rows or more, one cluster, or more clusters than the
+            square root of the number of rows.
+        """
+        return self.fit_domain(X).fit_clusters(X)
+
+    def fit_domain(self, X: Any) -> Self:
+        """Train the domain that encloses the rows: the first phase of `fit`."""
+        rows = self._checked(X, reset=True)
+        gamma = gamma_of_neighbours(rows, NEIGHBOUR_SHARE) if self.gamma is None else self.gamma
+        self.gamma_ = float(gamma)
+        with part(0, self._domain_time_share):
+            self._domain, attributes = self.domain(rows)
+        self.support_vectors_ = self._domain.support_vectors
+        self.dual_coef_ = self._domain.coefficients
+        self.__dict__.update(attributes)
+        return self
+
+    def fit_clusters(self, X: Any) -> Self:
+        """Cluster rows by the trained domain: the second phase of `fit`."""
+        check_is_fitted(self, self._solution)
+        rows = self._checked(X, reset=False)
+        with part(self._domain_time_share, 1):
+            self._clusters = self.clusters(self._domain, rows)
+        self.labels_ = self._clusters.labels
+        self.n_clusters_ = int(self._clusters.known.max()) + 1
+        self.__dict__.update(self._clusters.attributes)
+        self._warn_of_clusters(rows)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Return f at the rows of ``X``, shape (n,): at least 0 inside the domain."""
+        check_is_fitted(self, self._solution)
+        return self._domain.values(as_rows(self, X, reset=False))
+
+    def predict(self, X: Any) -> Labels:
+        """Return the clusters of new rows, shape (n,)."""
+        check_is_fitted(self, "labels_")
+        rows = as_rows(self, X, reset=False)
+        check_distances(rows)
+        clusters = self._clusters
+        labels = labels_of_nearest(clusters.tree, clusters.known, rows, np.arange(len(rows)))
+        if self.outliers:
+            labels[self._domain.values(rows) < -clusters.margin] = -1
+        return labels
+
+    def diagnostics(self, X: Any) -> dict[str, float]:
+        """Return ``objective``: what `fit_domain` minimises, at the training rows ``X``.
+
+        For stochastic descent it is that of the last iterate and not of an average.
+        """
+        check_is_fitted(self, self._solution)
+        return {"objective": self.objective(as_rows(self, X, reset=False))}
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Return rows with finite distances whose fit is within the limit of memory."""
+        self._check_params()
+        rows = as_rows(self, X, reset=reset)
+        check_distances(rows)
+        self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
+        return rows
+
+    def _warn_of_clusters(self, X: Any) -> None:
+        """Warn if the default gamma finds one cluster, or more than ``sqrt(n)``."""
+        if self.gamma is not None or not self._warns or len(X) < LEAST_ROWS:
+            return
+        n = self.n_clusters_
+        if n == 1 and np.ptp(self.support_vectors_, axis=0).any():
+            clusters, wanted, gamma = "one cluster", "more", 2 * self.gamma_
+        elif n > math.sqrt(len(X)):
+            clusters, wanted, gamma = f"{n:,} clusters", "fewer", self.gamma_ / 2
+        else:
+            return
+        text = (
+            f"{clusters} of {len(X):,} rows at the default gamma, {self.gamma_:.3g}: for {wanted}, "
+            f"set gamma={gamma:.3g}, or scale the features"
+        )
+        warnings.warn(text, DsgWarning, stacklevel=3)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+# Clusters of a domain
+
+
+def by_boundary(
+    domain: Domain, X: Any, epsilon: float | None, starts: str, n_segment: int, outliers: bool
+) -> Clusters:
+    """Return clusters by the equilibria of boundary rows; see `BSGDLMOC`."""
+    f = domain.values(X)
+    if epsilon is None:
+        epsilon = max(MIN_EPSILON, float(np.quantile(np.abs(f), BOUNDARY_SHARE)))
+    begins = np.abs(f) <= epsilon if starts == "boundary" else np.full(len(f), True)
+    if not begins.any():
+        raise FitError(
+            f"no row has |f| <= epsilon = {epsilon:g}, so that no trajectory can start: the "
+            f"smallest |f| is {np.abs(f).min():.3g}; take a larger epsilon, or None to fit it "
+            "to the rows"
+        )
+    boundary, others = np.flatnonzero(begins), np.flatnonzero(~begins)
+    points = np.asarray(X[boundary], np.float64)
+    with part(0, 0.5):
+        found, which, n_unconverged = find_equilibria(domain, points)
+    with part(0.5, 0.7):
+        of_equilibria = connected(domain, found, n_segment)
+    known, tree = of_equilibria[which], cKDTree(points)
+    labels = np.empty(len(f), np.int64)
+    labels[boundary] = known
+    with part(0.7, 1):
+        labels[others] = labels_of_nearest(tree, known, X, others)
+    if outliers:
+        labels[f < -epsilon] = -1
+    labels, numbers = without_empty_clusters(labels, int(of_equilibria.max()) + 1)
+    highest = max(f.max(), domain.values(found).max())
+    attributes = {
+        "equilibria_": found,
+        "equilibrium_labels_": numbers[of_equilibria],
+        "n_boundary_": len(boundary),
+        "n_unconverged_": n_unconverged,
+        "mode_seeking_only_": bool(highest < 0),
+        "inside_": float(np.mean(f >= 0)),
+        "epsilon_": float(epsilon),
+    }
+    return Clusters(labels, tree, numbers[known], float(epsilon), attributes)
+
+
+def by_pairs(domain: Domain, X: Array, n_segment: int, outliers: bool) -> Clusters:
+    """Return clusters of rows joined by segments inside the domain; see `BenHurSVC`."""
+    joined = connected(domain, X, n_segment, most_exponents=len(X) ** 2)
+    inside = domain.values(X) >= -SURFACE
+    if not inside.any():
+        raise FitError(
+            "no row is inside the sphere: take the rows of fit_domain, or a smaller gamma"
+        )
+    known, tree = by_first(joined[inside]), cKDTree(X[inside])
+    labels = np.full(len(X), -1)
+    labels[inside] = known
+    if not outliers:
+        labels[~inside] = labels_of_nearest(tree, known, X, np.flatnonzero(~inside))
+    return Clusters(labels, tree, known, SURFACE, {"inside_": float(inside.mean())})
+
+
+def by_balls(
+    domain: Domain, X: Array, radius: float, n_segment: int, outliers: bool, seed: int
+) -> Clusters:
+    """Return clusters by the equilibria of the centres of balls; see `FSVC`."""
+    order = random_order(seed, "cover", len(X))
+    with part(0, 0.3):
+        centers, balls = cover(X, order, radius * domain.width)
+    with part(0.3, 0.85):
+        found, which, n_unconverged = find_equilibria(domain, X[centers])
+    with part(0.85, 1):
+        of_equilibria = connected(domain, found, n_segment)
+    of_balls = of_equilibria[which]
+    labels = of_balls[balls]
+    outside = domain.values(X) < -SURFACE
+    if outliers:
+        labels[outside] = -1
+    labels, numbers = without_empty_clusters(labels, int(of_equilibria.max()) + 1)
+    attributes = {
+        "equilibria_": found,
+        "equilibrium_labels_": numbers[of_equilibria],
+        "n_balls_": len(centers),
+        "n_unconverged_": n_unconverged,
+        "inside_": float(1 - outside.mean()),
+    }
+    return Clusters(labels, cKDTree(X[centers]), numbers[of_balls], SURFACE, attributes)
+
+
+def without_empty_clusters(labels: Labels, n_clusters: int) -> tuple[Labels, Labels]:
+    """Renumber clusters without those that have no rows; return labels, and all new numbers."""
+    has_rows = np.bincount(labels[labels >= 0], minlength=n_clusters) > 0
+    numbers = np.where(has_rows, np.cumsum(has_rows) - 1, -1)
+    return np.where(labels >= 0, numbers[labels], -1), numbers
+
+
+def random_order(seed: int, purpose: str, n_rows: int) -> Labels:
+    """Return positions of rows in a random order, which depends on seed and purpose."""
+    return np.random.default_rng(derive_seed(seed, purpose)).permutation(n_rows)
+
+
+@fast
+def cover(X, order, radius):  # type: ignore[no-untyped-def]
+    """Cover rows with balls around some of them.
+
+    In the given order, rows become centres unless an earlier ball covers them. Returns the centres'
+    positions, shape (m,), and the first ball that covers each row, shape (n,).
+    """
+    centers, balls = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
+    count = 0
+    for row in order:
+        ball = 0
+        while ball < count:
+            square = 0.0
+            for column in range(X.shape[1]):
+                square += (X[row, column] - X[centers[ball], column]) ** 2
+            if square <= radius * radius:
+                break
+            ball += 1
+        if ball == count:
+            centers[count] = row
+            count += 1
+        balls[row] = ball
+    return centers[:count], balls
+
+
+def geometry_memory(n_points: float, n_support: int, n_inputs: int) -> float:
+    """Return the bytes for f, trajectories by products, and segments by their ends."""
+    entries = min(n_points * n_support, geometry.MAX_EXPONENTS)
+    if n_inputs >= geometry.PRODUCT_INPUTS:
+        products = min(n_points * n_support, geometry.PRODUCT_ENTRIES)
+        entries = max(entries, 2 * products + 2 * n_support * n_inputs)
+    return 8 * entries + expansion_memory(n_support, n_inputs)
+
+
+# Estimators
+
+
+class SGDLMOC(ClusteringEstimator):
+    """Support vector clustering by a large-margin one-class machine without a budget [1]_.
+
+    The domain is that of the machine that minimises
+    ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` for the kernel ``exp(-gamma ||x - x'||^2)``:
+    ``f(x) = w.phi(x) - 1 = sum_i alpha_i k(x_i, x) - 1``, trained by stochastic gradient descent.
+    Clusters are those of `BSGDLMOC`: connected components of the equilibria of boundary rows, which
+    other and new rows take from their nearest boundary row.
+
+    The number of support vectors grows with that of the rows, so that the time grows with its
+    square.
+
+    Parameters
+    ----------
+    gamma : float > 0 or None, default None
+        Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
+        of all rows as neighbours, but at least 7 (`dsgkit.clustering.domain.gamma_of_neighbours`).
+    C : float > 0, default 256.0
+        Weight of the mean loss.
+    stop : {"paper", "epoch"} or None, default None
+        "paper": training ends after a step, except the first, that moves w by at most ``tol``;
+        "epoch", and None: after n such steps in a row for n rows.
+    tol : float >= 0, default 0.01
+        Length of a small step; see ``stop``.
+    max_iter : int >= 1, default 10000000
+        Most steps of the training.
+    epsilon : float >= 0 or None, default None
+        Rows with ``|f| <= epsilon`` are boundary rows; None is the 20% quantile of ``|f|`` at the
+        rows, but at least 0.1, the value of the paper.
+    starts : {"boundary", "all"}, default "boundary"
+        Rows that start trajectories; the others take the cluster of the nearest of these.
+    n_segment : int >= 2, default 20
+        Points of a segment, with its ends, at which f is evaluated.
+    outliers : bool, default False
+        Whether rows with ``f < -epsilon`` get the label -1. Clusters with only such rows are
+        dropped.
+    max_memory : float > 0 or None, default None
+        Limit in GiB; None is 80% of the available memory.
+    random_state : int between 0 and 2^64 - 1, default 0
+        Seed of everything that is drawn at random.
+
+    Attributes
+    ----------
+    gamma_ : float
+        Kernel parameter in use.
+    labels_ : ndarray of shape (n,)
+        Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
+    n_clusters_ : int
+        Clusters with at least one row.
+    support_vectors_ : ndarray of shape (s, n_inputs)
+        Rows of the domain's kernel expansion.
+    dual_coef_ : ndarray of shape (s,)
+        Their coefficients.
+    mass_ : float
+        Sum of ``dual_coef_``.
+    n_iter_, n_removals_ : int
+        Steps of the training, and support vectors removed, 0.
+    inside_ : float
+        Share of the rows with f >= 0.
+    epsilon_ : float
+        Rows with ``|f| <= epsilon_`` are boundary rows.
+    n_boundary_, n_unconverged_ : int
+        Rows that trajectories start from, and trajectories that did not converge.
+    equilibria_ : ndarray of shape (e, n_inputs)
+        Equilibria of the boundary rows' trajectories.
+    equilibrium_labels_ : ndarray of shape (e,)
+        Their clusters; -1 for clusters dropped because all their rows are outliers.
+    mode_seeking_only_ : bool
+        Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
+
+    References
+    ----------
+    .. [1] Pham, Le, Le & Dang, "Fast support vector clustering", Vietnam Journal of Computer
+       Science 4, 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit import SGDLMOC
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
+    >>> SGDLMOC(gamma=1, C=8).fit(X).n_clusters_
+    3
+    """
+
+    pace: ClassVar[Pace] = Pace(training=1.5, per_model=10)
+
+    gamma: KernelGamma = None
+    C: Weight = 256.0
+    _: KW_ONLY
+    stop: StopRule = None
+    tol: Annotated[float, NOT_NEGATIVE] = 0.01
+    max_iter: Annotated[int, COUNT] = 10**7
+    epsilon: Annotated[float | None, NOT_NEGATIVE] = None
+    starts: Literal["boundary", "all"] = "boundary"
+    n_segment: SegmentPoints = 20
+    outliers: bool = False
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+
+    def _stop(self) -> str:
+        return self.stop or "epoch"
+
+    def _budget(self) -> dict[str, int]:
+        return {}
+
+    def domain(self, X: Any) -> tuple[Domain, dict[str, Any]]:
+        domain, n_steps, n_removals = one_class.one_class(
+            X,
+            float(self.C),
+            self.gamma_,
+            tol=float(self.tol),
+            patience=1 if self._stop() == "paper" else len(X),
+            max_iter=int(self.max_iter),
+            seed=int(self.random_state),
+            **self._budget(),
+        )
+        mass = float(domain.coefficients.sum())
+        return domain, {"n_iter_": n_steps, "n_removals_": n_removals, "mass_": mass}
+
+    def clusters(self, domain: Domain, X: Any) -> Clusters:
+        n_segment = int(self.n_segment)
+        return by_boundary(domain, X, self.epsilon, self.starts, n_segment, self.outliers)
+
+    def objective(self, X: Any) -> float:
+        return one_class.objective(self._domain, float(self.C), X)
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_rows: int
+    ) -> Cost:
+        limits = self._budget()
+        budget = min(limits.get("budget", n_rows), n_rows)
+        patience = 1 if self._stop() == "paper" else n_rows
+        steps = one_class.expected_steps(self.C, self.tol, patience, self.max_iter)
+        row = expansion_flops(min(budget, 1 + _SUPPORT_SHARE * steps), n_inputs)
+        rows_per_step = 0.5  # on average, as their number grows
+        if limits:
+            projected = limits["n_neighbors"] if limits["strategy"] != one_class.REMOVAL else 0
+            rows_per_step = 1 + _SUPPORT_SHARE * (1 + projected)
+        n_starts = n_rows if self.starts == "all" else BOUNDARY_SHARE * n_rows
+        flops = (rows_per_step * steps + n_rows + _TRAJECTORY_STEPS * n_starts) * row
+        most = min(budget, 1 + int(n_rows * -math.expm1(-steps / n_rows)))
+        # support vectors and their copies; boundary rows, twice; values and labels; ends of a block
+        entries = (3 * n_inputs + 6) * most + 2 * n_starts * n_inputs + 10 * n_rows
+        entries += 10 * min(geometry.BLOCK_TRAJECTORIES, n_rows) * n_inputs
+        memory = int(8 * entries + geometry_memory(n_starts, most, n_inputs))
+        return Cost(n_models * flops, memory, row)
+
+
+class BSGDLMOC(SGDLMOC):
+    """Support vector clustering with a budget of support vectors [1]_.
+
+    The domain is that of the large-margin one-class support vector machine, which minimises
+    ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` for the kernel ``exp(-gamma ||x - x'||^2)``:
+    ``f(x) = w.phi(x) - 1 = sum_i alpha_i k(x_i, x) - 1``. It is trained by stochastic gradient
+    descent; beyond the budget, the support vector with the smallest coefficient is removed, of
+    equal ones the oldest. Every boundary row, ``|f| <= epsilon``, follows the fixed-point map of
+    mean shift to an equilibrium of f. Equilibria are joined if f >= 0 on the whole segment between
+    them; connected components are the clusters. Boundary rows take the cluster of their
+    equilibrium, other and new rows that of their nearest boundary row.
+
+    The defaults are the best of a few that were tried, by the mean adjusted Rand index on
+    scikit-learn's datasets of groups in a plane, which need a large C. With many columns a smaller
+    C may be better: on the digits 8, with which every mode is a cluster.
+
+    As ``sum alpha <= C`` while vectors are only removed, the domain is empty for C <= 1. If it is
+    empty, no two equilibria are joined (``mode_seeking_only_``).
+
+    O(B d) time per step and, for n rows, O(n B d) for the clusters, times the steps of the
+    trajectories; O(n d) memory.
+
+    Parameters
+    ----------
+    gamma : float > 0 or None, default None
+        Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
+        of all rows as neighbours, but at least 7 (`dsgkit.clustering.domain.gamma_of_neighbours`).
+    C : float > 0, default 256.0
+        Weight of the mean loss.
+    budget : int >= 1, default 100
+        Most support vectors, B.
+    strategy : {"removal", "pnn", "prn"}, default "pnn"
+        What happens to a removed support vector: it is dropped, or projected onto the span of its
+        nearest ("pnn") or of random ("prn") others. With "removal" the coefficients, and with them
+        the domain, vanish in a long training.
+    n_neighbors : int >= 1, default 5
+        Support vectors that a removed one is projected onto.
+    stop : {"paper", "epoch"} or None, default None
+        "paper": training ends after a step, except the first, that moves w by at most ``tol``;
+        "epoch": after n such steps in a row for n rows. None is "paper" for the strategy "removal",
+        else "epoch".
+    tol : float >= 0, default 0.01
+        Length of a small step; see ``stop``.
+    max_iter : int >= 1, default 10000000
+        Most steps of the training.
+    epsilon : float >= 0 or None, default None
+        Rows with ``|f| <= epsilon`` are boundary rows; None is the 20% quantile of ``|f|`` at the
+        rows, but at least 0.1, the value of the paper.
+    starts : {"boundary", "all"}, default "boundary"
+        Rows that start trajectories; the others take the cluster of the nearest of these.
+    n_segment : int >= 2, default 20
+        Points of a segment, with its ends, at which f is evaluated.
+    outliers : bool, default False
+        Whether rows with ``f < -epsilon`` get the label -1. Clusters with only such rows are
+        dropped.
+    max_memory : float > 0 or None, default None
+        Limit in GiB; None is 80% of the available memory.
+    random_state : int between 0 and 2^64 - 1, default 0
+        Seed of everything that is drawn at random.
+
+    Attributes
+    ----------
+    gamma_ : float
+        Kernel parameter in use.
+    labels_ : ndarray of shape (n,)
+        Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
+    n_clusters_ : int
+        Clusters with at least one row.
+    support_vectors_ : ndarray of shape (s, n_inputs)
+        Rows of the domain's kernel expansion.
+    dual_coef_ : ndarray of shape (s,)
+        Their coefficients.
+    mass_ : float
+        Sum of ``dual_coef_``.
+    n_iter_, n_removals_ : int
+        Steps of the training, and support vectors removed.
+    inside_ : float
+        Share of the rows with f >= 0.
+    epsilon_ : float
+        Rows with ``|f| <= epsilon_`` are boundary rows.
+    n_boundary_, n_unconverged_ : int
+        Rows that trajectories start from, and trajectories that did not converge.
+    equilibria_ : ndarray of shape (e, n_inputs)
+        Equilibria of the boundary rows' trajectories.
+    equilibrium_labels_ : ndarray of shape (e,)
+        Their clusters; -1 for clusters dropped because all their rows are outliers.
+    mode_seeking_only_ : bool
+        Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
+
+    References
+    ----------
+    .. [1] Pham, Le & Dang, "Scalable support vector clustering using budget", arXiv 1709.06444,
+       2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit import BSGDLMOC
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0, 2 * np.pi, 600)
+    >>> radius = np.where(np.arange(600) < 150, 0.2, 2)
+    >>> X = radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> X += 0.1 * rng.normal(size=X.shape)
+    >>> model = BSGDLMOC(gamma=2, C=512, budget=100).fit(X)
+    >>> model.n_clusters_, len(model.support_vectors_)
+    (2, 100)
+    >>> model.predict([[0, 0], [2, 0], [0, -2]])
+    array([0, 1, 1])
+    """
+
+    pace: ClassVar[Pace] = Pace(training=0.8, per_model=6)
+
+    _: KW_ONLY
+    budget: Annotated[int, COUNT] = 100
+    strategy: Literal["removal", "pnn", "prn"] = "pnn"
+    n_neighbors: Annotated[int, COUNT] = 5
+
+    def _stop(self) -> str:
+        return self.stop or ("paper" if self.strategy == "removal" else "epoch")
+
+    def _budget(self) -> dict[str, int]:
+        strategy, n_neighbors = STRATEGIES[self.strategy], int(self.n_neighbors)
+        return {"budget": int(self.budget), "strategy": strategy, "n_neighbors": n_neighbors}
+
+
+class BenHurSVC(ClusteringEstimator):
+    """Support vector clustering of Ben-Hur et al.: the complete graph of all rows [1]_.
+
+    The domain is the inside of the smallest sphere in feature space around all rows but a share of
+    up to 1/(C n). Two rows are joined if the whole segment between them, tested at ``n_segment``
+    points, is in the domain; connected components are the clusters. Only pairs that are not
+    connected yet are tested, near ones first, which gives the same components. Rows outside take
+    the cluster of the nearest row inside.
+
+    The sphere takes at least O(n^2) time and memory, and there are up to n^2/2 segments: hence
+    ``max_rows``.
+
+    Parameters
+    ----------
+    gamma : float > 0 or None, default None
+        Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
+        of all rows as neighbours, but at least 7 (`dsgkit.clustering.domain.gamma_of_neighbours`).
+    C : float > 0, default 1.0
+        Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside.
+    n_segment : int >= 2, default 20
+        Points of a segment, with its ends, that must be in the domain.
+    outliers : bool, default False
+        Whether rows outside get the label -1.
+    max_rows : int >= 1, default 5000
+        More rows are refused.
+    max_memory : float > 0 or None, default None
+        Limit in GiB; None is 80% of the available memory.
+
+    Attributes
+    ----------
+    gamma_ : float
+        Kernel parameter in use.
+    labels_ : ndarray of shape (n,)
+        Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
+    n_clusters_ : int
+        Clusters with at least one row.
+    support_vectors_ : ndarray of shape (s, n_inputs)
+        Rows of the domain's kernel expansion.
+    dual_coef_ : ndarray of shape (s,)
+        Coefficients, scaled so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
+    squared_radius_ : float
+        Squared radius of the sphere.
+    inside_ : float
+        Share of the rows inside the sphere.
+
+    References
+    ----------
+    .. [1] Ben-Hur, Horn, Siegelmann & Vapnik, "Support vector clustering", JMLR 2, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit import BenHurSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
+    >>> BenHurSVC(gamma=1, C=0.1).fit(X).n_clusters_
+    3
+    """
+
+    pace: ClassVar[Pace] = Pace(training=3, per_model=20)
+    _domain_time_share: ClassVar[float] = 0.3
+
+    gamma: KernelGamma = None
+    C: Weight = 1.0
+    _: KW_ONLY
+    n_segment: SegmentPoints = 20
+    outliers: bool = False
+    max_rows: Annotated[int, COUNT] = 5000
+    max_memory: MaxMemory = None
+
+    def domain(self, X: Any) -> tuple[Domain, dict[str, Any]]:
+        if len(X) > self.max_rows:
+            raise DataError(
+                f"{len(X):,} rows are more than max_rows = {self.max_rows:,}, as segments between "
+                "all pairs take long; take fewer rows, or a larger max_rows"
+            )
+        rows = np.asarray(X[:], np.float64)
+        domain, squared_radius = sphere.enclosing_sphere(rows, self.gamma_, float(self.C))
+        return domain, {"squared_radius_": squared_radius}
+
+    def clusters(self, domain: Domain, X: Any) -> Clusters:
+        rows = np.asarray(X[:], np.float64)
+        return by_pairs(domain, rows, int(self.n_segment), self.outliers)
+
+    def objective(self, X: Any) -> float:
+        rows = np.asarray(X[:], np.float64)
+        return sphere.objective(self._domain, self.squared_radius_, float(self.C), rows)
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_rows: int
+    ) -> Cost:
+        n_support = max(1, n_rows // 3)
+        row = expansion_flops(n_support, n_inputs)
+        segment = 2 * n_support * (2 * n_inputs + FUNCTION_FLOPS)
+        flops = n_rows * row + n_rows**2 / 2 * segment  # one point per segment
+        memory = 2**20 * sphere.CACHE_MIB + 8 * n_rows * (4 * n_inputs + 20)
+        # all rows may become support vectors
+        memory += expansion_memory(n_rows, n_inputs) + 8 * n_rows**2
+        return Cost(n_models * flops, memory, row)
+
+
+class FSVC(ClusteringEstimator):
+    """Fast support vector clustering with a cover of balls [1]_.
+
+    The domain is the inside of the smallest sphere in feature space around the rows, or around a
+    random share of them. Balls of equal radius cover the rows: the first uncovered row, in random
+    order, is the centre of the next ball. Every centre follows the fixed-point map of mean shift to
+    an equilibrium. Equilibria are joined if the whole segment between them is in the domain;
+    connected components are the clusters. Rows take the cluster of their ball, new rows that of the
+    nearest centre.
+
+    The clustering papers search two numbers p and epsilon from 0.1 to 1 without defining them. Here
+    they are `share` and `radius`, which is this project's interpretation.
+
+    Parameters
+    ----------
+    gamma : float > 0 or None, default None
+        Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
+        of all rows as neighbours, but at least 7 (`dsgkit.clustering.domain.gamma_of_neighbours`).
+    C : float > 0, default 1.0
+        Largest coefficient of a row, at least 1/n for the n rows that the sphere is fitted to.
+        With 1 or more, none of these is outside.
+    share : float > 0 and <= 1, default 1.0
+        Share p of the rows that the sphere is fitted to.
+    radius : float > 0, default 0.5
+        Radius epsilon of the balls, in kernel widths ``1/sqrt(2 gamma)``.
+    n_segment : int >= 2, default 20
+        Points of a segment, with its ends, that must be in the domain.
+    outliers : bool, default False
+        Whether rows outside the sphere get the label -1. Clusters with only such rows are dropped.
+    max_memory : float > 0 or None, default None
+        Limit in GiB; None is 80% of the available memory.
+    random_state : int between 0 and 2^64 - 1, default 0
+        Seed of everything that is drawn at random.
+
+    Attributes
+    ----------
+    gamma_ : float
+        Kernel parameter in use.
+    labels_ : ndarray of shape (n,)
+        Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
+    n_clusters_ : int
+        Clusters with at least one row.
+    support_vectors_ : ndarray of shape (s, n_inputs)
+        Rows of the domain's kernel expansion.
+    dual_coef_ : ndarray of shape (s,)
+        Coefficients, scaled so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
+    squared_radius_ : float
+        Squared radius of the sphere.
+    inside_ : float
+        Share of the rows inside the sphere.
+    n_balls_, n_unconverged_ : int
+        Balls that cover the rows, and centres whose trajectories did not converge.
+    equilibria_ : ndarray of shape (e, n_inputs)
+        Equilibria of the centres' trajectories.
+    equilibrium_labels_ : ndarray of shape (e,)
+        Their clusters; -1 for dropped ones.
+
+    References
+    ----------
+    .. [1] Jung, Lee & Lee, "Clustering based on Gaussian processes", Neural Computation 19, 2007;
+       Jung, Lee & Kim, "Fast support-based clustering method for large-scale problems", Pattern
+       Recognition 43, 2010.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from dsgkit import FSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
+    >>> FSVC(gamma=1, C=0.1).fit(X).n_clusters_
+    3
+    """
+
+    pace: ClassVar[Pace] = Pace(training=25, per_model=5)
+    _domain_time_share: ClassVar[float] = 0.3
+
+    gamma: KernelGamma = None
+    C: Weight = 1.0
+    _: KW_ONLY
+    share: Annotated[float, Range(0, 1, open_low=True)] = 1.0
+    radius: Annotated[float, POSITIVE] = 0.5
+    n_segment: SegmentPoints = 20
+    outliers: bool = False
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+
+    def domain(self, X: Any) -> tuple[Domain, dict[str, Any]]:
+        rows = self._seen(X)
+        domain, squared_radius = sphere.enclosing_sphere(rows, self.gamma_, float(self.C))
+        return domain, {"squared_radius_": squared_radius}
+
+    def clusters(self, domain: Domain, X: Any) -> Clusters:
+        rows = np.asarray(X[:], np.float64)
+        numbers = int(self.n_segment), self.outliers, int(self.random_state)
+        return by_balls(domain, rows, self.radius, *numbers)
+
+    def objective(self, X: Any) -> float:
+        return sphere.objective(self._domain, self.squared_radius_, float(self.C), self._seen(X))
+
+    def _seen(self, X: Any) -> Array:
+        """Return the rows that the sphere is fitted to."""
+        n = len(X)
+        if self.share == 1:
+            return np.asarray(X[:], np.float64)
+        order = random_order(int(self.random_state), "rows of the sphere", n)
+        return np.asarray(X[np.sort(order[: math.ceil(self.share * n)])], np.float64)
+
+    def cost(  # type: ignore[override]  # of its counts by name
+        self, n_inputs: int, *, n_models: int = 1, n_rows: int
+    ) -> Cost:
+        n_seen = math.ceil(self.share * n_rows)
+        row = expansion_flops(max(1, n_seen // 3), n_inputs)
+        n_balls = 1 + n_rows // _BALL_ROWS
+        flops = (n_seen + n_rows + _TRAJECTORY_STEPS * n_balls) * row
+        flops += 4.0 * n_rows * n_balls * n_inputs
+        memory = 2**20 * sphere.CACHE_MIB + 8 * n_rows * (4 * n_inputs + 20)
+        # all rows may become support vectors, or centres of balls
+        memory += int(geometry_memory(n_rows, n_seen, n_inputs))
+        return Cost(n_models * flops, memory, row)

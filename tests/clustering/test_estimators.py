@@ -1,0 +1,369 @@
+"""Support vector clusterings by their public interface."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_blobs, make_circles, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.preprocessing import scale
+
+from dsgkit import BSGDLMOC, FSVC, SGDLMOC, BenHurSVC
+from dsgkit.clustering.domain import gamma_of_neighbours
+from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
+from tests.clustering.oracle import load
+from tests.solvers.brute_force import kernel
+from tests.solvers.datasets import iris, standardised_wine
+
+MARGINS, SPHERES = (BSGDLMOC, SGDLMOC), (BenHurSVC, FSVC)
+FOUND = [
+    SGDLMOC(gamma=1),
+    *(BSGDLMOC(gamma=1, budget=80, strategy=strategy) for strategy in ("removal", "pnn", "prn")),
+    FSVC(gamma=1, C=0.1),
+    BenHurSVC(gamma=1, C=0.1),
+]
+
+
+def three_groups(n=150, n_inputs=2, seed=0):
+    rng = np.random.default_rng(seed)
+    centers = 4 * np.eye(3, n_inputs)
+    return centers[np.arange(n) % 3] + 0.5 * rng.normal(size=(n, n_inputs)), np.arange(n) % 3
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    centers = [[0, 0], [4, 0], [0, 4]]
+    return make_blobs([25, 25, 25], centers=centers, cluster_std=0.6, random_state=1)
+
+
+@pytest.mark.parametrize("solver", FOUND)
+def test_groups_apart_are_found(solver):
+    X, y = three_groups()
+    model = clone(solver)
+    labels = model.fit_predict(X)
+    assert adjusted_rand_score(labels, y) == 1
+    assert model.n_clusters_ == 3
+    if not isinstance(model, FSVC):  # whose balls are in random order
+        np.testing.assert_array_equal(labels, y)  # numbered as their rows come
+    np.testing.assert_array_equal(model.predict(three_groups(seed=1)[0]), labels)
+    if isinstance(model, SGDLMOC):
+        assert model.mode_seeking_only_ is False
+        same, other = (clone(model).set_params(random_state=seed).fit(X) for seed in (0, 1))
+        np.testing.assert_array_equal(same.dual_coef_, model.dual_coef_)
+        assert not np.array_equal(other.support_vectors_, model.support_vectors_)
+
+
+@pytest.mark.parametrize("starts", ["boundary", "all"])
+def test_rows_take_the_cluster_of_their_start(starts):
+    X = np.random.default_rng(5).normal(size=(300, 2))
+    model = BSGDLMOC(6, 12, starts=starts).fit(X)
+    f = kernel(X, model.support_vectors_, 6) @ model.dual_coef_ - 1
+    np.testing.assert_allclose(model.decision_function(X), f, atol=1e-12)
+    assert model.mass_ == pytest.approx(model.dual_coef_.sum())
+    assert model.inside_ == np.mean(f >= 0)
+    assert model.epsilon_ == pytest.approx(max(0.1, np.quantile(np.abs(f), 0.2)))
+    assert model.n_clusters_ == len(set(model.labels_)) > 1
+    begun = np.abs(f) <= model.epsilon_ if starts == "boundary" else np.full(300, True)
+    assert model.n_boundary_ == begun.sum()
+    of_start = model.labels_[begun][cdist(X, X[begun]).argmin(axis=1)]
+    np.testing.assert_array_equal(model.labels_, of_start)
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.equilibria_.shape == (len(model.equilibrium_labels_), 2)
+    assert set(model.equilibrium_labels_) == set(range(model.n_clusters_))
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        SGDLMOC(1.0, 1.2, starts="all"),
+        BSGDLMOC(1.0, 1.2, starts="all", budget=150),
+        FSVC(1.0, 0.02),
+        BenHurSVC(1.0, 0.02),
+    ],
+)
+def test_clusters_are_those_that_rows_are_in(solver):
+    X = np.concatenate([[[90.0, 0]], three_groups()[0], [[0, 90.0]]])
+    every = clone(solver).fit(X)
+    model = clone(solver).set_params(outliers=True).fit(X)
+    assert model.labels_[0] == model.labels_[-1] == -1
+    kept = set(model.labels_) - {-1}
+    assert kept == set(range(model.n_clusters_))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    margin = getattr(model, "epsilon_", 1e-7)
+    np.testing.assert_array_equal(model.labels_ == -1, model.decision_function(X) < -margin)
+    if not isinstance(solver, BenHurSVC):
+        assert 1 <= model.n_clusters_ < every.n_clusters_
+        assert set(model.equilibrium_labels_) == kept | {-1}
+
+
+def test_an_empty_domain_joins_nothing():
+    X, _ = three_groups()
+    model = SGDLMOC(C=1.0).fit(X)
+    assert model.mode_seeking_only_
+    assert model.inside_ == 0
+    assert model.n_clusters_ == len(model.equilibria_)
+    with pytest.raises(FitError, match=r"no row has \|f\| <= epsilon = 0.1"):
+        SGDLMOC(C=0.5, epsilon=0.1).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("solver", "default"),
+    [
+        (BSGDLMOC(strategy="removal"), "paper"),
+        (BSGDLMOC(strategy="pnn"), "epoch"),
+        (BSGDLMOC(strategy="prn"), "epoch"),
+        (SGDLMOC(), "epoch"),
+    ],
+)
+def test_the_default_stop_is_that_of_the_strategy(solver, default):
+    X, _ = three_groups()
+    steps = {
+        stop: clone(solver).set_params(stop=stop).fit_domain(X).n_iter_
+        for stop in (None, "paper", "epoch")
+    }
+    assert steps[None] == steps[default]
+    assert steps["paper"] + len(X) <= steps["epoch"] + 1
+
+
+def test_the_objective_comes_down_to_the_minimum_of_the_dual():
+    X, _ = three_groups(60)
+    C = 6.0
+    K = kernel(X, X, 1.0)
+
+    def dual(alpha):
+        return alpha @ K @ alpha / 2 - alpha.sum(), K @ alpha - 1
+
+    box = [(0, C / len(X))] * len(X)
+    found = minimize(dual, np.zeros(len(X)), jac=True, bounds=box, method="L-BFGS-B")
+    least = -found.fun  # there is no duality gap
+    for steps, above in ((100, 0.2), (100_000, 1e-3)):
+        model = SGDLMOC(gamma=1, C=C, tol=0, max_iter=steps).fit_domain(X)
+        assert model.n_iter_ == steps
+        assert least < model.diagnostics(X=X)["objective"] < (1 + above) * least
+    budgeted = BSGDLMOC(gamma=1, C=C, budget=5, tol=0, max_iter=10_000).fit_domain(X)
+    assert len(budgeted.dual_coef_) == 5 and budgeted.n_removals_ > 0
+    assert budgeted.diagnostics(X=X)["objective"] > least
+
+
+# Spheres
+
+
+def test_the_sphere_and_the_graph_are_those_of_ben_hur():
+    known = load("benhur_svc_grantbaker_moons_p0.1")
+    X, gamma, C = known["X"], float(known["rbf_gamma"]), float(known["C"])
+    assert not len(known["bsvs"])
+    # with twice as many points, one of the few bridges is seen to leave the sphere
+    for n_segment, n_clusters in ((10, 1), (20, 2)):
+        model = BenHurSVC(gamma=gamma, C=C, n_segment=n_segment).fit(X)
+        assert model.n_clusters_ == n_clusters
+    assert model.squared_radius_ == pytest.approx(float(known["R2"]), abs=1e-6)
+    np.testing.assert_array_equal(model.support_vectors_, X[known["svs"]])
+    beta = model.dual_coef_ / model.dual_coef_.sum()
+    np.testing.assert_allclose(beta, known["beta"][known["svs"]], atol=1e-5)
+    assert model.inside_ == 1
+    assert not known["components"].any()
+
+
+@pytest.mark.parametrize(("gamma", "C"), [(0.5, 2.0), (4.0, 1.0), (1.0, 0.05), (32.0, 0.02)])
+@pytest.mark.parametrize("solver", [BenHurSVC(), FSVC(), FSVC(share=0.2, random_state=3)])
+def test_the_objective_is_that_of_the_dual_of_the_rows_seen(blobs, solver, gamma, C):
+    X = blobs[0]
+    model = clone(solver).set_params(gamma=gamma, C=max(C, 1 / 15)).fit(X)
+    beta = model.dual_coef_ / model.dual_coef_.sum()
+    dual = 1 - beta @ kernel(model.support_vectors_, model.support_vectors_, gamma) @ beta
+    assert model.diagnostics(X=X) == {"objective": pytest.approx(dual, rel=1e-6)}
+
+
+@pytest.mark.parametrize(("gamma", "C"), [(0.5, 1.0), (4.0, 1.0), (1.0, 0.05), (32.0, 0.02)])
+def test_clusters_are_the_components_of_the_complete_graph(blobs, gamma, C):
+    X = blobs[0]
+    model = BenHurSVC(gamma=gamma, C=C, outliers=True).fit(X)
+    inside = model.decision_function(X) >= -1e-7
+    assert (model.labels_ >= 0).tolist() == inside.tolist()
+    assert (~inside).sum() <= 1 / C and (C < 1 or inside.all())
+    A = X[inside]
+    shares = np.linspace(0, 1, 20)[:, None]
+    points = A[:, None, None] + shares * (A - A[:, None])[:, :, None]
+    values = model.decision_function(points.reshape(-1, 2)).reshape(points.shape[:3])
+    expected = connected_components(values.min(axis=2) >= -1e-7)[1]
+    np.testing.assert_array_equal(model.labels_[inside], expected)
+    whole = BenHurSVC(gamma=gamma, C=C).fit(X)
+    nearest = cdist(X[~inside], X[inside]).argmin(axis=1)
+    np.testing.assert_array_equal(whole.labels_[~inside], expected[nearest])
+    np.testing.assert_array_equal(whole.predict(X), whole.labels_)
+
+
+@pytest.mark.parametrize(("n", "C"), [(1, 4.0), (3, 1 / 3), (32, 2.0**-5), (49, 1 / 49)])
+@pytest.mark.parametrize("solver", SPHERES)
+def test_at_one_coefficient_per_row_the_centre_is_the_mean(solver, n, C):
+    # 49 * (1 / 49) is below 1
+    X = np.random.default_rng(n).normal(size=(n, 2))
+    model = solver(gamma=0.7, C=C).fit(X)
+    heights = np.exp(-0.7 * cdist(X, X, "sqeuclidean")).mean(axis=1)
+    np.testing.assert_allclose(model.decision_function(X), heights / heights.max() - 1, atol=1e-12)
+    mean_distances = 1 - 2 * heights + heights.mean()
+    assert model.squared_radius_ == pytest.approx(mean_distances.min(), abs=1e-12)
+    # the sphere ends at the row that is nearest to its centre
+    assert model.inside_ == pytest.approx(1 / n)
+    if n > 1:
+        near = solver(gamma=0.7, C=C * (1 + 1e-7)).fit(X)
+        assert model.squared_radius_ == pytest.approx(near.squared_radius_, rel=1e-5)
+
+
+def test_the_fast_clustering_finds_what_is_apart(blobs):
+    X, y = blobs
+    model = FSVC(gamma=0.5, C=0.1, share=0.8).fit(X)
+    assert model.n_clusters_ == 3 and adjusted_rand_score(model.labels_, y) == 1
+    assert len(model.support_vectors_) <= 60 and 3 <= model.n_balls_ < len(X)
+    np.testing.assert_array_equal(model.labels_, FSVC(gamma=0.5, C=0.1, share=0.8).fit_predict(X))
+    np.testing.assert_array_equal(model.predict(X + 1e-3), model.labels_)
+    assert FSVC(gamma=0.5, radius=1e-9).fit(X).n_balls_ == len(X)
+    assert FSVC(gamma=0.5, radius=1e9).fit(X).n_balls_ == 1
+
+
+@pytest.mark.parametrize("far", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("solver", SPHERES)
+def test_a_far_row_moves_nothing_else(blobs, solver, far):
+    X = np.concatenate([[[far, 0]], blobs[0] + 1e5])
+    model = solver(gamma=1.0).fit(X)
+    distances = cdist(X, model.support_vectors_, "sqeuclidean")
+    expected = np.exp(-distances) @ model.dual_coef_ - 1
+    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-9)
+    alone = solver(gamma=1.0).fit(X[1:])
+    assert model.n_clusters_ == alone.n_clusters_ + 1
+
+
+# Mistakes and costs
+
+
+@pytest.mark.parametrize("solver", (*MARGINS, *SPHERES))
+def test_mistakes_have_clear_errors(solver):
+    X, _ = three_groups()
+    with pytest.raises(NotFittedError):
+        solver().fit_domain(X).predict(X)
+    with pytest.raises(NotFittedError):
+        solver().fit_clusters(X)
+    with pytest.raises(MemoryLimitError):
+        solver().fit_domain(X).set_params(max_memory=1e-6).fit_clusters(X)
+    for factor, text in ((1e-160, "scale the features"), (1e160, "scale them")):
+        with pytest.raises(DataError, match=text):
+            solver().fit(factor * X)
+
+
+def test_what_a_sphere_cannot_do_is_said(blobs):
+    with pytest.raises(FitError, match=r"C must be at least 1/n = 0\.0133"):
+        BenHurSVC(C=0.01).fit(blobs[0])
+    with pytest.raises(DataError, match="75 rows are more than max_rows = 70"):
+        BenHurSVC(max_rows=70).fit(blobs[0])
+    assert BenHurSVC(max_rows=75).fit_domain(blobs[0]).gamma_ > 0
+    with pytest.raises(FitError, match="no row is inside the sphere"):
+        BenHurSVC(gamma=1.0).fit_domain(blobs[0]).fit_clusters(blobs[0] + 100)
+    # every row is a cluster
+    assert BenHurSVC(gamma=1e300).fit(blobs[0]).n_clusters_ == 75
+
+
+@pytest.mark.parametrize(
+    ("solver", "exponent"), [(BSGDLMOC, 1), (SGDLMOC, 2), (FSVC, 2), (BenHurSVC, 3)]
+)
+def test_costs_grow_as_the_method_says(solver, exponent):
+    small, large = (solver().cost(9, n_rows=n) for n in (10**6, 10**7))
+    assert large.flops / small.flops == pytest.approx(10**exponent, rel=0.05)
+    assert solver().cost(9, n_rows=1000, n_models=3).flops == pytest.approx(
+        3 * solver().cost(9, n_rows=1000).flops
+    )
+    if solver in MARGINS:
+        every = solver(starts="all").cost(9, n_rows=10**6).flops
+        assert every / small.flops == pytest.approx(5, rel=0.3)
+    if solver is BSGDLMOC:
+        assert small.memory < 10**9
+    if solver is BenHurSVC:  # all pairs
+        assert small.memory > 8 * 10**12
+
+
+# Defaults
+
+
+def test_the_kernel_fits_the_rows_unless_it_is_given():
+    X = np.random.default_rng(0).normal(size=(60, 3)) * [1, 2, 5]
+    for solver in (*MARGINS, *SPHERES):
+        assert solver().fit_domain(X).gamma_ == gamma_of_neighbours(X, 0.06)
+    assert BSGDLMOC(gamma=0.1).fit(X).gamma_ == 0.1
+    assert BSGDLMOC().fit(np.ones((5, 2))).gamma_ == 1
+
+
+def moons():
+    return make_moons(1000, noise=0.05, random_state=0)
+
+
+def circles():
+    return make_circles(1000, factor=0.5, noise=0.05, random_state=0)
+
+
+def five_blobs():
+    return make_blobs(500, centers=5, cluster_std=0.6, random_state=0)
+
+
+def anisotropic():
+    X, y = make_blobs(500, random_state=170)
+    return X @ [[0.6, -0.6], [-0.4, 0.8]], y
+
+
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return scale(X), y
+
+
+LEAST = {
+    moons: (0.9, 0.9, 0.9, 0.9),
+    circles: (0.6, 0.6, 0.9, 0.6),
+    five_blobs: (0.7, 0.7, 0.7, 0.5),
+    anisotropic: (0.85, 0.85, 0.85, 0.85),
+    iris: (0.45, 0.45, 0.45, 0.45),
+    standardised_wine: (0.4, 0.4, 0.25, 0.4),
+    cancer: (0.2, None, None, None),
+}
+"""Adjusted Rand indices that defaults have at least, by solver; None where a warning is all."""
+
+
+@pytest.mark.parametrize("get", LEAST)
+def test_defaults_find_clusters_in_scikit_learns_datasets_or_warn(get):
+    X, y = get()
+    for solver, least in zip((*MARGINS, *SPHERES), LEAST[get], strict=True):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = solver().fit(X)
+        assert least is None or adjusted_rand_score(y, model.labels_) > least, solver
+        too_few_or_many = not 1 < model.n_clusters_ <= np.sqrt(len(X))
+        assert [one.category for one in told] == [DsgWarning] * too_few_or_many, solver
+        assert least is not None or told, solver
+
+
+@pytest.mark.parametrize(("solver", "found"), [(SGDLMOC, "one cluster"), (FSVC, "122 clusters")])
+def test_a_warning_says_what_to_set(solver, found):
+    X, y = cancer()
+    with pytest.warns(DsgWarning, match=rf"^{found} of 569 rows at the default gamma, ") as told:
+        before = solver().fit(X)
+    value = float(str(told[0].message).partition("set gamma=")[2].partition(",")[0])
+    after = solver(gamma=value).fit(X)  # which no longer warns
+    if found == "one cluster":
+        assert after.n_clusters_ > 1 and adjusted_rand_score(y, after.labels_) > 0.4
+    else:
+        assert after.n_clusters_ < before.n_clusters_ / 2
+
+
+@pytest.mark.parametrize(
+    ("solver", "rows"),
+    [
+        (BSGDLMOC(), np.ones((60, 2))),
+        (BenHurSVC(), np.random.default_rng(0).normal(size=(40, 9))),
+        (SGDLMOC(gamma=0.01), cancer()[0]),
+        (FSVC(gamma=10), cancer()[0][:100]),
+    ],
+)
+def test_no_warning_is_of_equal_rows_a_few_rows_or_a_gamma_that_was_given(solver, rows):
+    assert clone(solver).fit(rows).n_clusters_ >= 1

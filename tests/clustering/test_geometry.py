@@ -1,0 +1,235 @@
+"""Equilibria, which of them segments join, nearest points, and the kernel's width."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
+from scipy.stats import entropy, gmean
+from sklearn.metrics import adjusted_rand_score
+
+from dsgkit.clustering import geometry
+from dsgkit.clustering.domain import WIDTH_ROWS, Domain, exponential, gamma_of_neighbours
+from dsgkit.clustering.estimators import cover
+from dsgkit.clustering.geometry import (
+    TOLERANCE,
+    by_first,
+    connected,
+    find_equilibria,
+    labels_of_nearest,
+    merge,
+    trajectories,
+)
+from dsgkit.data.dataset import Rows
+from tests.clustering.oracle import load, rows_and_domain
+
+TOOLBOX = {
+    "msctoolbox_ringg_2_SMSC": 11,
+    "msctoolbox_moons_1_FMSC": 10,
+    "svctoolbox_ringg_2_SEPCG": 11,
+}
+
+
+def same_partition(a, b):
+    return adjusted_rand_score(a, b) == 1
+
+
+@pytest.mark.parametrize("name", TOOLBOX)
+def test_equilibria_and_labels_are_those_of_the_toolboxes(name, monkeypatch):
+    monkeypatch.setattr(geometry, "BLOCK_TRAJECTORIES", 50)  # blocks are no part of the result
+    stored = load(name)
+    X, domain = rows_and_domain(stored)
+    found, which, n_lost = find_equilibria(domain, X)
+    assert (len(found), n_lost) == (TOOLBOX[name], 0)
+    labels = connected(domain, found, 11)[which]
+    expected = [stored["loc"].T]
+    if "labels_fixedpoint" in stored:
+        assert same_partition(labels, stored["labels_fixedpoint"])
+        expected.append(stored["equilibria_fixedpoint"])
+    if not name.endswith("FMSC"):  # which clusters balls, not rows
+        assert same_partition(labels, stored["lab"])
+    for points in expected:
+        distances = cdist(found, points)
+        assert distances.min(axis=1).max() < 5e-4
+        assert distances.min(axis=0).max() < 5e-4
+
+
+def test_balls_equilibria_and_clusters_are_those_of_the_toolbox():
+    known = load("msctoolbox_moons_1_FMSC")
+    X, alpha, gamma = known["tin"], known["alpha"], float(known["rbf_gamma"])
+    centers = cdist(known["cen"], X).argmin(axis=1)
+    order = np.concatenate([centers, np.setdiff1d(np.arange(len(X)), centers)])
+    found, balls = cover(X, order, float(known["R1"]))
+    np.testing.assert_array_equal(found, centers)
+    distances = cdist(X, X[centers])
+    np.testing.assert_array_equal(balls, (distances <= known["R1"]).argmax(axis=1))
+    norm = alpha @ np.exp(-gamma * cdist(X, X, "sqeuclidean")) @ alpha
+    support = alpha > 0
+    domain = Domain(X[support], alpha[support], gamma, (1 + norm - float(known["r"])) / 2)
+    points, which, _ = find_equilibria(domain, X[centers])
+    distances = cdist(points, known["loc"].T)
+    assert len(points) == 10 and distances.min(axis=1).max() < 5e-4
+    np.testing.assert_array_equal(distances.argmin(axis=1)[which] + 1, known["ml"])
+    assert same_partition(connected(domain, points, 11)[which][balls], known["lab"])
+
+
+def test_a_complete_graph_is_that_of_the_svc_toolbox():
+    stored = load("svctoolbox_moons_1_CG")
+    X, domain = rows_and_domain(stored)
+    inside = domain.values(X) >= -1e-7
+    assert same_partition(connected(domain, X, 11)[inside], stored["lab"][inside])
+
+
+def step(domain, x):
+    exponents = -domain.gamma * ((domain.support_vectors - x) ** 2).sum(axis=1)
+    weights = domain.coefficients * np.exp(exponents - exponents.max())
+    return weights @ domain.support_vectors / weights.sum()
+
+
+@pytest.mark.parametrize("n_inputs", [3, geometry.PRODUCT_INPUTS])
+def test_trajectories_are_those_of_the_map(n_inputs, monkeypatch):
+    rng = np.random.default_rng(0)
+    vectors, coefficients = 50 + rng.normal(size=(40, n_inputs)), rng.uniform(0.2, 0.8, 40)
+    domain = Domain(vectors, coefficients, 0.9 / n_inputs)
+    starts = 50 + 2 * rng.normal(size=(40, n_inputs))
+    starts[0] = 1e4  # where every kernel value is 0
+    kept = starts.copy()
+    monkeypatch.setattr(geometry, "PRODUCT_ENTRIES", 40 * 16)  # blocks of 16 points
+    ends, converged = trajectories(domain, starts, TOLERANCE)
+    np.testing.assert_array_equal(starts, kept)
+    assert converged.all()
+    for x, end in zip(starts, ends, strict=True):
+        path = [x]
+        while len(path) < 2 or np.linalg.norm(path[-1] - path[-2]) > TOLERANCE * domain.width:
+            path.append(step(domain, path[-1]))
+        np.testing.assert_allclose(end, path[-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_inputs", [1, geometry.PRODUCT_INPUTS])
+def test_trajectories_that_do_not_converge_are_counted(n_inputs):
+    def line(*x):
+        return np.eye(1, n_inputs) * np.array(x)[:, None]
+
+    flat = Domain(line(0.0, 2.0), np.array([1.0, 1.0]), 0.5)  # there the map is of 4th order
+    assert trajectories(flat, line(0.8), 1e-7)[1].tolist() == [False]
+    negative = Domain(line(0.0, 2.0), np.array([1.0, -0.9]), 0.5)
+    found, which, n_lost = find_equilibria(negative, line(0.0, 0.1, 3.0))
+    assert n_lost == 1
+    assert which.tolist() == [0, 0, 1]
+    np.testing.assert_allclose(found[1], line(3.0)[0], rtol=1e-15)
+
+
+def test_far_vectors_are_followed_from_differences():
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(30, 40))
+    vectors[:15] += 1e6
+    domain = Domain(vectors, np.ones(30), 1.0)
+    ends, converged = trajectories(domain, vectors + 1e-3, TOLERANCE)
+    assert converged.all()
+    np.testing.assert_allclose(ends, vectors, atol=1e-2)
+
+
+def test_merging_is_single_linkage_of_cells():
+    rng = np.random.default_rng(0)
+    for n_inputs in (1, 2, 7):
+        centers = rng.normal(size=(9, n_inputs))
+        points = np.repeat(centers, 50, axis=0) + 1e-3 * rng.normal(size=(450, n_inputs))
+        points = np.concatenate([points, points[:30]])[rng.permutation(480)]
+        expected = fcluster(linkage(points), 0.02, "distance")
+        np.testing.assert_array_equal(merge(points, 1e-3, 0.02), by_first(expected))
+    points = np.repeat([[0.0, 1.0], [-0.0, 2.0]], 200_000, axis=0)  # merged at once
+    assert np.bincount(merge(points, 0.01, 0.05)).tolist() == [200_000, 200_000]
+
+
+def joined_by_hand(domain, points, n_segment):
+    """Return the components of all pairs, by a search from every point."""
+    shares = np.linspace(0, 1, n_segment)[:, None]
+    n = len(points)
+    edges = np.eye(n, dtype=bool)
+    for i, j in itertools.permutations(range(n), 2):
+        segment = points[i] + shares * (points[j] - points[i])
+        edges[i, j] = (domain.values(segment) >= 0).all()
+    for _ in range(n):
+        edges = edges @ edges
+    return by_first(np.array([np.flatnonzero(row)[0] for row in edges]))
+
+
+@pytest.mark.parametrize("least", [0.2, -0.2])
+@pytest.mark.parametrize("level", [0.1, 0.4, 0.6, 2.0])
+def test_clusters_are_components_of_all_pairs(level, least, monkeypatch):
+    """Also where coefficients are negative, or exponents at the ends would take much memory."""
+    monkeypatch.setattr(geometry, "BLOCK_PAIRS", 50)
+    monkeypatch.setattr(geometry, "N_NEIGHBORS", 2)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        vectors, points = 2 * rng.normal(size=(300, 2)), 2 * rng.normal(size=(30, 2))
+        coefficients = rng.uniform(least, 0.8, 300)
+        coefficients[12:] *= 1e-3
+        domain = Domain(vectors, coefficients, 0.9, level)
+        points = np.concatenate([points, vectors[:12]])
+        expected = joined_by_hand(domain, points, 20)
+        for most in (10**6, 0):
+            np.testing.assert_array_equal(connected(domain, points, 20, most), expected)
+        if level == 2.0 and least < 0:  # nothing is inside
+            assert len(set(expected)) == len(points)
+
+
+def test_the_exponential_is_the_library_s():
+    x = -np.concatenate([np.geomspace(1e-20, 600, 3000), [0.0]])
+    found, expected = np.array([exponential(v) for v in x]), np.exp(x)
+    assert (np.abs(found - expected) <= 2 * np.spacing(expected)).all()
+    assert exponential(-1e300) == exponential(-600.0) > 0  # far below all that matters
+
+
+@pytest.mark.parametrize("apart", [0.0, 2.0**20, 2.0**40])
+@pytest.mark.parametrize("n_inputs", [1, 3, 20])
+@pytest.mark.parametrize("n_points", [1, 33, 700])
+def test_labels_are_those_of_the_first_of_the_nearest(n_points, n_inputs, apart, monkeypatch):
+    """Many points are equally near: rows and shifts are whole numbers, so distances are exact."""
+    monkeypatch.setattr(geometry, "BLOCK_TRAJECTORIES", 300)
+    rng = np.random.default_rng(n_points)
+    points = rng.integers(5, size=(n_points, n_inputs)).astype(float)
+    X = rng.integers(-1, 6, size=(1000, n_inputs)) + 0.5 * rng.integers(2, size=(1000, n_inputs))
+    points[::2, 0] += apart
+    X[::2, 0] += apart
+    nearest = cdist(X, points, "sqeuclidean").argmin(axis=1)
+    rows = np.arange(1000)[::-1]
+    for labels in (rng.integers(4, size=n_points), np.full(n_points, 3)):
+        found = labels_of_nearest(cKDTree(points), labels, X, rows)
+        np.testing.assert_array_equal(found, labels[nearest][rows])
+
+
+# The kernel's width
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("rows", [RNG.normal(size=(200, 3)), RNG.random((150, 1)) ** 3])
+@pytest.mark.parametrize("share", [0.05, 0.3])
+def test_rows_have_the_share_of_neighbours_by_perplexity(rows, share):
+    squares = cdist(rows, rows, "sqeuclidean")
+    np.fill_diagonal(squares, np.inf)
+    counts = np.exp(entropy(np.exp(-gamma_of_neighbours(rows, share) * squares), axis=1))
+    assert gmean(counts) == pytest.approx(share * len(rows), rel=1e-6)
+
+
+def test_the_width_has_the_unit_of_the_rows_whatever_they_are_kept_in():
+    rows = RNG.normal(size=(WIDTH_ROWS + 300, 4)) + 7
+    gamma = gamma_of_neighbours(rows, 0.05)
+    assert gamma_of_neighbours(5 * rows, 0.05) == pytest.approx(gamma / 25, rel=1e-6)
+    assert gamma_of_neighbours(rows + 1e4, 0.05) == pytest.approx(gamma, rel=1e-6)
+    assert gamma_of_neighbours(Rows(rows), 0.05) == pytest.approx(gamma, rel=1e-6)
+
+
+def test_equal_rows_are_not_neighbours_and_few_rows_have_a_width():
+    rows = RNG.normal(size=(50, 2))
+    gamma = gamma_of_neighbours(rows, 0.2)
+    assert gamma_of_neighbours(rows.repeat(2, axis=0), 0.2) == pytest.approx(gamma, rel=1e-6)
+    # 7 neighbours at least
+    assert gamma_of_neighbours(rows, 0.01) == pytest.approx(gamma_of_neighbours(rows, 0.14))
+    assert gamma_of_neighbours(np.array([[0.0], [1.0]] * 9), 0.05) > 0
+    for n in (2, 3, 6):
+        assert 0 < gamma_of_neighbours(rows[:n], 0.05) < np.inf
+    assert gamma_of_neighbours(rows[:1], 0.05) == gamma_of_neighbours(np.ones((9, 2)), 0.05) == 1

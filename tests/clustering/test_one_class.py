@@ -1,0 +1,218 @@
+"""Training of the large-margin one-class machine, and how its support vectors keep to a budget."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from dsgkit.clustering import one_class
+from dsgkit.clustering.one_class import (
+    NEAREST,
+    RANDOM,
+    REMOVAL,
+    SINGULAR_DISTANCE,
+    Support,
+    add,
+    apply,
+    maintenance,
+    projection,
+)
+from dsgkit.linalg import solve_qp
+from dsgkit.random import DRAWS, draw_with_replacement, words
+from tests.clustering.oracle import load, rows_and_domain
+from tests.solvers.brute_force import kernel
+
+SETTING = {
+    **{"C": 6.0, "gamma": 0.8, "budget": 15, "strategy": REMOVAL, "n_neighbors": 3},
+    **{"tol": 0.02, "patience": 1, "max_iter": 400, "seed": 3},
+}
+
+
+def neighbors(setting, t, K, gone, others):
+    """Return what the vector that goes in step t is projected onto."""
+    if setting["strategy"] == REMOVAL:
+        return []
+    k = min(setting["n_neighbors"], len(others))
+    if setting["strategy"] == NEAREST:
+        return sorted(others, key=lambda j: -K[gone, j])[:k]
+    per_step = min(setting["n_neighbors"], setting["budget"])
+    drawn = words(setting["seed"], (t - 1) * per_step, k, DRAWS + 1)
+    left = list(others)
+    return [left.pop((int(word) >> 32) * len(left) >> 32) for word in drawn]
+
+
+def written_out(setting, X):
+    """Return coefficients, steps and removals of a descent on dense vectors, term by term."""
+    n = len(X)
+    K = kernel(X, X, setting["gamma"])
+    rows = draw_with_replacement(setting["seed"], 0, 0, setting["max_iter"], 1, n)[:, 0]
+    alpha, order, n_small, n_removals = np.zeros(n), [], 0, 0
+    for t, i in enumerate(rows, 1):
+        before = alpha.copy()
+        alpha = alpha * (t - 1) / t
+        if before @ K[i] < 1:
+            alpha[i] += setting["C"] / t
+            if i not in order:
+                order.append(int(i))
+        if setting["budget"] is not None and len(order) > setting["budget"]:
+            sizes = np.abs(alpha[order])
+            gone = order.pop(np.flatnonzero(sizes <= sizes.min() * (1 + 1e-9))[0])
+            onto = neighbors(setting, t, K, gone, order)
+            part = np.linalg.lstsq(K[np.ix_(onto, onto)], K[onto, gone], rcond=1e-8)[0]
+            alpha[onto] += alpha[gone] * part
+            alpha[gone] = 0
+            n_removals += 1
+        change = alpha - before
+        small = t > 1 and change @ K @ change <= setting["tol"] ** 2
+        n_small = n_small + 1 if small else 0
+        if n_small == setting["patience"]:
+            break
+    return alpha, t, n_removals
+
+
+@pytest.mark.parametrize("patience", [1, 60])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"budget": None},
+        {"strategy": REMOVAL},
+        {"strategy": NEAREST},
+        {"strategy": RANDOM},
+        {"strategy": NEAREST, "budget": 1},
+        {"strategy": RANDOM, "tol": 0.0},
+        {"budget": None, "gamma": 8.0, "tol": 0.0},
+    ],
+)
+def test_training_is_what_the_algorithm_says(changes, patience, monkeypatch):
+    monkeypatch.setattr(one_class, "CHUNK_STEPS", 70)  # chunks are no part of the result
+    X = np.random.default_rng(1).normal(size=(400 if "gamma" in changes else 60, 2))
+    setting = {**SETTING, **changes, "patience": patience}
+    alpha, n_steps, n_removals = written_out(setting, X)
+    domain, *counts = one_class.one_class(X, **setting)
+    assert counts == [n_steps, n_removals]
+    assert len(domain.coefficients) <= (setting["budget"] or len(X))
+    K = kernel(X, X, domain.gamma)
+    np.testing.assert_allclose(domain.values(X), K @ alpha - 1, atol=1e-7)
+    assert domain.coefficients.sum() == pytest.approx(alpha.sum(), abs=1e-6)
+    assert domain.level == 1
+    expected = alpha @ K @ alpha / 2 + 6 * np.maximum(0, 1 - K @ alpha).mean()
+    assert one_class.objective(domain, 6.0, X) == pytest.approx(expected, rel=1e-6)
+
+
+def test_rows_drawn_equally_often_have_equal_coefficients():
+    X = np.random.default_rng(1).normal(size=(40, 2))
+    setting = {**SETTING, "budget": None, "tol": 0.0, "max_iter": 57}
+    coefficients = one_class.one_class(X, **setting)[0].coefficients
+    counts = coefficients * 57 / SETTING["C"]
+    np.testing.assert_allclose(counts, np.rint(counts), rtol=1e-12)
+    assert len(set(coefficients)) == len(set(np.rint(counts)))
+
+
+def dual(K, bound):
+    """Return the solution of the dual: ``min a'Ka/2 - sum a`` where ``0 <= a <= bound``."""
+    n = len(K)
+    box = sparse.vstack([-sparse.eye_array(n), sparse.eye_array(n)])
+    none = sparse.csc_array((0, n)), np.empty(0)
+    at_most = box, np.concatenate([np.zeros(n), np.full(n, bound)])
+    return solve_qp(sparse.csc_array(K), -np.ones(n), none, at_most, dense=True)
+
+
+@pytest.mark.parametrize("name", ["svctoolbox_ringg_2_SEPCG", "svctoolbox_moons_1_CG"])
+def test_the_minimum_is_that_of_the_svc_toolbox(name):
+    """The dual is that of the toolbox, and the descent comes near it at the rate 1/t."""
+    stored = load(name)
+    X, domain = rows_and_domain(stored, "alpha_qp")
+    K = kernel(X, X, domain.gamma)
+    weight = 2 * float(stored["C"])  # C/n
+    alpha = dual(K, weight)
+    np.testing.assert_allclose(K @ alpha - 1, domain.values(X), atol=1e-5)
+    assert alpha @ K @ alpha / 2 - alpha.sum() == pytest.approx(2 * stored["objective"], rel=1e-6)
+    C = weight * len(X)
+    best = alpha @ K @ alpha / 2 + weight * np.maximum(0, 1 - K @ alpha).sum()
+    errors = []
+    for n_steps in (20_000, 500_000):
+        free = {"budget": None, "tol": 0.0, "max_iter": n_steps}
+        setting = {**SETTING, "C": C, "gamma": domain.gamma, **free}
+        found = one_class.one_class(X, **setting)[0]
+        reached = one_class.objective(found, C, X)
+        errors.append((reached / best - 1, np.abs(found.values(X) + 1 - K @ alpha).max()))
+    early, late = np.array(errors)
+    assert 0 < late[0] < 1e-3
+    assert late[1] < 1.5e-3
+    assert (late < early / 10).all()  # at the rate 1/t that would be 25
+
+
+# The budget
+
+
+def support_of(points, coefficients):
+    n = len(points)
+    empty = np.empty((points.shape[1], n)), np.empty(n, np.int64), np.empty(n), np.zeros(1, int)
+    support = Support(*empty)
+    for row, (x, coefficient) in enumerate(zip(points, coefficients, strict=True)):
+        assert add(support, row, x, coefficient)
+    return support
+
+
+def planned(support, strategy, gamma=1.0, n_neighbors=5, seed=0):
+    words = np.random.default_rng(seed).integers(2**64, size=n_neighbors, dtype=np.uint64)
+    places, changes = np.empty(n_neighbors + 1, np.int64), np.empty(n_neighbors + 1)
+    scratch = np.empty(len(support.rows))
+    n = maintenance(support, strategy, gamma, words, places, changes, scratch)
+    return places[:n], changes[:n]
+
+
+def test_removal_is_that_of_the_reference_program():
+    """Its decay rounds, so that coefficients that are equal but for this tell what goes."""
+    stored = load("nbsgd_removal")
+    X, y, perm = stored["X"], stored["y"], stored["perm"]
+    n, gamma, lam = len(X), float(stored["gamma"]), float(stored["lam"])
+    chances = iter(stored["uniforms"])
+    budget, n_removals = int(stored["BB_init"]), 0
+    support = support_of(np.zeros((100, 2)), np.zeros(100))
+    support.size[0] = 0
+    add(support, 0, X[perm[0]], 0.0)
+    for t in range(1, n + 1):
+        size = support.size[0]
+        coefficients = support.coefficients[:size]
+        if t > 1:
+            coefficients -= coefficients / t
+        x = X[perm[t % n]]
+        value = coefficients @ np.exp(-gamma * ((support.points[:, :size].T - x) ** 2).sum(axis=1))
+        label = y[perm[t % n]]
+        if label * value < 1:
+            add(support, t % n, x, label / (lam * t))
+            if support.size[0] > budget:
+                if next(chances) < 1 - stored["beta_frac"] * n / t:
+                    budget += 1
+                else:
+                    apply(support, *planned(support, REMOVAL))
+                    n_removals += 1
+    size = support.size[0]
+    np.testing.assert_array_equal(support.rows[:size], stored["support_index_in_perm"])
+    np.testing.assert_array_equal(support.coefficients[:size], stored["alpha"])
+    assert n_removals == stored["maintenance"]
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 1e-6])
+def test_projection_onto_equal_vectors_is_that_onto_one(gap):
+    points = np.array([[0.5, 0], [0, 0], [gap, 0], [0, 0], [1, 0], [1, gap]])
+    found = np.empty(5)
+    projection(points.T.copy(), np.arange(6), 1.0, found)
+    K = kernel(points, points, 1.0)
+    few = np.linalg.solve(K[np.ix_([1, 4], [1, 4])], K[[1, 4], 0])
+    np.testing.assert_allclose([found[:3].sum(), found[3:].sum()], few, atol=10 * SINGULAR_DISTANCE)
+    assert np.abs(found).max() < 1
+    rest = K[0, 0] - 2 * found @ K[1:, 0] + found @ K[1:, 1:] @ found
+    assert rest == pytest.approx(K[0, 0] - few @ K[[1, 4], 0], abs=10 * SINGULAR_DISTANCE)
+
+
+def test_random_neighbors_are_different_and_equally_likely():
+    support = support_of(np.arange(8.0)[:, None], [3, 3, 3, 1, 3, 3, 3, 3])
+    counts = np.zeros(8)
+    for seed in range(700):
+        places, _ = planned(support, RANDOM, n_neighbors=3, seed=seed)
+        assert places[0] == 3
+        assert len(set(places)) == 4
+        counts[places[1:]] += 1
+    assert counts[3] == 0
+    np.testing.assert_allclose(counts[counts > 0], 300, atol=4 * np.sqrt(300 * 4 / 7))
