@@ -17,18 +17,20 @@ from dsgkit.errors import DataError, FitError, TimeLimitError
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
-
 EIGH_FLOPS = 5.0
 """Time of an eigendecomposition of size n, in n^3 operations of a matrix product."""
+
+MAPPED_BYTES = 2**26
+"""Size of the largest memory map that is read like an array."""
+
+_BLOCK_BYTES, _SCATTERED_ROWS = 2**24, 16
+"""Bytes of neighbouring rows, and number of scattered rows, that are read of it at a time."""
 
 
 def solve_penalised(matrix: Array, penalty: float, right: Array, *, singular: str) -> Array:
     """Solve ``(matrix + penalty I) x = right``; reads the lower triangle, overwrites the matrix.
 
-    Raises
-    ------
-    FitError
-        With the message ``singular``, if the system is singular to rounding.
+    A system that is singular to rounding raises `FitError` with the message ``singular``.
     """
     from scipy import linalg
 
@@ -67,27 +69,18 @@ def solve_qp(
 ) -> Array:
     """Return the x that minimises ``x'P x/2 + q'x`` subject to ``A x = b`` and ``G x <= h``.
 
+    By Clarabel's interior-point method: on the program of SU-DH, OSQP takes 10,000 iterations to
+    six digits, an interior-point method 20; PIQP is three times as slow with 500 variables.
+
     Parameters
     ----------
-    quadratic : sparse matrix of shape (n, n)
-        P, positive semi-definite; only the upper triangle is read.
-    linear : ndarray of shape (n,)
-        q.
-    equal : (A, b)
-        A sparse matrix, and an array.
-    at_most : (G, h)
-        A sparse matrix, and an array.
+    quadratic, linear, equal, at_most
+        P (positive semi-definite; the upper triangle is read), q, (A, b) and (G, h), with sparse
+        matrices.
     max_seconds : float, optional
-        Checked between iterations.
+        Checked between iterations; later it raises `TimeLimitError`.
     dense : bool
         Set if P, A or G has dense parts; the matrix is then factorised by blocks.
-
-    Raises
-    ------
-    TimeLimitError
-        If it takes longer than ``max_seconds``.
-    FitError
-        If there is no solution, or it cannot be computed.
     """
     import clarabel  # slow to import, and rarely needed
     from scipy import sparse
@@ -110,13 +103,6 @@ def solve_qp(
     return np.asarray(solution.x, np.float64)
 
 
-MAPPED_BYTES = 2**26
-"""Size of the largest memory map that is read like an array."""
-
-_BLOCK_BYTES, _SCATTERED_ROWS = 2**24, 16
-"""Bytes of neighbouring rows, and number of scattered rows, that are read of it at a time."""
-
-
 def fixed(array: NDArray[Any]) -> NDArray[Any]:
     """Return a view of an array that cannot be written to."""
     view = array.view()
@@ -130,16 +116,6 @@ def read_rows(table: Any, index: slice | NDArray[np.integer]) -> Single:
     Slices are copied, too: kernels would be compiled again for a read-only array. A row of a
     memory map takes up to 2 MiB around it into memory, and these count as the process's. So a large
     map is read in blocks, whose pages are given back.
-
-    Parameters
-    ----------
-    table : rows of shape (n, d)
-        Array, memory map or any object with ``shape`` and indexing.
-    index : slice or array of int
-
-    Returns
-    -------
-    ndarray of float32, shape (n_rows, d)
     """
     is_map = isinstance(table, np.memmap) and table.mode == "r"  # changes of "c" are in memory only
     if not is_map or table.nbytes <= MAPPED_BYTES:
@@ -172,13 +148,7 @@ def spaced(X: Any, count: int) -> Any:
 
 
 def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int64]:
-    """Return the rows outside a fold, in order.
-
-    Raises
-    ------
-    DataError
-        If the fold is not an array of positions.
-    """
+    """Return the rows outside a fold, in order; refuse a fold that is no array of positions."""
     try:
         positions = np.asarray(held_out)
         valid = positions.ndim == 1 and positions.dtype.kind in "iu"
@@ -194,13 +164,7 @@ def training_rows(held_out: NDArray[np.integer], n_rows: int) -> NDArray[np.int6
 
 
 def checked_shape(values: Any, method: str, *shapes: tuple[int, ...]) -> NDArray[Any]:
-    """Return the result of a method as an array of one of these shapes.
-
-    Raises
-    ------
-    FitError
-        If it has another shape, which could be broadcast without an error.
-    """
+    """Return a method's result as an array; refuse shapes that would be broadcast silently."""
     array = np.asarray(values)
     if array.shape not in shapes:
         expected = " or ".join(map(str, shapes))

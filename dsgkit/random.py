@@ -1,24 +1,31 @@
-"""Random bits, numbers and draws of rows that never change."""
+"""Random bits, numbers and draws of rows that never change.
+
+A model holds only seeds and coefficients, so block t of seed s must be the same on every machine
+and in every later version. The bits come from Philox 4x32-10 [1]_; the normals from a Box-Muller
+transform that uses only correctly rounded float32 operations (add, multiply, square root,
+conversions), which no compiler or library release can change. A change here takes a new
+`dsgkit.seeds.STREAM_VERSION`.
+
+References
+----------
+.. [1] Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.linalg import Array, Single
+from dsgkit.linalg import Single
 from dsgkit.system.jit import exact, exact_parallel, prange
 from dsgkit.system.machine import threads_for
 
 FREQUENCIES = 1
-"""Stream number of the random frequencies."""
-DRAWS = 2
-"""Stream number of the row draws (source i draws from ``DRAWS + i``)."""
-SCALES = 2**31
-"""Stream number of the scales of frequencies; larger than that of any source."""
+DRAWS = 2  # of rows: source i draws from stream DRAWS + i
+SCALES = 2**31  # lengths of structured frequencies; larger than the stream of any source
 SKETCHES = 2**31 + 1
-"""Stream number of the hashes of sketches."""
 SIGNS = 2**31 + 2
-"""Stream number of the signs of structured frequencies."""
+"""Numbers of independent streams of a seed."""
 
 NORMALS_PER_THREAD = 2**15
 """Smallest count of numbers worth a thread: some 0.1 ms."""
@@ -115,12 +122,6 @@ def _turn(u):  # type: ignore[no-untyped-def]
 
 
 @exact
-def normal(u, v):  # type: ignore[no-untyped-def]
-    """Return the standard normal of two uint32, in float32."""
-    return np.sqrt(np.float32(-2.0) * _log(u)) * _turn(v)[0]
-
-
-@exact
 def _normal_rows(words, out, row):  # type: ignore[no-untyped-def]
     """Fill up to four rows of ``out`` (d, m) from ``row`` on with the normals of ``words``."""
     for pair in range(2):
@@ -173,16 +174,7 @@ def normal_blocks(
     An entry depends only on the seed, the block, its row and its column: a block with more rows or
     columns starts with the entries of a smaller one.
 
-    Parameters
-    ----------
-    seed : int
-        In 0..2^64-1.
-    first, count : int
-        Numbers of blocks, in 0..2^32-1.
-    n_rows, n_columns : int
-        Shape of each block.
-    stream : int
-        Independent streams of one seed have different numbers.
+    Seeds are in 0..2^64-1, numbers of blocks in 0..2^32-1.
 
     Returns
     -------
@@ -195,113 +187,12 @@ def normal_blocks(
 
 
 def words(seed: int, first: int, count: int, stream: int) -> NDArray[np.uint64]:
-    """Return random 64-bit words number ``first`` to ``first + count`` of a seed's stream.
-
-    Returns
-    -------
-    ndarray of uint64, shape (count,)
-    """
+    """Return random 64-bit words number ``first`` to ``first + count`` of a seed's stream."""
     pair = first // 2
     out = np.empty(((first + count + 1) // 2 - pair, 2), np.uint64)
     with threads_for(out.size, NORMALS_PER_THREAD):
         _fill_words(out, np.uint64(pair), np.uint32(stream), *key_words(seed))
     return out.reshape(-1)[first - 2 * pair : first - 2 * pair + count]
-
-
-_LN2 = 0.6931471805599453
-_MIN_LOGARITHM = -600.0
-"""The smallest logarithm of a number that differs from e^-600."""
-
-
-@exact
-def log(x: float) -> float:
-    """Return the natural logarithm of a positive float64, to some 1e-15 (absolute and relative)."""
-    exponent = 0
-    while x > 1.5:
-        x *= 0.5
-        exponent += 1
-    while x < 0.75:
-        x *= 2.0
-        exponent -= 1
-    s = (x - 1.0) / (x + 1.0)  # log x = 2 (s + s^3/3 + s^5/5 + ..), |s| <= 1/5
-    total = 0.0
-    for k in range(12, -1, -1):
-        total = total * s * s + 1.0 / (2 * k + 1)
-    return 2.0 * s * total + exponent * _LN2
-
-
-@exact
-def exp(x: float) -> float:
-    """Return the exponential of a float64 of at most 0, to a relative error of some 1e-13."""
-    halvings = 0
-    while x < -0.5:
-        x *= 0.5
-        halvings += 1
-    total = 1.0
-    for k in range(14, 0, -1):
-        total = 1.0 + total * x / k
-    for _ in range(halvings):
-        total *= total
-    return total
-
-
-@exact
-def _uniform(u):  # type: ignore[no-untyped-def]
-    return (np.float64(u) + 0.5) / 4294967296.0
-
-
-@exact
-def _gamma(shape, j, block, stream, k0, k1):  # type: ignore[no-untyped-def]
-    """Return entry ``j`` of a block; proposal i has counter (j, i, block, stream)."""
-    boosted = shape if shape >= 1.0 else shape + 1.0
-    d = boosted - 1.0 / 3.0
-    c = 1.0 / np.sqrt(9.0 * d)
-    proposal = np.uint32(0)
-    while True:
-        w0, w1, w2, w3 = philox(j, proposal, block, stream, k0, k1)
-        x = np.float64(normal(w0, w1))
-        v = 1.0 + c * x
-        if v > 0.0:
-            v = v * v * v
-            if log(_uniform(w2)) < 0.5 * x * x + d - d * v + d * log(v):
-                break
-        proposal = np.uint32(proposal + np.uint32(1))
-    if shape >= 1.0:
-        return d * v
-    return d * v * exp(max(log(_uniform(w3)) / shape, _MIN_LOGARITHM))
-
-
-@exact_parallel
-def _fill_gammas(out, shape, first, stream, k0, k1):  # type: ignore[no-untyped-def]
-    count, m = out.shape
-    for task in prange(count * m):
-        t, j = task // m, task % m
-        out[t, j] = _gamma(shape, np.uint32(j), np.uint32(first + t), stream, k0, k1)
-
-
-def gamma_blocks(seed: int, first: int, count: int, n_columns: int, shape: float) -> Array:
-    """Return blocks number ``first`` to ``first + count`` of the gamma numbers of a seed.
-
-    An entry depends only on the seed, the shape, the block and its column.
-
-    Parameters
-    ----------
-    seed, first, count : int
-        As in `dsgkit.random.normal_blocks`.
-    n_columns : int
-        Length of each block.
-    shape : float
-        Parameter of the distribution, > 0, which is also its mean. Numbers below ``e^-600`` are
-        returned as about that.
-
-    Returns
-    -------
-    ndarray of float64, shape (count, n_columns)
-    """
-    out = np.empty((count, n_columns))
-    with threads_for(out.size, NORMALS_PER_THREAD / 8):
-        _fill_gammas(out, float(shape), first, np.uint32(SCALES), *key_words(seed))
-    return out
 
 
 DRAWS_PER_THREAD = 1000
@@ -315,12 +206,12 @@ def draw_with_replacement(
 ) -> NDArray[np.int64]:
     """Return independent uniform draws for a run of iterations.
 
+    They depend only on the seed, the number of the source and that of the iteration.
+
     Parameters
     ----------
-    seed : int
-        Seed of the run.
-    source : int
-        Number of the data source; sources draw independently.
+    seed, source : int
+        Sources draw independently.
     first, n_iterations : int
         Iterations ``first .. first + n_iterations`` (0-based).
     batch_size, pool_size : int
@@ -367,9 +258,7 @@ def draw_in_passes(
     """Return draws that visit every row once per pass, in a new random order each pass.
 
     The order is a Feistel network with cycle walking, evaluated position by position: a pass
-    over ten million rows needs no memory for its permutation.
-
-    Parameters and returns are those of `draw_with_replacement`.
+    over ten million rows needs no memory for its permutation. Otherwise as `draw_with_replacement`.
     """
     bits = max(2, (pool_size - 1).bit_length())
     bits += bits % 2

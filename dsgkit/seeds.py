@@ -20,18 +20,8 @@ STREAM_VERSION = 1
 def derive_seed(seed: int, *parts: str | int) -> int:
     """Return an independent seed for the purpose named by ``parts``.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the whole experiment.
-    *parts : str or int
-        Purpose of the draws, e.g. ``"labeled", trial``. Order and type matter: ``1`` and ``"1"``
-        are different parts.
-
-    Returns
-    -------
-    int
-        Between 0 and ``2**63 - 1``.
+    Order and type of the parts matter: ``1`` and ``"1"`` are different ones. The result is in
+    0..2^63-1.
     """
     digest = hashlib.blake2b(b"".join(map(_encode, (seed, *parts))), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
@@ -45,21 +35,8 @@ def _encode(part: str | int) -> bytes:
 
 
 def permutation(n: int, seed: int) -> NDArray[np.int64]:
-    """Return ``0 .. n-1`` in a random order that depends only on ``n`` and ``seed``.
+    """Return ``0 .. n-1`` in a random order that depends only on ``n`` and the seed, at least 0.
 
-    Parameters
-    ----------
-    n : int
-        Number of elements.
-    seed : int
-        Not negative.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-
-    Notes
-    -----
     It sorts ``n`` raw 64-bit words of PCG64. The words are guaranteed stable, and a stable sort
     fixes the order even of equal words (whose probability is below ``n**2 / 2**65``, so that the
     bias is negligible).
@@ -72,19 +49,7 @@ def permutation(n: int, seed: int) -> NDArray[np.int64]:
 def stratified_folds(y: NDArray[Any], n_folds: int, seed: int) -> list[NDArray[np.int64]]:
     """Cut positions into folds of nearly equal size and nearly equal shares of each class.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Labels of any number of classes.
-    n_folds : int
-        Number of folds.
-    seed : int
-        Seed of the random order.
-
-    Returns
-    -------
-    list of int arrays
-        Sorted positions of each fold.
+    Returns the sorted positions of each fold; the labels may be of any number of classes.
     """
     order = permutation(len(y), seed)
     # rows are dealt to folds in turn, class by class: sizes and class counts differ by at most one

@@ -41,8 +41,7 @@ from timing import keep_freed_memory, medians, seconds
 from dsgkit import QSGS2AUC
 from dsgkit.errors import DsgWarning
 from dsgkit.experiment.folder import describe_environment
-from dsgkit.features import FourierFeatures, StructuredFeatures
-from dsgkit.features.blocks import BlockSums
+from dsgkit.features import Blocks, FourierFeatures, StructuredFeatures
 from dsgkit.features.structured import matrix_size
 from dsgkit.system.machine import single_blas_thread, threads_for
 
@@ -203,7 +202,7 @@ def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
     limit: list[float] = []
     n_calls = max(1, CALL_COLUMNS // n_inputs)
 
-    def add(features: BlockSums) -> None:
+    def add(features: Blocks) -> None:
         for _ in range(n_calls):
             features.add(X, 0, A, values)
 

@@ -1,6 +1,5 @@
-"""Class priors and shares against the authors' programs, other algorithms and known mixtures."""
+"""Class priors against the authors' program, a loop in words and known mixtures."""
 
-import dataclasses
 import tracemalloc
 import warnings
 from pathlib import Path
@@ -8,23 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import nnls
 
-from dsgkit import priors
 from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.linalg import solve_qp
 from dsgkit.priors import (
     CANDIDATES,
-    LAM_TOLERANCE,
     UNKNOWN_INTERVAL,
     PenL1Prior,
     checked_similar_prior,
-    energy_distance_prior,
-    km1_share,
-    km2_share,
-    penalised_l1_share,
-    similar_prior,
     similar_prior_interval,
 )
 
@@ -86,18 +77,17 @@ def mixture(prior, seed, n_positive=200, n_unlabeled=1000):
     rng = np.random.default_rng(seed)
     positive = rng.random(n_unlabeled) < prior
     unlabeled = rng.normal(size=(n_unlabeled, 2)) + np.where(positive, 2.0, -2.0)[:, None]
-    return *(rng.normal(size=(n_positive, 2)) + mean for mean in (2, -2)), unlabeled
+    return rng.normal(size=(n_positive, 2)) + 2, unlabeled
 
 
 @pytest.mark.parametrize("prior", [0.2, 0.5, 0.8])
 def test_the_prior_of_a_separable_mixture_is_found(prior):
-    P, N, U = mixture(prior, seed=int(10 * prior))
+    P, U = mixture(prior, seed=int(10 * prior))
     assert PenL1Prior().estimate(P, U) == pytest.approx(prior, abs=0.11)
-    assert energy_distance_prior(P, N, U) == pytest.approx(prior, abs=0.05)
 
 
 def test_many_unlabelled_rows_are_sampled_by_the_seed_alone(monkeypatch):
-    P, N, U = mixture(0.4, 0, 20, 3000)
+    P, U = mixture(0.4, 0, 20, 3000)
     seen = []
 
     class Recorder(Rows):
@@ -107,12 +97,11 @@ def test_many_unlabelled_rows_are_sampled_by_the_seed_alone(monkeypatch):
 
     monkeypatch.setattr("dsgkit.priors.MAX_ROWS", 500)
     assert PenL1Prior().estimate(P, Recorder(U)) == PenL1Prior().estimate(Rows(P), U)
-    assert energy_distance_prior(P, N, Recorder(U)) == pytest.approx(0.4, abs=0.1)
-    assert [len(np.unique(key)) for key in seen] == [500, 500]
+    assert [len(np.unique(key)) for key in seen] == [500]
 
 
 def test_predicted_memory_is_what_an_estimate_allocates():
-    P, _, U = mixture(0.4, 0, 20, 3000)
+    P, U = mixture(0.4, 0, 20, 3000)
     PenL1Prior().estimate(P, U)
     tracemalloc.start()
     try:
@@ -123,70 +112,7 @@ def test_predicted_memory_is_what_an_estimate_allocates():
     assert PenL1Prior().memory_needed(3000) == pytest.approx(peak, rel=0.2)
 
 
-def test_the_authors_energy_distance_prior_is_reproduced_and_clipped():
-    z = load("enecpe_moons")
-    found = energy_distance_prior(z["xp"], z["xn"], z["xu"])
-    assert found == pytest.approx(float(z["th"]), rel=1e-9)
-    P, N, _ = mixture(0.3, 5, 30, 10)
-    assert (energy_distance_prior(P, N, P + 3), energy_distance_prior(P, N, N - 3)) == (1, 0)
-
-
-# From pairs
-
-
-def component_and_mixture(share, seed, n=120):
-    """Rows of a component, and of a mixture of it with something else."""
-    rng = np.random.default_rng(seed)
-    other = rng.random(n) > share
-    return rng.normal(size=(n, 2)), rng.normal(size=(n, 2)) + 4.0 * other[:, None]
-
-
-@pytest.fixture
-def few_rows(monkeypatch):
-    monkeypatch.setattr("dsgkit.priors.KM_ROWS", 60)
-
-
-def test_the_authors_shares_are_found(monkeypatch):
-    """To the program's 0.04 in lam; its slopes are differences, and its programs less exact."""
-    monkeypatch.setattr("dsgkit.priors.KM_ROWS", 500)
-    z = load("su_mpe_gauss_p07")
-    S, U = z["xs"].reshape(-1, 2), z["xu"]
-    means = priors._kernel_means(S, U, 0)
-    expected = np.exp(-((U[0] - U[1]) ** 2).sum() / (2 * float(z["kernel_width"]) ** 2))
-    assert means.gram[0, 1] == pytest.approx(expected, rel=1e-9)
-    for slope, name in ((means.absolute_slope(), "km1"), (means.relative_slope(), "km2")):
-        lam = 1 / (1 - float(z[name]))
-        below, above = (means._distance(lam + sign * LAM_TOLERANCE)[1] for sign in (-1, 1))
-        assert below < slope < above
-
-
-def test_the_nearest_distribution_is_that_of_another_algorithm(few_rows):
-    """Non-negative least squares, whose weights are made to add up to 1 by a heavy row."""
-    means = priors._kernel_means(*component_and_mixture(0.6, 0), 0)
-    weights = 3 * np.maximum(means.difference, 0) - 2 * np.maximum(-means.difference, 0)
-    spectrum, vectors = np.linalg.eigh(means.gram)
-    root = vectors * np.sqrt(np.maximum(spectrum, 0))
-    heavy = np.vstack([root.T, np.full(len(weights), 1e4)])
-    residual = weights - nnls(heavy, np.append(root.T @ weights, 1e4))[0]
-    expected = np.sqrt(residual @ means.gram @ residual)
-    for factor in (None, root.T):  # the program of a full matrix, and that of a factor
-        either = dataclasses.replace(means, factor=factor)
-        distance, derivative = either._distance(3.0)
-        assert distance == pytest.approx(expected, rel=1e-4)
-        difference = (either._distance(3.01)[0] - either._distance(2.99)[0]) / 0.02
-        assert derivative == pytest.approx(difference, rel=1e-3)
-
-
-def test_the_share_of_a_separate_component_is_found(few_rows):
-    rows = component_and_mixture(0.3, 3)
-    for estimate in (km1_share, km2_share, penalised_l1_share):
-        assert estimate(*rows) == pytest.approx(0.3, abs=0.2)
-    rows = component_and_mixture(0.6, 1, n=400)  # of which some are taken, by the seed alone
-    first = km2_share(*rows, random_state=1)
-    assert km2_share(*map(Rows, rows), random_state=1) == first == pytest.approx(0.6, abs=0.2)
-
-
-P, N, U = mixture(0.4, 0, 20, 40)
+P, U = mixture(0.4, 0, 20, 40)
 ALIKE, NAN = np.ones((10, 2)), np.full((9, 2), np.nan)
 NONE = sparse.csc_matrix((1, 1))
 REFUSED = [
@@ -194,13 +120,8 @@ REFUSED = [
     (lambda: PenL1Prior().estimate(P, ALIKE), DataError, "median squared distance of rows is 0"),
     (lambda: PenL1Prior().estimate(P, NAN), DataError, "NaN or infinite"),
     (lambda: PenL1Prior().estimate(NAN, U), DataError, "NaN or infinite"),
-    (lambda: energy_distance_prior(P, P, N), DataError, "positives and negatives are alike"),
-    (lambda: km1_share(P[:1], U), DataError, "at least 2 rows of the component"),
-    (lambda: km2_share(U, U), DataError, "are alike"),
-    (lambda: km2_share(ALIKE[:5], ALIKE), DataError, "are alike"),
-    (lambda: km2_share(NAN, U), DataError, "NaN or infinite"),
     (lambda: similar_prior_interval(NAN[None, :2], U), DataError, "NaN or infinite"),
-    (lambda: similar_prior(P, U, method="x"), DataError, "one of km1, km2, penalised_l1, got 'x'"),
+    (lambda: similar_prior_interval(np.zeros((9, 2, 2)), NAN[:, :2]), DataError, "NaN or infinite"),
     (
         lambda: solve_qp(NONE, np.ones(1), (NONE, np.zeros(1)), (sparse.eye(1), np.zeros(1))),
         FitError,
@@ -213,16 +134,6 @@ REFUSED = [
 def test_rows_that_tell_nothing_are_refused(estimate, error, text):
     with pytest.raises(error, match=text):
         estimate()
-
-
-@pytest.mark.parametrize("prior", [0.55, 0.7, 0.85, 0.99])
-def test_the_largest_shares_of_each_in_the_other_give_the_prior(prior, monkeypatch):
-    """Of two classes the largest share of a mixture in another is the least ratio of weights."""
-    q = prior**2 / (prior**2 + (1 - prior) ** 2)
-    weights = {"pairs": np.array([q, 1 - q]), "rows": np.array([prior, 1 - prior])}
-    largest = lambda component, mixture, **_: np.min(weights[mixture] / weights[component])  # noqa: E731
-    monkeypatch.setattr(priors, "_SHARES", {"km2": largest})
-    assert similar_prior("pairs", "rows") == pytest.approx(prior)
 
 
 def of_near_classes(prior, n_pairs, n_rows, seed=0, shift=2.5):

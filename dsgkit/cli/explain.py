@@ -211,9 +211,9 @@ def configs(folder: Path | None) -> None:
 @list_.command()
 def kernels() -> None:
     """List the kernels."""
-    from dsgkit.kernels import FAMILIES
+    from dsgkit.kernels import KERNELS
 
-    print_pairs([(family.pattern, family.example.formula) for family in FAMILIES.values()])
+    print_pairs([(name, kernel.formula) for name, kernel in KERNELS.items()])
 
 
 @click.command()

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dsgkit.clustering.domain import Domain
 from dsgkit.errors import FitError
-from dsgkit.kernels import without_gaps
+from dsgkit.kernels import check_projections
 from dsgkit.linalg import Array, spaced
 
 TOLERANCE = 1e-8
@@ -38,7 +38,8 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> tuple[Domain, float]:
     bound = min(C, 1.0)
     # libsvm computes distances as differences of squared norms
     centre = np.median(spaced(X, _MEDIAN_ROWS), axis=0)
-    support, beta = _dual(without_gaps(X, gamma, centre), gamma, bound)
+    check_projections(X - centre, gamma, labeled=False)
+    support, beta = _dual(X - centre, gamma, bound)
     values = Domain(X[support], beta, gamma, level=0.0).values(X)
     bounded = beta >= bound * (1 - BOUND_TOLERANCE) if bound < 1 else np.zeros(len(beta), np.bool_)
     surface = _surface(values, support, bounded)

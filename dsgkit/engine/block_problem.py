@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine import sizes
-from dsgkit.features.blocks import FeatureBlocks
+from dsgkit.features import Blocks
 from dsgkit.linalg import Array, Single
 from dsgkit.objectives import Objective
 from dsgkit.random import draw_in_passes
@@ -99,7 +99,7 @@ class BlockProblem:
         the objective of each step, counted from 1.
     lam : ndarray of shape (G,)
         Weight of the penalty ``lam/2 ||f||^2`` of each model.
-    features : FeatureBlocks
+    features : Blocks
         Its seed also determines the draws.
     n_blocks, n_sweeps : int
         Number of blocks T, and of sweeps S over them.
@@ -113,7 +113,7 @@ class BlockProblem:
     group: NDArray[np.int64]
     objective: Objective
     lam: Array
-    features: FeatureBlocks
+    features: Blocks
     n_blocks: int
     n_sweeps: int
     batch_size: int

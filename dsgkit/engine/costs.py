@@ -8,7 +8,7 @@ from typing import Literal
 
 from dsgkit.costs import Cost
 from dsgkit.engine import sizes
-from dsgkit.features.blocks import FeatureBlocks
+from dsgkit.features import Blocks
 
 _USUAL_FOLDS = 5
 """Number of groups of models that is assumed if a run returns values."""
@@ -27,7 +27,7 @@ class TableSize:
 
 
 def training_cost(
-    features: FeatureBlocks,
+    features: Blocks,
     n_inputs: int,
     tables: Sequence[TableSize],
     *,
@@ -42,7 +42,7 @@ def training_cost(
 
     Parameters
     ----------
-    features : FeatureBlocks
+    features : Blocks
         Features of the run; none is drawn.
     n_inputs : int
     tables : sequence of TableSize
@@ -83,7 +83,7 @@ def training_cost(
 
 
 def block_training_cost(
-    features: FeatureBlocks,
+    features: Blocks,
     n_inputs: int,
     n_labeled: int,
     n_unlabeled: int,
@@ -101,7 +101,7 @@ def block_training_cost(
 
     Parameters
     ----------
-    features : FeatureBlocks
+    features : Blocks
     n_inputs : int
     n_labeled, n_unlabeled : int
         Numbers of rows.

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine.sizes import rows_at_once
-from dsgkit.errors import DataError, in_a_line
-from dsgkit.features import FeatureBlocks, load_features
-from dsgkit.features.catalogue import shown_entry
+from dsgkit.errors import DataError, in_a_line, shown
+from dsgkit.features import Blocks, StructuredFeatures, random_features
+from dsgkit.kernels import kernel_named
 from dsgkit.linalg import Single
 from dsgkit.seeds import STREAM_VERSION
 from dsgkit.system.files import read_arrays, write_atomically
@@ -25,6 +25,10 @@ FORMAT_VERSION = 3
 
 _MAX_INTEGER = 2**53
 """Largest integer in a file: rows and blocks are counted in float64 too."""
+
+_STRUCTURED = "structured(gaussian)"
+_LONGEST_NAME = 1000
+"""Largest size of a kernel's name in bytes, four per character."""
 
 _VERSION_WITHOUT_INTERCEPT = 2
 """Previous version of the model file, which can be read too."""
@@ -38,10 +42,10 @@ class DSGModel:
 
     Attributes
     ----------
-    features : FeatureBlocks
+    features : Blocks
         Kernel and seed, from which every block is recomputed.
     coefficients : ndarray of float32, shape (n_blocks, width, G)
-        They include the normaliser of the features; see `dsgkit.features.blocks`.
+        They include the normaliser of the features; see `dsgkit.features.Blocks`.
     n_inputs : int
         Number of columns of the training rows.
     first_block : int
@@ -49,7 +53,7 @@ class DSGModel:
     intercept : float or ndarray of shape (G,)
     """
 
-    features: FeatureBlocks
+    features: Blocks
     coefficients: Single
     n_inputs: int
     first_block: int = 0
@@ -102,7 +106,11 @@ class DSGModel:
         entries: dict[str, Any] = {
             "format_version": FORMAT_VERSION,
             "stream_version": STREAM_VERSION,
-            **self.features.entries(),
+            "kernel": _STRUCTURED
+            if isinstance(self.features, StructuredFeatures)
+            else self.features.kernel,
+            "sigma": self.features.sigma,
+            "seed": np.uint64(self.features.seed),
             "n_inputs": self.n_inputs,
             "first_block": self.first_block,
             "coefficients": self.coefficients,
@@ -125,7 +133,7 @@ def load_model(path: str | Path) -> DSGModel:
         _check_versions(entries)
         coefficients = _coefficients(entries)
         model = DSGModel(
-            features=load_features(entries, coefficients.shape[1]),
+            features=_features(entries, coefficients.shape[1]),
             coefficients=coefficients,
             n_inputs=_whole(entries, "n_inputs", 1),
             first_block=_whole(entries, "first_block", 0),
@@ -155,6 +163,31 @@ def _check_versions(entries: Mapping[str, NDArray[Any]]) -> None:
     )
 
 
+def _features(entries: Mapping[str, NDArray[Any]], width: int) -> Blocks:
+    """Return the features of a file; ``width`` is that of the coefficients."""
+    name, sigma, seed = (entries[key] for key in ("kernel", "sigma", "seed"))
+    if name.shape or name.dtype.kind != "U" or name.dtype.itemsize > _LONGEST_NAME:
+        raise ValueError(f"the kernel is {_shown(name)}")
+    structured = str(name) == _STRUCTURED
+    kernel = kernel_named("gaussian" if structured else str(name))
+    if sigma.shape or sigma.dtype.kind not in "fiu" or not 0 < sigma < np.inf:
+        raise ValueError(f"sigma is {_shown(sigma)}")
+    if seed.shape or seed.dtype != np.uint64:
+        raise ValueError(f"the seed is {_shown(seed)}")
+    if kernel.degree is None and width % 2:
+        raise ValueError(f"{width} features: must be even, a cosine and a sine per frequency")
+    n_features = width // 2 if kernel.degree is None else width
+    kind = "structured" if structured else "independent"
+    return random_features(kernel.name, float(sigma), n_features, int(seed), kind)
+
+
+def _shown(array: NDArray[Any]) -> str:
+    """Return an array for a message: a single short value, else its type and shape."""
+    if array.shape or array.dtype.itemsize > _LONGEST_NAME:
+        return f"{array.dtype} of shape {array.shape}"
+    return shown(array.item())
+
+
 def _coefficients(entries: Mapping[str, NDArray[Any]]) -> Single:
     values = entries["coefficients"]
     if values.dtype != np.float32 or values.ndim != 3 or 0 in values.shape[1:]:
@@ -179,5 +212,5 @@ def _whole(entries: Mapping[str, NDArray[Any]], name: str, least: int) -> int:
     """Return an entry that is one integer."""
     value = entries[name]
     if value.shape or value.dtype.kind not in "iu" or not least <= value <= _MAX_INTEGER:
-        raise ValueError(f"{name} is {shown_entry(value)}")
+        raise ValueError(f"{name} is {_shown(value)}")
     return int(value)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dsgkit.engine import sizes
 from dsgkit.engine.steps import StepRule
-from dsgkit.features.blocks import FeatureBlocks
+from dsgkit.features import Blocks
 from dsgkit.objectives import Objective
 from dsgkit.random import draw_in_passes, draw_with_replacement
 
@@ -60,7 +60,7 @@ class Problem:
         Arrays, memory maps or objects with ``shape`` and indexing.
     sources : sequence of Source
         One per batch that the objective takes.
-    features : FeatureBlocks
+    features : Blocks
         Its seed also determines the draws.
     group : ndarray of int, shape (G,)
         The group of each model, in ascending order.
@@ -73,7 +73,7 @@ class Problem:
     sources: Sequence[Source]
     objective: Objective
     step: StepRule
-    features: FeatureBlocks
+    features: Blocks
     n_iterations: int
     batch_size: int
     group: NDArray[np.int64]

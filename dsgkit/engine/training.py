@@ -33,7 +33,7 @@ from dsgkit.engine.coefficients import Coefficients
 from dsgkit.engine.model import DSGModel
 from dsgkit.engine.problem import Problem, Source
 from dsgkit.engine.sizes import models_at_once, rows_at_once
-from dsgkit.features.blocks import FeatureBlocks
+from dsgkit.features import Blocks
 from dsgkit.linalg import Array, Single
 from dsgkit.objectives import objective_at
 from dsgkit.system.jit import fast
@@ -224,7 +224,7 @@ class _Panel:
             table.move_to(self._X[start : start + len(table.X)], self._F[start:])
             start += len(table.X)
 
-    def add(self, past: Coefficients, features: FeatureBlocks) -> None:
+    def add(self, past: Coefficients, features: Blocks) -> None:
         """Add all blocks so far to the values of the streamed rows."""
         rows = slice(0, self.n_streamed)
         for first, coefficients in past.kept():

@@ -1,4 +1,4 @@
-"""Random Fourier features of shift-invariant kernels, block by block from the stream.
+"""Blocks of random features, and the random Fourier features of shift-invariant kernels.
 
 ``k(x, x') = E[cos(w.(x - x'))]`` over the spectral distribution of w (Bochner; Rahimi & Recht
 2007), so ``phi(x) = sqrt(1/m) [cos(w_1.x) .. cos(w_m.x), sin(w_1.x) .. sin(w_m.x)]`` has
@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.costs import FUNCTION_FLOPS
-from dsgkit.features.cosines import CosinesAndSines, frequencies_of
 from dsgkit.features.tiles import add_blocks, correlate, cos_sin
-from dsgkit.kernels import Spectrum, kernel_named, read_within
-from dsgkit.linalg import Array, Single
-from dsgkit.random import gamma_blocks, normal_blocks
+from dsgkit.kernels import check_projections
+from dsgkit.linalg import Array, Single, read_rows, row_blocks
+from dsgkit.random import normal_blocks
+from dsgkit.system.machine import single_blas_thread
 
 BLOCK_BYTES = 2**22
 """Bytes of frequencies and coefficients per call.
@@ -28,41 +27,123 @@ Many blocks, but few enough that they stay in the last-level cache for all tiles
 """
 
 
-def blocks_at_once(n_inputs: int, n_frequencies: int, n_models: int) -> int:
-    """Return how many blocks are added in one call, within `BLOCK_BYTES`."""
-    return max(1, BLOCK_BYTES // (4 * n_frequencies * (n_inputs + 2 * n_models)))
+class Blocks:
+    """Blocks t = 0, 1, .. of random features of a kernel, defined by its parameters and a seed.
 
+    Block t is ``phi_t(x) = scale psi_t(x)`` with ``E <phi_t(x), phi_t(x')> = k(x, x')``.
+    Coefficients belong to ``psi_t``: they include the scale twice, of the features from which they
+    were computed and of those with which they are multiplied.
 
-@dataclass(frozen=True)
-class _BlockDraws:
-    """The `Draws` of a run of blocks."""
+    A subclass has the attributes, and `add`, `correlate` and `transform`.
 
-    seed: int
-    first: int
-    count: int
-    n_columns: int
-
-    def normals(self, n_rows: int) -> Single:
-        return normal_blocks(self.seed, self.first, self.count, n_rows, self.n_columns)
-
-    def gammas(self, shape: float) -> Array:
-        return gamma_blocks(self.seed, self.first, self.count, self.n_columns, shape)
-
-
-@dataclass(frozen=True)
-class FourierFeatures(CosinesAndSines):
-    """`FeatureBlocks` of random Fourier features, for kernels with a `Spectrum`.
-
-    Parameters
+    Attributes
     ----------
     kernel : str
-        See `kernel_named`.
     sigma : float
-        Parameter of the kernel, as in ``exp(-sigma ||x - x'||^2)``.
-    n_frequencies : int
-        Frequencies m of a block; it has 2m features.
     seed : int
-        Seed of the stream; blocks are numbered from 0.
+        Seed of the stream.
+    width : int
+        Number of features of a block.
+    scale : float
+    """
+
+    kernel: str
+    sigma: float
+    seed: int
+
+    @property
+    def width(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def scale(self) -> float:
+        raise NotImplementedError
+
+    def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
+        """Copy rows of a table in the format of the other methods; refuse far ones, and NaN."""
+        with np.errstate(over="ignore"):  # a number beyond single precision becomes infinite
+            rows = read_rows(table, index)
+        check_projections(rows, self.sigma, self.kernel, labeled=False)
+        return rows
+
+    def in_order(self, n_inputs: int, n_blocks: int) -> Blocks:
+        """Return the same blocks for access to ``0 .. n_blocks`` one at a time and in order.
+
+        Work that several blocks can share, such as drawing random numbers, is done at once.
+        """
+        return self
+
+    def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
+        """Add ``sum_t psi_{first + t}(x) coefficients[t]`` to the values at rows x, in place.
+
+        Parameters
+        ----------
+        X : ndarray of float32, shape (n, n_inputs)
+        first : int
+            Number of the first block.
+        coefficients : ndarray of float32, shape (n_blocks, width, G)
+        values : ndarray of float32, shape (n, G)
+        """
+        raise NotImplementedError
+
+    def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
+        """Return the coefficients of ``factor * sum_i C[i] k(x_i, .)`` in the features of a block.
+
+        Parameters
+        ----------
+        X : ndarray of float32, shape (n, n_inputs)
+        block : int
+        C : ndarray of float32, shape (n, G)
+        factor : ndarray of float64, shape (G,)
+
+        Returns
+        -------
+        ndarray of float32, shape (width, G)
+            ``scale^2 sum_i psi(x_i) C[i] * factor``.
+        """
+        raise NotImplementedError
+
+    def transform(self, X: Any, block: int) -> Single:
+        """Return the features ``phi`` of a block at rows, shape (n, width)."""
+        raise NotImplementedError
+
+    def row_flops(self, n_inputs: int) -> float:
+        """Return the operations of a block's features at one row, as counted in `Cost`."""
+        raise NotImplementedError
+
+
+class CosineBlocks(Blocks):
+    """Features of which ``psi`` is a cosine and a sine for each of m frequencies.
+
+    A subclass has ``n_frequencies``, the m; ``draw(block, n_inputs)``, which returns the random
+    numbers of a block; and ``cos_sin(X, drawn)``, its ``psi`` at rows, of shape (n, 2m).
+    """
+
+    n_frequencies: int
+    draw: Any
+    cos_sin: Any
+
+    @property
+    def width(self) -> int:
+        return 2 * self.n_frequencies
+
+    @property
+    def scale(self) -> float:
+        return float(np.sqrt(1 / self.n_frequencies))
+
+    def transform(self, X: Any, block: int) -> Single:
+        X = read_rows(X, slice(None))
+        with single_blas_thread():
+            features: Single = self.cos_sin(X, self.draw(block, X.shape[1]))
+        features *= np.float32(self.scale)
+        return features
+
+
+@dataclass
+class FourierFeatures(CosineBlocks):
+    """Random Fourier features of the Gaussian or the Laplacian kernel.
+
+    A block has ``n_frequencies`` m, and 2m features.
     """
 
     kernel: str
@@ -70,43 +151,28 @@ class FourierFeatures(CosinesAndSines):
     n_frequencies: int
     seed: int
 
-    @classmethod
-    def from_entries(cls, entries: Mapping[str, Any], width: int) -> FourierFeatures:
-        """Return the features with these `entries` and ``width`` features per block."""
-        return cls(
-            kernel=str(entries["kernel"]),
-            sigma=float(entries["sigma"]),
-            n_frequencies=frequencies_of(width),
-            seed=int(entries["seed"]),
-        )
-
-    def entries(self) -> dict[str, Any]:
-        """Return the entries of a model file."""
-        return {"kernel": self.kernel, "sigma": self.sigma, "seed": np.uint64(self.seed)}
-
-    @property
-    def _spectrum(self) -> Spectrum:
-        spectrum = kernel_named(self.kernel).spectrum
-        assert spectrum is not None
-        return spectrum
-
-    @property
-    def _wide(self) -> bool:
-        return self._spectrum.heavy_tailed
-
     def row_flops(self, n_inputs: int) -> float:
-        """Return the operations of a block's projections, cosines and sines at one row."""
         return self.n_frequencies * (2 * n_inputs + FUNCTION_FLOPS)
 
     def frequencies(self, first: int, count: int, n_inputs: int) -> Single:
-        """Return the frequencies w of blocks ``first`` to ``first + count``.
+        """Return the frequencies w of some blocks, float32 of shape (count, n_inputs, m).
 
-        Returns
-        -------
-        ndarray of float32, shape (count, n_inputs, n_frequencies)
+        Those of the Gaussian kernel are from N(0, 2 sigma I). Those of the Laplacian have
+        independent Cauchy coordinates of scale sigma: cotangents of random angles, as quotients of
+        two normals with a common radius. A coordinate is 0 if the radius is 0 (one in 2^25) or the
+        cotangent undefined (one in 2^32).
         """
-        draws = _BlockDraws(self.seed, first, count, self.n_frequencies)
-        return self._spectrum.frequencies(draws, n_inputs, self.sigma)
+        m = self.n_frequencies
+        if self.kernel == "gaussian":
+            W = normal_blocks(self.seed, first, count, n_inputs, m)
+            W *= np.float32(np.sqrt(2 * self.sigma))
+            return W
+        N = normal_blocks(self.seed, first, count, 2 * n_inputs, m)
+        cosines, sines = N[:, ::2], N[:, 1::2]
+        W = np.zeros_like(cosines)
+        np.divide(cosines, sines, out=W, where=sines != 0)
+        W *= np.float32(self.sigma)
+        return W
 
     def half_turns(self, first: int, count: int, n_inputs: int) -> Single:
         """Return ``frequencies / pi``, the unit of the compiled kernels."""
@@ -115,61 +181,49 @@ class FourierFeatures(CosinesAndSines):
         return W
 
     def draw(self, block: int, n_inputs: int) -> Single:
-        """Return the frequencies of a block in half turns, as for `cos_sin`."""
         return self.half_turns(block, 1, n_inputs)[0]
 
-    def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
-        """Copy rows of a table; raise for those whose features would be wrong."""
-        return read_within(table, index, self.kernel, self.sigma)
+    @property
+    def _wide(self) -> bool:
+        """Whether projections may be beyond 2^22 half turns: frequencies have heavy tails."""
+        return self.kernel != "gaussian"
 
-    def in_order(self, n_inputs: int, n_blocks: int) -> _InOrder:
-        """Return the sums for access in order; blocks are drawn many at a time."""
+    def in_order(self, n_inputs: int, n_blocks: int) -> FourierFeatures:
         return _InOrder(self, n_inputs, n_blocks)
 
     def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
-        """Add a run of blocks at the rows of ``X`` to ``values``; see `BlockSums`."""
         n_inputs = X.shape[1]
         length = blocks_at_once(n_inputs, self.n_frequencies, values.shape[1])
-        for start in range(0, len(coefficients), length):
-            part = coefficients[start : start + length]
-            W = self.half_turns(first + start, len(part), n_inputs)
+        for run in row_blocks(len(coefficients), length):
+            part = coefficients[run]
+            W = self.half_turns(first + run.start, len(part), n_inputs)
             add_blocks(X, W, part, values, wide=self._wide)
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
-        """Return the coefficients of an expansion in a block's features; see `BlockSums`."""
-        return self._correlate(X, self.draw(block, X.shape[1]), C, factor)
-
-    def cos_sin(self, X: Single, W: Single) -> Single:
-        """Return the cosines and sines ``psi`` of a block's `half_turns`, shape (n, width)."""
-        return cos_sin(X, W, wide=self._wide)
-
-    def _correlate(self, X: Single, W: Single, C: Single, factor: Array) -> Single:
-        out = correlate(X, W, C, wide=self._wide)
+        out = correlate(X, self.draw(block, X.shape[1]), C, wide=self._wide)
         out *= (factor / self.n_frequencies).astype(np.float32)
         return out
 
+    def cos_sin(self, X: Single, W: Single) -> Single:
+        return cos_sin(X, W, wide=self._wide)
 
-class _InOrder:
-    """Sums of Fourier features in order; frequencies are drawn for many blocks in advance."""
 
-    def __init__(self, features: FourierFeatures, n_inputs: int, n_blocks: int) -> None:
-        self._features = features
-        self._n_inputs = n_inputs
-        self._n_blocks = n_blocks
-        self._first = 0
-        self._half_turns = np.empty((0, n_inputs, features.n_frequencies), np.float32)
+class _InOrder(FourierFeatures):
+    """The same blocks, drawn many at a time."""
 
-    def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
-        add_blocks(X, self._block(first)[None], coefficients, values, wide=self._features._wide)
+    def __init__(self, blocks: FourierFeatures, n_inputs: int, n_blocks: int) -> None:
+        super().__init__(blocks.kernel, blocks.sigma, blocks.n_frequencies, blocks.seed)
+        self.n_blocks, self.first = n_blocks, 0
+        self.drawn = np.empty((0, n_inputs, self.n_frequencies), np.float32)
 
-    def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
-        return self._features._correlate(X, self._block(block), C, factor)
+    def half_turns(self, first: int, count: int, n_inputs: int) -> Single:
+        if not self.first <= first <= self.first + len(self.drawn) - count:
+            ahead = min(blocks_at_once(n_inputs, self.n_frequencies, 0), self.n_blocks - first)
+            self.drawn = super().half_turns(first, max(count, ahead), n_inputs)
+            self.first = first
+        return self.drawn[first - self.first :][:count]
 
-    def _block(self, t: int) -> Single:
-        """Return the frequencies of block t, in half turns."""
-        if t - self._first >= len(self._half_turns):
-            length = blocks_at_once(self._n_inputs, self._features.n_frequencies, 0)
-            count = min(length, self._n_blocks - t)
-            self._half_turns = self._features.half_turns(t, count, self._n_inputs)
-            self._first = t
-        return self._half_turns[t - self._first]
+
+def blocks_at_once(n_inputs: int, n_frequencies: int, n_models: int) -> int:
+    """Return how many blocks are drawn or added in one call, within `BLOCK_BYTES`."""
+    return max(1, BLOCK_BYTES // (4 * n_frequencies * (n_inputs + 2 * n_models)))

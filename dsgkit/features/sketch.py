@@ -16,7 +16,7 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,7 +26,8 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy import fft
 
-from dsgkit.kernels import kernel_named, read_within
+from dsgkit.features.fourier import Blocks
+from dsgkit.kernels import kernel_named
 from dsgkit.linalg import Array, Single, read_rows, row_blocks
 from dsgkit.random import SKETCHES, words
 from dsgkit.system.jit import exact_parallel, prange
@@ -51,22 +52,12 @@ def _count_sketch(
             row[places[k]] += signs[k] * (scale * np.float64(x[k]))
 
 
-@dataclass(frozen=True)
-class SketchFeatures:
-    """`FeatureBlocks` of TensorSketch, for the kernels ``(sigma <x, x'>)^p``.
+@dataclass
+class SketchFeatures(Blocks):
+    """TensorSketch, for the kernels ``(sigma <x, x'>)^p``; ``n_features`` D is a sketch's size.
 
     Features are computed and summed in float64: with sigma 1 and p 5, kernel values of raw images
     are in the billions.
-
-    Parameters
-    ----------
-    kernel : str
-        Such as ``dot_product(3)``.
-    sigma : float
-    n_features : int
-        Size D of the sketch of a block.
-    seed : int
-        Seed of the stream; blocks are numbered from 0.
     """
 
     kernel: str
@@ -74,24 +65,13 @@ class SketchFeatures:
     n_features: int
     seed: int
 
-    @classmethod
-    def from_entries(cls, entries: Mapping[str, Any], width: int) -> SketchFeatures:
-        """Return the features with these `entries` and ``width`` features per block."""
-        return cls(str(entries["kernel"]), float(entries["sigma"]), width, int(entries["seed"]))
-
-    def entries(self) -> dict[str, Any]:
-        """Return the entries of a model file."""
-        return {"kernel": self.kernel, "sigma": self.sigma, "seed": np.uint64(self.seed)}
-
     @property
     def width(self) -> int:
-        """Number of features of a block: the size of its sketch."""
         return self.n_features
 
     @property
     def scale(self) -> float:
-        """The factor of ``phi = scale psi``: 1, as psi includes its weights."""
-        return 1.0
+        return 1.0  # psi includes its weights
 
     @property
     def degree(self) -> int:
@@ -101,7 +81,6 @@ class SketchFeatures:
         return degree
 
     def row_flops(self, n_inputs: int) -> float:
-        """Return the operations of a block's sketches and their product at one row."""
         D, double = self.n_features, 2  # costs count in single precision
         if n_inputs <= DIRECT_INPUTS:
             spectrum = 2.0 * n_inputs * D
@@ -110,13 +89,9 @@ class SketchFeatures:
         return double * self.degree * (spectrum + 3.0 * D)
 
     def hashes(self, block: int, n_inputs: int) -> tuple[NDArray[np.int64], Array]:
-        """Return the places and the signs of a block's count sketches.
+        """Return the places in 0..D-1 and the signs of a block's p count sketches.
 
-        Returns
-        -------
-        places : ndarray of int64, shape (p, n_inputs)
-            In 0..D-1.
-        signs : ndarray of float64, shape (p, n_inputs)
+        Both are of shape (p, n_inputs).
         """
         count = self.degree * n_inputs
         random = words(self.seed, block * count, count, SKETCHES).reshape(self.degree, n_inputs)
@@ -125,16 +100,7 @@ class SketchFeatures:
         signs = 1.0 - 2.0 * (random & np.uint64(1)).astype(np.float64)
         return places.astype(np.int64), signs
 
-    def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
-        """Copy rows of a table; raise for those whose features would be wrong."""
-        return read_within(table, index, self.kernel, self.sigma)
-
-    def in_order(self, n_inputs: int, n_blocks: int) -> SketchFeatures:
-        """Return itself: blocks share no work."""
-        return self
-
     def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
-        """Add a run of blocks at the rows of ``X`` to ``values``; see `BlockSums`."""
         kept, weights = _layout(self.n_features)
         A = np.zeros((self.n_features // 2 * 2 + 2, coefficients.shape[2]))
         for t, part in enumerate(coefficients):
@@ -143,7 +109,6 @@ class SketchFeatures:
                 values[rows] += (spectra @ A).astype(np.float32)
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
-        """Return the coefficients of an expansion in a block's features; see `BlockSums`."""
         kept, weights = _layout(self.n_features)
         total = np.zeros((self.n_features // 2 * 2 + 2, C.shape[1]))
         for rows, spectra in self._tiles(X, block):
@@ -151,7 +116,6 @@ class SketchFeatures:
         return (weights[:, None] * total[kept] * factor).astype(np.float32)
 
     def transform(self, X: Any, block: int) -> Single:
-        """Return the features of a block at the rows of ``X``, shape (n, n_features)."""
         X = read_rows(X, slice(None))
         kept, weights = _layout(self.n_features)
         out = np.empty((len(X), self.width), np.float32)

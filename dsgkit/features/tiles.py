@@ -13,11 +13,9 @@ of the exact one. If the features of a single model use a phase (`add_blocks`), 
 are rounded too: up to ``2^-24 pi (|u| + 8)`` radians more. Underflow adds up to 2^-149, the
 smallest float32, per product.
 
-The size of projections is not checked here: rows whose features would be wrong are rejected when
-they are read (`dsgkit.kernels`).
-
-Projections on heavy-tailed frequencies may exceed the 2^22 half turns that `sincos` supports. With
-``wide``, whole turns are subtracted first, which is exact too: a float32 beyond 2^24 becomes 0.
+`sincos` supports up to 2^22 half turns: rows whose projections are larger are rejected when they
+are read (`Blocks.read`). Those on heavy-tailed frequencies may be of any size: with ``wide``, whole
+turns are subtracted first, which is exact too: a float32 beyond 2^24 becomes 0.
 """
 
 from __future__ import annotations

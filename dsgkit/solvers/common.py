@@ -92,7 +92,7 @@ RampS = Annotated[
 
 
 def _check_fourier_kernel(name: str) -> None:
-    if kernel_named(name).spectrum is None:
+    if not kernel_named(name).shift_invariant:
         raise ValueError("this kernel has no random frequencies")
 
 
@@ -113,8 +113,8 @@ KernelName = Annotated[
     Text(_check_kernel_with_features, "the name of a kernel"),
     LegacyDefault("gaussian"),  # the only kernel of older results
     Doc(
-        'Kernel with the parameter ``sigma``: "gaussian", "laplacian", "matern(nu)" or '
-        '"dot_product(p)", with a number for nu or p (``dsg list kernels``).'
+        'Kernel with the parameter ``sigma``: "gaussian", "laplacian" or "dot_product(p)", '
+        "with a number for p (``dsg list kernels``)."
     ),
 ]
 """A kernel with random features."""
@@ -123,10 +123,7 @@ FourierKernelName = Annotated[
     str,
     Text(_check_fourier_kernel, "the name of a shift-invariant kernel"),
     LegacyDefault("gaussian"),
-    Doc(
-        'Kernel with the parameter ``sigma``: "gaussian", "laplacian" or "matern(nu)", '
-        "with a number for nu (``dsg list kernels``)."
-    ),
+    Doc('Kernel with the parameter ``sigma``: "gaussian" or "laplacian".'),
 ]
 """A kernel with random Fourier features."""
 
@@ -135,8 +132,8 @@ GramKernelName = Annotated[
     Text(kernel_named, "the name of a kernel"),
     LegacyDefault("gaussian"),
     Doc(
-        'Kernel with the parameter ``sigma``: "gaussian", "laplacian", "matern(nu)" or '
-        '"dot_product(p)", with a number for nu or p; or "linear", which has no sigma.'
+        'Kernel with the parameter ``sigma``: "gaussian", "laplacian" or "dot_product(p)", '
+        'with a number for p; or "linear", which has no sigma.'
     ),
 ]
 """A kernel whose exact values are computed."""

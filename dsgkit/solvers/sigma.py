@@ -120,11 +120,10 @@ def scale_of(kernel: str, rows: Array) -> float:
     """Return a sigma with which a kernel's values are neither all 0 nor all 1.
 
     For the Gaussian kernel it is ``2 / mean ||x - x'||^2``, for the Laplacian
-    ``2 / mean ||x - x'||_1``, for a Matern kernel ``2 / mean ||x - x'||`` and for a dot product
-    ``1 / mean ||x||^2``. The means leave out the largest 5%, so that a few rows far from all others
-    have no influence. Without that, the first would be the inverse of the sum of the columns'
-    variances, which for standardised rows is scikit-learn's ``gamma="scale"``. If all rows are
-    equal, or 0, the result is 1.
+    ``2 / mean ||x - x'||_1`` and for a dot product ``1 / mean ||x||^2``. The means leave out the
+    largest 5%, so that a few rows far from all others have no influence. Without that, the first
+    would be the inverse of the sum of the columns' variances, which for standardised rows is
+    scikit-learn's ``gamma="scale"``. If all rows are equal, or 0, the result is 1.
 
     Parameters
     ----------
@@ -143,7 +142,7 @@ def scale_of(kernel: str, rows: Array) -> float:
         elif known.norm == 1:
             sizes = pdist(rows, "cityblock")
         else:
-            sizes = pdist(rows, "sqeuclidean" if known.name == "gaussian" else "euclidean")
+            sizes = pdist(rows, "sqeuclidean")
         if not sizes.any():
             return 1.0
         near = np.sort(sizes)[: math.ceil(NEAR_SHARE * len(sizes))]

@@ -29,7 +29,7 @@ from dsgkit.engine import (
 )
 from dsgkit.engine import sizes as engine_sizes
 from dsgkit.errors import DivergedError, FitError
-from dsgkit.features import FeatureBlocks, random_features
+from dsgkit.features import Blocks, random_features
 from dsgkit.kernels import check_projections
 from dsgkit.linalg import Array, Single
 from dsgkit.objectives.risks import Risk
@@ -63,7 +63,7 @@ class RandomFeatures:
     random_state: int
     frequencies: str = "independent"
 
-    def blocks(self) -> FeatureBlocks:
+    def blocks(self) -> Blocks:
         """Return the blocks."""
         return random_features(
             self.kernel, self.sigma, self.n_features, self.random_state, self.frequencies

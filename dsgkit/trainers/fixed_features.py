@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dsgkit.costs import Cost
 from dsgkit.engine import DSGModel, Problem
 from dsgkit.engine import sizes as engine_sizes
-from dsgkit.features.cosines import CosinesAndSines
+from dsgkit.features.fourier import CosineBlocks
 from dsgkit.objectives import Objective, objective_at
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report
@@ -76,7 +76,7 @@ class FixedFeatures(Streaming):
 
 def _fourier(features: Any) -> Any:
     """Return the features as Fourier features; others are not supported."""
-    assert isinstance(features, CosinesAndSines)
+    assert isinstance(features, CosineBlocks)
     return features
 
 

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from dsgkit.costs import ENTRY_FLOPS, Cost
-from dsgkit.kernels import expansion_flops, expansion_memory, without_gaps
+from dsgkit.kernels import (
+    CANCELLING_SQUARED_NORM,
+    check_projections,
+    expansion_flops,
+    expansion_memory,
+)
 from dsgkit.linalg import Array
 from dsgkit.trainers.kernel_machines import KernelMachine
 
@@ -47,8 +52,16 @@ class LibSVM:
         return SVC(C=C, **kernel, **gamma, **options)
 
     def rows(self, rows: Array) -> Array:
-        """Return rows whose kernel values LIBSVM computes accurately."""
-        return rows if self.kernel == "linear" else without_gaps(rows, self.sigma)
+        """Return rows without a large offset; refuse those so far apart that distances are wrong.
+
+        LIBSVM computes them as differences of squared norms.
+        """
+        if self.kernel == "linear":
+            return rows
+        if self.sigma * np.square(rows).sum(axis=1).max() > CANCELLING_SQUARED_NORM:
+            rows = rows - rows.mean(axis=0)
+        check_projections(rows, self.sigma, labeled=False)
+        return rows
 
     def fit(self, X: Any, t: Array, C: float, class_weight: Any = None) -> KernelMachine:
         """Train on rows with labels -1 and 1; ``C`` weights the mean loss."""

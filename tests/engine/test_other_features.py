@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dsgkit.engine import load_model, sizes, train
-from dsgkit.features import catalogue
+from dsgkit.engine import sizes, train
 from dsgkit.linalg import read_rows
 from tests.engine.test_training import close, constant_step_problem
 
@@ -47,9 +46,6 @@ class RandomProjections:
     def in_order(self, n_inputs, n_blocks):
         return self
 
-    def entries(self):
-        return {"kernel": "linear", "seed": self.seed}
-
 
 def by_hand(problem, eta):
     """The method in float64 with normalised features, one model."""
@@ -76,7 +72,7 @@ def by_hand(problem, eta):
 
 
 @pytest.mark.parametrize("n_unlabeled", [100, 6000])
-def test_the_engine_takes_any_kind_of_features(n_unlabeled, monkeypatch, tmp_path):
+def test_the_engine_takes_any_kind_of_features(n_unlabeled, monkeypatch):
     monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
     problem = constant_step_problem([0.05], T=50, n_unlabeled=n_unlabeled)
     problem = replace(problem, features=RandomProjections(5, seed=3))
@@ -84,12 +80,3 @@ def test_the_engine_takes_any_kind_of_features(n_unlabeled, monkeypatch, tmp_pat
     rows = problem.tables[1][:100]
     values = model.decision_function(rows)
     assert close(values[:, 0], by_hand(problem, 0.05))
-    model.save(tmp_path / "model.npz")
-    monkeypatch.setitem(
-        catalogue._READERS,
-        "linear",
-        lambda entries, width: RandomProjections(width, int(entries["seed"])),
-    )
-    loaded = load_model(tmp_path / "model.npz")
-    assert loaded.features == model.features
-    np.testing.assert_array_equal(loaded.decision_function(rows), values)

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dsgkit.priors import penalised_l1_share, similar_prior
 from tests.scripts.conftest import invoke, numbers_of
 from tests.solvers.similar.problems import risk as su_risk
 from tests.solvers.similar.problems import squared
@@ -262,42 +261,3 @@ def test_pairs_of_the_study_of_similar_unlabelled_gradients_are_of_one_class(stu
     assert (signs[:, 0] == signs[:, 1]).all() and np.mean(signs > 0) > 0.85
     assert 0.75 < np.mean(others > 0) < 0.85
     assert len(np.unique([*pairs, *others])) == len(pairs) + len(others)
-
-
-def test_rows_of_a_study_of_priors_are_different_and_pairs_similar(study):
-    scope = study("study_priors")[1]
-    classes = np.arange(500.0)[:, None], -1 - np.arange(400.0)[:, None]
-    similar, positive, unlabeled = scope["drawn"](classes, 0.7, 100, 300, 0)
-    assert [len(rows) for rows in (similar, positive, unlabeled)] == [200, 100, 300]
-    rows = np.vstack([similar, positive, unlabeled])
-    assert len(np.unique(rows)) == 600 and (positive >= 0).all()
-    signs = similar.reshape(100, 2) >= 0
-    assert (signs[:, 0] == signs[:, 1]).all() and 70 < signs[:, 0].sum() < 100
-    assert 180 < (unlabeled >= 0).sum() < 240
-
-
-def test_a_study_of_priors_prints_markdown_and_keeps_the_errors(study, tmp_path):
-    main, scope = study("study_priors")
-    scope["estimates"] = lambda *rows: {"km2": 0.5 + rows[-1] / 10, "km2, paper's formula": 0.9}
-    file = tmp_path / "priors.json"
-    options = ["--prior", 0.7, "--pairs", 9, "--method", "km2", "--json", file]
-    output = invoke(main, "gaussians", *options).output
-    assert output.splitlines()[-1] == "| gaussians | 0.7 | 9 | 0.700 (0.158) | 0.900 (0.000) |"
-    numbers = numbers_of(file)
-    assert numbers["paper_formula"]["errors"] == pytest.approx([0.2])
-    assert numbers["similar_prior"]["errors"] == pytest.approx([0.12])
-    assert numbers["cases"][0]["estimates"]["km2"] == pytest.approx([0.5, 0.6, 0.7, 0.8, 0.9])
-
-
-def test_estimates_of_the_study_of_priors_are_those_of_the_package(study):
-    scope = study("study_priors")[1]
-    rows = scope["drawn"](scope["classes_of"]("gaussians", 500), 0.7, 50, 200, 0)
-    found = scope["estimates"](*rows, ["penalised_l1"], 3)
-    similar, _, unlabeled = rows
-    prior = similar_prior(similar, unlabeled, method="penalised_l1", random_state=3)
-    assert found["penalised_l1"] == pytest.approx(prior)
-    share = penalised_l1_share(similar, unlabeled, random_state=3)
-    # its two solutions of pi^2 + (1 - pi)^2 = share, of which the larger is taken
-    papers = found["penalised_l1, paper's formula"]
-    assert papers >= 0.5
-    assert papers**2 + (1 - papers) ** 2 == pytest.approx(max(share, 0.5))

@@ -6,7 +6,7 @@ import pytest
 from dsgkit.kernels import kernel_named
 from dsgkit.trainers.nystrom import NystromFeatures
 
-KERNELS = [("gaussian", 2**-7), ("gaussian", 1), ("matern(1.5)", 0.5), ("dot_product(3)", 1)]
+KERNELS = [("gaussian", 2**-7), ("gaussian", 1), ("laplacian", 0.5), ("dot_product(3)", 1)]
 
 ROUNDING = 1e-9
 """Of a feature: that of a kernel value over the square root of the smallest eigenvalue."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 
-from dsgkit.features import FeatureBlocks
+from dsgkit.features import Blocks
 from dsgkit.linalg import Array
 from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
 from dsgkit.solvers.base import PairwiseAUCEstimator
@@ -46,7 +46,7 @@ class RFFS2AUC(SemiSupervisedAUCMinimiser, QuadraticRiskEstimator, PairwiseAUCEs
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
 
-    features_: FeatureBlocks = fitted("The random features.")
+    features_: Blocks = fitted("The random features.")
     coef_: Array = fitted("Their coefficients.", "(features_.width,)")
 
     def _trainer(self) -> OnRandomFeatures:

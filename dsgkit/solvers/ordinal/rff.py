@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.costs import Pace
-from dsgkit.features import FeatureBlocks
+from dsgkit.features import Blocks
 from dsgkit.objectives.risks import OrdinalAUC
 from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
@@ -60,7 +60,7 @@ class RFFS2OR(ThresholdsByFolds, QuadraticRiskEstimator, OrdinalEstimator):
     random_state: RandomState = 0
     unlabeled_label: UnlabeledLabel = -1
 
-    features_: FeatureBlocks = fitted("The random features.")
+    features_: Blocks = fitted("The random features.")
     coef_: NDArray[np.float64] = fitted("Their coefficients.", "(features_.width,)")
 
     def _risk(self) -> OrdinalAUC:

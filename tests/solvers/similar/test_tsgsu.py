@@ -20,7 +20,7 @@ SMALL = {
     "n_features": 16,
     "n_iterations": 15,
 }
-KERNELS = ["gaussian", "laplacian", "matern(0.5)", "matern(1.5)", "matern(2.5)", "dot_product(3)"]
+KERNELS = ["gaussian", "laplacian", "dot_product(3)"]
 CORRECTED = [("gaussian", delta) for delta in SLOPES]
 CORRECTED += [(kernel, "leaky_relu") for kernel in KERNELS[1:]]
 
