@@ -14,10 +14,13 @@ processor time of one fit and one grid, the least of three.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_name] = "1"
@@ -27,7 +30,7 @@ import numpy as np  # noqa: E402
 import dsgkit  # noqa: E402
 
 
-def grid(**values):
+def grid(**values: Any) -> list[dict[str, Any]]:
     """Return all combinations of the values of some parameters."""
     return [dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())]
 
@@ -42,7 +45,7 @@ STEPS = grid(n_iterations=[150], **BLOCKS)
 SVM = grid(C=[0.5, 20.0], sigma=["scale", 0.5])
 
 
-def times(settings, others):
+def times(settings: list[Any], others: list[Any]) -> list[Any]:
     """Return the settings, each with all parameters of each of the others."""
     return [{**a, **b} for a, b in itertools.product(settings, others)]
 
@@ -119,11 +122,11 @@ FITTED = (
 )  # fmt: skip
 
 
-def rows(kind: str, n: int, n_unlabeled: int, d: int = 6):
+def rows(kind: str, n: int, n_unlabeled: int, d: int = 6) -> dict[str, Any]:
     """Return training arrays by name: two noisy moons in d columns."""
     rng = np.random.default_rng(7)
 
-    def drawn(count):
+    def drawn(count: int) -> Any:
         z, angle = rng.integers(0, 2, count), np.pi * rng.random(count)
         X = rng.normal(scale=0.3, size=(count, d))
         X[:, 0] += np.cos(angle) * (1 - 2 * z) + z
@@ -158,7 +161,7 @@ def kind_of(name: str) -> str:
     return special.get(name, "supervised" if name == "MajorityClass" else "labels")
 
 
-def points_of(name: str):
+def points_of(name: str) -> list[dict[str, Any]]:
     """Return a grid for a search."""
     parameters = getattr(dsgkit, name)().get_params()
     if kind_of(name) == "clusters":
@@ -167,7 +170,7 @@ def points_of(name: str):
     return [{}] if first is None else POINTS[first]
 
 
-def folds_of(arrays):
+def folds_of(arrays: dict[str, Any]) -> list[Any]:
     """Return five folds of the labelled rows, or of pairs and unlabelled rows."""
     if "X_similar" in arrays:
         n, m = len(arrays["X_similar"]), len(arrays["X_unlabeled"])
@@ -176,21 +179,21 @@ def folds_of(arrays):
     return [np.sort(order[k::5]) for k in range(5)]
 
 
-def seconds(call, repeats=3):
-    """Return the least processor time of a call, which has been made before."""
-    least = np.inf
-    for _ in range(repeats):
-        start = time.process_time()
-        call()
-        least = min(least, time.process_time() - start)
+def seconds(call: Callable[..., Any], *points: Any, **arrays: Any) -> float:
+    """Return the least processor time of three calls, after another one."""
+    least = math.inf
+    for _ in range(3):
+        begin = time.process_time()
+        call(*points, **arrays)
+        least = min(least, time.process_time() - begin)
     return least
 
 
-def taken(name: str) -> dict[str, object]:
+def taken(name: str) -> dict[str, Any]:
     """Return all values of an estimator, by what they are."""
-    out: dict[str, object] = {}
+    out: dict[str, Any] = {}
     estimator = getattr(dsgkit, name)
-    quick = {k: v[0] for k, v in {**BLOCKS, "n_iterations": [60]}.items()}
+    quick: dict[str, Any] = {k: v[0] for k, v in {**BLOCKS, "n_iterations": [60]}.items()}
     quick = {k: v for k, v in quick.items() if k in estimator().get_params()}
     if name in ("TSGSU", "TSGSUP", "CUU", "SUSL", "RFFSUSL", "SUDH"):
         quick["prior"] = 0.8
@@ -221,7 +224,7 @@ def taken(name: str) -> dict[str, object]:
                 for what, number in numbers.items():
                     out[f"{key} {what}"] = np.asarray(number)
         model, points = estimator(**quick), points_of(name)
-        out[f"{name} {n}+{m} seconds fit"] = seconds(lambda m=model, a=arrays: m.fit(**a))
+        out[f"{name} {n}+{m} seconds fit"] = seconds(model.fit, **arrays)
         if hasattr(model, "fit_points") and kind_of(name) != "clusters":
             one_sigma = [p for p in points if p.get("sigma") == points[0].get("sigma")]
             functions = model.fit_points(one_sigma, **arrays)
@@ -231,19 +234,20 @@ def taken(name: str) -> dict[str, object]:
             for part, values in enumerate(held if isinstance(held, tuple) else [held]):
                 out[f"{name} {n}+{m} folds {part}"] = values
             out[f"{name} {n}+{m} seconds grid"] = seconds(
-                lambda m=model, a=arrays, p=points, f=folds: m.fit_points(p, folds=f, **a), 2
+                model.fit_points, points, folds=folds, **arrays
             )
     return out
 
 
 def take(path: str, names: list[str]) -> None:
     """Write the values of estimators to a file."""
-    out: dict[str, object] = {}
+    out: dict[str, Any] = {}
     for name in names or SETTINGS:
         start = time.process_time()
         out |= taken(name)
         print(f"{name} {time.process_time() - start:.1f} s", flush=True)
-    np.savez_compressed(path, **{key.replace("/", "|"): np.asarray(v) for key, v in out.items()})
+    arrays: Any = {key.replace("/", "|"): np.asarray(v) for key, v in out.items()}
+    np.savez_compressed(path, **arrays)
 
 
 def compare(before: str, after: str) -> None:
@@ -252,7 +256,8 @@ def compare(before: str, after: str) -> None:
     names = dict.fromkeys(key.split()[0] for key in new.files)
     for name in names:
         keys = [key for key in old.files if key.split()[0] == name]
-        equal, worst, where, other = 0, 0.0, "", []
+        other: list[str] = []
+        equal, worst, where = 0, 0.0, ""
         for key in keys:
             if " seconds " in key:
                 continue
@@ -272,7 +277,8 @@ def compare(before: str, after: str) -> None:
                 difference = np.abs(a - b)[finite].max() / max(size, 1e-300)
                 if difference >= worst:
                     worst, where = difference, key
-        print(f"{name:20} {equal} of {len(keys)} equal; largest difference {worst:.1e} {where}")
+        compared = sum(" seconds " not in key for key in keys)
+        print(f"{name:20} {equal} of {compared} equal; largest difference {worst:.1e} {where}")
         for line in other[:12]:
             print("    ", line)
         more = [key for key in new.files if key.split()[0] == name and key not in old.files]

@@ -30,10 +30,10 @@ from sklearn.base import clone
 from dsgkit import TSGS3VMP, SupervisedSVM
 from dsgkit.data import load_dataset
 from dsgkit.data.spec import DatasetSpec
-from dsgkit.engine import DSGModel
+from dsgkit.engine.model import BlockModel
 from dsgkit.kernels import gaussian_gram
 from dsgkit.linalg import Array, solve_qp
-from dsgkit.objectives.s3vm import hinge
+from dsgkit.risks.margin import hinge
 from dsgkit.tasks.metrics import auc, balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import Split, semi_supervised_split
 from dsgkit.tasks.svm import is_positive, share_cut
@@ -77,20 +77,13 @@ def least_squares(K: Array, y: Array, C: float) -> Array:
     return np.asarray(np.linalg.solve(K + 2 * n / C * np.eye(n), 2.0 * y), np.float64)
 
 
-def feature_kernel(model: DSGModel, A: Any, B: Any) -> Array:
+def feature_kernel(model: BlockModel, A: Any, B: Any) -> Array:
     """Return the kernel of the random features of all blocks, between two sets of rows."""
     total = np.zeros((len(A), len(B)))
-    for t in range(len(model.coefficients)):
-        of_A, of_B = (model.features.transform(rows, t).astype(np.float64) for rows in (A, B))
+    for t in range(len(model.coef)):
+        of_A, of_B = (model.blocks.transform(rows, t).astype(np.float64) for rows in (A, B))
         total += of_A @ of_B.T
-    return total / len(model.coefficients)
-
-
-def squared_norms(model: DSGModel) -> Array:
-    """Return the squared norm of every function, by the kernel of `feature_kernel`."""
-    of_blocks = np.square(model.coefficients / model.features.scale, dtype=np.float64)
-    norms: Array = len(of_blocks) * of_blocks.sum(axis=(0, 1))
-    return norms
+    return total / len(model.coef)
 
 
 class Trial:
@@ -126,15 +119,14 @@ class Trial:
             longer = clone(solver).set_params(n_sweeps=n_sweeps)
             together = longer.fit_points(points, X=self.X, y=self.y, X_unlabeled=self.rest)
             ((_, functions),) = together.parts
-            models: list[DSGModel] = functions.models
             values = zip(*(together.decision_function(rows).T for rows in self.places), strict=True)
-            norms = np.concatenate([squared_norms(model) for model in models])
+            norms = functions.squared_norm()
             for point, at_rows, norm in zip(points, values, norms, strict=True):
                 ratio = point["C_star_ratio"]
                 # with unlabelled rows the objective would lack their loss
                 row = self.scores(point["C"], at_rows, norm if ratio == 0 else np.nan)
                 yield {"what": f"{n_sweeps} sweeps", "ratio": ratio, **row}
-        kernels = [feature_kernel(models[0], rows, self.X) for rows in self.places]
+        kernels = [feature_kernel(functions, rows, self.X) for rows in self.places]
         yield from self.minimised("minimum, same features", minimiser, kernels)
 
     def minimised(self, what: str, solve: Any, kernels: list[Array]) -> Iterator[Row]:

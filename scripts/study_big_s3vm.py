@@ -22,7 +22,7 @@ from hardware_limit import product_seconds, sincos_seconds
 from kept import json_option, write_json
 
 from dsgkit import TSGS3VM
-from dsgkit.engine.sizes import remembered
+from dsgkit.engine.streaming import remembered
 from dsgkit.experiment.timing import Clock, peak_memory, reset_peak_memory
 
 N_LABELED = 200
@@ -64,7 +64,7 @@ def measure(folder: Path, **params: Any) -> dict[str, Any]:
         "rows": len(X),
         "inputs": X.shape[1],
         "iterations": T,
-        "blocks": len(model.model_.coefficients),
+        "blocks": len(model.function_.coef),
         "seconds": seconds,
         "cpu_seconds": cpu,
         "load": os.getloadavg()[0],

@@ -22,7 +22,7 @@ import make_big_data
 import numpy as np
 from kept import json_option, write_json
 
-from dsgkit.solvers.similar.tsgsu import TSGSU
+from dsgkit import TSGSU
 
 N_PAIRS = 5000
 N_INPUTS = 14

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +22,15 @@ import numpy as np
 from kept import json_option, write_json
 from numpy.typing import NDArray
 from study_convergence import slope, synthetic_rows
-from study_gradient_norm import Recorder, row_numbers
+from study_gradient_norm import Recorder, Study, problem_of_one, row_numbers
 
 from dsgkit import SAMULT, ExactS2OR
-from dsgkit.engine import DecreasingStep, DSGModel, Problem, Source, train
+from dsgkit.engine.clock import Clock
+from dsgkit.engine.problem import Data, Steps
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels import gaussian_gram
 from dsgkit.linalg import Array
-from dsgkit.objectives import Objective
-from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
-from dsgkit.objectives.pnu_auc import PNUAUCObjective
+from dsgkit.risks.pairwise import OrdinalAUC, SemiSupervisedAUC
 
 N_LABELED, N_UNLABELED, N_INPUTS = 200, 1000, 8
 LAM, SIGMA, GAMMA = 0.125, 1.0, 0.5
@@ -52,23 +50,19 @@ TITLES = {
 
 def problem_of(
     X: NDArray[np.float32], y: NDArray, theta_lam: float, n_iterations: int, seed: int
-) -> Problem:
-    """Return the problem of one model for the classes 1..k of the first rows."""
-    labels, counts = np.unique(y[:N_LABELED], return_counts=True)
-    objective: Objective = PNUAUCObjective(np.array([GAMMA]))
+) -> Study:
+    """Return the training of one model for the classes 1..k of the first rows."""
+    labels, codes = np.unique(y[:N_LABELED], return_inverse=True)
+    loss: Any = SemiSupervisedAUC(GAMMA)
     if len(labels) > 2:
-        objective = OrdinalAUCObjective(np.full((1, len(labels) - 1), GAMMA), counts[None])
-    classes = [Source(0, [np.flatnonzero(y[:N_LABELED] == label)]) for label in labels[::-1]]
-    return Problem(
-        tables=[X[:N_LABELED], X[N_LABELED:]],
-        sources=[*classes, Source(1, in_passes=True)],
-        objective=objective,
-        step=DecreasingStep(np.array([theta_lam]), np.array([LAM]), np.zeros(1)),
-        features=FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed),
-        n_iterations=n_iterations,
-        batch_size=BATCH,
-        group=np.zeros(1, np.int64),
-    )
+        loss = OrdinalAUC(np.full(len(labels) - 1, GAMMA))
+    else:
+        codes = 1 - codes  # the positive class is the first
+    data = Data(X[:N_LABELED], codes, X[N_LABELED:], len(labels))
+    problem = problem_of_one(data, loss)
+    steps = Steps(*np.array([[LAM], [theta_lam], [0.0], [np.nan]]))
+    features = FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed)
+    return Study(problem, features, steps, n_iterations, BATCH)
 
 
 def minimiser(X: NDArray[np.float32], y: NDArray) -> Array:
@@ -82,12 +76,12 @@ def minimiser(X: NDArray[np.float32], y: NDArray) -> Array:
     return np.asarray(model.coef_, np.float64)
 
 
-def errors_of(problem: Problem, exact: Array, lengths: Sequence[int]) -> tuple[Array, Array]:
+def errors_of(study: Study, exact: Array, lengths: Sequence[int]) -> tuple[Array, Array]:
     """Return both relative errors after some iterations of one run.
 
     Parameters
     ----------
-    problem : Problem
+    study : Study
     exact : ndarray of shape (n,)
         Coefficients of f* at all rows.
     lengths : sequence of int
@@ -97,21 +91,21 @@ def errors_of(problem: Problem, exact: Array, lengths: Sequence[int]) -> tuple[A
     -------
     feature_errors, data_errors : ndarray of shape (len(lengths),)
     """
-    X = np.vstack(problem.tables)
+    X = np.vstack(study.tables)
     K = gaussian_gram(X, X, SIGMA)
-    recorder = Recorder(problem.objective, [], [])
+    recorder = Recorder(study.problem.loss, [], [])
     f: dict[int, NDArray[np.floating]] = {}
 
-    def observe(t: int, seconds: float, model: DSGModel) -> None:
-        f[t] = model.decision_function(X)[:, 0]
+    def observe(t: int, seconds: float, model: Any) -> None:
+        f[t] = model.values(X)[:, 0]
 
-    train(replace(problem, objective=recorder), at=lengths, observe=observe)
+    study.train(recorder, clock=Clock(lengths, observe))
     best = K @ exact
-    rows = row_numbers(problem)
+    rows = row_numbers(study)
     beta = np.zeros(len(X))
     measured = []
     for t, coefficients in enumerate(recorder.kept, start=1):
-        (step,), (decay,) = problem.step(t)
+        (step,), (decay,) = study.steps(t)
         beta *= decay
         for drawn, c in zip(rows, coefficients, strict=True):
             np.subtract.at(beta, drawn[t - 1], step * c[:, 0])

@@ -40,18 +40,14 @@ from kept import json_option, write_json
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from dsgkit.engine import ConstantStep, Problem, Source, train
+from dsgkit.engine.problem import Data, Problem, Source, Steps, stacked
+from dsgkit.engine.streaming import stream
 from dsgkit.features import FourierFeatures
 from dsgkit.kernels import gaussian_gram
 from dsgkit.linalg import Array
-from dsgkit.objectives import Objective
-from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective
-from dsgkit.objectives.similar_unlabeled import (
-    CORRECTIONS,
-    SimilarUnlabeledObjective,
-    similar_share,
-)
 from dsgkit.report.style import COLUMN_WIDTH, RC
+from dsgkit.risks.margin import UNLABELED_LOSSES, Margin
+from dsgkit.risks.similar import SLOPE_BELOW, SimilarUnlabeled, similar_share
 
 N_LABELED, N_UNLABELED = 200, 1000
 SIGMA = 2.0
@@ -75,37 +71,63 @@ TOLERANCE = 0.1
 
 
 @dataclass(frozen=True)
+class Study:
+    """The training of one model."""
+
+    problem: Problem
+    features: FourierFeatures
+    steps: Steps
+    n_iterations: int
+    batch_size: int = BATCH
+    in_passes: bool = False
+
+    @property
+    def tables(self) -> list[Any]:
+        return self.problem.data.tables
+
+    @property
+    def sources(self) -> list[Source]:
+        return self.problem.sources(in_passes=self.in_passes)
+
+    def train(self, loss: Any, **observed: Any) -> Any:
+        """Train with another loss."""
+        sizes = self.n_iterations, self.batch_size
+        problem = replace(self.problem, loss=loss, **observed)
+        return stream(problem, self.features, self.steps, *sizes, in_passes=self.in_passes)
+
+
+@dataclass(frozen=True)
 class Recorder:
-    """Wrapper of an objective that records its coefficients and the largest value.
+    """Wrapper of a loss of one model that records its slopes and the largest value.
 
     Attributes
     ----------
-    objective : Objective
+    loss : Loss
     kept : list of list of ndarray
-        Coefficients of every source, by iteration.
+        Slopes of every source, by iteration.
     largest : list of float
         Largest value, by iteration.
     start : sequence of list of ndarray, optional
         Remaining part of the start at the rows drawn from every source, by iteration.
     """
 
-    objective: Objective
+    loss: Any
     kept: list[list[NDArray[np.float32]]]
     largest: list[float]
     start: Sequence[list[NDArray[np.float32]]] = ()
 
-    def coefficients(self, values: list[NDArray[np.float32]]) -> list[NDArray[np.float32]]:
-        """Return the objective's coefficients, and record them."""
+    @property
+    def descending(self) -> bool:
+        return bool(self.loss.descending)
+
+    def tuple_slopes(self, values: list[NDArray[np.float32]], t: int) -> list[NDArray[np.float32]]:
+        """Return the slopes of the loss, and record them."""
         if len(self.start):
             left = self.start[len(self.kept)]
             values = [f + at_start for f, at_start in zip(values, left, strict=True)]
         self.largest.append(max(float(np.abs(f).max()) for f in values))
-        self.kept.append(self.objective.coefficients(values))
+        self.kept.append(self.loss.tuple_slopes(values, t))
         return self.kept[-1]
-
-    def take(self, models: slice) -> Recorder:
-        """Return the recorder of some of the models."""
-        return Recorder(self.objective.take(models), self.kept, self.largest, self.start)
 
 
 @dataclass(frozen=True)
@@ -140,28 +162,31 @@ def two_moons(n: int, seed: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]
     return (X + 0.15 * rng.normal(size=X.shape)).astype(np.float32), upper
 
 
-def s3vm_problem(loss: str, n_iterations: int, seed: int) -> Problem:
+def problem_of_one(data: Data, loss: Any) -> Problem:
+    """Return the problem of one model on all rows."""
+    loss, first = stacked([loss], [data.counts]), np.zeros(1, np.int64)
+    return Problem(data, loss, first, [None], [np.arange(len(data.X))])
+
+
+def study_of(
+    data: Data, loss: Any, eta: float, lam: float, T: int, seed: int, **more: Any
+) -> Study:
+    """Return the training of one model by constant steps."""
+    problem = problem_of_one(data, loss)
+    steps = Steps(*np.array([[lam], [np.nan], [0.0], [eta]]))
+    return Study(problem, FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed), steps, T, **more)
+
+
+def s3vm_problem(loss: str, n_iterations: int, seed: int) -> Study:
     """Return a problem of TSGS3VM with the steps of its theorems."""
     X, positive = two_moons(N_LABELED + N_UNLABELED, seed)
-    labels = positive[:N_LABELED]
-    weights = np.array([C]), np.array([C_UNLABELED])
-    return Problem(
-        tables=[X[:N_LABELED], X[N_LABELED:]],
-        sources=[
-            Source(0, [np.flatnonzero(labels)]),
-            Source(0, [np.flatnonzero(~labels)]),
-            Source(1, in_passes=True),
-        ],
-        objective=S3VMObjective(*weights, float(labels.mean()), [loss], np.zeros(1)),
-        step=ConstantStep(np.array([THETA / n_iterations**0.75]), lam=np.ones(1)),
-        features=FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed),
-        n_iterations=n_iterations,
-        batch_size=BATCH,
-        group=np.zeros(1, np.int64),
-    )
+    codes = np.where(positive[:N_LABELED], 0, 1)
+    data = Data(X[:N_LABELED], codes, X[N_LABELED:])
+    eta = THETA / n_iterations**0.75
+    return study_of(data, Margin(C, C_UNLABELED, loss=loss), eta, 1.0, n_iterations, seed)
 
 
-def su_problem(n_iterations: int, seed: int, correction: str = "abs") -> Problem:
+def su_problem(n_iterations: int, seed: int, correction: str = "abs") -> Study:
     """Return a problem of TSGSU with the steps of its theorem: pairs of the two moons."""
     rng = np.random.default_rng(seed)
     X, positive = two_moons(20 * (N_PAIRS + N_UNLABELED), seed)
@@ -170,17 +195,9 @@ def su_problem(n_iterations: int, seed: int, correction: str = "abs") -> Problem
     n_positive = rng.binomial(N_UNLABELED, PRIOR)
     points = [*upper[: 2 * n_upper], *lower[: 2 * (N_PAIRS - n_upper)]]
     others = [*upper[-n_positive:], *lower[n_positive - N_UNLABELED :]]
-    step = ConstantStep(np.array([THETA / n_iterations**0.5]), lam=np.array([LAM]))
-    return Problem(
-        tables=[X[points], X[others]],
-        sources=[Source(0, in_passes=True), Source(1, in_passes=True)],
-        objective=SimilarUnlabeledObjective(np.array([PRIOR]), [correction], np.zeros(1)),
-        step=step,
-        features=FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed),
-        n_iterations=n_iterations,
-        batch_size=BATCH,
-        group=np.zeros(1, np.int64),
-    )
+    data = Data(X[points], np.zeros(len(points), np.int64), X[others], n_sources=1)
+    loss, eta = SimilarUnlabeled(PRIOR, correction), THETA / n_iterations**0.5
+    return study_of(data, loss, eta, LAM, n_iterations, seed, in_passes=True)
 
 
 def lemma_bound(largest: float) -> float:
@@ -196,99 +213,93 @@ def lemma_bound(largest: float) -> float:
     return float((scale * (largest + 1) / 2 * 2 * THETA) ** 2)
 
 
-def row_numbers(problem: Problem) -> list[NDArray[np.int64]]:
+def row_numbers(study: Study) -> list[NDArray[np.int64]]:
     """Return the rows drawn from each source at each iteration, numbered over all tables."""
-    starts = np.cumsum([0, *(len(table) for table in problem.tables)])
+    tables, T = study.tables, study.n_iterations
+    starts = np.cumsum([0, *map(len, tables)])
+    seed, size = study.features.seed, study.batch_size
     return [
-        starts[s.table]
-        + s.draw(
-            number,
-            len(problem.tables[s.table]),
-            problem.features.seed,
-            0,
-            problem.n_iterations,
-            problem.batch_size,
-        )[:, 0]
-        for number, s in enumerate(problem.sources)
+        starts[s.table] + s.draw(number, len(tables[s.table]), seed, 0, T, size)[:, 0]
+        for number, s in enumerate(study.sources)
     ]
 
 
-def pools_of(problem: Problem) -> list[NDArray[np.int64]]:
+def pools_of(study: Study) -> list[NDArray[np.int64]]:
     """Return all rows of each source, numbered over all tables."""
-    starts = np.cumsum([0, *(len(table) for table in problem.tables)])
+    tables = study.tables
+    starts = np.cumsum([0, *map(len, tables)])
     return [
-        starts[s.table] + (s.pools[0] if s.pools else np.arange(len(problem.tables[s.table])))
-        for s in problem.sources
+        starts[s.table] + (s.pools[0] if s.pools else np.arange(len(tables[s.table])))
+        for s in study.sources
     ]
 
 
-def full_gradient(problem: Problem, beta: Array, h: Array) -> Array:
+def full_gradient(study: Study, beta: Array, h: Array) -> Array:
     """Return the kernel coefficients of the gradient at ``h = sum_i beta_i k(x_i, .)``.
 
     Parameters
     ----------
-    problem : Problem
+    study : Study
     beta, h : ndarray of shape (n,)
         Coefficients and values at all rows.
     """
-    pools = pools_of(problem)
+    pools = pools_of(study)
     values = [h[pool].astype(np.float32)[:, None] for pool in pools]
-    gradient = problem.step.lam * beta
-    for pool, c in zip(pools, problem.objective.coefficients(values), strict=True):
+    gradient = study.steps.lam * beta
+    for pool, c in zip(pools, study.problem.loss.tuple_slopes(values, 1), strict=True):
         gradient[pool] += c[:, 0]
     return gradient
 
 
-def full_objective(problem: Problem, beta: Array, h: Array) -> float:
+def full_objective(study: Study, beta: Array, h: Array) -> float:
     """Return the objective at a function; parameters are those of `full_gradient`."""
-    objective: Any = problem.objective
-    loss = objective.batch_loss([h[pool][:, None] for pool in pools_of(problem)])
-    return float((problem.step.lam / 2 * (beta @ h) + loss)[0])
+    loss = study.problem.loss.value([h[pool][:, None] for pool in pools_of(study)])
+    return float((study.steps.lam / 2 * (beta @ h) + loss)[0])
 
 
-def start_of(name: str, problem: Problem, K: Array) -> Array:
+def start_of(name: str, study: Study, K: Array) -> Array:
     """Return the coefficients of a start at all rows."""
     beta = np.zeros(len(K))
     if name == "random":
-        beta = np.random.default_rng(problem.features.seed).normal(size=len(K))
+        beta = np.random.default_rng(study.features.seed).normal(size=len(K))
     elif name == "opposite":
-        positive, negative, _ = pools_of(problem)
+        positive, negative, _ = pools_of(study)
         beta[positive], beta[negative] = -1.0, 1.0
     norm = np.sqrt(beta @ K @ beta)
     return START_NORM / norm * beta if norm else beta
 
 
-def follow(problem: Problem, start: str = "zero") -> Run:
+def follow(study: Study, start: str = "zero") -> Run:
     """Train, and take the same steps with kernels."""
-    X = np.vstack(problem.tables)
+    X = np.vstack(study.tables)
     K = gaussian_gram(X, X, SIGMA)
-    rows = row_numbers(problem)
-    beta = start_of(start, problem, K)
+    rows = row_numbers(study)
+    beta = start_of(start, study, K)
     at_start = h = K @ beta
-    left = np.cumprod([1.0, *(problem.step(t + 1)[1][0] for t in range(problem.n_iterations))])
+    left = np.cumprod([1.0, *(study.steps(t + 1)[1][0] for t in range(study.n_iterations))])
     start_at_rows = [
         [(left[t] * at_start[drawn[t]]).astype(np.float32)[:, None] for drawn in rows]
-        for t in range(problem.n_iterations)
+        for t in range(study.n_iterations)
     ]
-    recorder = Recorder(problem.objective, [], [], start_at_rows)
-    model = train(replace(problem, objective=recorder))
-    gradients = np.empty(problem.n_iterations + 1)
-    for t in range(problem.n_iterations + 1):
-        gradient = full_gradient(problem, beta, h)
+    recorder = Recorder(study.problem.loss, [], [], start_at_rows)
+    model = study.train(recorder)
+    gradients = np.empty(study.n_iterations + 1)
+    for t in range(study.n_iterations + 1):
+        gradient = full_gradient(study, beta, h)
         gradients[t] = gradient @ K @ gradient
-        if t == problem.n_iterations:
+        if t == study.n_iterations:
             break
-        (step,), (decay,) = problem.step(t + 1)
+        (step,), (decay,) = study.steps(t + 1)
         beta *= decay
         for drawn, c in zip(rows, recorder.kept[t], strict=True):
             np.subtract.at(beta, drawn[t], step * c[:, 0])
         h = K @ beta
-    f = model.decision_function(X)[:, 0] + left[-1] * at_start
+    f = model.values(X)[:, 0] + left[-1] * at_start
     return Run(
         gradients,
         float(np.mean((f - h) ** 2)),
         max(recorder.largest),
-        full_objective(problem, beta, h),
+        full_objective(study, beta, h),
     )
 
 
@@ -369,7 +380,7 @@ def by_seed(runs: dict[int, list[Run]]) -> dict[str, Array]:
 @click.option("--loss", type=click.Choice(list(UNLABELED_LOSSES)), default="shg", show_default=True)
 @click.option(
     "--correction",
-    type=click.Choice(list(CORRECTIONS)),
+    type=click.Choice(list(SLOPE_BELOW)),
     default="abs",
     show_default=True,
     help="Correction of the risks of TSGSU.",
@@ -403,7 +414,7 @@ def main(
     if from_far and objective != "s3vm":
         raise click.UsageError("--starts is for --objective s3vm")
     lengths, rates = [T for T in LENGTHS if most >= T], RATES[objective]
-    problem: Callable[[int, int], Problem] = functools.partial(su_problem, correction=correction)
+    problem: Callable[[int, int], Study] = functools.partial(su_problem, correction=correction)
     if objective == "s3vm":
         problem = functools.partial(s3vm_problem, loss)
     by_start = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -30,6 +31,7 @@ _MARKUP = (
     (r"\[(\d+)\]_", r"[\1]"),
 )
 # the names, type and text of an entry of a numpydoc section
+_AS_IN = re.compile(r"(?m)^(\w[\w, ]*)\n    As in `(\w+)`\.")
 _ENTRY = re.compile(r"(?m)^(\w[\w, ]*) : (.+)\n((?:(?: {4}.*)?(?:\n|\Z))+)")
 
 
@@ -140,7 +142,11 @@ def described(kind: Any) -> dict[str, str]:
     """Return the type and text of what the docstrings of a class and its bases describe."""
     found: dict[str, str] = {}
     for base in reversed(kind.__mro__):
-        for names, what, text in _ENTRY.findall(inspect.cleandoc(vars(base).get("__doc__") or "")):
+        doc = inspect.cleandoc(vars(base).get("__doc__") or "")
+        for names, other in _AS_IN.findall(doc):
+            there = described(getattr(sys.modules[base.__module__], other))
+            found |= {name: there[name] for name in names.split(", ") if name in there}
+        for names, what, text in _ENTRY.findall(doc):
             found |= {name.strip(): f"{what}\n{text.rstrip()}" for name in names.split(",")}
     fields = getattr(kind, "model_fields", found)
     return {name: found.get(name, "") for name in fields}

@@ -2,141 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack
 
-from dsgkit.engine.block_problem import BlockProblem
-from dsgkit.linalg import Array, Single
+from dsgkit.engine.problem import Problem
+from dsgkit.linalg import EIGH_FLOPS, Array, eigh
+from dsgkit.risks.pairwise import Form
+
+SMALL_SYSTEM = 300  # overhead of a model's system of labelled rows, in matrix-vector products
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Sums of the features of some rows.
-
-    Attributes
-    ----------
-    gram : ndarray of shape (width, width) or None
-        Lower triangle of ``Phi'Phi``, Fortran-contiguous; None if it is not needed.
-    total : ndarray of shape (width,)
-        Sum of the features.
-    """
+class Moments(NamedTuple):
+    """Sums over rows: lower triangle of ``Phi'Phi`` (None if not needed), and of the features."""
 
     gram: Array | None
     total: Array
     n_rows: int
 
-    @classmethod
-    def empty(cls, width: int, *, gram: bool) -> Moments:
-        """Return the moments of no rows."""
-        return cls(np.zeros((width, width), order="F") if gram else None, np.zeros(width), 0)
-
-    def plus(self, Phi: Single) -> Moments:
-        """Return the moments with further rows; ``gram`` is updated in place."""
-        if self.gram is not None:
-            self.gram[:] += blas.ssyrk(1.0, Phi.T, lower=1)
-        total = self.total + Phi.sum(axis=0, dtype=np.float64)
-        return Moments(self.gram, total, self.n_rows + len(Phi))
-
     def less(self, other: Moments) -> Moments:
-        """Return the moments without some of the rows."""
         gram = None if self.gram is None or other.gram is None else self.gram - other.gram
         return Moments(gram, self.total - other.total, self.n_rows - other.n_rows)
 
 
-@dataclass(frozen=True, eq=False)
-class BlockFeatures:
-    """Features and moments of a block, from which its Hessians are computed.
-
-    Attributes
-    ----------
-    moments : sequence over groups of sequences over sources of Moments
-        Moments of the block's features at the rows of a batch.
-    labeled : ndarray of float32, shape (n_labeled, width), or None
-        Features of all labelled rows, if they are needed.
-    """
-
-    moments: Sequence[Sequence[Moments]]
-    labeled: Single | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class _Form:
-    """A quadratic form of a group, and the models whose curvature it is, by their mu."""
-
-    group: int
-    diagonal: Array
-    cross: Array
-    models: dict[float, list[int]]
-
-
-class BlockHessians:
-    """The Hessians of a run, each formed once for all models that share it.
-
-    Parameters
-    ----------
-    problem : BlockProblem
-    mu : ndarray of shape (G,)
-        Added to the diagonal.
-
-    Attributes
-    ----------
-    needs_gram : ndarray of bool, shape (n_sources,)
-        Whether ``Phi'Phi`` of each source is needed.
-    needs_rows : bool
-        Whether the features of labelled rows are needed.
-    """
-
-    needs_rows = False
-
-    def __init__(self, problem: BlockProblem, mu: Array) -> None:
-        objective = problem.quadratic
-        self.needs_gram: NDArray[np.bool_] = (objective.diagonal != 0).any(axis=0)
-        forms: dict[Any, _Form] = {}
-        for model, (d, S) in enumerate(zip(objective.diagonal, objective.cross, strict=True)):
-            key = int(problem.group[model]), d.tobytes(), S.tobytes()
-            form = forms.setdefault(key, _Form(key[0], d, S, {}))
-            form.models.setdefault(float(mu[model]), []).append(model)
-        self._forms = list(forms.values())
-        self._width = problem.features.width
-
-    @property
-    def flops(self) -> float:
-        """Approximate operations of a step, in matrix products."""
-        return sum(len(form.models) for form in self._forms) * self._width**3 / 3
-
-    def solve(self, features: BlockFeatures, gradient: Array) -> Array:
-        """Return ``H^-1`` times the gradient of each model, NaN where H is singular to rounding.
-
-        Parameters
-        ----------
-        features : BlockFeatures
-        gradient : ndarray of shape (width, G)
-        """
-        solution = np.empty_like(gradient)
-        for form in self._forms:
-            hessian = _without_penalty(form, features.moments[form.group])
-            for mu, models in form.models.items():
-                matrix = hessian.copy(order="F")
-                solution[:, models] = solve(matrix, mu, gradient[:, models])
-        return solution
-
-
 def solve(matrix: Array, mu: float, right: Array) -> Array:
-    """Return ``(H + mu I)^-1 right``, or NaN if the matrix is singular to rounding.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (width, width)
-        Lower triangle of H, Fortran-contiguous; overwritten.
-    mu : float
-    right : ndarray of shape (width, n)
-    """
+    """Return ``(H + mu I)^-1 right``, NaN if singular to rounding; overwrites H."""
     np.einsum("ii->i", matrix)[:] += mu
     try:
         factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
@@ -145,20 +37,145 @@ def solve(matrix: Array, mu: float, right: Array) -> Array:
     return np.asarray(linalg.cho_solve(factor, right, check_finite=False))
 
 
-def _without_penalty(form: _Form, sources: Sequence[Moments]) -> Array:
-    """Return the lower triangle of the second derivative of the loss, Fortran-contiguous."""
-    width = len(sources[0].total)
-    hessian = np.zeros((width, width), order="F")
-    means = np.zeros((width, len(sources)), order="F")
-    for k, (weight, moments) in enumerate(zip(form.diagonal, sources, strict=True)):
-        if not moments.n_rows:
-            continue
-        means[:, k] = moments.total / moments.n_rows
-        if weight and moments.gram is not None:
-            hessian += (2 * weight / moments.n_rows) * moments.gram
-    if not form.cross.any():
+class Shared:
+    """Hessians of quadratic losses, each formed once for all models that share it."""
+
+    by_rows = False
+
+    def __init__(self, problem: Problem, form: Form, mu: Array, width: int) -> None:
+        self.form, self.mu, self.pool = form, mu, problem.pool
+        self.needs_gram = (form.diagonal != 0).any(axis=0)
+        self.groups: dict[Any, list[int]] = {}  # by pool and form, then by mu
+        for g, k in enumerate(problem.pool):
+            key = int(k), form.diagonal[g].tobytes(), form.cross[g].tobytes(), float(mu[g])
+            self.groups.setdefault(key, []).append(g)
+        self.flops = len(self.groups) * width**3 / 3
+
+    def solve(self, moments: list[list[Moments]], features: Any, gradient: Array) -> Array:
+        """Return ``H^-1`` times the gradient of each model, NaN where H is singular to rounding."""
+        solution, hessians = np.empty_like(gradient), {}
+        for key, models in self.groups.items():
+            if key[:3] not in hessians:
+                hessians[key[:3]] = self._hessian(models[0], moments[key[0]])
+            matrix = hessians[key[:3]].copy(order="F")
+            solution[:, models] = solve(matrix, key[3], gradient[:, models])
+        return solution
+
+    def _hessian(self, model: int, sources: list[Moments]) -> Array:
+        """Return the lower triangle of the second derivative of a loss, in Fortran order."""
+        width = len(sources[0].total)
+        hessian, means = (
+            np.zeros((width, width), order="F"),
+            np.zeros((width, len(sources)), order="F"),
+        )
+        for k, (weight, source) in enumerate(zip(self.form.diagonal[model], sources, strict=True)):
+            if source.n_rows:
+                means[:, k] = source.total / source.n_rows
+                if weight and source.gram is not None:
+                    hessian += (2 * weight / source.n_rows) * source.gram
+        S = self.form.cross[model]
+        if S.any():
+            hessian = blas.dsyr2k(
+                1.0, means, means @ S, beta=1.0, c=hessian, lower=1, overwrite_c=1
+            )
         return hessian
-    out: Array = blas.dsyr2k(
-        1.0, means, means @ form.cross, beta=1.0, c=hessian, lower=1, overwrite_c=1
-    )
-    return out
+
+
+class ByRows:
+    """Hessians of many models from one eigendecomposition, if labelled rows are few.
+
+    In the eigenbasis of ``Phi_u'Phi_u`` of a shared batch, ``N = mu I + 2 d_u Phi_u'Phi_u / n_u``
+    is diagonal, whatever mu and d_u. The rest of a Hessian is ``R'J R`` with the features R of the
+    labelled rows and, last, the mean of the unlabelled ones; so, with ``P = R N^-1 R'`` for all
+    folds,
+
+        (N + R'J R)^-1 g = N^-1 [ g - R'J (I + P J)^-1 R N^-1 g ].
+    """
+
+    by_rows = True
+
+    def __init__(self, problem: Problem, form: Form, mu: Array, width: int) -> None:
+        p, n_labeled = problem, len(problem.data.X)
+        self.form, self.pool = form, p.pool
+        self.needs_gram = np.zeros(form.diagonal.shape[1], bool)
+        self.needs_gram[-1] = (form.diagonal[:, -1] != 0).any()
+        self.rows = []  # of each pool: rows of R, their sources, W, whose columns compute means
+        for k in range(len(p.pools)):
+            own = [by_pool[k] for by_pool in p.by_source]
+            rows = np.concatenate([*own, [n_labeled]]).astype(np.int64)
+            source = np.repeat(np.arange(len(own) + 1), [*map(len, own), 1])
+            W = np.zeros((len(rows), len(own) + 1))
+            W[np.arange(len(rows)), source] = 1 / np.bincount(source)[source]
+            self.rows.append((rows, source, W))
+        batch = p.pool if p.pools_u is not None else np.zeros(p.n_models, np.int64)
+        self.shared: dict[int, dict[tuple[float, float], list[int]]] = {}
+        for g in range(p.n_models):
+            shared = self.shared.setdefault(int(batch[g]), {})
+            shared.setdefault((float(mu[g]), float(form.diagonal[g, -1])), []).append(g)
+        n_rows, n_shared = n_labeled + 1, sum(map(len, self.shared.values()))
+        self.flops = (
+            len(self.shared) * EIGH_FLOPS * width**3
+            + n_shared * 2.0 * n_rows**2 * width
+            + p.n_models * n_rows**2 * (n_rows / 3 + SMALL_SYSTEM)
+        )
+
+    def solve(self, moments: list[list[Moments]], features: Any, gradient: Array) -> Array:
+        """Return ``H^-1`` times the gradient of each model, NaN where H is singular to rounding."""
+        solution = np.empty_like(gradient)
+        for shared in self.shared.values():
+            members = [g for models in shared.values() for g in models]
+            unlabeled = moments[self.pool[members[0]]][-1]
+            R = np.vstack([features, unlabeled.total / unlabeled.n_rows])
+            if unlabeled.gram is None:
+                spectrum = np.zeros(len(unlabeled.total))
+                solution[:, members] = self._by_mu(shared, R, spectrum, gradient[:, members])
+                continue
+            spectrum, vectors = eigh(np.asfortranarray(unlabeled.gram / unlabeled.n_rows))
+            g = vectors.T @ gradient[:, members]
+            solution[:, members] = vectors @ self._by_mu(shared, R @ vectors, spectrum, g)
+        return solution
+
+    def _by_mu(self, shared: Any, R: Array, spectrum: Array, gradient: Array) -> Array:
+        """Return the solutions in the eigenbasis, in the order of ``shared``."""
+        out, first = np.empty_like(gradient), 0
+        for (mu, weight), models in shared.items():
+            columns = slice(first, first + len(models))
+            first += len(models)
+            N = (mu + 2 * weight * spectrum)[:, None]
+            g = gradient[:, columns] / N
+            scaled = R / np.sqrt(N.T)
+            P, z = scaled @ scaled.T, R @ g
+            y = np.zeros_like(z)
+            for column, model in enumerate(models):
+                rows = self.rows[self.pool[model]][0]
+                y[rows, column] = self._within(model, P[np.ix_(rows, rows)], z[rows, column])
+            out[:, columns] = g - (R.T @ y) / N
+        return out
+
+    def _within(self, model: int, P: Array, z: Array) -> Array:
+        """Return ``J (I + P J)^-1 z`` with ``J = diag(d) + W S W'``, at the rows of a model's pool.
+
+        Without the second term the system has the symmetric form ``I + sqrt(d) P sqrt(d)``; the
+        second term has the rank of W and enters through ``s = W'x``.
+        """
+        _, source, W = self.rows[self.pool[model]]
+        S, d = (
+            2 * self.form.cross[model],
+            2 * self.form.diagonal[model][source] * W[:, :-1].sum(axis=1),
+        )
+        root = np.sqrt(d)
+        A = P * root
+        A *= root[:, None]
+        np.einsum("ii->i", A)[:] += 1
+        right = np.empty((len(z), 1 + len(S)))
+        right[:, 0], right[:, 1:] = z, P @ W
+        # LAPACK, as the checks of `linalg.cho_factor` take as long as these small systems
+        factor, failed = lapack.dpotrf(A.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return np.full(len(z), np.nan)
+        solved, _ = lapack.dpotrs(factor, root[:, None] * right, lower=1)
+        right -= P @ (root[:, None] * solved)
+        projected = W.T @ right
+        s = np.linalg.solve(np.eye(len(S)) + projected[:, 1:] @ S, projected[:, 0])
+        x = right[:, 0] - right[:, 1:] @ (S @ s)
+        return np.asarray(d * x + W @ (S @ s))

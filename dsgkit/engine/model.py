@@ -1,216 +1,181 @@
-"""Trained models: seeds and coefficients, prediction in blocks, files."""
+"""Trained functions: G columns each, evaluated together."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.engine.sizes import rows_at_once
-from dsgkit.errors import DataError, in_a_line, shown
-from dsgkit.features import Blocks, StructuredFeatures, random_features
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.features import Blocks
 from dsgkit.kernels import kernel_named
-from dsgkit.linalg import Single
+from dsgkit.linalg import Array, Single
 from dsgkit.seeds import STREAM_VERSION
-from dsgkit.system.files import read_arrays, write_atomically
 from dsgkit.system.machine import single_blas_thread
-from dsgkit.system.progress import report
-
-FORMAT_VERSION = 3
-"""Version of the model file."""
-
-_MAX_INTEGER = 2**53
-"""Largest integer in a file: rows and blocks are counted in float64 too."""
-
-_STRUCTURED = "structured(gaussian)"
-_LONGEST_NAME = 1000
-"""Largest size of a kernel's name in bytes, four per character."""
-
-_VERSION_WITHOUT_INTERCEPT = 2
-"""Previous version of the model file, which can be read too."""
+from dsgkit.system.progress import part, report
 
 
-@dataclass(frozen=True)
-class DSGModel:
-    """Functions ``f_g(x) = sum_t <coefficients[t, :, g], psi_t(x)> + intercept[g]``.
-
-    ``psi_t(x)`` is block ``first_block + t`` of the features, without their normaliser.
+@dataclass(frozen=True, eq=False)
+class BlockModel:
+    """``f_g(x) = sum_t <coef[t, :, g], psi_{first + t}(x)> + offset[g]``.
 
     Attributes
     ----------
-    features : Blocks
-        Kernel and seed, from which every block is recomputed.
-    coefficients : ndarray of float32, shape (n_blocks, width, G)
-        They include the normaliser of the features; see `dsgkit.features.Blocks`.
-    n_inputs : int
-        Number of columns of the training rows.
-    first_block : int
-        Number of the first block; training dropped those before it.
-    intercept : float or ndarray of shape (G,)
+    blocks : Blocks
+        Kernel and seed, from which every block is computed again.
+    coef : ndarray of float32, shape (n_blocks, width, G)
+        They belong to ``psi``, the features without their normaliser (`dsgkit.features`).
+    first : int
+        Number of the first block; those before it have decayed.
+    offset : float or ndarray of float32, shape (G,)
+    mean_of_kernels : bool
+        Whether the penalty was the norm with respect to the mean of the blocks' kernels. Then
+        `squared_norm` is exact; else it is a bound, the square of the sum of the blocks' norms.
     """
 
-    features: Blocks
-    coefficients: Single
-    n_inputs: int
-    first_block: int = 0
-    intercept: float | Single = 0.0
+    blocks: Blocks
+    coef: Single
+    first: int = 0
+    offset: Any = 0.0
+    mean_of_kernels: bool = False
 
-    def decision_function(self, X: Any) -> Single:
-        """Evaluate the functions, a block of rows at a time, and report progress.
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "stream_version": STREAM_VERSION}
 
-        Besides the result, memory is that of one block of rows, also for a memory map.
-
-        Parameters
-        ----------
-        X : rows of shape (n, n_inputs)
-            Array, memory map or any object with ``shape`` and slicing.
-
-        Returns
-        -------
-        ndarray of float32, shape (n, G)
-
-        Raises
-        ------
-        DataError
-            If the number of columns differs from that in training, or if the features of a row
-            would be wrong: it holds NaN, or its norm is too large.
-        """
-        if len(X.shape) != 2 or X.shape[1] != self.n_inputs:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        stored = state.pop("stream_version")
+        if stored != STREAM_VERSION:
             raise DataError(
-                f"rows must have {self.n_inputs} columns as in training, got shape {X.shape}"
+                f"this model's features are drawn by version {stored} of the random stream, here "
+                f"is version {STREAM_VERSION}: fit it again"
             )
-        n, n_models = X.shape[0], self.coefficients.shape[2]
-        values = np.zeros((n, n_models), np.float32)
-        length = rows_at_once(self.n_inputs, n_models)
+        vars(self).update(state)
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        """Whether each function has finite coefficients, shape (G,)."""
+        return np.isfinite(self.coef).all(axis=(0, 1)) & np.isfinite(self.offset)
+
+    def values(self, X: Any) -> Single:
+        """Return the values at rows, shape (n, G), a block of rows at a time."""
+        n, G = X.shape[0], self.coef.shape[2]
+        out = np.zeros((n, G), np.float32)
+        length = rows_at_once(X.shape[1], G)
         with single_blas_thread():
             for start in range(0, n, length):
-                block = slice(start, min(start + length, n))
-                rows = self.features.read(X, block)
-                self.features.add(rows, self.first_block, self.coefficients, values[block])
-                values[block] += self.intercept
-                report(block.stop / n)
-        return values
+                rows = slice(start, min(start + length, n))
+                self.blocks.add(self.blocks.read(X, rows), self.first, self.coef, out[rows])
+                out[rows] += self.offset
+                report(rows.stop / n)
+        return out
 
-    def save(self, path: str | Path) -> None:
-        """Write the models to a ``.npz`` file, all of it or nothing.
+    def on(self, tables: Sequence[Any]) -> list[Single]:
+        """Return the values at all rows of some tables."""
+        return [self.values(X) for X in tables]
 
-        Parameters
-        ----------
-        path : path
-            The file; replaced if it exists.
-        """
-        entries: dict[str, Any] = {
-            "format_version": FORMAT_VERSION,
-            "stream_version": STREAM_VERSION,
-            "kernel": _STRUCTURED
-            if isinstance(self.features, StructuredFeatures)
-            else self.features.kernel,
-            "sigma": self.features.sigma,
-            "seed": np.uint64(self.features.seed),
-            "n_inputs": self.n_inputs,
-            "first_block": self.first_block,
-            "coefficients": self.coefficients,
-            "intercept": self.intercept,
-        }
-        write_atomically(Path(path), lambda file: np.savez(file, **entries))
-
-
-def load_model(path: str | Path) -> DSGModel:
-    """Read models written by `DSGModel.save`.
-
-    Raises
-    ------
-    DataError
-        If the file is not a model file, is damaged, or has a version that this release cannot read.
-    """
-    shown_path = in_a_line(str(path), 300)
-    try:
-        entries = read_arrays(Path(path))
-        _check_versions(entries)
-        coefficients = _coefficients(entries)
-        model = DSGModel(
-            features=_features(entries, coefficients.shape[1]),
-            coefficients=coefficients,
-            n_inputs=_whole(entries, "n_inputs", 1),
-            first_block=_whole(entries, "first_block", 0),
-            intercept=_intercept(entries, coefficients.shape[2]),
+    def squared_norm(self) -> Array:
+        """Return the squared norm of each function, or a bound on it, shape (G,)."""
+        squares = np.einsum("tkg,tkg->tg", self.coef, self.coef, dtype=np.float64)
+        norms = np.sqrt(squares) / self.blocks.scale
+        return (
+            len(norms) * (norms**2).sum(axis=0) if self.mean_of_kernels else norms.sum(axis=0) ** 2
         )
-    except FileNotFoundError:
-        raise DataError(f"{shown_path}: no such model file") from None
-    except DataError as error:
-        raise DataError(f"{shown_path}: {error}") from None
-    except KeyError as error:
-        raise DataError(f"{shown_path}: not a dsgkit model file (it has no {error})") from None
-    except ValueError as error:
-        raise DataError(f"{shown_path}: not a dsgkit model file ({error})") from None
-    return model
 
 
-def _check_versions(entries: Mapping[str, NDArray[Any]]) -> None:
-    """Raise `DataError` unless this release reads and continues a model of these versions."""
-    model, stream = (_whole(entries, f"{kind}_version", 0) for kind in ("format", "stream"))
-    if model in (_VERSION_WITHOUT_INTERCEPT, FORMAT_VERSION) and stream == STREAM_VERSION:
-        return
-    newer = model > FORMAT_VERSION or stream > STREAM_VERSION
-    raise DataError(
-        f"model format {model}, stream {stream}; this release reads formats "
-        f"{_VERSION_WITHOUT_INTERCEPT} and {FORMAT_VERSION}, stream {STREAM_VERSION}: "
-        + ("a newer release wrote it, use that" if newer else "use the release that wrote it")
-    )
+@dataclass(frozen=True, eq=False)
+class TableValues:
+    """Functions of which only the values at the rows of the training tables are known."""
+
+    tables: list[Single]
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        return np.all([np.isfinite(F).all(axis=0) for F in self.tables], axis=0)
+
+    def on(self, tables: Sequence[Any]) -> list[Single]:
+        return self.tables[: len(tables)]
 
 
-def _features(entries: Mapping[str, NDArray[Any]], width: int) -> Blocks:
-    """Return the features of a file; ``width`` is that of the coefficients."""
-    name, sigma, seed = (entries[key] for key in ("kernel", "sigma", "seed"))
-    if name.shape or name.dtype.kind != "U" or name.dtype.itemsize > _LONGEST_NAME:
-        raise ValueError(f"the kernel is {_shown(name)}")
-    structured = str(name) == _STRUCTURED
-    kernel = kernel_named("gaussian" if structured else str(name))
-    if sigma.shape or sigma.dtype.kind not in "fiu" or not 0 < sigma < np.inf:
-        raise ValueError(f"sigma is {_shown(sigma)}")
-    if seed.shape or seed.dtype != np.uint64:
-        raise ValueError(f"the seed is {_shown(seed)}")
-    if kernel.degree is None and width % 2:
-        raise ValueError(f"{width} features: must be even, a cosine and a sine per frequency")
-    n_features = width // 2 if kernel.degree is None else width
-    kind = "structured" if structured else "independent"
-    return random_features(kernel.name, float(sigma), n_features, int(seed), kind)
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """``f_g(x) = sum_i coef[i, g] k(x, centers[i]) + offset[g]`` with the exact kernel."""
+
+    kernel: str
+    sigma: float
+    centers: Any
+    coef: Array
+    offset: Any = 0.0
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        return np.isfinite(self.coef).all(axis=0) & np.isfinite(self.offset)
+
+    def values(self, X: Any) -> Array:
+        out = np.empty((len(X), self.coef.shape[1]))
+        kernel, length = kernel_named(self.kernel), max(1, 2**22 // max(1, len(self.centers)))
+        for start in range(0, len(X), length):
+            rows = slice(start, start + length)
+            out[rows] = kernel.gram(X[rows], self.centers, self.sigma) @ self.coef + self.offset
+        return out
+
+    def on(self, tables: Sequence[Any]) -> list[Array]:
+        return [self.values(X) for X in tables]
+
+    def squared_norm(self) -> Array:
+        K = kernel_named(self.kernel).gram(self.centers, self.centers, self.sigma)
+        return np.einsum("ig,ij,jg->g", self.coef, K, self.coef)
 
 
-def _shown(array: NDArray[Any]) -> str:
-    """Return an array for a message: a single short value, else its type and shape."""
-    if array.shape or array.dtype.itemsize > _LONGEST_NAME:
-        return f"{array.dtype} of shape {array.shape}"
-    return shown(array.item())
+@dataclass(frozen=True, eq=False)
+class Separate:
+    """Functions that were trained one by one; None for a model without a solution."""
+
+    functions: list[Any]
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        return np.array([f is not None and bool(f.finite.all()) for f in self.functions])
+
+    def values(self, X: Any) -> Array:
+        missing = np.full((X.shape[0], 1), np.nan)
+        return np.hstack([missing if f is None else f.values(X) for f in self.functions])
+
+    def on(self, tables: Sequence[Any]) -> list[Array]:
+        return [self.values(X) for X in tables]
 
 
-def _coefficients(entries: Mapping[str, NDArray[Any]]) -> Single:
-    values = entries["coefficients"]
-    if values.dtype != np.float32 or values.ndim != 3 or 0 in values.shape[1:]:
-        raise ValueError(f"coefficients are {values.dtype} of shape {values.shape}")
-    if not np.isfinite(values).all():
-        raise ValueError("coefficients are not finite")
-    return values
+def one_by_one(problem: Any, solve: Callable[[Any], Any]) -> Any:
+    """Return the functions of models that ``solve`` finds in a problem of one model each.
+
+    A single model without a solution raises `FitError`.
+    """
+    G, functions = problem.n_models, []
+    if G == 1:
+        return solve(problem)
+    for g in range(G):
+        with part(g / G, (g + 1) / G):
+            try:
+                functions.append(solve(problem.take(slice(g, g + 1))))
+            except MemoryLimitError:
+                raise
+            except FitError:
+                functions.append(None)
+    return Separate(functions)
 
 
-def _intercept(entries: Mapping[str, NDArray[Any]], n_models: int) -> Any:
-    if int(entries["format_version"]) == _VERSION_WITHOUT_INTERCEPT:
-        return 0.0
-    value = entries["intercept"]
-    if value.dtype.kind != "f" or value.shape not in ((), (n_models,)):
-        raise ValueError(f"the intercept is {value.dtype} of shape {value.shape}")
-    if not (np.abs(value) <= np.finfo(np.float32).max).all():
-        raise ValueError("the intercept is not finite in single precision")
-    return value
-
-
-def _whole(entries: Mapping[str, NDArray[Any]], name: str, least: int) -> int:
-    """Return an entry that is one integer."""
-    value = entries[name]
-    if value.shape or value.dtype.kind not in "iu" or not least <= value <= _MAX_INTEGER:
-        raise ValueError(f"{name} is {_shown(value)}")
-    return int(value)
+def beside(parts: Sequence[Any]) -> Any:
+    """Return functions that were trained in several passes as one, in order."""
+    head = parts[0]
+    if len(parts) == 1:
+        return head
+    if isinstance(head, TableValues):
+        return TableValues(
+            [np.hstack(columns) for columns in zip(*(p.tables for p in parts), strict=True)]
+        )
+    first = min(part.first for part in parts)
+    coef = [np.pad(part.coef, ((part.first - first, 0), (0, 0), (0, 0))) for part in parts]
+    return replace(head, coef=np.concatenate(coef, axis=2), first=first)

@@ -1,145 +1,308 @@
-"""Inputs of a run of the engine: tables of rows, sources of batches, objective and steps."""
+"""A training problem: rows, folds and G models, as every algorithm takes it.
+
+Models are numbered pool by pool: with P settings, model ``k P + i`` has the i-th setting and is
+trained on the rows of pool k, those outside of fold k. One fit is a problem with G = 1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.engine import sizes
-from dsgkit.engine.steps import StepRule
-from dsgkit.features import Blocks
-from dsgkit.objectives import Objective
+from dsgkit.engine.clock import NO_CLOCK, Clock
+from dsgkit.errors import DataError
+from dsgkit.linalg import Array, training_rows
 from dsgkit.random import draw_in_passes, draw_with_replacement
 
-
-@dataclass(frozen=True)
-class Source:
-    """Draws one batch per iteration from one of the tables.
-
-    ``pools`` are row numbers for each *group* of models (a CV fold); None is all rows and one
-    group. ``in_passes`` visits rows once per pass in random order; otherwise they are drawn with
-    replacement.
-    """
-
-    table: int
-    pools: Sequence[NDArray[np.int64]] | None = None
-    in_passes: bool = False
-
-    @property
-    def n_groups(self) -> int:
-        """Number of groups that draw rows of their own."""
-        return 1 if self.pools is None else len(self.pools)
-
-    def draw(
-        self, number: int, n_rows: int, seed: int, first: int, n_iterations: int, batch_size: int
-    ) -> NDArray[np.int64]:
-        """Return row numbers, shape (n_iterations, n_groups, batch_size)."""
-        rule = draw_in_passes if self.in_passes else draw_with_replacement
-        if self.pools is None:
-            return rule(seed, number, first, n_iterations, batch_size, n_rows)[:, None]
-        return np.stack(
-            [
-                pool[rule(seed, number, first, n_iterations, batch_size, len(pool))]
-                for pool in self.pools
-            ],
-            axis=1,
-        )
+Rows = NDArray[np.int64]
+Value = TypeVar("Value")
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Complete description of a run of the engine.
+class Fold(NamedTuple):
+    """Positions of held-out labelled rows, and of unlabelled ones if folds hold these out too."""
+
+    labeled: Rows
+    unlabeled: Rows | None = None
+
+
+class Sizes(NamedTuple):
+    """What the cost of a training depends on, besides parameters and the number of models.
 
     Attributes
     ----------
-    tables : sequence of rows, each of shape (n_k, n_inputs)
-        Arrays, memory maps or objects with ``shape`` and indexing.
-    sources : sequence of Source
-        One per batch that the objective takes.
-    features : Blocks
-        Its seed also determines the draws.
-    group : ndarray of int, shape (G,)
-        The group of each model, in ascending order.
-    average : bool
-        Whether a model is the mean of the functions over the second half of the iterations (see
-        `dsgkit.engine.averages`) instead of the last function.
+    inputs : int
+        Columns.
+    labeled, unlabeled : int
+        Rows; both rows of a similar pair count as labelled.
+    sources : int
+        Sources of labelled rows: classes, or 1 for similar pairs.
+    folds : int
+        0 for a fit.
+    pooled : bool
+        Whether folds hold out unlabelled rows too.
     """
 
-    tables: Sequence[Any]
-    sources: Sequence[Source]
-    objective: Objective
-    step: StepRule
-    features: Blocks
-    n_iterations: int
-    batch_size: int
-    group: NDArray[np.int64]
-    average: bool = False
+    inputs: int
+    labeled: int = 0
+    unlabeled: int = 0
+    sources: int = 2
+    folds: int = 0
+    pooled: bool = False
 
-    def __post_init__(self) -> None:
-        """Raise `ValueError` for input that would crash compiled code."""
-        for source in self.sources:
-            pools = [self.tables[source.table]] if source.pools is None else source.pools
-            if not all(pool.shape[0] for pool in pools):
-                raise ValueError("a source has no rows to draw from")
-        if (np.diff(self.group) < 0).any() or self.group[-1] >= self.n_groups:
-            raise ValueError(f"groups must ascend within 0..{self.n_groups - 1}")
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Checked training rows.
+
+    Attributes
+    ----------
+    X : rows of shape (n_labeled, n_inputs)
+    codes : ndarray of int, shape (n_labeled,)
+        Source of each row: its class, counted from 0.
+    U : rows of shape (n_unlabeled, n_inputs)
+        The last source.
+    n_sources : int
+        Number of sources of labelled rows.
+    """
+
+    X: Any
+    codes: NDArray[np.integer]
+    U: Any
+    n_sources: int = 2
+
+    @property
+    def whole(self) -> Data:
+        """These data; of a `Part`, those that it is cut from."""
+        return self
+
+    @property
+    def tables(self) -> list[Any]:
+        return [self.X, self.U]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Labelled rows of each source."""
+        return np.bincount(self.codes, minlength=self.n_sources)
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.X.shape[1], len(self.X), len(self.U), self.n_sources)
+
+    def take(self, rows: Rows, rows_u: Rows | None) -> Data:
+        """Return the data of some of the rows; None is all unlabelled ones."""
+        U = self.U if rows_u is None else self.U[rows_u]
+        return replace(self, X=self.X[rows], codes=self.codes[rows], U=U)
+
+
+class Part:
+    """Some of the rows of data, for `Estimator.risk`; X and U are read when they are asked for."""
+
+    def __init__(self, data: Data, rows: Rows, rows_u: Rows | None) -> None:
+        self.whole, self._rows, self._rows_u = data, rows, rows_u
+        self.codes, self.n_sources = data.codes[rows], data.n_sources
+        self.counts = np.bincount(self.codes, minlength=data.n_sources)
+        n_u = len(data.U) if rows_u is None else len(rows_u)
+        self.sizes = data.sizes._replace(labeled=len(rows), unlabeled=n_u)
+
+    @property
+    def X(self) -> Any:  # noqa: N802
+        return self.whole.X[self._rows]
+
+    @property
+    def U(self) -> Any:  # noqa: N802
+        return self.whole.U if self._rows_u is None else self.whole.U[self._rows_u]
+
+
+class Source(NamedTuple):
+    """Draws one batch per iteration from a table.
+
+    Attributes
+    ----------
+    table : int
+        0 for the labelled rows, 1 for the unlabelled ones.
+    pools : list of int arrays, or None
+        Row numbers for each pool of models; None is all rows, the same draws for all models.
+    in_passes : bool
+        Whether rows are visited once per pass in random order, or drawn with replacement.
+    """
+
+    table: int
+    pools: list[Rows] | None
+    in_passes: bool
+
+    def draw(self, number: int, n_rows: int, seed: int, first: int, count: int, size: int) -> Rows:
+        """Return row numbers, shape (count, n_pools or 1, size)."""
+        rule = draw_in_passes if self.in_passes else draw_with_replacement
+        if self.pools is None:
+            return rule(seed, number, first, count, size, n_rows)[:, None]
+        drawn = [pool[rule(seed, number, first, count, size, len(pool))] for pool in self.pools]
+        return np.stack(drawn, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """G models: every setting on every pool of rows.
+
+    Attributes
+    ----------
+    data : Data
+    loss : Loss
+        Of all G models.
+    pool : ndarray of int, shape (G,)
+        The pool of each model, ascending.
+    settings : sequence of estimators, length G
+        The parameters of each model, which `each` reads.
+    pools, pools_u : list of int arrays
+        Rows of ``X`` and of ``U`` for each pool; ``pools_u`` is None for all rows in every pool.
+    values_only : bool
+        Whether values at the rows of the data suffice as a result, as for out-of-fold values.
+    clock : Clock
+        Calls an observer during training.
+    """
+
+    data: Data
+    loss: Any
+    pool: Rows
+    settings: Sequence[Any]
+    pools: list[Rows]
+    pools_u: list[Rows] | None = None
+    values_only: bool = False
+    clock: Clock = NO_CLOCK
+
+    @classmethod
+    def of(
+        cls,
+        models: Sequence[Any],
+        data: Data,
+        folds: Sequence[Fold] | None = None,
+        *,
+        values_only: bool = True,
+        clock: Clock = NO_CLOCK,
+    ) -> Problem:
+        """Return the problem of estimators on all rows, or on those outside of each fold."""
+        pools: list[Rows] = [np.arange(len(data.codes))]
+        pools_u: list[Rows] | None = None
+        parts: list[Any] = [data]
+        if folds is not None:
+            pools = [training_rows(fold.labeled, len(data.codes)) for fold in folds]
+            held = [fold.unlabeled for fold in folds if fold.unlabeled is not None]
+            pools_u = [training_rows(rows, len(data.U)) for rows in held] or None
+            both = zip(pools, pools_u or itertools.repeat(None), strict=False)
+            parts = [Part(data, rows, rows_u) for rows, rows_u in both]
+        if any(np.count_nonzero(part.counts) < min(2, data.n_sources) for part in parts):
+            two = "both classes" if data.n_sources == 2 else "two classes or more"
+            raise DataError(f"every fold must leave labelled rows of {two} to train on")
+        risks = [model.risk(part) for part in parts for model in models]
+        counts = [part.counts for part in parts for _ in models]
+        return cls(
+            data,
+            stacked(risks, counts),
+            np.repeat(np.arange(len(pools)), len(models)),
+            list(models) * len(pools),
+            pools,
+            pools_u,
+            values_only=values_only and folds is not None,
+            clock=clock,
+        )
 
     @property
     def n_models(self) -> int:
-        """Number of models G."""
-        return len(self.group)
+        return len(self.pool)
 
     @property
-    def n_inputs(self) -> int:
-        """Columns of the tables."""
-        return int(self.tables[0].shape[1])
+    def held_out(self) -> list[Any]:
+        """Tables from which folds hold out rows."""
+        return self.data.tables[: 1 if self.pools_u is None else 2]
 
-    @property
-    def n_groups(self) -> int:
-        """Largest number of groups of a source."""
-        return max(source.n_groups for source in self.sources)
+    @cached_property
+    def by_source(self) -> list[list[Rows]]:
+        """Rows of each labelled source, pool by pool."""
+        codes = self.data.codes
+        return [[p[codes[p] == k] for p in self.pools] for k in range(self.data.n_sources)]
 
-    def drawn_from(self, table: int) -> list[Source]:
-        """Return the sources that draw from a table."""
-        return [source for source in self.sources if source.table == table]
+    def each(self, name: str) -> Array:
+        """Return a numeric parameter of every model."""
+        return np.array([getattr(model, name) for model in self.settings], np.float64)
 
-    def resident(self, table: int) -> bool:
-        """Return whether a table's values are kept up to date; see `sizes.kept_resident`.
+    def members(self, pool: int) -> slice:
+        """Return the models of a pool."""
+        first, last = np.searchsorted(self.pool, [pool, pool + 1])
+        return slice(int(first), int(last))
 
-        A table from which groups draw different rows is always resident.
-        """
-        drawn = self.drawn_from(table)
-        if any(s.pools is not None for s in drawn):
-            return True
-        n_rows, n_inputs = self.tables[table].shape
-        n_drawn = len(drawn) * self.batch_size
-        return sizes.kept_resident(n_rows, n_inputs, n_drawn, self.n_iterations)
-
-    def bytes_per_model(self, *, keep_blocks: bool) -> int:
-        """Return the bytes of training per model.
-
-        Parameters
-        ----------
-        keep_blocks : bool
-            If false, only the values of resident rows are kept.
-        """
-        kept = [self.resident(k) for k in range(len(self.tables))]
-        n_resident = sum(t.shape[0] for t, r in zip(self.tables, kept, strict=True) if r)
-        n_blocks = sizes.blocks_held(
-            self.n_iterations, kept=keep_blocks, streamed=not all(kept), average=self.average
-        )
-        n_averaged = n_resident if self.average and not keep_blocks else 0
-        return sizes.model_bytes(n_blocks, self.features.width, n_resident, n_averaged)
+    def sources(self, *, in_passes: bool) -> list[Source]:
+        """Return the sources of batches, one for every array of values that the loss takes."""
+        unlabeled = Source(1, self.pools_u, in_passes=True)
+        if in_passes and self.data.n_sources == 1:
+            whole = self.pools_u is None and len(self.pools) == 1
+            return [Source(0, None if whole else self.pools, True), unlabeled]
+        # a source without rows has no weight, but every source is drawn from
+        labeled = [
+            Source(
+                0,
+                [own if len(own) else p[:1] for own, p in zip(rows, self.pools, strict=True)],
+                in_passes,
+            )
+            for rows in self.by_source
+        ]
+        return [*(labeled[::-1] if self.loss.descending else labeled), unlabeled]
 
     def take(self, models: slice) -> Problem:
-        """Return the problem of some of the models."""
+        """Return the problem of some of the models; pools stay."""
         return replace(
             self,
-            objective=self.objective.take(models),
-            step=self.step.take(models),
-            group=self.group[models],
+            loss=take(self.loss, models),
+            pool=self.pool[models],
+            settings=self.settings[models],
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Steps of G models: ``theta_lam / (t + t0) / lam``; `eta` where ``theta_lam`` is NaN.
+
+    A constant step fades linearly to 0 after iteration ``last``. All are arrays over models;
+    ``lam`` is the weight of the regulariser ``lam/2 ||f||^2``. The decay ``1 - theta_lam/(t + t0)``
+    is computed without ``lam``, so that it is exactly 0 where it is 0 in theory.
+    """
+
+    lam: Array
+    theta_lam: Array
+    t0: Array
+    eta: Array
+    last: float = np.inf
+
+    def __call__(self, t: int) -> tuple[Array, Array]:
+        """Return the step and the decay of all earlier blocks of the 1-based iteration t."""
+        shrink = self.theta_lam / (t + self.t0)
+        eta = self.eta * (1 - (t - 1) / self.last)
+        constant = np.isnan(self.theta_lam)
+        return np.where(constant, eta, shrink / self.lam), 1.0 - np.where(
+            constant, eta * self.lam, shrink
+        )
+
+
+def stacked(risks: Sequence[Any], counts: Sequence[Any]) -> Any:
+    """Return the loss of G models from a loss of one model each."""
+    first = risks[0]
+    assert all(type(risk) is type(first) for risk in risks)
+    columns = {f.name: np.array([getattr(r, f.name) for r in risks]) for f in fields(first)}
+    return replace(first, **{**columns, "counts": np.array(counts)})
+
+
+def take(value: Value, models: Any) -> Value:
+    """Return a dataclass whose arrays are over models, for some of the models."""
+    arrays = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
+    cut = {name: v[models] for name, v in arrays.items() if isinstance(v, np.ndarray)}
+    return replace(value, **cut)  # type: ignore[type-var]
+
+
+def passes(n_models: int, at_once: int) -> Iterator[slice]:
+    """Yield slices of at most ``at_once`` models."""
+    for start in range(0, n_models, at_once):
+        yield slice(start, min(start + at_once, n_models))

@@ -13,7 +13,6 @@ from typing import Self
 
 import numpy as np
 
-from dsgkit.objectives.majorised_s3vm import MajorisedS3VMObjective
 from dsgkit.objectives.risks import Counts, Risk
 from dsgkit.objectives.s3vm import S3VMObjective, Values
 
@@ -65,33 +64,3 @@ class MarginRisk(Risk):
     def held_mean(self, counts: Counts) -> float:
         """Return the mean of the labels if balanced, else NaN."""
         return 2 * float(counts[0] / counts.sum()) - 1 if self.balance else math.nan
-
-
-@dataclass(frozen=True)
-class RoundedMarginRisk(Risk):
-    """``C mean_labelled hinge(y f) + C* mean_unlabelled hinge(|f|)``, with the rounded hinge.
-
-    Attributes
-    ----------
-    C, C_star, full_from : float
-        As in `MarginRisk`.
-    """
-
-    C: float
-    C_star: float
-    full_from: float = 0.0
-
-    def value(self, values: Sequence[Values], counts: Counts) -> float:
-        """Return the risk of a function from its values at the rows of each source."""
-        (loss,) = self.majorised([self]).batch_loss([f[:, None] for f in values])
-        return float(loss)
-
-    @classmethod
-    def majorised(cls, risks: Sequence[Self]) -> MajorisedS3VMObjective:
-        """Return the objective of batches of all labelled and some unlabelled rows."""
-        columns = [(risk.C, risk.C_star, risk.full_from) for risk in risks]
-        return MajorisedS3VMObjective(*np.array(columns, np.float64).T)
-
-    def singular(self) -> str:
-        """Return the error message for a block without a solution."""
-        return f"with C={self.C:g} a block is singular to rounding: lower C"

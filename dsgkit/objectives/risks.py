@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -11,12 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.linalg import Array
-from dsgkit.objectives import Objective
-from dsgkit.objectives.ordinal_auc import OrdinalAUCObjective
-from dsgkit.objectives.ordinal_risk import for_cuts, ordinal_risk
-from dsgkit.objectives.pairwise_auc import PairwiseAUCObjective
+from dsgkit.objectives.ordinal_risk import ordinal_risk
 from dsgkit.objectives.pairwise_risk import PairwiseRisk, pnu_risk, samult_risk
-from dsgkit.objectives.pnu_auc import PNUAUCObjective
 
 Counts = NDArray[np.integer]
 
@@ -59,47 +54,6 @@ class Risk:
         """
         return self.form(counts).value(values)
 
-    @classmethod
-    def on_batches(cls, risks: Sequence[Self], forms: Sequence[PairwiseRisk]) -> Objective:
-        """Return the objective of models that are trained on batches of rows.
-
-        Parameters
-        ----------
-        risks : sequence of Risk, length G
-        forms : sequence of PairwiseRisk
-            Quadratic forms of the risks.
-        """
-        return PairwiseAUCObjective(forms)
-
-    @classmethod
-    def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> Objective | None:
-        """Return the objective of models that are trained on batches of tuples of rows.
-
-        None, the default, if the risk is defined by its form alone.
-
-        Parameters
-        ----------
-        risks : sequence of Risk, length G
-        counts : ndarray of int, shape (G, n_sources)
-        """
-        return None
-
-    @classmethod
-    def majorised(cls, risks: Sequence[Self]) -> Objective | None:
-        """Return the objective of models whose losses are bounded from above by quadratics.
-
-        None if the risk is quadratic itself.
-        """
-        return None
-
-    def held_mean(self, counts: Counts) -> float:
-        """Return the required mean value over the unlabelled rows; NaN if there is none."""
-        return math.nan
-
-    def singular(self) -> str:
-        """Return the error message for a block without a solution."""
-        return "the regulariser is so small that a block is singular to rounding; enlarge lam"
-
 
 @dataclass(frozen=True)
 class SemiSupervisedAUC(Risk):
@@ -110,11 +64,6 @@ class SemiSupervisedAUC(Risk):
     def form(self, counts: Counts) -> PairwiseRisk:
         """Return the quadratic form."""
         return samult_risk(self.gamma)
-
-    @classmethod
-    def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> Objective:
-        """Return the objective of batches of triplets."""
-        return PNUAUCObjective(np.array([risk.gamma for risk in risks], np.float64))
 
 
 @dataclass(frozen=True)
@@ -167,10 +116,3 @@ class OrdinalAUC(Risk):
     def form(self, counts: Counts) -> PairwiseRisk:
         """Return the quadratic form."""
         return ordinal_risk(self.gamma, counts)
-
-    @classmethod
-    def on_tuples(cls, risks: Sequence[Self], counts: Counts) -> Objective:
-        """Return the objective of batches of a row of each class and an unlabelled one."""
-        n_cuts = counts.shape[1] - 1
-        gamma = np.array([for_cuts("gamma", risk.gamma, n_cuts) for risk in risks])
-        return OrdinalAUCObjective(gamma, counts)

@@ -92,6 +92,7 @@ class SolverInfo:
         return version_of(self.load())
 
 
+_NEW = "dsgkit.estimators"
 _AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"
 _ORDINAL, _SIMILAR = "dsgkit.solvers.ordinal", "dsgkit.solvers.similar"
 _CLUSTERING = "dsgkit.clustering.estimators"
@@ -99,13 +100,11 @@ _CLUSTERING = "dsgkit.clustering.estimators"
 SOLVERS = {
     info.name: info
     for info in (
-        SolverInfo(
-            "qsg_s2auc", "QSG-S2AUC", f"{_AUC}.qsg_s2auc:QSGS2AUC", "Shi et al., IJCAI 2019"
-        ),
+        SolverInfo("qsg_s2auc", "QSG-S2AUC", f"{_NEW}.auc:QSGS2AUC", "Shi et al., IJCAI 2019"),
         SolverInfo(
             "qsg_s2auc_p",
             "QSG-S2AUC-P",
-            f"{_AUC}.qsg_s2auc_p:QSGS2AUCP",
+            f"{_NEW}.auc:QSGS2AUCP",
             "the objective of QSG-S2AUC by block-preconditioned steps (Dai et al., NIPS 2014)",
         ),
         SolverInfo("samult", "SAMULT", f"{_AUC}.samult:SAMULT", "Xie & Li, AAAI 2018"),
@@ -127,17 +126,17 @@ SOLVERS = {
             f"{_AUC}.nystrom_s2auc:NystromS2AUC",
             "the objective of QSG-S2AUC on landmarks (Williams & Seeger 2001)",
         ),
-        SolverInfo("tsgs3vm", "TSGS3VM", f"{_S3VM}.tsgs3vm:TSGS3VM", "Geng et al., IJCAI 2019"),
+        SolverInfo("tsgs3vm", "TSGS3VM", f"{_NEW}.s3vm:TSGS3VM", "Geng et al., IJCAI 2019"),
         SolverInfo(
             "tsgs3vm_p",
             "TSGS3VM-P",
-            f"{_S3VM}.tsgs3vm_p:TSGS3VMP",
+            f"{_NEW}.s3vm:TSGS3VMP",
             "the objective of TSGS3VM by block-preconditioned steps on quadratic bounds",
         ),
         SolverInfo(
             "frs3vm",
             "FRS3VM",
-            f"{_S3VM}.frs3vm:FRS3VM",
+            f"{_NEW}.s3vm:FRS3VM",
             "the objective of TSGS3VM on fixed random features, by stochastic gradients",
         ),
         SolverInfo(
@@ -168,11 +167,11 @@ SOLVERS = {
             f"{_S3VM}.self_training:SelfTraining",
             "Yarowsky, ACL 1995, with an SVM",
         ),
-        SolverInfo("qs3orao", "QS3ORAO", f"{_ORDINAL}.qs3orao:QS3ORAO", "Shi et al., AAAI 2020"),
+        SolverInfo("qs3orao", "QS3ORAO", f"{_NEW}.ordinal:QS3ORAO", "Shi et al., AAAI 2020"),
         SolverInfo(
             "qs3orao_p",
             "QS3ORAO-P",
-            f"{_ORDINAL}.qs3orao_p:QS3ORAOP",
+            f"{_NEW}.ordinal:QS3ORAOP",
             "the objective of QS3ORAO by block-preconditioned steps (Dai et al., NIPS 2014)",
         ),
         SolverInfo(
@@ -229,13 +228,11 @@ SOLVERS = {
             f"{_ORDINAL}.constant_median:ConstantMedian",
             "the median class for every row",
         ),
-        SolverInfo(
-            "tsgsu", "TSGSU", f"{_SIMILAR}.tsgsu:TSGSU", "Shi et al., Machine Learning 2021"
-        ),
+        SolverInfo("tsgsu", "TSGSU", f"{_NEW}.similar:TSGSU", "Shi et al., Machine Learning 2021"),
         SolverInfo(
             "tsgsu_p",
             "TSGSU-P",
-            f"{_SIMILAR}.tsgsu_p:TSGSUP",
+            f"{_NEW}.similar:TSGSUP",
             "the objective of TSGSU by block-preconditioned steps (Dai et al., NIPS 2014)",
         ),
         SolverInfo(

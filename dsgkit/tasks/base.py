@@ -232,13 +232,15 @@ class Task:
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         """Return the approximate cost of training every point on every fold."""
-        n_models = n_points * getattr(self.spec, "folds", 1)
-        cost = estimator.cost(self.dataset.n_features, n_models=n_models, **self.counts(at))
+        folds = getattr(self.spec, "folds", 1)
+        n_models, counts = n_points * folds, self.counts(at)
+        cost = cost_of(estimator, self.dataset.n_features, counts, n_models, folds)
         return Work(cost.flops, 0.0, cost.memory, n_models)
 
     def fit_work(self, estimator: Any, at: At) -> Work:
         """Return the approximate cost of `fit` and `judge`."""
-        cost, n = estimator.cost(self.dataset.n_features, **self.counts(at)), self.n_scored
+        cost = cost_of(estimator, self.dataset.n_features, self.counts(at))
+        n = self.n_scored
         scoring, measuring = n * cost.flops_per_row, n * self.measuring_flops
         return Work(cost.flops, scoring, cost.memory, measuring=measuring)
 
@@ -299,6 +301,27 @@ def depends_on(estimator: Any, names: Sequence[str]) -> bool:
 def settled(estimator: Any, counts: Mapping[str, int]) -> Any:
     """Return an estimator whose iterations are fixed for some numbers of rows, if it can be."""
     return estimator.settled(**counts) if hasattr(estimator, "settled") else estimator
+
+
+def cost_of(
+    estimator: Any, n_inputs: int, counts: Mapping[str, int], n_models: int = 1, folds: int = 0
+) -> Any:
+    """Return the predicted cost of a fit, or of models on folds, for some numbers of rows."""
+    from dsgkit.engine.problem import Sizes
+    from dsgkit.estimators.base import Estimator
+
+    if not isinstance(estimator, Estimator):
+        return estimator.cost(n_inputs, n_models=n_models, **counts)
+    pairs = "n_similar" in counts
+    n = Sizes(
+        n_inputs,
+        2 * counts["n_similar"] if pairs else counts.get("n_labeled", counts.get("n_rows", 0)),
+        counts.get("n_unlabeled", 0),
+        1 if pairs else counts.get("n_cuts", 1) + 1,
+        folds,
+        pooled=pairs and folds > 0,
+    )
+    return estimator.cost(n, n_models)
 
 
 def is_observable(estimator: Any) -> bool:

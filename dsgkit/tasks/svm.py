@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dsgkit.config.spec import Repetitions
 from dsgkit.linalg import checked_shape
-from dsgkit.tasks.base import At, Point, Scores, Work, settled
+from dsgkit.tasks.base import At, Point, Scores, Work, cost_of, settled
 from dsgkit.tasks.measures import MEASURES
 from dsgkit.tasks.metrics import balanced_accuracy, error_rate
 from dsgkit.tasks.semi_supervised import (
@@ -160,7 +160,7 @@ class SemiSupervisedSVM(SemiSupervised):
             counts["n_unlabeled"] = -(-n // folds)
             n_fits, n_tested = folds, (folds - 1) * n
         n_placing = 0 if self.spec.threshold == "zero" else min(n, THRESHOLD_ROWS)
-        cost = estimator.cost(self.dataset.n_features, n_models=n_points, **counts)
+        cost = cost_of(estimator, self.dataset.n_features, counts, n_points)
         scoring = (n_tested + n_fits * n_placing) * cost.row_flops(n_points)
         return Work(n_fits * cost.flops, scoring, cost.memory, n_fits * n_points)
 

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dsgkit.engine.curvature import largest_eigenvalue as largest_of
 from dsgkit.kernels import kernel_named
 from dsgkit.linalg import Array, Single, row_blocks
 from dsgkit.system.machine import single_blas_thread
-from dsgkit.trainers.curvature import largest_of
 from dsgkit.trainers.linear import with_constant
 from dsgkit.trainers.moments import moments
 from dsgkit.trainers.panels import Correlate, Panels, in_single

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dsgkit.costs import FUNCTION_FLOPS
-from dsgkit.kernels import kernel_named
+from dsgkit.features import Blocks, random_features
+from dsgkit.kernels import check_projections, kernel_named
 from dsgkit.linalg import EIGH_FLOPS, Array, eigh_memory, row_blocks
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.random import draw_in_passes
 from dsgkit.seeds import derive_seed
-from dsgkit.trainers.blocks import RandomFeatures
 from dsgkit.trainers.closed_form import ClosedForm, Expansion
-from dsgkit.trainers.linear import BLOCK_ROWS, LinearFunction
+from dsgkit.trainers.linear import BLOCK_ROWS, FeatureMap, LinearFunction
 from dsgkit.trainers.moments import (
     FeatureMoments,
     feature_moments,
@@ -30,6 +30,55 @@ from dsgkit.trainers.training import Function, Training
 
 KERNEL_ROWS = 512
 """Rows whose kernel values are held at a time."""
+
+
+@dataclass(frozen=True)
+class RandomFeatures:
+    """Parameters of blocks of random features of a kernel."""
+
+    # moments summed in single precision err by about 2^-24, so eigenvalues may be negative
+    smallest_lam: ClassVar[float] = 2.0**-23
+
+    kernel: str
+    sigma: float
+    n_features: int
+    random_state: int
+    frequencies: str = "independent"
+
+    def blocks(self) -> Blocks:
+        """Return the blocks."""
+        return random_features(
+            self.kernel, self.sigma, self.n_features, self.random_state, self.frequencies
+        )
+
+    def check(self, *tables: Any) -> None:
+        """Raise `DataError` for rows whose features would be inaccurate."""
+        for rows in tables:
+            check_projections(rows, self.sigma, self.kernel)
+
+    def map(self) -> FeatureMap:
+        """Return the map from rows to block 0."""
+        blocks = self.blocks()
+        return lambda rows: blocks.transform(rows, 0)
+
+    def width(self, n_inputs: int) -> int:
+        """Return the number of features of a block."""
+        return self.blocks().width
+
+    def row_flops(self, n_inputs: int) -> float:
+        """Return the operations of a block at one row."""
+        return self.blocks().row_flops(n_inputs)
+
+
+def random_features_of(estimator: Any) -> RandomFeatures:
+    """Return the specification of an estimator's random features, from its parameters."""
+    return RandomFeatures(
+        getattr(estimator, "kernel", "gaussian"),
+        float(estimator._sigma),
+        int(estimator.n_features),
+        int(estimator.random_state),
+        estimator.frequencies,
+    )
 
 
 @dataclass(frozen=True)

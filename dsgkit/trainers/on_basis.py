@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.engine.curvature import UNLABELED_ROWS
 from dsgkit.errors import DivergedError, FitError
 from dsgkit.kernels import expansion_flops, finite_rows
 from dsgkit.linalg import Array, row_blocks, spaced
@@ -31,7 +32,6 @@ from dsgkit.trainers.basis import (
     linear_curvature,
 )
 from dsgkit.trainers.closed_form import Expansion
-from dsgkit.trainers.curvature import UNLABELED_ROWS
 from dsgkit.trainers.descent import Descent, Step
 from dsgkit.trainers.linear import BLOCK_ROWS, Inputs, LinearFunction
 from dsgkit.trainers.panels import PANEL_ROWS

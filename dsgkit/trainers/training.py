@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dsgkit.costs import Cost
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.linalg import Array
-from dsgkit.objectives import Objective
 from dsgkit.objectives.pairwise_risk import PairwiseRisk
 from dsgkit.objectives.risks import Risk
 
@@ -210,27 +209,6 @@ class Training:
     def all_risks(self) -> list[Risk]:
         """The risk of each model, pool by pool."""
         return [by_pool[pool] for pool in range(len(self.pools)) for by_pool in self.risks]
-
-    @cached_property
-    def on_batches(self) -> Any:
-        """Objective of all models, pool by pool, on batches of single rows."""
-        risks = self.all_risks
-        if (majorised := type(risks[0]).majorised(risks)) is not None:
-            return majorised
-        forms = [by_pool[pool] for pool in range(len(self.pools)) for by_pool in self.forms]
-        return type(risks[0]).on_batches(risks, forms)
-
-    def held_means(self) -> Array:
-        """Return the mean value over unlabelled rows required of each model; NaN for none."""
-        counts = np.repeat(self.counts, len(self.penalties), axis=0)
-        return np.array([r.held_mean(n) for r, n in zip(self.all_risks, counts, strict=True)])
-
-    def on_tuples(self) -> Objective:
-        """Return the objective of all models, pool by pool, on tuples if defined, else rows."""
-        risks = self.all_risks
-        counts = np.repeat(self.counts, len(self.penalties), axis=0)
-        objective: Objective = type(risks[0]).on_tuples(risks, counts) or self.on_batches
-        return objective
 
     def rows_of(self, source: int, pool: Rows) -> Rows:
         """Return the rows of a source in a pool."""

@@ -1,69 +1,167 @@
-import dataclasses
+"""Trained functions, and those shown to an observer during training."""
 
+import copy
+import pickle
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numba
 import numpy as np
 import pytest
 
-from dsgkit import load_model
-from dsgkit.engine import DSGModel
-from dsgkit.features.fourier import FourierFeatures
+from dsgkit import QSGS2AUC
+from dsgkit.engine import sizes
+from dsgkit.engine.clock import Clock
+from dsgkit.engine.model import BlockModel, Separate, one_by_one
+from dsgkit.engine.streaming import stream
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.features import FourierFeatures
+from dsgkit.system import progress
 from dsgkit.system.progress import listening
+from tests.engine.problems import auc, blocks, constant, rows
 
 
 @pytest.fixture
 def model():
     rng = np.random.default_rng(0)
     features = FourierFeatures("gaussian", 0.7, 5, seed=2**63 + 1)
-    return DSGModel(features, rng.normal(size=(4, 10, 3)).astype(np.float32), n_inputs=6)
+    return BlockModel(features, rng.normal(size=(4, 10, 3)).astype(np.float32), first=2)
 
 
-def test_the_value_is_the_sum_over_blocks(model):
-    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
-    expected = sum(
-        model.features.transform(X, t) * np.sqrt(5) @ model.coefficients[t] for t in range(4)
-    )
-    np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-5)
+X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
 
 
-def test_blocks_of_rows_and_progress_do_not_change_values(model, monkeypatch):
-    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
-    expected = model.decision_function(X)
-    monkeypatch.setattr("dsgkit.engine.sizes.MAX_BLOCK_ROWS", 16)
+def test_the_value_is_the_sum_over_blocks_and_the_offset(model, monkeypatch):
+    offset = np.array([0.5, -2, 0], np.float32)
+    phi = [model.blocks.transform(X, 2 + t) * np.sqrt(5) for t in range(4)]
+    expected = sum(f @ coef for f, coef in zip(phi, model.coef, strict=True)) + offset
+    shifted = replace(model, offset=offset)
+    np.testing.assert_allclose(shifted.values(X), expected, atol=1e-5)
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 16)
     done = []
     with listening(done.append):
-        np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-5)
+        np.testing.assert_allclose(shifted.values(X), expected, atol=1e-5)
     assert done == [0.32, 0.64, 0.96, 1.0]
 
 
-def test_an_intercept_is_added_and_saved(model, tmp_path):
-    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
-    intercept = np.array([0.5, -2, 0], np.float32)
-    shifted = dataclasses.replace(model, intercept=intercept)
-    values = shifted.decision_function(X)
-    np.testing.assert_allclose(values, model.decision_function(X) + intercept, atol=1e-5)
-    shifted.save(tmp_path / "model.npz")
-    np.testing.assert_array_equal(load_model(tmp_path / "model.npz").decision_function(X), values)
+def test_a_function_is_finite_if_all_its_numbers_are(model):
+    coef = model.coef.copy()
+    coef[3, 9, 1] = np.nan
+    changed = replace(model, coef=coef, offset=np.array([0, 0, np.inf], np.float32))
+    assert changed.finite.tolist() == [True, False, False]
 
 
-def test_a_file_from_before_intercepts_has_none(model, tmp_path):
-    path = tmp_path / "model.npz"
-    model.save(path)
-    entries = dict(np.load(path)) | {"format_version": 2}
-    del entries["intercept"]
-    np.savez(path, **entries)
-    X = np.random.default_rng(1).random((50, 6), dtype=np.float32)
-    np.testing.assert_array_equal(load_model(path).decision_function(X), model.decision_function(X))
+def test_a_model_of_another_random_stream_is_refused(model):
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.values(X), model.values(X))
+    np.testing.assert_array_equal(copy.copy(model).values(X), model.values(X))
+    state = model.__getstate__()
+    with pytest.raises(DataError, match="by version 0 of the random stream, here is version"):
+        copy.copy(model).__setstate__({**state, "stream_version": 0})
 
 
-def test_a_failed_save_leaves_the_old_file(model, tmp_path, monkeypatch):
-    path = tmp_path / "model.npz"
-    model.save(path)
-    before = path.read_bytes()
+def test_models_without_a_solution_have_no_values(model):
+    def solve(part):
+        if part.loss.gamma[0] == 1:
+            raise FitError("no solution")
+        if part.loss.gamma[0] == 0:
+            raise MemoryLimitError(2, 1)
+        return replace(model, coef=model.coef[..., :1] * np.float32(part.loss.gamma[0]))
 
-    def fail(*args, **kwargs):
-        raise OSError("disk full")
+    found = one_by_one(auc(0.5, 1.0, 0.25), solve)
+    assert isinstance(found, Separate) and found.finite.tolist() == [True, False, True]
+    values = found.values(X)
+    np.testing.assert_allclose(values[:, 2], values[:, 0] / 2, rtol=1e-5)
+    assert np.isnan(values[:, 1]).all()
+    with pytest.raises(FitError, match="no solution"):
+        one_by_one(auc(1.0), solve)
+    with pytest.raises(MemoryLimitError):
+        one_by_one(auc(0.5, 0.0), solve)
 
-    monkeypatch.setattr(np, "savez", fail)
-    with pytest.raises(OSError, match="disk full"):
-        model.save(path)
-    assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["model.npz"]
+
+# Observed training.
+
+SIZES = {"batch_size": 20, "n_features": 6, "n_iterations": 60, "sigma": 1.0}
+
+
+def observed(at, n_unlabeled, observe=None, **more):
+    X, positive, U = rows(10, n_unlabeled=n_unlabeled)
+    estimator, seen = QSGS2AUC(**SIZES, **more), []
+    observe = observe or (lambda *what: seen.append(what))
+    estimator.fit_observed(X=X, y=positive, X_unlabeled=U, at=at, observe=observe)
+    return estimator, seen
+
+
+@pytest.mark.parametrize("n_unlabeled", [100, 6000])
+def test_training_does_not_notice_and_shows_the_model_of_a_shorter_training(
+    n_unlabeled, monkeypatch
+):
+    """Also in the middle of a panel."""
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
+    X, positive, U = rows(10, n_unlabeled=n_unlabeled)
+    final, seen = observed([1, 2, 40, 59, 60], n_unlabeled, lam=0.5)
+    alone = QSGS2AUC(**SIZES, lam=0.5).fit(X, positive, U)
+    np.testing.assert_array_equal(final.function_.coef, alone.function_.coef)
+    assert [t for t, _, _ in seen] == [1, 2, 40, 59, 60]
+    for t, _, shown in seen:
+        shorter = QSGS2AUC(**{**SIZES, "n_iterations": t}, lam=0.5).fit(X, positive, U)
+        np.testing.assert_allclose(
+            shown.decision_function(U), shorter.decision_function(U), rtol=1e-4, atol=1e-4
+        )
+
+
+def test_what_is_shown_is_the_observers_own():
+    shown = []
+
+    def spoil(t, seconds, model):
+        shown.append(model.function_.coef)
+        model.function_.coef[:1] = np.nan
+
+    final, _ = observed([20, 60], 100, spoil)
+    assert np.isfinite(final.function_.coef).all() and np.isfinite(shown[0][1:]).all()
+
+
+class Watch:
+    """A clock that goes on only when told to."""
+
+    def __init__(self):
+        self.now = 5.0
+
+    def __call__(self):
+        return self.now
+
+    def spend(self, seconds):
+        self.now += seconds
+
+
+@pytest.mark.parametrize("threads, name", [(1, "process_time"), (2, "perf_counter")])
+def test_seconds_are_those_of_training_alone(monkeypatch, threads, name):
+    watch = Watch()
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(process_time=None, perf_counter=None))
+    monkeypatch.setattr(progress.time, name, watch)
+    seen, p = [], auc(0.5)
+    slopes = type(p.loss).tuple_slopes
+    monkeypatch.setattr(
+        type(p.loss), "tuple_slopes", lambda self, *given: watch.spend(1) or slopes(self, *given)
+    )
+
+    def slow(t, seconds, model):
+        seen.append((t, seconds))
+        watch.spend(100)
+
+    stream(replace(p, clock=Clock([3, 4, 50], slow)), blocks(), constant([0.2]), 50, 20)
+    assert seen == [(3, 3.0), (4, 4.0), (50, 50.0)]
+
+
+def test_progress_of_observers_is_not_that_of_training():
+    heard = []
+    with listening(heard.append):
+        observed([1, 3], 100, lambda t, s, model: model.decision_function(np.eye(3)))
+    assert heard == sorted(heard) and len(heard) <= 61
+
+
+@pytest.mark.parametrize("at", [[0], [2, 2], [3, 1], [1, 61], [-1]])
+def test_checkpoints_ascend_within_the_iterations(at):
+    with pytest.raises(ValueError, match=r"must ascend from 1|only 60 iterations"):
+        observed(at, 50)

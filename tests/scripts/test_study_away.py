@@ -46,9 +46,9 @@ def test_sweeps_come_near_to_the_minimum_on_their_features_and_not_below(script,
     X, y = rows
     model = TSGS3VMP(C=C, sigma=1.0, C_star_ratio=0.0, n_features=8, n_blocks=3, n_sweeps=60)
     model.fit(X, y, X)
-    K = scope["feature_kernel"](model.model_, X, X)
+    K = scope["feature_kernel"](model.function_, X, X)
     coef = scope["minimiser"](K, y, C)
-    (norm,) = scope["squared_norms"](model.model_)
+    (norm,) = model.function_.squared_norm()
 
     def objective(values, squared_norm):
         return squared_norm / 2 / C + np.maximum(0, 1 - y * values).mean()

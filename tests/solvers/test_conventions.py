@@ -8,11 +8,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from dsgkit import load_model
 from dsgkit.cli.explain import described
 from dsgkit.errors import DataError, SolverError
-from dsgkit.solvers.base import Estimator
 from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.tasks.base import cost_of
 from tests.solvers.small import arrays, folds_for, made, of_task, rows_at
 
 # a few pairs tell little at any prior: the class of each moves the risk
@@ -123,25 +122,11 @@ def test_only_a_fitted_model_predicts_and_only_rows_of_its_width(name):
     np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
 
 
-@pytest.mark.parametrize("name", [n for n, info in SOLVERS.items() if hasattr(info.load(), "save")])
-def test_a_model_is_the_same_in_a_file(name, tmp_path):
-    training = arrays(name)
-    model = made(name).fit(**training)
-    model.save(tmp_path / "model.npz")
-    stored = load_model(tmp_path / "model.npz").decision_function(rows_at(training))[:, 0]
-    values = model.decision_function(rows_at(training))
-    np.testing.assert_array_equal(stored.astype(np.float64), values)
-
-
 def fitted_or_none(model, training):
     try:
         return model.fit(**training)
     except SolverError:
         return None
-
-
-ONE_PASS = ("tsgsu", "tsgsu_p")
-"""Solvers whose models of several settings are of one pass."""
 
 
 @pytest.mark.parametrize("name", [n for n in SOLVERS if n not in of_task("clustering")])
@@ -150,8 +135,6 @@ def test_settings_of_any_parameter_are_the_separate_fits(name):
     model, rows = made(name), rows_at(training)
     points = [{}, *({key: value} for key, value in others(type(model)).items())]
     apart = {"thresholds", "unlabeled_label"}
-    if name in ONE_PASS:
-        apart |= set(SOLVERS[name].params) - set(SOLVERS[name].batched)
     points = [point for point in points if not apart & set(point)]
     if "C_star_ratio" in model.get_params():
         model.set_params(C_star=None, C_star_ratio=None)
@@ -249,7 +232,7 @@ LEADING_TERMS = [
 
 @pytest.mark.parametrize(("name", "params", "size", "expected"), LEADING_TERMS)
 def test_operations_of_a_large_fit_are_those_of_its_leading_term(name, params, size, expected):
-    cost = SOLVERS[name].load()(**params).cost(d, n_labeled=10, n_unlabeled=size)
+    cost = cost_of(SOLVERS[name].load()(**params), d, {"n_labeled": 10, "n_unlabeled": size})
     assert cost.flops == pytest.approx(expected, rel=0.03)
 
 
@@ -267,18 +250,5 @@ OPERATIONS_PER_ROW = {
 
 @pytest.mark.parametrize("name", OPERATIONS_PER_ROW)
 def test_operations_of_a_prediction_are_counted_in_the_same_unit(name):
-    cost = SOLVERS[name].load()().cost(d, n_labeled=10, n_unlabeled=1000)
+    cost = cost_of(SOLVERS[name].load()(), d, {"n_labeled": 10, "n_unlabeled": 1000})
     assert cost.flops_per_row == pytest.approx(OPERATIONS_PER_ROW[name], rel=1e-9)
-
-
-def depth(kind):
-    """Return how many classes a class is below `Estimator`; 0 for any other."""
-    return max(
-        (1 + depth(base) for base in kind.__bases__ if issubclass(base, Estimator)), default=0
-    )
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_no_solver_is_more_than_three_classes_below_the_base(name):
-    """What it shares with others further up are values: risks, trainers, features."""
-    assert depth(SOLVERS[name].load()) <= 3

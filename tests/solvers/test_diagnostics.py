@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dsgkit.objectives.majorised_s3vm import KINK_ROUNDING
+from dsgkit.risks.margin import KINK_ROUNDING
 from dsgkit.solvers.catalogue import SOLVERS
 from tests.solvers.brute_force import kernel, problem
 from tests.solvers.ordinal.brute_force import ordinal_problem
@@ -44,7 +44,7 @@ def weights_norm(model):
 
 def blocks(model):
     """The coefficients of a trained function's blocks, of features whose products are a kernel."""
-    return model.model_.coefficients[:, :, 0].astype(float) / model.model_.features.scale
+    return model.function_.coef[:, :, 0].astype(float) / model.function_.blocks.scale
 
 
 def swept_norm(model):
@@ -86,7 +86,9 @@ def test_pairwise_risks(name, params, norm):
     X, y, U = problem()
     model = made(name, **{"lam": 0.1, "gamma": 0.4, **params}).fit(X, y, U)
     p, n, u = (model.decision_function(rows) for rows in (X[y > 0], X[y < 0], U))
-    checked(model.diagnostics(X, y, U), samult(p, n, u, model.gamma), norm(model), 0.05)
+    checked(
+        model.diagnostics(X=X, y=y, X_unlabeled=U), samult(p, n, u, model.gamma), norm(model), 0.05
+    )
 
 
 @pytest.mark.parametrize("eta", [-0.6, 0.0, 0.3])
@@ -100,7 +102,7 @@ def test_pnu_auc_tells_its_own_risk(eta):
     else:
         corrected = (pairs_mean(u, n) - (1 - prior) * pairs_mean(n, n)) / prior
     risk = (1 - abs(eta)) * pairs_mean(p, n) + abs(eta) * corrected
-    checked(model.diagnostics(X, y, U), risk, weights_norm(model), 0.1)
+    checked(model.diagnostics(X=X, y=y, X_unlabeled=U), risk, weights_norm(model), 0.1)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_ordinal_risks(name, norm):
     risk = np.mean(
         [samult(f[y > cut], f[y <= cut], u, g) for cut, g in zip((1, 2, 3), gammas, strict=True)]
     )
-    checked(model.diagnostics(X, y, U), risk, norm(model), 0.05)
+    checked(model.diagnostics(X=X, y=y, X_unlabeled=U), risk, norm(model), 0.05)
 
 
 def hinge(z):
@@ -165,7 +167,7 @@ def test_s3vms(name, params, labeled_loss, loss, norm):
     X, y, U = problem(n_labeled=20)
     model = made(name, C=5.0, C_star=3.0, **params).fit(X, y, U)
     f, u = model.decision_function(X), model.decision_function(U)
-    found = model.diagnostics(X, y, U)
+    found = model.diagnostics(X=X, y=y, X_unlabeled=U)
     margins = list(y * f)
     risk = 5 * np.mean([labeled_loss(z) for z in margins]) + 3 * np.mean([loss(z) for z in u])
     checked(found, risk, norm(model), 0.5)
@@ -177,7 +179,7 @@ def test_s3vms(name, params, labeled_loss, loss, norm):
 def test_s3vm_light_tells_the_objective_of_the_labels_that_it_gave():
     X, y, U = problem(n_labeled=20)
     model = made("s3vm_light", C=5.0, C_star=3.0).fit(X, y, U)
-    found = model.diagnostics(X, y, U)
+    found = model.diagnostics(X=X, y=y, X_unlabeled=U)
     assert found["objective"] == model.objective_
     assert found["squared_norm"] == pytest.approx(expansion_norm(model))
     assert found["risk"] == pytest.approx(model.objective_ - expansion_norm(model) / 2)
@@ -204,13 +206,13 @@ def test_similar_unlabelled_risks(name, params, delta, norm):
         risk = su_risk(at_pairs, at_unlabeled, 0.85, squared)
     else:
         risk = sum(map(delta, parts(at_pairs, at_unlabeled, 0.85, squared)))
-    checked(model.diagnostics(pairs, U), risk, norm(model), 0.025)
+    checked(model.diagnostics(X_similar=pairs, X_unlabeled=U), risk, norm(model), 0.025)
 
 
 def test_su_dh_tells_its_minimum():
     pairs, U, _ = su_problem(n_similar=60, n_unlabeled=40)
     model = made("su_dh", prior=0.85).fit(pairs, U)
-    assert model.diagnostics(pairs, U) == {"objective": model.objective_}
+    assert model.diagnostics(X_similar=pairs, X_unlabeled=U) == {"objective": model.objective_}
 
 
 def pairs_and_rows():
@@ -241,14 +243,16 @@ def test_no_function_near_a_minimiser_has_a_smaller_objective(name, rows):
     priors = {"prior": 0.85 if "su" in name else 0.5} if "prior" in known else {}
     model = made(name, lam=0.1, **priors, **{k: v for k, v in SWEEPS.items() if k in known})
     model.fit(*training)
-    coefficients = model.model_.coefficients if "n_sweeps" in known else model.coef_
+    names = ("X_similar", "X_unlabeled") if len(training) == 2 else ("X", "y", "X_unlabeled")
+    arrays = dict(zip(names, training, strict=True))
+    coefficients = model.function_.coef if "n_sweeps" in known else model.coef_
     found, rng = coefficients.copy(), np.random.default_rng(0)
     for _ in range(5):
         step = 0.1 * rng.normal(size=found.shape) * np.abs(found).max()
         values = []
         for place in (-1, 0, 1):
             coefficients[:] = found + place * step
-            values.append(model.diagnostics(*training)["objective"])
+            values.append(model.diagnostics(**arrays)["objective"])
         curvature = values[0] + values[2] - 2 * values[1]
         assert abs(values[2] - values[0]) < 2e-3 * curvature
         assert curvature > 0
@@ -259,7 +263,7 @@ def test_what_was_fitted_stays_as_it_is(name):
     X, y, U = problem()
     model = made(name).fit(X, y, U)
     before = dict(vars(model))
-    model.diagnostics(X, y, U)
+    model.diagnostics(X=X, y=y, X_unlabeled=U)
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[key] is value for key, value in before.items())
     assert clone(model).get_params() == model.get_params()

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from dsgkit import QSGS2AUC, SAMULT
+from dsgkit import FRS3VM, QSGS2AUC, SAMULT
 from dsgkit.errors import DataError
 from dsgkit.features import random_features
-from dsgkit.solvers.s3vm.frs3vm import FRS3VM
-from tests.kernels.test_other_kernels import OTHERS
 from tests.solvers.brute_force import minimise, problem, samult_form
+from tests.test_kernels import KERNELS as BY_OTHERS
 
 KERNELS = ["laplacian", "dot_product(3)"]
 
@@ -18,7 +17,7 @@ def test_the_exact_solver_minimises_the_risk_over_the_functions_of_the_kernel(ke
     X, y, U = problem()
     model = SAMULT(lam=0.25, sigma=0.7, gamma=0.4, kernel=kernel).fit(X, y, U)
     rows = np.vstack([X, U]).astype(np.float64)
-    K = OTHERS[kernel](rows, rows, 0.7)
+    K = BY_OTHERS[kernel](rows, rows, 0.7)
     values, vectors = np.linalg.eigh(K)
     Phi = vectors * np.sqrt(np.maximum(values, 0))
     w = minimise(*samult_form(y == y.max(), len(U), 0.4), Phi, 0.125)

@@ -8,12 +8,11 @@ from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, davies_bouldin_score
 
+from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.timing import Clock
-from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.ordinal.exact import ExactS2OR
-from dsgkit.solvers.ordinal.qs3orao import QS3ORAO
 from dsgkit.tasks import metrics, similar
 from dsgkit.tasks.base import checkpoints
 from dsgkit.tasks.clustering import checked_labels, picture
@@ -96,7 +95,7 @@ def test_it_is_that_of_a_training_of_so_many_iterations(kind, solver, exact):
     plain, watched = solver(**params), solver(**params)
     _, without = judged(kind, plain, **settings)
     judged(kind, watched, convergence=True, **settings)
-    np.testing.assert_array_equal(plain.model_.coefficients, watched.model_.coefficients)
+    np.testing.assert_array_equal(plain.function_.coef, watched.function_.coef)
     assert plain.n_iter_ == watched.n_iter_ and plain.sigma_ == watched.sigma_
     assert not without.trace and "squared_distance" not in without.scores
 

@@ -8,7 +8,6 @@ from dsgkit.features import Blocks
 from dsgkit.linalg import Array
 from dsgkit.solvers.auc.base import SemiSupervisedAUCMinimiser
 from dsgkit.solvers.base import PairwiseAUCEstimator
-from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
@@ -21,7 +20,7 @@ from dsgkit.solvers.common import (
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.examples import RANKING, with_example
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
-from dsgkit.trainers.explicit_features import OnRandomFeatures
+from dsgkit.trainers.explicit_features import OnRandomFeatures, random_features_of
 
 
 @with_example(RANKING)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from dsgkit.costs import Pace
 from dsgkit.features import Blocks
 from dsgkit.objectives.risks import OrdinalAUC
-from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
@@ -29,7 +28,7 @@ from dsgkit.solvers.examples import ORDERED, with_example
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
 from dsgkit.solvers.ordinal.closed_form import ThresholdsByFolds
 from dsgkit.solvers.quadratic import QuadraticRiskEstimator
-from dsgkit.trainers.explicit_features import OnRandomFeatures
+from dsgkit.trainers.explicit_features import OnRandomFeatures, random_features_of
 
 
 @with_example(ORDERED, "n_features=200")

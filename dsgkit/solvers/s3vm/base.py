@@ -14,7 +14,7 @@ from sklearn.base import clone
 from dsgkit.costs import Cost
 from dsgkit.errors import DataError
 from dsgkit.linalg import Array
-from dsgkit.objectives.margin import MarginRisk, RoundedMarginRisk
+from dsgkit.objectives.margin import MarginRisk
 from dsgkit.objectives.pairwise_risk import NEGATIVE, POSITIVE
 from dsgkit.solvers.base import Folds, Points, SemiSupervisedEstimator
 from dsgkit.solvers.common import HingeWeight, Sigma
@@ -32,7 +32,7 @@ from dsgkit.trainers.training import (
     Training,
 )
 
-Risk = MarginRisk | RoundedMarginRisk
+Risk = MarginRisk
 
 
 class S3VM(RiskMinimiser, WithSigma, SemiSupervisedEstimator):

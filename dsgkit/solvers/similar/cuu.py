@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from typing_extensions import Doc
 
 from dsgkit.costs import Pace
-from dsgkit.engine.checkpoints import Checkpoints
+from dsgkit.engine.clock import Clock
 from dsgkit.linalg import Array
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.common import (
@@ -112,10 +112,11 @@ class CUU(SimilarRiskEstimator):
         self, X_similar: Any, X_unlabeled: Any, *, at: Sequence[int], observe: Observer
     ) -> Self:
         """Fit as `fit` does, and call ``observe`` at some iterations; see `TSGSU.fit_observed`."""
-        checkpoints = Checkpoints(at, observe, int(self.n_iterations))  # its clock starts here
+        clock = Clock(at, observe)
+        clock.check(int(self.n_iterations))
 
         def watch(t: int, function: Callable[[], Function]) -> None:
-            checkpoints.after(t, lambda: self._with_function(function()))
+            clock.after(t, lambda: self._with_function(function()))
 
         self._fit_by(
             X_similar, X_unlabeled, lambda given: self._trainer().fit_watched(given, watch)

@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from dsgkit.costs import Pace
 from dsgkit.linalg import Array
-from dsgkit.solvers.block_functions import random_features_of
 from dsgkit.solvers.common import (
     FixedFeatures,
     Frequencies,
@@ -17,6 +16,7 @@ from dsgkit.solvers.common import (
 )
 from dsgkit.solvers.declared import fitted
 from dsgkit.solvers.similar.risk import SimilarRiskEstimator
+from dsgkit.trainers.explicit_features import random_features_of
 from dsgkit.trainers.unlabeled import UnlabeledFeatures
 
 

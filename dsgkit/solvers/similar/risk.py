@@ -12,13 +12,10 @@ from dsgkit.costs import Cost
 from dsgkit.linalg import Array
 from dsgkit.objectives.similar_risks import SimilarUnlabeled
 from dsgkit.solvers.base import Points
-from dsgkit.solvers.block_functions import settings_of
 from dsgkit.solvers.common import Lam, Sigma
-from dsgkit.solvers.functions import PointFunctions
-from dsgkit.solvers.minimise import RiskMinimiser, held_out_values, training_of
+from dsgkit.solvers.minimise import RiskMinimiser, held_out_values
 from dsgkit.solvers.sigma import WithSigma
 from dsgkit.solvers.similar.base import HeldOut, SimilarUnlabeledEstimator, points_of
-from dsgkit.trainers.blocks import BlockTrainer
 from dsgkit.trainers.training import Fold, Function, Given, Sizes, Training
 
 
@@ -70,22 +67,7 @@ class SimilarRiskEstimator(RiskMinimiser, WithSigma, SimilarUnlabeledEstimator):
         are trained in one pass, and all settings must have the same other parameters. A model
         without a solution has values of NaN.
         """
-        if folds is None and isinstance(self._trainer(), BlockTrainer):
-            return self._fit_in_one_pass(points, X_similar, X_unlabeled)
         return super().fit_points(points, folds=folds, X_similar=X_similar, X_unlabeled=X_unlabeled)
-
-    def _fit_in_one_pass(self, points: Points, X_similar: Any, X_unlabeled: Any) -> PointFunctions:
-        """Return functions over blocks of features, one per setting, trained in one pass."""
-        checked = clone(self)
-        pairs, X_unlabeled = checked._inputs(X_similar, X_unlabeled)
-        S = points_of(pairs)
-        settings = settings_of(self, self._with_sigma(points, S, X_unlabeled))
-        self._set_priors(settings, pairs, X_unlabeled)
-        first, given = settings[0], self._given(S, X_unlabeled)
-        trainer = first._trainer()
-        first._check_memory(trainer.cost(_sizes(given), len(settings), "models"))
-        functions = trainer.functions(training_of(settings, given))
-        return PointFunctions(checked, [(range(len(settings)), functions)])
 
     def _cost_of(self, given: Given, n_models: int) -> Cost:
         """Return the cost of training models on these rows."""

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dsgkit.solvers.auc.qsg_s2auc import QSGS2AUC
+from dsgkit import QSGS2AUC
+from dsgkit.engine.problem import Sizes
 from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.tasks.metrics import auc
 
@@ -42,6 +43,8 @@ def test_it_converges_to_the_exact_solution_at_the_rate_of_the_theorem():
 
 @pytest.mark.parametrize(("rows", "iterations"), [(1000, 200), (256_000, 1000), (10**7, 2000)])
 def test_iterations_are_a_pass_within_bounds(rows, iterations):
-    cost = QSGS2AUC().cost(3, n_labeled=10, n_unlabeled=rows)
-    fixed = QSGS2AUC(n_iterations=iterations).cost(3, n_labeled=10, n_unlabeled=rows)
+    n = Sizes(3, 10, rows)
+    cost = QSGS2AUC().cost(n)
+    fixed = QSGS2AUC(n_iterations=iterations).cost(n)
+    assert QSGS2AUC().settled(n_labeled=10, n_unlabeled=rows).n_iterations == iterations
     assert cost.flops == fixed.flops

@@ -13,7 +13,7 @@ SETTINGS = {"lam": 2.0**-5, "sigma": 1.0, "gamma": 0.4, "n_features": 8, "n_bloc
 def test_full_batches_converge_to_the_closed_form_on_the_same_features():
     X, y, U = problem()
     model = QSGS2AUCP(**SETTINGS, n_sweeps=150).fit(X, y, U)
-    blocks = model._random_features().blocks()
+    blocks = model.function_.blocks
 
     def features(rows):
         Phi = [blocks.transform(rows, t) for t in range(3)]

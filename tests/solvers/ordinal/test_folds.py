@@ -9,8 +9,6 @@ from sklearn.base import clone
 from dsgkit import (
     MPNUAUC,
     MSAMULT,
-    QS3ORAO,
-    QS3ORAOP,
     RFFS2OR,
     SVOREX,
     SVORIM,
@@ -31,8 +29,6 @@ SOME_CLASSES = [np.flatnonzero(CODES == 0), np.flatnonzero(CODES)[::2], np.flatn
 GAMMAS = [0.0, 0.4, (0.2, 1.0, 0.0), 1.0]
 ETAS = [0.0, (-0.5, 0.25, 0.5)]
 PRIOR = (0.75, 0.5, 0.25)
-SWEPT = {"sigma": 1.0, "n_features": 8, "n_blocks": 3}
-STREAMED = {"batch_size": 8, "n_features": 4, "n_iterations": 20, "t0": 9.0}
 
 
 def grid(**values):
@@ -43,12 +39,6 @@ RISKS = grid(lam=[2.0**-8, 1.0], sigma=[0.5, 4.0], gamma=GAMMAS)
 LABELED = grid(lam=[2.0**-14, 1.0, 2.0**-6], sigma=[4.0, 0.5])
 LINEAR = grid(lam=[0.1, 1.0], kernel=["linear"])
 MACHINES = grid(C=[100.0, 1.0, 0.01], sigma=[1.0, 0.1])
-STEPS = [
-    {"lam": 0.1, "gamma": 1.0},
-    {"lam": 0.1, "gamma": (0.1, 0.9, 0.5), "theta_lam": 2.0},
-    {"lam": 2.0, "gamma": 0.25, "t0": 1.0, "sigma": 2.0},
-]
-SWEEPS = [{"lam": 0.1}, {"lam": 0.1, "gamma": (0.9, 0.5, 0.0)}, {"lam": 0.01, "gamma": 1.0}]
 
 SEARCHES = [
     (ExactS2OR(), RISKS, 1e-7),
@@ -59,9 +49,6 @@ SEARCHES = [
     (KernelRidgeOrdinal(), LABELED + LINEAR, 1e-8),
     (SVOREX(tol=1e-5), MACHINES, 1e-3),
     (SVORIM(tol=1e-5), MACHINES, 1e-3),
-    (QS3ORAO(sigma=0.3, **STREAMED), STEPS, 1e-4),
-    (QS3ORAOP(**SWEPT, batch_size=8), SWEEPS, 1e-5),
-    (QS3ORAOP(**SWEPT, batch_size=1024), SWEEPS, 1e-5),
 ]
 
 
@@ -82,8 +69,6 @@ OUT_OF_FOLD = [
     *((ExactS2OR(gamma=gamma), 1e-9) for gamma in GAMMAS),
     *((RFFS2OR(n_features=30, gamma=gamma), 1e-9) for gamma in GAMMAS),
     *((MSAMULT(lam=0.1, sigma=1.0, gamma=gamma), 1e-8) for gamma in GAMMAS),
-    (QS3ORAO(sigma=0.3, **STREAMED), 1e-5),
-    (QS3ORAOP(**SWEPT, lam=2.0**-5), 1e-5),
 ]
 
 

@@ -29,9 +29,7 @@ def test_full_batches_converge_to_the_closed_form_on_the_same_features():
     X, y, U, _ = ordinal_problem()
     model = QS3ORAOP(**SETTINGS, gamma=(0.2, 0.5, 1.0), n_sweeps=150).fit_function(X, y, U)
     rows = np.vstack([X, U])
-    Phi = np.hstack(
-        [model._random_features().blocks().transform(rows, t) for t in range(3)]
-    ) / np.sqrt(3)
+    Phi = np.hstack([model.function_.blocks.transform(rows, t) for t in range(3)]) / np.sqrt(3)
     M, v = dense_form(y, len(U), (0.2, 0.5, 1.0))
     w = np.linalg.solve(2 * Phi.T @ M @ Phi + 2.0**-5 * np.eye(Phi.shape[1]), 2 * Phi.T @ v)
     expected = Phi @ w

@@ -64,7 +64,7 @@ def test_without_unlabelled_loss_it_is_the_linear_svm_of_its_features():
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8)])
 def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
-    assert FRS3VM(n_features=None).fit(X, y, U).model_.coefficients.shape == (1, 2 * m, 1)
+    assert FRS3VM(n_features=None).fit(X, y, U).function_.coef.shape == (1, 2 * m, 1)
 
 
 def test_one_pass_is_as_many_as_asked_for():

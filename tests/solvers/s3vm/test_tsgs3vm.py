@@ -5,8 +5,8 @@ import pytest
 from sklearn.svm import LinearSVC
 
 from dsgkit import TSGS3VM
+from dsgkit.engine import curvature
 from dsgkit.errors import DsgWarning
-from dsgkit.trainers import balance
 from tests.engine import reference
 from tests.solvers.brute_force import kernel, problem
 
@@ -48,7 +48,7 @@ def test_it_equals_the_authors_loop(change, n_unlabeled):
 
 
 def test_of_many_rows_some_stand_for_the_mean(monkeypatch):
-    monkeypatch.setattr(balance, "MAX_MEAN_ROWS", 600)
+    monkeypatch.setattr(curvature, "MAX_MEAN_ROWS", 600)
     X, y, U = problem(n_unlabeled=3000)
     model = small(step="decreasing", balance=True).fit(X, y, U)
     values = model.decision_function(U)
@@ -82,7 +82,6 @@ def test_iterations_are_one_pass_or_500_or_as_told():
         assert literal.fit(X, y, U).n_iter_ == 3
     assert len(caught) == 1 and "\n" not in str(caught[0].message)
     assert literal._iterations(16 * 200) == 200
-    literal._warn_of_few_iterations(16 * 200)
 
 
 def test_a_settled_model_is_trained_on_a_part_as_on_the_whole():
@@ -92,11 +91,11 @@ def test_a_settled_model_is_trained_on_a_part_as_on_the_whole():
     assert whole.n_features is None
     X, y, U = problem()
     fitted = settled.fit(X, y, U)
-    assert fitted.n_iter_ == 300 and fitted.model_.features.n_frequencies == 70
+    assert fitted.n_iter_ == 300 and fitted.function_.blocks.n_frequencies == 70
 
 
 @pytest.mark.parametrize(("n_unlabeled", "m"), [(33, 7), (34, 8), (300, 18)])
 def test_the_papers_m_is_the_root_of_all_rows(n_unlabeled, m):
     X, y, U = problem(n_labeled=16, n_unlabeled=n_unlabeled)
     fitted = TSGS3VM(batch_size=16, n_iterations=19, step=0.01).fit(X, y, U)
-    assert fitted.model_.coefficients.shape == (19, 2 * m, 1)
+    assert fitted.function_.coef.shape == (19, 2 * m, 1)

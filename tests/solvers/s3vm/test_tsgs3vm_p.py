@@ -6,7 +6,7 @@ from scipy import optimize
 from sklearn.svm import LinearSVC
 
 from dsgkit import TSGS3VMP
-from dsgkit.objectives.majorised_s3vm import KINK_ROUNDING
+from dsgkit.risks.margin import KINK_ROUNDING
 from tests.engine import reference
 from tests.solvers.brute_force import problem
 
@@ -19,14 +19,14 @@ def small(**params):
 
 def features(model, rows):
     """All blocks together, as features of the kernel."""
-    features = model._random_features().blocks()
+    features = model.function_.blocks
     blocks = [features.transform(rows, t).astype(float) for t in range(model.n_blocks)]
     return np.hstack(blocks) / np.sqrt(model.n_blocks)
 
 
 def weights_of(model):
     """Return the coefficients of these features."""
-    alpha = model.model_.coefficients[:, :, 0] / model._random_features().blocks().scale
+    alpha = model.function_.coef[:, :, 0] / model.function_.blocks.scale
     return alpha.astype(float).ravel() * np.sqrt(model.n_blocks)
 
 
@@ -88,7 +88,7 @@ def written_out(model, X, y, U):
 
     size = {"T": model.n_blocks, "n_sweeps": model.n_sweeps, "b": model.batch_size}
     draws = {"seed": model.random_state, "source": 2}
-    blocks = model._random_features().blocks()
+    blocks = model.function_.blocks
     alpha = reference.swept(blocks, X, U, lam=1.0, bound=bound, **size, **draws)
     return reference.of_blocks(blocks, alpha, U)
 

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dsgkit.errors import DataError, FitError
+from dsgkit import TSGSU, TSGSUP
+from dsgkit.engine import streaming
+from dsgkit.errors import FitError
 from dsgkit.solvers.similar.cuu import CUU
 from dsgkit.solvers.similar.rff_su_sl import RFFSUSL
 from dsgkit.solvers.similar.su_dh import SUDH
 from dsgkit.solvers.similar.su_sl import SUSL
-from dsgkit.solvers.similar.tsgsu import TSGSU
-from dsgkit.solvers.similar.tsgsu_p import TSGSUP
-from dsgkit.trainers import blocks
 from tests.solvers.similar.problems import su_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close")
@@ -83,15 +82,13 @@ def test_a_grid_on_folds_equals_single_fits_on_the_rest(case, data):
 
 
 def test_settings_on_folds_are_trained_in_one_pass(data, monkeypatch):
-    trained, values_of = [], blocks.train_values
-    monkeypatch.setattr(
-        blocks, "train_values", lambda p: trained.append(p.n_models) or values_of(p)
-    )
+    trained, train = [], streaming._Run.train
+    monkeypatch.setattr(streaming._Run, "train", lambda self: trained.append(self.G) or train(self))
     training = {"X_similar": data[0], "X_unlabeled": data[1]}
     TSGSU(**STREAM, prior=0.85).fit_points(STEPS, folds=FOLDS, **training)
     assert trained == [8]
-    with pytest.raises(DataError, match=r"points of one pass must have the same .*sigma"):
-        TSGSU(**STREAM, prior=0.85).fit_points([{"sigma": 1.0}, {"sigma": 2.0}], **training)
+    TSGSU(**STREAM, prior=0.85).fit_points([*STEPS, {"sigma": 2.0}], **training)
+    assert trained == [8, 4, 1]
 
 
 def test_the_other_class_as_the_positive_one_turns_the_sign(case, data):

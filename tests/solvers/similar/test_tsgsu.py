@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from dsgkit.engine import Problem, sizes
+from dsgkit import TSGSU
+from dsgkit.engine import sizes, streaming
+from dsgkit.engine.curvature import unlabeled_curvatures
+from dsgkit.engine.problem import Problem
 from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.random import draw_in_passes
-from dsgkit.solvers.similar.tsgsu import TSGSU
-from dsgkit.trainers.curvature import largest_eigenvalue
 from tests.features.test_sketch import textbook
 from tests.solvers.similar.problems import SLOPES, su_problem
 
@@ -36,7 +37,7 @@ def data():
 
 def phi(blocks, X, t):
     """Features of a block, in float64."""
-    if blocks.entries()["kernel"].startswith("dot"):
+    if blocks.kernel.startswith("dot"):
         return textbook(blocks, X, t)
     Z = X.astype(float) @ blocks.frequencies(t, 1, X.shape[1])[0].astype(float)
     return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(Z.shape[1])
@@ -48,7 +49,7 @@ def authors_loop(model, pairs, U, X):
     Algorithm 1, one row and one block at a time.
     """
     m, S = model, pairs.reshape(-1, pairs.shape[2])
-    blocks, pi, below = m._random_features().blocks(), m.prior_, SLOPES[m.delta]
+    blocks, pi, below = m.function_.blocks, m.prior_, SLOPES[m.delta]
     K = kernel_named(m.kernel).gram(U, U, m.sigma)
     eta = m.theta / (m.lam + np.linalg.eigvalsh(K)[-1] / len(U) / 2)
     if m.step == "paper":
@@ -97,7 +98,7 @@ def test_fits_equal_the_authors_loop(kernel, delta, data, monkeypatch):
     model = small(kernel=kernel, delta=delta, leak=-0.25, lam=1e-3, theta=1.9, tail="last")
     expected = None
     for resident in (True, False):
-        monkeypatch.setattr(Problem, "resident", lambda self, table, kept=resident: kept)
+        monkeypatch.setattr(streaming._Run, "_is_resident", lambda self, table, k=resident: k)
         model.fit(*data)
         if expected is None:
             expected, negative = authors_loop(model, pairs, U, U[:30])
@@ -120,8 +121,9 @@ def test_steps_and_tails_are_those_of_the_loop(step, tail, data):
 def test_observing_does_not_change_the_fit(tail, data):
     alone, seen = small(tail=tail).fit(*data), []
     model = small(tail=tail)
-    model.fit_observed(*data, at=[1, 6, 15], observe=lambda *of: seen.append(of))
-    np.testing.assert_array_equal(model.model_.coefficients, alone.model_.coefficients)
+    training = {"X_similar": data[0], "X_unlabeled": data[1]}
+    model.fit_observed(**training, at=[1, 6, 15], observe=lambda *of: seen.append(of))
+    np.testing.assert_array_equal(model.function_.coef, alone.function_.coef)
     assert model.corrected_ == alone.corrected_
     history, _ = authors_loop(alone, *data, data[1])
     for t, (at, _, function) in zip((1, 6, 15), seen, strict=True):
@@ -135,8 +137,11 @@ def test_the_step_is_measured_on_at_most_800_rows():
     U = np.random.default_rng(0).normal(size=(2000, 2))
     sample = U[np.arange(800) * 2000 // 800]
     K = kernel_named("laplacian").gram(sample, sample, 0.5)
-    expected = np.linalg.eigvalsh(K / 800)[-1]
-    assert largest_eigenvalue(U, 0.5, "laplacian") == pytest.approx(expected)
+    model = small(kernel="laplacian", sigma=0.5)
+    pairs = U[U[:, 0] > 1][:40].reshape(20, 2, 2)
+    p = Problem.of([model], model.data(pairs, U))
+    found = unlabeled_curvatures(p, "laplacian", 0.5)[0]
+    assert found == pytest.approx(np.linalg.eigvalsh(K / 800)[-1] / 2)
 
 
 def images(n, seed):

@@ -32,7 +32,7 @@ def written_out(model, pairs, U):
 
     size = {"T": model.n_blocks, "n_sweeps": model.n_sweeps, "b": model.batch_size}
     draws = {"seed": model.random_state, "source": 1}
-    blocks = model._random_features().blocks()
+    blocks = model.function_.blocks
     alpha = reference.swept(blocks, S, U, lam=model.lam, bound=bound, **size, **draws)
     return reference.of_blocks(blocks, alpha, U), sum(negative)
 
@@ -42,7 +42,7 @@ def written_out(model, pairs, U):
 def test_fits_equal_the_written_out_loop(delta, batch_size, data):
     settings = SMALL | {"lam": 2.0**-10, "prior": 0.9, "delta": delta, "leak": -0.25}
     model = TSGSUP(**settings, batch_size=batch_size, n_sweeps=3)
-    expected, negative = written_out(model, *data)
     values = model.fit(*data).decision_function(data[1])
+    expected, negative = written_out(model, *data)
     np.testing.assert_allclose(values, expected, rtol=0, atol=1e-4 * abs(expected).max())
     assert model.corrected_ == negative / 9 > 0

@@ -1,0 +1,1 @@
+"""Estimators: one file per family."""

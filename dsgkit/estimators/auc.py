@@ -1,0 +1,269 @@
+"""Semi-supervised AUC maximisation."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import Annotated, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dsgkit.costs import Cost, Pace
+from dsgkit.engine.curvature import curvatures
+from dsgkit.engine.problem import Data, Problem, Sizes, Steps
+from dsgkit.engine.streaming import stream, streaming_cost
+from dsgkit.engine.sweeps import sweep, sweep_cost
+from dsgkit.errors import DivergedError, FitError
+from dsgkit.estimators.base import SemiSupervisedEstimator, blocks_of, fit_observed
+from dsgkit.risks.pairwise import SemiSupervisedAUC
+from dsgkit.solvers.common import (
+    T0,
+    FeaturesPerBlock,
+    FeaturesPerIteration,
+    Frequencies,
+    Gamma,
+    KernelName,
+    Lam,
+    NBlocks,
+    NSweeps,
+    PassIterations,
+    RandomState,
+    Sigma,
+    SweepBatch,
+    ThetaLam,
+)
+from dsgkit.solvers.parameters import COUNT
+
+MIN_PASS_ITERATIONS, MAX_PASS_ITERATIONS = 200, 2000
+"""Bounds of the iterations of one pass: with lam >= 2^-3, 400 come within 0.1% of the minimum, and
+one pass over millions of rows would waste hours."""
+
+SINGULAR_BLOCK = FitError(
+    "the regulariser is so small that a block is singular to rounding; enlarge lam"
+)
+
+
+class PairwiseAUCEstimator(SemiSupervisedEstimator):
+    """Base of the estimators that learn a ranking of two classes."""
+
+    tasks = ("semi_supervised_auc",)
+
+    def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
+        self._data = super().data(X, y, X_unlabeled)  # for `predict`
+        return self._data
+
+    def risk(self, data: Any) -> SemiSupervisedAUC:
+        return SemiSupervisedAUC(float(self.gamma))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class whose labelled rows have the nearer mean value.
+
+        A ranking has no threshold: adding a constant to the function changes no pair.
+        """
+        values, labeled = self.decision_function(X), self.decision_function(self._data.X)
+        threshold = sum(labeled[self._data.codes == code].mean() for code in (0, 1)) / 2
+        return self.classes_[(values >= threshold).astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the area under the ROC curve at the labelled rows of ``X``.
+
+        Raises
+        ------
+        DataError
+            For a label that the model was not fitted on.
+        """
+        from sklearn.metrics import roc_auc_score
+
+        X, y, sample_weight = self._labeled_part(X, y, sample_weight)
+        values = self.decision_function(X)
+        return float(roc_auc_score(y == self.classes_[1], values, sample_weight=sample_weight))
+
+
+class QSGS2AUC(PairwiseAUCEstimator):
+    """Semi-supervised AUC maximisation by quadruply stochastic functional gradients.
+
+    Minimises ``gamma R_PN + (1 - gamma) (R_PU + R_NU - 1/2) + lam/2 ||f||^2`` with the squared
+    pairwise loss over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``. Each
+    iteration draws a batch of positive, negative and unlabelled rows and one new block of random
+    frequencies (Algorithms 1 and 2 of [1]_). Memory is O(T m), whatever the number of rows.
+
+    Parameters
+    ----------
+    lam : float > 0
+        Weight of the regulariser.
+    sigma : float > 0 or "scale"
+        Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
+    gamma : float between 0 and 1
+        Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row.
+    kernel : str
+        "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
+    batch_size : int >= 1
+        Triplets per iteration.
+    n_features : int >= 1
+        Random frequencies m per iteration (each is a cosine and a sine); not the paper's.
+    frequencies : {"independent", "structured"}
+        How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
+        256 columns on.
+    n_iterations : int >= 1, optional
+        Iterations T; None is one pass over the unlabelled rows, at least 200 and at most 2,000
+        (the cap is not the paper's).
+    theta_lam : float > 0
+        ``theta lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a positive
+        integer.
+    t0 : float >= 0 or "stable"
+        Offset of the step; 0 is the paper's rule. With it, the first steps are longer than the
+        inverse of the risk's curvature if ``lam`` is small: the iterates grow by orders of
+        magnitude, need many iterations to recover, or overflow. "stable" (not the paper's) is the
+        smallest offset with which no step is that long; the curvature is measured on the labelled
+        and some unlabelled rows.
+    random_state : int between 0 and 2^64 - 1
+        Seed of everything that is drawn at random.
+    unlabeled_label : int, float or str
+        Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two labels; the larger one, the last, is positive.
+    function_ : BlockModel
+        Seeds and coefficients.
+    n_iter_ : int
+        Iterations made.
+    sigma_ : float
+        The sigma in use.
+
+    References
+    ----------
+    .. [1] Shi, Gu, Li, Geng & Huang, "Quadruply stochastic gradients for large scale nonlinear
+       semi-supervised AUC optimization", IJCAI 2019.
+    """
+
+    version = 2
+    pace = Pace(training=1.6, per_model=2)
+    failure = DivergedError(
+        "diverged with lam={lam:g}: the first steps are too long; set t0='stable'"
+    )
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: Gamma = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    batch_size: Annotated[int, COUNT] = 256
+    n_features: FeaturesPerIteration = 256
+    frequencies: Frequencies = "independent"
+    n_iterations: PassIterations = None
+    theta_lam: ThetaLam = 1.5
+    t0: T0 = "stable"
+    random_state: RandomState = 0
+
+    fit_observed = fit_observed
+
+    def learn(self, problem: Problem) -> Any:
+        self.n_iter_ = one_pass(self, len(problem.data.U))
+        steps = decreasing(self, problem)
+        return stream(problem, blocks_of(self), steps, self.n_iter_, int(self.batch_size))
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        T = one_pass(self, n.unlabeled)
+        return streaming_cost(blocks_of(self, sigma=1.0), n, T, int(self.batch_size), n_models)
+
+    def settled(self, **counts: int) -> Self:
+        return clone(self).set_params(n_iterations=one_pass(self, counts["n_unlabeled"]))
+
+    def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> Any:
+        """Return the exact minimiser of the fitted objective, in O(n^3) for n rows."""
+        from dsgkit.solvers.auc.samult import SAMULT
+
+        exact = SAMULT(self.lam, self.sigma_, self.gamma, kernel=self.kernel)
+        exact.unlabeled_label = self.unlabeled_label
+        return exact.fit(X, y, X_unlabeled)
+
+
+class QSGS2AUCP(PairwiseAUCEstimator):
+    """Semi-supervised AUC maximisation by block-preconditioned steps.
+
+    Minimises the objective of `QSGS2AUC` over the same functions. While a step of `QSGS2AUC` is a
+    number, here it is the inverse of the block's Hessian, on all pairs of a batch of all labelled
+    and some unlabelled rows: a few blocks and sweeps come close to the minimiser even with a small
+    ``lam``. With all unlabelled rows in a batch, sweeps converge to the minimiser over these
+    frequencies. The paper has no such method.
+
+    Parameters
+    ----------
+    lam, sigma, gamma, kernel, frequencies, random_state, unlabeled_label
+        As in `QSGS2AUC`.
+    batch_size : int >= 1
+        Unlabelled rows b per step; all labelled ones are in every batch.
+    n_features : int >= 1
+        Random frequencies m per block (each is a cosine and a sine). The time of a step grows with
+        m^3, its memory with m^2.
+    n_blocks : int >= 1
+        Blocks T.
+    n_sweeps : int >= 1
+        Sweeps S over all blocks.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two labels; the larger one, the last, is positive.
+    function_ : BlockModel
+        Seeds and coefficients.
+    sigma_ : float
+        The sigma in use.
+
+    References
+    ----------
+    .. [1] Dai, Xie, He, Liang, Raj, Balcan & Song, "Scalable kernel methods via doubly stochastic
+       gradients", NIPS 2014, and its program.
+    .. [2] Tu, Roelofs, Venkataraman & Recht, "Large scale kernel learning using block coordinate
+       descent", arXiv 1602.05310, 2016.
+    """
+
+    pace = Pace(training=1.2, per_model=4)
+    failure = SINGULAR_BLOCK
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: Gamma = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    batch_size: SweepBatch = 1024
+    n_features: FeaturesPerBlock = 256
+    frequencies: Frequencies = "independent"
+    n_blocks: NBlocks = 16
+    n_sweeps: NSweeps = 2
+    random_state: RandomState = 0
+
+    def learn(self, problem: Problem) -> Any:
+        return sweep(problem, blocks_of(self), problem.each("lam"), *sweep_sizes(self))
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
+
+
+def one_pass(estimator: Any, n_unlabeled: int) -> int:
+    """Return ``n_iterations``, by default one pass over the unlabelled rows, within bounds."""
+    if estimator.n_iterations is not None:
+        return int(estimator.n_iterations)
+    passes = -(-n_unlabeled // int(estimator.batch_size))
+    return min(max(passes, MIN_PASS_ITERATIONS), MAX_PASS_ITERATIONS)
+
+
+def decreasing(estimator: Any, problem: Problem) -> Steps:
+    """Return the steps ``theta/(t + t0)``.
+
+    ``t0="stable"`` makes the first one the inverse of the measured curvature.
+    """
+    lam, theta_lam = problem.each("lam"), problem.each("theta_lam")
+    stable = np.array([model.t0 == "stable" for model in problem.settings])
+    t0 = np.array([0.0 if model.t0 == "stable" else model.t0 for model in problem.settings])
+    if stable.any():
+        measured = curvatures(problem, estimator.kernel, estimator.sigma_)
+        t0 = np.where(stable, theta_lam / lam * measured, t0)
+    return Steps(lam, theta_lam, t0, np.full(len(lam), np.nan))
+
+
+def sweep_sizes(estimator: Any) -> tuple[int, int, int]:
+    return int(estimator.n_blocks), int(estimator.n_sweeps), int(estimator.batch_size)

@@ -1,0 +1,447 @@
+"""The base of all estimators: one ``fit``, one ``fit_points``; and that of two classes.
+
+A method is a class with fields and three sentences::
+
+    class QSGS2AUC(PairwiseAUCEstimator):
+        lam: Lam = 0.125                       # a parameter; its annotation states type and range
+
+        def risk(self, data): ...              # the loss of one model on some rows
+        def learn(self, problem): ...          # the functions of all models of a problem
+        def cost(self, n, n_models=1): ...     # time and memory, before anything is allocated
+
+Its base, the family's, checks the arrays that users pass (`Estimator.data`).
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self, dataclass_transform
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from dsgkit.costs import Cost, Pace
+from dsgkit.engine.clock import Clock
+from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
+from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.estimators.sigma import sample_of, scale_of, sigma_for
+from dsgkit.features import Blocks, random_features
+from dsgkit.linalg import Array, training_rows
+from dsgkit.solvers.common import UnlabeledLabel
+from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, take, two_classes
+from dsgkit.solvers.parameters import check_parameters, parameters
+from dsgkit.system.machine import memory_limit
+
+Points = Sequence[Mapping[str, Any]]
+
+
+@dataclass_transform(eq_default=False)
+class Estimator(BaseEstimator):
+    """Base of all estimators: annotated names with a default are the constructor's parameters.
+
+    Attributes
+    ----------
+    tasks : tuple of str
+        Kinds of the tasks that the estimator is for.
+    version : int or str
+        Part of the identity of every result. Raise it when a change makes results differ: then they
+        are computed again.
+    pace : Pace
+        Measured time relative to the operations that `cost` counts.
+    failure : FitError
+        Raised by a fit without a solution, with the parameters in braces filled in.
+    folds_in_one_pass : bool
+        Whether the models of all folds are trained together.
+    labeled_only : bool
+        Whether the function depends on the labelled rows alone.
+
+    Notes
+    -----
+    A fitted estimator may have an attribute ``remark_``: a text for readers of its result, such as
+    "gamma = 1: unlabelled rows were not used". Tables mark those fits.
+
+    It may have a method ``diagnostics(**training)`` that returns numbers by name, such as the value
+    of the objective at the fitted function. It is called with the arrays that ``fit`` was given,
+    after the fit has been timed and scored; the record keeps the numbers under ``diagnostics``.
+    """
+
+    tasks: ClassVar[tuple[str, ...]] = ()
+    version: ClassVar[int | str] = 1
+    pace: ClassVar[Pace] = Pace()
+    failure: ClassVar[FitError] = FitError("no solution that can be computed")
+    folds_in_one_pass: ClassVar[bool] = True
+    labeled_only: ClassVar[bool] = False
+
+    function_: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        dataclass(eq=False, repr=False)(cls)
+
+    def data(self, *arrays: Any, **named: Any) -> Data:
+        """Return checked rows; sets ``classes_`` and ``n_features_in_``."""
+        raise NotImplementedError
+
+    def risk(self, data: Any) -> Any:
+        """Return the loss of this model on some rows."""
+        return None
+
+    def learn(self, problem: Problem) -> Any:
+        """Return the functions of all models of a problem, which differ in `PER_MODEL` parameters.
+
+        They have ``finite``, ``values(X)`` with a column each, and ``on(tables)``.
+        """
+        raise NotImplementedError
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        """Return the predicted time and memory of `learn`."""
+        return Cost()
+
+    def settled(self, **counts: int) -> Self:
+        """Return a clone whose parameters are fixed to their values for these numbers of rows.
+
+        A search trains on a part of the rows but chooses for a fit on all of them, so that it must
+        use, for example, the number of iterations of that fit.
+
+        Parameters
+        ----------
+        **counts : int
+            Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``.
+        """
+        copy: Self = clone(self)
+        return copy
+
+    def uses(self, name: str) -> bool:
+        """Return whether the fitted function depends on the array of this name.
+
+        If it does not, a sweep over the number of that array's rows needs one fit only.
+        """
+        return name != "X_unlabeled" or not self.labeled_only
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values of the fitted function at rows, shape (n,).
+
+        Raises
+        ------
+        DataError
+            If the rows cannot be used.
+        """
+        check_is_fitted(self, "function_")
+        X = as_rows(self, X, reset=False)
+        values: Array = self.function_.values(X)[:, 0].astype(np.float64)
+        if not np.isfinite(values).all():
+            check_finite(X)
+        return values
+
+    def fit_points(self, points: Points, *, folds: Any = None, **arrays: Any) -> Any:
+        """Fit a model for each of many settings; those that share a pass, together.
+
+        Parameters
+        ----------
+        points : sequence of dict
+            Settings, which override this estimator's parameters. A sigma of "scale" is fitted to
+            all rows and is the same in every fold.
+        folds : sequence, optional
+            Positions of the rows that each fold holds out.
+        **arrays
+            As for ``fit``, by name.
+
+        Returns
+        -------
+        Grid, or out-of-fold values of shape (n_points, n_rows)
+            Without folds, functions whose ``decision_function`` has one column per point. With
+            folds, entry ``[g, i]`` is the value at row i of the model with ``points[g]`` that was
+            trained without the fold of row i. NaN for a model without a solution, and for rows that
+            no fold holds out.
+        """
+        checked = clone(self)
+        data = checked.data(**arrays)
+        models = checked._models(points, data)
+        if folds is None:
+            return Grid(checked, list(_learned(models, data, None)))
+        held = checked._folds(folds, data)
+        own_rows = data.U is data.X  # the labelled rows of a fold are its unlabelled ones too
+        tables = data.tables[: 1 if held[0].unlabeled is None else 2]
+        values = [np.full((len(models), len(X)), np.nan) for X in tables]
+        if self.folds_in_one_pass and not own_rows:
+            for members, functions in _learned(models, data, held):
+                for out, own in zip(values, held_out(functions, data, held), strict=True):
+                    out[members] = own
+            return checked._out_of_fold(values)
+        for fold in held:
+            rows = training_rows(fold.labeled, len(data.X))
+            rows_u: Any = rows
+            if not own_rows:
+                out_u = fold.unlabeled
+                rows_u = None if out_u is None else training_rows(out_u, len(data.U))
+            grid = Grid(checked, list(_learned(models, data.take(rows, rows_u), None)))
+            for out, X, at in zip(values, tables, fold, strict=False):
+                out[:, at] = grid.decision_function(X[at]).T
+        return checked._out_of_fold(values)
+
+    def diagnostics(self, **arrays: Any) -> dict[str, float]:
+        """Return the ``objective`` at the fitted function, its ``risk`` and its ``squared_norm``.
+
+        Parameters
+        ----------
+        **arrays
+            The training arrays, by name.
+        """
+        data = clone(self).data(**arrays)
+        loss, values = stacked([self.risk(data)], [data.counts]), self.values_at(data)
+        risk, norm = float(loss.value(values)[0]), float(self.function_.squared_norm()[0])
+        penalty = norm * getattr(self, "lam", 1.0) / 2
+        return {"objective": risk + penalty, "risk": risk, "squared_norm": norm}
+
+    def values_at(self, data: Data) -> list[Array]:
+        """Return the fitted function's values at the rows of each source, shape (n_k, 1)."""
+        labeled = self.function_.values(data.X).astype(np.float64)
+        by_class = [labeled[data.codes == k] for k in range(data.n_sources)]
+        return [*by_class, self.function_.values(data.U).astype(np.float64)]
+
+    def _fit(self, data: Data, clock: Clock | None = None) -> Self:
+        """Fit to checked rows; an observer of the clock gets copies of this estimator."""
+        with sigma_for(self, data):
+            refuse_above_memory(self, self.cost(data.sizes))
+            function = self.learn(Problem.of([self], data, clock=clock or Clock()))
+            if not function.finite.all():
+                raise type(self.failure)(str(self.failure).format(**vars(self)))
+        self.function_ = function
+        return self
+
+    def _models(self, points: Points, data: Data) -> list[Self]:
+        """Return an estimator with checked parameters and a numeric sigma for each setting."""
+        models: list[Self] = [clone(self).set_params(**point) for point in points]
+        scale = functools.cache(lambda kernel: scale_of(kernel, sample_of(self, data)))
+        for model in models:
+            check_parameters(model)
+            sigma = model.sigma
+            kernel = getattr(model, "kernel", "gaussian")
+            model.sigma_ = float(scale(kernel) if sigma == "scale" else sigma)
+        return models
+
+    def _folds(self, folds: Any, data: Data) -> list[Fold]:
+        return [Fold(rows) for rows in folds]
+
+    def _out_of_fold(self, values: list[Array]) -> Any:
+        return values[0]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "function_")
+
+
+class Grid:
+    """Functions of several settings, and the settings' numbers."""
+
+    def __init__(self, estimator: Any, parts: Sequence[tuple[list[int], Any]]) -> None:
+        self._estimator, self.parts = estimator, parts
+
+    def decision_function(self, X: Any) -> Array:
+        """Return all values at rows, shape (n, n_points); NaN without a solution."""
+        X = as_rows(self._estimator, X, reset=False)
+        values = np.empty((len(X), sum(len(members) for members, _ in self.parts)))
+        for members, functions in self.parts:
+            columns, finite = functions.values(X), functions.finite
+            if not np.isfinite(columns[:, finite]).all():
+                check_finite(X)
+            values[:, members] = np.where(finite, columns, np.nan)
+        return values
+
+
+def _learned(
+    models: Sequence[Any], data: Data, folds: Sequence[Fold] | None
+) -> Iterator[tuple[list[int], Any]]:
+    """Yield the numbers and the functions of models that are trained together."""
+    groups: dict[Any, list[int]] = {}
+    for number, model in enumerate(models):
+        kind: Any = type(model)
+        shared = [getattr(model, n) for n, p in parameters(kind).items() if not p.per_model]
+        groups.setdefault((*shared, model.sigma_), []).append(number)
+    for members in groups.values():
+        group, first = [models[i] for i in members], models[members[0]]
+        n = data.sizes
+        if folds is not None:
+            n = n._replace(folds=len(folds), pooled=folds[0].unlabeled is not None)
+        refuse_above_memory(first, first.cost(n, len(group) * max(1, n.folds)))
+        yield members, first.learn(Problem.of(group, data, folds))
+
+
+def held_out(functions: Any, data: Data, folds: Sequence[Fold], centre: Any = None) -> list[Array]:
+    """Return out-of-fold values, shape (n_points, n_rows), for each table with held-out rows.
+
+    With rows ``centre``, each model's mean there is subtracted, as the origin of a ranking is
+    arbitrary.
+    """
+    tables = data.tables[: 1 if folds[0].unlabeled is None else 2]
+    final = functions.on(tables)
+    n_points = final[0].shape[1] // len(folds)
+    out = [np.full((n_points, len(X)), np.nan) for X in tables]
+    origin = 0.0 if centre is None else functions.values(centre).mean(axis=0, dtype=np.float64)
+    for k, fold in enumerate(folds):
+        models = slice(k * n_points, (k + 1) * n_points)
+        own = [
+            (F.astype(np.float64) - origin)[rows, models].T
+            for F, rows in zip(final, fold, strict=False)
+        ]
+        finite = np.all([np.isfinite(values).all(axis=1) for values in own], axis=0)
+        for values, at, rows in zip(out, own, fold, strict=False):
+            values[:, rows] = np.where(finite[:, None], at, np.nan)
+    return out
+
+
+def refuse_above_memory(estimator: Any, cost: Cost) -> None:
+    """Raise `MemoryLimitError` if a fit needs more than ``max_memory``, or than is available."""
+    most = getattr(estimator, "max_memory", None)
+    limit = memory_limit() if most is None else int(most * 2**30)
+    if cost.memory > limit:
+        raise MemoryLimitError(int(cost.memory), limit)
+
+
+def blocks_of(estimator: Any, sigma: float | None = None, n_features: int | None = None) -> Blocks:
+    """Return the random features of an estimator's parameters; for a cost, with any sigma."""
+    return random_features(
+        getattr(estimator, "kernel", "gaussian"),
+        estimator.sigma_ if sigma is None else sigma,
+        int(estimator.n_features if n_features is None else n_features),
+        int(estimator.random_state),
+        estimator.frequencies,
+    )
+
+
+def fit_observed(
+    self: Any, *, at: Sequence[int], observe: Callable[..., Any], **arrays: Any
+) -> Any:
+    """Fit as ``fit`` does, and call ``observe`` with the function at some iterations.
+
+    Parameters
+    ----------
+    at : sequence of int
+        Iterations, ascending, at most the number of those made.
+    observe : callable
+        ``observe(t, seconds, model)`` is called after each of these iterations: with the time of
+        the fit so far, without that of observing, and a copy of the model.
+    **arrays
+        As for ``fit``, by name.
+
+    Raises
+    ------
+    ValueError
+        If ``at`` is not ascending or beyond the iterations.
+    """
+
+    def see(t: int, seconds: float, function: Any) -> None:
+        model = copy.copy(self)
+        model.function_ = function
+        observe(t, seconds, model)
+
+    clock = Clock(at, see)
+    check_parameters(self)
+    return self._fit(self.data(**arrays), clock)
+
+
+class SemiSupervisedEstimator(ClassifierMixin, Estimator):
+    """Base of the estimators that learn from labelled and unlabelled rows of two classes."""
+
+    _: KW_ONLY
+    unlabeled_label: UnlabeledLabel = -1
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : rows of shape (n_labeled, n_inputs)
+            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
+            length and indexing by rows.
+        y : array-like of shape (n_labeled,)
+            Labels of two classes; the larger one is positive. Without ``X_unlabeled``, rows with
+            the label ``unlabeled_label`` are the unlabelled ones; if there are none, the labelled
+            rows are used as unlabelled rows too.
+        X_unlabeled : rows of shape (n_unlabeled, n_inputs), optional
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range or the rows or labels cannot be used. Unlabelled rows,
+            which may be many and on disk, are checked only where training reads them.
+        MemoryLimitError
+            If the fit needs more memory than ``max_memory`` or than is available; raised before
+            anything is allocated.
+        FitError
+            If there is no solution, or none that can be computed.
+        """
+        check_parameters(self)
+        return self._fit(self.data(X, y, X_unlabeled))
+
+    def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
+        X = as_rows(self, X, reset=True)
+        labels = as_labels(y, len(X))
+        hint, U, self._n_given = "", X, len(X)
+        is_unlabeled = labels == self.unlabeled_label
+        if X_unlabeled is not None:
+            U = as_rows(self, X_unlabeled, reset=False, name="X_unlabeled")
+            if not len(U):
+                raise DataError("X_unlabeled must hold at least one row")
+        elif is_unlabeled.any():
+            hint = (
+                f"; rows labelled {self.unlabeled_label} count as unlabelled: pass X_unlabeled, "
+                "or name another unlabeled_label"
+            )
+            U, X, labels = take(X, is_unlabeled), take(X, ~is_unlabeled), labels[~is_unlabeled]
+        self.classes_, codes = self._coded(labels, hint)
+        check_finite(X)
+        return Data(X, codes, U, len(self.classes_))
+
+    def _coded(self, labels: NDArray[Any], hint: str) -> tuple[NDArray[Any], NDArray[np.integer]]:
+        """Return the classes, and the source of each row: 0 for the positive class."""
+        classes = two_classes(labels, hint)
+        return classes, np.where(labels == classes[1], 0, 1)
+
+    def _folds(self, folds: Any, data: Data) -> list[Fold]:
+        if self._n_given != len(data.X):
+            raise DataError("with folds, y must have no unlabelled rows: pass them as X_unlabeled")
+        return super()._folds(folds, data)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row, which is positive for values of at least 0."""
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy at the labelled rows of ``X``.
+
+        Raises
+        ------
+        DataError
+            For a label that the model was not fitted on.
+        """
+        return float(super().score(*self._labeled_part(X, y, sample_weight)))
+
+    def _labeled_part(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Any]:
+        """Return rows, labels and weights without the unlabelled rows."""
+        check_is_fitted(self)
+        labels = np.asarray(y)
+        known = np.isin(labels, self.classes_)
+        unknown = np.unique(labels[~known & (labels != self.unlabeled_label)])
+        if len(unknown):
+            raise DataError(
+                f"the model does not know the labels {unknown[:5].tolist()}; it was fitted on "
+                f"{self.classes_.tolist()}"
+            )
+        if known.all():
+            return X, labels, sample_weight
+        rows = np.flatnonzero(known)
+        weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
+        return _safe_indexing(X, rows), labels[rows], weights
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,1 @@
+"""Methods that find a minimiser exactly, or on fixed features or supports."""

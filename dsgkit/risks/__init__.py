@@ -1,0 +1,1 @@
+"""Losses, by kind of value: pairs, margins, similar pairs."""

@@ -1,0 +1,289 @@
+"""Losses of G models, and those that are quadratic forms in the values of some sources.
+
+A *source* is a set of rows: those of a class, or the unlabelled ones, which come last. Let z be the
+values at all rows, w_k the vector of 1/n_k at the n_k rows of source k and 0 elsewhere, and ``W =
+[w_0, .., w_u]``. The mean of ``(1 - f(a) + f(b))^2`` over all pairs of rows of sources a and b is
+``z'M z - 2 v'z + 1`` with ``M = diag(w_a) + diag(w_b) - w_a w_b' - w_b w_a'`` and ``v = w_a -
+w_b``. A `Form` is a linear combination of such means: ``M = diag(W d) + W S W'``, ``v = W q``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dsgkit.errors import DataError
+from dsgkit.linalg import Array, Single
+from dsgkit.system.jit import exact
+
+Values = Sequence[NDArray[np.floating]]
+
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """The quadratic forms of G models, in the coordinates of k sources.
+
+    Attributes
+    ----------
+    diagonal, linear : ndarray of shape (G, k)
+        d and q.
+    cross : ndarray of shape (G, k, k)
+        S, symmetric.
+    constant : ndarray of shape (G,)
+        The risk of f = 0.
+    """
+
+    diagonal: Array
+    cross: Array
+    linear: Array
+    constant: Any = 0.0
+    __array_ufunc__: ClassVar[None] = None  # arrays of factors leave ``*`` to `__rmul__`
+
+    def __add__(self, other: Form) -> Form:
+        return Form(
+            *(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True))
+        )
+
+    def __rmul__(self, factor: Any) -> Form:
+        return Form(*(np.multiply.outer(factor, part) for part in vars(self).values()))
+
+    def slopes(self, values: Values) -> list[Single]:
+        """Return ``2 (M z - v)``, the derivative with respect to each value; see `Loss.slopes`."""
+        counts = [max(1, len(f)) for f in values]
+        means = [f.sum(axis=0, dtype=np.float64) / n for f, n in zip(values, counts, strict=True)]
+        constants = np.einsum("gkl,lg->kg", self.cross, np.array(means)) - self.linear.T
+        return [
+            (2 / n * (d * f + constant)).astype(np.float32)
+            for f, n, d, constant in zip(values, counts, self.diagonal.T, constants, strict=True)
+        ]
+
+    def value(self, values: Values) -> Array:
+        """Return the risks; a source without a weight may be empty."""
+        counts = np.array([[max(1, len(z))] for z in values])
+        means = np.array([z.sum(axis=0, dtype=np.float64) for z in values]) / counts
+        squares = np.array([(z * z).sum(axis=0, dtype=np.float64) for z in values]) / counts
+        quadratic = np.einsum("gk,kg->g", self.diagonal, squares)
+        quadratic += np.einsum("kg,gkl,lg->g", means, self.cross, means)
+        return quadratic - 2 * np.einsum("gk,kg->g", self.linear, means) + self.constant
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A loss of the values of G models at batches of rows.
+
+    An estimator states the loss of its own model with numbers as fields; a `Problem` stacks these
+    to arrays over models. A subclass defines `form`, or `slopes` and, for sweeps, `curvatures`.
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (G, n_sources)
+        Labelled training rows of each source.
+    descending : bool
+        Whether stochastic batches are drawn from the last labelled source to the first.
+    """
+
+    counts: Any = field(default=None, kw_only=True)
+    descending: ClassVar[bool] = False
+
+    @property
+    def form(self) -> Form | None:
+        """The quadratic forms; None if the loss is not quadratic."""
+        return None
+
+    def slopes(self, values: Values, t: int) -> list[Single]:
+        """Return the derivative of the batch's loss with respect to each value.
+
+        Parameters
+        ----------
+        values : sequence of ndarray of float32, shape (n_k, G)
+            Values at the batch of each source.
+        t : int
+            Iteration, from 1.
+        """
+        assert self.form is not None
+        return self.form.slopes(values)
+
+    def tuple_slopes(self, values: Values, t: int) -> list[Single]:
+        """Return the slopes if the i-th rows of all batches form a tuple; by default `slopes`."""
+        return self.slopes(values, t)
+
+    def curvatures(self, values: Values, t: int) -> list[Single] | None:
+        """Return second derivatives, >= 0, of a quadratic that bounds and touches the loss."""
+        return None
+
+    def value(self, values: Values) -> Array:
+        """Return the loss of every model at values of all training rows."""
+        assert self.form is not None
+        return self.form.value(values)
+
+    @property
+    def held_mean(self) -> Array:
+        """The mean value over unlabelled rows that each model must have; NaN for none."""
+        return np.full(len(self.counts), np.nan)
+
+
+def pair(a: Array, b: Array) -> Form:
+    """Return the form of ranking the rows of shares ``a`` of the sources above those of ``b``."""
+    return Form(a + b, -np.outer(a, b) - np.outer(b, a), a - b, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class SemiSupervisedAUC(Loss):
+    """``gamma R_PN + (1 - gamma)(R_PU + R_NU - 1/2)``; sources are positive and negative rows."""
+
+    gamma: Any
+
+    @cached_property
+    def form(self) -> Form:
+        p, n, u = np.eye(3)
+        form = self.gamma * pair(p, n) + (1 - self.gamma) * (pair(p, u) + pair(u, n))
+        return replace(form, constant=form.constant - (1 - self.gamma) / 2)
+
+    def tuple_slopes(self, values: Values, t: int) -> list[Single]:
+        """Return the slopes of triplets: the ordinal loss with one cut."""
+        return _of_tuples(values, *self._tuples)
+
+    @cached_property
+    def _tuples(self) -> tuple[Single, Single, Single]:
+        gamma = np.asarray(self.gamma, np.float32)[None]
+        return np.ones((1, 2, gamma.shape[1]), np.float32), np.ones_like(gamma), gamma
+
+
+@dataclass(frozen=True, eq=False)
+class OrdinalAUC(Loss):
+    """The mean over the cuts of ``gamma R_PN + (1 - gamma)(R_PU + R_NU - 1/2)``.
+
+    Sources are the k classes in ascending order. Those on either side of a cut are pooled in
+    proportion to their rows; a cut with an empty side is left out of the mean.
+
+    Attributes
+    ----------
+    gamma : ndarray of shape (k - 1,), stacked (G, k - 1)
+    """
+
+    gamma: Any
+    descending: ClassVar[bool] = True
+
+    @cached_property
+    def form(self) -> Form:
+        forms = [
+            vars(_ordinal(g, n)).values() for g, n in zip(self.gamma, self.counts, strict=True)
+        ]
+        return Form(*map(np.array, zip(*forms, strict=True)))
+
+    def tuple_slopes(self, values: Values, t: int) -> list[Single]:
+        """Return the slopes of tuples of a row of each class, the highest first, and of U.
+
+        In every cut, each row is paired with those of the other side and with the unlabelled one,
+        weighted by the share of its class in its side.
+        """
+        return _of_tuples(values, *self._tuples)
+
+    @cached_property
+    def _tuples(self) -> tuple[Single, Single, Single]:
+        """Share of each source in its side of each cut, and weight and gamma of each cut."""
+        k = self.counts.shape[1]
+        used = open_cuts(self.counts)
+        n = self.counts[:, ::-1].T.astype(np.float64)
+        share = np.zeros((k - 1, k, len(self.counts)))
+        for j in range(k - 1):
+            for side in (slice(0, k - 1 - j), slice(k - 1 - j, k)):
+                share[j, side] = n[side] / np.maximum(n[side].sum(axis=0), 1)
+        weight = used / used.sum(axis=1, keepdims=True)
+        weight, gamma = (
+            np.ascontiguousarray(table.T, np.float32) for table in (weight, self.gamma)
+        )
+        return share.astype(np.float32), weight, gamma
+
+
+def open_cuts(counts: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Return which cuts have rows on both sides, for rows of each class in ascending order."""
+    below = counts.cumsum(axis=-1)[..., :-1]
+    return (below > 0) & (below < counts.sum(axis=-1, keepdims=True))
+
+
+def _ordinal(gamma: Array, counts: NDArray[np.integer]) -> Form:
+    """Return the form of one model: the sum over the cuts of `pair`s, with shares in P and N."""
+    k = len(counts)
+    below = np.tri(k - 1, k) * counts
+    sides = counts - below, below
+    kept = below.any(axis=1) & sides[0].any(axis=1)
+    if not kept.any():
+        raise DataError("labels must hold two classes outside of every fold")
+    P, N = (np.pad(s[kept] / s[kept].sum(axis=1, keepdims=True), ((0, 0), (0, 1))) for s in sides)
+    g, u = np.asarray(gamma)[kept, None], np.eye(k + 1)[-1]
+    half = (g * P).T @ N + np.outer(((1 - g) * (P + N)).sum(axis=0), u)
+    diagonal = (P + N).sum(axis=0) + 2 * (1 - g).sum() * u
+    constant = float((g + 1.5 * (1 - g)).sum())
+    return 1 / len(g) * Form(diagonal, -half - half.T, (P - N).sum(axis=0), constant)
+
+
+def _of_tuples(values: Values, share: Single, weight: Single, gamma: Single) -> list[Single]:
+    stacked = np.stack(values)
+    _tuple_slopes(stacked, share, weight, gamma)
+    return list(stacked)
+
+
+@exact  # without contraction: with two classes, the bits of the binary objective
+def _tuple_slopes(f: Single, share: Single, weight: Single, gamma: Single) -> None:
+    """Replace the stacked values of each source, the highest class first, by their slopes."""
+    k, n_models = f.shape[0] - 1, f.shape[2]
+    one, two, b = np.float32(1.0), np.float32(2.0), np.float32(f.shape[1])
+    labeled, rest = two * gamma, two * (one - gamma) / b
+    P, N = np.empty(n_models, np.float32), np.empty(n_models, np.float32)
+    c = np.empty((k + 1, n_models), np.float32)
+    for i in range(f.shape[1]):
+        u = f[k, i]
+        c[:] = 0
+        for j in range(k - 1):
+            n_above = k - 1 - j
+            P[:] = 0
+            N[:] = 0
+            for s in range(n_above):
+                _add(share[j, s], f[s, i], P)
+            for s in range(n_above, k):
+                _add(share[j, s], f[s, i], N)
+            for s in range(n_above):
+                p = f[s, i]
+                for g in range(n_models):
+                    pn = labeled[j, g] * (one - p[g] + N[g]) / b
+                    pu = rest[j, g] * (one - p[g] + u[g])
+                    c[s, g] -= weight[j, g] * share[j, s, g] * (pn + pu)
+            for s in range(n_above, k):
+                n = f[s, i]
+                for g in range(n_models):
+                    pn = labeled[j, g] * (one - P[g] + n[g]) / b
+                    un = rest[j, g] * (one - u[g] + n[g])
+                    c[s, g] += weight[j, g] * share[j, s, g] * (pn + un)
+            for g in range(n_models):
+                pu, un = rest[j, g] * (one - P[g] + u[g]), rest[j, g] * (one - u[g] + N[g])
+                c[k, g] += weight[j, g] * (pu - un)
+        f[:, i] = c
+
+
+@exact
+def _add(weight: Single, values: Single, out: Single) -> None:
+    for g in range(len(out)):
+        out[g] += weight[g] * values[g]
+
+
+def above_cuts(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.bool_]:
+    """Return which rows are above each cut, shape (n, n_classes - 1)."""
+    return codes[:, None] > np.arange(n_classes - 1)
+
+
+def for_cuts(name: str, value: Any, n_cuts: int) -> tuple[Any, ...]:
+    """Return the value of a parameter for every cut; a single number is used for all."""
+    if not isinstance(value, list | tuple | np.ndarray):
+        return (value,) * n_cuts
+    if len(value) != n_cuts:
+        raise DataError(
+            f"{name} must be one number, or one for each of the {n_cuts} cuts between the "
+            f"{n_cuts + 1} classes, got {len(value)}"
+        )
+    return tuple(value)

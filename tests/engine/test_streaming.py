@@ -1,0 +1,326 @@
+"""Doubly stochastic training against the loop that papers' authors write."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsgkit import QSGS2AUC
+from dsgkit.engine import coefficients, sizes, streaming
+from dsgkit.engine.problem import Steps
+from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
+from dsgkit.engine.streaming import stream
+from dsgkit.features import FourierFeatures, tiles
+from dsgkit.linalg import read_rows
+from dsgkit.system.progress import listening
+from tests.engine import reference
+from tests.engine.problems import auc, blocks, close, constant, rows
+from tests.engine.threads import threads
+
+configurations = st.fixed_dictionaries(
+    {
+        "lam": st.sampled_from([0.125, 0.5, 1.0, 4.0]),
+        "sigma": st.floats(0.1, 8.0),
+        "gamma": st.sampled_from([0.0, 0.3, 1.0]),
+        "theta_lam": st.sampled_from([1.0, 1.3, 1.5, 2.0, 3.0]),
+        "t0": st.sampled_from([0.0, 2.0, 7.5]),
+    }
+)
+shapes = st.fixed_dictionaries(
+    {"T": st.integers(1, 25), "b": st.integers(1, 40), "m": st.integers(1, 33)}
+)
+
+
+@settings(max_examples=40)
+@given(configurations, shapes, st.integers(0, 2**64 - 1), st.sampled_from([20, 200, 5000]))
+def test_one_model_equals_the_authors_loop(setting, size, seed, n_unlabeled):
+    X, positive, U = rows(0, n_unlabeled=n_unlabeled)
+    own = {"n_iterations": size["T"], "batch_size": size["b"], "n_features": size["m"]}
+    model = QSGS2AUC(**setting, **own, random_state=seed).fit(X, positive, U)
+    alphas = reference.qsg_s2auc(X, positive, U, **setting, **size, seed=seed)
+    expected = reference.predict(U[:100], alphas, seed, size["m"], setting["sigma"])
+    assert close(model.decision_function(U[:100]), expected)
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("n_unlabeled", [100, 6000])  # kept, and streamed
+def test_a_constant_step_shrinks_by_its_regularisation(lam, n_unlabeled, monkeypatch):
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
+    X, positive, U = rows(10, n_unlabeled=n_unlabeled)
+    model = stream(
+        auc(0.5, 0.5, n_unlabeled=n_unlabeled), blocks(), constant([0.2, 0.1], lam), 60, 20
+    )
+    sizes_ = {"sigma": 1.0, "gamma": 0.5, "T": 60, "b": 20, "m": 6, "seed": 3}
+    alphas = reference.s2auc(X, positive, U, step=lambda t: (0.1, 1 - 0.1 * lam), **sizes_)
+    assert close(model.values(U[:200])[:, 1], reference.predict(U[:200], alphas, 3, 6, 1.0))
+
+
+def test_steps():
+    nan = np.nan
+    steps = Steps(*np.array([[0.5, 2.0], [1.5, nan], [3.0, 0.0], [nan, 0.2]]), last=4)
+    eta, decay = np.transpose([steps(t) for t in (1, 2, 4)], (1, 0, 2))
+    np.testing.assert_allclose(eta, [[0.75, 0.2], [0.6, 0.15], [1.5 / 7 / 0.5, 0.05]])
+    np.testing.assert_allclose(decay, 1 - eta * [0.5, 2.0])
+    whole = Steps(np.array([3e-5]), np.array([1.0]), np.zeros(1), np.full(1, nan))
+    assert whole(1)[1] == 0  # exactly, where it is 0 in theory
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "value"),
+    [
+        (streaming._Run, "_is_resident", lambda self, table: table == 0),
+        (streaming._Run, "_is_resident", lambda self, table: True),
+        (sizes, "MAX_BLOCK_ROWS", 3 * 16),
+        (streaming, "SMALLEST_SCALE", 0.3),
+    ],
+    ids=["streamed", "resident", "panels", "scales that are multiplied out"],
+)
+def test_how_rows_are_met_does_not_change_the_model(monkeypatch, owner, name, value):
+    X, positive, U = rows(3, n_unlabeled=1500)
+    fit = QSGS2AUC(n_iterations=60, batch_size=16, n_features=8, lam=0.5).fit
+    expected = fit(X, positive, U).decision_function(U)
+    monkeypatch.setattr(owner, name, value)
+    assert close(fit(X, positive, U).decision_function(U), expected)
+
+
+def test_a_zero_decay_forgets_everything_before():
+    X, positive, U = rows(5)
+    model = QSGS2AUC(theta_lam=4.0, lam=1.0, n_iterations=10, batch_size=8, n_features=4, t0=0)
+    fitted = model.fit(X, positive, U).function_
+    assert fitted.first == 3 and len(fitted.coef) == 7
+    assert fitted.coef.any(axis=(1, 2)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("eta", [0.2, 1.0])
+def test_forgotten_blocks_are_dropped_and_the_model_is_the_same(eta, monkeypatch):
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 5 * 20)
+    X, positive, U = rows(10, n_unlabeled=3000)
+    model = stream(auc(0.5, n_unlabeled=3000), blocks(), constant([eta]), 150, 20)
+    needed = 1 if eta == 1 else np.log(MAX_FORGOTTEN_SHARE) / np.log(1 - eta)
+    assert len(model.coef) == 150 - model.first
+    assert abs(len(model.coef) - min(150, needed)) <= max(20, 0.2 * needed)
+    assert abs(streaming.remembered(eta) - needed) <= 1
+    given_ = {"sigma": 1.0, "gamma": 0.5, "T": 150, "b": 20, "m": 6, "seed": 3}
+    alphas = reference.s2auc(X, positive, U, step=lambda t: (eta, 1 - eta), **given_)
+    assert close(model.values(U[:200])[:, 0], reference.predict(U[:200], alphas, 3, 6, 1.0))
+
+
+@pytest.mark.parametrize("n_unlabeled", [20, 5000])
+def test_one_thread_and_all_threads_give_the_same_bits(n_unlabeled, monkeypatch):
+    monkeypatch.setattr(tiles, "TERMS_PER_THREAD", 1)
+    X, positive, U = rows(11, n_unlabeled=n_unlabeled)
+    model = QSGS2AUC(lam=0.5, sigma=1.0, n_iterations=40, batch_size=30, n_features=100)
+    expected = model.fit(X, positive, U).decision_function(U)
+    with threads(1):
+        alone = model.fit(X, positive, U).decision_function(U)
+    np.testing.assert_array_equal(alone, expected)
+
+
+FOLDS = [np.arange(15), np.arange(15, 30)]
+GRID = [{"lam": lam, "gamma": gamma} for lam in (0.5, 1.0) for gamma in (0.0, 0.5, 1.0)]
+
+
+def test_a_grid_on_folds_is_trained_in_passes_within_the_memory_budget(monkeypatch):
+    X, positive, U = rows(7, n_unlabeled=3000)
+    model = QSGS2AUC(n_iterations=20, batch_size=8, n_features=4)
+    arrays = {"X": X, "y": positive, "X_unlabeled": U}
+    runs, train = [], streaming._Run.train
+    monkeypatch.setattr(streaming._Run, "train", lambda self: runs.append(self.G) or train(self))
+    expected = model.fit_points(GRID, folds=FOLDS, **arrays)
+    assert runs == [12]
+    per_model = sizes.streaming_bytes(20, 8, len(X), kept=False, streamed=True, average=False)
+    monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 5 * per_model + 1)
+    heard = []
+    with listening(heard.append):
+        split = model.fit_points(GRID, folds=FOLDS, **arrays)
+    np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
+    assert runs == [12, 5, 5, 2]
+    assert heard == sorted(heard) and heard[-1] == 1 and {5 / 12, 10 / 12} <= set(heard)
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_a_block_of_frequencies_is_made_once_or_once_per_panel(resident, monkeypatch):
+    made, half_turns = [], FourierFeatures.half_turns
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 8 * 20)
+    monkeypatch.setattr(
+        FourierFeatures,
+        "half_turns",
+        lambda self, first, count, d: made.append(count) or half_turns(self, first, count, d),
+    )
+    stream(auc(0.5, n_unlabeled=100 if resident else 6000), blocks(), constant([0.01]), 32, 20)
+    assert sum(made) == 32 + (0 if resident else 8 + 16 + 24)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "drawn", "T", "most_bytes", "expected"),
+    [(1000, 200, 20, 2**20, True), (2001, 200, 20, 2**20, False), (4000, 400, 20, 2**20, True),
+     (1000, 200, 20, 4 * 1000 * 2 - 1, False)],
+)  # fmt: skip
+def test_rows_are_kept_where_that_is_cheaper(n_rows, drawn, T, most_bytes, expected, monkeypatch):
+    monkeypatch.setattr(sizes, "MAX_TABLE_BYTES", most_bytes)
+    assert sizes.kept_resident(n_rows, 2, drawn, T) is expected
+
+
+# Means of the last functions, against sums over all functions one by one.
+
+LAM = np.array([0.5, 1.0, 3.0, 1e-3])
+NAN, ETA = np.full(4, np.nan), np.array([0.2, 0.9, 0.3, 0.1])
+STEPS = {
+    "constant": Steps(LAM, NAN, 0 * LAM, ETA),
+    "erasing": Steps(LAM, NAN, 0 * LAM, 1 / LAM * [1, 1, 1, 1e-3]),
+    "decreasing": Steps(np.ones(4), np.array([1.5, 4, 2, 1]), np.array([0.0, 0, 5, 0]), NAN),
+    "linear": Steps(LAM, NAN, 0 * LAM, ETA, last=21),
+}
+
+
+@pytest.mark.parametrize("n_unlabeled", [50, 3000])
+@pytest.mark.parametrize("step", STEPS)
+def test_the_mean_of_functions_is_that_of_their_values(step, n_unlabeled, monkeypatch):
+    monkeypatch.setattr(streaming, "SMALLEST_SCALE", 0.05)  # what shrinks is often multiplied out
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 5 * 20)
+    folds = [np.arange(10), np.arange(3)]
+    gammas = [(0.5, 0.2), (1.0, 0.5)]
+    own = auc(0.5, 0.2, 1.0, 0.5, n_unlabeled=n_unlabeled)
+    tables = np.vstack(own.data.tables)
+
+    def train(p, T=21, **more):
+        return stream(p, blocks(), STEPS[step], T, 20, **more)
+
+    values = np.array([train(own, T).values(tables) for T in range(1, 22)], np.float64)
+    size = np.abs(values).max(axis=(0, 1))
+    for T in (1, 2, 7, 21):
+        mean = values[T // 2 : T].sum(axis=0) / (T - T // 2)
+        assert (np.abs(train(own, T, average=True).values(tables) - mean) <= 1e-5 * size).all()
+    on_folds = auc(*gammas[0], n_unlabeled=n_unlabeled, folds=folds)
+    apart = np.array([train(on_folds, T).values(tables) for T in range(1, 22)], np.float64)
+    mean = apart[10:].sum(axis=0) / 11
+    at_tables = train(replace(on_folds, values_only=True), average=True).tables
+    assert (np.abs(at_tables[0] - mean[: len(at_tables[0])]) <= 1e-5 * size).all()
+
+
+def test_blocks_that_are_next_to_nothing_of_the_mean_are_left_out():
+    own = auc(0.5)
+    values = [
+        stream(own, blocks(), constant([0.9]), T, 20).values(own.data.U) for T in range(51, 101)
+    ]
+    model = stream(own, blocks(), constant([0.9]), 100, 20, average=True)
+    assert 30 < model.first < 50
+    assert close(model.values(own.data.U), np.mean(values, axis=0, dtype=np.float64), 1e-5)
+
+
+# Coefficients.
+
+magnitudes = st.floats(2.0**-60, 2.0**10)
+
+
+@given(st.lists(st.tuples(magnitudes, magnitudes), min_size=1, max_size=12), st.data())
+def test_all_that_is_dropped_stays_below_the_bound_for_every_model(pairs, data):
+    """Also when blocks are dropped again and again."""
+    past, added = coefficients.Coefficients(4, 2), []
+    for pair in pairs:
+        block = np.tile(np.array(pair, np.float32) / 4, (4, 1)) * [[1], [-1], [1], [-1]]
+        past.append(block.astype(np.float32))
+        added.append(np.abs(block).sum(axis=0))
+        if data.draw(st.booleans()):
+            past.forget()
+            dropped = sum(added[: past.first], np.zeros(2))
+            assert (dropped <= 1.001 * MAX_FORGOTTEN_SHARE * sum(added)).all()
+            oldest = sum(added[: past.first + 1], np.zeros(2))
+            assert (oldest > 0.999 * MAX_FORGOTTEN_SHARE * sum(added)).any()
+        kept = [part for _, part in past.kept()]
+        assert sum(map(len, kept)) == len(added) - past.first
+        np.testing.assert_array_equal(kept[-1][-1], block.astype(np.float32))
+
+
+def test_coefficients_that_are_not_finite_are_multiplied_out_and_do_not_hold_on_to_blocks():
+    past = coefficients.Coefficients(2, 2)
+    for x in (1.0, np.nan, np.nan):
+        past.append(np.array([[x, 1e-12 if x == 1.0 else 1.0]] * 2, np.float32))
+    past.forget()
+    assert past.first == 1
+    with np.errstate(invalid="ignore"):
+        past.multiply(np.array([0, 1]), np.array([0, -2], np.float32))
+    np.testing.assert_array_equal(next(past.kept())[1], np.tile([0, -2.0], (2, 2, 1)))
+
+
+def test_parts_that_are_forgotten_are_given_back():
+    past, size = coefficients.Coefficients(2, 1), coefficients.PART_BLOCKS
+    for k in range(3 * size + 5):
+        past.append(np.full((2, 1), 2.0 ** (k - 50), np.float32))
+        past.forget()
+        numbers = [n for first, part in past.kept() for n in range(first, first + len(part))]
+        assert numbers == list(range(past.first, k + 1))
+        values = np.concatenate([part for _, part in past.kept()])[:, 0, 0]
+        np.testing.assert_array_equal(values, 2.0 ** (np.array(numbers) - 50))
+        assert len(past._parts) <= 2
+    assert past.first == 3 * size + 5 - 30
+
+
+# Features that the package does not have, in numpy: nothing else has to know them.
+
+
+@dataclass(frozen=True)
+class RandomProjections:
+    """``x'W_t`` of m random columns, the features of the linear kernel; they serve in any order."""
+
+    m: int
+    seed: int
+
+    @property
+    def width(self):
+        return self.m
+
+    @property
+    def scale(self):
+        return np.sqrt(self.m)
+
+    def psi(self, X, t):
+        W = np.random.default_rng([self.seed, t]).normal(size=(X.shape[1], self.m))
+        return X @ W.astype(np.float32)
+
+    def transform(self, X, block):
+        return self.psi(X, block) / np.float32(self.scale)
+
+    def add(self, X, first, coefficients, values):
+        for t, part in enumerate(coefficients):
+            values += self.psi(X, first + t) @ part
+
+    def correlate(self, X, block, C, factor):
+        return self.psi(X, block).T @ C * (factor / self.m).astype(np.float32)
+
+    def read(self, table, index):
+        return read_rows(table, index)
+
+    def in_order(self, n_inputs, n_blocks):
+        return self
+
+
+def by_hand(p, features, eta, T, size):
+    """The method in float64 with normalised features, one model; values at unlabelled rows."""
+    tables, alphas = [table.astype(np.float64) for table in p.data.tables], []
+
+    def values(X):
+        phi = (features.transform(X, t) for t in range(len(alphas)))
+        return sum((f @ a for f, a in zip(phi, alphas, strict=True)), np.zeros(len(X)))
+
+    for t in range(T):
+        drawn = [
+            tables[s.table][s.draw(k, len(tables[s.table]), features.seed, t, 1, size)[0, 0]]
+            for k, s in enumerate(p.sources(in_passes=False))
+        ]
+        c = p.loss.tuple_slopes([values(r)[:, None].astype(np.float32) for r in drawn], t + 1)
+        gradient = sum(features.transform(r, t).T @ ci for r, ci in zip(drawn, c, strict=True))
+        alphas = [(1 - eta) * a for a in alphas] + [-eta * gradient[:, 0]]
+    return values(tables[1][:100])
+
+
+@pytest.mark.parametrize("n_unlabeled", [100, 6000])
+def test_the_engine_takes_any_kind_of_features(n_unlabeled, monkeypatch):
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
+    p, features = auc(0.5, n_unlabeled=n_unlabeled), RandomProjections(5, seed=3)
+    model = stream(p, features, constant([0.05]), 50, 20)
+    expected = by_hand(p, features, 0.05, 50, 20)
+    assert close(model.values(p.data.U[:100])[:, 0], expected)

@@ -1,0 +1,192 @@
+"""Sweeps against a loop that is written out; measured curvature against eigenvalues."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dsgkit.engine import curvature, sizes, sweeps
+from dsgkit.engine.hessians import ByRows, Shared
+from dsgkit.engine.problem import Data, Fold, Problem, stacked
+from dsgkit.engine.sweeps import sweep, sweep_cost
+from dsgkit.kernels import gaussian_gram
+from dsgkit.random import draw_in_passes
+from dsgkit.risks.margin import RoundedMargin
+from dsgkit.risks.pairwise import SemiSupervisedAUC
+from tests.engine import reference
+from tests.engine.problems import auc, blocks, close, problem, rows
+from tests.solvers.allocated import peak_of
+from tests.solvers.brute_force import written_form
+
+T, S, FOLDS = 3, 2, [np.arange(0, 30, 4), np.arange(1, 8)]
+POINTS = [(2.0**-4, 0.5), (2.0**-6, 0.5), (2.0**-4, 0.9)]
+"""Pairs of lam and gamma."""
+
+
+def swept(b, points=POINTS, folds=None, features=None, n_unlabeled=60, **more):
+    p = auc(*(gamma for _, gamma in points), n_unlabeled=n_unlabeled, folds=folds, **more)
+    lam = np.tile([lam for lam, _ in points], len(folds or [0]))
+    return sweep(p, features or blocks(4), lam, T, S, b), p
+
+
+def written_out(p, features, b, lam, gamma):
+    """The coefficients of one model of all rows."""
+    order = np.argsort(p.data.codes, kind="stable")
+    codes = p.data.codes[order]
+    form = stacked([SemiSupervisedAUC(gamma)], [p.data.counts]).form
+    risk = SimpleNamespace(diagonal=form.diagonal[0], cross=form.cross[0], linear=form.linear[0])
+
+    def bound(step, f):
+        M, v = written_form(risk, codes, len(f) - len(codes))
+        return 2 * (M @ f - v), 2 * M
+
+    size = {"T": T, "n_sweeps": S, "b": b, "seed": features.seed, "source": 2}
+    return reference.swept(features, p.data.X[order], p.data.U, lam=lam, bound=bound, **size)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "dot_product(2)"])
+@pytest.mark.parametrize("b", [7, 16, 60])
+def test_the_written_out_loop(b, kernel):
+    """With 7 rows not all are drawn; with 16, rows of the first pass come again in the second."""
+    features, other = blocks(4, kernel=kernel, sigma=2.0), rows(2, n_unlabeled=30)[2]
+    model, p = swept(b, features=features)
+    alphas = [written_out(p, features, b, *point) for point in POINTS]
+    at_tables = sweep(
+        replace(p, values_only=True), features, np.array([lam for lam, _ in POINTS]), T, S, b
+    )
+    for table, got in ((other, model.values(other)), (p.data.X, at_tables.tables[0])):
+        expected = np.column_stack([reference.of_blocks(features, a, table) for a in alphas])
+        assert close(got, expected, 2e-5)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("b", [16, 60])
+def test_folds_in_one_pass_are_trained_on_their_own_rows(b, pooled, monkeypatch):
+    parts = [np.arange(0, 60, 2), np.arange(5)] if pooled else [None, None]
+    folds = [Fold(fold, part) for fold, part in zip(FOLDS, parts, strict=True)]
+    together, p = swept(b, folds=folds)
+    monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 2 * sizes.sweep_bytes(T, 8, 90, 90))
+    monkeypatch.setattr(sizes, "MAX_FEATURE_BYTES", 3 * 12 * 8)  # chunks of rows, and of models
+    again = sweep(p, blocks(4), np.tile([lam for lam, _ in POINTS], 2), T, S, b)
+    for k, fold in enumerate(folds):
+        alone = swept(b, folds=[fold])[0].values(p.data.X)
+        for found in (together, again):
+            assert close(found.values(p.data.X)[:, 3 * k : 3 * k + 3], alone, 1e-5)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_models_that_weigh_rows_themselves_are_trained_on_their_own_rows(pooled, monkeypatch):
+    parts = [np.arange(0, 60, 2), np.arange(5)] if pooled else [None, None]
+    folds = [Fold(fold, part) for fold, part in zip(FOLDS, parts, strict=True)]
+    losses = [RoundedMargin(C, C_star) for C, C_star in ((5.0, 20.0), (50.0, 50.0), (20.0, 5.0))]
+
+    def trained(folds):
+        p = problem(losses, n_unlabeled=60, folds=folds)
+        return sweep(p, blocks(4), np.ones(p.n_models), T, S, 16).values(p.data.U)
+
+    together = trained(folds)
+    monkeypatch.setattr(sizes, "MAX_FEATURE_BYTES", 3 * 12 * 8)
+    for k, fold in enumerate(folds):
+        assert close(together[:, 3 * k : 3 * k + 3], trained([fold]), 1e-5)
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_both_kinds_of_hessians_make_the_same_steps(pooled, monkeypatch):
+    parts = [np.arange(0, 60, 2), np.arange(5)] if pooled else [None, None]
+    folds = [Fold(fold, part) for fold, part in zip(FOLDS, parts, strict=True)]
+    points, found = [*POINTS, (2.0**-6, 1.0), (2.0**-6, 0.0)], []
+    for kind in (Shared, ByRows):
+        with monkeypatch.context() as patch:
+            for name in ("Shared", "ByRows"):
+                patch.setattr(sweeps, name, kind)
+            model, p = swept(16, points, folds)
+            found.append(model.values(p.data.U))
+    assert close(*found, 1e-5)
+
+
+def test_many_models_of_few_rows_share_an_eigendecomposition():
+    many = [(2.0**-k, gamma / 10) for k in range(8) for gamma in range(11)]
+    for points, least in ((POINTS[:1], Shared), (many, ByRows)):
+        p = auc(*(gamma for _, gamma in points), n_unlabeled=60)
+        mu = np.array([lam for lam, _ in points])
+        kinds = [kind(p, p.loss.form, mu, 256) for kind in (Shared, ByRows)]
+        assert type(min(kinds, key=lambda kind: kind.flops)) is least
+
+
+def test_predicted_memory_is_what_training_allocates():
+    many = [(2.0**-k, 0.5) for k in range(39)]
+    for points, m, majorised in (
+        (POINTS[:1], 256, False),
+        (many, 32, False),
+        (POINTS, 256, True),
+        (many, 32, True),
+    ):
+        losses = [RoundedMargin(50.0, 9.0) if majorised else SemiSupervisedAUC(0.5)] * len(points)
+        p, features = problem(losses, n_unlabeled=20_000), blocks(m)
+        lam = np.ones(len(points))
+        cost = sweep_cost(features, p.data.sizes, T, S, 700, len(points), majorised=majorised)
+        peak = peak_of(lambda a=(p, features, lam, T, S, 700): sweep(*a))
+        assert 0.5 * cost.memory < peak < cost.memory
+
+
+def test_only_drawn_rows_are_kept_and_the_first_done_come_first():
+    draws = sweeps._drawn(auc(0.5, n_unlabeled=1000), 3, T * S, 4)
+    assert len(draws.kept) == len(np.unique(draws.kept)) == 4 * 6
+    np.testing.assert_array_equal(draws.done, 4 * np.arange(1, 7))
+    for step in range(6):
+        expected = draw_in_passes(3, 2, step, 1, 4, 1000)[0]
+        np.testing.assert_array_equal(draws.kept[draws.batches[0][step]], expected)
+
+
+# Measured curvature.
+
+
+def measured(X, codes, U, sigma, gammas, pools=None, kernel="gaussian"):
+    """Return the curvatures without their margin, of every gamma in every pool."""
+    pools = [np.arange(len(X))] if pools is None else pools
+    counts = [np.bincount(codes[pool], minlength=2) for pool in pools for _ in gammas]
+    loss = stacked([SemiSupervisedAUC(gamma) for gamma in gammas] * len(pools), counts)
+    pool = np.repeat(np.arange(len(pools)), len(gammas))
+    p = Problem(Data(X, codes, U), loss, pool, [None] * len(pool), pools)
+    return curvature.curvatures(p, kernel, sigma) / curvature.CURVATURE_MARGIN
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("sigma", [0.01, 1.0, 100.0])
+def test_curvature_is_the_largest_eigenvalue_of_the_hessian(gamma, sigma):
+    rng = np.random.default_rng(0)
+    X, U, codes = rng.random((30, 3)), rng.random((50, 3)), np.arange(30) % 3 // 2
+    form = stacked([SemiSupervisedAUC(gamma)], [np.bincount(codes)]).form
+    risk = SimpleNamespace(diagonal=form.diagonal[0], cross=form.cross[0], linear=form.linear[0])
+    together = np.concatenate([X, U])
+    M, _ = written_form(risk, codes, 50)
+    largest = np.linalg.eigvals(2 * M @ gaussian_gram(together, together, sigma)).real.max()
+    pool = np.arange(30)
+    found = measured(X, codes, U, sigma, [gamma, gamma], [pool, pool[:25]])
+    alone = measured(X[:25], codes[:25], U, sigma, [gamma])[0]
+    assert found[0] == found[1]
+    assert found[2] == pytest.approx(alone, rel=0.08)
+    assert found[0] == pytest.approx(largest, rel=0.08)  # of 25%
+    assert found[0] <= largest * (1 + 1e-9)
+
+
+def test_some_of_many_rows_stand_for_all(monkeypatch):
+    rng = np.random.default_rng(1)
+    X, U, codes = rng.random((20, 2)), rng.random((20_000, 2)), np.arange(20) % 2
+    few, every = (measured(X, codes, rows_u, 1.0, [0.5])[0] for rows_u in (U[:1000], U))
+    assert every == pytest.approx(few, rel=0.05)
+    X, U, codes = rng.random((600, 2)), rng.random((50, 2)), (np.arange(600) >= 590).astype(int)
+    pools, read = [np.arange(600), np.arange(0, 600, 2)], []
+    exact = measured(X, codes, U, 1.0, [0.5], pools)
+    monkeypatch.setattr(curvature, "MAX_LABELED_ROWS", 100)
+    gram = SimpleNamespace(gram=lambda A, *rest: read.append(len(A)) or gaussian_gram(A, *rest))
+    monkeypatch.setattr(curvature, "kernel_named", lambda _: gram)
+    assert measured(X, codes, U, 1.0, [0.5], pools) == pytest.approx(exact, rel=0.2)
+    assert read == [50 + 10 + 50]
+
+
+@pytest.mark.parametrize(("value", "kernel"), [(1.0, "gaussian"), (0.0, "dot_product(3)")])
+def test_rows_that_are_all_equal_and_a_kernel_that_is_0_have_no_curvature(value, kernel):
+    X, codes = np.full((10, 2), value), np.arange(10) % 2
+    assert measured(X, codes, X, 1.0, [0.5], kernel=kernel) == pytest.approx(0, abs=1e-9)
