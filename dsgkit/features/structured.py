@@ -8,11 +8,8 @@ orthogonal, which halves the error of the kernel's estimate.
 
 H has the size q, a power of two of at least 32, and at least the number of columns, or of
 frequencies if that is less. Columns beyond q form further vectors, whose products are summed;
-frequencies beyond q use further matrices. So blocks with at least as many frequencies as columns
-gain most.
-
-64 rows are transformed at a time, stored as columns: one instruction then adds entries of many
-rows.
+frequencies beyond q use further matrices. So blocks with as many frequencies as columns gain most.
+64 rows are transformed at a time, stored as columns: an instruction adds entries of many rows.
 """
 
 from __future__ import annotations
@@ -34,28 +31,20 @@ from dsgkit.system.machine import threads_for
 TILE_ROWS = 64
 """Rows that are transformed together."""
 
-TRANSPOSE_TILE = 16
-"""Columns that are transposed at a time, so that the entries stay in a core's cache."""
-
 MIN_SIZE = 32
-"""Smallest size of H. Smaller ones have too few signs: with 8 columns the error is 0.04."""
+"""Smallest size of H: with 8 columns, which have too few signs, the error is 0.04."""
 
-PASS_BLOCKS, PASS_ROWS = 16, 512
-"""Blocks per transposition of rows, and rows whose features are held at a time."""
+PASS_BLOCKS = 16
+"""Blocks that are added per transposition of rows."""
 
 N_FACTORS = 3
 """Products of signs and a Hadamard matrix."""
 
 
 class Drawn(NamedTuple):
-    """The frequencies of a block.
+    """Frequencies: signs of shape (n_matrices, n_parts, 3, q), and lengths without the 3.
 
-    Attributes
-    ----------
-    signs : ndarray of float32, shape (n_matrices, n_parts, 3, q)
-        1 or -1.
-    lengths : ndarray of float32, shape (n_matrices, n_parts, q)
-        Lengths of the frequencies in half turns, without the factor ``q^(3/2)`` of the matrices.
+    Lengths are in half turns, without the factor ``q^(3/2)`` of the matrices.
     """
 
     signs: Single
@@ -64,14 +53,13 @@ class Drawn(NamedTuple):
 
 @fast
 def _four(a, b, c, d):  # type: ignore[no-untyped-def]
-    """Return the products of four entries and the Hadamard matrix of size 4."""
     ab, a_b, cd, c_d = a + b, a - b, c + d, c - d
     return ab + cd, a_b + c_d, ab - cd, a_b - c_d
 
 
 @fast
 def _eight(a, b, c, d, e, f, g, h):  # type: ignore[no-untyped-def]
-    """Return the products of eight entries and the Hadamard matrix of size 8."""
+    """Multiply eight entries by the Hadamard matrix of size 8."""
     p, q, r, s = _four(a, b, c, d)
     t, u, v, w = _four(e, f, g, h)
     return p + t, q + u, r + v, s + w, p - t, q - u, r - v, s - w
@@ -105,10 +93,9 @@ def _eights(T: Single, w: int) -> None:
 
 @fast
 def _hadamard(T: Single, signs: Single) -> None:
-    """Multiply the columns of ``T`` by signs and a Hadamard matrix, in place.
+    """Multiply the q rows of ``T`` by signs and a Hadamard matrix, in place.
 
-    ``T`` has q rows, a power of two of at least 8. A stage combines eight runs of adjacent entries;
-    three stages of pairs would read and write memory three times.
+    A stage combines eight runs of adjacent entries: stages of pairs would read memory three times.
     """
     _signed_eights(T, signs)
     F, w = T.reshape(T.size), 8 * TILE_ROWS
@@ -128,21 +115,15 @@ def _hadamard(T: Single, signs: Single) -> None:
 @fast
 def _columns(x: Single, out: Single) -> None:
     """Write rows to ``out`` as columns, shape (n_inputs, TILE_ROWS); missing ones become 0."""
-    n, d = x.shape
-    if n < TILE_ROWS:
-        out[:] = 0
-    for lo in range(0, d, TRANSPOSE_TILE):
-        for r in range(n):
-            for j in range(lo, min(lo + TRANSPOSE_TILE, d)):
-                out[j, r] = x[r, j]
+    out[:, len(x) :] = 0
+    for j in range(len(out)):
+        for r in range(len(x)):
+            out[j, r] = x[r, j]
 
 
 @fast
 def _project(columns: Single, signs: Single, lengths: Single, T: Single, z: Single) -> None:
-    """Write the products of some rows and all frequencies to ``z``, shape (m, TILE_ROWS).
-
-    ``T`` is scratch, (q, TILE_ROWS).
-    """
+    """Write products of rows and frequencies to ``z`` (m, TILE_ROWS), by scratch ``T`` (q, ..)."""
     d, q, m = columns.shape[0], T.shape[0], z.shape[0]
     z[:] = 0
     for matrix in range(signs.shape[0]):
@@ -160,21 +141,43 @@ def _project(columns: Single, signs: Single, lengths: Single, T: Single, z: Sing
                     to[r] += row[r] * length
 
 
+@fast
+def _features(z: Single, out: Single) -> None:
+    """Write the cosines and sines of projections (m, TILE_ROWS) to ``out`` (2m, TILE_ROWS)."""
+    m = len(z)
+    for j in range(m):
+        row, cosines, sines = z[j], out[j], out[m + j]
+        for r in range(TILE_ROWS):
+            cosines[r], sines[r] = sincos(row[r])
+
+
 @fast_parallel
-def _fill_features(X, signs, lengths, x, T, z, out):  # type: ignore[no-untyped-def]
-    """Write cosines and sines of blocks to ``out``, shape (n_blocks, 2m, n)."""
-    parts, m, n = z.shape[0], z.shape[1], X.shape[0]
+def _fill(X, drawn, x, T, z, out):  # type: ignore[no-untyped-def]
+    """Write the features of tiles of rows to ``out``, shape (n_tiles, 2m, TILE_ROWS)."""
+    parts, tiles = len(z), len(out)
+    for part in prange(parts):
+        for tile in range(tiles * part // parts, tiles * (part + 1) // parts):
+            _columns(X[tile * TILE_ROWS : (tile + 1) * TILE_ROWS], x[part])
+            _project(x[part], drawn.signs, drawn.lengths, T[part], z[part])
+            _features(z[part], out[tile])
+
+
+@fast_parallel
+def _accumulate(X, drawn, A, F, x, T, z, phi, v):  # type: ignore[no-untyped-def]
+    """Add the products of blocks' features and coefficients ``A`` to the values ``F``."""
+    parts, n = len(z), len(X)
     tiles = (n + TILE_ROWS - 1) // TILE_ROWS
     for part in prange(parts):
         for tile in range(tiles * part // parts, tiles * (part + 1) // parts):
             lo, hi = tile * TILE_ROWS, min((tile + 1) * TILE_ROWS, n)
             _columns(X[lo:hi], x[part])
-            for block in range(len(out)):
-                _project(x[part], signs[block], lengths[block], T[part], z[part])
-                for j in range(m):
-                    row, cosines, sines = z[part, j], out[block, j], out[block, m + j]
-                    for r in range(hi - lo):
-                        cosines[lo + r], sines[lo + r] = sincos(row[r])
+            for block in range(len(A)):
+                _project(x[part], drawn.signs[block], drawn.lengths[block], T[part], z[part])
+                _features(z[part], phi[part])
+                np.dot(phi[part].T, A[block], v[part])
+                for i in range(hi - lo):
+                    for g in range(v.shape[2]):
+                        F[lo + i, g] += v[part, i, g]
 
 
 def matrix_size(n_inputs: int, n_frequencies: int) -> int:
@@ -207,8 +210,8 @@ class StructuredFeatures(CosineBlocks):
         shape = -(-self.n_frequencies // q), -(-n_inputs // q)
         n_signs = shape[0] * shape[1] * N_FACTORS * q
         n_words = -(-n_signs // 64)
-        drawn = words(self.seed, block * n_words, n_words, SIGNS)
-        bits = np.unpackbits(drawn.astype("<u8").view(np.uint8), bitorder="little")[:n_signs]
+        random = words(self.seed, block * n_words, n_words, SIGNS).astype("<u8")
+        bits = np.unpackbits(random.view(np.uint8), bitorder="little")[:n_signs]
         signs = (1 - 2 * bits.astype(np.float32)).reshape(*shape, N_FACTORS, q)
         normals = normal_blocks(self.seed, block, 1, 1, shape[0] * shape[1] * q, SCALES)
         roots = 1 - 2 / (9 * q) + np.sqrt(2 / (9 * q)) * normals.astype(np.float64)
@@ -216,30 +219,40 @@ class StructuredFeatures(CosineBlocks):
         return Drawn(signs, lengths.reshape(*shape, q).astype(np.float32))
 
     def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
+        n_inputs, n_models = X.shape[1], values.shape[1]
+        terms = self.row_flops(n_inputs) / 2 + self.width * n_models
         for run in row_blocks(len(coefficients), PASS_BLOCKS):
-            A = coefficients[run].reshape(-1, values.shape[1])
-            blocks = [self.draw(first + t, X.shape[1]) for t in range(run.start, run.stop)]
-            for rows in row_blocks(len(X), PASS_ROWS):
-                values[rows] += self._features(X[rows], blocks).T @ A
+            A = coefficients[run]
+            blocks = [self.draw(first + t, n_inputs) for t in range(run.start, run.stop)]
+            drawn = Drawn(*(np.stack(parts) for parts in zip(*blocks, strict=True)))
+            with threads_for(len(A) * len(X) * terms, TERMS_PER_THREAD):
+                products = _scratch(self.width, TILE_ROWS), _scratch(TILE_ROWS, n_models)
+                _accumulate(X, drawn, A, values, *self._buffers(n_inputs), *products)
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
-        drawn = [self.draw(block, X.shape[1])]
-        out = np.zeros((self.width, C.shape[1]), np.float32)
-        for rows in row_blocks(len(X), PASS_ROWS):
-            out += self._features(X[rows], drawn) @ C[rows]
+        features = self._tiles(X, self.draw(block, X.shape[1]))
+        padded = np.zeros((len(features), TILE_ROWS, C.shape[1]), np.float32)
+        padded.reshape(-1, C.shape[1])[: len(C)] = C
+        out: Single = (features @ padded).sum(axis=0)
         out *= (factor / self.n_frequencies).astype(np.float32)
         return out
 
     def cos_sin(self, X: Single, drawn: Drawn) -> Single:
-        return np.ascontiguousarray(self._features(X, [drawn]).T)
+        features = self._tiles(X, drawn).transpose(0, 2, 1)
+        return features.reshape(-1, self.width)[: len(X)]
 
-    def _features(self, X: Single, blocks: list[Drawn]) -> Single:
-        """Return cosines and sines of some blocks, below one another, at rows as columns."""
-        n, n_inputs = X.shape
-        signs, lengths = (np.stack(parts) for parts in zip(*blocks, strict=True))
-        out = np.empty((len(blocks), self.width, n), np.float32)
-        with threads_for(len(blocks) * n * self.row_flops(n_inputs) / 2, TERMS_PER_THREAD):
-            sizes = n_inputs, signs.shape[-1], self.n_frequencies
-            scratch = (np.empty((get_num_threads(), k, TILE_ROWS), np.float32) for k in sizes)
-            _fill_features(X, signs, lengths, *scratch, out)
-        return out.reshape(-1, n)
+    def _tiles(self, X: Single, drawn: Drawn) -> Single:
+        """Return a block's features ``psi`` of tiles of rows, shape (n_tiles, width, TILE_ROWS)."""
+        out = np.empty((-(-len(X) // TILE_ROWS), self.width, TILE_ROWS), np.float32)
+        with threads_for(len(X) * self.row_flops(X.shape[1]) / 2, TERMS_PER_THREAD):
+            _fill(X, drawn, *self._buffers(X.shape[1]), out)
+        return out
+
+    def _buffers(self, n_inputs: int) -> tuple[Single, ...]:
+        """Return buffers of each thread for rows as columns, their transform and projections."""
+        q = matrix_size(n_inputs, self.n_frequencies)
+        return tuple(_scratch(size, TILE_ROWS) for size in (n_inputs, q, self.n_frequencies))
+
+
+def _scratch(*shape: int) -> Single:
+    return np.empty((get_num_threads(), *shape), np.float32)
