@@ -5,35 +5,33 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.spatial import cKDTree
 from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.clustering import geometry, one_class, sphere
-from dsgkit.clustering.domain import Domain, gamma_of_neighbours
-from dsgkit.clustering.geometry import (
-    SURFACE,
-    Labels,
-    by_first,
-    connected,
-    find_equilibria,
-    labels_of_nearest,
+from dsgkit.clustering.clusters import (
+    BOUNDARY_SHARE,
+    Clusters,
+    by_balls,
+    by_boundary,
+    by_pairs,
+    random_order,
 )
+from dsgkit.clustering.domain import Domain, gamma_of_neighbours
+from dsgkit.clustering.geometry import Labels, labels_of_nearest
 from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
-from dsgkit.errors import DataError, DsgWarning, FitError
+from dsgkit.errors import DataError, DsgWarning
 from dsgkit.kernels import expansion_flops, expansion_memory
 from dsgkit.linalg import Array
-from dsgkit.seeds import derive_seed
 from dsgkit.solvers.base import Estimator, RequiredMethods
 from dsgkit.solvers.common import MaxMemory, RandomState
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_distances
 from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother
-from dsgkit.system.jit import fast
 from dsgkit.system.progress import part
 
 KernelGamma = Annotated[float | None, POSITIVE, Smoother("smaller")]
@@ -47,9 +45,6 @@ NEIGHBOUR_SHARE = 0.06
 LEAST_ROWS = 50
 """Least rows for a warning about the number of clusters."""
 
-MIN_EPSILON, BOUNDARY_SHARE = 0.1, 0.2
-"""Least epsilon and share of boundary rows by default."""
-
 STRATEGIES = {"removal": one_class.REMOVAL, "pnn": one_class.NEAREST, "prn": one_class.RANDOM}
 
 # Approximate numbers: of support vectors per step, steps per trajectory (measured: 12 to 300), and
@@ -57,24 +52,12 @@ STRATEGIES = {"removal": one_class.REMOVAL, "pnn": one_class.NEAREST, "prn": one
 _SUPPORT_SHARE, _TRAJECTORY_STEPS, _BALL_ROWS = 0.3, 40.0, 10
 
 
-class Clusters(NamedTuple):
-    """Clusters of rows, numbered from 0 on, and what finds those of new rows."""
-
-    labels: Labels  # of the rows; -1 for rows in none
-    tree: cKDTree  # of the rows whose clusters new rows take
-    known: Labels  # their clusters; -1 for dropped ones, which have no rows
-    margin: float  # rows with f below -margin are outside
-    attributes: dict[str, Any]  # fitted attributes of the estimator by name
-
-
 class ClusteringEstimator(ClusterMixin, Estimator):
     """Base of the support vector clusterings, which work in two phases.
 
     `fit_domain` trains a function f; its domain, where f >= 0, encloses most rows. `fit_clusters`
-    clusters the rows. A subclass implements
-
-    `domain`, `clusters` and `objective`, and ``cost(n_inputs, *, n_models, n_rows)`` if plans shall
-    know the time and memory of a fit.
+    clusters the rows. A subclass implements `domain`, `clusters` and `objective`, and
+    ``cost(n_inputs, *, n_models, n_rows)`` if plans shall know the time and memory of a fit.
     """
 
     tasks = ("clustering",)
@@ -130,15 +113,6 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             length and indexing by rows.
         y : object
             Ignored.
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range, or the rows cannot be used.
-        MemoryLimitError
-            If the fit needs more memory than is allowed; raised before anything is allocated.
-        FitError
-            If there is no solution.
 
         Warns
         -----
@@ -227,130 +201,6 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         return tags
 
 
-# Clusters of a domain
-
-
-def by_boundary(
-    domain: Domain, X: Any, epsilon: float | None, starts: str, n_segment: int, outliers: bool
-) -> Clusters:
-    """Return clusters by the equilibria of boundary rows; see `BSGDLMOC`."""
-    f = domain.values(X)
-    if epsilon is None:
-        epsilon = max(MIN_EPSILON, float(np.quantile(np.abs(f), BOUNDARY_SHARE)))
-    begins = np.abs(f) <= epsilon if starts == "boundary" else np.full(len(f), True)
-    if not begins.any():
-        raise FitError(
-            f"no row has |f| <= epsilon = {epsilon:g}, so that no trajectory can start: the "
-            f"smallest |f| is {np.abs(f).min():.3g}; take a larger epsilon, or None to fit it "
-            "to the rows"
-        )
-    boundary, others = np.flatnonzero(begins), np.flatnonzero(~begins)
-    points = np.asarray(X[boundary], np.float64)
-    with part(0, 0.5):
-        found, which, n_unconverged = find_equilibria(domain, points)
-    with part(0.5, 0.7):
-        of_equilibria = connected(domain, found, n_segment)
-    known, tree = of_equilibria[which], cKDTree(points)
-    labels = np.empty(len(f), np.int64)
-    labels[boundary] = known
-    with part(0.7, 1):
-        labels[others] = labels_of_nearest(tree, known, X, others)
-    if outliers:
-        labels[f < -epsilon] = -1
-    labels, numbers = without_empty_clusters(labels, int(of_equilibria.max()) + 1)
-    highest = max(f.max(), domain.values(found).max())
-    attributes = {
-        "equilibria_": found,
-        "equilibrium_labels_": numbers[of_equilibria],
-        "n_boundary_": len(boundary),
-        "n_unconverged_": n_unconverged,
-        "mode_seeking_only_": bool(highest < 0),
-        "inside_": float(np.mean(f >= 0)),
-        "epsilon_": float(epsilon),
-    }
-    return Clusters(labels, tree, numbers[known], float(epsilon), attributes)
-
-
-def by_pairs(domain: Domain, X: Array, n_segment: int, outliers: bool) -> Clusters:
-    """Return clusters of rows joined by segments inside the domain; see `BenHurSVC`."""
-    joined = connected(domain, X, n_segment, most_exponents=len(X) ** 2)
-    inside = domain.values(X) >= -SURFACE
-    if not inside.any():
-        raise FitError(
-            "no row is inside the sphere: take the rows of fit_domain, or a smaller gamma"
-        )
-    known, tree = by_first(joined[inside]), cKDTree(X[inside])
-    labels = np.full(len(X), -1)
-    labels[inside] = known
-    if not outliers:
-        labels[~inside] = labels_of_nearest(tree, known, X, np.flatnonzero(~inside))
-    return Clusters(labels, tree, known, SURFACE, {"inside_": float(inside.mean())})
-
-
-def by_balls(
-    domain: Domain, X: Array, radius: float, n_segment: int, outliers: bool, seed: int
-) -> Clusters:
-    """Return clusters by the equilibria of the centres of balls; see `FSVC`."""
-    order = random_order(seed, "cover", len(X))
-    with part(0, 0.3):
-        centers, balls = cover(X, order, radius * domain.width)
-    with part(0.3, 0.85):
-        found, which, n_unconverged = find_equilibria(domain, X[centers])
-    with part(0.85, 1):
-        of_equilibria = connected(domain, found, n_segment)
-    of_balls = of_equilibria[which]
-    labels = of_balls[balls]
-    outside = domain.values(X) < -SURFACE
-    if outliers:
-        labels[outside] = -1
-    labels, numbers = without_empty_clusters(labels, int(of_equilibria.max()) + 1)
-    attributes = {
-        "equilibria_": found,
-        "equilibrium_labels_": numbers[of_equilibria],
-        "n_balls_": len(centers),
-        "n_unconverged_": n_unconverged,
-        "inside_": float(1 - outside.mean()),
-    }
-    return Clusters(labels, cKDTree(X[centers]), numbers[of_balls], SURFACE, attributes)
-
-
-def without_empty_clusters(labels: Labels, n_clusters: int) -> tuple[Labels, Labels]:
-    """Renumber clusters without those that have no rows; return labels, and all new numbers."""
-    has_rows = np.bincount(labels[labels >= 0], minlength=n_clusters) > 0
-    numbers = np.where(has_rows, np.cumsum(has_rows) - 1, -1)
-    return np.where(labels >= 0, numbers[labels], -1), numbers
-
-
-def random_order(seed: int, purpose: str, n_rows: int) -> Labels:
-    """Return positions of rows in a random order, which depends on seed and purpose."""
-    return np.random.default_rng(derive_seed(seed, purpose)).permutation(n_rows)
-
-
-@fast
-def cover(X, order, radius):  # type: ignore[no-untyped-def]
-    """Cover rows with balls around some of them.
-
-    In the given order, rows become centres unless an earlier ball covers them. Returns the centres'
-    positions, shape (m,), and the first ball that covers each row, shape (n,).
-    """
-    centers, balls = np.empty(len(X), np.int64), np.empty(len(X), np.int64)
-    count = 0
-    for row in order:
-        ball = 0
-        while ball < count:
-            square = 0.0
-            for column in range(X.shape[1]):
-                square += (X[row, column] - X[centers[ball], column]) ** 2
-            if square <= radius * radius:
-                break
-            ball += 1
-        if ball == count:
-            centers[count] = row
-            count += 1
-        balls[row] = ball
-    return centers[:count], balls
-
-
 def geometry_memory(n_points: float, n_support: int, n_inputs: int) -> float:
     """Return the bytes for f, trajectories by products, and segments by their ends."""
     entries = min(n_points * n_support, geometry.MAX_EXPONENTS)
@@ -369,36 +219,31 @@ class SGDLMOC(ClusteringEstimator):
     The domain is that of the machine that minimises
     ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` for the kernel ``exp(-gamma ||x - x'||^2)``:
     ``f(x) = w.phi(x) - 1 = sum_i alpha_i k(x_i, x) - 1``, trained by stochastic gradient descent.
-    Clusters are those of `BSGDLMOC`: connected components of the equilibria of boundary rows, which
-    other and new rows take from their nearest boundary row.
-
-    The number of support vectors grows with that of the rows, so that the time grows with its
-    square.
+    Clusters are those of `BSGDLMOC`. The number of support vectors grows with that of the rows, so
+    that the time grows with its square.
 
     Parameters
     ----------
     gamma : float > 0 or None, default None
         Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
-        of all rows as neighbours, but at least 7 (`dsgkit.clustering.domain.gamma_of_neighbours`).
+        of all rows, but at least 7, as neighbours.
     C : float > 0, default 256.0
         Weight of the mean loss.
     stop : {"paper", "epoch"} or None, default None
-        "paper": training ends after a step, except the first, that moves w by at most ``tol``;
-        "epoch", and None: after n such steps in a row for n rows.
+        Training ends after one step, not the first, that moves w by at most ``tol`` ("paper"), or
+        after n such steps in a row for n rows ("epoch" and None).
     tol : float >= 0, default 0.01
         Length of a small step; see ``stop``.
     max_iter : int >= 1, default 10000000
         Most steps of the training.
     epsilon : float >= 0 or None, default None
-        Rows with ``|f| <= epsilon`` are boundary rows; None is the 20% quantile of ``|f|`` at the
-        rows, but at least 0.1, the value of the paper.
+        Largest ``|f|`` of boundary rows; None is its 20% quantile, but at least the paper's 0.1.
     starts : {"boundary", "all"}, default "boundary"
-        Rows that start trajectories; the others take the cluster of the nearest of these.
+        Rows that trajectories start from; others take the cluster of the nearest of these.
     n_segment : int >= 2, default 20
         Points of a segment, with its ends, at which f is evaluated.
     outliers : bool, default False
-        Whether rows with ``f < -epsilon`` get the label -1. Clusters with only such rows are
-        dropped.
+        Whether rows with ``f < -epsilon`` get the label -1; clusters of only such rows are dropped.
     max_memory : float > 0 or None, default None
         Limit in GiB; None is 80% of the available memory.
     random_state : int between 0 and 2^64 - 1, default 0
@@ -412,24 +257,16 @@ class SGDLMOC(ClusteringEstimator):
         Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
     n_clusters_ : int
         Clusters with at least one row.
-    support_vectors_ : ndarray of shape (s, n_inputs)
-        Rows of the domain's kernel expansion.
-    dual_coef_ : ndarray of shape (s,)
-        Their coefficients.
-    mass_ : float
-        Sum of ``dual_coef_``.
-    n_iter_, n_removals_ : int
-        Steps of the training, and support vectors removed, 0.
-    inside_ : float
-        Share of the rows with f >= 0.
-    epsilon_ : float
-        Rows with ``|f| <= epsilon_`` are boundary rows.
-    n_boundary_, n_unconverged_ : int
-        Rows that trajectories start from, and trajectories that did not converge.
-    equilibria_ : ndarray of shape (e, n_inputs)
-        Equilibria of the boundary rows' trajectories.
-    equilibrium_labels_ : ndarray of shape (e,)
-        Their clusters; -1 for clusters dropped because all their rows are outliers.
+    support_vectors_, dual_coef_, mass_ : ndarray of shape (s, n_inputs) and (s,), float
+        Rows of the domain's kernel expansion, their coefficients, and the sum of these.
+    n_iter_, n_removals_, n_boundary_, n_unconverged_ : int
+        Steps of the training, support vectors removed, boundary rows, and trajectories that did not
+        converge.
+    inside_, epsilon_ : float
+        Share of the rows with f >= 0, and the largest ``|f|`` of boundary rows.
+    equilibria_, equilibrium_labels_ : ndarray of shape (e, n_inputs) and (e,)
+        Equilibria of the boundary rows' trajectories, and their clusters; -1 for clusters that were
+        dropped because all their rows are outliers.
     mode_seeking_only_ : bool
         Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
 
@@ -538,7 +375,7 @@ class BSGDLMOC(SGDLMOC):
     ----------
     gamma : float > 0 or None, default None
         Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
-        of all rows as neighbours, but at least 7 (`dsgkit.clustering.domain.gamma_of_neighbours`).
+        of all rows, but at least 7, as neighbours.
     C : float > 0, default 256.0
         Weight of the mean loss.
     budget : int >= 1, default 100
@@ -550,23 +387,21 @@ class BSGDLMOC(SGDLMOC):
     n_neighbors : int >= 1, default 5
         Support vectors that a removed one is projected onto.
     stop : {"paper", "epoch"} or None, default None
-        "paper": training ends after a step, except the first, that moves w by at most ``tol``;
-        "epoch": after n such steps in a row for n rows. None is "paper" for the strategy "removal",
-        else "epoch".
+        Training ends after one step, not the first, that moves w by at most ``tol`` ("paper"), or
+        after n such steps in a row for n rows ("epoch"). None is "paper" for the strategy
+        "removal", else "epoch".
     tol : float >= 0, default 0.01
         Length of a small step; see ``stop``.
     max_iter : int >= 1, default 10000000
         Most steps of the training.
     epsilon : float >= 0 or None, default None
-        Rows with ``|f| <= epsilon`` are boundary rows; None is the 20% quantile of ``|f|`` at the
-        rows, but at least 0.1, the value of the paper.
+        Largest ``|f|`` of boundary rows; None is its 20% quantile, but at least the paper's 0.1.
     starts : {"boundary", "all"}, default "boundary"
-        Rows that start trajectories; the others take the cluster of the nearest of these.
+        Rows that trajectories start from; others take the cluster of the nearest of these.
     n_segment : int >= 2, default 20
         Points of a segment, with its ends, at which f is evaluated.
     outliers : bool, default False
-        Whether rows with ``f < -epsilon`` get the label -1. Clusters with only such rows are
-        dropped.
+        Whether rows with ``f < -epsilon`` get the label -1; clusters of only such rows are dropped.
     max_memory : float > 0 or None, default None
         Limit in GiB; None is 80% of the available memory.
     random_state : int between 0 and 2^64 - 1, default 0
@@ -580,24 +415,16 @@ class BSGDLMOC(SGDLMOC):
         Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
     n_clusters_ : int
         Clusters with at least one row.
-    support_vectors_ : ndarray of shape (s, n_inputs)
-        Rows of the domain's kernel expansion.
-    dual_coef_ : ndarray of shape (s,)
-        Their coefficients.
-    mass_ : float
-        Sum of ``dual_coef_``.
-    n_iter_, n_removals_ : int
-        Steps of the training, and support vectors removed.
-    inside_ : float
-        Share of the rows with f >= 0.
-    epsilon_ : float
-        Rows with ``|f| <= epsilon_`` are boundary rows.
-    n_boundary_, n_unconverged_ : int
-        Rows that trajectories start from, and trajectories that did not converge.
-    equilibria_ : ndarray of shape (e, n_inputs)
-        Equilibria of the boundary rows' trajectories.
-    equilibrium_labels_ : ndarray of shape (e,)
-        Their clusters; -1 for clusters dropped because all their rows are outliers.
+    support_vectors_, dual_coef_, mass_ : ndarray of shape (s, n_inputs) and (s,), float
+        Rows of the domain's kernel expansion, their coefficients, and the sum of these.
+    n_iter_, n_removals_, n_boundary_, n_unconverged_ : int
+        Steps of the training, support vectors removed, boundary rows, and trajectories that did not
+        converge.
+    inside_, epsilon_ : float
+        Share of the rows with f >= 0, and the largest ``|f|`` of boundary rows.
+    equilibria_, equilibrium_labels_ : ndarray of shape (e, n_inputs) and (e,)
+        Equilibria of the boundary rows' trajectories, and their clusters; -1 for clusters that were
+        dropped because all their rows are outliers.
     mode_seeking_only_ : bool
         Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
 
@@ -653,7 +480,7 @@ class BenHurSVC(ClusteringEstimator):
     ----------
     gamma : float > 0 or None, default None
         Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
-        of all rows as neighbours, but at least 7 (`dsgkit.clustering.domain.gamma_of_neighbours`).
+        of all rows, but at least 7, as neighbours.
     C : float > 0, default 1.0
         Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside.
     n_segment : int >= 2, default 20
@@ -673,14 +500,11 @@ class BenHurSVC(ClusteringEstimator):
         Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
     n_clusters_ : int
         Clusters with at least one row.
-    support_vectors_ : ndarray of shape (s, n_inputs)
-        Rows of the domain's kernel expansion.
-    dual_coef_ : ndarray of shape (s,)
-        Coefficients, scaled so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
-    squared_radius_ : float
-        Squared radius of the sphere.
-    inside_ : float
-        Share of the rows inside the sphere.
+    support_vectors_, dual_coef_ : ndarray of shape (s, n_inputs) and (s,)
+        Rows of the domain's kernel expansion, and their coefficients, scaled so that
+        ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
+    squared_radius_, inside_ : float
+        Squared radius of the sphere, and the share of the rows inside.
 
     References
     ----------
@@ -755,10 +579,10 @@ class FSVC(ClusteringEstimator):
     ----------
     gamma : float > 0 or None, default None
         Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
-        of all rows as neighbours, but at least 7 (`dsgkit.clustering.domain.gamma_of_neighbours`).
+        of all rows, but at least 7, as neighbours.
     C : float > 0, default 1.0
-        Largest coefficient of a row, at least 1/n for the n rows that the sphere is fitted to.
-        With 1 or more, none of these is outside.
+        Largest coefficient of a row, at least 1/n for the n rows that the sphere is fitted to. With
+        1 or more, none of these is outside.
     share : float > 0 and <= 1, default 1.0
         Share p of the rows that the sphere is fitted to.
     radius : float > 0, default 0.5
@@ -780,20 +604,15 @@ class FSVC(ClusteringEstimator):
         Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
     n_clusters_ : int
         Clusters with at least one row.
-    support_vectors_ : ndarray of shape (s, n_inputs)
-        Rows of the domain's kernel expansion.
-    dual_coef_ : ndarray of shape (s,)
-        Coefficients, scaled so that ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
-    squared_radius_ : float
-        Squared radius of the sphere.
-    inside_ : float
-        Share of the rows inside the sphere.
+    support_vectors_, dual_coef_ : ndarray of shape (s, n_inputs) and (s,)
+        Rows of the domain's kernel expansion, and their coefficients, scaled so that
+        ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
+    squared_radius_, inside_ : float
+        Squared radius of the sphere, and the share of the rows inside.
     n_balls_, n_unconverged_ : int
         Balls that cover the rows, and centres whose trajectories did not converge.
-    equilibria_ : ndarray of shape (e, n_inputs)
-        Equilibria of the centres' trajectories.
-    equilibrium_labels_ : ndarray of shape (e,)
-        Their clusters; -1 for dropped ones.
+    equilibria_, equilibrium_labels_ : ndarray of shape (e, n_inputs) and (e,)
+        Equilibria of the centres' trajectories, and their clusters; -1 for dropped ones.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Fuzzy C-means, a baseline for pictures of clusterings.
 
-A few lines here replace scikit-fuzzy's ``cmeans``: that package had one release since 2019, takes a
-second to import, and its function takes columns instead of rows and is not an estimator.
+Scikit-fuzzy's ``cmeans`` takes columns instead of rows, is not an estimator, and takes a second to
+import.
 """
 
 from __future__ import annotations

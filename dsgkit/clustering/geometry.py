@@ -59,21 +59,15 @@ def find_equilibria(domain: Domain, starts: Array) -> tuple[Array, Labels, int]:
     Lost are trajectories that ended after `MAX_STEPS` steps, or where the sum of kernels is not
     positive, so that there is no next point. Equilibria are in the order of their first starts.
     """
-    parts: list[Array] = []
-    which = np.empty(len(starts), np.int64)
-    n_found = n_lost = 0
+    ends, converged = np.empty_like(starts), np.empty(len(starts), np.bool_)
     for block in row_blocks(len(starts), BLOCK_TRAJECTORIES):
-        ends, converged = trajectories(domain, starts[block], TOLERANCE)
-        points, of_ends = _distinct(domain, ends)
-        which[block] = n_found + of_ends
-        parts.append(points)
-        n_found += len(points)
-        n_lost += int(np.count_nonzero(~converged))
+        ends[block], converged[block] = trajectories(domain, starts[block], TOLERANCE)
         report(block.stop / len(starts))
+    points, which = _distinct(domain, ends)
     # where steps are short, trajectories to one equilibrium may have ended at different points
-    points, same = _distinct(domain, np.concatenate(parts))
+    points, same = _distinct(domain, points)
     points, refined = _distinct(domain, trajectories(domain, points, REFINED_TOLERANCE)[0])
-    return points, refined[same[which]], n_lost
+    return points, refined[same[which]], int(np.count_nonzero(~converged))
 
 
 def _distinct(domain: Domain, ends: Array) -> tuple[Array, Labels]:
@@ -201,25 +195,19 @@ def connected(
     """
     labels = np.arange(len(points))
     inside = np.flatnonzero(domain.values(points) >= -SURFACE * domain.level)
-    if len(inside) > 1:
-        # a sum is only known to reach the level before its end if no term is negative
-        few = len(inside) * len(domain.coefficients) <= most_exponents
-        by_ends = few and domain.coefficients.min() >= 0
-        labels[inside] = inside[_components_inside(domain, points[inside], n_segment, by_ends)]
-    return by_first(labels)
-
-
-def _components_inside(domain: Domain, points: Array, n_segment: int, by_ends: bool) -> Labels:
-    """Return the component of each point of the domain, as the position of its first point."""
-    n = len(points)
-    first_of = np.arange(n)
-    shares = segment_shares(n_segment)
+    points, n = points[inside], len(inside)
+    if n < 2:
+        return labels
+    # a sum is only known to reach the level before its end if no term is negative
+    by_ends = n * len(domain.coefficients) <= most_exponents and domain.coefficients.min() >= 0
     if by_ends:
         exponents = domain.gamma * cdist(points, domain.support_vectors, "sqeuclidean")
+    # a segment that leaves the domain mostly does so in the middle
+    shares = np.linspace(0, 1, n_segment)
+    shares = shares[np.argsort(np.abs(shares - 0.5), kind="stable")]
+    first_of = np.arange(n)  # the first point of each point's component
     for pairs in _candidates(points):
         pairs = pairs[first_of[pairs[:, 0]] != first_of[pairs[:, 1]]]
-        if not len(pairs):
-            continue
         if by_ends:
             joined = joined_by_ends(domain, exponents, points, pairs, shares)
         else:
@@ -228,7 +216,8 @@ def _components_inside(domain: Domain, points: Array, n_segment: int, by_ends: b
         number = components(n, np.concatenate([known, pairs[joined]]))
         _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
         first_of = first[inverse]
-    return first_of
+    labels[inside] = inside[first_of]
+    return by_first(labels)
 
 
 def _candidates(points: Array) -> Iterator[NDArray[np.int64]]:
@@ -244,15 +233,6 @@ def _candidates(points: Array) -> Iterator[NDArray[np.int64]]:
         first, second = np.triu_indices(stop - start, 1, n - start)
         yield np.column_stack([first + start, second + start])
         report(stop / n)
-
-
-def segment_shares(n_segment: int) -> Array:
-    """Return evenly spaced positions on a segment, from 0 to 1, those in the middle first.
-
-    A segment that leaves the domain mostly does so in the middle.
-    """
-    shares = np.linspace(0, 1, n_segment)
-    return shares[np.argsort(np.abs(shares - 0.5), kind="stable")]
 
 
 def joined_by_values(

@@ -11,8 +11,8 @@ from scipy.stats import entropy, gmean
 from sklearn.metrics import adjusted_rand_score
 
 from dsgkit.clustering import geometry
+from dsgkit.clustering.clusters import cover
 from dsgkit.clustering.domain import WIDTH_ROWS, Domain, exponential, gamma_of_neighbours
-from dsgkit.clustering.estimators import cover
 from dsgkit.clustering.geometry import (
     TOLERANCE,
     by_first,
