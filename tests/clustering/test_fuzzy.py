@@ -1,10 +1,8 @@
-"""Fuzzy C-means against the equations of textbooks, term by term, and against k-means."""
+"""Fuzzy C-means against the equations of textbooks, term by term."""
 
 import numpy as np
 import pytest
-from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
-from sklearn.metrics import adjusted_rand_score
 
 from dsgkit.clustering.fuzzy import FuzzyCMeans, centers_of, memberships_of
 from dsgkit.errors import DataError
@@ -50,20 +48,9 @@ def test_a_fit_is_a_fixed_point_that_lowers_the_objective(blobs):
     assert model.objective_ <= courses[-1]
 
 
-def test_hardly_fuzzy_it_is_k_means(blobs):
-    X, y = blobs
-    model = FuzzyCMeans(3, m=1.05).fit(X)
-    other = KMeans(3, n_init=5, random_state=0).fit(X)
-    assert adjusted_rand_score(model.labels_, other.labels_) == 1
-    near = np.linalg.norm(model.cluster_centers_[:, None] - other.cluster_centers_, axis=2)
-    assert near.min(axis=1).max() < 0.05
-    assert adjusted_rand_score(FuzzyCMeans(3).fit(X).labels_, y) > 0.95
-
-
 def test_memberships_are_no_decision_function(blobs):
     X = blobs[0]
     model = FuzzyCMeans(4, random_state=3).fit(X)
-    assert model.cost(2, n_rows=150).flops > 0
     with pytest.raises(DataError, match="too few"):
         FuzzyCMeans(3).fit(X[:2])
     # memberships are no function with a domain, for which pictures ask by this name

@@ -183,8 +183,8 @@ def test_the_exponential_is_the_library_s():
     assert exponential(-1e300) == exponential(-600.0) > 0  # far below all that matters
 
 
-@pytest.mark.parametrize("apart", [0.0, 2.0**20, 2.0**40])
-@pytest.mark.parametrize("n_inputs", [1, 3, 20])
+@pytest.mark.parametrize("apart", [0.0, 2.0**40])
+@pytest.mark.parametrize("n_inputs", [1, 20])
 @pytest.mark.parametrize("n_points", [1, 33, 700])
 def test_labels_are_those_of_the_first_of_the_nearest(n_points, n_inputs, apart, monkeypatch):
     """Many points are equally near: rows and shifts are whole numbers, so distances are exact."""
@@ -218,18 +218,16 @@ def test_rows_have_the_share_of_neighbours_by_perplexity(rows, share):
 def test_the_width_has_the_unit_of_the_rows_whatever_they_are_kept_in():
     rows = RNG.normal(size=(WIDTH_ROWS + 300, 4)) + 7
     gamma = gamma_of_neighbours(rows, 0.05)
-    assert gamma_of_neighbours(5 * rows, 0.05) == pytest.approx(gamma / 25, rel=1e-6)
-    assert gamma_of_neighbours(rows + 1e4, 0.05) == pytest.approx(gamma, rel=1e-6)
-    assert gamma_of_neighbours(Rows(rows), 0.05) == pytest.approx(gamma, rel=1e-6)
+    for other, factor in ((5 * rows, 25), (rows + 1e4, 1), (Rows(rows), 1)):
+        assert gamma_of_neighbours(other, 0.05) * factor == pytest.approx(gamma, rel=1e-6)
 
 
 def test_equal_rows_are_not_neighbours_and_few_rows_have_a_width():
     rows = RNG.normal(size=(50, 2))
     gamma = gamma_of_neighbours(rows, 0.2)
     assert gamma_of_neighbours(rows.repeat(2, axis=0), 0.2) == pytest.approx(gamma, rel=1e-6)
-    # 7 neighbours at least
+    # 7 neighbours at least, but half of the rows at most
     assert gamma_of_neighbours(rows, 0.01) == pytest.approx(gamma_of_neighbours(rows, 0.14))
+    assert gamma_of_neighbours(rows[:6], 0.01) == gamma_of_neighbours(rows[:6], 0.5)
     assert gamma_of_neighbours(np.array([[0.0], [1.0]] * 9), 0.05) > 0
-    for n in (2, 3, 6):
-        assert 0 < gamma_of_neighbours(rows[:n], 0.05) < np.inf
     assert gamma_of_neighbours(rows[:1], 0.05) == gamma_of_neighbours(np.ones((9, 2)), 0.05) == 1

@@ -98,15 +98,6 @@ def test_training_is_what_the_algorithm_says(changes, patience, monkeypatch):
     assert one_class.objective(domain, 6.0, X) == pytest.approx(expected, rel=1e-6)
 
 
-def test_rows_drawn_equally_often_have_equal_coefficients():
-    X = np.random.default_rng(1).normal(size=(40, 2))
-    setting = {**SETTING, "budget": None, "tol": 0.0, "max_iter": 57}
-    coefficients = one_class.one_class(X, **setting)[0].coefficients
-    counts = coefficients * 57 / SETTING["C"]
-    np.testing.assert_allclose(counts, np.rint(counts), rtol=1e-12)
-    assert len(set(coefficients)) == len(set(np.rint(counts)))
-
-
 def dual(K, bound):
     """Return the solution of the dual: ``min a'Ka/2 - sum a`` where ``0 <= a <= bound``."""
     n = len(K)
@@ -144,20 +135,10 @@ def test_the_minimum_is_that_of_the_svc_toolbox(name):
 # The budget
 
 
-def support_of(points, coefficients):
-    n = len(points)
-    empty = np.empty((points.shape[1], n)), np.empty(n, np.int64), np.empty(n), np.zeros(1, int)
-    support = Support(*empty)
-    for row, (x, coefficient) in enumerate(zip(points, coefficients, strict=True)):
-        assert add(support, row, x, coefficient)
-    return support
-
-
-def planned(support, strategy, gamma=1.0, n_neighbors=5, seed=0):
-    words = np.random.default_rng(seed).integers(2**64, size=n_neighbors, dtype=np.uint64)
+def planned(support, strategy, gamma=1.0, n_neighbors=5):
     places, changes = np.empty(n_neighbors + 1, np.int64), np.empty(n_neighbors + 1)
-    scratch = np.empty(len(support.rows))
-    n = maintenance(support, strategy, gamma, words, places, changes, scratch)
+    drawn, scratch = np.empty(n_neighbors, np.uint64), np.empty(len(support.rows))
+    n = maintenance(support, strategy, gamma, drawn, places, changes, scratch)
     return places[:n], changes[:n]
 
 
@@ -168,8 +149,8 @@ def test_removal_is_that_of_the_reference_program():
     n, gamma, lam = len(X), float(stored["gamma"]), float(stored["lam"])
     chances = iter(stored["uniforms"])
     budget, n_removals = int(stored["BB_init"]), 0
-    support = support_of(np.zeros((100, 2)), np.zeros(100))
-    support.size[0] = 0
+    empty = np.empty((2, 100)), np.empty(100, np.int64), np.empty(100), np.zeros(1, np.int64)
+    support = Support(*empty)
     add(support, 0, X[perm[0]], 0.0)
     for t in range(1, n + 1):
         size = support.size[0]
@@ -204,15 +185,3 @@ def test_projection_onto_equal_vectors_is_that_onto_one(gap):
     assert np.abs(found).max() < 1
     rest = K[0, 0] - 2 * found @ K[1:, 0] + found @ K[1:, 1:] @ found
     assert rest == pytest.approx(K[0, 0] - few @ K[[1, 4], 0], abs=10 * SINGULAR_DISTANCE)
-
-
-def test_random_neighbors_are_different_and_equally_likely():
-    support = support_of(np.arange(8.0)[:, None], [3, 3, 3, 1, 3, 3, 3, 3])
-    counts = np.zeros(8)
-    for seed in range(700):
-        places, _ = planned(support, RANDOM, n_neighbors=3, seed=seed)
-        assert places[0] == 3
-        assert len(set(places)) == 4
-        counts[places[1:]] += 1
-    assert counts[3] == 0
-    np.testing.assert_allclose(counts[counts > 0], 300, atol=4 * np.sqrt(300 * 4 / 7))
