@@ -222,6 +222,9 @@ class SGDLMOC(ClusteringEstimator):
     Clusters are those of `BSGDLMOC`. The number of support vectors grows with that of the rows, so
     that the time grows with its square.
 
+    At the default gamma, most of many clusters may hold one to three rows each: see the notes of
+    `BSGDLMOC`.
+
     Parameters
     ----------
     gamma : float > 0 or None, default None
@@ -428,6 +431,15 @@ class BSGDLMOC(SGDLMOC):
     mode_seeking_only_ : bool
         Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
 
+    Notes
+    -----
+    At the default gamma there are often many clusters, of which 2 to 5 hold 70 to 90% of the rows,
+    and most others one to three rows each: 17 on iris, 30 on standardised wine. On ten of
+    scikit-learn's datasets, the adjusted Rand index of the four clusterings is then .07 below that
+    of the best gamma in the mean, and at most .1 in 30 of 39 cases; the largest difference is .28.
+    Searches without labels were worse: by the stability of the clusters .14, by the number of large
+    ones .21.
+
     References
     ----------
     .. [1] Pham, Le & Dang, "Scalable support vector clustering using budget", arXiv 1709.06444,
@@ -475,6 +487,9 @@ class BenHurSVC(ClusteringEstimator):
 
     The sphere takes at least O(n^2) time and memory, and there are up to n^2/2 segments: hence
     ``max_rows``.
+
+    At the default gamma, most of many clusters may hold one to three rows each: see the notes of
+    `BSGDLMOC`.
 
     Parameters
     ----------
@@ -574,6 +589,9 @@ class FSVC(ClusteringEstimator):
 
     The clustering papers search two numbers p and epsilon from 0.1 to 1 without defining them. Here
     they are `share` and `radius`, which is this project's interpretation.
+
+    At the default gamma, most of many clusters may hold one to three rows each: see the notes of
+    `BSGDLMOC`.
 
     Parameters
     ----------
