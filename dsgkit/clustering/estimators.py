@@ -24,14 +24,21 @@ from dsgkit.clustering.clusters import (
 from dsgkit.clustering.domain import Domain, gamma_of_neighbours
 from dsgkit.clustering.geometry import Labels, labels_of_nearest
 from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
+from dsgkit.engine.problem import Sizes
 from dsgkit.errors import DataError, DsgWarning
+from dsgkit.estimators.base import Estimator, refuse_above_memory
 from dsgkit.kernels import expansion_flops, expansion_memory
 from dsgkit.linalg import Array
-from dsgkit.solvers.base import Estimator, RequiredMethods
 from dsgkit.solvers.common import MaxMemory, RandomState
-from dsgkit.solvers.declared import fitted, preset
 from dsgkit.solvers.inputs import as_rows, check_distances
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, POSITIVE, Range, Smoother
+from dsgkit.solvers.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Range,
+    Smoother,
+    check_parameters,
+)
 from dsgkit.system.progress import part
 
 KernelGamma = Annotated[float | None, POSITIVE, Smoother("smaller")]
@@ -56,43 +63,22 @@ class ClusteringEstimator(ClusterMixin, Estimator):
     """Base of the support vector clusterings, which work in two phases.
 
     `fit_domain` trains a function f; its domain, where f >= 0, encloses most rows. `fit_clusters`
-    clusters the rows. A subclass implements `domain`, `clusters` and `objective`, and
-    ``cost(n_inputs, *, n_models, n_rows)`` if plans shall know the time and memory of a fit.
+    clusters the rows. A subclass implements `domain`, `clusters` and `objective`, and `cost` if
+    plans shall know the time and memory of a fit, whose rows are ``n.labeled``.
     """
 
     tasks = ("clustering",)
-    version: ClassVar[int] = 1
-    _required_methods: ClassVar[RequiredMethods] = (("domain",), ("clusters",), ("objective",))
-    _solution: ClassVar[str] = "dual_coef_"
-    _domain_time_share: ClassVar[float] = 0.5
+    _required_methods: ClassVar[Any] = (("domain",), ("clusters",), ("objective",))
+    domain_time_share: ClassVar[float] = 0.5
     """Approximate share of the domain in the time of a fit."""
 
-    gamma: float | None
-    outliers: bool = preset(False)
+    gamma: KernelGamma = None
+    _: KW_ONLY
+    outliers: bool = False
+    max_memory: MaxMemory = None
 
-    _domain: Domain = fitted()
-    _clusters: Clusters = fitted()
-    gamma_: float = fitted()
-    labels_: Labels = fitted()
-    n_clusters_: int = fitted()
-    support_vectors_: Array = fitted()
-    dual_coef_: Array = fitted()
-    inside_: float = fitted()
-    # of some of the methods
-    squared_radius_: float = fitted()
-    mass_: float = fitted()
-    n_iter_: int = fitted()
-    n_removals_: int = fitted()
-    epsilon_: float = fitted()
-    n_boundary_: int = fitted()
-    n_balls_: int = fitted()
-    n_unconverged_: int = fitted()
-    equilibria_: Array = fitted()
-    equilibrium_labels_: Labels = fitted()
-    mode_seeking_only_: bool = fitted()
-
-    def domain(self, X: Any) -> tuple[Domain, dict[str, Any]]:
-        """Return the domain of the rows of ``X``, and fitted attributes by name."""
+    def domain(self, X: Any) -> Domain:
+        """Return the domain of the rows of ``X``; may set fitted attributes."""
         raise NotImplementedError
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
@@ -127,18 +113,17 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         rows = self._checked(X, reset=True)
         gamma = gamma_of_neighbours(rows, NEIGHBOUR_SHARE) if self.gamma is None else self.gamma
         self.gamma_ = float(gamma)
-        with part(0, self._domain_time_share):
-            self._domain, attributes = self.domain(rows)
+        with part(0, self.domain_time_share):
+            self._domain = self.domain(rows)
         self.support_vectors_ = self._domain.support_vectors
         self.dual_coef_ = self._domain.coefficients
-        self.__dict__.update(attributes)
         return self
 
     def fit_clusters(self, X: Any) -> Self:
         """Cluster rows by the trained domain: the second phase of `fit`."""
-        check_is_fitted(self, self._solution)
+        check_is_fitted(self, "dual_coef_")
         rows = self._checked(X, reset=False)
-        with part(self._domain_time_share, 1):
+        with part(self.domain_time_share, 1):
             self._clusters = self.clusters(self._domain, rows)
         self.labels_ = self._clusters.labels
         self.n_clusters_ = int(self._clusters.known.max()) + 1
@@ -148,7 +133,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
 
     def decision_function(self, X: Any) -> Array:
         """Return f at the rows of ``X``, shape (n,): at least 0 inside the domain."""
-        check_is_fitted(self, self._solution)
+        check_is_fitted(self, "dual_coef_")
         return self._domain.values(as_rows(self, X, reset=False))
 
     def predict(self, X: Any) -> Labels:
@@ -162,25 +147,25 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             labels[self._domain.values(rows) < -clusters.margin] = -1
         return labels
 
-    def diagnostics(self, X: Any) -> dict[str, float]:
+    def diagnostics(self, X: Any) -> dict[str, float]:  # type: ignore[override]
         """Return ``objective``: what `fit_domain` minimises, at the training rows ``X``.
 
         For stochastic descent it is that of the last iterate and not of an average.
         """
-        check_is_fitted(self, self._solution)
+        check_is_fitted(self, "dual_coef_")
         return {"objective": self.objective(as_rows(self, X, reset=False))}
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return rows with finite distances whose fit is within the limit of memory."""
-        self._check_params()
+        check_parameters(self)
         rows = as_rows(self, X, reset=reset)
         check_distances(rows)
-        self._check_memory(self.cost(rows.shape[1], n_rows=len(rows)))
+        refuse_above_memory(self, self.cost(Sizes(rows.shape[1], len(rows))))
         return rows
 
     def _warn_of_clusters(self, X: Any) -> None:
         """Warn if the default gamma finds one cluster, or more than ``sqrt(n)``."""
-        if self.gamma is not None or not self._warns or len(X) < LEAST_ROWS:
+        if self.gamma is not None or len(X) < LEAST_ROWS:
             return
         n = self.n_clusters_
         if n == 1 and np.ptp(self.support_vectors_, axis=0).any():
@@ -194,6 +179,9 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             f"set gamma={gamma:.3g}, or scale the features"
         )
         warnings.warn(text, DsgWarning, stacklevel=3)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_coef_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -290,7 +278,6 @@ class SGDLMOC(ClusteringEstimator):
 
     pace: ClassVar[Pace] = Pace(training=1.5, per_model=10)
 
-    gamma: KernelGamma = None
     C: Weight = 256.0
     _: KW_ONLY
     stop: StopRule = None
@@ -299,8 +286,6 @@ class SGDLMOC(ClusteringEstimator):
     epsilon: Annotated[float | None, NOT_NEGATIVE] = None
     starts: Literal["boundary", "all"] = "boundary"
     n_segment: SegmentPoints = 20
-    outliers: bool = False
-    max_memory: MaxMemory = None
     random_state: RandomState = 0
 
     def _stop(self) -> str:
@@ -309,8 +294,8 @@ class SGDLMOC(ClusteringEstimator):
     def _budget(self) -> dict[str, int]:
         return {}
 
-    def domain(self, X: Any) -> tuple[Domain, dict[str, Any]]:
-        domain, n_steps, n_removals = one_class.one_class(
+    def domain(self, X: Any) -> Domain:
+        domain, self.n_iter_, self.n_removals_ = one_class.one_class(
             X,
             float(self.C),
             self.gamma_,
@@ -320,8 +305,8 @@ class SGDLMOC(ClusteringEstimator):
             seed=int(self.random_state),
             **self._budget(),
         )
-        mass = float(domain.coefficients.sum())
-        return domain, {"n_iter_": n_steps, "n_removals_": n_removals, "mass_": mass}
+        self.mass_ = float(domain.coefficients.sum())
+        return domain
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
         n_segment = int(self.n_segment)
@@ -330,9 +315,8 @@ class SGDLMOC(ClusteringEstimator):
     def objective(self, X: Any) -> float:
         return one_class.objective(self._domain, float(self.C), X)
 
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_rows: int
-    ) -> Cost:
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        n_inputs, n_rows = n.inputs, n.labeled
         limits = self._budget()
         budget = min(limits.get("budget", n_rows), n_rows)
         patience = 1 if self._stop() == "paper" else n_rows
@@ -536,25 +520,22 @@ class BenHurSVC(ClusteringEstimator):
     """
 
     pace: ClassVar[Pace] = Pace(training=3, per_model=20)
-    _domain_time_share: ClassVar[float] = 0.3
+    domain_time_share: ClassVar[float] = 0.3
 
-    gamma: KernelGamma = None
     C: Weight = 1.0
     _: KW_ONLY
     n_segment: SegmentPoints = 20
-    outliers: bool = False
     max_rows: Annotated[int, COUNT] = 5000
-    max_memory: MaxMemory = None
 
-    def domain(self, X: Any) -> tuple[Domain, dict[str, Any]]:
+    def domain(self, X: Any) -> Domain:
         if len(X) > self.max_rows:
             raise DataError(
                 f"{len(X):,} rows are more than max_rows = {self.max_rows:,}, as segments between "
                 "all pairs take long; take fewer rows, or a larger max_rows"
             )
         rows = np.asarray(X[:], np.float64)
-        domain, squared_radius = sphere.enclosing_sphere(rows, self.gamma_, float(self.C))
-        return domain, {"squared_radius_": squared_radius}
+        domain, self.squared_radius_ = sphere.enclosing_sphere(rows, self.gamma_, float(self.C))
+        return domain
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
         rows = np.asarray(X[:], np.float64)
@@ -564,9 +545,8 @@ class BenHurSVC(ClusteringEstimator):
         rows = np.asarray(X[:], np.float64)
         return sphere.objective(self._domain, self.squared_radius_, float(self.C), rows)
 
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_rows: int
-    ) -> Cost:
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        n_inputs, n_rows = n.inputs, n.labeled
         n_support = max(1, n_rows // 3)
         row = expansion_flops(n_support, n_inputs)
         segment = 2 * n_support * (2 * n_inputs + FUNCTION_FLOPS)
@@ -649,22 +629,19 @@ class FSVC(ClusteringEstimator):
     """
 
     pace: ClassVar[Pace] = Pace(training=25, per_model=5)
-    _domain_time_share: ClassVar[float] = 0.3
+    domain_time_share: ClassVar[float] = 0.3
 
-    gamma: KernelGamma = None
     C: Weight = 1.0
     _: KW_ONLY
     share: Annotated[float, Range(0, 1, open_low=True)] = 1.0
     radius: Annotated[float, POSITIVE] = 0.5
     n_segment: SegmentPoints = 20
-    outliers: bool = False
-    max_memory: MaxMemory = None
     random_state: RandomState = 0
 
-    def domain(self, X: Any) -> tuple[Domain, dict[str, Any]]:
+    def domain(self, X: Any) -> Domain:
         rows = self._seen(X)
-        domain, squared_radius = sphere.enclosing_sphere(rows, self.gamma_, float(self.C))
-        return domain, {"squared_radius_": squared_radius}
+        domain, self.squared_radius_ = sphere.enclosing_sphere(rows, self.gamma_, float(self.C))
+        return domain
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
         rows = np.asarray(X[:], np.float64)
@@ -682,9 +659,8 @@ class FSVC(ClusteringEstimator):
         order = random_order(int(self.random_state), "rows of the sphere", n)
         return np.asarray(X[np.sort(order[: math.ceil(self.share * n)])], np.float64)
 
-    def cost(  # type: ignore[override]  # of its counts by name
-        self, n_inputs: int, *, n_models: int = 1, n_rows: int
-    ) -> Cost:
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        n_inputs, n_rows = n.inputs, n.labeled
         n_seen = math.ceil(self.share * n_rows)
         row = expansion_flops(max(1, n_seen // 3), n_inputs)
         n_balls = 1 + n_rows // _BALL_ROWS

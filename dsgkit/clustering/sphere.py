@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from dsgkit.clustering.domain import Domain
 from dsgkit.errors import FitError
-from dsgkit.kernels import check_projections
 from dsgkit.linalg import Array, spaced
 
 TOLERANCE = 1e-8
@@ -24,6 +23,9 @@ BOUND_TOLERANCE = 1e-9
 
 CACHE_MIB = 200
 """Size of libsvm's kernel cache."""
+
+LARGEST_NORM = 2.0**28
+"""Largest squared norm times gamma: beyond, rounding changes kernel values by more than 1e-7."""
 
 _MEDIAN_ROWS = 1001
 
@@ -37,9 +39,13 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> tuple[Domain, float]:
     """
     bound = min(C, 1.0)
     # libsvm computes distances as differences of squared norms
-    centre = np.median(spaced(X, _MEDIAN_ROWS), axis=0)
-    check_projections(X - centre, gamma, labeled=False)
-    support, beta = _dual(X - centre, gamma, bound)
+    rows = X - np.median(spaced(X, _MEDIAN_ROWS), axis=0)
+    with np.errstate(over="ignore"):
+        if gamma * np.einsum("ij,ij->i", rows, rows).max() > LARGEST_NORM:
+            raise FitError(
+                f"features too large for gamma = {gamma:g}: scale them, or remove far rows"
+            )
+    support, beta = _dual(rows, gamma, bound)
     values = Domain(X[support], beta, gamma, level=0.0).values(X)
     bounded = beta >= bound * (1 - BOUND_TOLERANCE) if bound < 1 else np.zeros(len(beta), np.bool_)
     surface = _surface(values, support, bounded)

@@ -17,7 +17,7 @@ from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of
 from dsgkit.published.clusterings import published_of
 from dsgkit.seeds import derive_seed, permutation
 from dsgkit.tasks import base, metrics
-from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work
+from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work, cost_of
 from dsgkit.tasks.measures import MEASURES, PICTURES, RANKS, Axis
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
@@ -176,7 +176,7 @@ class Clustering(Task):
         """Return the cost of a fit; without `cost`, that of a kernel value per pair of rows."""
         d, n = self.dataset.n_features, at["rows"]
         default = Cost(flops=n**2 * (ENTRY_FLOPS + 3.0 * d))
-        return estimator.cost(d, n_rows=n) if hasattr(estimator, "cost") else default
+        return cost_of(estimator, d, {"n_rows": n}) if hasattr(estimator, "cost") else default
 
     def search_work(self, estimator: Any, at: At, n_points: int) -> Work:
         cost = self._cost(estimator, at)
