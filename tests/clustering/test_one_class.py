@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from dsgkit.clustering import one_class
 from dsgkit.clustering.one_class import (
@@ -16,7 +15,6 @@ from dsgkit.clustering.one_class import (
     maintenance,
     projection,
 )
-from dsgkit.linalg import solve_qp
 from dsgkit.random import DRAWS, draw_with_replacement, words
 from tests.clustering.oracle import load, rows_and_domain
 from tests.solvers.brute_force import kernel
@@ -98,38 +96,23 @@ def test_training_is_what_the_algorithm_says(changes, patience, monkeypatch):
     assert one_class.objective(domain, 6.0, X) == pytest.approx(expected, rel=1e-6)
 
 
-def dual(K, bound):
-    """Return the solution of the dual: ``min a'Ka/2 - sum a`` where ``0 <= a <= bound``."""
-    n = len(K)
-    box = sparse.vstack([-sparse.eye_array(n), sparse.eye_array(n)])
-    none = sparse.csc_array((0, n)), np.empty(0)
-    at_most = box, np.concatenate([np.zeros(n), np.full(n, bound)])
-    return solve_qp(sparse.csc_array(K), -np.ones(n), none, at_most, dense=True)
-
-
 @pytest.mark.parametrize("name", ["svctoolbox_ringg_2_SEPCG", "svctoolbox_moons_1_CG"])
 def test_the_minimum_is_that_of_the_svc_toolbox(name):
-    """The dual is that of the toolbox, and the descent comes near it at the rate 1/t."""
+    """The descent comes near it at the rate 1/t, with which errors would be 25 times smaller."""
     stored = load(name)
-    X, domain = rows_and_domain(stored, "alpha_qp")
-    K = kernel(X, X, domain.gamma)
-    weight = 2 * float(stored["C"])  # C/n
-    alpha = dual(K, weight)
-    np.testing.assert_allclose(K @ alpha - 1, domain.values(X), atol=1e-5)
-    assert alpha @ K @ alpha / 2 - alpha.sum() == pytest.approx(2 * stored["objective"], rel=1e-6)
-    C = weight * len(X)
-    best = alpha @ K @ alpha / 2 + weight * np.maximum(0, 1 - K @ alpha).sum()
+    X, best = rows_and_domain(stored, "alpha_qp")
+    C = 2 * float(stored["C"]) * len(X)
+    assert one_class.objective(best, C, X) == pytest.approx(-2 * stored["objective"], rel=1e-4)
     errors = []
     for n_steps in (20_000, 500_000):
-        free = {"budget": None, "tol": 0.0, "max_iter": n_steps}
-        setting = {**SETTING, "C": C, "gamma": domain.gamma, **free}
-        found = one_class.one_class(X, **setting)[0]
-        reached = one_class.objective(found, C, X)
-        errors.append((reached / best - 1, np.abs(found.values(X) + 1 - K @ alpha).max()))
+        free = {"budget": None, "tol": 0.0, "max_iter": n_steps, "C": C, "gamma": best.gamma}
+        found = one_class.one_class(X, **{**SETTING, **free})[0]
+        excess = one_class.objective(found, C, X) / one_class.objective(best, C, X) - 1
+        errors.append((excess, np.abs(found.values(X) - best.values(X)).max()))
     early, late = np.array(errors)
     assert 0 < late[0] < 1e-3
     assert late[1] < 1.5e-3
-    assert (late < early / 10).all()  # at the rate 1/t that would be 25
+    assert (late < early / 10).all()
 
 
 # The budget
