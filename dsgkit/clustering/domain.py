@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.spatial.distance import cdist
 
 from dsgkit.errors import DataError
@@ -147,13 +148,13 @@ def gamma_of_neighbours(X: Any, share: float) -> float:
     squares = cdist(points, points, "sqeuclidean") / variance
     target = math.log(min(max(share * n, FEWEST_NEIGHBORS), n / 2))
     low, high = math.log(2.0**-10), math.log(2.0**20)  # in units of the inverse variance
-    for _ in range(40):
-        middle = (low + high) / 2
-        if _mean_entropy(squares, math.exp(middle)) > target:
-            low = middle
-        else:
-            high = middle
-    return math.exp(high) / variance
+
+    def excess(log_gamma: float) -> float:
+        return _mean_entropy(squares, math.exp(log_gamma)) - target
+
+    if excess(low) <= 0 or excess(high) >= 0:
+        return math.exp(low if excess(low) <= 0 else high) / variance
+    return math.exp(brentq(excess, low, high, xtol=1e-11)) / variance
 
 
 def _mean_entropy(squares: Array, gamma: float) -> float:
