@@ -32,24 +32,20 @@ LARGEST_DEGREE = 20
 LARGEST_PROJECTION = 5000.0
 """Beyond, rounding a projection to float32 changes its cosine by more than 2^-12."""
 
-PROJECTION_SPREAD = 6.0
-"""Assumed bound of a random projection in standard deviations: two of 10^9 exceed it."""
+PROJECTION_SPREAD = 6.0  # in standard deviations: two of 10^9 random projections exceed it
 
 FARTHER = 32.0
 """Largest norm of other rows, relative to that of labelled rows.
 
-Rounding the projection of such a row to float32 changes a feature by up to .08 with 784 columns,
-.007 in the root mean square: less than the noise of thousands of features. Labelled rows must be
-more accurate; but a standardised column of n rows can hold a value of sqrt(n) deviations, and one
-such row among millions does no harm. With ten times that norm, features would be noise themselves.
+Rounding changes the features of such a row by .007 in the root mean square (784 columns), less than
+the noise of thousands of features; with ten times that norm, they would be noise themselves. A
+standardised column of n rows can hold a value of sqrt(n) deviations, which does no harm.
 """
 
 _CHECKED_ROWS = 8192
-_EXPONENTIAL_FLOPS = 220.0
-"""Measured operations of a kernel value in addition to its products, mostly memory access."""
+_EXPONENTIAL_FLOPS = 220.0  # of a kernel value beyond its products, measured: memory access
 
-Write = Callable[[Array, Array], None]
-"""Writes the kernel of rows A with the first rows B, as many as the output has columns."""
+Write = Callable[[Array, Array], None]  # of the kernel of rows A with as many B as columns
 
 
 @dataclass(frozen=True)

@@ -72,15 +72,8 @@ def solve_qp(
     By Clarabel's interior-point method: on the program of SU-DH, OSQP takes 10,000 iterations to
     six digits, an interior-point method 20; PIQP is three times as slow with 500 variables.
 
-    Parameters
-    ----------
-    quadratic, linear, equal, at_most
-        P (positive semi-definite; the upper triangle is read), q, (A, b) and (G, h), with sparse
-        matrices.
-    max_seconds : float, optional
-        Checked between iterations; later it raises `TimeLimitError`.
-    dense : bool
-        Set if P, A or G has dense parts; the matrix is then factorised by blocks.
+    Arguments are P (sparse, positive semi-definite; the upper triangle is read), q, (A, b) and
+    (G, h). With dense parts of P, A or G set ``dense``: the matrix is then factorised by blocks.
     """
     import clarabel  # slow to import, and rarely needed
     from scipy import sparse

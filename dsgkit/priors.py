@@ -80,10 +80,9 @@ class PenL1Prior:
 
     def estimate(self, X_positive: Any, X_unlabeled: Any) -> float:
         """Return the estimated share of positives, one of `CANDIDATES`; at least 2 rows of each."""
-        rows = _random_rows(X_unlabeled, self._seed("rows"))
-        finite_rows(rows)
-        positive = X_positive[:]
-        finite_rows(positive)
+        rows, positive = _random_rows(X_unlabeled, self._seed("rows")), X_positive[:]
+        for table in (rows, positive):
+            finite_rows(table)
         centers = rows[permutation(len(rows), self._seed("centers"))[: self.n_centers]]
         return float(CANDIDATES[self.distances(positive, rows, centers).argmin()])
 
@@ -195,17 +194,8 @@ def similar_prior_interval(
     first, up to its sign, for any distributions of the classes, even overlapping ones. Both are
     estimated by means with known standard errors, which gives an interval.
 
-    Parameters
-    ----------
-    pairs : array of shape (n_similar, 2, n_inputs)
-    X_unlabeled : rows of shape (n_unlabeled, n_inputs)
-    random_state : int
-        Seed of the rows, the centres and the folds.
-
-    Returns
-    -------
-    low, high : float
-        `UNKNOWN_INTERVAL` if there are too few pairs, or their points appear independent.
+    Pairs are of shape (n_similar, 2, n_inputs). With too few of them, or if their points appear
+    independent, it is `UNKNOWN_INTERVAL`.
     """
     seeds = [derive_seed(random_state, "pair moments", part) for part in ("pairs", "rows")]
     P = np.asarray(_random_rows(pairs, seeds[0]), np.float64)

@@ -21,10 +21,7 @@ from dsgkit.random import normal_blocks
 from dsgkit.system.machine import single_blas_thread
 
 BLOCK_BYTES = 2**22
-"""Bytes of frequencies and coefficients per call.
-
-Many blocks, but few enough that they stay in the last-level cache for all tiles of rows.
-"""
+"""Bytes of frequencies and coefficients per call: they stay in the last-level cache."""
 
 
 class Blocks:
@@ -76,30 +73,14 @@ class Blocks:
     def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
         """Add ``sum_t psi_{first + t}(x) coefficients[t]`` to the values at rows x, in place.
 
-        Parameters
-        ----------
-        X : ndarray of float32, shape (n, n_inputs)
-        first : int
-            Number of the first block.
-        coefficients : ndarray of float32, shape (n_blocks, width, G)
-        values : ndarray of float32, shape (n, G)
+        Coefficients are of shape (n_blocks, width, G), values (n, G).
         """
         raise NotImplementedError
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
         """Return the coefficients of ``factor * sum_i C[i] k(x_i, .)`` in the features of a block.
 
-        Parameters
-        ----------
-        X : ndarray of float32, shape (n, n_inputs)
-        block : int
-        C : ndarray of float32, shape (n, G)
-        factor : ndarray of float64, shape (G,)
-
-        Returns
-        -------
-        ndarray of float32, shape (width, G)
-            ``scale^2 sum_i psi(x_i) C[i] * factor``.
+        They are ``scale^2 sum_i psi(x_i) C[i] * factor``, shape (width, G); C is of shape (n, G).
         """
         raise NotImplementedError
 

@@ -28,17 +28,10 @@ from dsgkit.random import SCALES, SIGNS, normal_blocks, words
 from dsgkit.system.jit import fast, fast_parallel, prange
 from dsgkit.system.machine import threads_for
 
-TILE_ROWS = 64
-"""Rows that are transformed together."""
-
-MIN_SIZE = 32
-"""Smallest size of H: with 8 columns, which have too few signs, the error is 0.04."""
-
-PASS_BLOCKS = 16
-"""Blocks that are added per transposition of rows."""
-
-N_FACTORS = 3
-"""Products of signs and a Hadamard matrix."""
+TILE_ROWS = 64  # rows that are transformed together
+MIN_SIZE = 32  # of H: with 8 columns, which have too few signs, the error is 0.04
+PASS_BLOCKS = 16  # blocks that are added per transposition of rows
+N_FACTORS = 3  # products of signs and a Hadamard matrix
 
 
 class Drawn(NamedTuple):

@@ -212,19 +212,9 @@ def _terms(rows: int, n_inputs: int, n_frequencies: int, n_models: int) -> float
 
 
 def cos_sin(X: Single, W: Single, *, wide: bool = False) -> Single:
-    """Return the unnormalised features ``[cos pi XW, sin pi XW]``.
+    """Return the unnormalised features ``[cos pi XW, sin pi XW]``, shape (n, 2m).
 
-    Parameters
-    ----------
-    X : ndarray of float32, shape (n, n_inputs)
-    W : ndarray of float32, shape (n_inputs, m)
-        In half turns.
-    wide : bool
-        Whether projections may be beyond 2^22 half turns.
-
-    Returns
-    -------
-    ndarray of float32, shape (n, 2m)
+    ``W`` (n_inputs, m) is in half turns; projections may be beyond 2^22 of them only with ``wide``.
     """
     n_inputs, m = W.shape
     out = np.empty((len(X), 2 * m), np.float32)
@@ -236,18 +226,7 @@ def cos_sin(X: Single, W: Single, *, wide: bool = False) -> Single:
 def correlate(X: Single, W: Single, C: Single, *, wide: bool = False) -> Single:
     """Return ``[cos pi XW, sin pi XW].T @ C``, in parallel over the frequencies.
 
-    Parameters
-    ----------
-    X : ndarray of float32, shape (n, n_inputs)
-    W : ndarray of float32, shape (n_inputs, m)
-        In half turns.
-    C : ndarray of float32, shape (n, n_models)
-    wide : bool
-        As in `cos_sin`.
-
-    Returns
-    -------
-    ndarray of float32, shape (2m, n_models)
+    ``C`` is of shape (n, n_models), the result (2m, n_models).
     """
     (n_inputs, m), n_models = W.shape, C.shape[1]
     out = np.zeros((2 * m, n_models), np.float32)
@@ -266,16 +245,8 @@ def add_blocks(
     For one model, the cosine and sine of a frequency are merged into one cosine with a phase:
     ``a cos u + b sin u = hypot(a, b) cos(u - atan2(b, a))``.
 
-    Parameters
-    ----------
-    X : ndarray of float32, shape (n, n_inputs)
-    W : ndarray of float32, shape (n_blocks, n_inputs, m)
-        In half turns.
-    coefficients : ndarray of float32, shape (n_blocks, 2m, n_models)
-    values : ndarray of float32, shape (n, n_models)
-        Changed in place.
-    wide : bool
-        As in `cos_sin`.
+    ``W`` is of shape (n_blocks, n_inputs, m), coefficients of (n_blocks, 2m, n_models), and values
+    of (n, n_models).
     """
     (n_blocks, n_inputs, m), n_models = W.shape, coefficients.shape[2]
     rows = tile_rows(n_inputs, m, n_models)
