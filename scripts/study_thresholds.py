@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import load_dataset
+from dsgkit.estimators.ordinal import ConstantMedian
 from dsgkit.experiment.timing import Clock
 from dsgkit.linalg import Array
-from dsgkit.solvers.ordinal.constant_median import ConstantMedian
 from dsgkit.tasks.ordinal import Ordinal
 
 RULES = ("logistic", "absolute", "share", "hinge")

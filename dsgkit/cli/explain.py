@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+import dsgkit
 from dsgkit.cli.common import PATH, Group, print_pairs
 from dsgkit.errors import ConfigError, DataError, did_you_mean, spelled
 from dsgkit.text import paragraph, terminal_width
@@ -144,7 +145,8 @@ def described(kind: Any) -> dict[str, str]:
     for base in reversed(kind.__mro__):
         doc = inspect.cleandoc(vars(base).get("__doc__") or "")
         for names, other in _AS_IN.findall(doc):
-            there = described(getattr(sys.modules[base.__module__], other))
+            beside = getattr(sys.modules[base.__module__], other, None)
+            there = described(beside or getattr(dsgkit, other))
             found |= {name: there[name] for name in names.split(", ") if name in there}
         for names, what, text in _ENTRY.findall(doc):
             found |= {name.strip(): f"{what}\n{text.rstrip()}" for name in names.split(",")}

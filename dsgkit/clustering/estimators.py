@@ -147,7 +147,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             labels[self._domain.values(rows) < -clusters.margin] = -1
         return labels
 
-    def diagnostics(self, X: Any) -> dict[str, float]:  # type: ignore[override]
+    def diagnostics(self, X: Any) -> dict[str, float]:
         """Return ``objective``: what `fit_domain` minimises, at the training rows ``X``.
 
         For stochastic descent it is that of the last iterate and not of an average.

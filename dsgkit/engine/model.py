@@ -115,19 +115,15 @@ class Expansion:
         return np.isfinite(self.coef).all(axis=0) & np.isfinite(self.offset)
 
     def values(self, X: Any) -> Array:
-        out = np.empty((len(X), self.coef.shape[1]))
-        kernel, length = kernel_named(self.kernel), max(1, 2**22 // max(1, len(self.centers)))
-        for start in range(0, len(X), length):
-            rows = slice(start, start + length)
-            out[rows] = kernel.gram(X[rows], self.centers, self.sigma) @ self.coef + self.offset
-        return out
+        kernel = kernel_named(self.kernel)
+        return kernel.expansion(X, self.centers, self.coef, self.sigma) + self.offset
 
     def on(self, tables: Sequence[Any]) -> list[Array]:
         return [self.values(X) for X in tables]
 
     def squared_norm(self) -> Array:
-        K = kernel_named(self.kernel).gram(self.centers, self.centers, self.sigma)
-        return np.einsum("ig,ij,jg->g", self.coef, K, self.coef)
+        """Return the squared norm of each function without its offset, shape (G,)."""
+        return np.einsum("ig,ig->g", self.coef, self.values(self.centers) - self.offset)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,23 +144,43 @@ class Separate:
         return [self.values(X) for X in tables]
 
 
-def one_by_one(problem: Any, solve: Callable[[Any], Any]) -> Any:
-    """Return the functions of models that ``solve`` finds in a problem of one model each.
+def one_by_one(
+    problem: Any,
+    solve: Callable[..., Any],
+    prepare: Callable[[Any], Any] | None = None,
+    order: Any = None,
+) -> Any:
+    """Return the functions that ``solve`` finds in problems of one model on its own rows.
 
-    A single model without a solution raises `FitError`.
+    Models are solved in ``order``, by default that of their numbers. ``solve`` also gets what
+    ``prepare`` returns for the data, once for successive models on the same rows. A single model
+    without a solution raises `FitError`.
     """
-    G, functions = problem.n_models, []
-    if G == 1:
-        return solve(problem)
-    for g in range(G):
-        with part(g / G, (g + 1) / G):
-            try:
-                functions.append(solve(problem.take(slice(g, g + 1))))
-            except MemoryLimitError:
+    G = problem.n_models
+    functions: list[Any] = [None] * G
+    data: Any = None
+    prepared: list[Any] = []
+    for done, g in enumerate(range(G) if order is None else order):
+        own = problem.alone(g)
+        if prepare and own.data is not data:
+            prepared, data = [], own.data  # frees what was prepared before
+            prepared = [prepare(data)]
+        try:
+            with part(done / G, (done + 1) / G):
+                functions[g] = solve(own, *prepared)
+        except FitError as error:
+            if G == 1 or isinstance(error, MemoryLimitError):
                 raise
-            except FitError:
-                functions.append(None)
-    return Separate(functions)
+    return functions[0] if G == 1 else _together(functions)
+
+
+def _together(functions: list[Any]) -> Any:
+    """Return functions as one; those on the same rows share their kernel values."""
+    rows = {id(getattr(f, "centers", None)) for f in functions}
+    if len(rows) > 1 or not isinstance(functions[0], Expansion):
+        return Separate(functions)
+    coef = np.hstack([f.coef for f in functions])
+    return replace(functions[0], coef=coef, offset=np.array([f.offset for f in functions]))
 
 
 def beside(parts: Sequence[Any]) -> Any:

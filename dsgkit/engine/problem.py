@@ -256,10 +256,19 @@ class Problem:
         """Return the problem of some of the models; pools stay."""
         return replace(
             self,
-            loss=take(self.loss, models),
+            loss=None if self.loss is None else take(self.loss, models),
             pool=self.pool[models],
             settings=self.settings[models],
         )
+
+    def alone(self, model: int) -> Problem:
+        """Return the problem of one model, on the rows of its pool."""
+        one, k = self.take(slice(model, model + 1)), int(self.pool[model])
+        rows, rows_u = self.pools[k], None if self.pools_u is None else self.pools_u[k]
+        if rows_u is None and len(rows) == len(self.data.codes):
+            return one
+        data, all_rows = self.data.take(rows, rows_u), [np.arange(len(rows))]
+        return replace(one, data=data, pool=one.pool * 0, pools=all_rows, pools_u=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,8 +297,10 @@ class Steps:
 
 
 def stacked(risks: Sequence[Any], counts: Sequence[Any]) -> Any:
-    """Return the loss of G models from a loss of one model each."""
+    """Return the loss of G models from a loss of one model each; None if they have none."""
     first = risks[0]
+    if first is None:
+        return None
     assert all(type(risk) is type(first) for risk in risks)
     columns = {f.name: np.array([getattr(r, f.name) for r in risks]) for f in fields(first)}
     return replace(first, **{**columns, "counts": np.array(counts)})

@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.clock import Clock
+from dsgkit.engine.model import Expansion, Separate
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.estimators.sigma import sample_of, scale_of, sigma_for
@@ -185,16 +186,24 @@ class Estimator(BaseEstimator):
                 out[:, at] = grid.decision_function(X[at]).T
         return checked._out_of_fold(values)
 
-    def diagnostics(self, **arrays: Any) -> dict[str, float]:
+    def diagnostics(self, *arrays: Any, **named: Any) -> dict[str, float]:
         """Return the ``objective`` at the fitted function, its ``risk`` and its ``squared_norm``.
 
         Parameters
         ----------
-        **arrays
-            The training arrays, by name.
+        *arrays, **named
+            The training arrays, as ``fit`` takes them.
+
+        Returns
+        -------
+        dict
+            Empty if the estimator states no risk.
         """
-        data = clone(self).data(**arrays)
-        loss, values = stacked([self.risk(data)], [data.counts]), self.values_at(data)
+        data = clone(self).data(*arrays, **named)
+        loss = stacked([self.risk(data)], [data.counts])
+        if loss is None:
+            return {}
+        values = self.values_at(data)
         risk, norm = float(loss.value(values)[0]), float(self.function_.squared_norm()[0])
         penalty = norm * getattr(self, "lam", 1.0) / 2
         return {"objective": risk + penalty, "risk": risk, "squared_norm": norm}
@@ -213,6 +222,9 @@ class Estimator(BaseEstimator):
             if not function.finite.all():
                 raise type(self.failure)(str(self.failure).format(**vars(self)))
         self.function_ = function
+        if isinstance(function, Expansion):
+            self.centers_, self.coef_ = function.centers, function.coef[:, 0]
+            self.intercept_ = function.offset
         return self
 
     def _models(self, points: Points, data: Data) -> list[Self]:
@@ -269,7 +281,14 @@ def _learned(
         if folds is not None:
             n = n._replace(folds=len(folds), pooled=folds[0].unlabeled is not None)
         refuse_above_memory(first, first.cost(n, len(group) * max(1, n.folds)))
-        yield members, first.learn(Problem.of(group, data, folds))
+        problem = Problem.of(group, data, folds)
+        try:
+            functions = first.learn(problem)
+        except MemoryLimitError:
+            raise
+        except FitError:  # of a single model
+            functions = Separate([None] * problem.n_models)
+        yield members, functions
 
 
 def held_out(functions: Any, data: Data, folds: Sequence[Fold], centre: Any = None) -> list[Array]:
@@ -297,10 +316,15 @@ def held_out(functions: Any, data: Data, folds: Sequence[Fold], centre: Any = No
 
 def refuse_above_memory(estimator: Any, cost: Cost) -> None:
     """Raise `MemoryLimitError` if a fit needs more than ``max_memory``, or than is available."""
-    most = getattr(estimator, "max_memory", None)
-    limit = memory_limit() if most is None else int(most * 2**30)
+    limit = memory_for(estimator)
     if cost.memory > limit:
         raise MemoryLimitError(int(cost.memory), limit)
+
+
+def memory_for(estimator: Any) -> int:
+    """Return the bytes that a fit may take: ``max_memory`` (GiB), or what is available."""
+    most = getattr(estimator, "max_memory", None)
+    return memory_limit() if most is None else int(most * 2**30)
 
 
 def blocks_of(estimator: Any, sigma: float | None = None, n_features: int | None = None) -> Blocks:
@@ -343,6 +367,54 @@ def fit_observed(
     clock = Clock(at, see)
     check_parameters(self)
     return self._fit(self.data(**arrays), clock)
+
+
+class LabeledEstimator(ClassifierMixin, Estimator):
+    """Base of the classifiers that learn from labelled rows of two classes."""
+
+    labeled_only = True
+    folds_in_one_pass = False
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
+            length and indexing by rows.
+        y : array-like of shape (n,)
+            Labels of two classes; the larger one is positive.
+
+        Raises
+        ------
+        DataError
+            If a parameter is out of range, or the rows or labels cannot be used.
+        MemoryLimitError
+            If the fit needs more memory than ``max_memory`` or than is available.
+        FitError
+            If there is no solution.
+        """
+        check_parameters(self)
+        return self._fit(self.data(X, y))
+
+    def data(self, X: Any, y: Any, **others: Any) -> Data:
+        X = as_rows(self, X, reset=True)
+        labels = as_labels(y, len(X))
+        self.classes_ = two_classes(labels)
+        check_finite(X)
+        return Data(X, np.where(labels == self.classes_[1], 0, 1), X[:0])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row, which is positive for values of at least 0."""
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
 
 
 class SemiSupervisedEstimator(ClassifierMixin, Estimator):

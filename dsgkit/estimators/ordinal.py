@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,27 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from dsgkit.costs import Cost, Pace
+from dsgkit.engine.model import Expansion, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes
 from dsgkit.engine.streaming import stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DataError, DivergedError, FitError
+from dsgkit.estimators import thresholds as rules
 from dsgkit.estimators.auc import SINGULAR_BLOCK, decreasing, one_pass, sweep_sizes
-from dsgkit.estimators.base import SemiSupervisedEstimator, blocks_of, fit_observed, held_out
+from dsgkit.estimators.base import (
+    SemiSupervisedEstimator,
+    blocks_of,
+    fit_observed,
+    held_out,
+    memory_for,
+)
+from dsgkit.exact.ordinal_losses import (
+    AllThresholds,
+    KernelFeatures,
+    features_cost,
+    ridge_on_numbers,
+)
+from dsgkit.exact.svor import OrdinalProgram, ordinal_program, program_cost
 from dsgkit.linalg import Array, spaced, training_rows
 from dsgkit.risks.pairwise import OrdinalAUC, above_cuts, for_cuts, open_cuts
 from dsgkit.seeds import stratified_folds
@@ -26,8 +41,12 @@ from dsgkit.solvers.common import (
     FeaturesPerIteration,
     Frequencies,
     GammaPerCut,
+    GaussianOrLinear,
+    GramKernelName,
+    HingeWeight,
     KernelName,
     Lam,
+    MaxMemory,
     NBlocks,
     NSweeps,
     PassIterations,
@@ -35,10 +54,11 @@ from dsgkit.solvers.common import (
     Sigma,
     SweepBatch,
     ThetaLam,
+    ThresholdRule,
     Thresholds,
+    Tolerance,
 )
-from dsgkit.solvers.ordinal import thresholds as rules
-from dsgkit.solvers.parameters import COUNT, check_parameters
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, check_parameters
 from dsgkit.tasks.metrics import cut_aucs
 
 THRESHOLD_FOLDS = 5
@@ -90,8 +110,12 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         ``logistic`` and ``absolute`` are fitted on out-of-fold values, as values at training rows
         are too optimistic. The mean value at unlabelled rows is subtracted from every fold's
         values, because the origin of a ranking is arbitrary. If a fold would leave only one class,
-        they are fitted on the values at the training rows.
+        they are fitted on the values at the training rows. ``own`` are the thresholds that some
+        estimators fit with their function.
         """
+        if self.thresholds == "own":
+            self.thresholds_ = self.own_thresholds_
+            return self
         checked = clone(self)
         data = checked.data(X, y, X_unlabeled)
         if not np.array_equal(checked.classes_, self.classes_):
@@ -108,7 +132,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         else:
             centre = spaced(data.U, REFERENCE_ROWS)
             held = [Fold(fold) for fold in folds]
-            functions = self.learn(Problem.of([self], data, held, values_only=False))
+            checked.sigma_ = self.sigma_
+            functions = checked.learn(Problem.of([checked], data, held, values_only=False))
             values = held_out(functions, data, held, centre)[0][0]
             if np.isnan(values).any():
                 raise FitError("no solution when a fold of the labelled rows is held out")
@@ -355,3 +380,278 @@ def ordinal_auc(estimator: Any, data: Any) -> OrdinalAUC:
     """Return the risk with the estimator's gamma for each cut."""
     gamma = for_cuts("gamma", estimator.gamma, data.n_sources - 1)
     return OrdinalAUC(np.array(gamma, np.float64))
+
+
+class SVOREX(OrdinalEstimator):
+    """Ordinal support vector machine with explicit constraints on the thresholds.
+
+    Over the functions f of a kernel, by default ``exp(-sigma ||x - x'||^2)``, and thresholds b it
+    minimises ::
+
+        1/2 ||f||^2 + C sum_j [ sum_{y_i = j} H(b_j - f(x_i)) + sum_{y_i = j+1} H(f(x_i) - b_j) ]
+
+    with the hinge ``H(r) = max(0, 1 - r)``, subject to ``b_1 <= b_2 <= ..``: the loss of a row
+    depends only on the two thresholds of its class. Unlabelled rows are not used. With two classes
+    it is the support vector machine with the decision function ``f - b_1``.
+
+    The dual is solved by sequential minimal optimisation, with steps in all free variables in
+    between (`dsgkit.exact.svor`). A fit takes O(n^2 n_inputs) for the kernel matrix of the n
+    labelled rows, and O(n n_classes) per step, of which there are usually 2 n to 10 n. The matrix,
+    or as many of its columns as memory allows, is kept in single precision (4 n^2 bytes): the
+    result is the same.
+
+    Parameters
+    ----------
+    C : float > 0
+        Weight of the sum of the losses. A row is in two of them, whatever the number of classes, so
+        that with many classes a C that suits `SVORIM` leaves most thresholds equal.
+    sigma, unlabeled_label
+        As in `QS3ORAO`.
+    kernel : {"gaussian", "linear"}
+        As in `BLS3VM`.
+    ridge : float >= 0
+        Added to the diagonal of the kernel matrix of the training rows; the program of Chu and
+        Keerthi adds 0.001.
+    tol : float > 0
+        Violation of the optimality conditions, in units of f, at which a problem is solved.
+    max_iter : int >= 1
+        Most steps; beyond them the fit fails.
+    thresholds : {"own", "logistic", "absolute", "share", "hinge"}
+        The thresholds of the objective, or a rule that places others after training
+        (`dsgkit.estimators.thresholds`).
+    max_memory : float > 0, optional
+        Limit in GiB; None is 80% of the available memory.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n_support, n_inputs)
+        Support vectors: rows whose coefficient is not 0.
+    coef_ : ndarray of shape (n_support,)
+        Their coefficients.
+    n_iter_ : int
+        Steps.
+    own_thresholds_ : ndarray of shape (n_classes - 1,)
+        Thresholds of the objective, for every rule. If an interval of thresholds is optimal, its
+        middle.
+    classes_, sigma_, thresholds_
+        As in `QS3ORAO`.
+
+    References
+    ----------
+    .. [1] Chu & Keerthi, "Support vector ordinal regression", Neural Computation 19, 2007.
+    """
+
+    pace = Pace(training=2, per_model=3)
+    labeled_only = True
+    folds_in_one_pass = False  # each has its own kernel matrix
+    explicit: ClassVar[bool] = True
+
+    C: HingeWeight = 10.0
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    ridge: Annotated[float, NOT_NEGATIVE] = 0.0
+    tol: Tolerance = 0.001
+    max_iter: Annotated[int, COUNT] = 10**7
+    thresholds: Literal["own"] | ThresholdRule = "own"
+    max_memory: MaxMemory = None
+
+    def learn(self, problem: Problem) -> Any:
+        # a larger C starts from the solution for a smaller one
+        order = np.lexsort((problem.each("C"), problem.pool))
+        return one_by_one(problem, self._solve, self._program, order)
+
+    def _program(self, data: Data) -> OrdinalProgram:
+        shape = self.kernel, self.sigma_, self.explicit, self.ridge
+        return ordinal_program(data, *shape, memory_for(self))
+
+    def _solve(self, part: Problem, program: OrdinalProgram) -> Expansion:
+        program.solve(float(part.each("C")[0]), self.tol, int(self.max_iter))
+        self.n_iter_ = program.n_steps
+        # cuts between the same two of the classes that occur share a threshold
+        cuts = np.arange(part.data.n_sources - 1)
+        n_below = np.searchsorted(np.unique(part.data.codes), cuts, side="right")
+        self.own_thresholds_ = np.concatenate([[-np.inf], program.thresholds(), [np.inf]])[n_below]
+        return program.function(self.kernel, self.sigma_)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return program_cost(n, n_models, memory_for(self), explicit=self.explicit)
+
+
+class SVORIM(SVOREX):
+    """Ordinal support vector machine whose thresholds are ordered without constraints.
+
+    As `SVOREX`, but every threshold has losses of all classes, which keeps them in order ::
+
+        1/2 ||f||^2 + C sum_j [ sum_{y_i <= j} H(b_j - f(x_i)) + sum_{y_i > j} H(f(x_i) - b_j) ]
+
+    The loss of a row bounds the number of classes that it is off by. Attributes and reference are
+    those of `SVOREX`.
+
+    Parameters
+    ----------
+    C, sigma, kernel, ridge, tol, max_iter, thresholds, max_memory, unlabeled_label
+        As in `SVOREX`.
+    """
+
+    explicit = False
+
+    C: HingeWeight = 1.0
+
+
+class KernelRidgeOrdinal(OrdinalEstimator):
+    """Kernel ridge regression on the classes as the numbers 1..k.
+
+    Minimises the *mean* of ``(y_i - m - f(x_i))^2`` over the labelled rows, plus ``lam ||f||^2``,
+    over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``; m is the mean of the
+    numbers. In `sklearn.kernel_ridge.KernelRidge`, ``n_labeled * lam`` is alpha. Unlabelled rows
+    are not used for the function. O(n_labeled^3) time.
+
+    Parameters
+    ----------
+    lam : float > 0
+        Weight of the regulariser.
+    kernel : str
+        "gaussian", "laplacian" or "dot_product(p)" with the parameter ``sigma``, or "linear".
+    thresholds : {"logistic", "absolute", "share", "hinge"}
+        As in `QS3ORAO`.
+    sigma, max_memory, unlabeled_label
+        As in `SVOREX`.
+
+    Attributes
+    ----------
+    centers_, coef_ : ndarray
+        The labelled rows and their coefficients.
+    intercept_ : float
+        The mean m.
+    classes_, sigma_, thresholds_
+        As in `SVOREX`.
+
+    References
+    ----------
+    .. [1] Saunders, Gammerman & Vovk, "Ridge regression learning algorithm in dual variables",
+       ICML 1998.
+    """
+
+    pace = Pace(training=2, per_model=2)
+    labeled_only = True
+    folds_in_one_pass = False  # each has its own kernel matrix
+
+    lam: Lam = 0.01
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    thresholds: Thresholds = "logistic"
+    max_memory: MaxMemory = None
+
+    def learn(self, problem: Problem) -> Any:
+        return one_by_one(problem, self._solve, self._features)
+
+    def _features(self, data: Data) -> KernelFeatures:
+        return KernelFeatures(data, self.kernel, self.sigma_)
+
+    def _solve(self, part: Problem, features: KernelFeatures) -> Expansion:
+        return ridge_on_numbers(features, float(part.each("lam")[0]))
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return features_cost(n, n_models, self.kernel, 4 * n.labeled**2)
+
+
+class AllThresholdLogistic(OrdinalEstimator):
+    """All-threshold logistic regression over the functions of a kernel.
+
+    Minimises ``mean_i sum_j log(1 + exp(-z_ij (f(x_i) - b_j))) + lam/2 ||f||^2`` over f and the
+    thresholds b, where z_ij is 1 for rows above cut j and -1 for the others [1]_. The means are
+    over the labelled rows; unlabelled ones are not used for the function. With the linear kernel it
+    equals ``LogisticAT`` of the package mord, which is no longer maintained and refuses classes
+    without rows; here such a class is never predicted. It is not the proportional odds model.
+
+    As there are few labelled rows, f is any function of the kernel, found by L-BFGS in the
+    eigenvectors of the kernel matrix: exact, without a seed. O(n_labeled^3) time.
+
+    Parameters
+    ----------
+    lam, kernel
+        As in `KernelRidgeOrdinal`.
+    thresholds : {"own", "logistic", "absolute", "share", "hinge"}
+        The thresholds b of the objective, or a rule that places others
+        (`dsgkit.estimators.thresholds`).
+    sigma, max_memory, unlabeled_label
+        As in `SVOREX`.
+
+    Attributes
+    ----------
+    centers_, coef_ : ndarray
+        The labelled rows and their coefficients.
+    own_thresholds_ : ndarray of shape (n_classes - 1,)
+        Thresholds that minimise the objective.
+    classes_, sigma_, thresholds_
+        As in `SVOREX`.
+
+    References
+    ----------
+    .. [1] Rennie & Srebro, "Loss functions for preference levels: regression with discrete ordered
+       labels", IJCAI workshop on advances in preference handling, 2005.
+    .. [2] Pedregosa, Bach & Gramfort, "On the consistency of ordinal regression methods", JMLR 18,
+       2017.
+    """
+
+    pace = Pace(training=8, per_model=2)
+    labeled_only = True
+    folds_in_one_pass = False  # each has its own kernel matrix
+
+    lam: Lam = 0.01
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    thresholds: Literal["own"] | ThresholdRule = "own"
+    max_memory: MaxMemory = None
+
+    def learn(self, problem: Problem) -> Any:
+        # a smaller lam starts from the solution for a larger one
+        order = np.lexsort((-problem.each("lam"), problem.pool))
+        return one_by_one(problem, self._solve, self._objective, order)
+
+    def _objective(self, data: Data) -> AllThresholds:
+        return AllThresholds(KernelFeatures(data, self.kernel, self.sigma_))
+
+    def _solve(self, part: Problem, objective: AllThresholds) -> Expansion:
+        function, self.own_thresholds_ = objective.solve(float(part.each("lam")[0]))
+        return function
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        evaluation = n.labeled * (4 * n.labeled + 40 * (n.sources - 1))
+        return features_cost(n, n_models, self.kernel, 60 * evaluation)
+
+
+class ConstantMedian(OrdinalEstimator):
+    """Constant prediction with the least absolute error on the labelled rows: the median class.
+
+    All values are 0, which is an AUC of 1/2. Of two medians the lower one is predicted.
+
+    Parameters
+    ----------
+    unlabeled_label : int, float or str
+        Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order.
+    thresholds_, own_thresholds_ : ndarray of shape (n_classes - 1,)
+        -inf below the median class, inf above.
+    """
+
+    labeled_only = True
+    folds_in_one_pass = False
+    kernel: ClassVar[str] = "linear"  # of a function without rows
+    sigma: ClassVar[float] = 1.0
+    thresholds: ClassVar[str] = "own"
+
+    def learn(self, problem: Problem) -> Any:
+        return one_by_one(problem, self._solve)
+
+    def _solve(self, part: Problem) -> Expansion:
+        share = above_cuts(part.data.codes, part.data.n_sources).mean(axis=0)
+        self.own_thresholds_ = np.where(share > 0.5, -np.inf, np.inf)
+        return Expansion("linear", 1.0, np.empty((0, part.data.X.shape[1])), np.empty((0, 1)))

@@ -13,13 +13,20 @@ from sklearn.base import clone
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.curvature import balanced
-from dsgkit.engine.problem import Problem, Sizes, Steps, stacked
+from dsgkit.engine.model import Expansion, one_by_one
+from dsgkit.engine.problem import Data, Problem, Sizes, Steps, stacked
 from dsgkit.engine.streaming import remembered, stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DataError, DivergedError, DsgWarning, FitError
 from dsgkit.estimators.auc import sweep_sizes
-from dsgkit.estimators.base import SemiSupervisedEstimator, blocks_of
+from dsgkit.estimators.base import SemiSupervisedEstimator, blocks_of, memory_for
+from dsgkit.exact.budgeted import Rule, budgeted_cost, descend_on_budget
+from dsgkit.exact.cccp import RampObjective, minimise_ramp, ramp_columns, ramp_cost
+from dsgkit.exact.columns import KernelColumns
 from dsgkit.exact.fixed import descend, descent_cost
+from dsgkit.exact.switching import LabelSearch, switching_cost
+from dsgkit.kernels import kernel_named
+from dsgkit.linalg import Array
 from dsgkit.risks.margin import Margin, RoundedMargin
 from dsgkit.solvers.common import (
     CStar,
@@ -27,18 +34,35 @@ from dsgkit.solvers.common import (
     FeaturesPerBlock,
     FourierKernelName,
     Frequencies,
+    GaussianOrLinear,
     HingeWeight,
     KernelName,
     MaxMemory,
     NBlocks,
     NSweeps,
+    OwnCStar,
+    OwnCStarRatio,
+    OwnHingeWeight,
     RampS,
     RandomState,
     Sigma,
     SweepBatch,
+    Tolerance,
 )
-from dsgkit.solvers.parameters import COUNT, PER_MODEL
-from dsgkit.solvers.s3vm.parameters import Anneal, Balance, FirstMove, StepSize, UnlabeledLoss
+from dsgkit.solvers.parameters import (
+    COUNT,
+    PER_MODEL,
+    POSITIVE,
+    SHARE,
+    Range,
+)
+from dsgkit.system.machine import single_blas_thread
+
+UnlabeledLoss = Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL]
+StepSize = Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True), PER_MODEL]
+FirstMove = Annotated[float, POSITIVE, PER_MODEL]
+Anneal = Annotated[bool, PER_MODEL]
+Balance = Annotated[bool, PER_MODEL]
 
 MIN_ITERATIONS = 500
 """Least iterations by default: one pass over 500 rows has only 2."""
@@ -81,9 +105,12 @@ class S3VM(SemiSupervisedClassifier):
             return self.C * self.C_star_ratio
         return self.C * data.sizes.labeled / max(1, data.sizes.unlabeled)
 
-    def diagnostics(self, **arrays: Any) -> dict[str, float]:
+    def risk(self, data: Any) -> Any:
+        return Margin(float(self.C), float(self.c_star(data)))
+
+    def diagnostics(self, *arrays: Any, **named: Any) -> dict[str, float]:
         """Add the objective with the loss ``max(0, 1 - |f|)``, to compare different S3VMs."""
-        parts, data = super().diagnostics(**arrays), clone(self).data(**arrays)
+        parts, data = super().diagnostics(*arrays, **named), clone(self).data(*arrays, **named)
         common = stacked([Margin(self.C, self.c_star(data))], [data.counts])
         risk = float(common.value(self.values_at(data))[0])
         return {**parts, "symmetric_hinge_objective": risk + parts["squared_norm"] / 2}
@@ -397,3 +424,303 @@ class TSGS3VMP(S3VM):
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         blocks = blocks_of(self, sigma=1.0)
         return sweep_cost(blocks, n, *sweep_sizes(self), n_models, majorised=True)
+
+
+class BLS3VM(S3VM):
+    """Semi-supervised support vector machine on the ramp loss, by a concave-convex procedure.
+
+    Over the functions f = h + b, h of a kernel, by default ``exp(-sigma ||x - x'||^2)``, it
+    descends on ::
+
+        1/2 ||h||^2 + C/n_l sum_l H_1(y f(x)) + C_star/n_u sum_u [R(f(x)) + R(-f(x))]
+
+    with the hinge ``H_a(r) = max(0, a - r)`` and the ramp ``R = H_1 - H_s``. With s = 0 the
+    unlabelled loss is the symmetric hinge ``max(0, 1 - |r|)``, plus 1. With ``balance`` the mean of
+    f over the unlabelled rows is held at the mean of the labels; without it there is neither this
+    constraint nor an offset b, which is the objective of `TSGS3VM`.
+
+    The first f is the supervised solution. Each loop replaces the concave part, ``-H_s``, by its
+    tangent at the current f and solves the remaining convex problem for the next f, which lowers
+    the objective, by sequential minimal optimisation in its dual. It ends when no tangent changes,
+    or when the objective no longer falls within the accuracy ``tol``.
+
+    A fit on n rows takes O(n^2 n_inputs) for the kernel matrix and O(n) per step, of which there
+    are usually about n. The matrix, or as many of its columns as memory allows, is kept in single
+    precision (4 n^2 bytes): the result is the same.
+
+    Parameters
+    ----------
+    C, sigma, C_star, C_star_ratio, max_memory, unlabeled_label
+        As in `TSGS3VM`.
+    kernel : {"gaussian", "linear"}
+        The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
+    ramp_s : float > -1 and <= 0
+        End s of the ramp of the unlabelled loss: rows with ``|f| < -s`` have no gradient. With -1
+        the loss would be constant.
+    balance : bool
+        Whether to use an offset and the constraint on the mean.
+    max_iter : int >= 1
+        Convex problems after the supervised one, at most.
+    tol : float > 0
+        Violation of the optimality conditions, in units of f, at which a problem is solved.
+
+    Attributes
+    ----------
+    centers_, coef_, intercept_
+        Support vectors (rows whose coefficient is not 0), their coefficients, and the offset b.
+    n_iter_ : int
+        Convex problems after the supervised one, each of which lowered the objective.
+    converged_ : bool
+        False if the fit ended at ``max_iter``.
+    objectives_ : ndarray of shape (n_iter_ + 1,)
+        Decreasing objective: of the supervised solution, and after each convex problem.
+    classes_, sigma_
+        As in `TSGS3VM`.
+
+    References
+    ----------
+    .. [1] Collobert, Sinz, Weston & Bottou, "Large scale transductive SVMs", JMLR 2006.
+    """
+
+    version = 2
+    pace = Pace(training=20, per_model=15)
+
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    ramp_s: RampS = 0.0
+    balance: bool = True
+    max_iter: Annotated[int, COUNT] = 20
+    tol: Tolerance = 0.001
+    max_memory: MaxMemory = None
+
+    def risk(self, data: Any) -> Margin:
+        weights = float(self.C), float(self.c_star(data))
+        return Margin(*weights, loss="ramp", ramp_s=float(self.ramp_s))
+
+    def learn(self, problem: Problem) -> Any:
+        def columns_of(data: Data) -> KernelColumns:
+            sizes = problem.n_models, memory_for(self)
+            return ramp_columns(data, self.kernel, self.sigma_, self.balance, *sizes)
+
+        return one_by_one(problem, self._solve, columns_of)
+
+    def _solve(self, part: Problem, columns: KernelColumns) -> Expansion:
+        y, loss, n = signs_of(part.data), part.loss, part.data.sizes
+        weights = loss.C[0] / n.labeled, loss.C_star[0] / n.unlabeled
+        mean = float(y.mean()) if self.balance else 0.0
+        objective = RampObjective(y, *weights, loss.ramp_s[0], mean)
+        best, objectives, self.converged_ = minimise_ramp(
+            objective, columns, self.tol, int(self.max_iter)
+        )
+        self.objectives_, self.n_iter_ = np.array(objectives), len(objectives) - 1
+        coef = best.coef[:-1].copy()
+        if self.balance:  # the anchor is the mean of the unlabelled rows
+            coef[n.labeled :] += best.coef[-1] / n.unlabeled
+        used = coef != 0
+        rows = columns.points.T[used]
+        return Expansion(self.kernel, self.sigma_, rows, coef[used, None], best.offset)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return ramp_cost(n, n_models, memory_for(self))
+
+
+class S3VMLight(S3VM):
+    """Semi-supervised support vector machine by switching labels, the method of SVMlight.
+
+    Minimises over functions f of a kernel, by default ``exp(-sigma ||x - x'||^2)``, intercepts b,
+    and labels ``z_i = +-1`` of the unlabelled rows, of which ``round(p n_unlabeled)`` are positive,
+
+    ``1/2 ||f||^2 + C/n_labeled sum_l max(0, 1 - y_l (f(x_l) + b))
+    + C*/n_unlabeled sum_u w(z_u) max(0, 1 - z_u (f(x_u) + b))``,
+
+    where p is ``positive_share``, ``w(-1) = 1`` and ``w(+1) = (1-p)/p``. With p = 1/2, and if
+    labels are the signs of the values, the last term is the mean symmetric hinge
+    ``C* mean max(0, 1 - |f + b|)``: the objective of the other S3VMs with an intercept and a
+    balance of the classes. ``svm_learn -c c`` is ``C = c n_labeled`` with
+    ``C_star = c n_unlabeled``; other ratios need its cost factors of single rows.
+
+    An SVM of the labelled rows gives the unlabelled rows with the largest values the positive
+    label. The unlabelled costs then grow from 1e-5 of their size by factors of 1.5. At each size,
+    while a positive row has a lower value than a negative one, the pair with the largest difference
+    switches labels and the SVM is trained again by libsvm, until the objective stops falling. A fit
+    takes about O(n^2.3) time (measured up to n = 10,000), and 8 n^2 bytes for the kernel matrix.
+
+    If C is so small that no value comes near the margin, the intercept is that of the more costly
+    class, and so is the sign of every value; ``transduction_`` still has both labels.
+
+    Parameters
+    ----------
+    C, sigma, C_star, C_star_ratio, max_memory, unlabeled_label
+        As in `TSGS3VM`.
+    kernel : {"gaussian", "linear"}
+        As in `BLS3VM`.
+    positive_share : float strictly between 0 and 1, optional
+        Share p of the unlabelled rows that get the positive label (``svm_learn -p``); None is the
+        share of positives among the labelled rows.
+    pairs_per_switch : int >= 1, optional
+        Pairs that switch labels before the SVM is trained again: 1, as in SVMlight, or None for all
+        pairs in the wrong order, which trains fewer SVMs. Both end when no pair is left to switch,
+        but may end with different labels.
+
+    Attributes
+    ----------
+    centers_, coef_, intercept_
+        The support vectors, their coefficients, and the offset b.
+    transduction_ : ndarray of shape (n_unlabeled,)
+        The labels given to the unlabelled rows: 1 for the larger one of ``y``, else -1.
+    objective_ : float
+        Objective at the solution.
+    n_iter_ : int
+        SVMs trained on all rows.
+    n_switches_ : int
+        Pairs whose labels were switched.
+    classes_, sigma_
+        As in `TSGS3VM`.
+
+    References
+    ----------
+    .. [1] Joachims, "Transductive inference for text classification using support vector machines",
+       ICML 1999.
+    """
+
+    pace = Pace(training=1.7, per_model=5)
+
+    C: OwnHingeWeight = 100.0
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    C_star: OwnCStar = None
+    C_star_ratio: OwnCStarRatio = None
+    positive_share: Annotated[float | None, Range(0, 1, open_low=True, open_high=True)] = None
+    pairs_per_switch: Annotated[int | None, COUNT] = 1
+    max_memory: MaxMemory = None
+
+    def learn(self, problem: Problem) -> Any:
+        return one_by_one(problem, self._solve)
+
+    def _solve(self, part: Problem) -> Expansion:
+        data, y = part.data, signs_of(part.data)
+        # one thread: rounding, which decides which rows are switched, must not depend on the
+        # number of threads
+        with single_blas_thread():
+            rows = np.concatenate([data.X[:], data.U[:]]).astype(np.float64, copy=False)
+            gram = kernel_named(self.kernel).gram(rows, rows, self.sigma_)
+            weights = part.loss.C[0], part.loss.C_star[0]
+            search = LabelSearch(gram, y, *weights, self.positive_share, self.pairs_per_switch)
+            machine = search.run()
+            self.objective_ = machine.objective(search.labels, search.costs(1.0))
+        self.transduction_ = search.labels[len(y) :]
+        self.n_iter_, self.n_switches_ = search.n_trainings, search.n_switches
+        support = np.flatnonzero(machine.coef)
+        coef = machine.coef[support, None]
+        return Expansion(self.kernel, self.sigma_, rows[support], coef, machine.intercept)
+
+    def diagnostics(self, *arrays: Any, **named: Any) -> dict[str, float]:
+        """Take the minimised risk, that of the switched labels of the unlabelled rows."""
+        parts = super().diagnostics(*arrays, **named)
+        risk = self.objective_ - parts["squared_norm"] / 2
+        return {**parts, "objective": self.objective_, "risk": risk}
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return switching_cost(n, n_models)
+
+
+class BGS3VM(S3VM):
+    """Budgeted kernel stochastic gradient descent on the objective of `TSGS3VM`.
+
+    Descends on ``1/2 ||f||^2 + C mean_l max(0, 1 - y_l f(x_l)) + C* mean_u max(0, 1 - |f(x_u)|)``
+    over the functions f of a kernel, by default ``exp(-sigma ||x - x'||^2)``, in one pass: step t
+    draws the next labelled and the next unlabelled row, each in a new random order every pass, and
+
+    ``f <- (1 - e_t) f + e_t (C y_l [y_l f(x_l) < 1] k(x_l, .)
+    + C* s(f(x_u)) [|f(x_u)| < 1] k(x_u, .))``,
+
+    where s is the sign. There are ``max(n_labeled, n_unlabeled)`` steps. If more labelled rows than
+    their budget have a coefficient, the smallest coefficient is set to 0, of equal ones the oldest;
+    the same for the unlabelled rows. O(n B d) time and O(B d) memory for a total budget of B rows.
+
+    The objective, the budgets and the single pass are those of Geng et al. [2]_. They are *not* the
+    method of Le et al. [1]_, which they take the name from: its objective penalises edges of a
+    graph. Neither paper gives the step size: it is that of `TSGS3VM`. Neither has an intercept or a
+    balance of the classes.
+
+    Parameters
+    ----------
+    C, sigma, C_star, C_star_ratio, random_state, unlabeled_label
+        As in `TSGS3VM`.
+    kernel : {"gaussian", "linear"}
+        As in `BLS3VM`.
+    step : float > 0 and <= 1 or "decreasing"
+        The decreasing step ``e_t = 1 / (t + C / first_move)``, or a constant one.
+    first_move : float > 0
+        Length of the first decreasing step, in margins.
+    sign_at_zero : {0, 1}
+        Value of s(0). 1 is the paper's: unlabelled rows with f = 0, as at the start and far from
+        all support vectors, count as positive.
+    labeled_budget : int >= 1
+        Most labelled support vectors.
+    unlabeled_budget : float between 0 and 1
+        Most unlabelled support vectors, as a share of the unlabelled rows, rounded up.
+
+    Attributes
+    ----------
+    centers_, coef_, intercept_
+        The support vectors, labelled ones first, their coefficients, and 0.
+    n_support_ : ndarray of shape (2,)
+        Labelled and unlabelled support vectors.
+    n_iter_ : int
+        Steps.
+    classes_, sigma_
+        As in `TSGS3VM`.
+
+    References
+    ----------
+    .. [1] Le et al., "Budgeted semi-supervised support vector machine", UAI 2016.
+    .. [2] Geng et al., "Scalable semi-supervised SVM via triply stochastic gradients", IJCAI 2019.
+    """
+
+    version = 2
+    pace = Pace(training=9, per_model=8)
+
+    C: OwnHingeWeight = 100.0
+    _: KW_ONLY
+    kernel: GaussianOrLinear = "gaussian"
+    C_star: OwnCStar = None
+    C_star_ratio: OwnCStarRatio = None
+    step: Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True)] = "decreasing"
+    first_move: Annotated[float, POSITIVE] = 10.0
+    sign_at_zero: Annotated[int, Range(0, 1)] = 0
+    labeled_budget: Annotated[int, COUNT] = 100
+    unlabeled_budget: Annotated[float, SHARE] = 0.2
+    random_state: RandomState = 0
+
+    def learn(self, problem: Problem) -> Any:
+        return one_by_one(problem, self._solve)
+
+    def _solve(self, part: Problem) -> Expansion:
+        data, n = part.data, part.data.sizes
+        decreasing = self.step == "decreasing"
+        rule = Rule(
+            (float(part.loss.C[0]), float(part.loss.C_star[0])),
+            self._budgets(n),
+            0.0 if decreasing else float(self.step),
+            float(self.C / self.first_move) if decreasing else 0.0,
+            float(self.sign_at_zero),
+        )
+        function, n_support = descend_on_budget(
+            data.X, signs_of(data), data.U, self.kernel, self.sigma_, rule, int(self.random_state)
+        )
+        self.n_support_, self.n_iter_ = np.array(n_support), max(n.labeled, n.unlabeled)
+        return function
+
+    def _budgets(self, n: Sizes) -> tuple[int, int]:
+        """Return the budget of each kind of rows; 0 for unlabelled rows without a weight."""
+        share = 0.0 if 0 in (self.C_star, self.C_star_ratio) else self.unlabeled_budget
+        return min(int(self.labeled_budget), n.labeled), math.ceil(share * n.unlabeled)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return budgeted_cost(n, n_models, self._budgets(n))
+
+
+def signs_of(data: Data) -> Array:
+    """Return the labels -1 and 1 of the labelled rows."""
+    return np.where(data.codes == 0, 1.0, -1.0)

@@ -87,6 +87,8 @@ def scale_of(kernel: str, rows: Array) -> float:
         If the mean is so small or large that its inverse over- or underflows.
     """
     known = kernel_named(kernel)
+    if known.name == "linear":
+        return 1.0
     with np.errstate(over="ignore"):
         if known.degree is not None:
             sizes = np.einsum("ij,ij->i", rows, rows)

@@ -93,7 +93,7 @@ class SolverInfo:
 
 
 _NEW = "dsgkit.estimators"
-_AUC, _S3VM = "dsgkit.solvers.auc", "dsgkit.solvers.s3vm"
+_AUC = "dsgkit.solvers.auc"
 _ORDINAL, _SIMILAR = "dsgkit.solvers.ordinal", "dsgkit.solvers.similar"
 _CLUSTERING = "dsgkit.clustering.estimators"
 
@@ -142,29 +142,27 @@ SOLVERS = {
         SolverInfo(
             "bgs3vm",
             "BGS3VM",
-            f"{_S3VM}.bgs3vm:BGS3VM",
+            f"{_NEW}.s3vm:BGS3VM",
             "Le et al., UAI 2016, with the objective of Geng et al., IJCAI 2019",
         ),
-        SolverInfo("bls3vm", "BLS3VM", f"{_S3VM}.bls3vm:BLS3VM", "Collobert et al., JMLR 2006"),
-        SolverInfo(
-            "s3vm_light", "S3VMlight", f"{_S3VM}.s3vm_light:S3VMLight", "Joachims, ICML 1999"
-        ),
+        SolverInfo("bls3vm", "BLS3VM", f"{_NEW}.s3vm:BLS3VM", "Collobert et al., JMLR 2006"),
+        SolverInfo("s3vm_light", "S3VMlight", f"{_NEW}.s3vm:S3VMLight", "Joachims, ICML 1999"),
         SolverInfo(
             "supervised_svm",
             "SVM, labelled rows",
-            f"{_S3VM}.supervised:SupervisedSVM",
+            f"{_NEW}.svm:SupervisedSVM",
             "the SVM without the unlabelled rows (LIBSVM: Chang & Lin, ACM TIST 2011)",
         ),
         SolverInfo(
             "all_labels_svm",
             "SVM, all labels",
-            f"{_S3VM}.supervised:AllLabelsSVM",
+            f"{_NEW}.svm:AllLabelsSVM",
             "the SVM with the labels that are hidden from the others",
         ),
         SolverInfo(
             "self_training",
             "Self-training",
-            f"{_S3VM}.self_training:SelfTraining",
+            f"{_NEW}.svm:SelfTraining",
             "Yarowsky, ACL 1995, with an SVM",
         ),
         SolverInfo("qs3orao", "QS3ORAO", f"{_NEW}.ordinal:QS3ORAO", "Shi et al., AAAI 2020"),
@@ -189,13 +187,13 @@ SOLVERS = {
         SolverInfo(
             "svorex",
             "SVOREX",
-            f"{_ORDINAL}.svor:SVOREX",
+            f"{_NEW}.ordinal:SVOREX",
             "Chu & Keerthi, Neural Computation 2007, explicit thresholds",
         ),
         SolverInfo(
             "svorim",
             "SVORIM",
-            f"{_ORDINAL}.svor:SVORIM",
+            f"{_NEW}.ordinal:SVORIM",
             "Chu & Keerthi, Neural Computation 2007, implicit thresholds",
         ),
         SolverInfo(
@@ -213,19 +211,19 @@ SOLVERS = {
         SolverInfo(
             "kernel_ridge",
             "Kernel ridge",
-            f"{_ORDINAL}.kernel_ridge:KernelRidgeOrdinal",
+            f"{_NEW}.ordinal:KernelRidgeOrdinal",
             "least squares on the numbers of the classes",
         ),
         SolverInfo(
             "all_threshold",
             "All-threshold logistic",
-            f"{_ORDINAL}.all_threshold:AllThresholdLogistic",
+            f"{_NEW}.ordinal:AllThresholdLogistic",
             "Rennie & Srebro, IJCAI workshop on preference handling 2005",
         ),
         SolverInfo(
             "constant_median",
             "Constant median",
-            f"{_ORDINAL}.constant_median:ConstantMedian",
+            f"{_NEW}.ordinal:ConstantMedian",
             "the median class for every row",
         ),
         SolverInfo("tsgsu", "TSGSU", f"{_NEW}.similar:TSGSU", "Shi et al., Machine Learning 2021"),

@@ -254,7 +254,7 @@ Thresholds = Annotated[
     ThresholdRule,
     Doc(
         "Rule that places the thresholds between the classes on the function's values "
-        '(`dsgkit.solvers.ordinal.thresholds`). "hinge" is that of the paper on QS3ORAO; it is '
+        '(`dsgkit.estimators.thresholds`). "hinge" is that of the paper on QS3ORAO; it is '
         "the only one that depends on the scale of the function."
     ),
 ]

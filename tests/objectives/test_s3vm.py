@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dsgkit.objectives.s3vm import UNLABELED_LOSSES, S3VMObjective, hinge
+from dsgkit.risks.margin import UNLABELED_LOSSES, S3VMObjective, hinge
 from tests.engine.reference import unlabeled_slope
 
 EVERY_LOSS = ["shg", "sshg", "ramp", "ramp", "da"]

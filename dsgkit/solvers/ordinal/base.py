@@ -11,12 +11,12 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.estimators import thresholds as rules
 from dsgkit.linalg import spaced, training_rows
 from dsgkit.objectives.ordinal_risk import above_cuts
 from dsgkit.seeds import stratified_folds
 from dsgkit.solvers.base import Folds, Points, RequiredMethods, SemiSupervisedEstimator
 from dsgkit.solvers.declared import fitted, preset
-from dsgkit.solvers.ordinal import thresholds as rules
 from dsgkit.tasks.metrics import cut_aucs
 from dsgkit.trainers.training import Given
 

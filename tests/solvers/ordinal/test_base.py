@@ -5,12 +5,12 @@ import pytest
 from sklearn.base import clone
 
 from dsgkit.errors import DataError, FitError
+from dsgkit.estimators.ordinal import KernelRidgeOrdinal
+from dsgkit.estimators.thresholds import logistic
 from dsgkit.objectives.ordinal_risk import above_cuts
 from dsgkit.seeds import stratified_folds
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.solvers.ordinal.kernel_ridge import KernelRidgeOrdinal
-from dsgkit.solvers.ordinal.thresholds import logistic
 from tests.solvers.brute_force import folds_of
 from tests.solvers.ordinal.problems import ordinal_problem
 

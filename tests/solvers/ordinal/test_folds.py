@@ -10,11 +10,7 @@ from dsgkit import (
     MPNUAUC,
     MSAMULT,
     RFFS2OR,
-    SVOREX,
-    SVORIM,
-    AllThresholdLogistic,
     ExactS2OR,
-    KernelRidgeOrdinal,
 )
 from dsgkit.errors import FitError
 from dsgkit.solvers.ordinal.base import OrdinalEstimator
@@ -36,19 +32,12 @@ def grid(**values):
 
 
 RISKS = grid(lam=[2.0**-8, 1.0], sigma=[0.5, 4.0], gamma=GAMMAS)
-LABELED = grid(lam=[2.0**-14, 1.0, 2.0**-6], sigma=[4.0, 0.5])
-LINEAR = grid(lam=[0.1, 1.0], kernel=["linear"])
-MACHINES = grid(C=[100.0, 1.0, 0.01], sigma=[1.0, 0.1])
 
 SEARCHES = [
     (ExactS2OR(), RISKS, 1e-7),
     (RFFS2OR(n_features=30), RISKS, 1e-7),
     (MSAMULT(), RISKS, 1e-7),
     (MPNUAUC(prior=PRIOR), grid(lam=[0.1, 1.0], sigma=[0.5, 4.0], eta=ETAS), 1e-7),
-    (AllThresholdLogistic(), LABELED, 1e-4),
-    (KernelRidgeOrdinal(), LABELED + LINEAR, 1e-8),
-    (SVOREX(tol=1e-5), MACHINES, 1e-3),
-    (SVORIM(tol=1e-5), MACHINES, 1e-3),
 ]
 
 

@@ -8,12 +8,11 @@ from dsgkit.errors import DataError
 from dsgkit.estimators import s3vm
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.parameters import parameters
-from dsgkit.solvers.s3vm.base import S3VM
 from tests.solvers.brute_force import problem
 
 QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8, "n_blocks": 2}
 LOADED = {name: info.load() for name, info in SOLVERS.items()}
-CLASSES = {name: solver for name, solver in LOADED.items() if issubclass(solver, (S3VM, s3vm.S3VM))}
+CLASSES = {name: solver for name, solver in LOADED.items() if issubclass(solver, s3vm.S3VM)}
 
 
 @pytest.fixture(params=CLASSES)

@@ -3,9 +3,9 @@
 A row is of class ``1 + #{j: f(x) > b_j}``. A ranking fixes neither the scale nor the origin of f:
 all rules but the paper's hinge give the same classes for ``a f + c``, a > 0.
 
-Each rule takes the values of one function, and returns the thresholds of one or more cuts. A cut is
-a mask of the rows above it. For cuts in ascending order the thresholds ascend too, weakly. If no
-row is below a cut, its threshold is minus infinity; if none is above, infinity.
+Each rule takes the values of one function, shape (n,), and the masks of the rows above one or more
+cuts, shape (n, n_cuts), and returns their thresholds. For cuts in ascending order these ascend too,
+weakly. If no row is below a cut, its threshold is minus infinity; if none is above, infinity.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special
 
-Array = NDArray[np.float64]
+from dsgkit.exact.ordinal_losses import all_threshold_loss
+from dsgkit.linalg import Array
+
 Above = NDArray[np.bool_]
 
 _SLOPE_PENALTY = 1e-3
@@ -30,15 +32,6 @@ def hinge(values: Array, above: Above) -> Array:
     of those below. Each cut's sum is convex and piecewise linear in b_j with a slope that rises by
     one at ``f - 1`` of every row above and at ``f + 1`` of every row below, from minus the number
     of rows below: it is least between two breakpoints, of which this is the middle.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    above : ndarray of bool, shape (n, n_cuts)
-
-    Returns
-    -------
-    ndarray of shape (n_cuts,)
     """
     breakpoints = np.sort(values[:, None] + np.where(above, -1.0, 1.0), axis=0)
     ends = np.full((1, above.shape[1]), np.inf)
@@ -53,11 +46,6 @@ def absolute(values: Array, above: Above) -> Array:
 
     The sum over the cuts is the absolute error of the classes. A threshold is the middle between
     two neighbouring values; of equally good ones, the lowest.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    above : ndarray of bool, shape (n, n_cuts)
     """
     levels, level = np.unique(values, return_inverse=True)
     # moving a threshold past a value puts its rows below
@@ -74,11 +62,6 @@ def logistic(values: Array, above: Above) -> Array:
     Minimises the mean of ``sum_j log(1 + exp(-z_j (s f - c_j)))``, ``z_j`` = +1 above cut j and -1
     below, over ``s >= 0`` and all c (Rennie & Srebro 2005); the thresholds are ``c / s``. f is
     standardised first, so that the rule does not depend on its scale.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    above : ndarray of bool, shape (n, n_cuts)
     """
     share = above.mean(axis=0)
     thresholds = np.where(share > 0.5, -np.inf, np.inf)  # every row on the larger side
@@ -89,17 +72,15 @@ def logistic(values: Array, above: Above) -> Array:
     f = (values - mean) / spread
     sign = np.where(above[:, open_cuts], 1.0, -1.0)
 
-    def loss(x: Array) -> tuple[float, Array]:
-        margin = sign * (x[0] * f[:, None] - x[1:])
-        pull = sign * special.expit(-margin) / len(f)
-        value = np.logaddexp(0, -margin).sum() / len(f) + _SLOPE_PENALTY / 2 * x[0] ** 2
-        gradient = np.append(_SLOPE_PENALTY * x[0] - (pull.sum(axis=1) @ f), pull.sum(axis=0))
-        return value, gradient
+    def objective(x: Array) -> tuple[float, Array]:
+        loss, pull = all_threshold_loss(x[0] * f, x[1:], sign)
+        slope = _SLOPE_PENALTY * x[0] - (pull.sum(axis=1) @ f)
+        return loss + _SLOPE_PENALTY / 2 * x[0] ** 2, np.append(slope, pull.sum(axis=0))
 
     start = np.append(1.0, -special.logit(share[open_cuts]))
     bounds = [(0.0, None)] + [(None, None)] * (len(start) - 1)
     slope, *cuts = optimize.minimize(
-        loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-8}
+        objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-8}
     ).x
     if slope <= 1e-6:  # the values do not rank the classes, or rank them in reverse
         return thresholds
@@ -110,14 +91,8 @@ def logistic(values: Array, above: Above) -> Array:
 def share(values: Array, shares: Array) -> Array:
     """Return the thresholds that put given shares of the rows below each cut.
 
-    A threshold is the middle between the highest value below it and the next one.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-        Values of unlabelled rows.
-    shares : ndarray of shape (n_cuts,)
-        Ascending, such as those of the labelled rows; rounded to the nearest number of rows.
+    The values are those of unlabelled rows; shares ascend, and are rounded to the nearest number
+    of rows. A threshold is the middle between the highest value below it and the next one.
     """
     ordered = np.concatenate([[-np.inf], np.sort(values), [np.inf]])
     n_below = np.rint(shares * len(values)).astype(int)

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 
-from dsgkit.objectives.ordinal_risk import above_cuts
-from dsgkit.solvers.ordinal import thresholds as rules
+from dsgkit.estimators import thresholds as rules
+from dsgkit.risks.pairwise import above_cuts
 from dsgkit.tasks.metrics import cut_aucs
 
 N_CLASSES = 4

@@ -14,10 +14,10 @@ thresholds (Chu & Keerthi 2007, whose alphas are ``s_ji a_ji``).
 
 A step raises a variable ``a_ji`` and lowers ``a_ho`` by the same amount. Both belong to one cut, or
 with explicit thresholds to any two: if h < j, the slacks between these cuts grow; if h > j, they
-shrink, and all of them must be above 0. The variable of the most violating pair rises; the one
-with the largest increase by the curvature of the pair falls (the second-order selection of Fan,
-Chen & Lin 2005, as in LIBSVM). Every `MAX_ROUND_STEPS` steps, all free variables are moved at once
-(`dsgkit.trainers.svor_subspace`).
+shrink, and all of them must be above 0. The variable of the most violating pair rises; the one with
+the largest increase by the curvature of the pair falls (as in LIBSVM). Such steps converge slowly
+if C is large and K ill-conditioned, but soon find the variables at a bound. So every
+`MAX_ROUND_STEPS` steps all others, the free ones, are moved at once (`dsgkit.exact.svor_newton`).
 """
 
 from __future__ import annotations
@@ -25,14 +25,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dsgkit.costs import ENTRY_FLOPS, Cost
+from dsgkit.engine.model import Expansion
+from dsgkit.engine.problem import Data, Sizes
 from dsgkit.errors import DivergedError, FitError
-from dsgkit.linalg import Single
+from dsgkit.exact.columns import (
+    MIN_COLUMNS,
+    KernelColumns,
+    column,
+    columns_memory,
+    columns_within,
+    kernel_columns,
+)
+from dsgkit.exact.svor_newton import MAX_FREE_VARIABLES, maximise_free
+from dsgkit.kernels import expansion_flops, expansion_memory
+from dsgkit.linalg import Array, Single
 from dsgkit.system.jit import fast
 from dsgkit.system.machine import single_blas_thread
-from dsgkit.trainers.columns import KernelColumns, column
-from dsgkit.trainers.svor_subspace import MAX_FREE_VARIABLES, maximise_free, subspace_memory
-
-Array = NDArray[np.float64]
 
 MAX_ROUND_STEPS = 2000
 """Steps between two moves of all free variables; with fewer rows, the number of rows."""
@@ -41,24 +50,10 @@ _MIN_CURVATURE = 1e-12
 """Lower bound on the curvature of a pair, which is 0 for equal rows."""
 
 
-def program_memory(n: int, n_cuts: int) -> int:
-    """Return the bytes that an `OrdinalProgram` of ``n`` rows takes in addition to its columns."""
-    return 8 * n * (6 * n_cuts + 8) + subspace_memory(n)
-
-
 class OrdinalProgram:
     """The dual problem with its current variables, from which `solve` starts.
 
-    Parameters
-    ----------
-    columns : KernelColumns
-        Columns of the rows, sorted by class.
-    codes : int array of shape (n,)
-        Classes 0..k-1 of the rows, ascending; all of them occur.
-    explicit : bool
-        Whether thresholds are explicit.
-    ridge : float
-        Added to the diagonal of the kernel matrix.
+    Every class must occur. ``ridge`` is added to the diagonal of the kernel matrix.
 
     Attributes
     ----------
@@ -73,11 +68,9 @@ class OrdinalProgram:
     """
 
     def __init__(
-        self, columns: KernelColumns, codes: NDArray[np.integer], *, explicit: bool, ridge: float
+        self, columns: KernelColumns, codes: NDArray[np.integer], explicit: bool, ridge: float
     ) -> None:
-        self._columns = columns
-        self._explicit = explicit
-        self._ridge = ridge
+        self.columns, self._explicit, self._ridge = columns, explicit, ridge
         n, n_cuts = len(codes), int(codes[-1])
         # the first row of each class, and the end
         starts = np.searchsorted(codes, np.arange(n_cuts + 2))
@@ -85,38 +78,24 @@ class OrdinalProgram:
         stop = starts[2:] if explicit else np.full(n_cuts, n)
         self._sides = (first, starts[1:-1], stop)
         self._C = 1.0
-        self.variables = np.zeros((n_cuts, n))
-        self.slacks = np.zeros(n_cuts)
+        self.variables, self.slacks = np.zeros((n_cuts, n)), np.zeros(n_cuts)
         self.values = np.zeros(n)
         self.n_steps = 0
-
-    @property
-    def beta(self) -> Array:
-        """The coefficients of the rows in the function, shape (n,)."""
-        return self.variables.sum(axis=0)
 
     def solve(self, C: float, tol: float, most_steps: int) -> None:
         """Maximise from the current variables, scaled to the box of this C.
 
-        Parameters
-        ----------
-        C : float
-            Weight of the sum of the losses.
-        tol : float
-            Largest violation of the optimality conditions: no pair of variables gains more than
-            this, to first order, by moving one unit in opposite directions.
-        most_steps : int
+        At the end no pair of variables gains more than ``tol``, to first order, by moving one unit
+        in opposite directions.
 
         Raises
         ------
         FitError
-            If it takes more than ``most_steps`` steps.
-        DivergedError
-            If values overflow.
+            If it takes more than ``most_steps`` steps, or if values overflow.
         """
         self._scale(C)
         self.n_steps = 0
-        problem = (self._columns, self._sides, C, self._ridge, self._explicit)
+        problem = (self.columns, self._sides, C, self._ridge, self._explicit)
         at_once = min(len(self.values), MAX_ROUND_STEPS)
         while self.n_steps < most_steps:
             most = min(most_steps - self.n_steps, at_once)
@@ -129,20 +108,30 @@ class OrdinalProgram:
             self._move_free()
         raise FitError(f"no solution after {most_steps:,} steps; take a larger tol or a smaller C")
 
+    def function(self, kernel: str, sigma: float) -> Expansion:
+        """Return the function; rows with a coefficient of 0 are left out."""
+        beta = self.variables.sum(axis=0)
+        used = beta != 0
+        return Expansion(kernel, sigma, self.columns.points.T[used], beta[used, None])
+
     def thresholds(self) -> Array:
         """Return the thresholds at the current variables, shape (k - 1,).
 
         Each is the middle of the interval that the optimality conditions allow. Explicit thresholds
         with a positive slack between them are equal.
         """
-        bounds = np.array(_bounds(self._sides, self._C, self.variables, self.values))
-        if self._explicit:
-            tied = np.append(0, np.cumsum(self.slacks[:-1] <= 0))
-            low, high = np.maximum.accumulate(bounds[0]), np.minimum.accumulate(bounds[1][::-1])
-            last = np.searchsorted(tied, tied, side="right") - 1
-            first = np.searchsorted(tied, tied)
-            bounds = np.array([low[last], high[::-1][first]])
-        return bounds.mean(axis=0)
+        low, high = np.full((2, len(self.slacks)), [[-np.inf], [np.inf]])
+        for j, (begin, split, stop) in enumerate(zip(*self._sides, strict=True)):
+            a, below = self.variables[j, begin:stop], np.arange(begin, stop) < split
+            edges = self.values[begin:stop] - np.where(below, -1.0, 1.0)
+            low[j] = edges[np.where(below, a > -self._C, a > 0)].max(initial=-np.inf)
+            high[j] = edges[np.where(below, a < 0, a < self._C)].min(initial=np.inf)
+        if not self._explicit:
+            return (low + high) / 2
+        low, high = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
+        first = np.flatnonzero(np.append(True, self.slacks[:-1] <= 0))
+        last = np.append(first[1:], len(low)) - 1
+        return np.repeat((low[last] + high[first]) / 2, last - first + 1)
 
     def _scale(self, C: float) -> None:
         """Scale the variables from the current box to that of C; those at a bound stay at it."""
@@ -160,18 +149,57 @@ class OrdinalProgram:
         before = self.variables[cuts, rows]
         signs = np.where(rows < self._sides[1][cuts], -1.0, 1.0)
         after, high = before.copy(), np.where(signs > 0, self._C, 0.0)
-        K = _submatrix(self._columns, rows)
+        K = _submatrix(self.columns, rows)
         K += self._ridge * (rows[:, None] == rows)
         gradient = signs - self.values[rows]
         with single_blas_thread():
             maximise_free(K, gradient, cuts, high - self._C, high, after, self.slacks)
         self.variables[cuts, rows] = after
-        _add(self._columns, self._ridge, rows, after - before, self.values)
+        _add(self.columns, self._ridge, rows, after - before, self.values)
+
+
+def ordinal_program(
+    data: Data, kernel: str, sigma: float, explicit: bool, ridge: float, memory: int
+) -> OrdinalProgram:
+    """Return the problem of labelled rows, with as many kernel columns as fit into the memory."""
+    order = np.argsort(data.codes, kind="stable")
+    present, codes = np.unique(data.codes[order], return_inverse=True)
+    points = np.array(data.X[:].T[:, order], np.float64, order="C")
+    n_inputs, n = points.shape
+    room = memory - _program_memory(n, len(present) - 1) - points.nbytes
+    columns = kernel_columns(points, kernel, sigma, columns_within(n, n_inputs, room))
+    return OrdinalProgram(columns, codes, explicit, ridge)
+
+
+def program_cost(n: Sizes, n_models: int, memory: int, *, explicit: bool) -> Cost:
+    """Return the cost of models, of whose kernel matrix ``memory`` bytes are kept."""
+    rows, n_cuts = n.labeled, max(1, n.sources - 1)
+    fewest, most = (
+        max(
+            columns_memory(rows, n.inputs, kept)
+            + _program_memory(rows, n_cuts)
+            + 8 * rows * n.inputs,
+            8 * rows * (n.inputs + 1) + expansion_memory(rows, n.inputs),
+        )
+        for kept in (MIN_COLUMNS, rows)
+    )
+    # 5 steps per row (1 for a small C, 10 for a large one), with their share of the moves of all
+    # free variables
+    steps = 5.0 * rows * 500.0 * rows * (min(2, n_cuts) if explicit else n_cuts)
+    return Cost(
+        flops=n_models * (rows**2 * (ENTRY_FLOPS + 6.0 * n.inputs) + steps),
+        memory=max(fewest, min(most, memory)),
+        flops_per_row=expansion_flops(rows, n.inputs),
+    )
+
+
+def _program_memory(n: int, n_cuts: int) -> int:
+    """Return the bytes of a program in addition to its columns, with a move of free variables."""
+    return 8 * n * (6 * n_cuts + 8) + 3 * 8 * min(n, MAX_FREE_VARIABLES) ** 2
 
 
 @fast
 def _submatrix(columns: KernelColumns, rows: NDArray[np.int64]) -> Array:
-    """Return the kernel of some rows, in double precision."""
     K = np.empty((len(rows), len(rows)))
     for i in range(len(rows)):
         part = column(columns, rows[i])
@@ -207,19 +235,6 @@ def _slope_down(a: float, negative: bool, C: float) -> float:
     if negative:
         return -1.0 if a > -C else np.inf
     return 1.0 if a > 0.0 else np.inf
-
-
-@fast
-def _bounds(sides, C, variables, values):  # type: ignore[no-untyped-def]
-    """Return the smallest and the largest threshold that each cut's variables allow."""
-    first, split, stop = sides
-    low, high = np.full(len(first), -np.inf), np.full(len(first), np.inf)
-    for j in range(len(first)):
-        for i in range(first[j], stop[j]):
-            a, negative = variables[j, i], i < split[j]
-            low[j] = max(low[j], values[i] - _slope_down(a, negative, C))
-            high[j] = min(high[j], values[i] - _slope_up(a, negative, C))
-    return low, high
 
 
 @fast

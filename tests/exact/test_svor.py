@@ -1,4 +1,4 @@
-"""SVOREX and SVORIM against the authors' program, optimality, LIBSVM and a general solver."""
+"""SVOREX and SVORIM against the authors' program, optimality, and a general solver."""
 
 from pathlib import Path
 
@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_digits
 from sklearn.model_selection import train_test_split
 
+from dsgkit import SVOREX, SVORIM
+from dsgkit.engine.problem import Sizes
 from dsgkit.errors import FitError
-from dsgkit.solvers.ordinal.svor import SVOREX, SVORIM
-from dsgkit.trainers import svor_smo, svor_subspace
-from dsgkit.trainers.columns import kernel_columns
-from dsgkit.trainers.svor_smo import OrdinalProgram
+from dsgkit.exact import svor
+from dsgkit.exact.columns import kernel_columns
+from dsgkit.exact.svor_newton import _inverse
 from tests.solvers.brute_force import kernel
 from tests.solvers.datasets import iris, standardised_wine
 
-ORACLES = Path(__file__).parents[2] / "oracles"
+ORACLES = Path(__file__).parents[1] / "oracles"
 BOTH = pytest.mark.parametrize("method", [SVOREX, SVORIM])
 
 
@@ -47,7 +48,7 @@ def primal(K, beta, thresholds, codes, C, explicit):
 def solved(rows, codes, C, explicit, *, tol=1e-3, ridge=0.0, capacity=10**6):
     """The program with its solution; rows must be sorted by class."""
     columns = kernel_columns(rows.T.copy(), "gaussian", 1.0, capacity)
-    program = OrdinalProgram(columns, codes, explicit=explicit, ridge=ridge)
+    program = svor.OrdinalProgram(columns, codes, explicit, ridge)
     program.solve(C, tol, 10**6)
     return program
 
@@ -98,8 +99,8 @@ def test_solutions_are_feasible_and_optimal(
     np.testing.assert_allclose(sums, -program.slacks, atol=1e-9 * C * n)
     assert (program.slacks >= 0).all() and (explicit or not program.slacks.any())
     K = kernel(rows, rows, 1.0) + ridge * np.eye(n)
-    f, thresholds = K @ program.beta, program.thresholds()
-    rounding = 2**-22 * (1 + abs(program.beta).sum())
+    f, thresholds = K @ program.variables.sum(axis=0), program.thresholds()
+    rounding = 2**-22 * (1 + abs(program.variables.sum(axis=0)).sum())
     np.testing.assert_allclose(program.values, f, atol=rounding)
     # with implicit ones it takes an exact solution to be ordered exactly
     assert (np.diff(thresholds) >= (0 if explicit else -2 * tol)).all()
@@ -110,12 +111,13 @@ def test_solutions_are_feasible_and_optimal(
 
 
 @BOTH
-def test_classes_without_rows_repeat_the_threshold_beside_them(method):
+def test_classes_that_a_fold_leaves_out_repeat_the_threshold_beside_them(method):
+    """Fitted to some of the classes, the thresholds of the others are those of their neighbours."""
     rows, codes = problem(50, 3)
     whole = method().fit(rows, codes)
     gaps = method(sigma=whole.sigma_)
-    gaps.classes_, gaps.n_features_in_ = np.arange(6), 2
-    gaps._fit(rows, np.array([1, 2, 4])[codes], None)
+    data = gaps.data(np.vstack([rows, rows[:3]]), np.append(np.array([1, 2, 4])[codes], [0, 3, 5]))
+    gaps._fit(data.take(np.arange(50), None))
     low, high = whole.own_thresholds_
     assert gaps.own_thresholds_.tolist() == [-np.inf, low, high, high, np.inf]
     np.testing.assert_array_equal(gaps.coef_, whole.coef_)
@@ -125,7 +127,7 @@ def test_classes_without_rows_repeat_the_threshold_beside_them(method):
 def test_moving_the_free_variables_changes_the_way_alone(method, monkeypatch):
     rows, codes = problem(150, 4)
     model = method(300.0, 1.0, tol=1e-5).fit(rows, codes)
-    monkeypatch.setattr(svor_smo, "MAX_FREE_VARIABLES", 0)
+    monkeypatch.setattr(svor, "MAX_FREE_VARIABLES", 0)
     pairs = method(300.0, 1.0, tol=1e-5).fit(rows, codes)
     assert model.n_iter_ < pairs.n_iter_ / 5
     np.testing.assert_allclose(
@@ -136,9 +138,44 @@ def test_moving_the_free_variables_changes_the_way_alone(method, monkeypatch):
 
 def test_kernel_matrices_that_rounding_makes_indefinite_are_inverted():
     K = np.ones((3, 3)) - 1e-4 * np.eye(3)
-    inverse = svor_subspace._inverse(K)
+    inverse = _inverse(K)
     assert np.linalg.eigvalsh(inverse).min() > 0
     np.testing.assert_array_equal(inverse, inverse.T)
+
+
+@BOTH
+def test_the_weight_warms_up_over_a_grid(method):
+    """Settings of one pass start from each other, and end where single fits do."""
+    rows, codes = problem(80, 4)
+    points = [{"C": C} for C in (30.0, 0.1, 3.0)]
+    grid = method(sigma=1.0, tol=1e-6).fit_points(points, X=rows, y=codes)
+    alone = [
+        method(**p, sigma=1.0, tol=1e-6).fit(rows, codes).decision_function(rows) for p in points
+    ]
+    np.testing.assert_allclose(grid.decision_function(rows), np.column_stack(alone), atol=1e-4)
+
+
+@BOTH
+def test_with_less_memory_the_model_is_the_same_and_costs_more_with_more_cuts(method):
+    rows, codes = problem(1200, 3)
+    whole, little = method(sigma=1.0), method(sigma=1.0, max_memory=0.0355)
+    n = Sizes(2, 1200, 0, 3)
+    assert little.cost(n).memory < whole.cost(n).memory
+    np.testing.assert_array_equal(
+        little.fit(rows, codes).decision_function(rows[:50]),
+        whole.fit(rows, codes).decision_function(rows[:50]),
+    )
+    more = whole.cost(n._replace(sources=9))
+    assert (
+        more.flops > whole.cost(n).flops if method is SVORIM else more.flops == whole.cost(n).flops
+    )
+
+
+@BOTH
+def test_a_limit_of_steps_is_kept(method):
+    rows, codes = problem(100, 3)
+    with pytest.raises(FitError, match="no solution after 30 steps; take a larger tol"):
+        method(100.0, max_iter=30).fit(rows, codes)
 
 
 def test_a_weight_beyond_numbers_is_refused():

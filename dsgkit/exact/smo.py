@@ -1,6 +1,6 @@
 """Sequential minimal optimisation of quadratic programs over kernel columns.
 
-The problem, over one variable per row and one for the anchor (`dsgkit.trainers.columns`):
+The problem, over one variable per row and one for the anchor (`dsgkit.exact.columns`):
 
     min  1/2 a'K a - sum_i g_i(a_i)   subject to   sum_i a_i = const,  lower_i <= a_i <= upper_i
 
@@ -25,12 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsgkit.errors import FitError
+from dsgkit.exact.columns import KernelColumns, column
 from dsgkit.linalg import Array, Single
 from dsgkit.system.jit import fast
-from dsgkit.trainers.columns import KernelColumns, column
 
-Pieces = tuple[Array, Array, Array, Array, Array]
-"""The arrays of `Gains`, for compiled code."""
+Pieces = tuple[Array, Array, Array, Array, Array]  # the arrays of `Gains`, for compiled code
 
 MAX_CALL_STEPS = 2000
 """Steps between two returns to Python, where it can be interrupted."""
@@ -41,14 +40,10 @@ _MIN_CURVATURE = 1e-12
 
 @dataclass(frozen=True)
 class Gains:
-    """Boxes and gains of the variables; arrays of shape (n + 1,), the anchor last.
+    """Boxes, kinks and slopes of the gains, arrays over the variables, the anchor last.
 
-    Attributes
-    ----------
-    lower, kink, upper : ndarray
-        ``lower <= kink <= upper``; the anchor's may be infinite. Without a kink it is ``upper``.
-    below, above : ndarray
-        The slope of the gain below and above the kink, ``below >= above``.
+    ``lower <= kink <= upper``, the anchor's may be infinite; without a kink it is ``upper``. The
+    gain has the slope ``below`` up to the kink and ``above`` after it, ``below >= above``.
     """
 
     lower: Array
@@ -61,18 +56,7 @@ class Gains:
 class QuadraticProgram:
     """The problem with its current variables, from which `solve` starts.
 
-    Parameters
-    ----------
-    columns : KernelColumns
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n + 1,)
-        The variables, the anchor's last; initially 0.
-    values : ndarray of shape (n + 1,)
-        ``K coef``, at the rows and at the anchor.
-    n_steps : int
-        Steps done so far.
+    ``coef`` are the variables, initially 0, and ``values`` is ``K coef``, both of shape (n + 1,).
     """
 
     def __init__(self, columns: KernelColumns) -> None:
@@ -93,13 +77,8 @@ class QuadraticProgram:
     def solve(self, gains: Gains, tol: float, most_steps: int) -> None:
         """Minimise from the current variables, which must be inside their boxes.
 
-        Parameters
-        ----------
-        gains : Gains
-        tol : float
-            Largest violation of the optimality conditions: no pair of variables gains more than
-            this, to first order, by moving one unit in opposite directions.
-        most_steps : int
+        At the end no pair of variables gains more than ``tol``, to first order, by moving one unit
+        in opposite directions.
 
         Raises
         ------
@@ -149,14 +128,12 @@ def _slope_down(pieces: Pieces, i: int, a: float) -> float:
 
 @fast
 def _next_up(pieces: Pieces, i: int, a: float) -> float:
-    """Return the next kink or bound of variable ``i`` above ``a``."""
     _, kink, upper, _, _ = pieces
     return kink[i] if a < kink[i] else upper[i]
 
 
 @fast
 def _next_down(pieces: Pieces, i: int, a: float) -> float:
-    """Return the next kink or bound of variable ``i`` below ``a``."""
     lower, kink, _, _, _ = pieces
     return kink[i] if a > kink[i] else lower[i]
 

@@ -1,6 +1,4 @@
-"""The quadratic program against its optimality conditions, LIBSVM and a general solver."""
-
-from __future__ import annotations
+"""The quadratic program against its optimality conditions, which are sufficient, and LIBSVM."""
 
 import itertools
 
@@ -8,13 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from dsgkit.errors import FitError
-from dsgkit.trainers import smo as _smo
-from dsgkit.trainers.columns import column, kernel_columns
-from dsgkit.trainers.smo import Gains, QuadraticProgram
+from dsgkit.exact.columns import column, kernel_columns
+from dsgkit.exact.smo import Gains, QuadraticProgram
 from tests.solvers.brute_force import kernel
 
 TOL = 1e-3
@@ -34,13 +30,6 @@ def random_gains(rng, n, anchor, scale=1.0):
         "free": ([-np.inf, np.inf, np.inf], [slopes[-1, 0]] * 2),
     }[anchor]
     return Gains(*knots.T.copy(), *slopes.T.copy())
-
-
-def gain(gains, coef):
-    """The sum of the gains, up to a constant."""
-    at = np.where(np.isfinite(gains.kink), gains.kink, 0.0)
-    slopes = np.where(coef < gains.kink, gains.below, gains.above)
-    return float(np.sum(slopes * (coef - at)))
 
 
 def violation(gains, coef, values):
@@ -100,55 +89,6 @@ def test_solutions_are_optimal_and_inside_of_the_boxes(n, seed, anchor, mean, ca
     assert violation(gains, coef, K @ coef) < TOL + 1e-5 * scale
 
 
-@pytest.mark.parametrize("anchor", ["held", "free"])
-@pytest.mark.parametrize("seed", range(8))
-def test_the_objective_is_that_of_a_general_solver(seed, anchor):
-    """There each variable with a kink is two, as the copies of an unlabelled row are."""
-    n, rng = 6, np.random.default_rng(seed)
-    mean_from = (None, 3)[seed % 2]
-    program, rows = program_of(n, seed, mean_from)
-    gains = random_gains(rng, n, anchor)
-    start = start_of(gains, rng)
-    program.move(start)
-    program.solve(gains, 1e-7, 10**6)
-
-    K = exact_kernel(rows, mean_from)
-    kink = np.append(gains.kink[:n], 0)
-    to_kink, from_kink = gains.lower[:n] - kink[:n], gains.upper[:n] - kink[:n]
-    end = (None, None) if anchor == "free" else (0, 0)
-    below = [*((low, 0) for low in to_kink), end]
-    above = [*((0, high) for high in from_kink), (0, 0)]
-
-    def split(z):
-        return kink + z[: n + 1] + z[n + 1 :]
-
-    def objective(z):
-        a = split(z)
-        return a @ K @ a / 2 - gains.below @ z[: n + 1] - gains.above @ z[n + 1 :]
-
-    def gradient(z):
-        Ka = K @ split(z)
-        return np.concatenate([Ka - gains.below, Ka - gains.above])
-
-    best = minimize(
-        objective,
-        np.zeros(2 * n + 2),
-        jac=gradient,
-        bounds=[*below, *above],
-        constraints={
-            "type": "eq",
-            "fun": lambda z: split(z).sum() - start.sum(),
-            "jac": lambda z: np.ones(len(z)),
-        },
-        method="SLSQP",
-        options={"ftol": 1e-13, "maxiter": 1000},
-    )
-    assert best.success
-    coef = program.coef
-    mine = coef @ K @ coef / 2 - gain(gains, coef)
-    assert mine == pytest.approx(best.fun, abs=1e-6)
-
-
 def svm_gains(y, C, free):
     """The boxes of a support vector machine; a free anchor of slope 0 takes its offset away."""
     n = len(y)
@@ -159,18 +99,18 @@ def svm_gains(y, C, free):
     return Gains(lower, upper, upper, slopes, slopes)
 
 
-def svm_problem(n=120, seed=0):
-    rng = np.random.default_rng(seed)
-    rows = rng.normal(size=(n, 2))
-    y = np.where(rows[:, 0] + 0.7 * rng.normal(size=n) > 0.3, 1.0, -1.0)
-    return rows, y
+def svm(sigma=1.0, capacity=1000):
+    """Return a program of some rows, these rows and their labels."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(120, 2))
+    y = np.where(rows[:, 0] + 0.7 * rng.normal(size=120) > 0.3, 1.0, -1.0)
+    return QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", sigma, capacity)), rows, y
 
 
 @pytest.mark.parametrize(("C", "sigma"), list(itertools.product([0.05, 1.0, 100.0], [0.1, 2.0])))
 @pytest.mark.parametrize("capacity", [2, 1000])
 def test_a_plain_svm_is_that_of_libsvm(C, sigma, capacity):
-    rows, y = svm_problem()
-    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", sigma, capacity))
+    program, rows, y = svm(sigma, capacity)
     program.solve(svm_gains(y, C, free=False), 1e-6, 10**6)
     svc = SVC(C=C, kernel="rbf", gamma=sigma, tol=1e-6).fit(rows, y)
     coef = np.zeros(len(y))
@@ -190,8 +130,7 @@ def test_a_plain_svm_is_that_of_libsvm(C, sigma, capacity):
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
 def test_without_an_offset_the_duality_gap_closes(C):
-    rows, y = svm_problem()
-    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
+    program, rows, y = svm()
     program.solve(svm_gains(y, C, free=True), 1e-6, 10**6)
     a = program.coef[:-1]
     f = kernel(rows, rows, 1.0) @ a
@@ -200,8 +139,7 @@ def test_without_an_offset_the_duality_gap_closes(C):
 
 
 def test_a_solution_is_solved_and_a_changed_problem_goes_on_from_there():
-    rows, y = svm_problem()
-    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
+    program, _, y = svm()
     program.solve(svm_gains(y, 1.0, free=True), TOL, 10**6)
     cold = program.n_steps
     program.solve(svm_gains(y, 1.0, free=True), TOL, 0 + 1)
@@ -210,22 +148,9 @@ def test_a_solution_is_solved_and_a_changed_problem_goes_on_from_there():
     assert 0 < program.n_steps - cold < cold / 2
 
 
-def test_where_it_returns_to_python_does_not_matter(monkeypatch):
-    rows, y = svm_problem()
-    coefs = []
-    for at_once in (1, 7, 10**6):
-        monkeypatch.setattr(_smo, "MAX_CALL_STEPS", at_once)
-        program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
-        program.solve(svm_gains(y, 1.0, free=False), TOL, 10**6)
-        coefs.append(program.coef)
-    np.testing.assert_array_equal(coefs[0], coefs[1])
-    np.testing.assert_array_equal(coefs[0], coefs[2])
-
-
 @pytest.mark.parametrize("most", [1, 30])
 def test_too_few_steps_are_an_error(most):
-    rows, y = svm_problem()
-    program = QuadraticProgram(kernel_columns(rows.T.copy(), "gaussian", 1.0, 1000))
+    program, _, y = svm()
     with pytest.raises(FitError, match=f"no solution after {most} steps; take a larger tol"):
         program.solve(svm_gains(y, 1.0, free=False), TOL, most)
     assert program.n_steps == most

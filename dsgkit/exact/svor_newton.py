@@ -1,16 +1,11 @@
-"""Exact steps for ordinal support vector machines: all free variables of the dual at once.
+"""Steps of ordinal support vector machines in all free variables of the dual at once.
 
-Steps on pairs of variables converge slowly if the weight of the losses is large and the kernel
-matrix ill-conditioned. They soon identify the variables at a bound, though; over the others, the
-free ones, the dual is a concave quadratic, which a Newton step maximises. Regular moves of all free
-variables save most of the pairs (Moré & Toraldo 1991 alternate projected gradients with such
-moves), and the optimality at the end is the same.
-
-See `dsgkit.trainers.svor_smo` for the dual. A Newton direction keeps the sum of the
-variables over the cuts up to each one whose slack is 0. It is followed up to the first bound or
-slack that it meets, which then joins the constraints, and so on until a full step fits. A
-constraint ``c'd = 0`` is a rank-one update of the matrix W that maps gradients to directions,
-``W - (W c)(W c)' / (c'W c)``; so only the inverse at the beginning takes cubic time.
+Over the variables that are not at a bound the dual (`dsgkit.exact.svor`) is a concave quadratic,
+which a Newton step maximises (Moré & Toraldo 1991 alternate projected gradients with such moves). A
+Newton direction keeps the sum of the variables over the cuts up to each one whose slack is 0. It is
+followed up to the first bound or slack that it meets, which then joins the constraints, and so on
+until a full step fits. A constraint ``c'd = 0`` is a rank-one update of the matrix W that maps
+gradients to directions, ``W - (W c)(W c)' / (c'W c)``; so only the inverse takes cubic time.
 """
 
 from __future__ import annotations
@@ -19,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from dsgkit.linalg import Array
 from dsgkit.system.jit import fast
-
-Array = NDArray[np.float64]
 
 MAX_FREE_VARIABLES = 1500
 """Largest number of free variables that are moved at once; beyond, only pairs are."""
@@ -34,34 +28,16 @@ _JITTER_GROWTH = 100.0
 """Factor on the jitter after a failed factorisation."""
 
 
-def subspace_memory(n: int) -> int:
-    """Return the bytes that `maximise_free` and its arguments take with ``n`` rows."""
-    return 3 * 8 * min(n, MAX_FREE_VARIABLES) ** 2
-
-
 def maximise_free(
     K: Array, gradient: Array, cuts: NDArray[np.int64], low: Array, high: Array, x: Array,
     slacks: Array,
 ) -> None:  # fmt: skip
     """Maximise ``gradient'd - 1/2 d'K d`` approximately over moves d of the free variables.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n_free, n_free)
-        Kernel of the rows of the variables, ridge included.
-    gradient : ndarray of shape (n_free,)
-        Overwritten.
-    cuts : int array of shape (n_free,)
-        Cut of each variable.
-    low, high : ndarrays of shape (n_free,)
-        Bounds.
-    x : ndarray of shape (n_free,)
-        The variables, strictly within the bounds; updated in place.
-    slacks : ndarray of shape (k - 1,)
-        Updated in place.
+    ``x`` are the variables, strictly within their bounds ``low`` and ``high``, and ``cuts`` their
+    cuts. They and the slacks are updated in place, and so is the gradient.
     """
-    inverse = _inverse(K)
-    _ascend(K, inverse, gradient, cuts, low, high, x, slacks)
+    _ascend(K, _inverse(K), gradient, cuts, low, high, x, slacks)
 
 
 def _inverse(K: Array) -> Array:

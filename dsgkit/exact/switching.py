@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,14 @@ from sklearn import config_context
 from sklearn.svm import SVC
 
 from dsgkit.costs import FUNCTION_FLOPS, Cost
-from dsgkit.kernels import expansion_flops, expansion_memory, kernel_named
+from dsgkit.engine.problem import Sizes
+from dsgkit.kernels import expansion_flops, expansion_memory
 from dsgkit.linalg import Array
-from dsgkit.objectives.margin import MarginRisk
-from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report
-from dsgkit.trainers.kernel_machines import KernelMachine, MachineTrainer, signs_of
-from dsgkit.trainers.training import Sizes, Step, Training
 
-FIRST_SHARE = 1e-5
-"""Share of their final cost at which the unlabelled rows start."""
-
-SHARE_GROWTH = 1.5
-"""Factor by which that share grows until it is 1. Both values are SVMlight's."""
+FIRST_SHARE, SHARE_GROWTH = 1e-5, 1.5
+"""Share of their final cost at which the unlabelled rows start, and the factor by which it grows
+until it is 1. Both values are SVMlight's."""
 
 SWITCH_MARGIN = 1e-4
 """A pair is switched if the positive row lies below the negative one by more than this."""
@@ -35,16 +30,9 @@ libsvm's values would still be 4e-3 off."""
 LIBSVM_CACHE = 200 * 2**20
 """Bytes of libsvm's own cache of kernel columns (scikit-learn's default)."""
 
-USUAL_TRAININGS = 50
-"""Trainings that a fit is assumed to need: 30 levels of costs, and some after switches."""
 
-FLOPS_PER_PAIR = 1000.0
-"""Operations per pair of rows that a training by libsvm is counted as (measured)."""
-
-
-@dataclass(frozen=True)
-class _Machine:
-    """A trained support vector machine: coefficients of all rows, intercept, values at all rows."""
+class Machine(NamedTuple):
+    """Coefficients of all rows, intercept, and values at all rows."""
 
     coef: Array
     intercept: float
@@ -56,97 +44,21 @@ class _Machine:
         return float(norm / 2 + costs @ np.maximum(0, 1 - labels * self.values))
 
 
-@dataclass(frozen=True)
-class LabelSwitching(MachineTrainer):
-    """SVMlight's transductive SVM: retrained after switching labels of pairs of rows.
-
-    Attributes
-    ----------
-    positive_share : float or None
-        Share of positives among the unlabelled rows; None takes that of the labelled ones.
-    most_pairs : int or None
-        Largest number of pairs switched between two trainings.
-    """
-
-    positive_share: float | None
-    most_pairs: int | None
-
-    def solve(
-        self, training: Training, risk: MarginRisk, step: Step | None, prepared: None
-    ) -> KernelMachine:
-        """Return the machine of a risk."""
-        y = signs_of(training)
-        # one thread: rounding, which decides which rows are switched, must not depend on the
-        # number of threads
-        with single_blas_thread():
-            rows = np.concatenate([training.X[:], training.X_unlabeled[:]])
-            rows = rows.astype(np.float64, copy=False)
-            gram = kernel_named(self.kernel).gram(rows, rows, self.sigma)
-            search = LabelSearch(
-                gram,
-                y,
-                C=risk.C,
-                C_star=risk.C_star,
-                positive_share=self.positive_share,
-                most_pairs=self.most_pairs,
-            )
-            machine = search.run()
-            objective = machine.objective(search.labels, search.costs(1.0))
-        support = np.flatnonzero(machine.coef)
-        extra_attributes = {
-            "transduction_": search.labels[len(y) :],
-            "objective_": objective,
-            "n_iter_": search.n_trainings,
-            "n_switches_": search.n_switches,
-        }
-        return KernelMachine(
-            self.kernel,
-            self.sigma,
-            rows[support],
-            machine.coef[support],
-            intercept=machine.intercept,
-            extra_attributes=extra_attributes,
-        )
-
-    def models_cost(self, sizes: Sizes, n_models: int, risk: MarginRisk, step: Step | None) -> Cost:
-        """Return the cost of the kernel matrix and of `USUAL_TRAININGS` trainings."""
-        n, n_inputs = sizes.n_labeled + sizes.n_unlabeled, sizes.n_inputs
-        gram = 2 * n_inputs + FUNCTION_FLOPS  # one half is computed, in double precision
-        cache = min(LIBSVM_CACHE, 4 * n**2)
-        matrix = 8 * n * (n + 4 * n_inputs + 30)
-        return Cost(
-            flops=n_models * float(n) ** 2 * (gram + USUAL_TRAININGS * FLOPS_PER_PAIR),
-            memory=max(matrix + cache, expansion_memory(n, n_inputs)),
-            flops_per_row=expansion_flops(n, n_inputs),
-        )
-
-
 class LabelSearch:
-    """Search for labels of the unlabelled rows, which follow the labelled ones.
+    """Search for labels of the unlabelled rows, which follow the labelled ones in the matrix.
 
-    Parameters
-    ----------
-    gram : ndarray of shape (n, n)
-        Kernel matrix of all rows.
-    y : ndarray of shape (n_labeled,)
-        Labels -1 and 1.
-    C, C_star : float
-        Weights of the two mean losses.
-    positive_share : float or None
-        Share of positives among the unlabelled rows; None takes that of the labelled ones.
-    most_pairs : int or None
-        Largest number of pairs switched between two trainings.
+    C and C* weight the two mean losses. ``positive_share`` is that of the unlabelled rows, None for
+    that of the labelled ones; ``most_pairs`` limits the pairs switched between two trainings.
     """
 
     def __init__(
         self,
         gram: Array,
         y: Array,
-        *,
         C: float,
         C_star: float,
-        positive_share: float | None,
-        most_pairs: int | None,
+        positive_share: float | None = None,
+        most_pairs: int | None = None,
     ) -> None:
         self._gram = gram
         self._n_labeled = len(y)
@@ -165,7 +77,7 @@ class LabelSearch:
         unlabeled = np.where(labels > 0, (1 - p) / p, 1.0) * self._cost_unlabeled * share
         return np.concatenate([np.full(self._n_labeled, self._cost_labeled), unlabeled])
 
-    def run(self) -> _Machine:
+    def run(self) -> Machine:
         """Return the last machine, which is trained on ``labels``."""
         share = FIRST_SHARE if self._cost_unlabeled else 1.0
         while True:
@@ -179,21 +91,21 @@ class LabelSearch:
         """Label the top rows of a machine trained on the labelled rows positive."""
         n = len(y)
         within = np.ascontiguousarray(self._gram[:n, :n])
-        coef, intercept = _train(within, y, np.full(n, self._cost_labeled), self._tolerance(1))
+        coef, intercept = _trained(within, y, np.full(n, self._cost_labeled), self._tolerance(1))
         labels = np.full(len(self._gram) - n, -1.0)
         n_positive = math.floor(len(labels) * self._positive_share + 0.5)
         order = np.argsort(-(self._gram[n:, :n] @ coef + intercept), kind="stable")
         labels[order[:n_positive]] = 1
         return labels
 
-    def _switch_all(self, share: float) -> _Machine:
+    def _switch_all(self, share: float) -> Machine:
         """Train and switch labels until no pair is left, or the objective stops falling."""
         lowest = math.inf
         while True:
             costs = self.costs(share)
-            coef, intercept = _train(self._gram, self.labels, costs, self._tolerance(share))
+            coef, intercept = _trained(self._gram, self.labels, costs, self._tolerance(share))
             self.n_trainings += 1
-            machine = _Machine(coef, intercept, self._gram @ coef + intercept)
+            machine = Machine(coef, intercept, self._gram @ coef + intercept)
             objective = machine.objective(self.labels, costs)
             positive, negative = self._wrong_pairs(machine.values)
             if not len(positive) or not objective < lowest:
@@ -222,7 +134,20 @@ class LabelSearch:
         return self._scale * (FINAL_TOLERANCE if share == 1 else GROWING_TOLERANCE)
 
 
-def _train(gram: Array, labels: Array, costs: Array, tolerance: float) -> tuple[Array, float]:
+def switching_cost(n: Sizes, n_models: int) -> Cost:
+    """Return the cost of the kernel matrix and of 50 trainings: 30 of growing costs, and more."""
+    rows = n.labeled + n.unlabeled
+    gram = 2 * n.inputs + FUNCTION_FLOPS  # one half is computed, in double precision
+    matrix = 8 * rows * (rows + 4 * n.inputs + 30)
+    trainings = 50 * 1000.0  # libsvm takes 1000 operations per pair of rows (measured)
+    return Cost(
+        flops=n_models * float(rows) ** 2 * (gram + trainings),
+        memory=max(matrix + min(LIBSVM_CACHE, 4 * rows**2), expansion_memory(rows, n.inputs)),
+        flops_per_row=expansion_flops(rows, n.inputs),
+    )
+
+
+def _trained(gram: Array, labels: Array, costs: Array, tolerance: float) -> tuple[Array, float]:
     """Return the coefficients of all rows, signs included, and the intercept."""
     svc = SVC(kernel="precomputed", tol=tolerance, cache_size=LIBSVM_CACHE / 2**20)
     with config_context(assume_finite=True):  # checking every kernel value takes time

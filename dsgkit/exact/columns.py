@@ -1,11 +1,9 @@
 """A cache of kernel columns, computed on first use.
 
 In addition to the rows there is one more point in feature space, the *anchor*: the origin, or the
-mean of some of the rows. Quadratic programs with a constraint on that mean, or without an offset,
-use it; see `dsgkit.trainers.smo`.
-
-A column is stored in float32, each value rounded from double; so a problem solved with them is that
-of a kernel within 2^-24 of the exact one. Values do not depend on how many columns are kept.
+mean of some of the rows (`dsgkit.exact.smo`). A column is stored in float32, each value rounded
+from double; so a problem solved with them is that of a kernel within 2^-24 of the exact one. Values
+do not depend on how many columns are kept.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ class KernelColumns(NamedTuple):
     points : ndarray of shape (n_inputs, n)
         The rows, transposed.
     sigma : float
-        Parameter of the Gaussian kernel; 0 for the linear one.
+        0 for the linear kernel.
     mean_from : int
         The anchor is the mean of the rows from here on; ``n`` for the origin.
     store : ndarray of float32, shape (capacity + 1, n + 1)
@@ -49,7 +47,6 @@ class KernelColumns(NamedTuple):
         Column at each position (-1: none), and the time of its last use.
     clock : ndarray of shape (1,)
         Number of uses so far.
-    diagonal : ndarray of shape (n + 1,)
     """
 
     points: Array
@@ -64,32 +61,17 @@ class KernelColumns(NamedTuple):
 
     @property
     def anchor(self) -> int:
-        """Number of the anchor's column: one past the rows."""
         return len(self.slot) - 1
 
 
 def kernel_columns(
     points: Array, kernel: str, sigma: float, capacity: int, mean_from: int | None = None
 ) -> KernelColumns:
-    """Return the columns of a kernel matrix of some rows and an anchor.
+    """Return the columns of the kernel matrix of rows, passed transposed, and of an anchor.
 
-    Parameters
-    ----------
-    points : C-contiguous ndarray of float64, shape (n_inputs, n)
-        The rows, transposed.
-    kernel : {"gaussian", "linear"}
-        ``exp(-sigma ||x - x'||^2)`` or ``<x, x'> + 1``.
-    sigma : float
-    capacity : int
-        Columns to keep, at least 2; with ``n`` or more, all are computed now, in parallel.
-    mean_from : int, optional
-        If given, the anchor is the mean in feature space of the rows from here on, for which every
-        column is computed once; else it is the origin.
-
-    Raises
-    ------
-    DataError
-        If a feature is NaN or infinite.
+    The kernel is "gaussian", or "linear" with ``<x, x'> + 1``. The anchor is the mean in feature
+    space of the rows from ``mean_from`` on, for which every column is computed once; None is the
+    origin. Of ``n`` columns or more to keep (``capacity``), all are computed now, in parallel.
     """
     if not np.isfinite(points).all():
         raise DataError("features hold NaN or infinite values; remove or replace those rows")
@@ -178,7 +160,6 @@ def _compute_from(columns: KernelColumns, i: int, first: int, out: Single) -> No
 
 @fast
 def _compute_linear(points: Array, i: int, first: int, out: Single) -> None:
-    """Write ``<x, x'> + 1`` of row ``i`` with the rows from ``first`` on."""
     n_inputs, n = points.shape
     products = np.empty(_TILE_DISTANCES)
     for start in range(first, n, _TILE_DISTANCES):
@@ -195,7 +176,6 @@ def _compute_linear(points: Array, i: int, first: int, out: Single) -> None:
 
 @fast
 def _mean_from(first: int, values: Single) -> float:
-    """Return the mean of ``values[first:-1]``, or 0 if it is empty."""
     total, n = 0.0, len(values) - 1
     for j in range(first, n):
         total += values[j]

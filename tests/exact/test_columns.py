@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dsgkit.errors import DataError
-from dsgkit.trainers.columns import column, columns_memory, kernel_columns
+from dsgkit.exact.columns import column, columns_memory, columns_within, kernel_columns
 from tests.solvers.allocated import peak_of
 from tests.solvers.brute_force import kernel
 
@@ -74,6 +74,8 @@ def test_predicted_memory_is_what_is_allocated(capacity):
     points = np.random.default_rng(0).random((4, 1500))
     peak = peak_of(lambda: kernel_columns(points, "gaussian", 1.0, capacity, 0)) + points.nbytes
     assert columns_memory(1500, 4, capacity) == pytest.approx(peak, rel=0.2)
+    kept = columns_within(1500, 4, columns_memory(1500, 4, min(capacity, 1500)))
+    assert kept == min(capacity, 1500)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

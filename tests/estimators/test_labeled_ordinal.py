@@ -1,0 +1,184 @@
+"""Ordinal estimators of labelled rows alone: kernel ridge, all-threshold logistic, the median.
+
+The support vector machines are in `tests.exact.test_svor`.
+"""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+
+from dsgkit import SVOREX, SVORIM, AllThresholdLogistic, ConstantMedian, KernelRidgeOrdinal
+from dsgkit.engine.problem import Sizes
+from dsgkit.errors import DataError
+from dsgkit.estimators.thresholds import logistic
+from dsgkit.risks.pairwise import above_cuts
+from dsgkit.seeds import stratified_folds
+from tests.solvers.brute_force import kernel
+from tests.solvers.ordinal.problems import ordinal_problem
+
+
+def objective(coef, thresholds, gram, codes, lam):
+    """As mord.LogisticAT writes it: row by row, cut by cut."""
+    f = gram @ coef
+    total = 0.0
+    for value, code in zip(f, codes, strict=True):
+        for j, b in enumerate(thresholds):
+            z = 1 if code > j else -1
+            total += np.log1p(np.exp(-z * (value - b)))
+    return total / len(codes) + lam / 2 * coef @ gram @ coef
+
+
+@pytest.mark.parametrize(("lam", "sigma"), [(0.1, 2.0), (2.0**-18, 0.3), (0.05, None)])
+def test_no_direction_decreases_the_objective(lam, sigma):
+    """With the linear kernel the function has no bias, which the thresholds are."""
+    X, codes, _, _ = ordinal_problem()
+    if sigma is None:
+        model, gram = AllThresholdLogistic(lam, kernel="linear").fit(X, codes), X @ X.T
+        coef = np.linalg.lstsq(X.T, model.decision_function(np.eye(3)))[0]
+    else:
+        model, gram = AllThresholdLogistic(lam, sigma).fit(X, codes), kernel(X, X, sigma)
+        coef = model.coef_
+    solution = np.append(coef, model.own_thresholds_)
+
+    def value(x):
+        return objective(x[:40], x[40:], gram, codes, lam)
+
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        direction = rng.normal(size=43)
+        direction[:40] /= np.sqrt(direction[:40] @ gram @ direction[:40])
+        step = 1e-3 * direction
+        slope = (value(solution + step) - value(solution - step)) / 2e-3
+        assert abs(slope) < 1e-5
+        assert value(solution + step) > value(solution)
+
+
+def test_its_own_thresholds_or_those_of_a_rule():
+    X, codes, U, codes_u = ordinal_problem(100, 200)
+    own = AllThresholdLogistic().fit(X, codes, U)
+    np.testing.assert_array_equal(own.thresholds_, own.own_thresholds_)
+    common = AllThresholdLogistic(thresholds="logistic").fit(X, codes, U)
+    np.testing.assert_array_equal(common.decision_function(U), own.decision_function(U))
+    assert (common.thresholds_ != own.thresholds_).all()
+    for model in (own, common):
+        assert np.mean(abs(model.predict(U) - codes_u)) < 0.6
+
+
+def test_classes_without_rows_are_never_predicted():
+    X, codes, U, _ = ordinal_problem(n_classes=5)
+    for missing in range(5):
+        rows = codes != missing
+        model = AllThresholdLogistic()
+        model._fit(model.data(X, codes, U).take(np.flatnonzero(rows), None))
+        b = np.concatenate([[-np.inf], model.own_thresholds_, [np.inf]])
+        assert b[missing] == pytest.approx(b[missing + 1], abs=1e-4)
+        assert (b[:-1] <= b[1:]).all() and np.isfinite(b).sum() >= 3
+
+
+@pytest.mark.parametrize(("lam", "sigma"), [(0.1, 1.0), (2.0**-18, 0.3), (8.0, 8.0)])
+def test_values_are_those_of_scikit_learn(lam, sigma):
+    X, codes, U, _ = ordinal_problem()
+    numbers = codes + 1.0
+    oracle = KernelRidge(alpha=len(X) * lam, kernel="rbf", gamma=sigma)
+    expected = numbers.mean() + oracle.fit(X, numbers - numbers.mean()).predict(U)
+    model = KernelRidgeOrdinal(lam, sigma).fit(X, codes * 10, U)
+    np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-8)
+
+
+def test_the_linear_kernel_makes_it_linear_ridge_with_a_penalised_bias():
+    X, codes, U, _ = ordinal_problem()
+    numbers = codes + 1.0
+    X1, U1 = (np.column_stack([rows, np.ones(len(rows))]) for rows in (X, U))
+    oracle = Ridge(alpha=len(X) * 0.1, fit_intercept=False).fit(X1, numbers - numbers.mean())
+    model = KernelRidgeOrdinal(0.1, kernel="linear").fit(X, codes, U)
+    expected = numbers.mean() + oracle.predict(U1)
+    np.testing.assert_allclose(model.decision_function(U), expected, atol=1e-8)
+
+
+def test_equal_rows_have_a_solution():
+    X, codes, U, _ = ordinal_problem()
+    model = KernelRidgeOrdinal(lam=1e-12).fit(np.ones_like(X), codes, U)
+    np.testing.assert_allclose(model.decision_function(np.ones((2, 3))), codes.mean() + 1)
+
+
+@pytest.mark.parametrize(
+    ("y", "median"),
+    [([1, 2, 5], 2), ([1, 1, 5, 5], 1), ([3, 5, 5], 5), (["a", "b", "c", "c", "c"], "c")],
+)
+def test_every_row_gets_the_median_class(y, median):
+    X = np.arange(len(y))[:, None]
+    model = ConstantMedian().fit(X, y)
+    assert (model.predict(X) == median).all()
+    assert (model.decision_function(X) == 0).all()
+    assert model.score(X, y) == 0.5
+    with pytest.raises(DataError, match="NaN or infinite"):
+        model.predict([[np.nan]])
+
+
+ALL = [KernelRidgeOrdinal, AllThresholdLogistic, SVOREX, SVORIM, ConstantMedian]
+POINTS = {
+    KernelRidgeOrdinal: [{"lam": 0.1, "kernel": "laplacian"}, {"lam": 1e-3}, {"lam": 0.5}],
+    AllThresholdLogistic: [{"lam": 1e-3}, {"lam": 1.0, "sigma": 4.0}, {"lam": 0.05}],
+    SVOREX: [{"C": 10.0, "tol": 1e-6}, {"C": 0.1, "tol": 1e-6}, {"C": 1.0, "kernel": "linear"}],
+    ConstantMedian: [{}, {}],
+}
+POINTS[SVORIM] = POINTS[SVOREX]
+
+
+@pytest.mark.parametrize("solver", ALL)
+@pytest.mark.parametrize("given_u", [True, False])
+def test_a_grid_on_folds_has_the_values_of_refits(solver, given_u):
+    """Also where a fold leaves out a class; unlabelled rows set the scale of no sigma."""
+    X, codes, U, _ = ordinal_problem()
+    U = U if given_u else None
+    folds = [np.flatnonzero(codes == 0), np.flatnonzero(codes)[::2], np.flatnonzero(codes)[1::2]]
+    got = solver().fit_points(POINTS[solver], folds=folds, X=X, y=codes, X_unlabeled=U)
+    assert got.shape == (len(POINTS[solver]), 40)
+    whole = [clone(solver()).set_params(**p).fit_function(X, codes, U) for p in POINTS[solver]]
+    grid = solver().fit_points(POINTS[solver], X=X, y=codes, X_unlabeled=U)
+    expected = np.column_stack([model.decision_function(X) for model in whole])
+    np.testing.assert_allclose(grid.decision_function(X), expected, atol=1e-3)
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(40), fold)
+        for values, point, model in zip(got, POINTS[solver], whole, strict=True):
+            sigma = {} if solver is ConstantMedian else {"sigma": model.sigma_}
+            part = clone(solver()).set_params(**point, **({} if "sigma" in point else sigma))
+            part.fit_function(X[rest], codes[rest], U)
+            f = part.decision_function(X[fold])
+            f += solver is KernelRidgeOrdinal and part.classes_[0]  # its numbers begin with 1
+            np.testing.assert_allclose(values[fold], f, atol=1e-3)
+
+
+@pytest.mark.parametrize("solver", [KernelRidgeOrdinal, AllThresholdLogistic, SVOREX])
+def test_thresholds_of_a_rule_are_those_of_held_out_values(solver):
+    """Spelled out with a fit for every fold; the thresholds of the objective stay."""
+    X, codes, U, _ = ordinal_problem()
+    model = solver(sigma=3.0, thresholds="logistic").fit(X, codes, U)
+    values = np.empty(len(X))
+    for fold in stratified_folds(codes, 5, 0):
+        rest = np.setdiff1d(np.arange(len(X)), fold)
+        part = clone(model).fit_function(X[rest], codes[rest], U)
+        values[fold] = part.decision_function(X[fold]) - part.decision_function(U).mean()
+    values += model.decision_function(U).mean()
+    expected = logistic(values, above_cuts(codes, 4))
+    np.testing.assert_allclose(model.thresholds_, expected, atol=1e-5)
+    if solver is not KernelRidgeOrdinal:
+        own = clone(model).set_params(thresholds="own").fit(X, codes)
+        np.testing.assert_array_equal(own.thresholds_, model.own_thresholds_)
+        assert getattr(own, "n_iter_", 0) == getattr(model, "n_iter_", 0)
+
+
+def test_unlabelled_rows_are_used_by_the_rule_of_shares_alone():
+    for solver in ALL[:-1]:
+        assert not solver().uses("X_unlabeled") and solver().uses("X")
+        assert solver(thresholds="share").uses("X_unlabeled")
+
+
+@pytest.mark.parametrize("solver", ALL[:4])
+def test_costs_grow_with_rows_and_models(solver):
+    n, model = Sizes(5, 200, 0, 4), solver()
+    assert model.cost(n).flops < model.cost(n._replace(labeled=400)).flops / 3.9
+    assert model.cost(n).flops < model.cost(n, 10).flops
+    assert model.cost(n).flops_per_row > 0 and model.cost(n).memory > 8 * 200 * 5
