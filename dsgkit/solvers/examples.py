@@ -43,26 +43,6 @@ True
 """
 )
 
-ORDERED_LABELED = (
-    _DIABETES
-    + """\
->>> {name}({settings}).fit(X[:100], y[:100]).score(X[100:], y[100:]) > 0.75
-True
-"""
-)
-
-FEW_LABELS = """
->>> import numpy as np
->>> from dsgkit import {name}
->>> rng = np.random.default_rng(0)
->>> X = rng.normal(size=(40, 2)) + np.repeat([[0], [2]], 20, axis=0)
->>> y = np.repeat([-1, 1], 20)
->>> X_unlabeled = rng.normal(size=(5000, 2)) + rng.integers(0, 2, (5000, 1)) * 2
->>> model = {name}({settings}).fit(X, y, X_unlabeled)
->>> model.score(X, y) > 0.8
-True
-"""
-
 ALL_LABELED = (
     _BREAST_CANCER
     + """\

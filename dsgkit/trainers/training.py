@@ -115,34 +115,10 @@ class Functions(Protocol):
 
 
 @dataclass(frozen=True)
-class Decreasing:
-    """The step ``theta / (t + t0)`` of one model, given as ``theta lam``.
-
-    Attributes
-    ----------
-    t0 : float or "stable"
-        "stable" makes the first step the inverse of the measured curvature of the risk.
-    """
-
-    theta_lam: float
-    t0: float | str
-
-
-@dataclass(frozen=True)
 class Constant:
     """The step ``theta / (lam + L)`` of one model, L the curvature of the risk; see `Steps`."""
 
     theta: float
-
-
-@dataclass(frozen=True)
-class Fixed:
-    """A constant step of one model, as a number."""
-
-    eta: float
-
-
-Step = Decreasing | Constant | Fixed
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +142,7 @@ class Training:
         Risk of the model of each point and pool.
     penalties : sequence of float
         Factor of the squared norm, for each point.
-    steps : sequence of Step
+    steps : sequence of Constant
         Step sizes for each point, if the trainer is iterative.
     """
 
@@ -310,25 +286,6 @@ class Trainer(Protocol):
     def iterations(self, n_unlabeled: int) -> dict[str, int]:
         """Return the parameters that depend on the number of rows; none by default."""
         return {}
-
-
-class MarginTrainer(Protocol):
-    """Finds the minimiser of a penalised margin risk.
-
-    Trainers that are equal can train their models together.
-    """
-
-    def fit(self, training: Training) -> Function:
-        """Train the one model of a training."""
-        ...
-
-    def functions(self, training: Training) -> Functions:
-        """Train all models of a training."""
-        ...
-
-    def models_cost(self, sizes: Sizes, n_models: int, risk: Any, step: Step | None) -> Cost:
-        """Return the cost of `fit`, or of `functions` with ``n_models`` models."""
-        ...
 
 
 def fit_each_fold(trainer: Trainer, training: Training, folds: Folds) -> tuple[Array, Array]:
