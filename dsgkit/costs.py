@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-FUNCTION_FLOPS = 20.0
-"""Operations counted for an exponential, or for a cosine and a sine together."""
-
-ENTRY_FLOPS = 300.0
-"""Operations counted for a kernel value and its memory access, in addition to its products."""
-
-
+FUNCTION_FLOPS = 20.0  # of an exponential, or of a cosine and a sine together
+ENTRY_FLOPS = 300.0  # of a kernel value and its memory access, beyond its products
+MEASURING_FLOPS = 3e5  # of the measures of a judged row, mostly sorting by the values
 MILLISECOND = 1e8
 """Operations counted for a millisecond of interpreted code: a measured thread does 1e11 operations
 a second in a matrix product. On a faster machine both are faster."""
-
-MEASURING_FLOPS = 3e5
-"""Operations counted for the measures of a judged row, mostly sorting by the values."""
 
 
 @dataclass(frozen=True)

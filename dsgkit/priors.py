@@ -31,14 +31,9 @@ CANDIDATES = np.linspace(0.05, 0.95, 19)
 N_CENTERS = 50
 """Gaussian functions that a moment's f combines; their width is the median distance to rows."""
 
-N_FOLDS = 5
-"""Folds: f is chosen without the pairs and rows at which it is evaluated."""
-
-RIDGE = 1.0
-"""Added to the variances of the functions, in units of their mean."""
-
-NORMAL_QUANTILE = 1.96
-"""Standard errors to either side: 95% of a normal distribution."""
+N_FOLDS = 5  # f is chosen without the pairs and rows at which it is evaluated
+RIDGE = 1.0  # added to the variances of the functions, in units of their mean
+NORMAL_QUANTILE = 1.96  # standard errors to either side: 95% of a normal distribution
 
 UNKNOWN_INTERVAL = (0.5, 1.0)
 """Interval for uninformative pairs."""

@@ -33,12 +33,8 @@ from dsgkit.random import SKETCHES, words
 from dsgkit.system.jit import exact_parallel, prange
 from dsgkit.system.machine import single_blas_thread
 
-TILE_BYTES = 2**21
-"""Bytes of the spectra of a tile of rows, so that they stay in cache between the factors."""
-
-DIRECT_INPUTS = 100
-"""Up to this many columns, spectra are computed by a matrix product, which is faster than an FFT.
-"""
+TILE_BYTES = 2**21  # of the spectra of a tile of rows, which stay in cache between the factors
+DIRECT_INPUTS = 100  # columns up to which a matrix product is faster than an FFT
 
 
 @exact_parallel
@@ -157,7 +153,7 @@ class SketchFeatures(Blocks):
 
 
 def _combined(input_spectra: Array, X: Single) -> NDArray[np.complex128]:
-    """Return the half spectra of rows from those of the inputs, as a product of real matrices."""
+    """Return the half spectra of rows from those of the inputs, by a real matrix product."""
     return (X.astype(np.float64) @ input_spectra).view(np.complex128)
 
 

@@ -52,7 +52,6 @@ def _four(a, b, c, d):  # type: ignore[no-untyped-def]
 
 @fast
 def _eight(a, b, c, d, e, f, g, h):  # type: ignore[no-untyped-def]
-    """Multiply eight entries by the Hadamard matrix of size 8."""
     p, q, r, s = _four(a, b, c, d)
     t, u, v, w = _four(e, f, g, h)
     return p + t, q + u, r + v, s + w, p - t, q - u, r - v, s - w
