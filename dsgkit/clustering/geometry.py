@@ -36,11 +36,12 @@ CELL_WIDTH, MERGE_DISTANCE = 0.01, 0.05
 """In kernel widths: ends of trajectories in one cell of a grid are merged, and near cells."""
 
 PRODUCT_INPUTS, PRODUCT_ENTRIES = 32, 2**20
-"""Columns from which trajectories are followed by matrix products, which takes half of the time,
-and entries of these."""
+"""Columns from which trajectories and nearest points are found by matrix products, which takes half
+or a tenth of the time, and entries of these."""
 
-PRODUCT_NORM = 2.0**26
-"""Largest squared norm times gamma for which their exponents are accurate."""
+PRODUCT_NORM, PRODUCT_ERROR = 2.0**26, 2.0**-40
+"""Largest squared norm times gamma for which their exponents are accurate, and bound of the error
+of a squared distance, relative to those of the norms."""
 
 MAX_EXPONENTS = 2**25
 """Most exponents (256 MiB) at points for the test of segments by their ends, which in many columns
@@ -329,6 +330,8 @@ def nearest(tree: cKDTree, X: Array) -> Labels:
 
     The tree returns any of them, and rows of whole numbers are often equally far from several.
     """
+    if X.shape[1] >= PRODUCT_INPUTS:
+        return _nearest_by_products(np.asarray(tree.data), X)
     distances, places = tree.query(X, 2)
     found = places[:, 0]
     tied = np.flatnonzero(distances[:, 1] <= distances[:, 0] * (1 + 1e-12))
@@ -339,3 +342,20 @@ def nearest(tree: cKDTree, X: Array) -> Labels:
             squares = ((tree.data[candidates] - X[row]) ** 2).sum(axis=1)
             found[row] = candidates[squares.argmin()]
     return np.asarray(found, np.int64)
+
+
+def _nearest_by_products(points: Array, X: Array) -> Labels:
+    """Return the same in many columns, where a tree compares with nearly all points, one by one."""
+    centre, found = points.mean(axis=0), np.empty(len(X), np.int64)
+    centred = points - centre
+    for block in row_blocks(len(X), max(1, PRODUCT_ENTRIES // len(points))):
+        rows = X[block] - centre
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.einsum("ij,ij->i", centred, centred)
+            squares = norms - 2 * rows @ centred.T  # less the norm of the row
+            error = PRODUCT_ERROR * (norms.max() + np.einsum("ij,ij->i", rows, rows))
+            near = squares <= (squares.min(axis=1) + error)[:, None]
+        found[block] = squares.argmin(axis=1)
+        unclear = block.start + np.flatnonzero(near.sum(axis=1) != 1)
+        found[unclear] = cdist(X[unclear], points, "sqeuclidean").argmin(axis=1)
+    return found

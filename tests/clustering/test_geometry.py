@@ -184,11 +184,12 @@ def test_the_exponential_is_the_library_s():
 
 
 @pytest.mark.parametrize("apart", [0.0, 2.0**40])
-@pytest.mark.parametrize("n_inputs", [1, 20])
+@pytest.mark.parametrize("n_inputs", [1, 20, geometry.PRODUCT_INPUTS])
 @pytest.mark.parametrize("n_points", [1, 33, 700])
 def test_labels_are_those_of_the_first_of_the_nearest(n_points, n_inputs, apart, monkeypatch):
     """Many points are equally near: rows and shifts are whole numbers, so distances are exact."""
     monkeypatch.setattr(geometry, "BLOCK_TRAJECTORIES", 300)
+    monkeypatch.setattr(geometry, "PRODUCT_ENTRIES", 70 * n_points)
     rng = np.random.default_rng(n_points)
     points = rng.integers(5, size=(n_points, n_inputs)).astype(float)
     X = rng.integers(-1, 6, size=(1000, n_inputs)) + 0.5 * rng.integers(2, size=(1000, n_inputs))
