@@ -52,7 +52,8 @@ def descend_on_budget(
     Rows are numbered with the labelled ones first.
     """
     n, n_steps = len(X), max(len(X), len(U))
-    ids, born, counts, rows = *np.empty((2, 0), np.int64), np.empty(0), np.empty((0, X.shape[1]))
+    ids, born = np.empty(0, np.int64), np.empty(0, np.int64)
+    counts, rows = np.empty(0), np.empty((0, X.shape[1]))
     # one thread: the products are small, and rounding, which decides which rows lie within the
     # margin, must not depend on the number of threads
     with single_blas_thread():

@@ -478,6 +478,7 @@ def test_machines_of_labelled_rows_are_those_of_libsvm(rows):
         S3VMLight(20.0, kernel="linear", C_star=0.0),
     ):
         np.testing.assert_allclose(model.fit(X, y, U).decision_function(U), expected, atol=2e-2)
+    assert model.n_iter_ == 1  # without costs that grow
     hidden = np.resize([1, -1], len(U))
     both = AllLabelsSVM(20.0, kernel="linear", tol=1e-6).fit(X, y, U, hidden)
     svc = SVC(C=20 / 90, kernel="linear", tol=1e-6).fit(np.vstack([X, U]), np.append(y, hidden))
