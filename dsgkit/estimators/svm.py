@@ -195,7 +195,6 @@ class AllLabelsSVM(SupervisedSVM):
         labels = as_labels(y, len(X)), as_labels(y_unlabeled, len(U))
         self.classes_ = two_classes(np.concatenate(labels))
         codes, hidden = (np.where(own == self.classes_[1], 0, 1) for own in labels)
-        check_finite(X)
         return AllRows(X, codes, U, hidden=hidden)
 
     def _solve(self, part: Problem) -> Expansion:
