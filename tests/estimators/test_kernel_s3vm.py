@@ -202,6 +202,7 @@ STEPS = [
     (16, 60, {"C": 10.0, "C_star": 20.0, "unlabeled_budget": 0.1, "step": 0.1}),
     (16, 60, {"C": 10.0, "C_star": 20.0, "labeled_budget": 4, "step": 1.0}),
     (16, 60, {"C": 9.0, "kernel": "linear", "C_star": 2.0, "unlabeled_budget": 0.5}),
+    (40, 8, {"C": 50.0, "C_star": 4.0, "unlabeled_budget": 0.3}),  # a coefficient becomes 0
 ]
 
 
