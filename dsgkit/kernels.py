@@ -188,7 +188,8 @@ def _gaussian(B: Array, sigma: float) -> Write:
 def _laplacian(B: Array, sigma: float) -> Write:
     def write(A: Array, out: Array) -> None:
         with np.errstate(over="ignore"):
-            np.exp(-sigma * cdist(A, B[: out.shape[1]], "cityblock"), out=out)
+            np.multiply(cdist(A, B[: out.shape[1]], "cityblock"), -sigma, out=out)
+        np.exp(out, out=out)
 
     return write
 
