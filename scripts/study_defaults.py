@@ -47,7 +47,7 @@ from sklearn.svm import SVC
 import dsgkit
 from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.linalg import Array
-from dsgkit.objectives.similar_unlabeled import similar_share
+from dsgkit.risks.similar import similar_share
 from dsgkit.tasks.metrics import cut_aucs
 
 Codes = NDArray[np.int64]

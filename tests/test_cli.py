@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from dsgkit import cli
+from dsgkit import SAMULT, cli
 from dsgkit.cli.explain import _keys, explanations
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.tasks.base import TASKS
 from tests.test_wrong_inputs import RIGHT, cases

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.engine.sizes import rows_at_once
+from dsgkit.engine.sizes import MAX_BLOCK_ROWS, rows_at_once
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.features import Blocks
 from dsgkit.kernels import kernel_named
-from dsgkit.linalg import Array, Single
+from dsgkit.linalg import Array, Single, row_blocks
 from dsgkit.seeds import STREAM_VERSION
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part, report
@@ -102,39 +102,63 @@ class TableValues:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """``f_g(x) = sum_i coef[i, g] k(x, centers[i]) + offset[g]`` with the exact kernel."""
+    """``f_g(x) = sum_i coef[i, g] phi_i(x) + offset[g]``.
 
-    kernel: str
+    Attributes
+    ----------
+    kernel : str, or None for explicit features
+        Name of the kernel with ``phi_i(x) = k(x, centers[i])``.
+    sigma : float
+    centers : ndarray of shape (p, n_inputs), or callable
+        Without a kernel, the map from rows to ``phi``, shape (n, p).
+    coef : ndarray of shape (p, G)
+    offset : float or ndarray of shape (G,)
+    norm_of_coef : bool
+        Whether the penalty was the norm of the coefficients; without a kernel it is.
+    """
+
+    kernel: str | None
     sigma: float
     centers: Any
     coef: Array
     offset: Any = 0.0
+    norm_of_coef: bool = False
 
     @property
     def finite(self) -> NDArray[np.bool_]:
         return np.isfinite(self.coef).all(axis=0) & np.isfinite(self.offset)
 
     def values(self, X: Any) -> Array:
-        kernel = kernel_named(self.kernel)
-        return kernel.expansion(X, self.centers, self.coef, self.sigma) + self.offset
+        """Return the values at rows, shape (n, G), a block of rows at a time."""
+        finite = self.finite
+        coef = np.where(finite, self.coef, 0.0)
+        if self.kernel is not None:
+            out = kernel_named(self.kernel).expansion(X, self.centers, coef, self.sigma)
+        else:
+            out = np.empty((X.shape[0], len(finite)))
+            for block in row_blocks(len(out), MAX_BLOCK_ROWS):
+                out[block] = self.centers(X[block]).astype(np.float64, copy=False) @ coef
+        return np.where(finite, out + self.offset, np.nan)
 
     def on(self, tables: Sequence[Any]) -> list[Array]:
         return [self.values(X) for X in tables]
 
     def squared_norm(self) -> Array:
-        """Return the squared norm of each function without its offset, shape (G,)."""
-        return np.einsum("ig,ig->g", self.coef, self.values(self.centers) - self.offset)
+        """Return the squared norm of each function, or of its coefficients, shape (G,)."""
+        of_coef = self.norm_of_coef or self.kernel is None
+        other = self.coef if of_coef else self.values(self.centers) - self.offset
+        return np.einsum("ig,ig->g", self.coef, other)
 
 
 @dataclass(frozen=True, eq=False)
 class Separate:
-    """Functions that were trained one by one; None for a model without a solution."""
+    """Functions that were trained one by one, of one or more columns; None has no solution."""
 
     functions: list[Any]
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        return np.array([f is not None and bool(f.finite.all()) for f in self.functions])
+        return np.concatenate([[False] if f is None else f.finite for f in self.functions])
 
     def values(self, X: Any) -> Array:
         missing = np.full((X.shape[0], 1), np.nan)
@@ -142,6 +166,32 @@ class Separate:
 
     def on(self, tables: Sequence[Any]) -> list[Array]:
         return [self.values(X) for X in tables]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Functions with several values at a row: each has ``count`` of the columns of `functions`."""
+
+    functions: Any
+    count: int
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        finite: NDArray[np.bool_] = self.functions.finite.reshape(-1, self.count).all(axis=1)
+        return finite
+
+    def values(self, X: Any) -> Array:
+        """Return the values at rows, shape (n, G, count)."""
+        values: Array = self.functions.values(X).reshape(X.shape[0], -1, self.count)
+        return values
+
+    def on(self, tables: Sequence[Any]) -> list[Array]:
+        return [self.values(X) for X in tables]
+
+    def squared_norm(self) -> Array:
+        """Return the mean squared norm of the columns of each function."""
+        squares: Array = self.functions.squared_norm().reshape(-1, self.count).mean(axis=1)
+        return squares
 
 
 def one_by_one(

@@ -230,6 +230,13 @@ class Problem:
         """Return a numeric parameter of every model."""
         return np.array([getattr(model, name) for model in self.settings], np.float64)
 
+    def own_data(self, pool: int) -> Data:
+        """Return the rows of a pool."""
+        if self.pools_u is None and len(self.pools[pool]) == len(self.data.codes):
+            return self.data
+        rows_u = None if self.pools_u is None else self.pools_u[pool]
+        return self.data.take(self.pools[pool], rows_u)
+
     def members(self, pool: int) -> slice:
         """Return the models of a pool."""
         first, last = np.searchsorted(self.pool, [pool, pool + 1])

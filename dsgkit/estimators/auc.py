@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import Annotated, Any, Self
+from dataclasses import KW_ONLY, replace
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,28 @@ from dsgkit.engine.curvature import curvatures
 from dsgkit.engine.problem import Data, Problem, Sizes, Steps
 from dsgkit.engine.streaming import stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
-from dsgkit.errors import DivergedError, FitError
-from dsgkit.estimators.base import SemiSupervisedEstimator, blocks_of, fit_observed
-from dsgkit.risks.pairwise import SemiSupervisedAUC
+from dsgkit.errors import DivergedError, FitError, IndefiniteError
+from dsgkit.estimators.base import (
+    SemiSupervisedEstimator,
+    blocks_of,
+    drawn_rows,
+    fit_observed,
+)
+from dsgkit.exact.explicit import centres, centres_cost, landmarks, primal_cost, random_features
+from dsgkit.exact.quadratic import INDEFINITE, SINGULAR, Dual, dual_cost, minimise
+from dsgkit.priors import PenL1Prior
+from dsgkit.risks.pairwise import PriorAUC, SemiSupervisedAUC
 from dsgkit.solvers.common import (
     T0,
     FeaturesPerBlock,
     FeaturesPerIteration,
+    FixedFeatures,
     Frequencies,
     Gamma,
+    GramKernelName,
     KernelName,
     Lam,
+    MaxMemory,
     NBlocks,
     NSweeps,
     PassIterations,
@@ -33,7 +44,7 @@ from dsgkit.solvers.common import (
     SweepBatch,
     ThetaLam,
 )
-from dsgkit.solvers.parameters import COUNT
+from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, Range
 
 MIN_PASS_ITERATIONS, MAX_PASS_ITERATIONS = 200, 2000
 """Bounds of the iterations of one pass: with lam >= 2^-3, 400 come within 0.1% of the minimum, and
@@ -48,12 +59,13 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
     """Base of the estimators that learn a ranking of two classes."""
 
     tasks = ("semi_supervised_auc",)
+    has_intercept = False
 
     def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
         self._data = super().data(X, y, X_unlabeled)  # for `predict`
         return self._data
 
-    def risk(self, data: Any) -> SemiSupervisedAUC:
+    def risk(self, data: Any) -> Any:
         return SemiSupervisedAUC(float(self.gamma))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -174,8 +186,6 @@ class QSGS2AUC(PairwiseAUCEstimator):
 
     def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> Any:
         """Return the exact minimiser of the fitted objective, in O(n^3) for n rows."""
-        from dsgkit.solvers.auc.samult import SAMULT
-
         exact = SAMULT(self.lam, self.sigma_, self.gamma, kernel=self.kernel)
         exact.unlabeled_label = self.unlabeled_label
         return exact.fit(X, y, X_unlabeled)
@@ -241,6 +251,302 @@ class QSGS2AUCP(PairwiseAUCEstimator):
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
+
+
+class SAMULT(PairwiseAUCEstimator):
+    """Exact minimiser of the semi-supervised AUC risk with a kernel.
+
+    Minimises ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f)) + lam/2 ||f||^2`` over the functions
+    of a kernel, by default ``exp(-sigma ||x - x'||^2)``, where R_AB is the mean of
+    ``(1 - f(a) + f(b))^2`` over all pairs. This is the problem that `QSGS2AUC` approximates. One
+    Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and unlabelled rows.
+
+    Parameters
+    ----------
+    lam : float > 0
+        Weight of the regulariser.
+    sigma : float > 0 or "scale"
+        Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
+    gamma : float between 0 and 1
+        Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row.
+    kernel : str
+        "gaussian", "laplacian" or "dot_product(p)", or "linear", which has no sigma
+        (``dsg list kernels``).
+    max_memory : float > 0, optional
+        Limit in GiB; None is 80% of the available memory.
+    unlabeled_label : int, float or str
+        Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
+
+    Attributes
+    ----------
+    centers_ : ndarray of shape (n, n_inputs)
+        Rows of the kernel expansion: labelled, then unlabelled ones.
+    classes_ : ndarray of shape (2,)
+        The two labels; the larger one, the last, is positive.
+    coef_ : ndarray of shape (n,)
+        Coefficients of the rows.
+    function_ : Expansion
+    remark_ : str
+        With gamma = 1, that the unlabelled rows were not used, which makes the fit cheaper.
+    sigma_ : float
+        The sigma in use.
+
+    References
+    ----------
+    .. [1] Xie & Li, "Semi-supervised AUC optimization without guessing labels of unlabeled data",
+       AAAI 2018.
+    """
+
+    pace = Pace(training=1.2, per_model=4)
+    failure = FitError(SINGULAR)
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: Gamma = 0.5
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    max_memory: MaxMemory = None
+
+    def learn(self, problem: Problem) -> Any:
+        self.remark_ = "" if self.gamma < 1 else "gamma = 1: unlabelled rows were not used"
+        return minimise(problem, Dual(self.kernel, self.sigma_), problem.each("lam") / 2)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return dual_cost(self.kernel, n, n.labeled + (self.gamma < 1) * n.unlabeled, n_models)
+
+    def uses(self, name: str) -> bool:
+        return name != "X_unlabeled" or self.gamma < 1 or self.sigma == "scale"
+
+
+class RFFS2AUC(PairwiseAUCEstimator):
+    """Minimiser of the semi-supervised AUC risk over a fixed set of random features.
+
+    The objective of `SAMULT` and `QSGS2AUC`, with the kernel replaced by ``2 n_features`` random
+    features: O(n n_features^2) time in one pass over the unlabelled rows, which are read in blocks,
+    and O(n_features^2) memory.
+
+    Parameters
+    ----------
+    lam, sigma, gamma, max_memory, unlabeled_label
+        As in `SAMULT`.
+    kernel : str
+        "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
+    n_features : int >= 1
+        Random frequencies; each gives a cosine and a sine.
+    frequencies : {"independent", "structured"}
+        How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
+        256 columns on.
+    random_state : int between 0 and 2^64 - 1
+        Seed of the features.
+
+    Attributes
+    ----------
+    classes_, function_, sigma_
+        As in `SAMULT`.
+    coef_ : ndarray of shape (features_.width,)
+        Coefficients of the features.
+    features_ : Blocks
+        The random features.
+
+    References
+    ----------
+    .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
+    """
+
+    pace = Pace(training=1.2, per_model=4)
+    failure = FitError(SINGULAR)
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: Gamma = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    n_features: FixedFeatures = 1000
+    frequencies: Frequencies = "independent"
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+
+    def learn(self, problem: Problem) -> Any:
+        self.features_ = blocks_of(self)
+        return minimise(problem, random_features(self.features_), problem.each("lam") / 2)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return random_features_cost(self, n, n_models)
+
+
+class NystromS2AUC(PairwiseAUCEstimator):
+    """Minimiser of the semi-supervised AUC risk over kernel expansions at landmarks.
+
+    The objective of `SAMULT` and `QSGS2AUC`, over ``f(x) = sum_j a_j k(z_j, x)`` with the norm of
+    the kernel. The landmarks z are all labelled and some random unlabelled rows; with every row as
+    a landmark it is `SAMULT`. For D landmarks: O(n D^2 + D^3) time in one pass over the unlabelled
+    rows, which are read in blocks, and O(D^2) memory.
+
+    Parameters
+    ----------
+    lam, sigma, gamma, max_memory, unlabeled_label
+        As in `SAMULT`.
+    kernel : str
+        "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
+    n_landmarks : int >= 0
+        Unlabelled rows among the landmarks, at most.
+    random_state : int between 0 and 2^64 - 1
+        Seed of the landmarks.
+
+    Attributes
+    ----------
+    classes_, function_, sigma_
+        As in `SAMULT`.
+    centers_ : ndarray of shape (n_centers, n_inputs)
+        The landmarks, labelled rows first.
+    coef_ : ndarray of shape (n_centers,)
+        Coefficients a.
+
+    Notes
+    -----
+    Landmarks within rounding of the span of others, such as equal ones, are left out. In a
+    cross-validation by `fit_points` the held-out rows remain landmarks: a landmark has no label,
+    and all folds then share their features.
+
+    References
+    ----------
+    .. [1] Williams & Seeger, "Using the Nyström method to speed up kernel machines", NIPS 2001.
+    """
+
+    pace = Pace(training=1.2, per_model=4)
+    failure = FitError(SINGULAR)
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: Gamma = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    n_landmarks: Annotated[int, NOT_NEGATIVE] = 1000
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+
+    def learn(self, problem: Problem) -> Any:
+        X, U = problem.data.tables
+        count = min(int(self.n_landmarks), len(U))
+        rows = U[drawn_rows(count, len(U), int(self.random_state), "landmarks")]
+        z = np.concatenate([X[:], rows]).astype(np.float64, copy=False)
+        space = landmarks(self.kernel, self.sigma_, z)
+        return minimise(problem, space, problem.each("lam") / 2)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        p = n.labeled + min(int(self.n_landmarks), n.unlabeled)
+        return centres_cost(p, n, n_models, landmarks=True)
+
+
+class PNUAUC(PairwiseAUCEstimator):
+    """Minimiser of the PNU-AUC risk over kernel expansions at centres.
+
+    ``f(x) = sum_j w_j k(x, c_j)``, by default with ``k(x, c) = exp(-sigma ||x - c||^2)``, minimises
+    ``R(f) + lam ||w||^2``, where R is ``(1 - eta) R_PN + eta R_PU`` for ``eta >= 0`` and
+    ``(1 + eta) R_PN - eta R_NU`` for ``eta < 0``. R_PU and R_NU estimate the supervised risk from
+    positives (negatives) and unlabelled rows, for which they need the class prior. With every row
+    as a centre a fit costs O(n^3) time and 8 n^2 bytes.
+
+    R has a minimum for ``eta >= 0`` if the prior is at most 1/2, and for ``eta <= 0`` if it is at
+    least 1/2. Otherwise it may have none, and the fit ends in `IndefiniteError`.
+
+    Parameters
+    ----------
+    lam : float > 0
+        Weight of the squared norm of the coefficients, as in the authors' program; not of that of
+        the function. So one ``lam`` penalises less, the more centres there are: choose it again
+        when the number of unlabelled rows changes.
+    sigma, kernel, max_memory, unlabeled_label
+        As in `SAMULT`.
+    eta : float between -1 and 1
+        Weight eta; 0 is the supervised risk.
+    prior : float strictly between 0 and 1, or "penl1"
+        Share of positives among the unlabelled rows; "penl1" estimates it
+        (`dsgkit.priors.PenL1Prior`).
+    n_centers : int >= 1, optional
+        Random rows used as centres; None uses every labelled and unlabelled row, as the papers do.
+        The authors' program has 200 by default.
+    random_state : int between 0 and 2^64 - 1
+        Seed of the centres and of the folds of "penl1".
+
+    Attributes
+    ----------
+    classes_, function_, sigma_
+        As in `SAMULT`.
+    centers_ : ndarray of shape (n_centers, n_inputs)
+        Centres of the basis functions.
+    coef_ : ndarray of shape (n_centers,)
+        Coefficients of the centres.
+    prior_ : float
+        The prior, given or estimated.
+
+    References
+    ----------
+    .. [1] Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled
+       learning", Machine Learning 107, 2018.
+    """
+
+    pace = Pace(training=1.2, per_model=4)
+    failure = IndefiniteError(INDEFINITE)
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    eta: Annotated[float, Range(-1, 1), PER_MODEL] = 0.0
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    prior: Annotated[float | Literal["penl1"], Range(0, 1, open_low=True, open_high=True)] = "penl1"
+    n_centers: Annotated[int | None, COUNT] = None
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+
+    @property
+    def penalty(self) -> float:
+        return self.lam
+
+    def risk(self, data: Any) -> PriorAUC:
+        prior = self.prior
+        if prior == "penl1":
+            estimator = PenL1Prior(random_state=int(self.random_state))
+            prior = estimator.estimate(data.X[data.codes == 0], data.U)
+        self.prior_ = prior
+        return PriorAUC(float(self.eta), prior)
+
+    def learn(self, problem: Problem) -> Any:
+        return at_centres(self, problem)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        cost = at_centres_cost(self, n, n_models)
+        if self.prior != "penl1":
+            return cost
+        memory = PenL1Prior().memory_needed(n.unlabeled)
+        return replace(cost, memory=max(cost.memory, memory))
+
+
+def at_centres(estimator: Any, problem: Problem) -> Any:
+    """Minimise a risk plus ``lam ||w||^2`` over expansions at ``n_centers`` rows."""
+    X, U = problem.data.tables
+    if estimator.n_centers is None:
+        parts = [X[:], U[:]]
+    else:
+        n = len(X) + len(U)
+        count = min(int(estimator.n_centers), n)
+        rows = drawn_rows(count, n, int(estimator.random_state), "centers")
+        parts = [X[rows[rows < len(X)]], U[rows[rows >= len(X)] - len(X)]]
+    centers = np.concatenate(parts).astype(np.float64, copy=False)
+    space = centres(estimator.kernel, estimator.sigma_, centers)
+    return minimise(problem, space, problem.each("lam"))
+
+
+def at_centres_cost(estimator: Any, n: Sizes, n_models: int) -> Cost:
+    n_rows = n.labeled + n.unlabeled
+    n_centers = n_rows if estimator.n_centers is None else min(int(estimator.n_centers), n_rows)
+    return centres_cost(n_centers, n, n_models)
+
+
+def random_features_cost(estimator: Any, n: Sizes, n_models: int, **means: int) -> Cost:
+    """Return the cost of a minimiser over one block of random features."""
+    blocks = blocks_of(estimator, sigma=1.0)
+    return primal_cost(blocks.width, blocks.row_flops(n.inputs), n, n_models, **means)
 
 
 def one_pass(estimator: Any, n_unlabeled: int) -> int:

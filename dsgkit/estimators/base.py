@@ -28,12 +28,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.clock import Clock
-from dsgkit.engine.model import Expansion, Separate
+from dsgkit.engine.model import Columns, Expansion, Separate
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.estimators.sigma import sample_of, scale_of, sigma_for
 from dsgkit.features import Blocks, random_features
 from dsgkit.linalg import Array, training_rows
+from dsgkit.random import draw_in_passes
+from dsgkit.seeds import derive_seed
 from dsgkit.solvers.common import UnlabeledLabel
 from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, take, two_classes
 from dsgkit.solvers.parameters import check_parameters, parameters
@@ -61,6 +63,8 @@ class Estimator(BaseEstimator):
         Whether the models of all folds are trained together.
     labeled_only : bool
         Whether the function depends on the labelled rows alone.
+    has_intercept : bool
+        Whether a kernel expansion has an offset, ``intercept_``.
 
     Notes
     -----
@@ -78,6 +82,7 @@ class Estimator(BaseEstimator):
     failure: ClassVar[FitError] = FitError("no solution that can be computed")
     folds_in_one_pass: ClassVar[bool] = True
     labeled_only: ClassVar[bool] = False
+    has_intercept: ClassVar[bool] = True
 
     function_: Any
 
@@ -140,6 +145,11 @@ class Estimator(BaseEstimator):
             check_finite(X)
         return values
 
+    @property
+    def penalty(self) -> float:
+        """Weight of the squared norm in the objective."""
+        return getattr(self, "lam", 1.0) / 2
+
     def fit_points(self, points: Points, *, folds: Any = None, **arrays: Any) -> Any:
         """Fit a model for each of many settings; those that share a pass, together.
 
@@ -155,7 +165,7 @@ class Estimator(BaseEstimator):
 
         Returns
         -------
-        Grid, or out-of-fold values of shape (n_points, n_rows)
+        Grid, or out-of-fold values of shape (n_points, n_rows) or (n_points, n_rows, n_cuts)
             Without folds, functions whose ``decision_function`` has one column per point. With
             folds, entry ``[g, i]`` is the value at row i of the model with ``points[g]`` that was
             trained without the fold of row i. NaN for a model without a solution, and for rows that
@@ -169,7 +179,8 @@ class Estimator(BaseEstimator):
         held = checked._folds(folds, data)
         own_rows = data.U is data.X  # the labelled rows of a fold are its unlabelled ones too
         tables = data.tables[: 1 if held[0].unlabeled is None else 2]
-        values = [np.full((len(models), len(X)), np.nan) for X in tables]
+        shape = checked._value_shape(data)
+        values = [np.full((len(models), len(X), *shape), np.nan) for X in tables]
         if self.folds_in_one_pass and not own_rows:
             for members, functions in _learned(models, data, held):
                 for out, own in zip(values, held_out(functions, data, held), strict=True):
@@ -183,7 +194,8 @@ class Estimator(BaseEstimator):
                 rows_u = None if out_u is None else training_rows(out_u, len(data.U))
             grid = Grid(checked, list(_learned(models, data.take(rows, rows_u), None)))
             for out, X, at in zip(values, tables, fold, strict=False):
-                out[:, at] = grid.decision_function(X[at]).T
+                own = grid.decision_function(X[at]).reshape(len(at), -1, *shape)
+                out[:, at] = own.swapaxes(0, 1)
         return checked._out_of_fold(values)
 
     def diagnostics(self, *arrays: Any, **named: Any) -> dict[str, float]:
@@ -205,8 +217,7 @@ class Estimator(BaseEstimator):
             return {}
         values = self.values_at(data)
         risk, norm = float(loss.value(values)[0]), float(self.function_.squared_norm()[0])
-        penalty = norm * getattr(self, "lam", 1.0) / 2
-        return {"objective": risk + penalty, "risk": risk, "squared_norm": norm}
+        return {"objective": risk + self.penalty * norm, "risk": risk, "squared_norm": norm}
 
     def values_at(self, data: Data) -> list[Array]:
         """Return the fitted function's values at the rows of each source, shape (n_k, 1)."""
@@ -221,11 +232,20 @@ class Estimator(BaseEstimator):
             function = self.learn(Problem.of([self], data, clock=clock or Clock()))
             if not function.finite.all():
                 raise type(self.failure)(str(self.failure).format(**vars(self)))
-        self.function_ = function
-        if isinstance(function, Expansion):
-            self.centers_, self.coef_ = function.centers, function.coef[:, 0]
-            self.intercept_ = function.offset
+        self._keep(function)
         return self
+
+    def _keep(self, function: Any) -> None:
+        """Set the fitted attributes of a function."""
+        self.function_ = function
+        expansion = function.functions if isinstance(function, Columns) else function
+        if isinstance(expansion, Expansion):
+            self.coef_ = expansion.coef[:, 0] if expansion is function else expansion.coef
+            if self.has_intercept:
+                self.intercept_ = expansion.offset
+            self.__dict__.pop("centers_", None)
+            if expansion.kernel is not None:
+                self.centers_ = expansion.centers
 
     def _models(self, points: Points, data: Data) -> list[Self]:
         """Return an estimator with checked parameters and a numeric sigma for each setting."""
@@ -233,13 +253,17 @@ class Estimator(BaseEstimator):
         scale = functools.cache(lambda kernel: scale_of(kernel, sample_of(self, data)))
         for model in models:
             check_parameters(model)
-            sigma = model.sigma
+            sigma = getattr(model, "sigma", 1.0)
             kernel = getattr(model, "kernel", "gaussian")
             model.sigma_ = float(scale(kernel) if sigma == "scale" else sigma)
         return models
 
     def _folds(self, folds: Any, data: Data) -> list[Fold]:
         return [Fold(rows) for rows in folds]
+
+    def _value_shape(self, data: Data) -> tuple[int, ...]:
+        """Return the shape of the function's value at a row."""
+        return ()
 
     def _out_of_fold(self, values: list[Array]) -> Any:
         return values[0]
@@ -255,15 +279,17 @@ class Grid:
         self._estimator, self.parts = estimator, parts
 
     def decision_function(self, X: Any) -> Array:
-        """Return all values at rows, shape (n, n_points); NaN without a solution."""
+        """Return all values at rows, a column each, shape (n, n_points); NaN without a solution."""
         X = as_rows(self._estimator, X, reset=False)
-        values = np.empty((len(X), sum(len(members) for members, _ in self.parts)))
+        columns: list[Any] = [None] * sum(len(members) for members, _ in self.parts)
         for members, functions in self.parts:
-            columns, finite = functions.values(X), functions.finite
-            if not np.isfinite(columns[:, finite]).all():
+            values, finite = functions.values(X), functions.finite
+            if not np.isfinite(values[:, finite]).all():
                 check_finite(X)
-            values[:, members] = np.where(finite, columns, np.nan)
-        return values
+            values = np.where(finite.reshape(-1, *[1] * (values.ndim - 2)), values, np.nan)
+            for column, g in enumerate(members):
+                columns[g] = values[:, column]
+        return np.column_stack(columns)
 
 
 def _learned(
@@ -292,7 +318,7 @@ def _learned(
 
 
 def held_out(functions: Any, data: Data, folds: Sequence[Fold], centre: Any = None) -> list[Array]:
-    """Return out-of-fold values, shape (n_points, n_rows), for each table with held-out rows.
+    """Return out-of-fold values, shape (n_points, n_rows, ..), for each table with held-out rows.
 
     With rows ``centre``, each model's mean there is subtracted, as the origin of a ranking is
     arbitrary.
@@ -300,17 +326,20 @@ def held_out(functions: Any, data: Data, folds: Sequence[Fold], centre: Any = No
     tables = data.tables[: 1 if folds[0].unlabeled is None else 2]
     final = functions.on(tables)
     n_points = final[0].shape[1] // len(folds)
-    out = [np.full((n_points, len(X)), np.nan) for X in tables]
+    out = [np.full((n_points, len(X), *final[0].shape[2:]), np.nan) for X in tables]
     origin = 0.0 if centre is None else functions.values(centre).mean(axis=0, dtype=np.float64)
     for k, fold in enumerate(folds):
         models = slice(k * n_points, (k + 1) * n_points)
         own = [
-            (F.astype(np.float64) - origin)[rows, models].T
+            (F.astype(np.float64) - origin)[rows, models].swapaxes(0, 1)
             for F, rows in zip(final, fold, strict=False)
         ]
-        finite = np.all([np.isfinite(values).all(axis=1) for values in own], axis=0)
+        solved = np.ones(n_points, bool)
+        for values in own:
+            solved &= np.isfinite(values.reshape(n_points, -1)).all(axis=1)
         for values, at, rows in zip(out, own, fold, strict=False):
-            values[:, rows] = np.where(finite[:, None], at, np.nan)
+            at[~solved] = np.nan
+            values[:, rows] = at
     return out
 
 
@@ -338,6 +367,11 @@ def blocks_of(estimator: Any, sigma: float | None = None, n_features: int | None
     )
 
 
+def drawn_rows(count: int, n: int, *seed: Any, source: int = 0) -> NDArray[np.int64]:
+    """Return ``count`` of n row numbers, ascending, drawn without replacement."""
+    return np.sort(draw_in_passes(derive_seed(*seed), source, 0, 1, count, n)[0])
+
+
 def fit_observed(
     self: Any, *, at: Sequence[int], observe: Callable[..., Any], **arrays: Any
 ) -> Any:
@@ -361,7 +395,7 @@ def fit_observed(
 
     def see(t: int, seconds: float, function: Any) -> None:
         model = copy.copy(self)
-        model.function_ = function
+        model._keep(function)
         observe(t, seconds, model)
 
     clock = Clock(at, see)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,7 +17,13 @@ from dsgkit.engine.streaming import stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DataError, DivergedError, FitError
 from dsgkit.estimators import thresholds as rules
-from dsgkit.estimators.auc import SINGULAR_BLOCK, decreasing, one_pass, sweep_sizes
+from dsgkit.estimators.auc import (
+    SINGULAR_BLOCK,
+    decreasing,
+    one_pass,
+    random_features_cost,
+    sweep_sizes,
+)
 from dsgkit.estimators.base import (
     SemiSupervisedEstimator,
     blocks_of,
@@ -25,20 +31,28 @@ from dsgkit.estimators.base import (
     held_out,
     memory_for,
 )
+from dsgkit.exact.explicit import random_features
 from dsgkit.exact.ordinal_losses import (
     AllThresholds,
     KernelFeatures,
     features_cost,
     ridge_on_numbers,
 )
+from dsgkit.exact.quadratic import SINGULAR, Dual, dual_cost, minimise
 from dsgkit.exact.svor import OrdinalProgram, ordinal_program, program_cost
 from dsgkit.linalg import Array, spaced, training_rows
-from dsgkit.risks.pairwise import OrdinalAUC, above_cuts, for_cuts, open_cuts
+from dsgkit.risks.pairwise import (
+    OrdinalAUC,
+    above_cuts,
+    for_cuts,
+    open_cuts,
+)
 from dsgkit.seeds import stratified_folds
 from dsgkit.solvers.common import (
     T0,
     FeaturesPerBlock,
     FeaturesPerIteration,
+    FixedFeatures,
     Frequencies,
     GammaPerCut,
     GaussianOrLinear,
@@ -123,7 +137,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         above = above_cuts(data.codes, data.n_sources)
         if self.thresholds == "share":
             values = self._values(spaced(data.U, SHARE_ROWS))
-            self.thresholds_ = rules.share(values, 1 - above.mean(axis=0))
+            self.thresholds_ = self._place(rules.share, values, 1 - above.mean(axis=0))
             return self
         folds = stratified_folds(data.codes, min(THRESHOLD_FOLDS, len(data.codes)), 0)
         trainable = all(len(np.unique(np.delete(data.codes, fold))) > 1 for fold in folds)
@@ -138,8 +152,13 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             if np.isnan(values).any():
                 raise FitError("no solution when a fold of the labelled rows is held out")
             values += self._values(centre).mean(axis=0)
-        self.thresholds_ = rules.SUPERVISED[self.thresholds](values, above)
+        self.thresholds_ = self._place(rules.SUPERVISED[self.thresholds], values, above)
         return self
+
+    def _place(self, rule: Any, values: Array, cuts: NDArray[Any]) -> Array:
+        """Return the thresholds of a rule; ``cuts`` has an entry or a column for each."""
+        thresholds: Array = rule(values, cuts)
+        return thresholds
 
     def uses(self, name: str) -> bool:
         """Return whether the function, or the rule "share", depends on the array of this name.
@@ -310,8 +329,6 @@ class QS3ORAO(OrdinalEstimator):
 
     def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> Any:
         """Return the exact minimiser of the fitted objective, in O(n^3) for n rows."""
-        from dsgkit.solvers.ordinal.exact import ExactS2OR
-
         exact = ExactS2OR(self.lam, self.sigma_, self.gamma, kernel=self.kernel)
         exact.unlabeled_label = self.unlabeled_label
         return exact.fit_function(X, y, X_unlabeled)
@@ -374,6 +391,132 @@ class QS3ORAOP(OrdinalEstimator):
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
+
+
+class ExactS2OR(OrdinalEstimator):
+    """Exact minimiser of the semi-supervised ordinal risk with a kernel.
+
+    Minimises the mean over the cuts between k ordered classes of
+    ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f))``, plus ``lam/2 ||f||^2``, over the functions
+    of a kernel, by default ``exp(-sigma ||x - x'||^2)``. R_AB is the mean of
+    ``(1 - f(a) + f(b))^2`` over all pairs; rows of the classes above a cut are its positives, those
+    below its negatives. This is the problem that `QS3ORAO` approximates [1]_; with two classes it
+    is that of `SAMULT`. One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and
+    unlabelled rows.
+
+    Parameters
+    ----------
+    lam, sigma, gamma, thresholds, unlabeled_label
+        As in `QS3ORAO`.
+    kernel : str
+        "gaussian", "laplacian" or "dot_product(p)", or "linear", which has no sigma
+        (``dsg list kernels``).
+    max_memory : float > 0, optional
+        Limit in GiB; None is 80% of the available memory.
+
+    Attributes
+    ----------
+    classes_, sigma_, thresholds_
+        As in `QS3ORAO`.
+    centers_ : ndarray of shape (n, n_inputs)
+        Rows of the kernel expansion: labelled, then unlabelled ones.
+    coef_ : ndarray of shape (n,)
+        Coefficients of the rows.
+    function_ : Expansion
+
+    References
+    ----------
+    .. [1] Shi, Gu, Li & Huang, "Quadruply stochastic gradient method for large scale nonlinear
+       semi-supervised ordinal regression AUC optimization", AAAI 2020.
+    """
+
+    has_intercept = False
+    pace = Pace(training=0.5)
+    failure = FitError(SINGULAR)
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
+    _: KW_ONLY
+    kernel: GramKernelName = "gaussian"
+    thresholds: Thresholds = "logistic"
+    max_memory: MaxMemory = None
+
+    def risk(self, data: Any) -> OrdinalAUC:
+        return ordinal_auc(self, data)
+
+    def learn(self, problem: Problem) -> Any:
+        return minimise(problem, Dual(self.kernel, self.sigma_), problem.each("lam") / 2)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        n_rows = n.labeled + bool(np.min(self.gamma) < 1) * n.unlabeled
+        return with_thresholds(self, dual_cost(self.kernel, n, n_rows, n_models), n_models)
+
+
+class RFFS2OR(OrdinalEstimator):
+    """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
+
+    The objective of `ExactS2OR` and `QS3ORAO`, with the kernel replaced by ``2 n_features`` random
+    features [1]_: O(n n_features^2) time in one pass over the unlabelled rows, which are read in
+    blocks, and O(n_features^2) memory.
+
+    Parameters
+    ----------
+    lam, sigma, gamma, kernel, frequencies, thresholds, unlabeled_label
+        As in `QS3ORAO`.
+    n_features : int >= 1
+        Random frequencies; each gives a cosine and a sine.
+    max_memory : float > 0, optional
+        Limit in GiB; None is 80% of the available memory.
+    random_state : int between 0 and 2^64 - 1
+        Seed of the features.
+
+    Attributes
+    ----------
+    classes_, sigma_, thresholds_
+        As in `QS3ORAO`.
+    coef_ : ndarray of shape (features_.width,)
+        Coefficients of the features.
+    features_ : Blocks
+        The random features.
+    function_ : Expansion
+
+    References
+    ----------
+    .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
+    """
+
+    has_intercept = False
+    pace = Pace(training=1.1, per_model=2)
+    failure = FitError(SINGULAR)
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
+    _: KW_ONLY
+    kernel: KernelName = "gaussian"
+    n_features: FixedFeatures = 1000
+    frequencies: Frequencies = "independent"
+    thresholds: Thresholds = "logistic"
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+
+    def risk(self, data: Any) -> OrdinalAUC:
+        return ordinal_auc(self, data)
+
+    def learn(self, problem: Problem) -> Any:
+        self.features_ = blocks_of(self)
+        return minimise(problem, random_features(self.features_), problem.each("lam") / 2)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return with_thresholds(self, random_features_cost(self, n, n_models), n_models)
+
+
+def with_thresholds(estimator: Any, cost: Cost, n_models: int) -> Cost:
+    """Return the cost with a second system, for the values that thresholds are fitted on."""
+    if n_models > 1 or estimator.thresholds not in ("logistic", "absolute"):
+        return cost
+    return replace(cost, flops=2 * cost.flops)
 
 
 def ordinal_auc(estimator: Any, data: Any) -> OrdinalAUC:

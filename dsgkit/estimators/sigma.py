@@ -41,6 +41,9 @@ _INVERTIBLE_RANGE = 1e-280, 1e280
 @contextmanager
 def sigma_for(estimator: Any, data: Any) -> Iterator[None]:
     """Set ``sigma_`` for a fit, and warn of flat kernel values; a failed fit changes nothing."""
+    if not hasattr(estimator, "sigma"):
+        yield
+        return
     before, kernel = vars(estimator).get("sigma_"), getattr(estimator, "kernel", "gaussian")
     if kernel == "linear":
         estimator.sigma_ = 1.0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -14,23 +14,38 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
 
 from dsgkit.costs import Cost, Pace
-from dsgkit.engine.curvature import unlabeled_curvatures
-from dsgkit.engine.problem import Data, Fold, Problem, Sizes, Steps
+from dsgkit.engine.curvature import UNLABELED_ROWS, largest_eigenvalue, unlabeled_curvatures
+from dsgkit.engine.model import Expansion, Separate, one_by_one
+from dsgkit.engine.problem import Data, Fold, Problem, Sizes, Steps, take
+from dsgkit.engine.sizes import MAX_BLOCK_ROWS
 from dsgkit.engine.streaming import stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DataError, DivergedError, FitError
-from dsgkit.estimators.auc import SINGULAR_BLOCK, sweep_sizes
-from dsgkit.estimators.base import Estimator, blocks_of, fit_observed
-from dsgkit.linalg import Array, training_rows
-from dsgkit.risks.similar import SimilarUnlabeled
+from dsgkit.estimators.auc import SINGULAR_BLOCK, random_features_cost, sweep_sizes
+from dsgkit.estimators.base import (
+    Estimator,
+    blocks_of,
+    drawn_rows,
+    fit_observed,
+)
+from dsgkit.exact.descent import descend, descent_cost, kernel_basis, kernel_curvature
+from dsgkit.exact.double_hinge import double_hinge, double_hinge_cost, whitening
+from dsgkit.exact.explicit import linear_features, primal_cost, random_features, with_constant
+from dsgkit.exact.quadratic import SINGULAR, Dual, dual_cost, minimise
+from dsgkit.kernels import finite_rows, kernel_named
+from dsgkit.linalg import Array, row_blocks, spaced, training_rows
+from dsgkit.random import draw_in_passes
+from dsgkit.risks.similar import SimilarUnlabeled, similar_share
 from dsgkit.solvers.common import (
     Delta,
     FeaturesPerBlock,
     FeaturesPerIteration,
+    FixedFeatures,
     Frequencies,
     KernelName,
     Lam,
     Leak,
+    LinearOrKernel,
     MaxMemory,
     NBlocks,
     NSweeps,
@@ -40,8 +55,16 @@ from dsgkit.solvers.common import (
     Theta,
 )
 from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.parameters import COUNT, check_parameters
+from dsgkit.solvers.parameters import (
+    COUNT,
+    PER_MODEL,
+    POSITIVE,
+    Range,
+    Smoother,
+    check_parameters,
+)
 from dsgkit.solvers.similar.prior import check_prior, known_prior
+from dsgkit.system.progress import report
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +85,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
     """
 
     tasks = ("similar_unlabeled",)
+    has_intercept = False
 
     def fit(self, X_similar: Any, X_unlabeled: Any) -> Self:
         """Fit the model.
@@ -139,7 +163,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
             check_prior(prior)
         self.prior_, self.prior_interval_ = data.whole.prior_of(prior)
         delta, leak = getattr(self, "delta", "none"), float(getattr(self, "leak", 0.0))
-        return SimilarUnlabeled(self.prior_, delta, leak)
+        return SimilarUnlabeled(self.prior_, delta, leak, getattr(self, "loss", "squared"))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, which is 1 for values of at least 0."""
@@ -149,9 +173,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
     def _folds(self, folds: Any, data: Data) -> list[Fold]:
         """Return folds of points for folds of pairs and of unlabelled rows."""
         try:
-            both = [
-                (np.asarray(pairs, np.int64), np.asarray(rows, np.int64)) for pairs, rows in folds
-            ]
+            both = [(pairs, rows) for pairs, rows in folds]
         except (TypeError, ValueError):
             raise DataError(
                 "a fold must be two arrays: positions of held-out pairs and of held-out unlabelled"
@@ -161,7 +183,8 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
             left = training_rows(pairs, len(data.X) // 2), training_rows(rows, len(data.U))
             if not all(map(len, left)):
                 raise DataError("a fold must leave a pair and an unlabelled row to train on")
-        return [Fold(np.stack([2 * p, 2 * p + 1], axis=1).ravel(), rows) for p, rows in both]
+        arrays = [(np.asarray(p, np.int64), np.asarray(rows, np.int64)) for p, rows in both]
+        return [Fold(np.stack([2 * p, 2 * p + 1], axis=1).ravel(), rows) for p, rows in arrays]
 
     def _out_of_fold(self, values: list[Array]) -> tuple[Array, Array]:
         """Return values of shapes (n_points, n_similar, 2) and (n_points, n_unlabeled)."""
@@ -373,3 +396,384 @@ class TSGSUP(SimilarUnlabeledEstimator):
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
+
+
+class SUSL(SimilarUnlabeledEstimator):
+    """Minimiser of the similar-unlabelled risk with the squared loss.
+
+    Minimises ``mean_U [(f^2 + 1)/4 + f/(2 (2 pi - 1))] - pi_S/(2 pi - 1) mean_S f
+    + lam/2 ||f||^2``, where S are the points of the similar pairs, U the unlabelled rows and
+    ``pi_S = pi^2 + (1 - pi)^2``: an unbiased estimate of the risk with the loss
+    ``(y f - 1)^2/4``. Functions of a kernel take one Cholesky factorisation: O(n^3) time and
+    8 n^2 bytes for n unlabelled rows, and O(n) per pair. Linear functions with a bias, which is
+    penalised too, take one pass over the rows.
+
+    Parameters
+    ----------
+    lam, sigma, prior, max_memory
+        As in `TSGSU`.
+    kernel : str
+        "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
+
+    Attributes
+    ----------
+    classes_, prior_, prior_interval_, sigma_
+        As in `TSGSU`.
+    centers_ : ndarray of shape (2 * n_similar + n_unlabeled, n_inputs)
+        Points of pairs, then unlabelled rows; only with a kernel.
+    coef_ : ndarray of shape (n_inputs + 1,) or (2 * n_similar + n_unlabeled,)
+        Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.
+    function_ : Expansion
+
+    References
+    ----------
+    .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
+       ICML 2018.
+    """
+
+    pace = Pace(training=3, per_model=5)
+    failure = FitError(SINGULAR)
+
+    lam: Lam = 0.1
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: LinearOrKernel = "gaussian"
+    prior: Prior = "estimate"
+    max_memory: MaxMemory = None
+
+    def learn(self, problem: Problem) -> Any:
+        return least_squares(self, problem)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return least_squares_cost(self, n, n_models)
+
+
+class RFFSUSL(SimilarUnlabeledEstimator):
+    """Minimiser of the similar-unlabelled risk with the squared loss over fixed random features.
+
+    The objective of `SUSL`, with the Gaussian kernel replaced by ``2 n_features`` random features:
+    O(n n_features^2) time in one pass over the unlabelled rows, which are read in blocks, and
+    O(n_features^2) memory.
+
+    Parameters
+    ----------
+    lam, sigma, frequencies, prior, max_memory, random_state
+        As in `TSGSU`.
+    n_features : int >= 1
+        Random frequencies; each gives a cosine and a sine.
+
+    Attributes
+    ----------
+    classes_, prior_, prior_interval_, sigma_
+        As in `TSGSU`.
+    coef_ : ndarray of shape (2 * n_features,)
+        Coefficients of the features.
+    function_ : Expansion
+
+    References
+    ----------
+    .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
+    """
+
+    pace = Pace(training=2, per_model=5)
+    failure = FitError(SINGULAR)
+
+    lam: Lam = 0.1
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    n_features: FixedFeatures = 1000
+    frequencies: Frequencies = "independent"
+    prior: Prior = "estimate"
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+
+    def learn(self, problem: Problem) -> Any:
+        return minimise(problem, random_features(blocks_of(self)), problem.each("lam") / 2)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return random_features_cost(self, n, n_models, n_systems=1)
+
+
+class SUDH(SimilarUnlabeledEstimator):
+    """Minimiser of the similar-unlabelled risk with the double hinge loss.
+
+    The loss is ``max(-t z, max(0, (1 - t z)/2))``, and the problem ``min lam/2 ||w||^2
+    - pi_S/(2 pi - 1) mean_S z + (1 - pi)/(2 pi - 1) mean_U z + mean_U max(0, (1 + z)/2, z)``,
+    where ``z = phi(x)'w``, S are the points of the similar pairs and U the unlabelled rows. It is
+    convex and bounded below for every prior. The program that the authors published [1]_ is
+    unbounded, because its last term is a multiple of the loss. Solved by an interior-point method
+    in about 25 iterations of O(n_unlabeled n_features^2).
+
+    Parameters
+    ----------
+    lam, sigma, prior, max_memory, random_state
+        As in `TSGSU`.
+    kernel : str
+        "linear" (with a bias, which is penalised too), or a kernel such as "gaussian" or
+        "dot_product(3)": expansions at ``n_centers`` unlabelled rows, regularised by the norm of
+        the kernel's space.
+    n_centers : int >= 1, optional
+        Centres, at most one per unlabelled row; None takes all of these, as [1]_ does.
+    max_seconds : float > 0, optional
+        Time limit of the quadratic program; beyond it the fit raises `TimeLimitError`.
+
+    Attributes
+    ----------
+    classes_, prior_, prior_interval_, sigma_
+        As in `TSGSU`.
+    centers_ : ndarray of shape (n_centers, n_inputs)
+        Centres of a kernel.
+    coef_ : ndarray of shape (n_inputs + 1,) or (n_centers,)
+        Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.
+    function_ : Expansion
+    objective_ : float
+        Minimum of the objective.
+
+    References
+    ----------
+    .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
+       ICML 2018.
+    """
+
+    version = 2
+    pace = Pace(training=3, per_model=80)
+
+    lam: Lam = 0.1
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: LinearOrKernel = "gaussian"
+    n_centers: Annotated[int | None, COUNT] = 200
+    prior: Prior = "estimate"
+    max_memory: MaxMemory = None
+    max_seconds: Annotated[float | None, POSITIVE] = None
+    random_state: RandomState = 0
+
+    def learn(self, problem: Problem) -> Any:
+        return one_by_one(problem, self._solve)
+
+    def _solve(self, problem: Problem) -> Expansion:
+        """Solve the program of one model, in whitened kernel values: their norm is the kernel's."""
+        data, prior = problem.data, float(problem.loss.prior[0])
+        lam, U = float(problem.each("lam")[0]), data.U[:]
+        if self.kernel == "linear":
+            Phi, at_pairs = with_constant(U), with_constant(data.X)
+        else:
+            gram, count = kernel_named(self.kernel).gram, self._n_centers(len(U))
+            rows = drawn_rows(count, len(U), int(self.random_state), "su_dh", "centers")
+            z = np.asarray(U[rows], np.float64)
+            white = whitening(gram(z, z, self.sigma_))
+            Phi, at_pairs = (gram(X, z, self.sigma_) @ white for X in (U, data.X))
+        scale = 2 * prior - 1
+        slope = (1 - prior) / scale * Phi.mean(axis=0)
+        slope -= similar_share(prior) / scale * at_pairs.mean(axis=0)
+        w = double_hinge(Phi, slope, lam, self.max_seconds)
+        values = Phi @ w
+        hinge = np.maximum(0, np.maximum((1 + values) / 2, values)).mean()
+        self.objective_ = float(lam / 2 * w @ w + slope @ w + hinge)
+        if self.kernel == "linear":
+            return Expansion(None, 1.0, with_constant, w[:, None])
+        return Expansion(self.kernel, self.sigma_, z, (white @ w)[:, None])
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        linear = self.kernel == "linear"
+        p = n.inputs + 1 if linear else self._n_centers(n.unlabeled)
+        return double_hinge_cost(p, n, n_models, linear=linear)
+
+    def diagnostics(self, **arrays: Any) -> dict[str, float]:
+        return {"objective": self.objective_}
+
+    def _n_centers(self, n_unlabeled: int) -> int:
+        return n_unlabeled if self.n_centers is None else min(int(self.n_centers), n_unlabeled)
+
+
+class CUU(SimilarUnlabeledEstimator):
+    """Classifier by stochastic gradients on the similar-unlabelled risk, corrected below 0.
+
+    Minimises ``lam/2 ||w||^2 + delta(r1) + delta(r2)`` over functions ``f(x) = sum_c w_c k(x, c)``,
+    whose centres c are all training points, or some of them; r1 and r2, as in `TSGSU`, estimate the
+    risk of each class, which is never negative. Lu et al. [1]_ state the method for two unlabelled
+    sets; as in the comparison of Shi et al. [2]_, similar points are one set and unlabelled rows
+    the other.
+
+    An iteration draws ``batch_size`` similar points and as many unlabelled rows, each in passes of
+    a new random order, and needs their kernel values with all centres. If the kernel matrix of all
+    rows takes at most 256 MiB, it is computed once and kept in single precision: an iteration costs
+    O(batch_size n_centers). Otherwise every iteration computes its part,
+    O(batch_size n_centers n_inputs).
+
+    Parameters
+    ----------
+    lam : float > 0
+        Weight of the regulariser ``lam/2 ||w||^2``, of a linear function's bias too. As it weighs
+        coefficients, one ``lam`` penalises less, the more centres there are.
+    sigma, prior, delta, leak, max_memory, random_state
+        As in `TSGSU`.
+    kernel : str
+        "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
+    loss : {"squared", "logistic"}
+        ``(t z - 1)^2/4`` or ``log(1 + exp(-t z))``.
+    step : {"measured", "paper"}
+        ``theta/(lam + s L)``, where L is the largest eigenvalue of ``Phi_U'Phi_U/n_U`` on at most
+        800 rows and s is 1/2, or 1/4 with the logistic loss; or ``theta/sqrt(n_iterations)``.
+    theta : float > 0
+        Length of the steps.
+    momentum : float >= 0 and < 1
+        Momentum of the heavy ball method.
+    batch_size : int >= 1, optional
+        Rows of each of the two batches; None takes all.
+    n_iterations : int >= 1
+        Iterations.
+    n_centers : int >= 1, optional
+        Random training points as centres; None takes all.
+
+    Attributes
+    ----------
+    classes_, prior_, prior_interval_, sigma_
+        As in `TSGSU`.
+    centers_ : ndarray of shape (n_centers, n_inputs)
+        Centres of a kernel; if they are all training points, the unlabelled rows come first.
+    coef_ : ndarray of shape (n_inputs + 1,) or (n_centers,)
+        Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.
+    corrected_ : float
+        Share of the iterations in which r1 or r2 of the batch was below 0.
+    function_ : Expansion
+    n_iter_ : int
+        Iterations.
+
+    References
+    ----------
+    .. [1] Lu, Zhang, Niu & Sugiyama, "Mitigating overfitting in supervised classification from two
+       unlabeled datasets: a consistent risk correction approach", AISTATS 2020.
+    .. [2] Shi et al., "Triply stochastic gradient method for large-scale nonlinear similar
+       unlabeled classification", Machine Learning 2021.
+    """
+
+    version = 2
+    pace = Pace(training=3, per_model=15)
+    failure = DivergedError("the iterations diverged: take a smaller theta")
+
+    lam: Lam = 0.001
+    sigma: Sigma = "scale"
+    _: KW_ONLY
+    kernel: LinearOrKernel = "gaussian"
+    prior: Prior = "estimate"
+    loss: Literal["squared", "logistic"] = "squared"
+    delta: Delta = "abs"
+    leak: Leak = -0.5
+    step: Literal["measured", "paper"] = "measured"
+    theta: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")] = 1.0
+    momentum: Annotated[float, Range(0, 1, open_high=True)] = 0.0
+    batch_size: Annotated[int | None, COUNT] = 1000
+    n_iterations: Annotated[int, COUNT] = 100
+    n_centers: Annotated[int | None, COUNT] = None
+    max_memory: MaxMemory = None
+    random_state: RandomState = 0
+
+    fit_observed = fit_observed
+
+    def learn(self, problem: Problem) -> Any:
+        problem.clock.check(int(self.n_iterations))
+        functions = [self._learn_pool(problem, pool) for pool in range(len(problem.pools))]
+        self.n_iter_ = int(self.n_iterations)
+        self.corrected_ = float(problem.loss.negative[0] / self.n_iter_)
+        return functions[0] if len(functions) == 1 else Separate(functions)
+
+    def _learn_pool(self, problem: Problem, pool: int) -> Expansion:
+        """Return the functions of a pool's models, which are trained together; NaN if they fail."""
+        models, data = problem.members(pool), problem.own_data(pool)
+        lam, theta = problem.each("lam")[models], problem.each("theta")[models]
+        zero, basis, curvature = self._functions(data)
+        eta = theta / math.sqrt(self.n_iterations)
+        if self.step == "measured":
+            eta = theta / (lam + STEEPEST[self.loss] * curvature)
+        possible = eta * lam < 1
+        if problem.n_models == 1 and not possible.all():
+            raise FitError(
+                f"theta is too large: a step of {eta[0]:.3g} at lam={lam[0]:g} leaves nothing of"
+                " earlier ones"
+            )
+        kept: Any = slice(None) if possible.all() else np.flatnonzero(possible)  # a slice counts on
+        tables, W = [data.X, data.U], np.full((len(zero.coef), len(lam)), np.nan)
+        if not possible.any():
+            return replace(zero, coef=W)
+
+        def watch(t: int, W: Array) -> None:
+            problem.clock.after(t, lambda: replace(zero, coef=W))
+            report(t / self.n_iterations)
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            W[:, possible] = descend(
+                take(take(problem.loss, models), kept),
+                basis,
+                tables,
+                self._batches(*map(len, tables)),
+                np.zeros((len(W), int(possible.sum()))),
+                lam[possible],
+                eta[possible],
+                self.momentum,
+                watch,
+            )
+        if problem.n_models == 1 and not np.isfinite(W).all():
+            for block in row_blocks(len(data.U), MAX_BLOCK_ROWS):
+                finite_rows(data.U[block])
+        return replace(zero, coef=W)
+
+    def _functions(self, data: Data) -> tuple[Expansion, Any, float]:
+        """Return the function 0, the basis, and the largest eigenvalue of ``Phi_U'Phi_U/n_U``."""
+        sample = finite_rows(spaced(data.U, UNLABELED_ROWS))
+        measured = self.step == "measured"
+        if self.kernel == "linear":
+            Phi = with_constant(sample)
+            curvature = largest_eigenvalue(Phi.T @ Phi) / len(Phi) if measured else 0.0
+            zero = Expansion(None, 1.0, with_constant, np.zeros((Phi.shape[1], 1)))
+            return zero, with_constant, curvature
+        X, U, n = data.X, data.U, len(data.U) + len(data.X)
+        if self.n_centers is None or self.n_centers >= n:
+            parts = [U[:], X]
+        else:
+            seed = int(self.random_state), "cuu", "centers"
+            rows = drawn_rows(int(self.n_centers), n, *seed, source=2)
+            parts = [U[rows[rows < len(U)]], X[rows[rows >= len(U)] - len(U)]]
+        z = np.concatenate(parts).astype(np.float64, copy=False)
+        zero = Expansion(self.kernel, self.sigma_, z, np.zeros((len(z), 1)), norm_of_coef=True)
+        basis = kernel_basis(self.kernel, z, self.sigma_)
+        if not measured:
+            return zero, basis, 0.0
+        return zero, basis, kernel_curvature(self.kernel, z, self.sigma_, sample)
+
+    def _batches(self, *counts: int) -> Iterator[tuple[Any, ...]]:
+        """Yield the similar points and unlabelled rows of every iteration; None is all."""
+        for t in range(int(self.n_iterations)):
+            if self.batch_size is None:
+                yield None, None
+                continue
+            sizes = [min(int(self.batch_size), n) for n in counts]
+            yield tuple(
+                np.sort(draw_in_passes(int(self.random_state), source, t, 1, size, n)[0])
+                for source, (size, n) in enumerate(zip(sizes, counts, strict=True))
+            )
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        linear, n_rows = self.kernel == "linear", n.labeled + n.unlabeled
+        p = n_rows if self.n_centers is None else min(int(self.n_centers), n_rows)
+        p, size = n.inputs + 1 if linear else p, self.batch_size
+        return descent_cost(p, n, size, int(self.n_iterations), n_models, linear=linear)
+
+
+STEEPEST = {"squared": 0.5, "logistic": 0.25}
+"""The largest second derivative of each loss: the Hessian of the uncorrected risk is at most that
+times ``Phi_U'Phi_U/n_U``, as the losses of similar points differ by a linear function."""
+
+
+def least_squares(estimator: Any, problem: Problem) -> Any:
+    """Minimise a risk with squares of unlabelled rows only, over linear functions or a kernel's."""
+    space: Any = Dual(estimator.kernel, estimator.sigma_)
+    if estimator.kernel == "linear":
+        space = linear_features()
+    return minimise(problem, space, problem.each("lam") / 2)
+
+
+def least_squares_cost(estimator: Any, n: Sizes, n_models: int) -> Cost:
+    if estimator.kernel == "linear":
+        return primal_cost(n.inputs + 1, 0.0, n, n_models, n_systems=1)
+    return dual_cost(estimator.kernel, n, n.unlabeled, n_models, by_means=True)

@@ -155,6 +155,86 @@ class SemiSupervisedAUC(Loss):
 
 
 @dataclass(frozen=True, eq=False)
+class PriorAUC(Loss):
+    """``(1 - eta) R_PN + eta R_PU``, or ``(1 + eta) R_PN - eta R_NU`` for ``eta < 0``.
+
+    R_PU and R_NU are unbiased for the supervised risk if ``prior`` is the share of positives among
+    the unlabelled rows. This subtracts the risk of positives against positives (or negatives
+    against negatives), which can make the form indefinite.
+    """
+
+    eta: Any
+    prior: Any
+
+    @cached_property
+    def form(self) -> Form:
+        p, n, u = np.eye(3)
+        eta, prior = np.asarray(self.eta), np.asarray(self.prior)
+        share_p, share_n = np.maximum(eta, 0) / (1 - prior), np.maximum(-eta, 0) / prior
+        positive = share_p * pair(p, u) + -share_p * prior * pair(p, p)
+        negative = share_n * pair(u, n) + -share_n * (1 - prior) * pair(n, n)
+        return (1 - abs(eta)) * pair(p, n) + positive + negative
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredLoss(Loss):
+    """``mean (t f - 1)^2/4``, t being 1 and -1, if all labelled rows are the unlabelled ones too.
+
+    The squares are those of the unlabelled rows, so that the classes enter by their means.
+    """
+
+    @cached_property
+    def form(self) -> Form:
+        shares = self.counts / self.counts.sum(axis=1, keepdims=True)
+        G = len(shares)
+        linear = np.column_stack([shares * [1, -1], np.zeros(G)]) / 4
+        return Form(np.tile([0, 0, 0.25], (G, 1)), np.zeros((G, 3, 3)), linear, np.full(G, 0.25))
+
+
+@dataclass(frozen=True, eq=False)
+class OnCuts(Loss):
+    """A loss of two classes for each of the cuts between k classes.
+
+    Its forms are those of G (k - 1) functions. A cut without rows on one side has the loss of the
+    nearest cut that has both, of two the lower one.
+
+    Attributes
+    ----------
+    binary : sequence of Loss
+        The losses of the cuts.
+    """
+
+    binary: Any
+
+    @cached_property
+    def form(self) -> Form:
+        forms = [
+            vars(_at_cut(losses, counts, cut)).values()
+            for losses, counts in zip(self.binary, self.counts, strict=True)
+            for cut in range(len(losses))
+        ]
+        return Form(*map(np.array, zip(*forms, strict=True)))
+
+    def value(self, values: Values) -> Array:
+        """Return the mean of the losses of each model's functions."""
+        columns = [f.reshape(len(f), -1) for f in values]
+        return self.form.value(columns).reshape(len(self.counts), -1).mean(axis=1)
+
+
+def _at_cut(losses: Any, counts: NDArray[np.integer], cut: int) -> Form:
+    """Return the form of a cut: shares T carry a form of two classes to k."""
+    k = len(counts)
+    kept = np.flatnonzero(open_cuts(counts))
+    used = int(kept[np.argmin(abs(kept - cut))])
+    above = np.arange(k) > used
+    T = np.zeros((k + 1, 3))
+    T[:k, 0], T[:k, 1], T[k, 2] = counts * above, counts * ~above, 1
+    T /= T.sum(axis=0)
+    form = losses[used].form
+    return Form(T @ form.diagonal, T @ form.cross @ T.T, T @ form.linear, form.constant)
+
+
+@dataclass(frozen=True, eq=False)
 class OrdinalAUC(Loss):
     """The mean over the cuts of ``gamma R_PN + (1 - gamma)(R_PU + R_NU - 1/2)``.
 

@@ -31,9 +31,20 @@ SLOPE_BELOW = {"abs": -1.0, "relu": 0.0, "leaky_relu": None, "none": 1.0}
 """Slope of delta below 0; None is the parameter ``leak``. At 0 it is 1."""
 
 
+MIN_PRIOR_GAP = 1e-6
+"""Smallest distance of a prior from 1/2. At 1/2, similar pairs and unlabelled rows have the same
+distribution, and every term of the risk is divided by ``2 prior - 1 = 0``."""
+
+
 def similar_share(prior: Any) -> Any:
     """Return the probability that two random unlabelled rows have the same class."""
     return prior**2 + (1 - prior) ** 2
+
+
+def weights(prior: Any) -> tuple[Any, Any, Any]:
+    """Return the weights in r1 and r2 of the means over S, over U as +1, and over U as -1."""
+    scale = 2 * prior - 1
+    return similar_share(prior) / scale, (1 - prior) / scale, prior / scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +110,7 @@ class SimilarUnlabeled(Loss):
 
     @cached_property
     def _weights(self) -> tuple[Array, Array, Array]:
-        """Weights in r1 and r2 of the means over S, over U as +1, and over U as -1."""
-        scale = 2 * self.prior - 1
-        return similar_share(self.prior) / scale, (1 - self.prior) / scale, self.prior / scale
+        return weights(self.prior)
 
     def _parts(self, S: Array, U: Array) -> tuple[Array, Array]:
         value = LOSSES[self.loss[0]][0]

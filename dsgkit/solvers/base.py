@@ -15,8 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from dsgkit.costs import Cost, Pace
 from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
 from dsgkit.linalg import checked_shape, training_rows
-from dsgkit.objectives.pairwise_risk import NEGATIVE as NEGATIVE_CLASS
-from dsgkit.objectives.pairwise_risk import POSITIVE as POSITIVE_CLASS
 from dsgkit.solvers.declared import compose, fitted, preset
 from dsgkit.solvers.inputs import SparseRows, as_labels, as_rows, check_finite, take, two_classes
 from dsgkit.solvers.parameters import check_parameters
@@ -431,7 +429,7 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
     _labeled: tuple[Any, NDArray[np.bool_]] = fitted()
 
     def _codes(self, positive: NDArray[np.bool_]) -> NDArray[np.integer]:
-        return np.where(positive, POSITIVE_CLASS, NEGATIVE_CLASS)
+        return np.where(positive, 0, 1)
 
     def _inputs(self, X: Any, y: Any, X_unlabeled: Any) -> tuple[Any, NDArray[np.bool_], Any]:
         X, positive, X_unlabeled = super()._inputs(X, y, X_unlabeled)

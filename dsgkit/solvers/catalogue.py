@@ -93,8 +93,6 @@ class SolverInfo:
 
 
 _NEW = "dsgkit.estimators"
-_AUC = "dsgkit.solvers.auc"
-_ORDINAL, _SIMILAR = "dsgkit.solvers.ordinal", "dsgkit.solvers.similar"
 _CLUSTERING = "dsgkit.clustering.estimators"
 
 SOLVERS = {
@@ -107,23 +105,23 @@ SOLVERS = {
             f"{_NEW}.auc:QSGS2AUCP",
             "the objective of QSG-S2AUC by block-preconditioned steps (Dai et al., NIPS 2014)",
         ),
-        SolverInfo("samult", "SAMULT", f"{_AUC}.samult:SAMULT", "Xie & Li, AAAI 2018"),
+        SolverInfo("samult", "SAMULT", f"{_NEW}.auc:SAMULT", "Xie & Li, AAAI 2018"),
         SolverInfo(
             "pnu_auc",
             "PNU-AUC",
-            f"{_AUC}.pnu_auc:PNUAUC",
+            f"{_NEW}.auc:PNUAUC",
             "Sakai, Niu & Sugiyama, Machine Learning 2018",
         ),
         SolverInfo(
             "rff_s2auc",
             "RFF-S2AUC",
-            f"{_AUC}.rff_s2auc:RFFS2AUC",
+            f"{_NEW}.auc:RFFS2AUC",
             "the objective of QSG-S2AUC on fixed random features (Rahimi & Recht 2007)",
         ),
         SolverInfo(
             "nystrom_s2auc",
             "Nyström-S2AUC",
-            f"{_AUC}.nystrom_s2auc:NystromS2AUC",
+            f"{_NEW}.auc:NystromS2AUC",
             "the objective of QSG-S2AUC on landmarks (Williams & Seeger 2001)",
         ),
         SolverInfo("tsgs3vm", "TSGS3VM", f"{_NEW}.s3vm:TSGS3VM", "Geng et al., IJCAI 2019"),
@@ -175,13 +173,13 @@ SOLVERS = {
         SolverInfo(
             "exact_s2or",
             "Exact S2OR",
-            f"{_ORDINAL}.exact:ExactS2OR",
+            f"{_NEW}.ordinal:ExactS2OR",
             "the objective of QS3ORAO with a kernel, exactly",
         ),
         SolverInfo(
             "rff_s2or",
             "RFF-S2OR",
-            f"{_ORDINAL}.rff:RFFS2OR",
+            f"{_NEW}.ordinal:RFFS2OR",
             "the objective of QS3ORAO on fixed random features (Rahimi & Recht 2007)",
         ),
         SolverInfo(
@@ -199,13 +197,13 @@ SOLVERS = {
         SolverInfo(
             "m_samult",
             "M-SAMULT",
-            f"{_ORDINAL}.m_samult:MSAMULT",
+            f"{_NEW}.per_cut:MSAMULT",
             "SAMULT (Xie & Li, AAAI 2018) for every cut",
         ),
         SolverInfo(
             "m_pnu_auc",
             "M-PNU-AUC",
-            f"{_ORDINAL}.m_pnu_auc:MPNUAUC",
+            f"{_NEW}.per_cut:MPNUAUC",
             "PNU-AUC (Sakai, Niu & Sugiyama, Machine Learning 2018) for every cut",
         ),
         SolverInfo(
@@ -236,32 +234,32 @@ SOLVERS = {
         SolverInfo(
             "su_sl",
             "SU-SL",
-            f"{_SIMILAR}.su_sl:SUSL",
+            f"{_NEW}.similar:SUSL",
             "Bao, Niu & Sugiyama, ICML 2018, squared loss",
         ),
         SolverInfo(
             "rff_su_sl",
             "RFF-SU-SL",
-            f"{_SIMILAR}.rff_su_sl:RFFSUSL",
+            f"{_NEW}.similar:RFFSUSL",
             "the objective of SU-SL on fixed random features (Rahimi & Recht 2007)",
         ),
         SolverInfo(
             "su_dh",
             "SU-DH",
-            f"{_SIMILAR}.su_dh:SUDH",
+            f"{_NEW}.similar:SUDH",
             "Bao, Niu & Sugiyama, ICML 2018, double hinge loss",
         ),
-        SolverInfo("cuu", "CUU", f"{_SIMILAR}.cuu:CUU", "Lu et al., AISTATS 2020"),
+        SolverInfo("cuu", "CUU", f"{_NEW}.similar:CUU", "Lu et al., AISTATS 2020"),
         SolverInfo(
             "supervised_sl",
             "Supervised",
-            f"{_SIMILAR}.supervised:SupervisedSL",
+            f"{_NEW}.labeled:SupervisedSL",
             "the loss of SU-SL, with labels",
         ),
         SolverInfo(
             "majority_class",
             "Majority class",
-            f"{_SIMILAR}.majority:MajorityClass",
+            f"{_NEW}.labeled:MajorityClass",
             "the larger class for every row",
         ),
         SolverInfo(

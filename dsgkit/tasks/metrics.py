@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dsgkit.linalg import Array
-from dsgkit.objectives.similar_unlabeled import weights
+from dsgkit.risks.similar import weights
 from dsgkit.seeds import derive_seed
 from dsgkit.system.jit import prange, reducing_parallel
 

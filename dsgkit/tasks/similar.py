@@ -17,8 +17,8 @@ from dsgkit.config.spec import Count, Folds, Problem, is_finite
 from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError
 from dsgkit.linalg import checked_shape
-from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
+from dsgkit.risks.similar import MIN_PRIOR_GAP, similar_share
 from dsgkit.seeds import derive_seed, permutation, stratified_folds
 from dsgkit.tasks import base
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work, takes

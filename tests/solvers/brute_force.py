@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from dsgkit.trainers.responses import label_weights
-
 P, N, U = "p", "n", "u"
 
 
@@ -23,15 +21,6 @@ def pair_form(rows, a, b):
 
 def combine(*terms):
     return sum(c * M for c, (M, _) in terms), sum(c * v for c, (_, v) in terms)
-
-
-def written_form(risk, codes, n_unlabeled):
-    """Return (M, v) of a risk, with the weights of the classes and unlabelled rows written out."""
-    n, n_classes = len(codes), len(risk.linear) - 1
-    W = np.zeros((n + n_unlabeled, n_classes + 1))
-    W[:n, :-1] = label_weights(codes, n_classes)
-    W[n:, -1] = 1 / n_unlabeled
-    return np.diag(W @ risk.diagonal) + W @ risk.cross @ W.T, W @ risk.linear
 
 
 def class_rows(positive, n_unlabeled):

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
+from dsgkit.estimators import auc
+from dsgkit.exact import explicit
 from dsgkit.features import FourierFeatures
-from dsgkit.kernels import kernel_named
-from dsgkit.trainers.explicit_features import OnCenters, OnLandmarks
-from dsgkit.trainers.nystrom import NystromFeatures
 
 
 @pytest.fixture
@@ -21,13 +20,7 @@ def double_precision(monkeypatch):
 @pytest.fixture
 def same_centers(monkeypatch):
     """The centres of a fit are some unlabelled rows, so that those of folds are those of a grid."""
-
-    def features(self, X, X_unlabeled):
-        return NystromFeatures(
-            kernel_named(self.kernel), X_unlabeled[:20].astype(float), self.sigma
-        )
-
-    monkeypatch.setattr(OnLandmarks, "_features", features)
-    monkeypatch.setattr(
-        OnCenters, "_centers", lambda self, X, X_unlabeled: np.asarray(X_unlabeled[:20], float)
-    )
+    monkeypatch.setattr(auc, "drawn_rows", lambda count, n, *seed: np.arange(n - 20, n))
+    for name in ("centres", "landmarks"):
+        of = getattr(explicit, name)
+        monkeypatch.setattr(auc, name, lambda kernel, sigma, z, of=of: of(kernel, sigma, z[-20:]))

@@ -8,11 +8,10 @@ from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, davies_bouldin_score
 
-from dsgkit import QS3ORAO, QSGS2AUC
+from dsgkit import QS3ORAO, QSGS2AUC, SAMULT, ExactS2OR
+from dsgkit.costs import Cost
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.timing import Clock
-from dsgkit.solvers.auc.samult import SAMULT
-from dsgkit.solvers.ordinal.exact import ExactS2OR
 from dsgkit.tasks import metrics, similar
 from dsgkit.tasks.base import checkpoints
 from dsgkit.tasks.clustering import checked_labels, picture
@@ -105,7 +104,7 @@ def test_where_there_is_no_distance(monkeypatch):
     monkeypatch.setattr("dsgkit.tasks.semi_supervised.MAX_CONVERGENCE_ROWS", 100)
     assert not judged(kind, SAMULT(**SETTING), convergence=True)[1].trace  # an exact method
     assert judged(kind, model, convergence=True)[1].trace
-    monkeypatch.setattr(SAMULT, "_memory_limit", lambda self: 1)
+    monkeypatch.setattr(SAMULT, "cost", lambda self, n, n_models=1: Cost(memory=2**62))
     with pytest.warns(DsgWarning, match="no exact minimiser to compare with: .*memory"):
         _, found = judged(kind, model, convergence=True)
     assert not found.trace and found.scores["auc"] is not None

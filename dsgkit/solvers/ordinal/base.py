@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,11 @@ from sklearn.utils import Tags
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.estimators import thresholds as rules
 from dsgkit.linalg import spaced, training_rows
-from dsgkit.objectives.ordinal_risk import above_cuts
+from dsgkit.risks.pairwise import above_cuts
 from dsgkit.seeds import stratified_folds
 from dsgkit.solvers.base import Folds, Points, RequiredMethods, SemiSupervisedEstimator
 from dsgkit.solvers.declared import fitted, preset
 from dsgkit.tasks.metrics import cut_aucs
-from dsgkit.trainers.training import Given
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.integer]
@@ -31,6 +30,15 @@ REFERENCE_ROWS = 2000
 
 SHARE_ROWS = 20_000
 """Unlabelled rows for the quantiles of the rule "share"."""
+
+
+class Given(NamedTuple):
+    """Labelled rows with their classes, counted from 0, and unlabelled rows."""
+
+    X: Any
+    codes: Codes
+    X_unlabeled: Any
+    n_sources: int
 
 
 class OrdinalEstimator(SemiSupervisedEstimator):

@@ -8,8 +8,8 @@ from typing import Any
 
 from dsgkit.errors import DataError, DsgWarning, FitError
 from dsgkit.linalg import Array
-from dsgkit.objectives.similar_unlabeled import MIN_PRIOR_GAP, similar_share
 from dsgkit.priors import checked_similar_prior
+from dsgkit.risks.similar import MIN_PRIOR_GAP, similar_share
 
 NOISY_RISK_STD = 0.1
 """A fit warns if the sampling of labels gives the risk a larger standard deviation than this."""

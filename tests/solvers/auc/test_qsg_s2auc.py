@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from dsgkit import QSGS2AUC
+from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.engine.problem import Sizes
-from dsgkit.solvers.auc.samult import SAMULT
 from dsgkit.tasks.metrics import auc
 
 SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}

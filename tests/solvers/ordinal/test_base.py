@@ -7,7 +7,7 @@ from sklearn.base import clone
 from dsgkit.errors import DataError, FitError
 from dsgkit.estimators.ordinal import KernelRidgeOrdinal
 from dsgkit.estimators.thresholds import logistic
-from dsgkit.objectives.ordinal_risk import above_cuts
+from dsgkit.risks.pairwise import above_cuts
 from dsgkit.seeds import stratified_folds
 from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.solvers.ordinal.base import OrdinalEstimator

@@ -1,1 +1,0 @@
-"""Trainers: algorithms that minimise objectives."""

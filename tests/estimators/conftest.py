@@ -1,0 +1,15 @@
+import numpy as np
+import pytest
+
+from dsgkit.features import FourierFeatures
+
+
+@pytest.fixture
+def double_precision(monkeypatch):
+    """The same features in double precision: single ones differ in the last bit with the batch."""
+
+    def transform(self, X, block):
+        Z = X.astype(np.float64) @ self.frequencies(block, 1, X.shape[1])[0]
+        return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.n_frequencies)
+
+    monkeypatch.setattr(FourierFeatures, "transform", transform)

@@ -1,0 +1,206 @@
+"""The closed forms of ordinal risks, and a function per cut: dense solutions and refits."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from dsgkit import MPNUAUC, MSAMULT, PNUAUC, QS3ORAO, RFFS2OR, SAMULT, ExactS2OR
+from dsgkit.engine.problem import Sizes
+from dsgkit.errors import FitError, IndefiniteError
+from dsgkit.estimators import auc
+from dsgkit.estimators.thresholds import logistic
+from dsgkit.features import FourierFeatures
+from dsgkit.risks.pairwise import above_cuts
+from dsgkit.seeds import stratified_folds
+from tests.solvers.brute_force import folds_of, kernel, minimise
+from tests.solvers.ordinal.brute_force import ordinal_form
+from tests.solvers.ordinal.problems import ordinal_problem
+
+PER_CUT, ETA = (0.2, 1.0, 0.0), (-0.5, 0.25, 0.5)
+X, CODES, U, _ = ordinal_problem()
+ROWS = np.vstack([X, U])
+TRAINING = {"X": X, "y": CODES, "X_unlabeled": U}
+ALL_CLASSES = folds_of(40, 4)
+SOME_CLASSES = [np.flatnonzero(CODES == 0), np.flatnonzero(CODES)[::2], np.flatnonzero(CODES)[1::2]]
+
+
+def close(got, expected, tolerance):
+    np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance * abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    ("lam", "sigma", "gamma"),
+    [(0.125, 1.0, 0.4), (1e-4, 8.0, PER_CUT), (8.0, 0.125, 0.0), (1.0, 2.0, 1.0)],
+)
+def test_exact_solves_the_dense_system_of_all_pairs(lam, sigma, gamma):
+    model = ExactS2OR(lam, sigma, gamma).fit_function(X, CODES, U)
+    M, v = ordinal_form(CODES, len(U), np.broadcast_to(gamma, 3))
+    K = kernel(ROWS, ROWS, sigma)
+    a = np.linalg.solve(lam * np.eye(len(K)) + 2 * M @ K, 2 * v)
+    close(model.decision_function(ROWS), K @ a, 1e-9)
+    n = 40 if gamma == 1.0 else 90
+    close(model.coef_, a[:n], 1e-7)
+    np.testing.assert_array_equal(model.centers_, ROWS[:n])
+
+
+@pytest.mark.parametrize(("lam", "gamma"), [(0.125, 0.4), (1e-3, PER_CUT), (1.0, 1.0)])
+def test_random_features_solve_the_dense_primal_of_all_pairs(double_precision, lam, gamma):
+    model = RFFS2OR(lam, 1.0, gamma, n_features=20).fit_function(X, CODES, U)
+    Phi = FourierFeatures("gaussian", 1.0, 20, 0).transform(ROWS.astype(np.float32), 0)
+    M, v = ordinal_form(CODES, len(U), np.broadcast_to(gamma, 3))
+    close(model.decision_function(ROWS), Phi @ minimise(M, v, Phi, lam / 2), 1e-9)
+    assert model.features_.width == len(model.coef_) == 40
+
+
+def test_the_exact_minimiser_of_the_stochastic_method_is_exact():
+    model = QS3ORAO(sigma=1.0, gamma=PER_CUT, n_features=8, batch_size=8, n_iterations=20)
+    exact = model.fit_function(X, CODES, U).exact_minimiser(X, CODES, U)
+    expected = ExactS2OR(0.125, 1.0, PER_CUT).fit_function(X, CODES, U).decision_function(U)
+    np.testing.assert_array_equal(exact.decision_function(U), expected)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "linear"])
+@pytest.mark.parametrize("gamma", [0.4, (0.0, 0.3, 1.0)])
+def test_every_cut_has_the_binary_model_of_its_sides(gamma, kind):
+    model = MSAMULT(0.1, 2.0, gamma, kernel=kind).fit(X, CODES + 1, U)
+    got = model.decision_function(U)
+    objectives = []
+    for j, own in enumerate(np.broadcast_to(gamma, 3).tolist()):
+        y = np.where(j < CODES, 1, -1)
+        binary = SAMULT(0.1, 2.0, own, kernel=kind).fit(X, y, U)
+        np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-9)
+        objectives.append(binary.diagnostics(X=X, y=y, X_unlabeled=U)["objective"])
+    found = model.diagnostics(X=X, y=CODES + 1, X_unlabeled=U)
+    assert found["objective"] == pytest.approx(np.mean(objectives))
+    assert model.coef_.shape == (len(model.centers_), 3) == (90, 3)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "linear"])
+@pytest.mark.parametrize("prior", [None, 0.4, (0.7, 0.5, 0.2)])
+def test_every_cut_has_the_pnu_model_of_its_sides_and_its_prior(prior, kind):
+    settings = {"kernel": kind, "n_centers": 30, "random_state": 7}
+    model = MPNUAUC(0.1, 2.0, ETA, prior=prior, **settings).fit(X, CODES, U)
+    got = model.decision_function(U)
+    for j, eta in enumerate(ETA):
+        y = (j < CODES).astype(int)
+        own = np.mean(y) if prior is None else np.broadcast_to(prior, 3)[j]
+        binary = PNUAUC(0.1, 2.0, eta, prior=float(own), **settings).fit(X, y, U)
+        np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-9)
+
+
+def test_two_classes_have_one_column_and_the_values_of_the_binary_model():
+    y = (CODES > 1).astype(int)
+    for two, binary in (
+        (MSAMULT(sigma=1.0), SAMULT(sigma=1.0)),
+        (ExactS2OR(sigma=1.0), SAMULT(sigma=1.0)),
+    ):
+        expected = binary.fit(X, y, U).decision_function(U)
+        np.testing.assert_allclose(two.fit(X, y, U).decision_function(U), expected, atol=1e-12)
+        assert two.thresholds_.shape == (1,)
+
+
+def test_a_cut_without_rows_on_a_side_takes_the_nearest_model():
+    rows = np.r_[np.flatnonzero(CODES == 0)[:1], np.flatnonzero((CODES == 1) | (CODES == 2))]
+    Z, codes = np.vstack([X[rows], X[:1]]), np.append(CODES[rows], 3)
+    folds = [np.array([0, 1, len(Z) - 1]), np.arange(2, 12)]  # the first leaves classes 1 and 2
+    values = MSAMULT(sigma=0.3).fit_points([{}], folds=folds, X=Z, y=codes, X_unlabeled=U)[0]
+    assert (values[folds[0]] == values[folds[0]][:, [1]]).all()
+    assert (values[folds[1]][:, 0] != values[folds[1]][:, 1]).all()
+    rest = np.setdiff1d(np.arange(len(Z)), folds[0])
+    binary = SAMULT(sigma=0.3).fit(Z[rest], (codes[rest] > 1).astype(int), U)
+    np.testing.assert_allclose(values[folds[0], 1], binary.decision_function(Z[folds[0]]))
+
+
+def grid(**values):
+    return [dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())]
+
+
+RISKS = grid(lam=[2.0**-8, 1.0], sigma=[0.5, 4.0], gamma=[0.0, 0.4, PER_CUT, 1.0])
+PNU = grid(lam=[0.1, 1.0], sigma=[0.5, 4.0], eta=[0.0, ETA])
+SEARCHES = {
+    "exact": (ExactS2OR(), RISKS),
+    "rff": (RFFS2OR(n_features=30), RISKS),
+    "samult": (MSAMULT(), RISKS),
+    "pnu": (MPNUAUC(prior=(0.75, 0.5, 0.25)), PNU),
+}
+
+
+@pytest.fixture
+def same_centers(monkeypatch):
+    """The centres of a fit are some unlabelled rows, so that those of folds are those of a grid."""
+    monkeypatch.setattr(auc, "drawn_rows", lambda count, n, *seed: np.arange(n - 20, n))
+
+
+@pytest.mark.parametrize("folds", [ALL_CLASSES, SOME_CLASSES], ids=["all classes", "some"])
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_grid_on_folds_has_the_values_of_refits(double_precision, same_centers, search, folds):
+    """But for folds without a class: a refit has no cut for it."""
+    model, points = SEARCHES[search]
+    if "n_centers" in model.get_params():
+        model = clone(model).set_params(n_centers=20)
+    got = model.fit_points(points, folds=folds, **TRAINING)
+    without = model.fit_points(points, **TRAINING).decision_function(U)
+    columns = got.shape[2] if got.ndim == 3 else 1
+    assert np.isfinite(got).all() and without.shape == (len(U), len(points) * columns)
+    for g, point in enumerate(points):
+        one = clone(model).set_params(**point).fit_function(X, CODES, U)
+        own = without[:, g * columns : (g + 1) * columns]
+        close(own, one.decision_function(U).reshape(len(U), -1), 1e-6)
+        for fold in folds if folds is ALL_CLASSES else folds[1:]:
+            rest = np.setdiff1d(np.arange(40), fold)
+            one = clone(model).set_params(**point).fit_function(X[rest], CODES[rest], U)
+            close(got[g, fold], one.decision_function(X[fold]), 1e-6)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_thresholds_are_fitted_on_values_of_refits_with_a_common_origin(
+    double_precision, same_centers, search
+):
+    model = clone(SEARCHES[search][0]).set_params(lam=0.1, sigma=1.0).fit(X, CODES, U)
+    if "n_centers" in model.get_params():
+        model.set_params(n_centers=20, eta=ETA).fit(X, CODES, U)
+    full, values = model.function_.values(U)[:, 0].mean(axis=0), []
+    for fold in stratified_folds(CODES, 5, 0):
+        rest = np.setdiff1d(np.arange(40), fold)
+        one = clone(model).fit_function(X[rest], CODES[rest], U).function_
+        own = one.values(X[fold])[:, 0] - one.values(U)[:, 0].mean(axis=0) + full
+        values.append((fold, own))
+    held = np.concatenate([own for _, own in values])[
+        np.argsort(np.concatenate([fold for fold, _ in values]))
+    ]
+    above = above_cuts(CODES, 4)
+    if held.ndim == 1:
+        expected = logistic(held, above)
+    else:
+        expected = np.concatenate([logistic(held[:, j], above[:, [j]]) for j in range(3)])
+    np.testing.assert_allclose(model.thresholds_, expected, atol=1e-5)
+
+
+def test_what_has_no_solution_ends_in_one_line_and_is_nan_in_a_grid():
+    model = MPNUAUC(0.5, 1.0, 0.0).fit_function(X, CODES, U)
+    model.set_params(eta=-1.0, lam=1e-9, prior=0.02)
+    with pytest.raises(FitError, match="no solution when a fold"):
+        model.fit_thresholds(X, CODES, U)
+    with pytest.raises(IndefiniteError, match="eta > 0 suits a prior of at most 1/2"):
+        model.fit(X, CODES, U)
+    points = [{"eta": (0.0, 0.0, -1.0)}, {"eta": 0.0}]
+    got = model.fit_points(points, folds=ALL_CLASSES, **TRAINING)
+    assert np.isnan(got[0]).all() and np.isfinite(got[1]).all()  # a solution needs all cuts
+    with pytest.raises(FitError, match="take a larger lam"):
+        MSAMULT(lam=1e-30).fit(np.vstack([X, X]), np.append(CODES, CODES), U)
+
+
+def test_costs_count_cuts_and_thresholds():
+    n = Sizes(5, 100, 900, sources=4)
+    exact, shared = ExactS2OR().cost(n), ExactS2OR(thresholds="share").cost(n)
+    assert exact.flops == 2 * shared.flops == 2 * SAMULT().cost(n).flops
+    assert RFFS2OR().cost(n).flops == 2 * RFFS2OR(thresholds="share").cost(n).flops
+    assert ExactS2OR().cost(n, 10) == ExactS2OR(thresholds="share").cost(n, 10)
+    cuts, binary = MSAMULT().cost(n), SAMULT().cost(n)
+    assert cuts.flops == 3 * binary.flops and binary.memory < cuts.memory < 1.1 * binary.memory
+    # the kernel is evaluated once, for all cuts
+    assert binary.flops_per_row < cuts.flops_per_row < 1.3 * binary.flops_per_row
+    assert MPNUAUC().cost(n).flops == 3 * PNUAUC(prior=0.5).cost(n).flops
+    assert MSAMULT(gamma=1.0).cost(n).flops < cuts.flops / 100
