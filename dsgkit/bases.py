@@ -19,15 +19,11 @@ A user-defined learning setting is one class, too: derived from `dsgkit.tasks.ba
 """
 
 from dsgkit.clustering.estimators import ClusteringEstimator
-from dsgkit.solvers.base import (
-    Estimator,
-    PairwiseAUCEstimator,
-    SemiSupervisedClassifier,
-    SemiSupervisedEstimator,
-)
-from dsgkit.solvers.labeled import LabeledEstimator
-from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
+from dsgkit.estimators.auc import PairwiseAUCEstimator
+from dsgkit.estimators.base import Estimator, LabeledEstimator, SemiSupervisedEstimator
+from dsgkit.estimators.ordinal import OrdinalEstimator
+from dsgkit.estimators.s3vm import SemiSupervisedClassifier
+from dsgkit.estimators.similar import SimilarUnlabeledEstimator
 
 __all__ = [
     "ClusteringEstimator",

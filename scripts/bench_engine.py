@@ -71,7 +71,7 @@ def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
 class Task:
     """Random rows of one size, and methods that train on them."""
 
-    def __init__(self, n_inputs: int, n_iterations: int, **sizes: int) -> None:
+    def __init__(self, n_inputs: int, n_iterations: int, **sizes: Any) -> None:
         rng = np.random.default_rng(0)
         self.T = n_iterations
         self.X = rng.random((N_LABELED, n_inputs), dtype=np.float32)

@@ -26,7 +26,7 @@ import psutil
 import yaml
 
 SOLVER = """
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.bases import PairwiseAUCEstimator
 
 
 class FirstColumn(PairwiseAUCEstimator):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import author_loop
 import click
@@ -33,7 +34,7 @@ def models_by_size(experiment: Experiment, dataset: Dataset) -> Counter[Sizes]:
         spec = experiment.solvers[cell.solver]
         if spec.kind == "qsg_s2auc":
             count = len(cell.points) * folds if cell.kind == "search" else 1
-            estimator = QSGS2AUC(**{**cell.points[0], **spec.params})
+            estimator: Any = QSGS2AUC(**{**cell.points[0], **spec.params})
             n = cell.at["unlabeled"]
             T = estimator.settled(n_unlabeled=n).n_iterations
             models[n, T, estimator.batch_size, estimator.n_features] += count

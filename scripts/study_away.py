@@ -142,7 +142,8 @@ class Trial:
         kernels = [gaussian_gram(rows, self.X, sigma) for rows in self.places]
         yield from self.minimised("minimum, kernel", minimiser, kernels)
         yield from self.minimised("least squares, kernel", least_squares, kernels)
-        for what, weight in (("SVM", None), ("SVM, class weights", "balanced")):
+        weights: dict[str, Any] = {"SVM": None, "SVM, class weights": "balanced"}
+        for what, weight in weights.items():
             for c in C:
                 machine = SupervisedSVM(C=c, sigma=sigma, class_weight=weight).fit(self.X, self.y)
                 values = [machine.decision_function(rows) for rows in self.places]
@@ -169,7 +170,11 @@ def main(
     rows: list[Row] = []
     for number, sigma in itertools.product(range(trials), sigmas):
         trial = Trial(semi_supervised_split(loaded, labeled=N_LABELED, folds=2, seed=number))
-        params = {"n_blocks": blocks, "n_features": features, "random_state": number}
+        params: dict[str, Any] = {
+            "n_blocks": blocks,
+            "n_features": features,
+            "random_state": number,
+        }
         found = itertools.chain(trial.swept(TSGS3VMP(sigma=sigma, **params)), trial.machines(sigma))
         rows += [{"sigma": sigma, **row} for row in found]
     grouped = pd.DataFrame(rows).groupby(["sigma", "what", "ratio", "C"], sort=False)

@@ -47,7 +47,7 @@ def measure(folder: Path, **params: Any) -> dict[str, Any]:
     rows, labels, rest = np.array(X[:N_LABELED]), np.array(y[:N_LABELED]), X[N_LABELED:]
     few = TSGS3VM(n_iterations=40, batch_size=8, n_features=8)  # compiles
     few.fit(rows, labels, rest[:2000]).decision_function(rows)
-    model = TSGS3VM(**params)
+    model: Any = TSGS3VM(**params)  # sizes are settled: they are numbers
     m, b = model.n_features, model.batch_size
     limits = [limit_seconds(X.shape[1], m)]
     clock, cpu = Clock(), time.process_time()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from typing import Any
 
 import click
 import numpy as np
@@ -34,7 +35,7 @@ def largest_difference(name: str, unlabeled: int, iterations: int, seed: int) ->
     X, rows = split.X[:], split.X_unlabeled[:unlabeled]
     differences = []
     for lam, sigma, gamma in itertools.product(LAM, SIGMA, GAMMA):
-        setting = {"lam": lam, "sigma": sigma, "gamma": gamma}
+        setting: dict[str, Any] = {"lam": lam, "sigma": sigma, "gamma": gamma}
         models = SAMULT(**setting), QSGS2AUC(**setting, n_iterations=iterations)
         exact, dsg = (
             auc(split.y_unlabeled[:unlabeled], m.fit(X, split.y, rows).decision_function(rows))

@@ -23,12 +23,12 @@ from kept import json_option, write_json
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import FitError
+from dsgkit.estimators import catalogue
 from dsgkit.experiment.plan import grid_points
 from dsgkit.published import bsgd_svc
 from dsgkit.published.audit import ROUNDING, findings
 from dsgkit.published.clusterings import INDEX_TOLERANCE
 from dsgkit.seeds import derive_seed
-from dsgkit.solvers import catalogue
 from dsgkit.tasks import metrics
 from dsgkit.tasks.clustering import (
     MAX_CLUSTERS,

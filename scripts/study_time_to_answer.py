@@ -32,8 +32,8 @@ from time_to_answer_report import draw, write_tables
 
 from dsgkit.data.dataset import load_dataset
 from dsgkit.data.spec import DatasetSpec
+from dsgkit.estimators.catalogue import SOLVERS
 from dsgkit.experiment.folder import describe_environment
-from dsgkit.solvers.catalogue import SOLVERS
 from dsgkit.system.machine import set_threads
 from dsgkit.tasks.metrics import auc
 from dsgkit.tasks.semi_supervised import semi_supervised_split

@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from dsgkit.estimators.catalogue import SOLVERS
 from dsgkit.report.style import DPI, PAGE_WIDTH, RC, SolverStyle, solver_styles
-from dsgkit.solvers.catalogue import SOLVERS
 
 Record = dict[str, Any]
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from dsgkit import SAMULT, cli
 from dsgkit.cli.explain import _keys, explanations
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.solvers.catalogue import SOLVERS
+from dsgkit.estimators.catalogue import SOLVERS
 from dsgkit.tasks.base import TASKS
 from tests.test_wrong_inputs import RIGHT, cases
 

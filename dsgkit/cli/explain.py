@@ -56,7 +56,7 @@ def explain(name: str) -> None:
 def explanations(name: str) -> Iterator[str]:
     """Yield a text on everything with a name: a head line, then its documentation."""
     from dsgkit.data.catalogue import DATASETS
-    from dsgkit.solvers import catalogue as solvers
+    from dsgkit.estimators import catalogue as solvers
     from dsgkit.tasks.base import TASKS
 
     if ":" in name:
@@ -86,7 +86,7 @@ def _of_solver(info: Any) -> str:
 
 
 def _of_task(kind: str) -> str:
-    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.estimators.catalogue import SOLVERS
     from dsgkit.tasks import base as tasks
 
     task = tasks.get(kind)
@@ -112,7 +112,7 @@ def _keys() -> Iterator[tuple[str, str]]:
     """Yield the dotted path of every key of a config, with its type and text."""
     from dsgkit.config.schema import Experiment, SolverSpec, Stage
     from dsgkit.data.spec import DatasetSpec, TargetSpec
-    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.estimators.catalogue import SOLVERS
     from dsgkit.tasks import base as tasks
 
     yield from FILE_KEYS.items()
@@ -192,7 +192,7 @@ def tasks() -> None:
 @list_.command()
 def solvers() -> None:
     """List the solvers with their sources."""
-    from dsgkit.solvers.catalogue import SOLVERS
+    from dsgkit.estimators.catalogue import SOLVERS
 
     print_pairs([(info.name, f"{info.label}: {info.reference}") for info in SOLVERS.values()])
     click.echo("`dsg explain NAME` says more, such as the parameters of a solver")

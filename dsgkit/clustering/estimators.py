@@ -27,18 +27,19 @@ from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import DataError, DsgWarning
 from dsgkit.estimators.base import Estimator, refuse_above_memory
-from dsgkit.kernels import expansion_flops, expansion_memory
-from dsgkit.linalg import Array
-from dsgkit.solvers.common import MaxMemory, RandomState
-from dsgkit.solvers.inputs import as_rows, check_distances
-from dsgkit.solvers.parameters import (
+from dsgkit.estimators.inputs import as_rows, check_distances
+from dsgkit.estimators.parameters import (
     COUNT,
     NOT_NEGATIVE,
     POSITIVE,
+    MaxMemory,
+    RandomState,
     Range,
     Smoother,
     check_parameters,
 )
+from dsgkit.kernels import expansion_flops, expansion_memory
+from dsgkit.linalg import Array
 from dsgkit.system.progress import part
 
 KernelGamma = Annotated[float | None, POSITIVE, Smoother("smaller")]
@@ -215,19 +216,19 @@ class SGDLMOC(ClusteringEstimator):
 
     Parameters
     ----------
-    gamma : float > 0 or None, default None
+    gamma : float > 0, optional
         Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
         of all rows, but at least 7, as neighbours.
     C : float > 0, default 256.0
         Weight of the mean loss.
-    stop : {"paper", "epoch"} or None, default None
+    stop : {"paper", "epoch"}, optional
         Training ends after one step, not the first, that moves w by at most ``tol`` ("paper"), or
         after n such steps in a row for n rows ("epoch" and None).
     tol : float >= 0, default 0.01
         Length of a small step; see ``stop``.
     max_iter : int >= 1, default 10000000
         Most steps of the training.
-    epsilon : float >= 0 or None, default None
+    epsilon : float >= 0, optional
         Largest ``|f|`` of boundary rows; None is its 20% quantile, but at least the paper's 0.1.
     starts : {"boundary", "all"}, default "boundary"
         Rows that trajectories start from; others take the cluster of the nearest of these.
@@ -235,7 +236,7 @@ class SGDLMOC(ClusteringEstimator):
         Points of a segment, with its ends, at which f is evaluated.
     outliers : bool, default False
         Whether rows with ``f < -epsilon`` get the label -1; clusters of only such rows are dropped.
-    max_memory : float > 0 or None, default None
+    max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
     random_state : int between 0 and 2^64 - 1, default 0
         Seed of everything that is drawn at random.
@@ -360,7 +361,7 @@ class BSGDLMOC(SGDLMOC):
 
     Parameters
     ----------
-    gamma : float > 0 or None, default None
+    gamma : float > 0, optional
         Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
         of all rows, but at least 7, as neighbours.
     C : float > 0, default 256.0
@@ -373,7 +374,7 @@ class BSGDLMOC(SGDLMOC):
         the domain, vanish in a long training.
     n_neighbors : int >= 1, default 5
         Support vectors that a removed one is projected onto.
-    stop : {"paper", "epoch"} or None, default None
+    stop : {"paper", "epoch"}, optional
         Training ends after one step, not the first, that moves w by at most ``tol`` ("paper"), or
         after n such steps in a row for n rows ("epoch"). None is "paper" for the strategy
         "removal", else "epoch".
@@ -381,7 +382,7 @@ class BSGDLMOC(SGDLMOC):
         Length of a small step; see ``stop``.
     max_iter : int >= 1, default 10000000
         Most steps of the training.
-    epsilon : float >= 0 or None, default None
+    epsilon : float >= 0, optional
         Largest ``|f|`` of boundary rows; None is its 20% quantile, but at least the paper's 0.1.
     starts : {"boundary", "all"}, default "boundary"
         Rows that trajectories start from; others take the cluster of the nearest of these.
@@ -389,7 +390,7 @@ class BSGDLMOC(SGDLMOC):
         Points of a segment, with its ends, at which f is evaluated.
     outliers : bool, default False
         Whether rows with ``f < -epsilon`` get the label -1; clusters of only such rows are dropped.
-    max_memory : float > 0 or None, default None
+    max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
     random_state : int between 0 and 2^64 - 1, default 0
         Seed of everything that is drawn at random.
@@ -477,7 +478,7 @@ class BenHurSVC(ClusteringEstimator):
 
     Parameters
     ----------
-    gamma : float > 0 or None, default None
+    gamma : float > 0, optional
         Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
         of all rows, but at least 7, as neighbours.
     C : float > 0, default 1.0
@@ -488,7 +489,7 @@ class BenHurSVC(ClusteringEstimator):
         Whether rows outside get the label -1.
     max_rows : int >= 1, default 5000
         More rows are refused.
-    max_memory : float > 0 or None, default None
+    max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
 
     Attributes
@@ -575,7 +576,7 @@ class FSVC(ClusteringEstimator):
 
     Parameters
     ----------
-    gamma : float > 0 or None, default None
+    gamma : float > 0, optional
         Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
         of all rows, but at least 7, as neighbours.
     C : float > 0, default 1.0
@@ -589,7 +590,7 @@ class FSVC(ClusteringEstimator):
         Points of a segment, with its ends, that must be in the domain.
     outliers : bool, default False
         Whether rows outside the sphere get the label -1. Clusters with only such rows are dropped.
-    max_memory : float > 0 or None, default None
+    max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
     random_state : int between 0 and 2^64 - 1, default 0
         Seed of everything that is drawn at random.

@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.errors import DataError
+from dsgkit.estimators.inputs import as_rows, check_distances
+from dsgkit.estimators.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
 from dsgkit.linalg import Array
-from dsgkit.solvers.inputs import as_rows, check_distances
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
 
 _USUAL_STEPS = 50.0
 """Approximate steps until convergence."""

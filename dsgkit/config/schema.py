@@ -27,7 +27,7 @@ from dsgkit.config.yaml import dump, read_document
 from dsgkit.data.spec import DatasetSpec, TargetSpec
 from dsgkit.data.spec import resolve as resolve_dataset
 from dsgkit.errors import DsgError, nearest_or_all, spelled
-from dsgkit.solvers import catalogue as solvers
+from dsgkit.estimators import catalogue as solvers
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.base import HIDDEN, ProtocolSpec, Task
 from dsgkit.tasks.measures import GAINS, STANDARD, Axis, outputs_of
@@ -63,8 +63,8 @@ class SolverSpec(Spec):
     Attributes
     ----------
     kind : str
-        A name of `dsgkit.solvers.catalogue`, which in a config defaults to the solver's key, or the
-        import path ``module:class`` of a user-defined class.
+        A name of `dsgkit.estimators.catalogue`, which in a config defaults to the solver's key, or
+        the import path ``module:class`` of a user-defined class.
     label : str
         The name in tables and figures; defaults to the solver's label, or the name of the class.
     params : dict
@@ -329,7 +329,6 @@ def _solver(key: str, written: dict[str, Any], task: type[Task]) -> SolverSpec:
         info = solvers.get(kind)
         if not info.suits(task):
             raise Problem(f"{kind} is for {' or '.join(info.tasks)}, not {task.kind}", *at)
-        info.check_for(task)
     except DsgError as error:
         raise Problem(str(error), *at, "kind") from error.__cause__
     known, axes = info.parameters, {axis.name: axis for axis in task.axes}

@@ -21,11 +21,10 @@ from dsgkit.estimators.base import (
     drawn_rows,
     fit_observed,
 )
-from dsgkit.exact.explicit import centres, centres_cost, landmarks, primal_cost, random_features
-from dsgkit.exact.quadratic import INDEFINITE, SINGULAR, Dual, dual_cost, minimise
-from dsgkit.priors import PenL1Prior
-from dsgkit.risks.pairwise import PriorAUC, SemiSupervisedAUC
-from dsgkit.solvers.common import (
+from dsgkit.estimators.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    PER_MODEL,
     T0,
     FeaturesPerBlock,
     FeaturesPerIteration,
@@ -40,11 +39,15 @@ from dsgkit.solvers.common import (
     NSweeps,
     PassIterations,
     RandomState,
+    Range,
     Sigma,
     SweepBatch,
     ThetaLam,
 )
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, PER_MODEL, Range
+from dsgkit.exact.explicit import centres, centres_cost, landmarks, primal_cost, random_features
+from dsgkit.exact.quadratic import INDEFINITE, SINGULAR, Dual, dual_cost, minimise
+from dsgkit.priors import PenL1Prior
+from dsgkit.risks.pairwise import PriorAUC, SemiSupervisedAUC
 
 MIN_PASS_ITERATIONS, MAX_PASS_ITERATIONS = 200, 2000
 """Bounds of the iterations of one pass: with lam >= 2^-3, 400 come within 0.1% of the minimum, and
@@ -102,36 +105,36 @@ class QSGS2AUC(PairwiseAUCEstimator):
 
     Parameters
     ----------
-    lam : float > 0
+    lam : float > 0, default 0.125
         Weight of the regulariser.
-    sigma : float > 0 or "scale"
+    sigma : float > 0 or "scale", default "scale"
         Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
-    gamma : float between 0 and 1
+    gamma : float between 0 and 1, default 0.5
         Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
-    batch_size : int >= 1
+    batch_size : int >= 1, default 256
         Triplets per iteration.
-    n_features : int >= 1
+    n_features : int >= 1, default 256
         Random frequencies m per iteration (each is a cosine and a sine); not the paper's.
-    frequencies : {"independent", "structured"}
+    frequencies : {"independent", "structured"}, default "independent"
         How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
         256 columns on.
     n_iterations : int >= 1, optional
         Iterations T; None is one pass over the unlabelled rows, at least 200 and at most 2,000
         (the cap is not the paper's).
-    theta_lam : float > 0
+    theta_lam : float > 0, default 1.5
         ``theta lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a positive
         integer.
-    t0 : float >= 0 or "stable"
+    t0 : float >= 0 or "stable", default "stable"
         Offset of the step; 0 is the paper's rule. With it, the first steps are longer than the
         inverse of the risk's curvature if ``lam`` is small: the iterates grow by orders of
         magnitude, need many iterations to recover, or overflow. "stable" (not the paper's) is the
         smallest offset with which no step is that long; the curvature is measured on the labelled
         and some unlabelled rows.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of everything that is drawn at random.
-    unlabeled_label : int, float or str
+    unlabeled_label : int, float or str, default -1
         Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
 
     Attributes
@@ -204,14 +207,14 @@ class QSGS2AUCP(PairwiseAUCEstimator):
     ----------
     lam, sigma, gamma, kernel, frequencies, random_state, unlabeled_label
         As in `QSGS2AUC`.
-    batch_size : int >= 1
+    batch_size : int >= 1, default 1024
         Unlabelled rows b per step; all labelled ones are in every batch.
-    n_features : int >= 1
+    n_features : int >= 1, default 256
         Random frequencies m per block (each is a cosine and a sine). The time of a step grows with
         m^3, its memory with m^2.
-    n_blocks : int >= 1
+    n_blocks : int >= 1, default 16
         Blocks T.
-    n_sweeps : int >= 1
+    n_sweeps : int >= 1, default 2
         Sweeps S over all blocks.
 
     Attributes
@@ -263,18 +266,18 @@ class SAMULT(PairwiseAUCEstimator):
 
     Parameters
     ----------
-    lam : float > 0
+    lam : float > 0, default 0.125
         Weight of the regulariser.
-    sigma : float > 0 or "scale"
+    sigma : float > 0 or "scale", default "scale"
         Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
-    gamma : float between 0 and 1
+    gamma : float between 0 and 1, default 0.5
         Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)", or "linear", which has no sigma
         (``dsg list kernels``).
     max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
-    unlabeled_label : int, float or str
+    unlabeled_label : int, float or str, default -1
         Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
 
     Attributes
@@ -329,14 +332,14 @@ class RFFS2AUC(PairwiseAUCEstimator):
     ----------
     lam, sigma, gamma, max_memory, unlabeled_label
         As in `SAMULT`.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
-    n_features : int >= 1
+    n_features : int >= 1, default 1000
         Random frequencies; each gives a cosine and a sine.
-    frequencies : {"independent", "structured"}
+    frequencies : {"independent", "structured"}, default "independent"
         How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
         256 columns on.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of the features.
 
     Attributes
@@ -386,11 +389,11 @@ class NystromS2AUC(PairwiseAUCEstimator):
     ----------
     lam, sigma, gamma, max_memory, unlabeled_label
         As in `SAMULT`.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
-    n_landmarks : int >= 0
+    n_landmarks : int >= 0, default 1000
         Unlabelled rows among the landmarks, at most.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of the landmarks.
 
     Attributes
@@ -452,21 +455,21 @@ class PNUAUC(PairwiseAUCEstimator):
 
     Parameters
     ----------
-    lam : float > 0
+    lam : float > 0, default 0.125
         Weight of the squared norm of the coefficients, as in the authors' program; not of that of
         the function. So one ``lam`` penalises less, the more centres there are: choose it again
         when the number of unlabelled rows changes.
     sigma, kernel, max_memory, unlabeled_label
         As in `SAMULT`.
-    eta : float between -1 and 1
+    eta : float between -1 and 1, default 0.0
         Weight eta; 0 is the supervised risk.
-    prior : float strictly between 0 and 1, or "penl1"
+    prior : float strictly between 0 and 1, or "penl1", default "penl1"
         Share of positives among the unlabelled rows; "penl1" estimates it
         (`dsgkit.priors.PenL1Prior`).
     n_centers : int >= 1, optional
         Random rows used as centres; None uses every labelled and unlabelled row, as the papers do.
         The authors' program has 200 by default.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of the centres and of the folds of "penl1".
 
     Attributes
@@ -500,7 +503,7 @@ class PNUAUC(PairwiseAUCEstimator):
     random_state: RandomState = 0
 
     @property
-    def penalty(self) -> float:
+    def _penalty(self) -> float:
         return self.lam
 
     def risk(self, data: Any) -> PriorAUC:

@@ -9,13 +9,15 @@ A method is a class with fields and three sentences::
         def learn(self, problem): ...          # the functions of all models of a problem
         def cost(self, n, n_models=1): ...     # time and memory, before anything is allocated
 
-Its base, the family's, checks the arrays that users pass (`Estimator.data`).
+Its base, the family's, checks the arrays that users pass (`Estimator.data`). A class outside of the
+package may define ``fit`` and ``decision_function`` instead, or ``_fit`` and ``_values``.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self, dataclass_transform
@@ -28,18 +30,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.clock import Clock
-from dsgkit.engine.model import Columns, Expansion, Separate
+from dsgkit.engine.model import Columns, Expansion, Separate, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
 from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.estimators.inputs import as_labels, as_rows, check_finite, take, two_classes
+from dsgkit.estimators.parameters import UnlabeledLabel, check_parameters, parameters
 from dsgkit.estimators.sigma import sample_of, scale_of, sigma_for
 from dsgkit.features import Blocks, random_features
 from dsgkit.linalg import Array, training_rows
 from dsgkit.random import draw_in_passes
 from dsgkit.seeds import derive_seed
-from dsgkit.solvers.common import UnlabeledLabel
-from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, take, two_classes
-from dsgkit.solvers.parameters import check_parameters, parameters
 from dsgkit.system.machine import memory_limit
+from dsgkit.user_code import place_of
 
 Points = Sequence[Mapping[str, Any]]
 
@@ -84,11 +86,21 @@ class Estimator(BaseEstimator):
     labeled_only: ClassVar[bool] = False
     has_intercept: ClassVar[bool] = True
 
+    _own_init: ClassVar[bool] = False
+
     function_: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        dataclass(eq=False, repr=False)(cls)
+        if "_fit" in vars(cls):  # a class of one's own is trained on one set of rows at a time
+            cls.folds_in_one_pass = False
+        own = inspect.get_annotations(cls)
+        given = {name: hint for name, hint in own.items() if name in vars(cls) or name == "_"}
+        cls.__annotations__ = given  # others are of fitted attributes, not of parameters
+        if "__init__" in vars(cls):
+            cls._own_init = True
+        dataclass(eq=False, repr=False, init=not cls._own_init)(cls)
+        cls.__annotations__ = own
 
     def data(self, *arrays: Any, **named: Any) -> Data:
         """Return checked rows; sets ``classes_`` and ``n_features_in_``."""
@@ -146,7 +158,7 @@ class Estimator(BaseEstimator):
         return values
 
     @property
-    def penalty(self) -> float:
+    def _penalty(self) -> float:
         """Weight of the squared norm in the objective."""
         return getattr(self, "lam", 1.0) / 2
 
@@ -171,6 +183,8 @@ class Estimator(BaseEstimator):
             trained without the fold of row i. NaN for a model without a solution, and for rows that
             no fold holds out.
         """
+        if type(self).learn is Estimator.learn:  # a class that has a ``fit`` of its own
+            return self._fit_points_one_by_one(points, folds, arrays)
         checked = clone(self)
         data = checked.data(**arrays)
         models = checked._models(points, data)
@@ -211,13 +225,15 @@ class Estimator(BaseEstimator):
         dict
             Empty if the estimator states no risk.
         """
+        if not hasattr(getattr(self, "function_", None), "squared_norm"):
+            return {}  # a class of one's own
         data = clone(self).data(*arrays, **named)
         loss = stacked([self.risk(data)], [data.counts])
         if loss is None:
             return {}
         values = self.values_at(data)
         risk, norm = float(loss.value(values)[0]), float(self.function_.squared_norm()[0])
-        return {"objective": risk + self.penalty * norm, "risk": risk, "squared_norm": norm}
+        return {"objective": risk + self._penalty * norm, "risk": risk, "squared_norm": norm}
 
     def values_at(self, data: Data) -> list[Array]:
         """Return the fitted function's values at the rows of each source, shape (n_k, 1)."""
@@ -225,7 +241,7 @@ class Estimator(BaseEstimator):
         by_class = [labeled[data.codes == k] for k in range(data.n_sources)]
         return [*by_class, self.function_.values(data.U).astype(np.float64)]
 
-    def _fit(self, data: Data, clock: Clock | None = None) -> Self:
+    def _fit_to(self, data: Data, clock: Clock | None = None) -> Self:
         """Fit to checked rows; an observer of the clock gets copies of this estimator."""
         with sigma_for(self, data):
             refuse_above_memory(self, self.cost(data.sizes))
@@ -268,8 +284,76 @@ class Estimator(BaseEstimator):
     def _out_of_fold(self, values: list[Array]) -> Any:
         return values[0]
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "function_")
+    def _fit_points_one_by_one(self, points: Points, folds: Any, arrays: dict[str, Any]) -> Any:
+        if folds is None:
+            return OwnModels([self._fitted(point, arrays) for point in points])
+        X, y = arrays["X"], np.asarray(arrays["y"])
+        values = np.full((len(points), len(y)), np.nan)
+        for fold in folds:
+            rows = training_rows(fold, len(y))
+            part = {**arrays, "X": X[rows], "y": y[rows]}
+            values[:, fold] = self.fit_points(points, **part).decision_function(X[fold]).T
+        return values
+
+    def _fitted(self, point: Mapping[str, Any], arrays: Mapping[str, Any]) -> Self | None:
+        """Return the model fitted with a setting; None if it has no solution."""
+        try:
+            model: Self = clone(self).set_params(**point).fit(**arrays)
+            return model
+        except MemoryLimitError:
+            raise
+        except FitError:
+            return None
+
+
+class OwnModels:
+    """Fitted estimators of a class of one's own, one per setting; None without a solution."""
+
+    def __init__(self, models: Sequence[Any]) -> None:
+        self._models = models
+
+    def decision_function(self, X: Any) -> Array:
+        """Return every model's values at rows, shape (n, n_points); NaN for None."""
+        columns = np.full((len(X), len(self._models)), np.nan)
+        for column, model in zip(columns.T, self._models, strict=True):
+            if model is not None:
+                values = np.asarray(model.decision_function(X))
+                if values.shape != (len(X),):
+                    raise FitError(
+                        f"decision_function returned shape {values.shape} for {len(X):,} rows"
+                        f"{place_of(model.decision_function)}"
+                    )
+                column[:] = values
+        return columns
+
+
+@dataclass(frozen=True)
+class OwnFunction:
+    """The function of a class of one's own that defines ``_fit`` and ``_values``."""
+
+    model: Any
+    n_columns: int = 1
+
+    @property
+    def finite(self) -> NDArray[np.bool_]:
+        return np.ones(self.n_columns, bool)
+
+    def values(self, X: Any) -> Array:
+        values: Array = np.asarray(self.model._values(X))
+        return values.reshape(len(values), self.n_columns)
+
+
+def by_own_fit(problem: Problem, arrays: Callable[[Data], Any], n_columns: int = 1) -> Any:
+    """Return the functions of a class of one's own, which defines ``_fit`` and ``_values``."""
+
+    def solve(part: Problem) -> OwnFunction:
+        model = part.settings[0]
+        if problem.n_models > 1:  # else its attributes are those of the fit
+            model = copy.copy(model)
+        model._fit(*arrays(part.data))
+        return OwnFunction(model, n_columns)
+
+    return one_by_one(problem, solve)
 
 
 class Grid:
@@ -400,7 +484,7 @@ def fit_observed(
 
     clock = Clock(at, see)
     check_parameters(self)
-    return self._fit(self.data(**arrays), clock)
+    return self._fit_to(self.data(**arrays), clock)
 
 
 class LabeledEstimator(ClassifierMixin, Estimator):
@@ -430,7 +514,7 @@ class LabeledEstimator(ClassifierMixin, Estimator):
             If there is no solution.
         """
         check_parameters(self)
-        return self._fit(self.data(X, y))
+        return self._fit_to(self.data(X, y))
 
     def data(self, X: Any, y: Any, **others: Any) -> Data:
         X = as_rows(self, X, reset=True)
@@ -483,7 +567,7 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
             If there is no solution, or none that can be computed.
         """
         check_parameters(self)
-        return self._fit(self.data(X, y, X_unlabeled))
+        return self._fit_to(self.data(X, y, X_unlabeled))
 
     def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
         X = as_rows(self, X, reset=True)

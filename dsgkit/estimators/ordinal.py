@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 
 from dsgkit.costs import Cost, Pace
-from dsgkit.engine.model import Expansion, one_by_one
+from dsgkit.engine.model import Columns, Expansion, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes
 from dsgkit.engine.streaming import stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
@@ -27,28 +27,14 @@ from dsgkit.estimators.auc import (
 from dsgkit.estimators.base import (
     SemiSupervisedEstimator,
     blocks_of,
+    by_own_fit,
     fit_observed,
     held_out,
     memory_for,
 )
-from dsgkit.exact.explicit import random_features
-from dsgkit.exact.ordinal_losses import (
-    AllThresholds,
-    KernelFeatures,
-    features_cost,
-    ridge_on_numbers,
-)
-from dsgkit.exact.quadratic import SINGULAR, Dual, dual_cost, minimise
-from dsgkit.exact.svor import OrdinalProgram, ordinal_program, program_cost
-from dsgkit.linalg import Array, spaced, training_rows
-from dsgkit.risks.pairwise import (
-    OrdinalAUC,
-    above_cuts,
-    for_cuts,
-    open_cuts,
-)
-from dsgkit.seeds import stratified_folds
-from dsgkit.solvers.common import (
+from dsgkit.estimators.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
     T0,
     FeaturesPerBlock,
     FeaturesPerIteration,
@@ -71,8 +57,25 @@ from dsgkit.solvers.common import (
     ThresholdRule,
     Thresholds,
     Tolerance,
+    check_parameters,
 )
-from dsgkit.solvers.parameters import COUNT, NOT_NEGATIVE, check_parameters
+from dsgkit.exact.explicit import random_features
+from dsgkit.exact.ordinal_losses import (
+    AllThresholds,
+    KernelFeatures,
+    features_cost,
+    ridge_on_numbers,
+)
+from dsgkit.exact.quadratic import SINGULAR, Dual, dual_cost, minimise
+from dsgkit.exact.svor import OrdinalProgram, ordinal_program, program_cost
+from dsgkit.linalg import Array, spaced, training_rows
+from dsgkit.risks.pairwise import (
+    OrdinalAUC,
+    above_cuts,
+    for_cuts,
+    open_cuts,
+)
+from dsgkit.seeds import stratified_folds
 from dsgkit.tasks.metrics import cut_aucs
 
 THRESHOLD_FOLDS = 5
@@ -89,9 +92,19 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     A fit has two steps: the function (`fit_function`), and the thresholds on its values that
     separate the classes (`fit_thresholds`). Cut j has the classes up to the j-th below and the
     others above. In a fold some classes may have no rows: a cut with an empty side is left out.
+
+    A class outside of the package defines ``_fit(X, codes, X_unlabeled)``, with codes 0, 1, .., and
+    ``_values(X)``, of shape (n,), or (n, n_cuts) if it sets ``per_cut``.
     """
 
     tasks = ("ordinal",)
+    per_cut: ClassVar[bool] = False
+
+    def learn(self, problem: Problem) -> Any:
+        """Train a class of one's own, by its ``_fit`` and ``_values``."""
+        n_columns = problem.data.n_sources - 1 if self.per_cut else 1
+        functions = by_own_fit(problem, lambda data: (data.X, data.codes, data.U), n_columns)
+        return Columns(functions, n_columns) if self.per_cut else functions
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function and the thresholds.
@@ -116,7 +129,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function alone, without thresholds: `predict` is not available yet."""
         check_parameters(self)
-        return self._fit(self.data(X, y, X_unlabeled))
+        return self._fit_to(self.data(X, y, X_unlabeled))
 
     def fit_thresholds(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Place the thresholds of a fitted function by the rule ``thresholds``.
@@ -127,45 +140,56 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         they are fitted on the values at the training rows. ``own`` are the thresholds that some
         estimators fit with their function.
         """
-        if self.thresholds == "own":
+        checked, rule = clone(self), getattr(self, "thresholds", "logistic")
+        if rule == "own":
             self.thresholds_ = self.own_thresholds_
             return self
-        checked = clone(self)
         data = checked.data(X, y, X_unlabeled)
         if not np.array_equal(checked.classes_, self.classes_):
             raise DataError("fit_thresholds needs the classes that the function was fitted on")
         above = above_cuts(data.codes, data.n_sources)
-        if self.thresholds == "share":
+        if rule == "share":
             values = self._values(spaced(data.U, SHARE_ROWS))
             self.thresholds_ = self._place(rules.share, values, 1 - above.mean(axis=0))
             return self
         folds = stratified_folds(data.codes, min(THRESHOLD_FOLDS, len(data.codes)), 0)
         trainable = all(len(np.unique(np.delete(data.codes, fold))) > 1 for fold in folds)
-        if self.thresholds == "hinge" or not trainable:
+        if rule == "hinge" or not trainable:
             values = self._values(data.X[:])
         else:
             centre = spaced(data.U, REFERENCE_ROWS)
             held = [Fold(fold) for fold in folds]
-            checked.sigma_ = self.sigma_
+            if hasattr(self, "sigma_"):
+                checked.sigma_ = self.sigma_
             functions = checked.learn(Problem.of([checked], data, held, values_only=False))
             values = held_out(functions, data, held, centre)[0][0]
             if np.isnan(values).any():
                 raise FitError("no solution when a fold of the labelled rows is held out")
             values += self._values(centre).mean(axis=0)
-        self.thresholds_ = self._place(rules.SUPERVISED[self.thresholds], values, above)
+        self.thresholds_ = self._place(rules.SUPERVISED[rule], values, above)
         return self
 
     def _place(self, rule: Any, values: Array, cuts: NDArray[Any]) -> Array:
         """Return the thresholds of a rule; ``cuts`` has an entry or a column for each."""
+        if values.ndim == 2:
+            return np.concatenate([rule(f, cuts[..., [j]]) for j, f in enumerate(values.T)])
         thresholds: Array = rule(values, cuts)
         return thresholds
+
+    def _value_shape(self, data: Data) -> tuple[int, ...]:
+        return (data.n_sources - 1,) if self.per_cut else ()
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the values of the function, shape (n,); of one per cut, shape (n, n_cuts)."""
+        values = super().decision_function(X)
+        return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
     def uses(self, name: str) -> bool:
         """Return whether the function, or the rule "share", depends on the array of this name.
 
         The other rules use unlabelled rows only for the common origin of the folds' values.
         """
-        return super().uses(name) or self.thresholds == "share"
+        return super().uses(name) or getattr(self, "thresholds", "") == "share"
 
     def _values(self, X: Any) -> Array:
         values: Array = self.function_.values(X)[:, 0].astype(np.float64)
@@ -234,38 +258,38 @@ class QS3ORAO(OrdinalEstimator):
 
     Parameters
     ----------
-    lam : float > 0
+    lam : float > 0, default 0.125
         Weight of the regulariser.
-    sigma : float > 0 or "scale"
+    sigma : float > 0 or "scale", default "scale"
         Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
-    gamma : float between 0 and 1, or a tuple of these
+    gamma : float between 0 and 1, or a tuple of these, default 0.5
         Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row. A tuple
         has one number per cut, beginning with the cut above the lowest class.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
-    batch_size : int >= 1
+    batch_size : int >= 1, default 256
         Rows of each class, and unlabelled rows, per iteration.
-    n_features : int >= 1
+    n_features : int >= 1, default 256
         Random frequencies m per iteration (each is a cosine and a sine); not the paper's.
-    frequencies : {"independent", "structured"}
+    frequencies : {"independent", "structured"}, default "independent"
         How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
         256 columns on.
     n_iterations : int >= 1, optional
         Iterations T; None is one pass over the unlabelled rows, at least 200 and at most 2,000
         (the cap is not the paper's).
-    theta_lam : float > 0
+    theta_lam : float > 0, default 1.5
         ``theta lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a positive
         integer.
-    t0 : float >= 0 or "stable"
+    t0 : float >= 0 or "stable", default "stable"
         Offset of the step; 0 is the paper's rule, with which the iterates can grow by orders of
         magnitude or overflow if ``lam`` is small (see `QSGS2AUC`); "stable" prevents that.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of everything that is drawn at random.
-    thresholds : {"logistic", "absolute", "share", "hinge"}
+    thresholds : {"logistic", "absolute", "share", "hinge"}, default "logistic"
         Rule that places the thresholds between the classes on the function's values
         (`dsgkit.estimators.thresholds`). "hinge" is the paper's; it is the only one that depends on
         the scale of the function.
-    unlabeled_label : int, float or str
+    unlabeled_label : int, float or str, default -1
         Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
 
     Attributes
@@ -345,14 +369,14 @@ class QS3ORAOP(OrdinalEstimator):
     ----------
     lam, sigma, gamma, kernel, frequencies, random_state, thresholds, unlabeled_label
         As in `QS3ORAO`.
-    batch_size : int >= 1
+    batch_size : int >= 1, default 1024
         Unlabelled rows b per step; all labelled ones are in every batch.
-    n_features : int >= 1
+    n_features : int >= 1, default 256
         Random frequencies m per block (each is a cosine and a sine). The time of a step grows with
         m^3, its memory with m^2.
-    n_blocks : int >= 1
+    n_blocks : int >= 1, default 16
         Blocks T.
-    n_sweeps : int >= 1
+    n_sweeps : int >= 1, default 2
         Sweeps S over all blocks.
 
     Attributes
@@ -408,7 +432,7 @@ class ExactS2OR(OrdinalEstimator):
     ----------
     lam, sigma, gamma, thresholds, unlabeled_label
         As in `QS3ORAO`.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)", or "linear", which has no sigma
         (``dsg list kernels``).
     max_memory : float > 0, optional
@@ -464,11 +488,11 @@ class RFFS2OR(OrdinalEstimator):
     ----------
     lam, sigma, gamma, kernel, frequencies, thresholds, unlabeled_label
         As in `QS3ORAO`.
-    n_features : int >= 1
+    n_features : int >= 1, default 1000
         Random frequencies; each gives a cosine and a sine.
     max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of the features.
 
     Attributes
@@ -545,22 +569,22 @@ class SVOREX(OrdinalEstimator):
 
     Parameters
     ----------
-    C : float > 0
+    C : float > 0, default 10.0
         Weight of the sum of the losses. A row is in two of them, whatever the number of classes, so
         that with many classes a C that suits `SVORIM` leaves most thresholds equal. No value suits
         all: 10 is for classes that the rows tell apart, and fits the noise of others. Search it.
     sigma, unlabeled_label
         As in `QS3ORAO`.
-    kernel : {"gaussian", "linear"}
+    kernel : {"gaussian", "linear"}, default "gaussian"
         As in `BLS3VM`.
-    ridge : float >= 0
+    ridge : float >= 0, default 0.0
         Added to the diagonal of the kernel matrix of the training rows; the program of Chu and
         Keerthi adds 0.001.
-    tol : float > 0
+    tol : float > 0, default 0.001
         Violation of the optimality conditions, in units of f, at which a problem is solved.
-    max_iter : int >= 1
+    max_iter : int >= 1, default 10000000
         Most steps; beyond them the fit fails.
-    thresholds : {"own", "logistic", "absolute", "share", "hinge"}
+    thresholds : {"own", "logistic", "absolute", "share", "hinge"}, default "own"
         The thresholds of the objective, or a rule that places others after training
         (`dsgkit.estimators.thresholds`).
     max_memory : float > 0, optional
@@ -641,7 +665,9 @@ class SVORIM(SVOREX):
 
     Parameters
     ----------
-    C, sigma, kernel, ridge, tol, max_iter, thresholds, max_memory, unlabeled_label
+    C : float > 0, default 1.0
+        Weight of the sum of the losses, as in LIBSVM.
+    sigma, kernel, ridge, tol, max_iter, thresholds, max_memory, unlabeled_label
         As in `SVOREX`.
     """
 
@@ -660,11 +686,11 @@ class KernelRidgeOrdinal(OrdinalEstimator):
 
     Parameters
     ----------
-    lam : float > 0
+    lam : float > 0, default 0.01
         Weight of the regulariser.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)" with the parameter ``sigma``, or "linear".
-    thresholds : {"logistic", "absolute", "share", "hinge"}
+    thresholds : {"logistic", "absolute", "share", "hinge"}, default "logistic"
         As in `QS3ORAO`.
     sigma, max_memory, unlabeled_label
         As in `SVOREX`.
@@ -724,7 +750,7 @@ class AllThresholdLogistic(OrdinalEstimator):
     ----------
     lam, kernel
         As in `KernelRidgeOrdinal`.
-    thresholds : {"own", "logistic", "absolute", "share", "hinge"}
+    thresholds : {"own", "logistic", "absolute", "share", "hinge"}, default "own"
         The thresholds b of the objective, or a rule that places others
         (`dsgkit.estimators.thresholds`).
     sigma, max_memory, unlabeled_label
@@ -782,7 +808,7 @@ class ConstantMedian(OrdinalEstimator):
 
     Parameters
     ----------
-    unlabeled_label : int, float or str
+    unlabeled_label : int, float or str, default -1
         Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
 
     Attributes

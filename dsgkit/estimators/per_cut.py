@@ -6,27 +6,28 @@ from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.model import Columns
-from dsgkit.engine.problem import Data, Problem, Sizes
+from dsgkit.engine.problem import Problem, Sizes
 from dsgkit.errors import FitError, IndefiniteError
 from dsgkit.estimators.auc import at_centres, at_centres_cost
 from dsgkit.estimators.ordinal import OrdinalEstimator
-from dsgkit.exact.quadratic import INDEFINITE, SINGULAR, Dual, dual_cost, minimise
-from dsgkit.linalg import Array
-from dsgkit.risks.pairwise import OnCuts, PriorAUC, SemiSupervisedAUC, above_cuts, for_cuts
-from dsgkit.solvers.common import (
+from dsgkit.estimators.parameters import (
+    COUNT,
+    PER_MODEL,
     GammaPerCut,
     GramKernelName,
     Lam,
     MaxMemory,
+    OnePer,
     RandomState,
+    Range,
     Sigma,
     Thresholds,
 )
-from dsgkit.solvers.parameters import COUNT, PER_MODEL, OnePer, Range
+from dsgkit.exact.quadratic import INDEFINITE, SINGULAR, Dual, dual_cost, minimise
+from dsgkit.risks.pairwise import OnCuts, PriorAUC, SemiSupervisedAUC, above_cuts, for_cuts
 
 
 class OnePerCut(OrdinalEstimator):
@@ -40,11 +41,6 @@ class OnePerCut(OrdinalEstimator):
     has_intercept = False
     pace = Pace(training=1.2, per_model=5)
 
-    def decision_function(self, X: Any) -> Array:
-        """Return a column per cut, shape (n, n_cuts), or (n,) with two classes."""
-        values = super().decision_function(X)
-        return values[:, 0] if values.shape[1] == 1 else values
-
     def learn(self, problem: Problem) -> Any:
         n_cuts = problem.data.n_sources - 1
         cuts = replace(
@@ -57,12 +53,6 @@ class OnePerCut(OrdinalEstimator):
     def _learn_cuts(self, problem: Problem) -> Any:
         """Return a function for each model and cut."""
         raise NotImplementedError
-
-    def _value_shape(self, data: Data) -> tuple[int, ...]:
-        return (data.n_sources - 1,)
-
-    def _place(self, rule: Any, values: Array, cuts: NDArray[Any]) -> Array:
-        return np.concatenate([rule(f, cuts[..., [j]]) for j, f in enumerate(values.T)])
 
 
 class MSAMULT(OnePerCut):
@@ -136,12 +126,12 @@ class MPNUAUC(OnePerCut):
 
     Parameters
     ----------
-    lam : float > 0
+    lam : float > 0, default 0.125
         Weight of the squared norm of the coefficients, not of that of the function: one ``lam``
         penalises less, the more centres there are (`PNUAUC`).
     sigma, thresholds, unlabeled_label
         As in `QS3ORAO`.
-    eta : float between -1 and 1, or a tuple of these
+    eta : float between -1 and 1, or a tuple of these, default 0.0
         Weight eta, for all cuts or one per cut; 0 is the supervised risk.
     kernel, max_memory
         As in `ExactS2OR`.
@@ -150,7 +140,7 @@ class MPNUAUC(OnePerCut):
         shares of the labelled rows (in a search, of those of all folds).
     n_centers : int >= 1, optional
         Random rows used as centres; None uses every labelled and unlabelled row.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of the centres.
 
     Attributes
@@ -184,7 +174,7 @@ class MPNUAUC(OnePerCut):
     random_state: RandomState = 0
 
     @property
-    def penalty(self) -> float:
+    def _penalty(self) -> float:
         return self.lam
 
     def risk(self, data: Any) -> OnCuts:

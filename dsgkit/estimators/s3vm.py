@@ -20,15 +20,11 @@ from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DataError, DivergedError, DsgWarning, FitError
 from dsgkit.estimators.auc import sweep_sizes
 from dsgkit.estimators.base import SemiSupervisedEstimator, blocks_of, memory_for
-from dsgkit.exact.budgeted import Rule, budgeted_cost, descend_on_budget
-from dsgkit.exact.cccp import RampObjective, minimise_ramp, ramp_columns, ramp_cost
-from dsgkit.exact.columns import KernelColumns
-from dsgkit.exact.fixed import descend, descent_cost
-from dsgkit.exact.switching import LabelSearch, switching_cost
-from dsgkit.kernels import kernel_named
-from dsgkit.linalg import Array
-from dsgkit.risks.margin import Margin, RoundedMargin
-from dsgkit.solvers.common import (
+from dsgkit.estimators.parameters import (
+    COUNT,
+    PER_MODEL,
+    POSITIVE,
+    SHARE,
     CStar,
     CStarRatio,
     FeaturesPerBlock,
@@ -45,17 +41,19 @@ from dsgkit.solvers.common import (
     OwnHingeWeight,
     RampS,
     RandomState,
+    Range,
     Sigma,
     SweepBatch,
     Tolerance,
 )
-from dsgkit.solvers.parameters import (
-    COUNT,
-    PER_MODEL,
-    POSITIVE,
-    SHARE,
-    Range,
-)
+from dsgkit.exact.budgeted import Rule, budgeted_cost, descend_on_budget
+from dsgkit.exact.cccp import RampObjective, minimise_ramp, ramp_columns, ramp_cost
+from dsgkit.exact.columns import KernelColumns
+from dsgkit.exact.fixed import descend, descent_cost
+from dsgkit.exact.switching import LabelSearch, switching_cost
+from dsgkit.kernels import kernel_named
+from dsgkit.linalg import Array
+from dsgkit.risks.margin import Margin, RoundedMargin
 from dsgkit.system.machine import single_blas_thread
 
 UnlabeledLoss = Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL]
@@ -213,54 +211,54 @@ class TSGS3VM(StochasticS3VM):
 
     Parameters
     ----------
-    C : float > 0
+    C : float > 0, default 100.0
         Weight of the mean hinge loss of the labelled rows. Programs such as scikit-learn's `SVC`
         and UniverSVM weigh the sum: their C is ``C / n_l``.
-    sigma : float > 0 or "scale"
+    sigma : float > 0 or "scale", default "scale"
         Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
     C_star : float >= 0, optional
         Weight C* of the mean loss of the unlabelled rows; None is the paper's ``C n_l / n_u``.
     C_star_ratio : float >= 0, optional
         The same weight as a multiple of C, if ``C_star`` is None. 1 weighs the two means equally;
         the paper's default makes many unlabelled rows count for next to nothing.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
-    loss : {"shg", "sshg", "ramp", "da"}
+    loss : {"shg", "sshg", "ramp", "da"}, default "shg"
         Loss u of the unlabelled rows: symmetric hinge ``max(0, 1 - |r|)``, its square
         ``1/2 max(0, 1 - |r|)^2``, the two ramps ``sum_{z = r, -r} max(0, 1 - z) - max(0, s - z)``,
         or ``exp(-5 r^2)``. At r = 0, where all rows start, the derivative is 0, the mean of the two
         sides.
-    ramp_s : float > -1 and <= 0
+    ramp_s : float > -1 and <= 0, default 0.0
         Where the ramp ends, s.
-    step : float > 0 and <= 1 or "decreasing"
+    step : float > 0 and <= 1 or "decreasing", default "decreasing"
         The decreasing step ``1 / (t + C / first_move)``, which needs no search, or a constant one:
         ``1/eta`` of the paper, which tries 1, 0.1, 0.01 and 0.001. With 1 the model is its last
         block alone.
-    first_move : float > 0
+    first_move : float > 0, default 10.0
         Length of the first decreasing step, in margins; useful values are 3 to 30.
-    anneal : bool
+    anneal : bool, default False
         Whether C* grows from 0 to full in the first half of the iterations, as ``(2 t / T)^3``.
-    balance : bool
+    balance : bool, default False
         Whether to hold the mean value at the unlabelled rows at the mean of the labels. All losses
         are then taken at ``f + b``, with an intercept b that achieves this in every batch. The
         fitted model has the intercept that does so over all unlabelled rows, or 32,768 of them.
-    batch_size : int >= 1
+    batch_size : int >= 1, default 256
         Rows b of each of the three batches.
     n_features : int >= 1, optional
         Random frequencies m per iteration (each is a cosine and a sine); None is the paper's
         ``ceil(sqrt(n))`` for n labelled and unlabelled rows.
-    frequencies : {"independent", "structured"}
+    frequencies : {"independent", "structured"}, default "independent"
         How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
         256 columns on.
-    n_iterations : int >= 1 or "one_pass", optional
+    n_iterations : int >= 1 or "one_pass" or None, default 500
         Iterations T; with a constant step, a few times ``1 / step`` suffice to forget the start at
         0. None makes one pass over the unlabelled rows, but at least 500 iterations; "one_pass"
         makes just one pass, as in the paper, and warns about fewer than 200 iterations.
     max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of everything that is drawn at random.
-    unlabeled_label : int, float or str
+    unlabeled_label : int, float or str, default -1
         Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
 
     Attributes
@@ -307,18 +305,18 @@ class FRS3VM(StochasticS3VM):
     ----------
     C, sigma, C_star, C_star_ratio, loss, ramp_s, step, first_move, anneal, balance, batch_size
         As in `TSGS3VM`.
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian" or "laplacian".
     frequencies, max_memory, random_state, unlabeled_label
         As in `TSGS3VM`.
-    n_features : int >= 1, optional
+    n_features : int >= 1 or None, default 500
         Random frequencies m (each is a cosine and a sine). None is ``ceil(sqrt(n))`` for n labelled
         and unlabelled rows, too few for some hundred rows; it is the rule of the paper for TSGS3VM,
         which does not say that of its baseline.
-    n_iterations : int >= 1 or "one_pass", optional
+    n_iterations : int >= 1 or "one_pass" or None, default 500
         Iterations T. None makes ``n_passes`` passes, but at least 500 iterations; "one_pass" makes
         just these passes, and warns about fewer than 200 iterations.
-    n_passes : int >= 1
+    n_passes : int >= 1, default 10
         Passes over the unlabelled rows, 10 in the paper; not used if ``n_iterations`` is a number.
 
     Attributes
@@ -368,16 +366,16 @@ class TSGS3VMP(S3VM):
     ----------
     C, sigma, C_star, C_star_ratio, kernel, frequencies, max_memory, random_state, unlabeled_label
         As in `TSGS3VM`.
-    anneal : bool
+    anneal : bool, default True
         Whether C* grows from 0 to full in the first half of the steps, as ``(2 t / (S T))^3``.
-    batch_size : int >= 1
+    batch_size : int >= 1, default 1024
         Unlabelled rows b per step; all labelled ones are in every batch.
-    n_features : int >= 1
+    n_features : int >= 1, default 128
         Random frequencies m per block (each is a cosine and a sine). The time of a step grows with
         m^3, its memory with m^2.
-    n_blocks : int >= 1
+    n_blocks : int >= 1, default 8
         Blocks T.
-    n_sweeps : int >= 1
+    n_sweeps : int >= 1, default 4
         Sweeps S over all blocks.
 
     Attributes
@@ -452,16 +450,16 @@ class BLS3VM(S3VM):
     ----------
     C, sigma, C_star, C_star_ratio, max_memory, unlabeled_label
         As in `TSGS3VM`.
-    kernel : {"gaussian", "linear"}
+    kernel : {"gaussian", "linear"}, default "gaussian"
         The kernel ``exp(-sigma ||x - x'||^2)``, or ``<x, x'> + 1``, which has no sigma.
-    ramp_s : float > -1 and <= 0
+    ramp_s : float > -1 and <= 0, default 0.0
         End s of the ramp of the unlabelled loss: rows with ``|f| < -s`` have no gradient. With -1
         the loss would be constant.
-    balance : bool
+    balance : bool, default True
         Whether to use an offset and the constraint on the mean.
-    max_iter : int >= 1
+    max_iter : int >= 1, default 20
         Convex problems after the supervised one, at most.
-    tol : float > 0
+    tol : float > 0, default 0.001
         Violation of the optimality conditions, in units of f, at which a problem is solved.
 
     Attributes
@@ -552,12 +550,12 @@ class S3VMLight(S3VM):
     ----------
     C, sigma, C_star, C_star_ratio, max_memory, unlabeled_label
         As in `TSGS3VM`.
-    kernel : {"gaussian", "linear"}
+    kernel : {"gaussian", "linear"}, default "gaussian"
         As in `BLS3VM`.
     positive_share : float strictly between 0 and 1, optional
         Share p of the unlabelled rows that get the positive label (``svm_learn -p``); None is the
         share of positives among the labelled rows.
-    pairs_per_switch : int >= 1, optional
+    pairs_per_switch : int >= 1 or None, default 1
         Pairs that switch labels before the SVM is trained again: 1, as in SVMlight, or None for all
         pairs in the wrong order, which trains fewer SVMs. Both end when no pair is left to switch,
         but may end with different labels.
@@ -647,18 +645,18 @@ class BGS3VM(S3VM):
     ----------
     C, sigma, C_star, C_star_ratio, random_state, unlabeled_label
         As in `TSGS3VM`.
-    kernel : {"gaussian", "linear"}
+    kernel : {"gaussian", "linear"}, default "gaussian"
         As in `BLS3VM`.
-    step : float > 0 and <= 1 or "decreasing"
+    step : float > 0 and <= 1 or "decreasing", default "decreasing"
         The decreasing step ``e_t = 1 / (t + C / first_move)``, or a constant one.
-    first_move : float > 0
+    first_move : float > 0, default 10.0
         Length of the first decreasing step, in margins.
-    sign_at_zero : {0, 1}
+    sign_at_zero : {0, 1}, default 0
         Value of s(0). 1 is the paper's: unlabelled rows with f = 0, as at the start and far from
         all support vectors, count as positive.
-    labeled_budget : int >= 1
+    labeled_budget : int >= 1, default 100
         Most labelled support vectors.
-    unlabeled_budget : float between 0 and 1
+    unlabeled_budget : float between 0 and 1, default 0.2
         Most unlabelled support vectors, as a share of the unlabelled rows, rounded up.
 
     Attributes

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from dsgkit.errors import DataError, DsgWarning
+from dsgkit.estimators.inputs import check_finite
 from dsgkit.kernels import check_projections, kernel_named
 from dsgkit.linalg import Array
-from dsgkit.solvers.inputs import check_finite
 
 SAMPLE_ROWS = 200
 """Size of the sample of labelled and unlabelled rows: 19,900 pairs."""
@@ -45,7 +45,7 @@ def sigma_for(estimator: Any, data: Any) -> Iterator[None]:
         yield
         return
     before, kernel = vars(estimator).get("sigma_"), getattr(estimator, "kernel", "gaussian")
-    if kernel == "linear":
+    if kernel == "linear" or not hasattr(estimator, "sigma"):
         estimator.sigma_ = 1.0
     else:
         rows = sample_of(estimator, data)

@@ -25,18 +25,15 @@ from dsgkit.estimators.auc import SINGULAR_BLOCK, random_features_cost, sweep_si
 from dsgkit.estimators.base import (
     Estimator,
     blocks_of,
+    by_own_fit,
     drawn_rows,
     fit_observed,
 )
-from dsgkit.exact.descent import descend, descent_cost, kernel_basis, kernel_curvature
-from dsgkit.exact.double_hinge import double_hinge, double_hinge_cost, whitening
-from dsgkit.exact.explicit import linear_features, primal_cost, random_features, with_constant
-from dsgkit.exact.quadratic import SINGULAR, Dual, dual_cost, minimise
-from dsgkit.kernels import finite_rows, kernel_named
-from dsgkit.linalg import Array, row_blocks, spaced, training_rows
-from dsgkit.random import draw_in_passes
-from dsgkit.risks.similar import SimilarUnlabeled, similar_share
-from dsgkit.solvers.common import (
+from dsgkit.estimators.inputs import as_rows, check_finite
+from dsgkit.estimators.parameters import (
+    COUNT,
+    PER_MODEL,
+    POSITIVE,
     Delta,
     FeaturesPerBlock,
     FeaturesPerIteration,
@@ -51,19 +48,21 @@ from dsgkit.solvers.common import (
     NSweeps,
     Prior,
     RandomState,
-    Sigma,
-    Theta,
-)
-from dsgkit.solvers.inputs import as_rows, check_finite
-from dsgkit.solvers.parameters import (
-    COUNT,
-    PER_MODEL,
-    POSITIVE,
     Range,
+    Sigma,
     Smoother,
+    Theta,
     check_parameters,
 )
-from dsgkit.solvers.similar.prior import check_prior, known_prior
+from dsgkit.exact.descent import descend, descent_cost, kernel_basis, kernel_curvature
+from dsgkit.exact.double_hinge import double_hinge, double_hinge_cost, whitening
+from dsgkit.exact.explicit import linear_features, primal_cost, random_features, with_constant
+from dsgkit.exact.quadratic import SINGULAR, Dual, dual_cost, minimise
+from dsgkit.kernels import finite_rows, kernel_named
+from dsgkit.linalg import Array, row_blocks, spaced, training_rows
+from dsgkit.priors import check_prior, known_prior
+from dsgkit.random import draw_in_passes
+from dsgkit.risks.similar import SimilarUnlabeled, similar_share
 from dsgkit.system.progress import report
 
 
@@ -86,6 +85,10 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
 
     tasks = ("similar_unlabeled",)
     has_intercept = False
+
+    def learn(self, problem: Problem) -> Any:
+        """Train a class of one's own, by its ``_fit`` and ``_values``."""
+        return by_own_fit(problem, lambda data: (data.X, data.U))
 
     def fit(self, X_similar: Any, X_unlabeled: Any) -> Self:
         """Fit the model.
@@ -116,7 +119,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
             unreliable (`dsgkit.priors.checked_similar_prior`).
         """
         check_parameters(self)
-        return self._fit(self.data(X_similar, X_unlabeled))
+        return self._fit_to(self.data(X_similar, X_unlabeled))
 
     def data(self, X_similar: Any, X_unlabeled: Any) -> PairData:
         U = as_rows(self, X_unlabeled, reset=True, name="X_unlabeled")
@@ -158,7 +161,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         return np.asarray(rows).reshape(pairs.shape)
 
     def risk(self, data: Any) -> SimilarUnlabeled:
-        prior = self.prior
+        prior: Any = getattr(self, "prior", "estimate")
         if prior != "estimate":
             check_prior(prior)
         self.prior_, self.prior_interval_ = data.whole.prior_of(prior)
@@ -213,43 +216,43 @@ class TSGSU(SimilarUnlabeledEstimator):
 
     Parameters
     ----------
-    lam : float > 0
+    lam : float > 0, default 0.001
         Weight of the regulariser.
-    sigma : float > 0 or "scale"
+    sigma : float > 0 or "scale", default "scale"
         Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
-    kernel : str
+    kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
-    prior : float strictly between 0 and 1 or "estimate"
+    prior : float strictly between 0 and 1 or "estimate", default "estimate"
         The share pi of the class 1 among unlabelled rows, not 1/2; "estimate" estimates it and
         makes 1 the larger class (`dsgkit.priors.checked_similar_prior`).
-    delta : {"abs", "relu", "leaky_relu", "none"}
+    delta : {"abs", "relu", "leaky_relu", "none"}, default "abs"
         Correction function: the absolute value (the paper's), ``max(0, r)``, a line of slope
         ``leak`` below 0, or no correction.
-    leak : float between -1 and 0
+    leak : float between -1 and 0, default -0.5
         Slope of the leaky ReLU below 0: -1 is the absolute value, 0 is ReLU.
-    step : {"measured", "paper"}
+    step : {"measured", "paper"}, default "measured"
         ``theta / (lam + L/2)``, where L is the largest eigenvalue of the kernel matrix of (800)
         unlabelled rows over their number, or ``theta / sqrt(T)``. A step of ``1 / lam`` or more is
         refused.
-    theta : float > 0
+    theta : float > 0, default 1.0
         Factor of the step.
-    tail : {"average", "last", "decay"}
+    tail : {"average", "last", "decay"}, default "average"
         The mean of the functions over the last half of the iterations (not the paper's), the last
         function (the paper's), or the last one with steps that fall linearly to 0. The mean depends
         least on lam and sigma; if T is so small that the bias dominates, the last function is
         nearer to the minimum.
-    batch_size : int >= 1
+    batch_size : int >= 1, default 1000
         Rows b of each of the two batches.
-    n_features : int >= 1
+    n_features : int >= 1, default 1000
         Random frequencies m per iteration (each is a cosine and a sine).
-    frequencies : {"independent", "structured"}
+    frequencies : {"independent", "structured"}, default "independent"
         How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
         256 columns on.
-    n_iterations : int >= 1
+    n_iterations : int >= 1, default 100
         Iterations T.
     max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of everything that is drawn at random.
 
     Attributes
@@ -349,19 +352,21 @@ class TSGSUP(SimilarUnlabeledEstimator):
 
     Parameters
     ----------
-    lam, sigma, kernel, prior, leak, frequencies, max_memory, random_state
+    lam : float > 0, default 0.1
+        Weight of the regulariser.
+    sigma, kernel, prior, leak, frequencies, max_memory, random_state
         As in `TSGSU`.
-    delta : {"abs", "relu", "leaky_relu", "none"}
+    delta : {"abs", "relu", "leaky_relu", "none"}, default "none"
         Correction function; none, the default, as full steps on corrected gradients can end far
         from the minimiser.
-    batch_size : int >= 1
+    batch_size : int >= 1, default 1024
         Unlabelled rows per step; the points of all pairs are in every batch.
-    n_features : int >= 1
+    n_features : int >= 1, default 256
         Random frequencies m per block (each is a cosine and a sine). The time of a step grows with
         m^3, its memory with m^2.
-    n_blocks : int >= 1
+    n_blocks : int >= 1, default 16
         Blocks T.
-    n_sweeps : int >= 1
+    n_sweeps : int >= 1, default 2
         Sweeps S over all blocks.
 
     Attributes
@@ -410,9 +415,11 @@ class SUSL(SimilarUnlabeledEstimator):
 
     Parameters
     ----------
-    lam, sigma, prior, max_memory
+    lam : float > 0, default 0.1
+        Weight of the regulariser.
+    sigma, prior, max_memory
         As in `TSGSU`.
-    kernel : str
+    kernel : str, default "gaussian"
         "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
 
     Attributes
@@ -457,9 +464,11 @@ class RFFSUSL(SimilarUnlabeledEstimator):
 
     Parameters
     ----------
-    lam, sigma, frequencies, prior, max_memory, random_state
+    lam : float > 0, default 0.1
+        Weight of the regulariser.
+    sigma, frequencies, prior, max_memory, random_state
         As in `TSGSU`.
-    n_features : int >= 1
+    n_features : int >= 1, default 1000
         Random frequencies; each gives a cosine and a sine.
 
     Attributes
@@ -506,13 +515,15 @@ class SUDH(SimilarUnlabeledEstimator):
 
     Parameters
     ----------
-    lam, sigma, prior, max_memory, random_state
+    lam : float > 0, default 0.1
+        Weight of the regulariser.
+    sigma, prior, max_memory, random_state
         As in `TSGSU`.
-    kernel : str
+    kernel : str, default "gaussian"
         "linear" (with a bias, which is penalised too), or a kernel such as "gaussian" or
         "dot_product(3)": expansions at ``n_centers`` unlabelled rows, regularised by the norm of
         the kernel's space.
-    n_centers : int >= 1, optional
+    n_centers : int >= 1 or None, default 200
         Centres, at most one per unlabelled row; None takes all of these, as [1]_ does.
     max_seconds : float > 0, optional
         Time limit of the quadratic program; beyond it the fit raises `TimeLimitError`.
@@ -603,25 +614,25 @@ class CUU(SimilarUnlabeledEstimator):
 
     Parameters
     ----------
-    lam : float > 0
+    lam : float > 0, default 0.001
         Weight of the regulariser ``lam/2 ||w||^2``, of a linear function's bias too. As it weighs
         coefficients, one ``lam`` penalises less, the more centres there are.
     sigma, prior, delta, leak, max_memory, random_state
         As in `TSGSU`.
-    kernel : str
+    kernel : str, default "gaussian"
         "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
-    loss : {"squared", "logistic"}
+    loss : {"squared", "logistic"}, default "squared"
         ``(t z - 1)^2/4`` or ``log(1 + exp(-t z))``.
-    step : {"measured", "paper"}
+    step : {"measured", "paper"}, default "measured"
         ``theta/(lam + s L)``, where L is the largest eigenvalue of ``Phi_U'Phi_U/n_U`` on at most
         800 rows and s is 1/2, or 1/4 with the logistic loss; or ``theta/sqrt(n_iterations)``.
-    theta : float > 0
+    theta : float > 0, default 1.0
         Length of the steps.
-    momentum : float >= 0 and < 1
+    momentum : float >= 0 and < 1, default 0.0
         Momentum of the heavy ball method.
-    batch_size : int >= 1, optional
+    batch_size : int >= 1 or None, default 1000
         Rows of each of the two batches; None takes all.
-    n_iterations : int >= 1
+    n_iterations : int >= 1, default 100
         Iterations.
     n_centers : int >= 1, optional
         Random training points as centres; None takes all.

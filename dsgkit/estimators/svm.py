@@ -12,19 +12,23 @@ from dsgkit.costs import Cost, Pace
 from dsgkit.engine.model import Expansion, one_by_one
 from dsgkit.engine.problem import Data, Problem, Sizes
 from dsgkit.estimators.base import LabeledEstimator
+from dsgkit.estimators.inputs import as_labels, as_rows, check_finite, two_classes
+from dsgkit.estimators.parameters import (
+    COUNT,
+    POSITIVE,
+    GaussianOrLinear,
+    LegacyDefault,
+    MaxMemory,
+    RandomState,
+    Range,
+    Sigma,
+    Smoother,
+    Tolerance,
+    check_parameters,
+)
 from dsgkit.estimators.s3vm import SemiSupervisedClassifier
 from dsgkit.exact.machines import machine_cost, self_trained, support_machine
 from dsgkit.random import draw_in_passes
-from dsgkit.solvers.common import GaussianOrLinear, MaxMemory, RandomState, Sigma, Tolerance
-from dsgkit.solvers.inputs import as_labels, as_rows, check_finite, two_classes
-from dsgkit.solvers.parameters import (
-    COUNT,
-    POSITIVE,
-    LegacyDefault,
-    Range,
-    Smoother,
-    check_parameters,
-)
 
 
 class SelfTraining(SemiSupervisedClassifier):
@@ -38,13 +42,13 @@ class SelfTraining(SemiSupervisedClassifier):
 
     Parameters
     ----------
-    C : float > 0
+    C : float > 0, default 100.0
         Weight of the mean hinge loss of the labelled rows.
     sigma, kernel, tol, max_memory, unlabeled_label
         As in `BLS3VM`.
-    threshold : float >= 0.5 and < 1
+    threshold : float >= 0.5 and < 1, default 0.75
         Probability above which a prediction is used as a label.
-    max_iter : int >= 1
+    max_iter : int >= 1, default 10
         Most rounds.
 
     Attributes
@@ -103,7 +107,7 @@ class SupervisedSVM(LabeledEstimator):
 
     Parameters
     ----------
-    C : float > 0
+    C : float > 0, default 100.0
         Weight of the mean hinge loss.
     sigma, kernel, tol, max_memory
         As in `BLS3VM`.
@@ -165,9 +169,9 @@ class AllLabelsSVM(SupervisedSVM):
     ----------
     C, sigma, kernel, class_weight, tol, max_memory
         As in `SupervisedSVM`.
-    most_rows : int >= 1
+    most_rows : int >= 1, default 20000
         Most training rows, drawn at random: training takes O(n^2) to O(n^3).
-    random_state : int between 0 and 2^64 - 1
+    random_state : int between 0 and 2^64 - 1, default 0
         Seed of everything that is drawn at random.
 
     Attributes
@@ -187,7 +191,7 @@ class AllLabelsSVM(SupervisedSVM):
     def fit(self, X: Any, y: Any, X_unlabeled: Any, y_unlabeled: Any) -> Self:  # type: ignore[override]  # also takes the hidden labels
         """Fit the model to rows (n_labeled and n_unlabeled), with the labels of both."""
         check_parameters(self)
-        return self._fit(self.data(X, y, X_unlabeled, y_unlabeled))
+        return self._fit_to(self.data(X, y, X_unlabeled, y_unlabeled))
 
     def data(self, X: Any, y: Any, X_unlabeled: Any, y_unlabeled: Any) -> AllRows:  # type: ignore[override]
         X = as_rows(self, X, reset=True)

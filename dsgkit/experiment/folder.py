@@ -22,9 +22,9 @@ from dsgkit import __version__
 from dsgkit.config.schema import Experiment, load_stored
 from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError, spelled
+from dsgkit.estimators import catalogue
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
 from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
-from dsgkit.solvers import catalogue
 from dsgkit.system.files import commit_of, read_arrays, source_hash
 from dsgkit.system.machine import available_threads
 from dsgkit.tasks.base import takes

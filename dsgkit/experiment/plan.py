@@ -16,10 +16,10 @@ from dsgkit.config.schema import Experiment, SolverSpec
 from dsgkit.costs import MILLISECOND, UNSTATED, Pace
 from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ConfigError, DataError, FitError
+from dsgkit.estimators import catalogue as solvers
+from dsgkit.estimators.catalogue import SolverInfo
 from dsgkit.experiment.store import Record
 from dsgkit.seeds import STREAM_VERSION, derive_seed
-from dsgkit.solvers import catalogue as solvers
-from dsgkit.solvers.catalogue import SolverInfo
 from dsgkit.tasks.base import At, Task, depends_on
 from dsgkit.tasks.measures import Axis, Measure
 from dsgkit.user_code import calling, version_of

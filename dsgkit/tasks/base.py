@@ -127,8 +127,6 @@ class Task:
     target : {"binary", "ordered", "classes", "numeric"} or None
         Kind of labels for training or judging: datasets with another target are rejected. If the
         config of a file names no ``target``, ``numeric`` reads its labels as numbers.
-    calls : tuple of str
-        Methods that it calls in addition to ``fit``. Solvers that lack one are rejected.
     gives, extra : tuple of str
         Names of all arrays that ``fit`` can receive, empty if they are not passed by name; and of
         those other than labelled rows. If no solver of a config has ``against``, solvers whose
@@ -156,7 +154,6 @@ class Task:
     outputs: ClassVar[tuple[str, ...]] = ()
     words: ClassVar[tuple[str, ...]] = ()
     target: ClassVar[Kind | None] = None
-    calls: ClassVar[tuple[str, ...]] = ()
     gives: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[tuple[str, ...]] = ()
     grows: ClassVar[Mapping[str, tuple[str, ...]]] = {}
@@ -311,7 +308,8 @@ def cost_of(
     from dsgkit.estimators.base import Estimator
 
     if not isinstance(estimator, Estimator):
-        return estimator.cost(n_inputs, n_models=n_models, **counts)
+        several = {"n_models": n_models} if n_models > 1 else {}
+        return estimator.cost(n_inputs, **several, **counts)
     pairs = "n_similar" in counts
     n = Sizes(
         n_inputs,

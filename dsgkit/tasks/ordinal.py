@@ -58,7 +58,6 @@ class Ordinal(SemiSupervisedAUC):
     )
     words = (CLASS_PROPORTIONS,)
     target = "ordered"
-    calls = ("decision_function", "predict", "fit_points", "cost")
 
     at_most_half = True
 

@@ -116,7 +116,6 @@ class SemiSupervised(Task):
     axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
     words = (CLASS_PROPORTION,)
     target: ClassVar[Kind | None] = "binary"
-    calls: ClassVar[tuple[str, ...]] = ("decision_function", "fit_points", "cost")
     gives, extra = ("X", "y", "X_unlabeled", HIDDEN), ("X_unlabeled",)
     grows: ClassVar = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
     measuring_flops = MEASURING_FLOPS

@@ -132,7 +132,6 @@ class SimilarUnlabeled(Task):
     )
     words = (CLASS_PRIOR,)
     target = "binary"
-    calls = ("decision_function", "fit_points", "cost")
     gives = ("X_similar", "X_unlabeled", "X", "y")
 
     def __init__(self, dataset: Any, spec: Any, seed: int) -> None:

@@ -16,8 +16,8 @@ from dsgkit.clustering.domain import gamma_of_neighbours
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from tests.clustering.oracle import load
-from tests.solvers.brute_force import kernel
-from tests.solvers.datasets import iris, standardised_wine
+from tests.estimators.brute_force import kernel
+from tests.estimators.datasets import iris, standardised_wine
 
 MARGINS, SPHERES = (BSGDLMOC, SGDLMOC), (BenHurSVC, FSVC)
 FOUND = [

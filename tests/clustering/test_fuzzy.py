@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 
 from dsgkit.clustering.fuzzy import FuzzyCMeans, centers_of, memberships_of
 from dsgkit.errors import DataError
-from dsgkit.solvers import catalogue
+from dsgkit.estimators import catalogue
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from dsgkit.clustering.one_class import (
 )
 from dsgkit.random import DRAWS, draw_with_replacement, words
 from tests.clustering.oracle import load, rows_and_domain
-from tests.solvers.brute_force import kernel
+from tests.estimators.brute_force import kernel
 
 SETTING = {
     **{"C": 6.0, "gamma": 0.8, "budget": 15, "strategy": REMOVAL, "n_neighbors": 3},

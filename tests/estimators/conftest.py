@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from dsgkit.estimators import auc
 from dsgkit.features import FourierFeatures
 
 
@@ -13,3 +14,11 @@ def double_precision(monkeypatch):
         return np.hstack([np.cos(Z), np.sin(Z)]) / np.sqrt(self.n_frequencies)
 
     monkeypatch.setattr(FourierFeatures, "transform", transform)
+
+
+@pytest.fixture
+def same_centers(monkeypatch):
+    """Centres and landmarks are unlabelled rows, so that those of folds are those of a grid."""
+    landmarks = auc.landmarks
+    monkeypatch.setattr(auc, "drawn_rows", lambda count, n, *seed: np.arange(n - 20, n))
+    monkeypatch.setattr(auc, "landmarks", lambda k, sigma, z: landmarks(k, sigma, z[-20:]))

@@ -14,8 +14,8 @@ from dsgkit.estimators import auc
 from dsgkit.exact import explicit
 from dsgkit.features import FourierFeatures
 from dsgkit.priors import PenL1Prior
-from tests.solvers.allocated import peak_of
-from tests.solvers.brute_force import folds_of, kernel, minimise, pnu_form, problem, samult_form
+from tests.estimators.allocated import peak_of
+from tests.estimators.brute_force import folds_of, kernel, minimise, pnu_form, problem, samult_form
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1.0, 2.0, 1.0)]

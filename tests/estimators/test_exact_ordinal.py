@@ -9,14 +9,13 @@ from sklearn.base import clone
 from dsgkit import MPNUAUC, MSAMULT, PNUAUC, QS3ORAO, RFFS2OR, SAMULT, ExactS2OR
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import FitError, IndefiniteError
-from dsgkit.estimators import auc
 from dsgkit.estimators.thresholds import logistic
 from dsgkit.features import FourierFeatures
 from dsgkit.risks.pairwise import above_cuts
 from dsgkit.seeds import stratified_folds
-from tests.solvers.brute_force import folds_of, kernel, minimise
-from tests.solvers.ordinal.brute_force import ordinal_form
-from tests.solvers.ordinal.problems import ordinal_problem
+from tests.estimators.brute_force import folds_of, kernel, minimise
+from tests.estimators.ordinal.brute_force import ordinal_form
+from tests.estimators.ordinal.problems import ordinal_problem
 
 PER_CUT, ETA = (0.2, 1.0, 0.0), (-0.5, 0.25, 0.5)
 X, CODES, U, _ = ordinal_problem()
@@ -125,12 +124,6 @@ SEARCHES = {
     "samult": (MSAMULT(), RISKS),
     "pnu": (MPNUAUC(prior=(0.75, 0.5, 0.25)), PNU),
 }
-
-
-@pytest.fixture
-def same_centers(monkeypatch):
-    """The centres of a fit are some unlabelled rows, so that those of folds are those of a grid."""
-    monkeypatch.setattr(auc, "drawn_rows", lambda count, n, *seed: np.arange(n - 20, n))
 
 
 @pytest.mark.parametrize("folds", [ALL_CLASSES, SOME_CLASSES], ids=["all classes", "some"])

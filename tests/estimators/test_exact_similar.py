@@ -11,14 +11,13 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.kernel_ridge import KernelRidge
 
-from dsgkit import CUU, RFFSUSL, SUDH, SUSL, MajorityClass, SupervisedSL
+from dsgkit import CUU, RFFSUSL, SUDH, SUSL, MajorityClass, SupervisedSL, priors
 from dsgkit.data.dataset import Rows
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import DataError, DivergedError, DsgWarning, FitError, TimeLimitError
 from dsgkit.kernels import kernel_named
-from dsgkit.solvers.similar import prior as priors
-from dsgkit.solvers.similar.prior import label_noise
-from tests.solvers.similar.problems import double_hinge, minimiser, oracle, risk, su_problem
+from dsgkit.priors import label_noise
+from tests.estimators.similar.problems import double_hinge, minimiser, oracle, risk, su_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close")
 

@@ -22,8 +22,8 @@ from dsgkit.engine.problem import Sizes
 from dsgkit.errors import FitError, MemoryLimitError
 from dsgkit.exact import budgeted, cccp
 from dsgkit.random import draw_in_passes
-from tests.solvers.brute_force import folds_of, kernel, problem
-from tests.solvers.given import given
+from tests.estimators.brute_force import folds_of, kernel, problem
+from tests.estimators.given import given
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 far_apart = pytest.mark.filterwarnings("ignore:sigma=.* makes nearly all kernel values 0")

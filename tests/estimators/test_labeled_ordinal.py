@@ -15,8 +15,8 @@ from dsgkit.errors import DataError
 from dsgkit.estimators.thresholds import logistic
 from dsgkit.risks.pairwise import above_cuts
 from dsgkit.seeds import stratified_folds
-from tests.solvers.brute_force import kernel
-from tests.solvers.ordinal.problems import ordinal_problem
+from tests.estimators.brute_force import kernel
+from tests.estimators.ordinal.problems import ordinal_problem
 
 
 def objective(coef, thresholds, gram, codes, lam):

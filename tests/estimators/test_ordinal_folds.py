@@ -11,8 +11,8 @@ from dsgkit import QS3ORAO, QS3ORAOP
 from dsgkit.engine.problem import Data, Fold, Problem
 from dsgkit.estimators.base import held_out
 from dsgkit.linalg import training_rows
-from tests.solvers.brute_force import folds_of
-from tests.solvers.ordinal.problems import ordinal_problem
+from tests.estimators.brute_force import folds_of
+from tests.estimators.ordinal.problems import ordinal_problem
 
 X, CODES, U, _ = ordinal_problem()
 DATA = Data(X, CODES, U, 4)

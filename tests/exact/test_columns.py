@@ -5,8 +5,8 @@ import pytest
 
 from dsgkit.errors import DataError
 from dsgkit.exact.columns import column, columns_memory, columns_within, kernel_columns
-from tests.solvers.allocated import peak_of
-from tests.solvers.brute_force import kernel
+from tests.estimators.allocated import peak_of
+from tests.estimators.brute_force import kernel
 
 
 def rows_of(n, d=3, seed=0):

@@ -9,7 +9,7 @@ from dsgkit.exact.descent import descend, kernel_basis, kernel_curvature
 from dsgkit.exact.explicit import with_constant
 from dsgkit.kernels import kernel_named
 from dsgkit.risks.similar import SimilarUnlabeled
-from tests.solvers.similar.problems import ORACLES, minimiser, parts, squared, su_problem
+from tests.estimators.similar.problems import ORACLES, minimiser, parts, squared, su_problem
 
 LOSSES = {"squared": squared, "logistic": lambda z, t: np.log(1 + np.exp(-t * z))}
 DELTAS = {

@@ -25,9 +25,9 @@ from dsgkit.risks.pairwise import (
     pair,
 )
 from dsgkit.risks.similar import SimilarUnlabeled
+from tests.estimators.brute_force import pnu_form, samult_form
+from tests.estimators.ordinal.brute_force import ordinal_form
 from tests.exact.problems import data_of, dense_values, folds_of, problem_of, written_form
-from tests.solvers.brute_force import pnu_form, samult_form
-from tests.solvers.ordinal.brute_force import ordinal_form
 
 SIGMA = 0.4
 

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from dsgkit.errors import FitError
 from dsgkit.exact.columns import column, kernel_columns
 from dsgkit.exact.smo import Gains, QuadraticProgram
-from tests.solvers.brute_force import kernel
+from tests.estimators.brute_force import kernel
 
 TOL = 1e-3
 

@@ -15,8 +15,8 @@ from dsgkit.errors import FitError
 from dsgkit.exact import svor
 from dsgkit.exact.columns import kernel_columns
 from dsgkit.exact.svor_newton import _inverse
-from tests.solvers.brute_force import kernel
-from tests.solvers.datasets import iris, standardised_wine
+from tests.estimators.brute_force import kernel
+from tests.estimators.datasets import iris, standardised_wine
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 BOTH = pytest.mark.parametrize("method", [SVOREX, SVORIM])

@@ -103,7 +103,7 @@ class Orderly(SemiSupervised):
     axes = (UNLABELED,)
     measures = (ERROR,)
     chooses = ERROR.name
-    words = calls = gives = extra = ()
+    words = gives = extra = ()
     grows: ClassVar = {}
     fold_score = staticmethod(error_rate)
 

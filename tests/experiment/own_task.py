@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from dsgkit.costs import Cost
-from dsgkit.solvers.parameters import PER_MODEL, POSITIVE, Smoother
+from dsgkit.estimators.parameters import PER_MODEL, POSITIVE, Smoother
 from dsgkit.tasks.base import Judgement, ProtocolSpec, Task
 from dsgkit.tasks.measures import Measure
 

@@ -106,7 +106,7 @@ def test_what_determines_a_result_is_in_its_key_and_nothing_else(toy):
 
 
 OWN = """
-from dsgkit.solvers.base import PairwiseAUCEstimator
+from dsgkit.bases import PairwiseAUCEstimator
 
 class Mine(PairwiseAUCEstimator):
     def __init__(self, width=2, lam=0.5):

@@ -16,12 +16,12 @@ import pytest
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError, FitError, ResultsError, TimeLimitError
+from dsgkit.estimators import catalogue
 from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.experiment.status import describe_status
-from dsgkit.solvers import catalogue
 from dsgkit.system.progress import listening
 from tests.conftest import TOY_CONFIG, change_toy
 from tests.experiment.runs import InProcess, stored, without_measurements

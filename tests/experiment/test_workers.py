@@ -16,11 +16,11 @@ import pytest
 from dsgkit.config.schema import load_experiment
 from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
+from dsgkit.estimators import catalogue
 from dsgkit.experiment import workers as workers_module
 from dsgkit.experiment.cell import Job
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.workers import DaskExecutor, LocalExecutor
-from dsgkit.solvers import catalogue
 from tests.experiment import runs
 from tests.experiment.misbehaving import MIB
 from tests.experiment.runs import behaving, descendants, ended, start, stored, wait_until

@@ -11,7 +11,7 @@ from dsgkit.risks.margin import KINK_ROUNDING, UNLABELED_LOSSES, Margin, Rounded
 from dsgkit.risks.pairwise import OrdinalAUC, SemiSupervisedAUC, open_cuts
 from dsgkit.risks.similar import SimilarUnlabeled
 from tests.engine.reference import unlabeled_slope
-from tests.solvers.similar import problems
+from tests.estimators.similar import problems
 
 C, C_STAR = (1.0, 2.0, 10.0, 0.5, 4.0), (4 / 3, 1 / 6, 10 / 3, 2 / 3, 1 / 3)
 LOSSES = ["shg", "sshg", "ramp", "ramp", "da"]

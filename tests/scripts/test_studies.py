@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from tests.estimators.similar.problems import risk as su_risk
+from tests.estimators.similar.problems import squared
 from tests.scripts.conftest import invoke, numbers_of
-from tests.solvers.similar.problems import risk as su_risk
-from tests.solvers.similar.problems import squared
 
 # --- what is judged ---------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from dsgkit.tasks.base import checkpoints
 from dsgkit.tasks.clustering import checked_labels, picture
 from dsgkit.tasks.metrics import Clusters, compactness, davies_bouldin, su_risk
 from dsgkit.tasks.svm import is_positive, share_cut
-from tests.solvers.similar.problems import risk, squared, zero_one
+from tests.estimators.similar.problems import risk, squared, zero_one
 from tests.tasks.test_record import OfPairs, Parts, Ranker, Watched, trial_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")

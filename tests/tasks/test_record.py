@@ -14,11 +14,10 @@ import pytest
 from sklearn.base import BaseEstimator
 from sklearn.cluster import DBSCAN
 
+from dsgkit.bases import OrdinalEstimator, SimilarUnlabeledEstimator
 from dsgkit.costs import Cost
 from dsgkit.data.targets import Target
 from dsgkit.experiment.timing import Clock
-from dsgkit.solvers.ordinal.base import OrdinalEstimator
-from dsgkit.solvers.similar.base import SimilarUnlabeledEstimator
 from dsgkit.system.progress import listening
 from dsgkit.tasks import clustering, svm
 from dsgkit.tasks.base import TASKS, get
@@ -69,6 +68,15 @@ class Model(BaseEstimator):
         return Cost(float(n * n_models), 8 * n + n_models, 2.0)
 
 
+def cost_of_sizes(self, n, n_models=1):
+    counts = (
+        (n.labeled, n.unlabeled, n.sources - 1) if n.sources > 1 else (n.labeled // 2, n.unlabeled)
+    )
+    return Model.cost(
+        self, n.inputs, n_models=n_models, **{f"n_{k}": c for k, c in enumerate(counts)}
+    )
+
+
 class Informed(Model):
     """It is given hidden labels."""
 
@@ -102,14 +110,13 @@ class Ranker(OrdinalEstimator):
             return np.full(len(first), np.nan) if self.tilt < 0 else first + self.tilt * second
         return first[:, None] + self.tilt * np.arange(len(self.classes_) - 1) * second[:, None]
 
-    cost = Model.cost
+    cost = cost_of_sizes
 
 
 class OfPairs(SimilarUnlabeledEstimator):
     """The first feature less a threshold."""
 
-    _solution = "threshold_"
-    cost = Model.cost
+    cost = cost_of_sizes
 
     def __init__(self, threshold=0.5, prior=0.6, n_iterations=50):
         self.threshold = threshold

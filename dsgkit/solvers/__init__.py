@@ -1,1 +1,0 @@
-"""The estimators, one file per method; `dsgkit.solvers.catalogue` lists them."""

@@ -1,1 +1,0 @@
-"""Ordinal regression from labelled and unlabelled rows."""

@@ -1,1 +1,0 @@
-"""Solvers of learning from similar pairs and unlabelled rows."""

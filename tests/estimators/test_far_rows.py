@@ -1,0 +1,68 @@
+"""Rows that are too long for random features: each solver of these refuses them."""
+
+import numpy as np
+import pytest
+
+from dsgkit.engine import sizes
+from dsgkit.errors import DataError
+from dsgkit.estimators.catalogue import SOLVERS
+from dsgkit.kernels import kernel_named
+from tests.estimators.brute_force import problem
+from tests.estimators.given import given
+
+SMALL = {"sigma": 0.5, "n_features": 8, "batch_size": 32, "prior": 0.95, "n_iterations": 5}
+OF_FEATURES = [name for name, info in SOLVERS.items() if "n_features" in info.params]
+FAR = 1e14
+
+
+def small(name, kernel="gaussian"):
+    """Return an estimator with few features, and what its ``fit`` takes."""
+    info = SOLVERS[name]
+    settings = {**SMALL, "n_blocks": 3, "kernel": kernel}
+    known = {key: value for key, value in settings.items() if key in info.params}
+    model = info.load()(**known)
+    return model, given(model, *problem())
+
+
+CASES = [(name, "gaussian") for name in OF_FEATURES]
+CASES += [
+    ("qsg_s2auc", "laplacian"),
+    ("qsg_s2auc", "dot_product(3)"),
+    ("rff_s2auc", "dot_product(3)"),
+]
+
+
+@pytest.mark.parametrize(("name", "kernel"), CASES)
+def test_far_rows_are_refused_in_training_and_have_no_value(name, kernel):
+    model, arrays = small(name, kernel)
+    U = arrays["X_unlabeled"].astype(np.float64)
+    model.fit(**arrays)
+    for far, text in ((FAR, "too large for sigma=0.5"), (1e300, "too large"), (np.nan, "NaN")):
+        U[4, 1] = far
+        with pytest.raises(DataError, match=text):
+            model.decision_function(U)
+        with pytest.raises(DataError, match=text):
+            model.fit(**{**arrays, "X_unlabeled": U})
+
+
+@pytest.mark.parametrize("name", ["qsg_s2auc", "tsgs3vm", "frs3vm", "tsgsu"])
+def test_rows_that_are_read_batch_by_batch_are_refused(name, monkeypatch):
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 64)
+    model, arrays = small(name)
+    U = np.random.default_rng(0).random((5000, arrays["X_unlabeled"].shape[1]), np.float32)
+    U[1234, 0] = FAR
+    with pytest.raises(DataError, match="too large for sigma"):
+        model.set_params(n_iterations=400).fit(**{**arrays, "X_unlabeled": U})
+
+
+def test_labelled_rows_must_be_nearer_than_others():
+    """Standardised columns hold spikes of sqrt(n) deviations."""
+    model, arrays = small("qsg_s2auc")
+    for name, longest in (("X_unlabeled", "farthest"), ("X", "longest")):
+        rows = arrays[name].copy()
+        rows[3] *= 0.99 * getattr(kernel_named("gaussian"), longest)(0.5) / np.linalg.norm(rows[3])
+        values = model.fit(**{**arrays, name: rows}).decision_function(rows)
+        assert np.abs(values).max() < 10
+        rows[3] *= 1.02
+        with pytest.raises(DataError, match="too large"):
+            model.fit(**{**arrays, name: rows})

@@ -1,0 +1,50 @@
+"""Solvers with a kernel other than the Gaussian one."""
+
+import numpy as np
+import pytest
+
+from dsgkit import FRS3VM, QSGS2AUC, SAMULT
+from dsgkit.errors import DataError
+from dsgkit.features import random_features
+from tests.estimators.brute_force import minimise, problem, samult_form
+from tests.test_kernels import KERNELS as BY_OTHERS
+
+KERNELS = ["laplacian", "dot_product(3)"]
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, "linear"])
+def test_the_exact_solver_minimises_the_risk_over_the_functions_of_the_kernel(kernel):
+    X, y, U = problem()
+    model = SAMULT(lam=0.25, sigma=0.7, gamma=0.4, kernel=kernel).fit(X, y, U)
+    rows = np.vstack([X, U]).astype(np.float64)
+    K = BY_OTHERS[kernel](rows, rows, 0.7)
+    values, vectors = np.linalg.eigh(K)
+    Phi = vectors * np.sqrt(np.maximum(values, 0))
+    w = minimise(*samult_form(y == y.max(), len(U), 0.4), Phi, 0.125)
+    np.testing.assert_allclose(model.decision_function(rows), Phi @ w, atol=1e-7)
+
+
+def test_a_dot_product_has_no_fourier_features():
+    X, y, U = problem()
+    with pytest.raises(DataError, match="a shift-invariant kernel: this kernel has no random"):
+        FRS3VM(kernel="dot_product(3)").fit(X, y, U)
+
+
+def test_the_linear_kernel_has_no_random_features():
+    X, y, U = problem()
+    text = r"a kernel: this kernel has no random features; dot_product\(1\) with sigma = 1 has"
+    with pytest.raises(DataError, match=text):
+        QSGS2AUC(kernel="linear").fit(X, y, U)
+    with pytest.raises(DataError, match="the linear kernel has no random features"):
+        random_features("linear", 1.0, 8, 0)
+
+
+@pytest.mark.parametrize("size", [1e-3, 30.0])
+def test_stable_steps_do_not_depend_on_the_scale_of_a_dot_product(size):
+    """Sigma s times as large with lam s^p times as large is the same problem, up to rounding."""
+    X, y, U = problem()
+    U = U * np.float32(0.5)  # the longest row is a labelled one, or both are
+    settings = {"gamma": 0.4, "kernel": "dot_product(3)", "n_iterations": 50, "n_features": 32}
+    one = QSGS2AUC(0.5, 1.0, **settings).fit(X, y, U).decision_function(U)
+    other = QSGS2AUC(0.5 * size**3, size, **settings).fit(X, y, U).decision_function(U)
+    np.testing.assert_allclose(other, one, rtol=1e-3, atol=1e-3 * np.abs(one).max())

@@ -1,0 +1,128 @@
+"""Every kind of rows and labels gives every solver the same model."""
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from dsgkit.data.dataset import Rows
+from dsgkit.errors import DataError
+from dsgkit.estimators.catalogue import SOLVERS
+from tests.estimators.brute_force import folds_of, problem
+from tests.estimators.fingerprints import PARAMS
+from tests.estimators.given import SEMI_SUPERVISED
+
+COLUMNS = ["a", "b", "c"]
+
+KINDS = {
+    "frame": lambda rows: pd.DataFrame(rows, columns=COLUMNS),
+    "list": lambda rows: rows.tolist(),
+    "csr": sparse.csr_matrix,
+    "coo": sparse.coo_array,
+    "lazy": Rows,
+    "longdouble": lambda rows: rows.astype(np.longdouble),
+}
+
+
+def make(name):
+    params = PARAMS[name]
+    if "prior" in params:  # one with which the risk has a minimum
+        params = {**params, "prior": 0.4}
+    return SOLVERS[name].load()(**params)
+
+
+@pytest.fixture(params=SEMI_SUPERVISED)
+def model(request):
+    return make(request.param)
+
+
+@pytest.fixture
+def expected(request):
+    """The values of the model that arrays give."""
+    return values_of_arrays(request.node.callspec.params["model"])[0]
+
+
+@cache
+def values_of_arrays(name):
+    """Return the values of a fit, and those of a search."""
+    X, y, U = problem()
+    training = {"X": X, "y": y, "X_unlabeled": U}
+    searched = make(name).fit_points([{}], folds=folds_of(len(y), 2), **training)
+    return values(make(name), X, y, U, U), searched
+
+
+def values(model, X, y, U, rows):
+    return model.fit(X, y, U).decision_function(rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", SEMI_SUPERVISED)
+def test_rows_of_any_kind(name, kind):
+    X, y, U = problem()
+    model, given, (expected, searched) = make(name), KINDS[kind], values_of_arrays(name)
+    got = values(model, given(X), y, given(U), given(U))
+    np.testing.assert_allclose(got, expected, atol=1e-6 * abs(expected).max())
+    predicted = model.predict(given(U))
+    assert predicted.dtype == y.dtype
+    assert set(predicted) <= {-1, 1}
+    training = {"X": given(X), "y": list(y), "X_unlabeled": given(U)}
+    again = model.fit_points([{}], folds=folds_of(len(y), 2), **training)
+    np.testing.assert_allclose(again, searched, atol=1e-6 * abs(searched).max())
+
+
+def test_numbers_of_more_than_64_bits_on_disk_are_refused(tmp_path):
+    X, y, U = problem()
+    np.save(tmp_path / "X.npy", X.astype(np.longdouble))
+    with pytest.raises(DataError, match=r"^X has numbers of more than 64 bits; store them as"):
+        make("samult").fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y, U)
+
+
+def test_numbers_beyond_64_bits_are_infinite():
+    X, y, U = problem()
+    with pytest.raises(DataError, match="features hold NaN or infinite values"):
+        make("samult").fit(X.astype(np.longdouble) * np.longdouble("1e4000"), y, U)
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (2.0, 7.0), (False, True)])
+def test_any_two_labels(model, expected, labels):
+    X, y, U = problem()
+    named = np.array(labels)[(y > 0).astype(int)]
+    np.testing.assert_array_equal(values(model, X, named, U, U), expected)
+    assert model.classes_.tolist() == list(labels)
+    assert set(model.predict(X).tolist()) <= set(labels)
+    assert 0.4 < model.score(X, named) <= 1
+
+
+@pytest.mark.parametrize(("labels", "mark"), [((0, 1), -1), (("no", "yes"), "?")])
+@pytest.mark.parametrize("given", [np.asarray, sparse.csr_array])
+def test_rows_with_the_label_of_unlabelled_ones(model, expected, labels, mark, given):
+    X, y, U = problem()
+    named = np.array(labels)[(y > 0).astype(int)]
+    together = given(np.vstack([X, U])), np.append(named, [mark] * len(U))
+    model.set_params(unlabeled_label=mark).fit(*together)
+    np.testing.assert_allclose(
+        model.decision_function(U), expected, atol=1e-6 * abs(expected).max()
+    )
+    assert model.classes_.tolist() == list(labels)
+
+
+def test_names_of_columns_are_kept_and_compared(model):
+    X, y, U = (KINDS["frame"](rows) if rows.ndim == 2 else rows for rows in problem())
+    model.fit(X, y, U)
+    assert model.feature_names_in_.tolist() == COLUMNS
+    with pytest.raises(DataError, match="feature names"):
+        model.decision_function(X[["c", "b", "a"]])
+
+
+@pytest.mark.parametrize("name", ["samult", "bgs3vm"])
+def test_unlabelled_rows_do_not_count_in_the_score(name):
+    """What model selection with rows of -1 among the labels sees."""
+    X, y, U = problem()
+    model = SOLVERS[name].load()().fit(X, np.where(y > 0, 3, 2), U)
+    hidden = np.where(np.arange(len(X)) % 3, np.where(y > 0, 3, 2), -1)
+    labeled = hidden != -1
+    assert model.score(X, hidden) == model.score(X[labeled], hidden[labeled])
+    with pytest.raises(DataError, match=r"does not know the labels \[4\]; it was fitted on \[2, 3"):
+        model.score(X, np.where(y > 0, 4, 2))
