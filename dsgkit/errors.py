@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Iterable, Mapping
 
@@ -81,10 +82,18 @@ class DsgWarning(UserWarning):
 FOREIGN_ERRORS = (ArithmeticError, RuntimeError, TypeError, ValueError)
 
 
+def warn(text: str) -> None:
+    """Warn at the line that called the package."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dsgkit."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, DsgWarning, stacklevel=level)
+
+
 def warn_of_point(point: Mapping[str, object], error: Exception) -> None:
     """Warn that there is no solution at a parameter setting."""
     setting = ", ".join(f"{name} {value}" for name, value in point.items())
-    warnings.warn(f"no solution at {setting}: {error}", DsgWarning, stacklevel=3)
+    warn(f"no solution at {setting}: {error}")
 
 
 def shown(value: object, most: int = 80) -> str:

@@ -286,7 +286,7 @@ def check_projections(
 ) -> None:
     """Refuse rows whose random features would be noise: their norm times sqrt(sigma) is too large.
 
-    Rows are read in blocks. NaN is refused, too.
+    Rows are read in blocks. NaN and infinite values are refused, too.
     """
     known = kernel_named(kernel)
     longest = known.longest(sigma) if labeled else known.farthest(sigma)
@@ -299,5 +299,9 @@ def check_projections(
                 squares = np.einsum("ij,ij->i", part, part, dtype=np.float64)
                 short = np.sqrt(squares) <= longest
         if not short.all():
-            finite_rows(part[np.isnan(part).any(axis=1)])
+            if not np.isfinite(part).all():
+                raise DataError(
+                    "features hold NaN or infinite values, or some too large for float32: remove "
+                    "or scale those rows"
+                )
             raise _too_large(f"sigma={sigma:g}")

@@ -7,7 +7,6 @@ unlabelled rows by moments (`similar_prior_interval`), whose midpoint is `checke
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
-from dsgkit.errors import DataError, DsgWarning, FitError
+from dsgkit.errors import DataError, FitError, warn
 from dsgkit.kernels import finite_rows, gaussian_gram
 from dsgkit.linalg import Array
 from dsgkit.random import draw_in_passes
@@ -168,13 +167,11 @@ def checked_similar_prior(pairs: Any, X_unlabeled: Any) -> tuple[float, tuple[fl
     low, high = similar_prior_interval(pairs, X_unlabeled)
     prior = (low + high) / 2
     if low == 0.5:
-        warnings.warn(
+        warn(
             f"{len(pairs)} pairs and {len(X_unlabeled)} unlabelled rows do not determine the prior "
             f"of the larger class: its 95% confidence interval, {low:.3g} to {high:.3g}, includes "
             f"1/2, and the fit uses {prior:.3g}; set prior to the share of the class 1 among the "
-            "unlabelled rows, or get more pairs",
-            DsgWarning,
-            stacklevel=2,
+            "unlabelled rows, or get more pairs"
         )
     return prior, (low, high)
 
@@ -304,7 +301,7 @@ def known_prior(
             f"{len(X_unlabeled)} unlabelled rows, the labels that were drawn move the risk by "
             f"{noise:.2g} (standard deviation): the result may be noise"
         )
-        warnings.warn(text, DsgWarning, stacklevel=2)
+        warn(text)
     return known, interval
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClusterMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,8 +23,8 @@ from dsgkit.clustering.domain import Domain, gamma_of_neighbours
 from dsgkit.clustering.geometry import Labels, labels_of_nearest
 from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.engine.problem import Sizes
-from dsgkit.errors import DataError, DsgWarning
-from dsgkit.estimators.base import Estimator, refuse_above_memory
+from dsgkit.errors import DataError, warn
+from dsgkit.estimators.base import ClusterMixin, Estimator, refuse_above_memory
 from dsgkit.estimators.inputs import as_rows, check_distances
 from dsgkit.estimators.parameters import (
     COUNT,
@@ -36,7 +34,6 @@ from dsgkit.estimators.parameters import (
     RandomState,
     Range,
     Smoother,
-    check_parameters,
 )
 from dsgkit.kernels import expansion_flops, expansion_memory
 from dsgkit.linalg import Array
@@ -158,7 +155,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return rows with finite distances whose fit is within the limit of memory."""
-        check_parameters(self)
+        self._check_params()
         rows = as_rows(self, X, reset=reset)
         check_distances(rows)
         refuse_above_memory(self, self.cost(Sizes(rows.shape[1], len(rows))))
@@ -179,7 +176,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             f"{clusters} of {len(X):,} rows at the default gamma, {self.gamma_:.3g}: for {wanted}, "
             f"set gamma={gamma:.3g}, or scale the features"
         )
-        warnings.warn(text, DsgWarning, stacklevel=3)
+        warn(text)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")

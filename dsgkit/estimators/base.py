@@ -20,11 +20,11 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,7 +33,7 @@ from dsgkit.engine.clock import Clock
 from dsgkit.engine.model import Columns, Expansion, Separate, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
 from dsgkit.errors import DataError, FitError, MemoryLimitError
-from dsgkit.estimators.inputs import as_labels, as_rows, check_finite, take, two_classes
+from dsgkit.estimators.inputs import as_labels, as_rows, check_finite, marked, take, two_classes
 from dsgkit.estimators.parameters import UnlabeledLabel, check_parameters, parameters
 from dsgkit.estimators.sigma import sample_of, scale_of, sigma_for
 from dsgkit.features import Blocks, random_features
@@ -44,6 +44,30 @@ from dsgkit.system.machine import memory_limit
 from dsgkit.user_code import place_of
 
 Points = Sequence[Mapping[str, Any]]
+
+if TYPE_CHECKING:  # scikit-learn has no types: with these, a wrong argument is an error
+
+    class BaseEstimator:
+        """`sklearn.base.BaseEstimator`."""
+
+        n_features_in_: int
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def __sklearn_tags__(self) -> Tags: ...
+
+    class ClassifierMixin:
+        """`sklearn.base.ClassifierMixin`."""
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+
+    class ClusterMixin:
+        """`sklearn.base.ClusterMixin`."""
+
+        def fit_predict(self, X: Any, y: Any = None, **kwargs: Any) -> NDArray[Any]: ...
+else:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import ClusterMixin as ClusterMixin
 
 
 @dataclass_transform(eq_default=False)
@@ -88,7 +112,11 @@ class Estimator(BaseEstimator):
 
     _own_init: ClassVar[bool] = False
 
+    # types of what fits set, and of a parameter of many families
     function_: Any
+    sigma_: float
+    own_thresholds_: Any
+    gamma: Any
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -101,6 +129,10 @@ class Estimator(BaseEstimator):
             cls._own_init = True
         dataclass(eq=False, repr=False, init=not cls._own_init)(cls)
         cls.__annotations__ = own
+
+    def _check_params(self) -> None:
+        """Raise `DataError` for parameters that cannot be used, or not together."""
+        check_parameters(self)
 
     def data(self, *arrays: Any, **named: Any) -> Data:
         """Return checked rows; sets ``classes_`` and ``n_features_in_``."""
@@ -267,8 +299,10 @@ class Estimator(BaseEstimator):
         """Return an estimator with checked parameters and a numeric sigma for each setting."""
         models: list[Self] = [clone(self).set_params(**point) for point in points]
         scale = functools.cache(lambda kernel: scale_of(kernel, sample_of(self, data)))
+        seen = {k: v for k, v in vars(self).items() if k in ("classes_", "n_features_in_")}
         for model in models:
-            check_parameters(model)
+            model._check_params()
+            vars(model).update(seen)
             sigma = getattr(model, "sigma", 1.0)
             kernel = getattr(model, "kernel", "gaussian")
             model.sigma_ = float(scale(kernel) if sigma == "scale" else sigma)
@@ -383,7 +417,7 @@ def _learned(
     groups: dict[Any, list[int]] = {}
     for number, model in enumerate(models):
         kind: Any = type(model)
-        shared = [getattr(model, n) for n, p in parameters(kind).items() if not p.per_model]
+        shared = [repr(getattr(model, n)) for n, p in parameters(kind).items() if not p.per_model]
         groups.setdefault((*shared, model.sigma_), []).append(number)
     for members in groups.values():
         group, first = [models[i] for i in members], models[members[0]]
@@ -483,7 +517,7 @@ def fit_observed(
         observe(t, seconds, model)
 
     clock = Clock(at, see)
-    check_parameters(self)
+    self._check_params()
     return self._fit_to(self.data(**arrays), clock)
 
 
@@ -513,7 +547,7 @@ class LabeledEstimator(ClassifierMixin, Estimator):
         FitError
             If there is no solution.
         """
-        check_parameters(self)
+        self._check_params()
         return self._fit_to(self.data(X, y))
 
     def data(self, X: Any, y: Any, **others: Any) -> Data:
@@ -566,19 +600,18 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         FitError
             If there is no solution, or none that can be computed.
         """
-        check_parameters(self)
+        self._check_params()
         return self._fit_to(self.data(X, y, X_unlabeled))
 
     def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
         X = as_rows(self, X, reset=True)
-        labels = as_labels(y, len(X))
+        labels = as_labels(y, len(X), self.unlabeled_label)
         hint, U, self._n_given = "", X, len(X)
-        is_unlabeled = labels == self.unlabeled_label
         if X_unlabeled is not None:
             U = as_rows(self, X_unlabeled, reset=False, name="X_unlabeled")
             if not len(U):
                 raise DataError("X_unlabeled must hold at least one row")
-        elif is_unlabeled.any():
+        elif (is_unlabeled := marked(labels, self.unlabeled_label)).any():
             hint = (
                 f"; rows labelled {self.unlabeled_label} count as unlabelled: pass X_unlabeled, "
                 "or name another unlabeled_label"

@@ -90,20 +90,35 @@ def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
 
 def _checked(estimator: Any, X: Any, name: str) -> Any:
     """Return a data frame, list or array as an array; a sparse matrix stays sparse."""
-    rows = check_array(
-        X,
-        accept_sparse=("csr", "csc", "coo"),
-        ensure_all_finite=False,
-        ensure_min_samples=0,
-        input_name=name,
-        estimator=estimator,
-    )
+    try:
+        rows = check_array(
+            X,
+            accept_sparse=("csr", "csc", "coo"),
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name=name,
+            estimator=estimator,
+        )
+        if rows.dtype.kind in "OUS":  # of columns that are categorical
+            rows = rows.astype(np.float64)
+    except ValueError as error:
+        raise ValueError(f"{error}{_column_of_text(X)}") from None
     if not rows.shape[0]:
         raise ValueError(f"{name} must hold at least one row: 0 sample(s) found")
     if _is_wide(rows.dtype):
         with np.errstate(over="ignore"):  # infinite values are refused later
             return rows.astype(np.float64)
     return rows
+
+
+def _column_of_text(X: Any) -> str:
+    """Return ``, in column 'a'`` for the first column of a data frame that holds no numbers."""
+    for name in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[name]).astype(np.float64)
+        except (TypeError, ValueError):
+            return f", in column {str(name)!r}"
+    return ""
 
 
 def _is_wide(dtype: Any) -> bool:
@@ -119,19 +134,27 @@ def _lazy(X: Any) -> bool:
     return rows and not (sparse.issparse(X) or hasattr(X, "iloc") or hasattr(X, "columns"))
 
 
-def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
+def as_labels(y: Any, n_rows: int, unlabeled_label: Any = None) -> NDArray[Any]:
     """Return labels as a one-dimensional array.
 
     Raises
     ------
     DataError
-        If these are not class labels, or their number is not that of the rows.
+        If these, but for the mark of unlabelled rows, are not class labels, or their number is not
+        that of the rows.
     """
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None")
     try:
         labels = column_or_1d(y, warn=True)
-        check_classification_targets(labels)
+        missing = _missing(labels)
+        if missing.any():
+            raise DataError(
+                f"y contains NaN or None, first in row {missing.argmax()}: mark unlabelled rows "
+                "by a label and name it by unlabeled_label, or pass them as X_unlabeled"
+            )
+        known = labels[labels != unlabeled_label] if labels.dtype == object else labels
+        check_classification_targets(known if len(known) else labels)
     except (ValueError, TypeError) as error:
         raise DataError(" ".join(str(error).split())) from None
     if len(labels) != n_rows:
@@ -140,6 +163,28 @@ def as_labels(y: Any, n_rows: int) -> NDArray[Any]:
             "(inconsistent numbers of samples)"
         )
     return labels
+
+
+def _missing(labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which labels are NaN, None or pandas' NA."""
+    if labels.dtype.kind == "f":
+        return np.isnan(labels)
+    if labels.dtype != object:
+        return np.zeros(len(labels), bool)
+    nan = (v is None or type(v).__name__ == "NAType" or bool(v != v) for v in labels)
+    return np.fromiter(nan, bool, len(labels))
+
+
+def marked(labels: NDArray[Any], mark: Any) -> NDArray[np.bool_]:
+    """Return which labels mark unlabelled rows."""
+    found: NDArray[np.bool_] = labels == mark
+    text = str(mark)
+    if labels.dtype.kind in "OU" and not found.any() and (labels == text).any():
+        raise DataError(
+            f"y holds the text {text!r}, and unlabeled_label is a number: set "
+            f"unlabeled_label={text!r} if those rows are unlabelled"
+        )
+    return found
 
 
 def two_classes(labels: NDArray[Any], hint: str = "") -> NDArray[Any]:

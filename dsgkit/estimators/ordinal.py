@@ -15,7 +15,7 @@ from dsgkit.engine.model import Columns, Expansion, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes
 from dsgkit.engine.streaming import stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
-from dsgkit.errors import DataError, DivergedError, FitError
+from dsgkit.errors import DataError, DivergedError, FitError, warn
 from dsgkit.estimators import thresholds as rules
 from dsgkit.estimators.auc import (
     SINGULAR_BLOCK,
@@ -57,7 +57,6 @@ from dsgkit.estimators.parameters import (
     ThresholdRule,
     Thresholds,
     Tolerance,
-    check_parameters,
 )
 from dsgkit.exact.explicit import random_features
 from dsgkit.exact.ordinal_losses import (
@@ -126,9 +125,23 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         """
         return self.fit_function(X, y, X_unlabeled).fit_thresholds(X, y, X_unlabeled)
 
+    def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
+        data = super().data(X, y, X_unlabeled)
+        n_marked = self._n_given - len(data.X)
+        if n_marked and (n_marked < len(data.X) or self._is_class(self.unlabeled_label)):
+            warn(
+                f"{n_marked:,} of {self._n_given:,} rows count as unlabelled, those labelled "
+                f"{self.unlabeled_label}: if it is a class, name another unlabeled_label"
+            )
+        return data
+
+    def _is_class(self, mark: Any) -> bool:
+        """Return whether there are classes below the mark, which would make it one of them."""
+        return self.classes_.dtype.kind in "if" and bool(self.classes_[0] < mark)
+
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function alone, without thresholds: `predict` is not available yet."""
-        check_parameters(self)
+        self._check_params()
         return self._fit_to(self.data(X, y, X_unlabeled))
 
     def fit_thresholds(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:

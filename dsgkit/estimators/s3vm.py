@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -17,7 +16,7 @@ from dsgkit.engine.model import Expansion, one_by_one
 from dsgkit.engine.problem import Data, Problem, Sizes, Steps, stacked
 from dsgkit.engine.streaming import remembered, stream, streaming_cost
 from dsgkit.engine.sweeps import sweep, sweep_cost
-from dsgkit.errors import DataError, DivergedError, DsgWarning, FitError
+from dsgkit.errors import DataError, DivergedError, FitError, warn
 from dsgkit.estimators.auc import sweep_sizes
 from dsgkit.estimators.base import SemiSupervisedEstimator, blocks_of, memory_for
 from dsgkit.estimators.parameters import (
@@ -90,13 +89,16 @@ class S3VM(SemiSupervisedClassifier):
     C_star: CStar = None
     C_star_ratio: CStarRatio = None
 
-    def c_star(self, data: Any) -> float:
-        """Return C*, by default the paper's ``C n_l / n_u``."""
+    def _check_params(self) -> None:
+        super()._check_params()
         if self.C_star is not None and self.C_star_ratio is not None:
             raise DataError(
                 f"C_star is {self.C_star:g} and C_star_ratio is {self.C_star_ratio:g}: set one of "
                 "them, the other one to null"
             )
+
+    def c_star(self, data: Any) -> float:
+        """Return C*, by default the paper's ``C n_l / n_u``."""
         if self.C_star is not None:
             return self.C_star
         if self.C_star_ratio is not None:
@@ -149,7 +151,7 @@ class StochasticS3VM(S3VM):
                 f"'one_pass' is only {self.n_iter_:,} iterations with {n.unlabeled:,} unlabelled "
                 f"rows: n_iterations null makes at least {MIN_ITERATIONS}"
             )
-            warnings.warn(text, DsgWarning, stacklevel=2)
+            warn(text)
         functions = self.train(problem, self._blocks(n), self._steps(problem), *self._sizes(n))
         return balanced(functions, problem.data.U, problem.loss.held_mean)
 

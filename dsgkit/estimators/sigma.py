@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from dsgkit.errors import DataError, DsgWarning
+from dsgkit.errors import DataError, warn
 from dsgkit.estimators.inputs import check_finite
 from dsgkit.kernels import check_projections, kernel_named
 from dsgkit.linalg import Array
@@ -156,4 +155,4 @@ def _warn_of_flat_values(kernel: str, sigma: float, rows: Array, nearly_0: float
         f"sigma={sigma:.3g} makes nearly all kernel values {flat}: scale the features, or {change} "
         f"sigma; 'scale' would be {scale_of(kernel, rows):.3g}"
     )
-    warnings.warn(text, DsgWarning, stacklevel=2)
+    warn(text)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import clone
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.curvature import UNLABELED_ROWS, largest_eigenvalue, unlabeled_curvatures
@@ -23,6 +23,7 @@ from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DataError, DivergedError, FitError
 from dsgkit.estimators.auc import SINGULAR_BLOCK, random_features_cost, sweep_sizes
 from dsgkit.estimators.base import (
+    ClassifierMixin,
     Estimator,
     blocks_of,
     by_own_fit,
@@ -52,7 +53,6 @@ from dsgkit.estimators.parameters import (
     Sigma,
     Smoother,
     Theta,
-    check_parameters,
 )
 from dsgkit.exact.descent import descend, descent_cost, kernel_basis, kernel_curvature
 from dsgkit.exact.double_hinge import double_hinge, double_hinge_cost, whitening
@@ -118,7 +118,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
             If the prior is so close to 1/2 that noise dominates the risk, or its estimate is
             unreliable (`dsgkit.priors.checked_similar_prior`).
         """
-        check_parameters(self)
+        self._check_params()
         return self._fit_to(self.data(X_similar, X_unlabeled))
 
     def data(self, X_similar: Any, X_unlabeled: Any) -> PairData:

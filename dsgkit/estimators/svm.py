@@ -24,7 +24,6 @@ from dsgkit.estimators.parameters import (
     Sigma,
     Smoother,
     Tolerance,
-    check_parameters,
 )
 from dsgkit.estimators.s3vm import SemiSupervisedClassifier
 from dsgkit.exact.machines import machine_cost, self_trained, support_machine
@@ -190,7 +189,7 @@ class AllLabelsSVM(SupervisedSVM):
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any, y_unlabeled: Any) -> Self:  # type: ignore[override]  # also takes the hidden labels
         """Fit the model to rows (n_labeled and n_unlabeled), with the labels of both."""
-        check_parameters(self)
+        self._check_params()
         return self._fit_to(self.data(X, y, X_unlabeled, y_unlabeled))
 
     def data(self, X: Any, y: Any, X_unlabeled: Any, y_unlabeled: Any) -> AllRows:  # type: ignore[override]

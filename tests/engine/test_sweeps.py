@@ -16,8 +16,8 @@ from dsgkit.risks.margin import RoundedMargin
 from dsgkit.risks.pairwise import SemiSupervisedAUC
 from tests.engine import reference
 from tests.engine.problems import auc, blocks, close, problem, rows
-from tests.exact.problems import written_form
 from tests.estimators.allocated import peak_of
+from tests.exact.problems import written_form
 
 T, S, FOLDS = 3, 2, [np.arange(0, 30, 4), np.arange(1, 8)]
 POINTS = [(2.0**-4, 0.5), (2.0**-6, 0.5), (2.0**-4, 0.9)]

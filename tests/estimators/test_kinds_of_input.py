@@ -1,5 +1,6 @@
 """Every kind of rows and labels gives every solver the same model."""
 
+from contextlib import nullcontext
 from functools import cache
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from dsgkit.data.dataset import Rows
-from dsgkit.errors import DataError
+from dsgkit.errors import DataError, DsgWarning
 from dsgkit.estimators.catalogue import SOLVERS
 from tests.estimators.brute_force import folds_of, problem
 from tests.estimators.fingerprints import PARAMS
@@ -126,3 +127,50 @@ def test_unlabelled_rows_do_not_count_in_the_score(name):
     assert model.score(X, hidden) == model.score(X[labeled], hidden[labeled])
     with pytest.raises(DataError, match=r"does not know the labels \[4\]; it was fitted on \[2, 3"):
         model.score(X, np.where(y > 0, 4, 2))
+
+
+MARK_BY_TEXT = "y contains NaN or None, first in row 15: mark unlabelled rows by a label"
+
+
+@pytest.mark.parametrize(
+    ("mark", "text"),
+    [
+        (-1, None),
+        (None, MARK_BY_TEXT),
+        (np.nan, MARK_BY_TEXT),
+        (pd.NA, MARK_BY_TEXT),
+        ("-1", "y holds the text '-1', and unlabeled_label is a number: set unlabeled_label='-1'"),
+    ],
+)
+@pytest.mark.parametrize("name", ["samult", "tsgs3vm", "svorex"])
+def test_text_labels_and_marks_of_unlabelled_rows(name, mark, text):
+    X, y, _ = problem(30, 5, 3)
+    words = np.where(y > 0, "spam", "ham").astype(object)
+    words[15:] = mark
+    if text is None:
+        assert make(name).fit(X, words).classes_.tolist() == ["ham", "spam"]
+    else:
+        with pytest.raises(DataError, match=text):
+            make(name).fit(X, words)
+
+
+@pytest.mark.parametrize("name", ["samult", "tsgs3vm", "svorex", "bsgd_lmoc"])
+@pytest.mark.parametrize("kind", ["category", "object", "string"])
+def test_a_column_of_text_is_named(name, kind):
+    X, y, _ = problem(30, 5, 3)
+    frame = pd.DataFrame(X, columns=COLUMNS).assign(kind=pd.Series(["u", "v"] * 15).astype(kind))
+    with pytest.raises(DataError, match="could not convert string to float: 'u', in column 'kind'"):
+        SOLVERS[name].load()().fit(frame, y)
+
+
+@pytest.mark.parametrize(
+    ("labels", "warned"), [((-1, 0, 1), True), ((-2, -1, 0), True), ((5, 6, 7), False)]
+)
+def test_a_class_that_counts_as_unlabelled_is_told(labels, warned):
+    X = np.random.default_rng(0).random((60, 3))
+    y = np.array(labels)[np.digitize(X[:, 0], [0.3, 0.7])]
+    with pytest.warns(DsgWarning) if warned else nullcontext() as told:
+        SOLVERS["svorex"].load()().fit(X, y)
+    if warned:
+        assert "rows count as unlabelled, those labelled -1" in str(told[0].message)
+        assert told[0].filename == __file__

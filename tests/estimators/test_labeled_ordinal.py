@@ -71,7 +71,7 @@ def test_classes_without_rows_are_never_predicted():
     for missing in range(5):
         rows = codes != missing
         model = AllThresholdLogistic()
-        model._fit(model.data(X, codes, U).take(np.flatnonzero(rows), None))
+        model._fit_to(model.data(X, codes, U).take(np.flatnonzero(rows), None))
         b = np.concatenate([[-np.inf], model.own_thresholds_, [np.inf]])
         assert b[missing] == pytest.approx(b[missing + 1], abs=1e-4)
         assert (b[:-1] <= b[1:]).all() and np.isfinite(b).sum() >= 3

@@ -104,4 +104,4 @@ def test_predicted_memory_covers_prediction(model, n):
     peak = peak_of(lambda: model.fit(X, y, U).decision_function(rows)) - result
     assert peak < 1.2 * needed
     if n == 40:  # prediction takes most
-        assert needed == pytest.approx(peak, rel=0.3)
+        assert needed < 1.5 * peak

@@ -117,7 +117,7 @@ def test_classes_that_a_fold_leaves_out_repeat_the_threshold_beside_them(method)
     whole = method().fit(rows, codes)
     gaps = method(sigma=whole.sigma_)
     data = gaps.data(np.vstack([rows, rows[:3]]), np.append(np.array([1, 2, 4])[codes], [0, 3, 5]))
-    gaps._fit(data.take(np.arange(50), None))
+    gaps._fit_to(data.take(np.arange(50), None))
     low, high = whole.own_thresholds_
     assert gaps.own_thresholds_.tolist() == [-np.inf, low, high, high, np.inf]
     np.testing.assert_array_equal(gaps.coef_, whole.coef_)

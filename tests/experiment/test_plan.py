@@ -118,7 +118,7 @@ class Mine(PairwiseAUCEstimator):
     def decision_function(self, X):
         return X[:, 0]
 """
-COST = "def cost(self, n_inputs, **counts):\n        return __import__('dsgkit.costs')"
+COST = "def cost(self, n, n_models=1):\n        return __import__('dsgkit.costs')"
 WRONG = {
     "/ 0": r"^planning my:Mine raises TypeError: .* \(my\.py:9",
     ".costs.Cost(flops=float('nan'))": r"solvers\.mine: its cost\(\) comes to nan oper",

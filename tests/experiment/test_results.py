@@ -118,7 +118,7 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(tmp_path, monkeypatch):
     plan = [{"key": key, "solver": solver, "trial": 2} for key, solver in entries]
     recorded = fit("a", solver="old name", label="recorded", environment="lost")
     write(tmp_path, plan, recorded, fit("b"))
-    for name in ("solvers.catalogue.get", "tasks.base.get"):  # neither need be here
+    for name in ("estimators.catalogue.get", "tasks.base.get"):  # neither need be here
         monkeypatch.setattr(f"dsgkit.{name}", None)
     results = load_results(tmp_path)
     assert [*results.cells["solver"], *results.cells["trial"].unique()] == [*SOLVERS, "gone", 2]

@@ -296,7 +296,7 @@ def scheduled(monkeypatch):
 @pytest.mark.parametrize(("threads", "seed"), [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)])
 def test_cells_start_once_in_order_and_fits_run_alone(toy, scheduled, monkeypatch, seed, threads):
     """On one thread only those that take more than their share of the memory, if any do."""
-    share, told = 100_000 if seed == 2 else 10**6, []
+    share, told = 300_000 if seed == 2 else 10**6, []
     monkeypatch.setattr("dsgkit.experiment.run.memory_limit", lambda: 3 * share)
     options = {"trial_ended": lambda trial, fits: told.append((trial, len(fits)))}
     log, outcome, _ = scheduled(toy, Scheduled(3, seed), jobs=3, threads=threads, **options)

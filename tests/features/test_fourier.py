@@ -138,7 +138,7 @@ def test_rows_are_read_as_writable_float32_and_refused_if_they_cannot_be_used():
         rows = features.read(table, index)
         assert rows.dtype == np.float32 and rows.flags.writeable and rows.flags.c_contiguous
         np.testing.assert_array_equal(rows, table[1:4])
-    for value, text in ((np.nan, "NaN or infinite values"), (1e39, "features too large")):
+    for value, text in ((np.nan, "NaN or infinite values"), (1e39, "too large for float32")):
         table[3, 1] = value
         with pytest.raises(DataError, match=text):
             features.read(table, slice(2, 5))
