@@ -300,7 +300,7 @@ class SGDLMOC(ClusteringEstimator):
             tol=float(self.tol),
             patience=1 if self._stop() == "paper" else len(X),
             max_iter=int(self.max_iter),
-            seed=int(self.random_state),
+            seed=self._seed,
             **self._budget(),
         )
         self.mass_ = float(domain.coefficients.sum())
@@ -643,7 +643,7 @@ class FSVC(ClusteringEstimator):
 
     def clusters(self, domain: Domain, X: Any) -> Clusters:
         rows = np.asarray(X[:], np.float64)
-        numbers = int(self.n_segment), self.outliers, int(self.random_state)
+        numbers = int(self.n_segment), self.outliers, self._seed
         return by_balls(domain, rows, self.radius, *numbers)
 
     def objective(self, X: Any) -> float:
@@ -654,7 +654,7 @@ class FSVC(ClusteringEstimator):
         n = len(X)
         if self.share == 1:
             return np.asarray(X[:], np.float64)
-        order = random_order(int(self.random_state), "rows of the sphere", n)
+        order = random_order(self._seed, "rows of the sphere", n)
         return np.asarray(X[np.sort(order[: math.ceil(self.share * n)])], np.float64)
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:

@@ -431,7 +431,7 @@ class NystromS2AUC(PairwiseAUCEstimator):
     def learn(self, problem: Problem) -> Any:
         X, U = problem.data.tables
         count = min(int(self.n_landmarks), len(U))
-        rows = U[drawn_rows(count, len(U), int(self.random_state), "landmarks")]
+        rows = U[drawn_rows(count, len(U), self._seed, "landmarks")]
         z = np.concatenate([X[:], rows]).astype(np.float64, copy=False)
         space = landmarks(self.kernel, self.sigma_, z)
         return minimise(problem, space, problem.each("lam") / 2)
@@ -509,7 +509,7 @@ class PNUAUC(PairwiseAUCEstimator):
     def risk(self, data: Any) -> PriorAUC:
         prior = self.prior
         if prior == "penl1":
-            estimator = PenL1Prior(random_state=int(self.random_state))
+            estimator = PenL1Prior(random_state=self._seed)
             prior = estimator.estimate(data.X[data.codes == 0], data.U)
         self.prior_ = prior
         return PriorAUC(float(self.eta), prior)
@@ -533,7 +533,7 @@ def at_centres(estimator: Any, problem: Problem) -> Any:
     else:
         n = len(X) + len(U)
         count = min(int(estimator.n_centers), n)
-        rows = drawn_rows(count, n, int(estimator.random_state), "centers")
+        rows = drawn_rows(count, n, estimator._seed, "centers")
         parts = [X[rows[rows < len(X)]], U[rows[rows >= len(X)] - len(X)]]
     centers = np.concatenate(parts).astype(np.float64, copy=False)
     space = centres(estimator.kernel, estimator.sigma_, centers)

@@ -20,12 +20,13 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import Tags, _safe_indexing
+from sklearn.utils import Tags, _safe_indexing, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
@@ -133,6 +134,17 @@ class Estimator(BaseEstimator):
     def _check_params(self) -> None:
         """Raise `DataError` for parameters that cannot be used, or not together."""
         check_parameters(self)
+        vars(self).pop("_drawn_seed", None)
+
+    @property
+    def _seed(self) -> int:
+        """``random_state``; if it is no number, one drawn from it for this fit."""
+        state = getattr(self, "random_state", 0)
+        if isinstance(state, Real):
+            return int(state)  # type: ignore[call-overload]
+        if "_drawn_seed" not in vars(self):
+            self._drawn_seed = int(check_random_state(state).randint(2**31))
+        return self._drawn_seed
 
     def data(self, *arrays: Any, **named: Any) -> Data:
         """Return checked rows; sets ``classes_`` and ``n_features_in_``."""
@@ -480,7 +492,7 @@ def blocks_of(estimator: Any, sigma: float | None = None, n_features: int | None
         getattr(estimator, "kernel", "gaussian"),
         estimator.sigma_ if sigma is None else sigma,
         int(estimator.n_features if n_features is None else n_features),
-        int(estimator.random_state),
+        estimator._seed,
         estimator.frequencies,
     )
 

@@ -23,11 +23,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
-from dsgkit.errors import DataError, spelled
+from dsgkit.errors import DataError, shown, spelled
 from dsgkit.kernels import kernel_named
 
 
@@ -113,6 +122,9 @@ LARGEST_INTEGER = 2**63 - 1
 """The largest integer of a parameter without an upper bound: that of a 64-bit array."""
 
 
+Spell = Callable[[object], str]
+
+
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of an estimator: its default, types and range.
@@ -145,8 +157,10 @@ class Parameter:
     text: Text | None = None
     legacy_default: LegacyDefault | None = None
 
-    def parse(self, value: Any) -> Any:
+    def parse(self, value: Any, spell: Spell = spelled) -> Any:
         """Return a value in the estimator's type: ``2.0`` becomes 2 for an integer.
+
+        A message spells values as a config does, or as another function.
 
         Raises
         ------
@@ -154,7 +168,7 @@ class Parameter:
             If the parameter does not accept it.
         """
         if not self.types:
-            return self._like_default(value)
+            return self._like_default(value, spell)
         if isinstance(value, list | tuple | np.ndarray):
             if tuple in self.types and len(value) and all(map(self._accepts, value)):
                 return tuple(map(float, value))
@@ -166,47 +180,48 @@ class Parameter:
                 return value
         elif isinstance(value, str):
             if str in self.types and value in (self.words or (value,)):
-                self._check_text(value)
+                self._check_text(value, spell)
                 return str(value)  # not numpy.str_
         elif _is_finite(value) and _exact(value) in self.range:
             if int in self.types and value == int(value):
                 if self.range.high == math.inf and value > LARGEST_INTEGER:
-                    raise ValueError(f"must be <= {LARGEST_INTEGER}, got {spelled(value)}")
+                    raise ValueError(f"must be <= {LARGEST_INTEGER}, got {spell(value)}")
                 return int(value)
             if float in self.types:
                 return float(value)
-        raise ValueError(f"must be {self}, got {spelled(value)}")
+        raise ValueError(f"must be {self.accepted(spell)}, got {spell(value)}")
 
     def is_legacy_default(self, value: Any) -> bool:
         """Return whether a value is left out of a result's identity."""
         return self.legacy_default is not None and bool(value == self.legacy_default.value)
 
-    def _check_text(self, value: str) -> None:
+    def _check_text(self, value: str, spell: Spell) -> None:
         if self.text is None:
             return
         try:
             self.text.check(value)
         except ValueError as error:
-            raise ValueError(f"must be {self}: {error}") from None
+            raise ValueError(f"must be {self.accepted(spell)}: {error}") from None
 
     def _accepts(self, entry: Any) -> bool:
         """Return whether an entry of a tuple is a number in the range."""
         number = not isinstance(entry, bool | np.bool_) and _is_finite(entry)
         return number and _exact(entry) in self.range
 
-    def _like_default(self, value: Any) -> Any:
+    def _like_default(self, value: Any, spell: Spell) -> Any:
         """Return a value of an undeclared parameter, numbers in the type of the default."""
         if value is None or isinstance(value, str | bool | np.bool_):
             return value
         if not isinstance(value, Real):
-            raise ValueError(f"must be one value, got {spelled(value)}")
+            raise ValueError(f"must be one value, got {spell(value)}")
         if not _is_finite(value):
-            raise ValueError(f"must be finite, got {spelled(value)}")
+            raise ValueError(f"must be finite, got {spell(value)}")
         kind = type(self.default)
         number: Any = value
         return kind(number) if kind is float or (kind is int and number == int(number)) else value
 
-    def __str__(self) -> str:
+    def accepted(self, spell: Spell = spelled) -> str:
+        """Return the accepted values in words."""
         texts = []
         if {int, float} & set(self.types):
             noun = "a number" if float in self.types else "a whole number"
@@ -214,12 +229,12 @@ class Parameter:
         if tuple in self.types:
             texts.append("a list of such numbers")
         if bool in self.types:
-            texts.append("true or false")
-        texts += map(spelled, self.words)
+            texts.append(f"{spell(True)} or {spell(False)}")
+        texts += map(spell, self.words)
         if str in self.types and not self.words:
             texts.append(self.text.noun if self.text else "text")
         if NoneType in self.types:
-            texts.append("null")
+            texts.append(spell(None))
         return " or ".join(texts)
 
 
@@ -306,8 +321,10 @@ def check_parameters(estimator: Any) -> None:
         value = getattr(estimator, name)
         if not parameter.types and is_same(value, parameter.default):
             continue  # some classes have NaN or infinity as a default
+        if name == "random_state" and (value is None or isinstance(value, np.random.RandomState)):
+            continue  # not in configs, whose results must be those of a number
         try:
-            parameter.parse(value)
+            parameter.parse(value, shown)
         except ValueError as error:
             raise DataError(f"{name} {error}") from None
 
@@ -358,7 +375,10 @@ SweepBatch = Annotated[int, COUNT]
 PassIterations = Annotated[int | None, COUNT]
 ThetaLam = Annotated[float, POSITIVE, PER_MODEL]
 T0 = Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
-RandomState = Annotated[int, SEED]
+if TYPE_CHECKING:
+    RandomState = int | np.random.RandomState | None  # in a config, a number
+else:
+    RandomState = Annotated[int, SEED]
 Delta = Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
 Leak = Annotated[float, Range(-1, 0), PER_MODEL]
 Theta = Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]

@@ -93,8 +93,8 @@ class S3VM(SemiSupervisedClassifier):
         super()._check_params()
         if self.C_star is not None and self.C_star_ratio is not None:
             raise DataError(
-                f"C_star is {self.C_star:g} and C_star_ratio is {self.C_star_ratio:g}: set one of "
-                "them, the other one to null"
+                f"C_star is {self.C_star:g} and C_star_ratio is {self.C_star_ratio:g}: leave one "
+                "of them out"
             )
 
     def c_star(self, data: Any) -> float:
@@ -149,7 +149,7 @@ class StochasticS3VM(S3VM):
         if self.n_iterations == "one_pass" and self.n_iter_ < FEW_ITERATIONS:
             text = (
                 f"'one_pass' is only {self.n_iter_:,} iterations with {n.unlabeled:,} unlabelled "
-                f"rows: n_iterations null makes at least {MIN_ITERATIONS}"
+                f"rows: n_iterations=None makes at least {MIN_ITERATIONS}"
             )
             warn(text)
         functions = self.train(problem, self._blocks(n), self._steps(problem), *self._sizes(n))
@@ -707,7 +707,7 @@ class BGS3VM(S3VM):
             float(self.sign_at_zero),
         )
         function, n_support = descend_on_budget(
-            data.X, signs_of(data), data.U, self.kernel, self.sigma_, rule, int(self.random_state)
+            data.X, signs_of(data), data.U, self.kernel, self.sigma_, rule, self._seed
         )
         self.n_support_, self.n_iter_ = np.array(n_support), max(n.labeled, n.unlabeled)
         return function

@@ -570,7 +570,7 @@ class SUDH(SimilarUnlabeledEstimator):
             Phi, at_pairs = with_constant(U), with_constant(data.X)
         else:
             gram, count = kernel_named(self.kernel).gram, self._n_centers(len(U))
-            rows = drawn_rows(count, len(U), int(self.random_state), "su_dh", "centers")
+            rows = drawn_rows(count, len(U), self._seed, "su_dh", "centers")
             z = np.asarray(U[rows], np.float64)
             white = whitening(gram(z, z, self.sigma_))
             Phi, at_pairs = (gram(X, z, self.sigma_) @ white for X in (U, data.X))
@@ -742,7 +742,7 @@ class CUU(SimilarUnlabeledEstimator):
         if self.n_centers is None or self.n_centers >= n:
             parts = [U[:], X]
         else:
-            seed = int(self.random_state), "cuu", "centers"
+            seed = self._seed, "cuu", "centers"
             rows = drawn_rows(int(self.n_centers), n, *seed, source=2)
             parts = [U[rows[rows < len(U)]], X[rows[rows >= len(U)] - len(U)]]
         z = np.concatenate(parts).astype(np.float64, copy=False)
@@ -760,7 +760,7 @@ class CUU(SimilarUnlabeledEstimator):
                 continue
             sizes = [min(int(self.batch_size), n) for n in counts]
             yield tuple(
-                np.sort(draw_in_passes(int(self.random_state), source, t, 1, size, n)[0])
+                np.sort(draw_in_passes(self._seed, source, t, 1, size, n)[0])
                 for source, (size, n) in enumerate(zip(sizes, counts, strict=True))
             )
 

@@ -204,7 +204,7 @@ class AllLabelsSVM(SupervisedSVM):
         data: Any = part.data
         n = len(data.X) + len(data.U)
         self.n_rows_, n_own = min(int(self.most_rows), n), len(data.X)
-        rows = np.sort(draw_in_passes(int(self.random_state), 0, 0, 1, self.n_rows_, n)[0])
+        rows = np.sort(draw_in_passes(self._seed, 0, 0, 1, self.n_rows_, n)[0])
         drawn = np.concatenate([data.X[rows[rows < n_own]], data.U[rows[rows >= n_own] - n_own]])
         check_finite(drawn)
         codes = np.append(data.codes, data.hidden)[rows]

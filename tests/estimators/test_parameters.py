@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
+from dsgkit.errors import DataError
 from dsgkit.estimators.catalogue import SOLVERS
 from dsgkit.estimators.parameters import (
     COUNT,
@@ -18,6 +19,7 @@ from dsgkit.estimators.parameters import (
     Smoother,
     parameters,
 )
+from tests.estimators.small import arrays, made, rows_at
 
 
 class Declared:
@@ -127,3 +129,25 @@ def test_texts_of_numpy_are_texts(name):
         assert type(parameter.parse(np.str_(text))) is str
     with pytest.raises(ValueError, match="must be 'a' or 'b', got 'c'"):
         Parameter("word", "a", (str,), words=("a", "b")).parse(np.str_("c"))
+
+
+def test_messages_of_estimators_are_in_python():
+    model = SOLVERS["samult"].load()(lam=None)
+    with pytest.raises(DataError, match="lam must be a number > 0, got None"):
+        model.fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
+@pytest.mark.parametrize("name", ["qsg_s2auc", "nystrom_s2auc", "cuu", "bsgd_lmoc", "bgs3vm"])
+def test_random_states_of_any_kind(name):
+    """A generator's state gives one seed to each fit; None another one every time."""
+    training, rows = arrays(name), rows_at(arrays(name))
+
+    def values(state):
+        return made(name).set_params(random_state=state).fit(**training).decision_function(rows)
+
+    seed = np.random.RandomState(3).randint(2**31)
+    state = np.random.RandomState(3)
+    np.testing.assert_array_equal(values(state), values(seed))
+    assert state.randint(2**31) != seed  # it went on
+    assert np.isfinite(values(None)).any()
