@@ -94,7 +94,7 @@ def test_each_function_of_a_cut_has_a_threshold_of_its_own():
 def test_labels_of_any_kind_are_taken_in_their_order(labels):
     X, codes, U, codes_u = ordinal_problem(n_classes=len(labels))
     named, named_u = np.array(labels)[codes], np.array(labels)[codes_u]
-    mark = "?" if isinstance(labels[0], str) else -1
+    mark = "?" if isinstance(labels[0], str) else -9
     plain = KernelRidgeOrdinal().fit(X, codes, U)
     model = KernelRidgeOrdinal(unlabeled_label=mark).fit(X, named, U)
     assert model.classes_.tolist() == list(labels)
