@@ -124,6 +124,9 @@ LARGEST_INTEGER = 2**63 - 1
 
 Spell = Callable[[object], str]
 
+in_python = functools.partial(shown, most=60)
+"""Spells values for messages of estimators; those of configs have `spelled`."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -324,7 +327,7 @@ def check_parameters(estimator: Any) -> None:
         if name == "random_state" and (value is None or isinstance(value, np.random.RandomState)):
             continue  # not in configs, whose results must be those of a number
         try:
-            parameter.parse(value, shown)
+            parameter.parse(value, in_python)
         except ValueError as error:
             raise DataError(f"{name} {error}") from None
 
