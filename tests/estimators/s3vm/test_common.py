@@ -46,7 +46,7 @@ def test_the_ratio_of_the_weights_is_another_way_to_say_the_same(quick):
     by_ratio = clone(quick).set_params(C_star_ratio=0.5).fit(X, y, U).decision_function(U)
     np.testing.assert_array_equal(by_ratio, by_weight)
     both = clone(quick).set_params(C_star=5.0, C_star_ratio=0.5)
-    with pytest.raises(DataError, match=r"C_star is 5 and C_star_ratio is 0\.5: set one"):
+    with pytest.raises(DataError, match=r"C_star is 5 and C_star_ratio is 0\.5: leave one"):
         both.fit(X, y, U)
-    with pytest.raises(DataError, match="set one"):
+    with pytest.raises(DataError, match="leave one of them out"):
         both.fit_points([{"C": 1.0}], X=X, y=y, X_unlabeled=U)
