@@ -21,6 +21,7 @@ from dsgkit.estimators.base import (
     drawn_rows,
     fit_observed,
 )
+from dsgkit.estimators.inputs import SparseRows
 from dsgkit.estimators.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -65,8 +66,10 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
     has_intercept = False
 
     def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
-        self._data = super().data(X, y, X_unlabeled)  # for `predict`
-        return self._data
+        data = super().data(X, y, X_unlabeled)
+        rows = data.X if isinstance(data.X, SparseRows) else data.X[:]
+        self._labeled = rows, data.codes  # for `predict`
+        return data
 
     def risk(self, data: Any) -> Any:
         return SemiSupervisedAUC(float(self.gamma))
@@ -76,8 +79,9 @@ class PairwiseAUCEstimator(SemiSupervisedEstimator):
 
         A ranking has no threshold: adding a constant to the function changes no pair.
         """
-        values, labeled = self.decision_function(X), self.decision_function(self._data.X)
-        threshold = sum(labeled[self._data.codes == code].mean() for code in (0, 1)) / 2
+        values, (rows, codes) = self.decision_function(X), self._labeled
+        labeled = self.function_.values(rows)[:, 0].astype(np.float64)
+        threshold = sum(labeled[codes == code].mean() for code in (0, 1)) / 2
         return self.classes_[(values >= threshold).astype(int)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -1,5 +1,6 @@
 """Every kind of rows and labels gives every solver the same model."""
 
+import warnings
 from contextlib import nullcontext
 from functools import cache
 
@@ -113,6 +114,9 @@ def test_names_of_columns_are_kept_and_compared(model):
     X, y, U = (KINDS["frame"](rows) if rows.ndim == 2 else rows for rows in problem())
     model.fit(X, y, U)
     assert model.feature_names_in_.tolist() == COLUMNS
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the estimator's own rows have no names
+        model.predict(X)
     with pytest.raises(DataError, match="feature names"):
         model.decision_function(X[["c", "b", "a"]])
 

@@ -1,5 +1,7 @@
 """What says that it does not use unlabelled rows gives the same values whatever they are."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -47,3 +49,14 @@ def test_values_do_not_depend_on_rows_that_are_not_used(kind, params, labels):
 @pytest.mark.parametrize(("kind", "params", "labels"), USED)
 def test_what_uses_unlabelled_rows_says_so(kind, params, labels):
     assert depends_on(catalogue.get(kind).load()(**params), ROWS)
+
+
+@pytest.mark.parametrize("kind", ["qsg_s2auc", "qsg_s2auc_p", "rff_s2auc", "tsgs3vm", "qs3orao"])
+def test_a_model_of_random_features_does_not_hold_the_unlabelled_rows(kind):
+    solver = catalogue.get(kind).load()
+    model = solver(n_features=4).set_params(random_state=1)
+    if "n_iterations" in model.get_params():
+        model.set_params(n_iterations=20, batch_size=8)
+    rows = RNG.random((5000, 3))
+    model.fit(X, ORDERED if kind == "qs3orao" else y, rows)
+    assert len(pickle.dumps(model)) < rows.nbytes / 4
