@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import KW_ONLY, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -123,7 +124,9 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         DataError, MemoryLimitError, FitError
             As `SemiSupervisedEstimator.fit`.
         """
-        return self.fit_function(X, y, X_unlabeled).fit_thresholds(X, y, X_unlabeled)
+        self._check_params()
+        data = self.data(X, y, X_unlabeled)
+        return self._fit_to(data)._set_thresholds(data)
 
     def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
         data = super().data(X, y, X_unlabeled)
@@ -153,13 +156,25 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         they are fitted on the values at the training rows. ``own`` are the thresholds that some
         estimators fit with their function.
         """
-        checked, rule = clone(self), getattr(self, "thresholds", "logistic")
-        if rule == "own":
-            self.thresholds_ = self.own_thresholds_
-            return self
+        if self._rule == "own":
+            return self._set_thresholds(None)
+        checked = clone(self)
         data = checked.data(X, y, X_unlabeled)
         if not np.array_equal(checked.classes_, self.classes_):
             raise DataError("fit_thresholds needs the classes that the function was fitted on")
+        return self._set_thresholds(data)
+
+    @property
+    def _rule(self) -> str:
+        rule: str = getattr(self, "thresholds", "logistic")
+        return rule
+
+    def _set_thresholds(self, data: Data | None) -> Self:
+        """Place the thresholds; ``own`` ones need no rows."""
+        rule = self._rule
+        if rule == "own" or data is None:
+            self.thresholds_ = self.own_thresholds_
+            return self
         above = above_cuts(data.codes, data.n_sources)
         if rule == "share":
             values = self._values(spaced(data.U, SHARE_ROWS))
@@ -172,9 +187,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         else:
             centre = spaced(data.U, REFERENCE_ROWS)
             held = [Fold(fold) for fold in folds]
-            if hasattr(self, "sigma_"):
-                checked.sigma_ = self.sigma_
-            functions = checked.learn(Problem.of([checked], data, held, values_only=False))
+            of_folds = copy.copy(self)  # training sets attributes
+            functions = of_folds.learn(Problem.of([of_folds], data, held, values_only=False))
             values = held_out(functions, data, held, centre)[0][0]
             if np.isnan(values).any():
                 raise FitError("no solution when a fold of the labelled rows is held out")
@@ -202,7 +216,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
         The other rules use unlabelled rows only for the common origin of the folds' values.
         """
-        return super().uses(name) or getattr(self, "thresholds", "") == "share"
+        return super().uses(name) or self._rule == "share"
 
     def _values(self, X: Any) -> Array:
         values: Array = self.function_.values(X)[:, 0].astype(np.float64)
