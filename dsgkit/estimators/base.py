@@ -429,7 +429,8 @@ def _learned(
     groups: dict[Any, list[int]] = {}
     for number, model in enumerate(models):
         kind: Any = type(model)
-        shared = [repr(getattr(model, n)) for n, p in parameters(kind).items() if not p.per_model]
+        values = [getattr(model, n) for n, p in parameters(kind).items() if not p.per_model]
+        shared = [tuple(v) if isinstance(v, list | np.ndarray) else v for v in values]
         groups.setdefault((*shared, model.sigma_), []).append(number)
     for members in groups.values():
         group, first = [models[i] for i in members], models[members[0]]
