@@ -27,22 +27,6 @@ _BLOCK_BYTES, _SCATTERED_ROWS = 2**24, 16
 """Bytes of neighbouring rows, and number of scattered rows, that are read of it at a time."""
 
 
-def solve_penalised(matrix: Array, penalty: float, right: Array, *, singular: str) -> Array:
-    """Solve ``(matrix + penalty I) x = right``; reads the lower triangle, overwrites the matrix.
-
-    A system that is singular to rounding raises `FitError` with the message ``singular``.
-    """
-    from scipy import linalg
-
-    np.einsum("ii->i", matrix)[:] += penalty
-    try:
-        factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:
-        raise FitError(singular) from None
-    solution: Array = linalg.cho_solve(factor, right, check_finite=False)
-    return solution
-
-
 def eigh(matrix: Array) -> tuple[Array, Array]:
     """Return the eigendecomposition of a positive semi-definite matrix, which is overwritten."""
     from scipy import linalg
