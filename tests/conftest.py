@@ -60,6 +60,14 @@ def interrupts():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def not_the_first_use():
+    """Have no command say that it compiles."""
+    from dsgkit.system.first_use import is_first_use
+
+    is_first_use()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def fits_timed_once():
     """Have commands time every fit once: repeats take a second each."""
     with pytest.MonkeyPatch.context() as patch:

@@ -29,6 +29,11 @@ def kernel(x):
     return numbers.FACTOR * x + 1
 """
 CALL = "from dsgkit.kernel import kernel; print(kernel(10))"
+IN_A_WORKER = f"""
+from multiprocessing import get_context
+worker = get_context("spawn").Process(target=exec, args=({CALL!r},))
+worker.start(); worker.join()
+"""
 HASH = "from dsgkit.system.files import source_hash; print(source_hash())"
 
 
@@ -39,28 +44,62 @@ def test_an_edit_in_another_file_is_noticed_and_otherwise_nothing_compiled_twice
     (package / "report").mkdir()
 
     def run(code=CALL, package=package, **more):
-        """Return the printed result, and whether compiled code was stored."""
+        """Return the printed result, whether code was stored, and how often this was said."""
         more |= {"NUMBA_CACHE_DIR": str(cache), "NUMBA_DEBUG_CACHE": "1"}
         more |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"}
         command, environment = [sys.executable, "-c", code], {**os.environ, **more}
-        lines = subprocess.check_output(command, env=environment, cwd=tmp_path, text=True)
-        return lines.splitlines()[-1], "data saved" in lines
+        ended = subprocess.run(
+            command, env=environment, cwd=tmp_path, check=True, capture_output=True, text=True
+        )
+        said = ended.stderr.count("compiles its numerical code")
+        return ended.stdout.splitlines()[-1], "data saved" in ended.stdout, said
 
     for name, text in {"__init__": "", "kernel": KERNEL, "numbers": "FACTOR = 2\n"}.items():
         (package / f"{name}.py").write_text(text)
-    assert run() == ("21", True)
-    before, _ = run(HASH)
+    assert run() == ("21", True, 1)
+    before, *_ = run(HASH)
     (package / "report" / "page.py").write_text("SIZE = 1\n")  # shows results only
-    assert run() == ("21", False) and run(HASH)[0] == before
+    assert run() == ("21", False, 0) and run(HASH)[0] == before
     (package / "numbers.py").write_text("FACTOR = 3\n")
-    assert run() == ("31", True) and run(HASH)[0] != before
+    assert run(IN_A_WORKER) == ("31", True, 0) and run(HASH)[0] != before
     copy = tmp_path / "elsewhere" / "dsgkit"
     shutil.copytree(package, copy)
-    assert run(package=copy) == ("31", False)
+    assert run(package=copy) == ("31", False, 0)
     assert len(files.source_hash()) == len(before) == 16
     shutil.rmtree(cache)
     cache.write_text("a file")  # a folder that cannot be written costs time only
-    assert run() == ("31", False) == run(NUMBA_DISABLE_JIT="1")
+    assert run() == ("31", False, 0) == run(NUMBA_DISABLE_JIT="1")
+
+
+FORKS = """
+import multiprocessing
+import numpy as np
+from sklearn.base import clone
+import dsgkit
+
+X = np.random.default_rng(0).random((400, 4))
+y = (X[:, 0] + X[:, 1] > 1).astype(int)
+models = [dsgkit.QSGS2AUC(n_iterations=40, n_features=24, batch_size=16), dsgkit.BSGDLMOC()]
+
+def values(model):
+    return model.decision_function(X)
+
+def refit(model):
+    return values(clone(model).fit(X, y))
+
+fitted = [clone(model).fit(X, y) for model in models]
+expected = [values(model) for model in fitted]
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    for made in (pool.map(values, fitted), pool.map(refit, models)):
+        np.testing.assert_allclose(made, expected, rtol=1e-12)
+print("equal")
+"""
+
+
+@pytest.mark.slow
+def test_processes_forked_after_a_fit_predict_and_fit_as_their_parent():
+    command = [sys.executable, "-W", "error", "-c", FORKS]
+    assert subprocess.check_output(command, text=True, timeout=300) == "equal\n"
 
 
 def git(folder, *arguments):

@@ -29,6 +29,7 @@ from dsgkit.errors import ConfigError
 from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import LONG_FIT
+from dsgkit.system.first_use import is_first_use
 from dsgkit.system.progress import listening
 
 LOADING_SECONDS = 600.0  # to start, load and compile, on top of a cell's own time limit
@@ -191,6 +192,7 @@ def serve(connection: int) -> None:
         os.dup2(nothing.fileno(), sys.stdin.fileno())
     os.set_inheritable(connection, False)  # not for processes that a solver starts
     pipe, process, following = Connection(connection), os.getpid(), 0.0
+    is_first_use()  # the process that runs the experiment tells the user
 
     def tell(what: str, content: Any) -> None:
         if os.getpid() != process:  # a copy that a solver forked

@@ -12,6 +12,9 @@ Compiled code is cached in a folder named by a hash of the sources: numba itself
 file of a function, and would use code whose callees or constants in other files have changed. One
 process at a time compiles a function and the others wait for it: two concurrent writers can store
 code under another function's name (numba #10128).
+
+GNU OpenMP ends a forked process at its first parallel loop, if its parent has run one. There,
+`exact_parallel` and the others are compiled for one thread instead.
 """
 
 from __future__ import annotations
@@ -35,19 +38,16 @@ from numba.core.caching import (
     _SourceFileBackedLocatorMixin,
 )
 from numba.core.compiler_lock import global_compiler_lock
+from numba.np.ufunc import parallel as _numba_threads
 
-from dsgkit.system.files import WITHOUT_RESULTS, source_hash
+from dsgkit.system.first_use import cache_folder, say_first_use
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before numba starts its threads
 
-# compiled code of other files does not depend on these: their edits need no compilation
-_RUNNER = ("config", "data", "experiment", "tasks", "text.py", "user_code.py")
+CACHE_FOLDER = cache_folder()
 
-_CACHE_HOME = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-_SOURCES = source_hash((*WITHOUT_RESULTS, *_RUNNER))
-CACHE_FOLDER = (
-    Path(_CACHE_HOME or Path.home() / ".cache") / f"dsgkit/compiled/{numba.__version__}-{_SOURCES}"
-)
+_parallel: list[Any] = []  # functions with parallel loops
+_forked = False
 
 
 class _Locator(_SourceFileBackedLocatorMixin, _CacheLocator):
@@ -55,7 +55,7 @@ class _Locator(_SourceFileBackedLocatorMixin, _CacheLocator):
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
         self._py_file, self._lineno = file, function.__code__.co_firstlineno
-        self._folder = str(CACHE_FOLDER / function.__module__)
+        self._folder = str(CACHE_FOLDER / ("forked" if _forked else "") / function.__module__)
 
     def get_cache_path(self) -> str:
         return self._folder
@@ -71,6 +71,12 @@ class _Stored(CompileResultCacheImpl):
 class _Cache(FunctionCache):
     _impl_class = _Stored
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        stored = super().load_overload(sig, target_context)
+        if stored is None:
+            say_first_use()
+        return stored
+
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     """Return a function that is compiled, or loaded, for one process at a time.
@@ -81,14 +87,16 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     dispatcher = njit(error_model="numpy", **options)(function)
     if numba.config.DISABLE_JIT:
         return dispatcher
+    if "parallel" in options:
+        _parallel.append(dispatcher)
     try:
         dispatcher._cache = _Cache(function)
     except RuntimeError:  # the folder cannot be written: each process compiles
         return dispatcher
     compile_, line = dispatcher.compile, function.__code__.co_firstlineno
-    lock = FileLock(CACHE_FOLDER / function.__module__ / f"{line}.lock", thread_local=False)
 
     def compile_in_turn(signature: Any) -> Any:
+        lock = FileLock(Path(dispatcher._cache.cache_path) / f"{line}.lock")
         with global_compiler_lock, ExitStack() as held:
             with suppress(OSError, NotImplementedError):  # a file system without locks
                 held.enter_context(lock)
@@ -97,6 +105,19 @@ def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     dispatcher.compile = compile_in_turn
     return dispatcher
 
+
+def _compile_serially() -> None:
+    """Have a forked process compile its parallel functions again, for one thread."""
+    global _forked
+    _forked = _numba_threads._is_initialized
+    for dispatcher in _parallel if _forked else ():
+        dispatcher.targetoptions["parallel"] = False
+        dispatcher._reset_overloads()
+        with suppress(RuntimeError):
+            dispatcher._cache = _Cache(dispatcher.py_func)
+
+
+os.register_at_fork(after_in_child=_compile_serially)
 
 exact = _compiled
 exact_parallel = partial(_compiled, parallel=True)
