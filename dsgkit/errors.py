@@ -24,6 +24,15 @@ class DataError(DsgError, ValueError):
     """A data file, an array or a parameter's value that cannot be used."""
 
 
+class NotFiniteError(DataError):
+    """Rows with NaN or infinite values, before it is known which."""
+
+    def __init__(
+        self, text: str = "features hold NaN or infinite values; remove or replace those rows"
+    ) -> None:
+        super().__init__(text)
+
+
 class MissingDataError(DataError):
     """A data file that is not on this machine and could not be downloaded."""
 
@@ -83,9 +92,9 @@ FOREIGN_ERRORS = (ArithmeticError, RuntimeError, TypeError, ValueError)
 
 
 def warn(text: str) -> None:
-    """Warn at the line that called the package."""
-    frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("dsgkit."):
+    """Warn at the line that called the package, by itself or by scikit-learn."""
+    frame, level, passed = sys._getframe(1), 2, ("dsgkit.", "sklearn.", "joblib.")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(passed):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, DsgWarning, stacklevel=level)
 

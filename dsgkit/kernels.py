@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from dsgkit.errors import DataError, shown
+from dsgkit.errors import DataError, NotFiniteError, shown
 from dsgkit.linalg import Array, row_blocks
 
 BLOCK_ENTRIES = 2**18
@@ -140,7 +140,7 @@ def finite_rows(rows: Any) -> Array:
     """Return rows in float64; refuse NaN and infinite features."""
     rows = np.asarray(rows, np.float64)
     if not np.isfinite(rows).all():
-        raise DataError("features hold NaN or infinite values; remove or replace those rows")
+        raise NotFiniteError
     return rows
 
 
@@ -300,7 +300,7 @@ def check_projections(
                 short = np.sqrt(squares) <= longest
         if not short.all():
             if not np.isfinite(part).all():
-                raise DataError(
+                raise NotFiniteError(
                     "features hold NaN or infinite values, or some too large for float32: remove "
                     "or scale those rows"
                 )

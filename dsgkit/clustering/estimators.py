@@ -25,7 +25,7 @@ from dsgkit.costs import FUNCTION_FLOPS, Cost, Pace
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import DataError, warn
 from dsgkit.estimators.base import ClusterMixin, Estimator, refuse_above_memory
-from dsgkit.estimators.inputs import as_rows, check_distances
+from dsgkit.estimators.inputs import as_rows, check_distances, naming_bad_rows
 from dsgkit.estimators.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -129,11 +129,13 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         self._warn_of_clusters(rows)
         return self
 
+    @naming_bad_rows
     def decision_function(self, X: Any) -> Array:
         """Return f at the rows of ``X``, shape (n,): at least 0 inside the domain."""
         check_is_fitted(self, "dual_coef_")
         return self._domain.values(as_rows(self, X, reset=False))
 
+    @naming_bad_rows
     def predict(self, X: Any) -> Labels:
         """Return the clusters of new rows, shape (n,)."""
         check_is_fitted(self, "labels_")
@@ -153,6 +155,7 @@ class ClusteringEstimator(ClusterMixin, Estimator):
         check_is_fitted(self, "dual_coef_")
         return {"objective": self.objective(as_rows(self, X, reset=False))}
 
+    @naming_bad_rows
     def _checked(self, X: Any, *, reset: bool) -> Any:
         """Return rows with finite distances whose fit is within the limit of memory."""
         self._check_params()

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.errors import DataError
-from dsgkit.estimators.inputs import as_rows, check_distances
+from dsgkit.estimators.inputs import as_rows, check_distances, naming_bad_rows
 from dsgkit.estimators.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
 from dsgkit.linalg import Array
 
@@ -109,6 +109,7 @@ class FuzzyCMeans(ClusterMixin, BaseEstimator):
         memory = 8 * n_rows * (n_inputs + 6 * self.n_clusters)
         return Cost(n_models * _USUAL_STEPS * n_rows * row, memory, row)
 
+    @naming_bad_rows
     def _dense(self, X: Any, *, reset: bool) -> Array:
         rows = as_rows(self, X, reset=reset)
         check_distances(rows)

@@ -34,7 +34,16 @@ from dsgkit.engine.clock import Clock
 from dsgkit.engine.model import Columns, Expansion, Separate, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
 from dsgkit.errors import DataError, FitError, MemoryLimitError
-from dsgkit.estimators.inputs import as_labels, as_rows, check_finite, marked, take, two_classes
+from dsgkit.estimators.inputs import (
+    as_labels,
+    as_rows,
+    check_finite,
+    marked,
+    naming_bad_rows,
+    take,
+    two_classes,
+    warn_of_scales,
+)
 from dsgkit.estimators.parameters import UnlabeledLabel, check_parameters, parameters
 from dsgkit.estimators.sigma import sample_of, scale_of, sigma_for
 from dsgkit.features import Blocks, random_features
@@ -186,6 +195,7 @@ class Estimator(BaseEstimator):
         """
         return name != "X_unlabeled" or not self.labeled_only
 
+    @naming_bad_rows
     def decision_function(self, X: Any) -> Array:
         """Return the values of the fitted function at rows, shape (n,).
 
@@ -206,6 +216,7 @@ class Estimator(BaseEstimator):
         """Weight of the squared norm in the objective."""
         return getattr(self, "lam", 1.0) / 2
 
+    @naming_bad_rows
     def fit_points(self, points: Points, *, folds: Any = None, **arrays: Any) -> Any:
         """Fit a model for each of many settings; those that share a pass, together.
 
@@ -408,6 +419,7 @@ class Grid:
     def __init__(self, estimator: Any, parts: Sequence[tuple[list[int], Any]]) -> None:
         self._estimator, self.parts = estimator, parts
 
+    @naming_bad_rows
     def decision_function(self, X: Any) -> Array:
         """Return all values at rows, a column each, shape (n, n_points); NaN without a solution."""
         X = as_rows(self._estimator, X, reset=False)
@@ -503,6 +515,7 @@ def drawn_rows(count: int, n: int, *seed: Any, source: int = 0) -> NDArray[np.in
     return np.sort(draw_in_passes(derive_seed(*seed), source, 0, 1, count, n)[0])
 
 
+@naming_bad_rows
 def fit_observed(
     self: Any, *, at: Sequence[int], observe: Callable[..., Any], **arrays: Any
 ) -> Any:
@@ -540,6 +553,7 @@ class LabeledEstimator(ClassifierMixin, Estimator):
     labeled_only = True
     folds_in_one_pass = False
 
+    @naming_bad_rows
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
 
@@ -588,6 +602,7 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
     _: KW_ONLY
     unlabeled_label: UnlabeledLabel = -1
 
+    @naming_bad_rows
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the model.
 
@@ -613,8 +628,15 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         FitError
             If there is no solution, or none that can be computed.
         """
+        return self._fit_to(self._training(X, y, X_unlabeled))
+
+    def _training(self, X: Any, y: Any, X_unlabeled: Any) -> Data:
+        """Return the checked rows of a fit."""
         self._check_params()
-        return self._fit_to(self.data(X, y, X_unlabeled))
+        data = self.data(X, y, X_unlabeled)
+        if X_unlabeled is not None:
+            warn_of_scales(data.X, data.U, getattr(self, "feature_names_in_", None))
+        return data
 
     def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
         X = as_rows(self, X, reset=True)

@@ -33,6 +33,7 @@ from dsgkit.estimators.base import (
     held_out,
     memory_for,
 )
+from dsgkit.estimators.inputs import naming_bad_rows
 from dsgkit.estimators.parameters import (
     COUNT,
     NOT_NEGATIVE,
@@ -106,6 +107,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         functions = by_own_fit(problem, lambda data: (data.X, data.codes, data.U), n_columns)
         return Columns(functions, n_columns) if self.per_cut else functions
 
+    @naming_bad_rows
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function and the thresholds.
 
@@ -124,8 +126,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         DataError, MemoryLimitError, FitError
             As `SemiSupervisedEstimator.fit`.
         """
-        self._check_params()
-        data = self.data(X, y, X_unlabeled)
+        data = self._training(X, y, X_unlabeled)
         return self._fit_to(data)._set_thresholds(data)
 
     def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
@@ -142,10 +143,10 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         """Return whether there are classes below the mark, which would make it one of them."""
         return self.classes_.dtype.kind in "if" and bool(self.classes_[0] < mark)
 
+    @naming_bad_rows
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function alone, without thresholds: `predict` is not available yet."""
-        self._check_params()
-        return self._fit_to(self.data(X, y, X_unlabeled))
+        return self._fit_to(self._training(X, y, X_unlabeled))
 
     def fit_thresholds(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Place the thresholds of a fitted function by the rule ``thresholds``.

@@ -30,7 +30,7 @@ from dsgkit.estimators.base import (
     drawn_rows,
     fit_observed,
 )
-from dsgkit.estimators.inputs import as_rows, check_finite
+from dsgkit.estimators.inputs import as_rows, check_finite, naming_bad_rows
 from dsgkit.estimators.parameters import (
     COUNT,
     PER_MODEL,
@@ -90,6 +90,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         """Train a class of one's own, by its ``_fit`` and ``_values``."""
         return by_own_fit(problem, lambda data: (data.X, data.U))
 
+    @naming_bad_rows
     def fit(self, X_similar: Any, X_unlabeled: Any) -> Self:
         """Fit the model.
 

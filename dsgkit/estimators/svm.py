@@ -12,7 +12,7 @@ from dsgkit.costs import Cost, Pace
 from dsgkit.engine.model import Expansion, one_by_one
 from dsgkit.engine.problem import Data, Problem, Sizes
 from dsgkit.estimators.base import LabeledEstimator
-from dsgkit.estimators.inputs import as_labels, as_rows, check_finite, two_classes
+from dsgkit.estimators.inputs import as_labels, as_rows, check_finite, naming_bad_rows, two_classes
 from dsgkit.estimators.parameters import (
     COUNT,
     POSITIVE,
@@ -187,6 +187,7 @@ class AllLabelsSVM(SupervisedSVM):
     most_rows: Annotated[int, COUNT] = 20000
     random_state: RandomState = 0
 
+    @naming_bad_rows
     def fit(self, X: Any, y: Any, X_unlabeled: Any, y_unlabeled: Any) -> Self:  # type: ignore[override]  # also takes the hidden labels
         """Fit the model to rows (n_labeled and n_unlabeled), with the labels of both."""
         self._check_params()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.errors import DataError
+from dsgkit.errors import NotFiniteError
 from dsgkit.linalg import Array, Single
 from dsgkit.system.jit import fast, fast_parallel, prange
 
@@ -74,7 +74,7 @@ def kernel_columns(
     origin. Of ``n`` columns or more to keep (``capacity``), all are computed now, in parallel.
     """
     if not np.isfinite(points).all():
-        raise DataError("features hold NaN or infinite values; remove or replace those rows")
+        raise NotFiniteError
     n, is_linear = points.shape[1], kernel == "linear"
     capacity = min(max(capacity, MIN_COLUMNS), n)
     columns = KernelColumns(

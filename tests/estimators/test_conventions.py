@@ -191,7 +191,7 @@ def test_a_failed_fit_leaves_the_model_before_it(name):
     for key in {"X", "X_similar"} & set(training):
         bad = training[key].copy()
         bad[-1] = np.nan
-        with pytest.raises(DataError, match="NaN or infinite"):
+        with pytest.raises(DataError, match="holds NaN in row"):
             model.fit(**training | {key: bad})
     np.testing.assert_array_equal(model.decision_function(rows), before[0])
     assert getattr(model, "sigma_", None) == before[1]

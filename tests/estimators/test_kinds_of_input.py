@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, DsgWarning
@@ -83,7 +85,7 @@ def test_numbers_of_more_than_64_bits_on_disk_are_refused(tmp_path):
 
 def test_numbers_beyond_64_bits_are_infinite():
     X, y, U = problem()
-    with pytest.raises(DataError, match="features hold NaN or infinite values"):
+    with pytest.raises(DataError, match="X holds an infinite value in row 0, column 0"):
         make("samult").fit(X.astype(np.longdouble) * np.longdouble("1e4000"), y, U)
 
 
@@ -178,3 +180,65 @@ def test_a_class_that_counts_as_unlabelled_is_told(labels, warned):
     if warned:
         assert "rows count as unlabelled, those labelled -1" in str(told[0].message)
         assert told[0].filename == __file__
+
+
+RNG = np.random.default_rng(0)
+SCALED = RNG.standard_normal((40, 3)), np.resize([0, 1], 40), RNG.standard_normal((500, 3))
+UNSCALED = 20 + SCALED[2] * [0.01, 0.01, 3]
+
+
+@pytest.mark.parametrize("kind", ["frame", "list", "csr"])
+@pytest.mark.parametrize("name", ["samult", "svorex", "tsgs3vm"])
+def test_unlabelled_rows_on_another_scale_are_told(name, kind):
+    X, y, U = SCALED
+    mixed = np.column_stack([U[:, 0], UNSCALED[:, 1:]])
+    column = "'b'" if kind == "frame" else 1
+    text = (
+        rf"X_unlabeled is on another scale than X: the median of column {column} is 20, in X "
+        r"-?0\.\d+ with a standard deviation of [01]\.\d+ \(2 such columns\): scale both alike"
+    )
+    with pytest.warns(DsgWarning, match=text) as told:
+        SOLVERS[name].load()(max_memory=1.0, sigma=0.01).fit(KINDS[kind](X), y, KINDS[kind](mixed))
+    assert [warning.filename for warning in told] == [__file__]
+
+
+def test_rows_that_a_pipeline_does_not_scale_are_told_where_it_is_called():
+    X, y, _ = SCALED
+    with pytest.warns(DsgWarning, match="on another scale") as told:
+        pipeline = make_pipeline(StandardScaler(), SOLVERS["constant_median"].load()())
+        pipeline.fit(X + 30, y, constantmedian__X_unlabeled=UNSCALED)
+    assert told[0].filename == __file__
+
+
+RATES = np.exp(RNG.normal(size=300))
+
+
+def one_of_many(n):
+    return sparse.csr_array(np.eye(300)[RNG.zipf(1.3, n) % 300])
+
+
+SANE = {
+    "few labelled rows": lambda n: 1000.0 * RNG.random((n, 1)) if n > 40 else RNG.random((19, 1)),
+    "few unlabelled rows": lambda n: RNG.random((40, 1)) if n == 40 else 1000 + RNG.random((19, 1)),
+    "one value": lambda n: np.full((n, 3), 0.1 if n == 40 else 7.0),
+    "one value and rounding": lambda n: np.full((n, 1), 7 / n) + 1e-9 * RNG.random((n, 1)),
+    "one of many": one_of_many,
+    "counts": lambda n: RNG.poisson(RATES, (n, 300)),
+    "rare": lambda n: (RNG.random((n, 300)) < 0.02) * 1e6 + 1e-3 * RNG.random((n, 300)),
+    "heavy tails": lambda n: np.exp(3 * RNG.standard_normal((n, 300))),
+    "single outliers": lambda n: np.append(RNG.random((n - 9, 2)), np.full((9, 2), 1e9), axis=0),
+    "a shift": lambda n: RNG.standard_normal((n, 30)) + (6 if n > 40 else 0),
+    "read by themselves": lambda n: Rows(SCALED[0] if n == 40 else UNSCALED),
+}
+
+
+@pytest.mark.parametrize("kind", SANE)
+def test_no_other_rows_are_told_to_be_on_another_scale(kind):
+    for _ in range(5):
+        X, U = SANE[kind](40), SANE[kind](500)
+        SOLVERS["constant_median"].load()().fit(X, np.resize([0, 1], X.shape[0]), U)
+
+
+def test_a_search_does_not_compare_scales():
+    X, y, U = SCALED[0], SCALED[1], UNSCALED
+    SOLVERS["samult"].load()(sigma=0.01).fit_points([{}], X=X, y=y, X_unlabeled=U)

@@ -113,7 +113,7 @@ def test_every_row_gets_the_median_class(y, median):
     assert (model.predict(X) == median).all()
     assert (model.decision_function(X) == 0).all()
     assert model.score(X, y) == 0.5
-    with pytest.raises(DataError, match="NaN or infinite"):
+    with pytest.raises(DataError, match="holds NaN in row"):
         model.predict([[np.nan]])
 
 
