@@ -86,19 +86,27 @@ def landmarks(kernel: str, sigma: float, z: Array) -> Primal:
 
 
 def primal_cost(
-    width: int, row_flops: float, n: Sizes, n_models: int, *, n_systems: int | None = None
+    width: int,
+    row_flops: float,
+    n: Sizes,
+    n_models: int,
+    *,
+    n_systems: int | None = None,
+    single: bool = True,
 ) -> Cost:
     """Return the cost of `minimise` on explicit features of ``row_flops`` operations a row.
 
     Each model of a grid solves a system of the size of the labelled rows, or of ``n_systems``.
+    Features are in single precision, and summed in double, or all in double.
     """
     labeled = n.labeled if n_systems is None else n_systems
-    solving, memory = width**3 / 3, 12 * width**2 + 20 * labeled * width
+    size, at_once = (4, BLOCK_ROWS) if single else (8, rows_at_once(width))
+    solving, memory = width**3 / 3, (8 + 4 * single) * width**2 + 20 * labeled * width
     if n_models > 1:
         solving = grid_flops(width, labeled, n_models)
         memory = 8 * width**2 + eigh_memory(width) + 8 * width * (2 * labeled + n_models)
     n_rows, passes = n.labeled + n.unlabeled, 1 + n.pooled
-    block = 8 * min(n_rows, BLOCK_ROWS) * (width + n.inputs)
+    block = min(n_rows, at_once) * (size * width + 8 * n.inputs)
     return Cost(
         flops=passes * n_rows * (row_flops + width**2) + 2 * solving,
         memory=2**17 + memory + block,
@@ -110,6 +118,6 @@ def centres_cost(n_centers: int, n: Sizes, n_models: int, *, landmarks: bool = F
     """Return the cost of `minimise` on `centres`, or on `landmarks`."""
     p = n_centers
     row_flops = 2 * p * (2 * n.inputs + FUNCTION_FLOPS + p * landmarks)
-    cost = primal_cost(p, row_flops + p**2, n, n_models)  # double products, too
+    cost = primal_cost(p, row_flops + p**2, n, n_models, single=False)  # products in double
     memory = cost.memory + 8 * p * (3 * n.inputs + 2 * p * landmarks)
     return Cost(cost.flops, memory, expansion_flops(p, n.inputs))
