@@ -212,7 +212,8 @@ def taken(name: str) -> dict[str, Any]:
             except Exception as error:
                 out[key] = np.array(f"{type(error).__name__}: {error}")
                 continue
-            out[f"{key} values"] = model.decision_function(table)
+            values = getattr(model, "score_samples", None) or model.decision_function
+            out[f"{key} values"] = values(table)
             if hasattr(model, "predict"):
                 out[f"{key} predict"] = model.predict(table)
             for attribute in FITTED:

@@ -19,6 +19,7 @@ from kept import json_option, write_json
 from numpy.typing import NDArray
 
 from dsgkit import QS3ORAO, QSGS2AUC, SAMULT, ExactS2OR
+from dsgkit.tasks.base import function_of
 from dsgkit.tasks.metrics import auc
 
 TOLERANCE = 0.25
@@ -51,7 +52,7 @@ def squared_errors(
     labeled, rest = slice(0, 200), slice(200, None)
     setting = {"lam": lam, "sigma": 1.0, "gamma": 0.5}
     training = X[labeled], y[labeled], X[rest]
-    exact = closed_form(**setting).fit(*training).decision_function(X)
+    exact = function_of(closed_form(**setting).fit(*training))(X)
     click.echo(f"exact AUC {ranked(y[rest], exact[rest]):.4f}")
     errors = np.empty((seeds, len(iterations)))
     for seed in range(seeds):
@@ -66,7 +67,7 @@ def squared_errors(
                 random_state=seed,
             )
             getattr(model, "fit_function", model.fit)(*training)
-            f = model.decision_function(X)
+            f = function_of(model)(X)
             errors[seed, column] = np.mean((f - exact) ** 2) / np.mean(exact**2)
         click.echo(
             f"seed {seed}: AUC after {iterations[-1]} iterations {ranked(y[rest], f[rest]):.4f}"

@@ -138,8 +138,7 @@ class Trial:
                         self.X, self.y
                     )
                     of_machine, of_logistic = (
-                        self.auc(model.decision_function(self.tested))
-                        for model in (machine, logistic)
+                        self.auc(model.score_samples(self.tested)) for model in (machine, logistic)
                     )
                     yield ("SVOREX", grid, c, sigma), of_machine
                     yield ("all-threshold", grid, lam, sigma), of_logistic

@@ -31,6 +31,7 @@ from dsgkit import QS3ORAO, QSGS2AUC
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import load_dataset
 from dsgkit.linalg import Array
+from dsgkit.tasks.base import function_of
 
 N_LABELED, N_UNLABELED = 500, 2000
 SETTING = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5, "n_iterations": 200, "n_features": 64}
@@ -99,7 +100,7 @@ def cases_of(name: str) -> Iterator[Case]:
     fit(X[:N_LABELED], y[:N_LABELED], X[N_LABELED:aside])
     direction = X[rest].astype(np.float64) @ rng.normal(size=X.shape[1])
     functions = {
-        "trained": model.decision_function(X[rest]).astype(np.float64),
+        "trained": function_of(model)(X[rest]).astype(np.float64),
         "random direction": direction / direction.std(),
     }
     for words, f in functions.items():

@@ -55,7 +55,7 @@ def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:
 
 def widths_of(model: Any, X: Any, y: NDArray) -> list[float]:
     """Return the width of the interval of minimisers for every cut."""
-    values = model.decision_function(X[:]).astype(np.float64)
+    values = model.score_samples(X[:]).astype(np.float64)
     ends = [minimisers(values, y > cut) for cut in model.classes_[:-1]]
     return [high - low for low, high in ends]
 

@@ -263,7 +263,7 @@ class Estimator(BaseEstimator):
                 rows_u = None if out_u is None else training_rows(out_u, len(data.U))
             grid = Grid(checked, list(_learned(models, data.take(rows, rows_u), None)))
             for out, X, at in zip(values, tables, fold, strict=False):
-                own = grid.decision_function(X[at]).reshape(len(at), -1, *shape)
+                own = grid.values(X[at]).reshape(len(at), -1, *shape)
                 out[:, at] = own.swapaxes(0, 1)
         return checked._out_of_fold(values)
 
@@ -422,7 +422,10 @@ class Grid:
     @naming_bad_rows
     def decision_function(self, X: Any) -> Array:
         """Return all values at rows, a column each, shape (n, n_points); NaN without a solution."""
-        X = as_rows(self._estimator, X, reset=False)
+        return self.values(as_rows(self._estimator, X, reset=False))
+
+    def values(self, X: Any) -> Array:
+        """Return the same at checked rows."""
         columns: list[Any] = [None] * sum(len(members) for members, _ in self.parts)
         for members, functions in self.parts:
             values, finite = functions.values(X), functions.finite

@@ -38,6 +38,7 @@ from dsgkit.estimators.parameters import (
     COUNT,
     NOT_NEGATIVE,
     T0,
+    Classes,
     FeaturesPerBlock,
     FeaturesPerIteration,
     FixedFeatures,
@@ -82,6 +83,9 @@ from dsgkit.tasks.metrics import cut_aucs
 THRESHOLD_FOLDS = 5
 """Folds for the out-of-fold values that thresholds are fitted on."""
 
+FARTHEST = 1e9
+"""Distance to a threshold that is infinite; scikit-learn wants finite values."""
+
 REFERENCE_ROWS, SHARE_ROWS = 2000, 20_000
 """Unlabelled rows whose mean value is subtracted from a fold's values; those for the rule
 "share"."""
@@ -100,6 +104,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
     tasks = ("ordinal",)
     per_cut: ClassVar[bool] = False
+    _: KW_ONLY
+    classes: Classes = None
 
     def learn(self, problem: Problem) -> Any:
         """Train a class of one's own, by its ``_fit`` and ``_values``."""
@@ -115,10 +121,10 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         ----------
         X : rows of shape (n_labeled, n_inputs)
         y : array-like of shape (n_labeled,)
-            Labels of two or more classes, ordered as they sort: numbers by size, text
-            alphabetically, so that ("low", "mid", "high") must be numbered. Without
-            ``X_unlabeled``, rows with the label ``unlabeled_label`` are the unlabelled ones; if
-            there are none, the labelled rows are used as unlabelled rows too.
+            Labels of two or more classes in the order of ``classes``; without it, of an ordered
+            pandas Categorical in its order, and else of numbers by size. Without ``X_unlabeled``,
+            rows with the label ``unlabeled_label`` are the unlabelled ones; if there are none, the
+            labelled rows are used as unlabelled rows too.
         X_unlabeled : rows of shape (n_unlabeled, n_inputs), optional
 
         Raises
@@ -131,13 +137,34 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
     def data(self, X: Any, y: Any, X_unlabeled: Any = None) -> Data:
         data = super().data(X, y, X_unlabeled)
+        order = np.argsort(self._places(y))
+        self.ordered_classes_ = self.classes_[order]
         n_marked = self._n_given - len(data.X)
         if n_marked and (n_marked < len(data.X) or self._is_class(self.unlabeled_label)):
             warn(
                 f"{n_marked:,} of {self._n_given:,} rows count as unlabelled, those labelled "
                 f"{self.unlabeled_label}: if it is a class, name another unlabeled_label"
             )
-        return data
+        return replace(data, codes=np.argsort(order)[data.codes])
+
+    def _places(self, y: Any) -> NDArray[np.integer]:
+        """Return the place of each of ``classes_`` in the order from the lowest to the highest."""
+        labels, order = self.classes_.tolist(), self.classes
+        if order is None and getattr(getattr(y, "dtype", None), "ordered", False):
+            order = y.dtype.categories
+        if order is None:
+            if len(labels) > 2 and isinstance(labels[0], str | bytes):
+                raise DataError(
+                    f"text does not say the order of its {len(labels)} classes: pass classes=[..] "
+                    "from the lowest to the highest, or labels of an ordered pandas Categorical"
+                )
+            return np.arange(len(labels))
+        if np.ndim(order) != 1 or len(set(order)) < len(order):
+            raise DataError(f"classes must be a list of different labels, got {order!r}")
+        places = {label: place for place, label in enumerate(order)}
+        if unknown := [label for label in labels if label not in places]:
+            raise DataError(f"classes must hold all labels of y, but not {unknown[:5]}")
+        return np.array([places[label] for label in labels])
 
     def _is_class(self, mark: Any) -> bool:
         """Return whether there are classes below the mark, which would make it one of them."""
@@ -161,7 +188,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             return self._set_thresholds(None)
         checked = clone(self)
         data = checked.data(X, y, X_unlabeled)
-        if not np.array_equal(checked.classes_, self.classes_):
+        if not np.array_equal(checked.ordered_classes_, self.ordered_classes_):
             raise DataError("fit_thresholds needs the classes that the function was fitted on")
         return self._set_thresholds(data)
 
@@ -207,10 +234,35 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     def _value_shape(self, data: Data) -> tuple[int, ...]:
         return (data.n_sources - 1,) if self.per_cut else ()
 
-    def decision_function(self, X: Any) -> Array:
+    def score_samples(self, X: Any) -> Array:
         """Return the values of the function, shape (n,); of one per cut, shape (n, n_cuts)."""
         values = super().decision_function(X)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+    def decision_function(self, X: Any) -> Array:
+        """Return how far inside each class rows are, in the form that scikit-learn expects.
+
+        That is the distance of the value to the nearest threshold of the class, negative outside.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes), or (n,) for two classes
+            In the order of ``classes_``; largest for the class that `predict` returns. Of two
+            classes that of the second one, positive if it is predicted.
+        """
+        values = self.score_samples(X)
+        columns = values if values.ndim == 2 else values[:, None]
+        above = np.clip(-np.sort(self.thresholds_ - columns), -FARTHEST, FARTHEST)
+        above = np.pad(above, ((0, 0), (1, 1)), constant_values=((0, 0), (FARTHEST, -FARTHEST)))
+        inside = np.minimum(above[:, :-1], -above[:, 1:])[:, np.argsort(self.ordered_classes_)]
+        return inside if inside.shape[1] > 2 else inside[:, 1]
+
+    @property
+    def predict_proba(self) -> Any:
+        raise AttributeError(
+            f"{type(self).__name__} has no predict_proba: "
+            "sklearn.calibration.CalibratedClassifierCV adds probabilities to it"
+        )
 
     def uses(self, name: str) -> bool:
         """Return whether the function, or the rule "share", depends on the array of this name.
@@ -239,14 +291,13 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         return held
 
     def classify(self, values: Array) -> NDArray[Any]:
-        """Return the classes of rows from their values, as `decision_function` returns them."""
+        """Return the classes of rows from their values, as `score_samples` returns them."""
         columns = values if values.ndim == 2 else values[:, None]
-        return self.classes_[(columns > self.thresholds_).sum(axis=1)]
+        return self.ordered_classes_[(columns > self.thresholds_).sum(axis=1)]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row."""
-        values = self.decision_function(X)
-        return self.classify(values)
+        return self.classify(self.score_samples(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean over the cuts of the area under the ROC curve.
@@ -261,8 +312,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         if sample_weight is not None:
             raise DataError("score takes no sample_weight")
         X, y, _ = self._labeled_part(X, y, None)
-        codes = np.searchsorted(self.classes_, y)
-        aucs = cut_aucs(codes, self.decision_function(X), len(self.classes_))
+        codes = (y[:, None] == self.ordered_classes_).argmax(axis=1)
+        aucs = cut_aucs(codes, self.score_samples(X), len(self.classes_))
         known = [auc for auc in aucs if auc is not None]
         if not known:
             raise DataError("score needs labels of at least two classes")
@@ -319,11 +370,16 @@ class QS3ORAO(OrdinalEstimator):
         the scale of the function.
     unlabeled_label : int, float or str, default -1
         Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
+    classes : list of labels, optional
+        The labels from the lowest class to the highest, which text needs; None is the order of an
+        ordered pandas Categorical, and else that of numbers. Not for configs.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
+        The labels as scikit-learn sorts them: numbers by size, text alphabetically.
+    ordered_classes_ : ndarray of shape (n_classes,)
+        The labels from the lowest class to the highest.
     function_ : BlockModel
         Seeds and coefficients.
     n_cuts_ : int
@@ -382,7 +438,7 @@ class QS3ORAO(OrdinalEstimator):
     def exact_minimiser(self, X: Any, y: Any, X_unlabeled: Any = None) -> Any:
         """Return the exact minimiser of the fitted objective, in O(n^3) for n rows."""
         exact = ExactS2OR(self.lam, self.sigma_, self.gamma, kernel=self.kernel)
-        exact.unlabeled_label = self.unlabeled_label
+        exact.set_params(unlabeled_label=self.unlabeled_label, classes=self.classes)
         return exact.fit_function(X, y, X_unlabeled)
 
 
@@ -395,7 +451,7 @@ class QS3ORAOP(OrdinalEstimator):
 
     Parameters
     ----------
-    lam, sigma, gamma, kernel, frequencies, random_state, thresholds, unlabeled_label
+    lam, sigma, gamma, kernel, frequencies, random_state, thresholds, unlabeled_label, classes
         As in `QS3ORAO`.
     batch_size : int >= 1, default 1024
         Unlabelled rows b per step; all labelled ones are in every batch.
@@ -409,14 +465,8 @@ class QS3ORAOP(OrdinalEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
-    function_ : BlockModel
-        Seeds and coefficients.
-    sigma_ : float
-        The sigma in use.
-    thresholds_ : ndarray of shape (n_classes - 1,)
-        Thresholds between the classes, on the values of the function.
+    classes_, ordered_classes_, function_, sigma_, thresholds_
+        As in `QS3ORAO`.
     """
 
     pace = Pace(training=3, per_model=4)
@@ -458,7 +508,7 @@ class ExactS2OR(OrdinalEstimator):
 
     Parameters
     ----------
-    lam, sigma, gamma, thresholds, unlabeled_label
+    lam, sigma, gamma, thresholds, unlabeled_label, classes
         As in `QS3ORAO`.
     kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)", or "linear", which has no sigma
@@ -468,7 +518,7 @@ class ExactS2OR(OrdinalEstimator):
 
     Attributes
     ----------
-    classes_, sigma_, thresholds_
+    classes_, ordered_classes_, sigma_, thresholds_
         As in `QS3ORAO`.
     centers_ : ndarray of shape (n, n_inputs)
         Rows of the kernel expansion: labelled, then unlabelled ones.
@@ -514,7 +564,7 @@ class RFFS2OR(OrdinalEstimator):
 
     Parameters
     ----------
-    lam, sigma, gamma, kernel, frequencies, thresholds, unlabeled_label
+    lam, sigma, gamma, kernel, frequencies, thresholds, unlabeled_label, classes
         As in `QS3ORAO`.
     n_features : int >= 1, default 1000
         Random frequencies; each gives a cosine and a sine.
@@ -525,7 +575,7 @@ class RFFS2OR(OrdinalEstimator):
 
     Attributes
     ----------
-    classes_, sigma_, thresholds_
+    classes_, ordered_classes_, sigma_, thresholds_
         As in `QS3ORAO`.
     coef_ : ndarray of shape (features_.width,)
         Coefficients of the features.
@@ -601,7 +651,7 @@ class SVOREX(OrdinalEstimator):
         Weight of the sum of the losses. A row is in two of them, whatever the number of classes, so
         that with many classes a C that suits `SVORIM` leaves most thresholds equal. No value suits
         all: 10 is for classes that the rows tell apart, and fits the noise of others. Search it.
-    sigma, unlabeled_label
+    sigma, unlabeled_label, classes
         As in `QS3ORAO`.
     kernel : {"gaussian", "linear"}, default "gaussian"
         As in `BLS3VM`.
@@ -629,7 +679,7 @@ class SVOREX(OrdinalEstimator):
     own_thresholds_ : ndarray of shape (n_classes - 1,)
         Thresholds of the objective, for every rule. If an interval of thresholds is optimal, its
         middle.
-    classes_, sigma_, thresholds_
+    classes_, ordered_classes_, sigma_, thresholds_
         As in `QS3ORAO`.
 
     Notes
@@ -695,7 +745,7 @@ class SVORIM(SVOREX):
     ----------
     C : float > 0, default 1.0
         Weight of the sum of the losses, as in LIBSVM.
-    sigma, kernel, ridge, tol, max_iter, thresholds, max_memory, unlabeled_label
+    sigma, kernel, ridge, tol, max_iter, thresholds, max_memory, unlabeled_label, classes
         As in `SVOREX`.
     """
 
@@ -720,7 +770,7 @@ class KernelRidgeOrdinal(OrdinalEstimator):
         "gaussian", "laplacian" or "dot_product(p)" with the parameter ``sigma``, or "linear".
     thresholds : {"logistic", "absolute", "share", "hinge"}, default "logistic"
         As in `QS3ORAO`.
-    sigma, max_memory, unlabeled_label
+    sigma, max_memory, unlabeled_label, classes
         As in `SVOREX`.
 
     Attributes
@@ -729,7 +779,7 @@ class KernelRidgeOrdinal(OrdinalEstimator):
         The labelled rows and their coefficients.
     intercept_ : float
         The mean m.
-    classes_, sigma_, thresholds_
+    classes_, ordered_classes_, sigma_, thresholds_
         As in `SVOREX`.
 
     References
@@ -781,7 +831,7 @@ class AllThresholdLogistic(OrdinalEstimator):
     thresholds : {"own", "logistic", "absolute", "share", "hinge"}, default "own"
         The thresholds b of the objective, or a rule that places others
         (`dsgkit.estimators.thresholds`).
-    sigma, max_memory, unlabeled_label
+    sigma, max_memory, unlabeled_label, classes
         As in `SVOREX`.
 
     Attributes
@@ -790,7 +840,7 @@ class AllThresholdLogistic(OrdinalEstimator):
         The labelled rows and their coefficients.
     own_thresholds_ : ndarray of shape (n_classes - 1,)
         Thresholds that minimise the objective.
-    classes_, sigma_, thresholds_
+    classes_, ordered_classes_, sigma_, thresholds_
         As in `SVOREX`.
 
     References
@@ -836,13 +886,13 @@ class ConstantMedian(OrdinalEstimator):
 
     Parameters
     ----------
-    unlabeled_label : int, float or str, default -1
-        Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
+    unlabeled_label, classes
+        As in `QS3ORAO`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels in ascending order.
+    classes_, ordered_classes_
+        As in `QS3ORAO`.
     thresholds_, own_thresholds_ : ndarray of shape (n_classes - 1,)
         -inf below the median class, inf above.
     """
@@ -860,3 +910,8 @@ class ConstantMedian(OrdinalEstimator):
         share = above_cuts(part.data.codes, part.data.n_sources).mean(axis=0)
         self.own_thresholds_ = np.where(share > 0.5, -np.inf, np.inf)
         return Expansion("linear", 1.0, np.empty((0, part.data.X.shape[1])), np.empty((0, 1)))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -19,7 +19,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from types import NoneType, UnionType
@@ -326,6 +326,8 @@ def check_parameters(estimator: Any) -> None:
             continue  # some classes have NaN or infinity as a default
         if name == "random_state" and (value is None or isinstance(value, np.random.RandomState)):
             continue  # not in configs, whose results must be those of a number
+        if name == "classes":
+            continue  # not in configs, whose targets say the order
         try:
             parameter.parse(value, in_python)
         except ValueError as error:
@@ -380,8 +382,10 @@ ThetaLam = Annotated[float, POSITIVE, PER_MODEL]
 T0 = Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
 if TYPE_CHECKING:
     RandomState = int | np.random.RandomState | None  # in a config, a number
+    Classes = Sequence[Any] | None  # in a config, None: a target says the order
 else:
     RandomState = Annotated[int, SEED]
+    Classes = Annotated[None, LegacyDefault(None)]
 Delta = Annotated[Literal["abs", "relu", "leaky_relu", "none"], PER_MODEL]
 Leak = Annotated[float, Range(-1, 0), PER_MODEL]
 Theta = Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")]

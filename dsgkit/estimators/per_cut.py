@@ -60,20 +60,20 @@ class MSAMULT(OnePerCut):
 
     The function of cut j minimises ``gamma R_PN + (1 - gamma)(R_PU + R_NU) + lam/2 ||f||^2`` with
     the classes up to the j-th as negatives and the others as positives (`SAMULT`):
-    `decision_function` returns a column per cut, of which column j ranks the rows for cut j alone.
+    `score_samples` returns a column per cut, of which column j ranks the rows for cut j alone.
     A fit costs O(n_cuts n^3) time and 8 n^2 bytes for n labelled and unlabelled rows, or less if
     all cuts have the same gamma.
 
     Parameters
     ----------
-    lam, sigma, gamma, thresholds, unlabeled_label
+    lam, sigma, gamma, thresholds, unlabeled_label, classes
         As in `QS3ORAO`.
     kernel, max_memory
         As in `ExactS2OR`.
 
     Attributes
     ----------
-    classes_, sigma_, thresholds_
+    classes_, ordered_classes_, sigma_, thresholds_
         As in `QS3ORAO`.
     centers_ : ndarray of shape (n_centers, n_inputs)
         Rows of the kernel expansions.
@@ -116,7 +116,7 @@ class MPNUAUC(OnePerCut):
 
     The function of cut j is a combination of kernel functions at given centres that minimises the
     PNU risk with the classes up to the j-th as negatives and the others as positives, plus
-    ``lam ||w||^2`` (`PNUAUC`): `decision_function` returns a column per cut, of which column j
+    ``lam ||w||^2`` (`PNUAUC`): `score_samples` returns a column per cut, of which column j
     ranks the rows for cut j alone. With every row as a centre a fit costs O(n_cuts n^3) time and
     8 n^2 bytes.
 
@@ -129,7 +129,7 @@ class MPNUAUC(OnePerCut):
     lam : float > 0, default 0.125
         Weight of the squared norm of the coefficients, not of that of the function: one ``lam``
         penalises less, the more centres there are (`PNUAUC`).
-    sigma, thresholds, unlabeled_label
+    sigma, thresholds, unlabeled_label, classes
         As in `QS3ORAO`.
     eta : float between -1 and 1, or a tuple of these, default 0.0
         Weight eta, for all cuts or one per cut; 0 is the supervised risk.
@@ -145,7 +145,7 @@ class MPNUAUC(OnePerCut):
 
     Attributes
     ----------
-    centers_, classes_, coef_, function_, sigma_, thresholds_
+    centers_, classes_, ordered_classes_, coef_, function_, sigma_, thresholds_
         As in `MSAMULT`.
 
     References

@@ -20,7 +20,7 @@ from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.plan import best_point, choosing_measure, make_trial
 from dsgkit.experiment.results import Results, load_results
 from dsgkit.experiment.timing import Clock
-from dsgkit.tasks.base import named_by_fit, scaling_of
+from dsgkit.tasks.base import function_of, named_by_fit, scaling_of
 from dsgkit.tasks.svm import is_positive, share_cut
 
 
@@ -62,7 +62,7 @@ class Predictor:
             if not hasattr(model, "predict"):
                 raise ResultsError(f"{self.solver} clusters only the rows it is fitted to")
             return pd.DataFrame(columns | {"cluster": model.predict(rows)})
-        values = np.asarray(model.decision_function(rows))
+        values = np.asarray(function_of(model)(rows))
         if values.ndim == 1:
             columns["score"] = values
         else:

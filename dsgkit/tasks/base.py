@@ -333,10 +333,16 @@ def checkpoints(n_iterations: int) -> list[int]:
     return sorted({math.ceil(round(power, 6)) for power in powers})
 
 
+def function_of(model: Any) -> Any:
+    """Return the method with the values of a fitted function; of ordered classes, the ranking."""
+    return getattr(model, "score_samples", None) or model.decision_function
+
+
 def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:
     """Return a fitted function's values at rows; `FitError` unless finite and of such a shape."""
-    method = f"decision_function{place_of(model.decision_function)}"
-    values = checked_shape(model.decision_function(rows), method, *(shapes or [(len(rows),)]))
+    function = function_of(model)
+    method = f"{function.__name__}{place_of(function)}"
+    values = checked_shape(function(rows), method, *(shapes or [(len(rows),)]))
     if not np.isfinite(values).all():
         raise FitError(f"{method} returned values that are not finite")
     return values

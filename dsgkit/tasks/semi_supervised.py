@@ -319,11 +319,11 @@ class SemiSupervisedAUC(SemiSupervised):
             warnings.warn(f"no exact minimiser to compare with: {error}", DsgWarning, stacklevel=2)
             return judgement
         rows = np.concatenate([training["X"][:], training["X_unlabeled"][:]])
-        exact = minimiser.decision_function(rows)
+        exact = base.function_of(minimiser)(rows)
         scale = np.mean(exact**2)
 
         def distance(function: Any) -> float:
-            return float(np.mean((function.decision_function(rows) - exact) ** 2) / scale)
+            return float(np.mean((base.function_of(function)(rows) - exact) ** 2) / scale)
 
         judgement.trace = self.trace(model, DISTANCE.name, distance)
         if judgement.trace:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from dsgkit.estimators.catalogue import SOLVERS
+from dsgkit.tasks.base import function_of
 from tests.estimators.given import given
 
 FILE = Path(__file__).with_name("fingerprints.json")
@@ -83,7 +84,7 @@ def values(name: str) -> list[float]:
     """Return a solver's values at the unlabelled rows."""
     X, y, U = problem()
     model = SOLVERS[name].load()(**PARAMS[name])
-    return model.fit(**given(model, X, y, U)).decision_function(U).round(9).tolist()
+    return function_of(model.fit(**given(model, X, y, U)))(U).round(9).tolist()
 
 
 def taken(name: str) -> dict[str, object]:

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from dsgkit.cli.explain import described
 from dsgkit.errors import DataError, SolverError
 from dsgkit.estimators.catalogue import SOLVERS
-from dsgkit.tasks.base import cost_of
+from dsgkit.tasks.base import cost_of, function_of
 from tests.estimators.small import arrays, folds_for, made, of_task, rows_at
 
 # a few pairs tell little at any prior: the class of each moves the risk
@@ -30,7 +30,7 @@ OTHER_VALUES = {
     **{"theta": 0.25, "tail": "decay", "momentum": 0.5, "budget": 7, "strategy": "prn"},
     **{"n_neighbors": 3, "stop": "epoch", "epsilon": 0.3, "starts": "all", "n_segment": 10},
     **{"outliers": True, "max_rows": 100, "share": 0.75, "radius": 0.25, "most_rows": 15},
-    "threshold": 0.6,
+    **{"threshold": 0.6, "classes": (0, 1, 2, 3)},
 }
 LINEAR_OR_GAUSSIAN = [
     *("BGS3VM", "BLS3VM", "S3VMLight", "SelfTraining", "SupervisedSVM", "AllLabelsSVM"),
@@ -137,7 +137,7 @@ def test_settings_of_any_parameter_are_the_separate_fits(name):
     training = arrays(name)
     model, rows = made(name), rows_at(training)
     points = [{}, *({key: value} for key, value in others(type(model)).items())]
-    apart = {"thresholds", "unlabeled_label"}
+    apart = {"thresholds", "unlabeled_label", "classes"}
     points = [point for point in points if not apart & set(point)]
     if "C_star_ratio" in model.get_params():
         model.set_params(C_star=None, C_star_ratio=None)
@@ -145,7 +145,7 @@ def test_settings_of_any_parameter_are_the_separate_fits(name):
     together = together.reshape(len(rows), len(points), -1)  # with a column for every cut
     for i, point in enumerate(points):
         alone = fitted_or_none(clone(model).set_params(**point), training)
-        expected = alone.decision_function(rows) if alone else np.full(len(rows), np.nan)
+        expected = function_of(alone)(rows) if alone else np.full(len(rows), np.nan)
         assert_near(together[:, i], expected.reshape(len(rows), -1))
 
 

@@ -118,7 +118,7 @@ def test_ordinal_risks(name, norm):
     X, y, U = ordinal_problem()
     gammas = (0.2, 0.5, 0.9)
     model = made(name, lam=0.1, gamma=gammas).fit(X, y, U)
-    f, u = model.decision_function(X), model.decision_function(U)
+    f, u = model.score_samples(X), model.score_samples(U)
     risk = np.mean(
         [samult(f[y > cut], f[y <= cut], u, g) for cut, g in zip((1, 2, 3), gammas, strict=True)]
     )

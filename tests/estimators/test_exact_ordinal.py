@@ -38,7 +38,7 @@ def test_exact_solves_the_dense_system_of_all_pairs(lam, sigma, gamma):
     M, v = ordinal_form(CODES, len(U), np.broadcast_to(gamma, 3))
     K = kernel(ROWS, ROWS, sigma)
     a = np.linalg.solve(lam * np.eye(len(K)) + 2 * M @ K, 2 * v)
-    close(model.decision_function(ROWS), K @ a, 1e-9)
+    close(model.score_samples(ROWS), K @ a, 1e-9)
     n = 40 if gamma == 1.0 else 90
     close(model.coef_, a[:n], 1e-7)
     np.testing.assert_array_equal(model.centers_, ROWS[:n])
@@ -49,22 +49,22 @@ def test_random_features_solve_the_dense_primal_of_all_pairs(double_precision, l
     model = RFFS2OR(lam, 1.0, gamma, n_features=20).fit_function(X, CODES, U)
     Phi = FourierFeatures("gaussian", 1.0, 20, 0).transform(ROWS.astype(np.float32), 0)
     M, v = ordinal_form(CODES, len(U), np.broadcast_to(gamma, 3))
-    close(model.decision_function(ROWS), Phi @ minimise(M, v, Phi, lam / 2), 1e-9)
+    close(model.score_samples(ROWS), Phi @ minimise(M, v, Phi, lam / 2), 1e-9)
     assert model.features_.width == len(model.coef_) == 40
 
 
 def test_the_exact_minimiser_of_the_stochastic_method_is_exact():
     model = QS3ORAO(sigma=1.0, gamma=PER_CUT, n_features=8, batch_size=8, n_iterations=20)
     exact = model.fit_function(X, CODES, U).exact_minimiser(X, CODES, U)
-    expected = ExactS2OR(0.125, 1.0, PER_CUT).fit_function(X, CODES, U).decision_function(U)
-    np.testing.assert_array_equal(exact.decision_function(U), expected)
+    expected = ExactS2OR(0.125, 1.0, PER_CUT).fit_function(X, CODES, U).score_samples(U)
+    np.testing.assert_array_equal(exact.score_samples(U), expected)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "linear"])
 @pytest.mark.parametrize("gamma", [0.4, (0.0, 0.3, 1.0)])
 def test_every_cut_has_the_binary_model_of_its_sides(gamma, kind):
     model = MSAMULT(0.1, 2.0, gamma, kernel=kind).fit(X, CODES + 1, U)
-    got = model.decision_function(U)
+    got = model.score_samples(U)
     objectives = []
     for j, own in enumerate(np.broadcast_to(gamma, 3).tolist()):
         y = np.where(j < CODES, 1, -1)
@@ -81,7 +81,7 @@ def test_every_cut_has_the_binary_model_of_its_sides(gamma, kind):
 def test_every_cut_has_the_pnu_model_of_its_sides_and_its_prior(prior, kind):
     settings = {"kernel": kind, "n_centers": 30, "random_state": 7}
     model = MPNUAUC(0.1, 2.0, ETA, prior=prior, **settings).fit(X, CODES, U)
-    got = model.decision_function(U)
+    got = model.score_samples(U)
     for j, eta in enumerate(ETA):
         y = (j < CODES).astype(int)
         own = np.mean(y) if prior is None else np.broadcast_to(prior, 3)[j]
@@ -96,7 +96,7 @@ def test_two_classes_have_one_column_and_the_values_of_the_binary_model():
         (ExactS2OR(sigma=1.0), SAMULT(sigma=1.0)),
     ):
         expected = binary.fit(X, y, U).decision_function(U)
-        np.testing.assert_allclose(two.fit(X, y, U).decision_function(U), expected, atol=1e-12)
+        np.testing.assert_allclose(two.fit(X, y, U).score_samples(U), expected, atol=1e-12)
         assert two.thresholds_.shape == (1,)
 
 
@@ -140,11 +140,11 @@ def test_a_grid_on_folds_has_the_values_of_refits(double_precision, same_centers
     for g, point in enumerate(points):
         one = clone(model).set_params(**point).fit_function(X, CODES, U)
         own = without[:, g * columns : (g + 1) * columns]
-        close(own, one.decision_function(U).reshape(len(U), -1), 1e-6)
+        close(own, one.score_samples(U).reshape(len(U), -1), 1e-6)
         for fold in folds if folds is ALL_CLASSES else folds[1:]:
             rest = np.setdiff1d(np.arange(40), fold)
             one = clone(model).set_params(**point).fit_function(X[rest], CODES[rest], U)
-            close(got[g, fold], one.decision_function(X[fold]), 1e-6)
+            close(got[g, fold], one.score_samples(X[fold]), 1e-6)
 
 
 @pytest.mark.parametrize("search", SEARCHES)

@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from dsgkit.errors import DivergedError, FitError, IndefiniteError, TimeLimitError
+from dsgkit.tasks.base import function_of
 from tests.estimators.small import arrays, folds_for, made, rows_at
 
 pytestmark = [
@@ -47,7 +48,7 @@ def test_a_fit_says_so_and_a_grid_has_the_values_of_others(
 ):
     training, model = arrays(name, n_unlabeled), made(name, **params)
     rows = rows_at(training)
-    alone = model.fit(**training).decision_function(rows)
+    alone = function_of(model.fit(**training))(rows)
     with pytest.raises(error, match=text) as caught:
         clone(model).set_params(**hopeless).fit(**training)
     assert "\n" not in str(caught.value)

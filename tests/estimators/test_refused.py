@@ -41,6 +41,8 @@ def refused_values(parameter):
 def test_values_that_a_parameter_cannot_take_are_told_in_one_line(name):
     training = arrays(name)
     for key, parameter in SOLVERS[name].parameters.items():
+        if key == "classes":  # `check_parameters` leaves them to the labels
+            continue
         refused = list(refused_values(parameter))
         assert len(refused) >= 3
         for value, text in refused:

@@ -59,7 +59,7 @@ def test_the_authors_program_and_an_interior_point_method_agree(name):
     explicit, C, sigma = name.startswith("svorex"), float(z["C"]), float(z["k"])
     method = SVOREX if explicit else SVORIM
     model = method(C, sigma, ridge=0.001, tol=1e-4).fit(z["X"], z["y"])
-    ft = model.decision_function(z["Xt"])
+    ft = model.score_samples(z["Xt"])
     np.testing.assert_allclose(ft, z["ft_qp"], atol=2.7e-3)
     np.testing.assert_allclose(ft, z["ft"], atol=4e-3)  # both are that far from the solution
     np.testing.assert_allclose(model.thresholds_, z["th_qp"], atol=7e-3)
@@ -130,9 +130,7 @@ def test_moving_the_free_variables_changes_the_way_alone(method, monkeypatch):
     monkeypatch.setattr(svor, "MAX_FREE_VARIABLES", 0)
     pairs = method(300.0, 1.0, tol=1e-5).fit(rows, codes)
     assert model.n_iter_ < pairs.n_iter_ / 5
-    np.testing.assert_allclose(
-        model.decision_function(rows), pairs.decision_function(rows), atol=1e-3
-    )
+    np.testing.assert_allclose(model.score_samples(rows), pairs.score_samples(rows), atol=1e-3)
     np.testing.assert_allclose(model.thresholds_, pairs.thresholds_, atol=1e-3)
 
 
@@ -149,9 +147,7 @@ def test_the_weight_warms_up_over_a_grid(method):
     rows, codes = problem(80, 4)
     points = [{"C": C} for C in (30.0, 0.1, 3.0)]
     grid = method(sigma=1.0, tol=1e-6).fit_points(points, X=rows, y=codes)
-    alone = [
-        method(**p, sigma=1.0, tol=1e-6).fit(rows, codes).decision_function(rows) for p in points
-    ]
+    alone = [method(**p, sigma=1.0, tol=1e-6).fit(rows, codes).score_samples(rows) for p in points]
     np.testing.assert_allclose(grid.decision_function(rows), np.column_stack(alone), atol=1e-4)
 
 
@@ -162,8 +158,8 @@ def test_with_less_memory_the_model_is_the_same_and_costs_more_with_more_cuts(me
     n = Sizes(2, 1200, 0, 3)
     assert little.cost(n).memory < whole.cost(n).memory
     np.testing.assert_array_equal(
-        little.fit(rows, codes).decision_function(rows[:50]),
-        whole.fit(rows, codes).decision_function(rows[:50]),
+        little.fit(rows, codes).score_samples(rows[:50]),
+        whole.fit(rows, codes).score_samples(rows[:50]),
     )
     more = whole.cost(n._replace(sources=9))
     assert (

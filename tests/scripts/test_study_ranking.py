@@ -23,7 +23,7 @@ def test_the_functions_are_those_of_the_solvers(script, gammas):
     rows = {"X": trial.X, "y": trial.y.astype(int), "X_unlabeled": trial.rest}
 
     def auc(model):
-        values = model.fit_function(**rows).decision_function(trial.tested)
+        values = model.fit_function(**rows).score_samples(trial.tested)
         return np.mean(cut_aucs(trial.y_tested - 1, values, 5))
 
     one = ExactS2OR(gamma=gammas, lam=0.1, sigma=0.5)

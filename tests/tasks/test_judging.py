@@ -13,7 +13,7 @@ from dsgkit.costs import Cost
 from dsgkit.errors import DataError, DsgWarning, FitError, MemoryLimitError
 from dsgkit.experiment.timing import Clock
 from dsgkit.tasks import metrics, similar
-from dsgkit.tasks.base import checkpoints
+from dsgkit.tasks.base import checkpoints, function_of
 from dsgkit.tasks.clustering import checked_labels, picture
 from dsgkit.tasks.metrics import Clusters, compactness, davies_bouldin, su_risk
 from dsgkit.tasks.svm import is_positive, share_cut
@@ -82,7 +82,7 @@ def test_it_is_that_of_a_training_of_so_many_iterations(kind, solver, exact):
     rows = np.vstack([given["X"][:], given["X_unlabeled"][:]])
 
     def values(model):
-        return getattr(model, "fit_function", model.fit)(**given).decision_function(rows)
+        return function_of(getattr(model, "fit_function", model.fit)(**given))(rows)
 
     minimiser = values(exact(**SETTING))
     for step in found.trace[-2:]:

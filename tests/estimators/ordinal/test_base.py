@@ -58,9 +58,9 @@ def test_a_fit_is_its_function_and_then_its_thresholds():
     model = KernelRidgeOrdinal().fit(X, codes, U)
     steps = KernelRidgeOrdinal().fit_function(X, codes, U)
     assert not hasattr(steps, "thresholds_")
-    np.testing.assert_array_equal(steps.decision_function(U), model.decision_function(U))
+    np.testing.assert_array_equal(steps.score_samples(U), model.score_samples(U))
     np.testing.assert_array_equal(steps.fit_thresholds(X, codes, U).predict(U), model.predict(U))
-    np.testing.assert_array_equal(model.classify(model.decision_function(U)), model.predict(U))
+    np.testing.assert_array_equal(model.classify(model.score_samples(U)), model.predict(U))
 
 
 def test_thresholds_are_those_of_held_out_values():
@@ -71,15 +71,15 @@ def test_thresholds_are_those_of_held_out_values():
     for fold in stratified_folds(codes, 5, 0):
         rest = np.setdiff1d(np.arange(len(X)), fold)
         part = clone(model).fit_function(X[rest], codes[rest], U)
-        values[fold] = part.decision_function(X[fold]) - part.decision_function(U).mean()
-    values += model.decision_function(U).mean()
+        values[fold] = part.score_samples(X[fold]) - part.score_samples(U).mean()
+    values += model.score_samples(U).mean()
     np.testing.assert_allclose(model.thresholds_, logistic(values, above_cuts(codes, 4)))
 
 
 def test_each_function_of_a_cut_has_a_threshold_of_its_own():
     X, codes = staircase()
     model = PerCut("absolute").fit(X, codes)
-    values = model.decision_function(X)
+    values = model.score_samples(X)
     assert values.shape == (80, 3)
     # the last function is upside down: no threshold is better than none
     assert np.isinf(model.thresholds_[2]) and np.isfinite(model.thresholds_[:2]).all()
@@ -89,7 +89,7 @@ def test_each_function_of_a_cut_has_a_threshold_of_its_own():
 
 
 @pytest.mark.parametrize(
-    "labels", [(-7, -3, 0, 2), ("a", "b", "c", "d"), (1.0, 2.0, 4.0, 8.0), (False, True)]
+    "labels", [(-7, -3, 0, 2), ("a", "b"), (1.0, 2.0, 4.0, 8.0), (False, True)]
 )
 def test_labels_of_any_kind_are_taken_in_their_order(labels):
     X, codes, U, codes_u = ordinal_problem(n_classes=len(labels))
@@ -103,7 +103,7 @@ def test_labels_of_any_kind_are_taken_in_their_order(labels):
     kind = named.dtype if mark == "?" else float
     hidden = np.append(named.astype(kind), np.full(len(U), mark, kind))
     together = KernelRidgeOrdinal(unlabeled_label=mark).fit(np.vstack([X, U]), hidden)
-    np.testing.assert_array_equal(together.decision_function(U), plain.decision_function(U))
+    np.testing.assert_array_equal(together.score_samples(U), plain.score_samples(U))
 
 
 def test_a_single_row_of_a_class_leaves_the_values_of_training():

@@ -33,5 +33,5 @@ def test_full_batches_converge_to_the_closed_form_on_the_same_features():
     M, v = dense_form(y, len(U), (0.2, 0.5, 1.0))
     w = np.linalg.solve(2 * Phi.T @ M @ Phi + 2.0**-5 * np.eye(Phi.shape[1]), 2 * Phi.T @ v)
     expected = Phi @ w
-    got = model.decision_function(rows)
+    got = model.score_samples(rows)
     np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * abs(expected).max())
