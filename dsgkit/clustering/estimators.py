@@ -205,14 +205,8 @@ def geometry_memory(n_points: float, n_support: int, n_inputs: int) -> float:
 class SGDLMOC(ClusteringEstimator):
     """Support vector clustering by a large-margin one-class machine without a budget [1]_.
 
-    The domain is that of the machine that minimises
-    ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` for the kernel ``exp(-gamma ||x - x'||^2)``:
-    ``f(x) = w.phi(x) - 1 = sum_i alpha_i k(x_i, x) - 1``, trained by stochastic gradient descent.
-    Clusters are those of `BSGDLMOC`. The number of support vectors grows with that of the rows, so
+    `BSGDLMOC` without the removal of support vectors: their number grows with that of the rows, so
     that the time grows with its square.
-
-    At the default gamma, most of many clusters may hold one to three rows each: see the notes of
-    `BSGDLMOC`.
 
     Parameters
     ----------
@@ -257,8 +251,8 @@ class SGDLMOC(ClusteringEstimator):
     inside_, epsilon_ : float
         Share of the rows with f >= 0, and the largest ``|f|`` of boundary rows.
     equilibria_, equilibrium_labels_ : ndarray of shape (e, n_inputs) and (e,)
-        Equilibria of the boundary rows' trajectories, and their clusters; -1 for clusters that were
-        dropped because all their rows are outliers.
+        Equilibria of the trajectories, and their clusters; -1 for clusters that were dropped
+        because all their rows are outliers.
     mode_seeking_only_ : bool
         Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
 
@@ -266,15 +260,6 @@ class SGDLMOC(ClusteringEstimator):
     ----------
     .. [1] Pham, Le, Le & Dang, "Fast support vector clustering", Vietnam Journal of Computer
        Science 4, 2017.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit import SGDLMOC
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
-    >>> SGDLMOC(gamma=1, C=8).fit(X).n_clusters_
-    3
     """
 
     pace: ClassVar[Pace] = Pace(training=1.5, per_model=10)
@@ -289,8 +274,9 @@ class SGDLMOC(ClusteringEstimator):
     n_segment: SegmentPoints = 20
     random_state: RandomState = 0
 
-    def _stop(self) -> str:
-        return self.stop or "epoch"
+    def _patience(self, n_rows: int) -> int:
+        """Return how many small steps in a row end the training."""
+        return 1 if self.stop == "paper" else n_rows
 
     def _budget(self) -> dict[str, int]:
         return {}
@@ -301,7 +287,7 @@ class SGDLMOC(ClusteringEstimator):
             float(self.C),
             self.gamma_,
             tol=float(self.tol),
-            patience=1 if self._stop() == "paper" else len(X),
+            patience=self._patience(len(X)),
             max_iter=int(self.max_iter),
             seed=self._seed,
             **self._budget(),
@@ -320,7 +306,7 @@ class SGDLMOC(ClusteringEstimator):
         n_inputs, n_rows = n.inputs, n.labeled
         limits = self._budget()
         budget = min(limits.get("budget", n_rows), n_rows)
-        patience = 1 if self._stop() == "paper" else n_rows
+        patience = self._patience(n_rows)
         steps = one_class.expected_steps(self.C, self.tol, patience, self.max_iter)
         row = expansion_flops(min(budget, 1 + _SUPPORT_SHARE * steps), n_inputs)
         rows_per_step = 0.5  # on average, as their number grows
@@ -361,11 +347,8 @@ class BSGDLMOC(SGDLMOC):
 
     Parameters
     ----------
-    gamma : float > 0, optional
-        Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
-        of all rows, but at least 7, as neighbours.
-    C : float > 0, default 256.0
-        Weight of the mean loss.
+    gamma, C, tol, max_iter, epsilon, starts, n_segment, outliers, max_memory, random_state
+        As in `SGDLMOC`.
     budget : int >= 1, default 100
         Most support vectors, B.
     strategy : {"removal", "pnn", "prn"}, default "pnn"
@@ -375,55 +358,24 @@ class BSGDLMOC(SGDLMOC):
     n_neighbors : int >= 1, default 5
         Support vectors that a removed one is projected onto.
     stop : {"paper", "epoch"}, optional
-        Training ends after one step, not the first, that moves w by at most ``tol`` ("paper"), or
-        after n such steps in a row for n rows ("epoch"). None is "paper" for the strategy
-        "removal", else "epoch".
-    tol : float >= 0, default 0.01
-        Length of a small step; see ``stop``.
-    max_iter : int >= 1, default 10000000
-        Most steps of the training.
-    epsilon : float >= 0, optional
-        Largest ``|f|`` of boundary rows; None is its 20% quantile, but at least the paper's 0.1.
-    starts : {"boundary", "all"}, default "boundary"
-        Rows that trajectories start from; others take the cluster of the nearest of these.
-    n_segment : int >= 2, default 20
-        Points of a segment, with its ends, at which f is evaluated.
-    outliers : bool, default False
-        Whether rows with ``f < -epsilon`` get the label -1; clusters of only such rows are dropped.
-    max_memory : float > 0, optional
-        Limit in GiB; None is 80% of the available memory.
-    random_state : int between 0 and 2^64 - 1, default 0
-        Seed of everything that is drawn at random.
+        As described in `SGDLMOC`, but None is "paper" for the strategy "removal".
 
     Attributes
     ----------
-    gamma_ : float
-        Kernel parameter in use.
-    labels_ : ndarray of shape (n,)
-        Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
-    n_clusters_ : int
-        Clusters with at least one row.
-    support_vectors_, dual_coef_, mass_ : ndarray of shape (s, n_inputs) and (s,), float
-        Rows of the domain's kernel expansion, their coefficients, and the sum of these.
-    n_iter_, n_removals_, n_boundary_, n_unconverged_ : int
-        Steps of the training, support vectors removed, boundary rows, and trajectories that did not
-        converge.
-    inside_, epsilon_ : float
-        Share of the rows with f >= 0, and the largest ``|f|`` of boundary rows.
-    equilibria_, equilibrium_labels_ : ndarray of shape (e, n_inputs) and (e,)
-        Equilibria of the boundary rows' trajectories, and their clusters; -1 for clusters that were
-        dropped because all their rows are outliers.
-    mode_seeking_only_ : bool
-        Whether f < 0 at all rows and equilibria, so that every equilibrium is a cluster.
+    gamma_, labels_, n_clusters_, support_vectors_, dual_coef_, mass_, n_iter_, n_removals_
+        As in `SGDLMOC`.
+    n_boundary_, n_unconverged_, inside_, epsilon_, mode_seeking_only_
+        As in `SGDLMOC`.
+    equilibria_, equilibrium_labels_
+        As in `SGDLMOC`.
 
     Notes
     -----
     At the default gamma there are often many clusters, of which 2 to 5 hold 70 to 90% of the rows,
     and most others one to three rows each: 17 on iris, 30 on standardised wine. On ten of
     scikit-learn's datasets, the adjusted Rand index of the four clusterings is then .07 below that
-    of the best gamma in the mean, and at most .1 in 30 of 39 cases; the largest difference is .28.
-    Searches without labels were worse: by the stability of the clusters .14, by the number of large
-    ones .21.
+    of the best gamma in the mean, at most .1 in 30 of 39 cases, and .28 at worst. Searches without
+    labels were worse: by the stability of the clusters .14, by the number of large ones .21.
 
     References
     ----------
@@ -453,8 +405,9 @@ class BSGDLMOC(SGDLMOC):
     strategy: Literal["removal", "pnn", "prn"] = "pnn"
     n_neighbors: Annotated[int, COUNT] = 5
 
-    def _stop(self) -> str:
-        return self.stop or ("paper" if self.strategy == "removal" else "epoch")
+    def _patience(self, n_rows: int) -> int:
+        by_default = self.stop is None and self.strategy == "removal"
+        return 1 if by_default else super()._patience(n_rows)
 
     def _budget(self) -> dict[str, int]:
         strategy, n_neighbors = STRATEGIES[self.strategy], int(self.n_neighbors)
@@ -473,33 +426,26 @@ class BenHurSVC(ClusteringEstimator):
     The sphere takes at least O(n^2) time and memory, and there are up to n^2/2 segments: hence
     ``max_rows``.
 
-    At the default gamma, most of many clusters may hold one to three rows each: see the notes of
-    `BSGDLMOC`.
+    The default gamma may leave many clusters of one to three rows: see the notes of `BSGDLMOC`.
 
     Parameters
     ----------
-    gamma : float > 0, optional
-        Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
-        of all rows, but at least 7, as neighbours.
+    gamma, max_memory
+        As in `SGDLMOC`.
     C : float > 0, default 1.0
-        Largest coefficient of a row, at least 1/n. With 1 or more, no row is outside.
+        Largest coefficient of a row, at least 1/n for the n rows that the sphere is fitted to. With
+        1 or more, none of these is outside.
     n_segment : int >= 2, default 20
         Points of a segment, with its ends, that must be in the domain.
     outliers : bool, default False
-        Whether rows outside get the label -1.
+        Whether rows outside the sphere get the label -1; clusters of only such rows are dropped.
     max_rows : int >= 1, default 5000
         More rows are refused.
-    max_memory : float > 0, optional
-        Limit in GiB; None is 80% of the available memory.
 
     Attributes
     ----------
-    gamma_ : float
-        Kernel parameter in use.
-    labels_ : ndarray of shape (n,)
-        Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
-    n_clusters_ : int
-        Clusters with at least one row.
+    gamma_, labels_, n_clusters_
+        As in `SGDLMOC`.
     support_vectors_, dual_coef_ : ndarray of shape (s, n_inputs) and (s,)
         Rows of the domain's kernel expansion, and their coefficients, scaled so that
         ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
@@ -509,15 +455,6 @@ class BenHurSVC(ClusteringEstimator):
     References
     ----------
     .. [1] Ben-Hur, Horn, Siegelmann & Vapnik, "Support vector clustering", JMLR 2, 2001.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit import BenHurSVC
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
-    >>> BenHurSVC(gamma=1, C=0.1).fit(X).n_clusters_
-    3
     """
 
     pace: ClassVar[Pace] = Pace(training=3, per_model=20)
@@ -571,43 +508,23 @@ class FSVC(ClusteringEstimator):
     The clustering papers search two numbers p and epsilon from 0.1 to 1 without defining them. Here
     they are `share` and `radius`, which is this project's interpretation.
 
-    At the default gamma, most of many clusters may hold one to three rows each: see the notes of
-    `BSGDLMOC`.
-
     Parameters
     ----------
-    gamma : float > 0, optional
-        Parameter of the kernel ``exp(-gamma ||x - x'||^2)``; None is the one at which a row has 6%
-        of all rows, but at least 7, as neighbours.
-    C : float > 0, default 1.0
-        Largest coefficient of a row, at least 1/n for the n rows that the sphere is fitted to. With
-        1 or more, none of these is outside.
+    gamma, max_memory, random_state
+        As in `SGDLMOC`.
+    C, n_segment, outliers
+        As in `BenHurSVC`.
     share : float > 0 and <= 1, default 1.0
         Share p of the rows that the sphere is fitted to.
     radius : float > 0, default 0.5
         Radius epsilon of the balls, in kernel widths ``1/sqrt(2 gamma)``.
-    n_segment : int >= 2, default 20
-        Points of a segment, with its ends, that must be in the domain.
-    outliers : bool, default False
-        Whether rows outside the sphere get the label -1. Clusters with only such rows are dropped.
-    max_memory : float > 0, optional
-        Limit in GiB; None is 80% of the available memory.
-    random_state : int between 0 and 2^64 - 1, default 0
-        Seed of everything that is drawn at random.
 
     Attributes
     ----------
-    gamma_ : float
-        Kernel parameter in use.
-    labels_ : ndarray of shape (n,)
-        Cluster of each row, from 0 on; -1 for rows outside, with ``outliers``.
-    n_clusters_ : int
-        Clusters with at least one row.
-    support_vectors_, dual_coef_ : ndarray of shape (s, n_inputs) and (s,)
-        Rows of the domain's kernel expansion, and their coefficients, scaled so that
-        ``sum_i dual_coef_i k(x_i, x) - 1 >= 0`` inside.
-    squared_radius_, inside_ : float
-        Squared radius of the sphere, and the share of the rows inside.
+    gamma_, labels_, n_clusters_
+        As in `SGDLMOC`.
+    support_vectors_, dual_coef_, squared_radius_, inside_
+        As in `BenHurSVC`.
     n_balls_, n_unconverged_ : int
         Balls that cover the rows, and centres whose trajectories did not converge.
     equilibria_, equilibrium_labels_ : ndarray of shape (e, n_inputs) and (e,)
@@ -618,15 +535,6 @@ class FSVC(ClusteringEstimator):
     .. [1] Jung, Lee & Lee, "Clustering based on Gaussian processes", Neural Computation 19, 2007;
        Jung, Lee & Kim, "Fast support-based clustering method for large-scale problems", Pattern
        Recognition 43, 2010.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from dsgkit import FSVC
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat([[0, 0], [4, 0], [0, 4]], 50, axis=0) + rng.normal(size=(150, 2)) / 2
-    >>> FSVC(gamma=1, C=0.1).fit(X).n_clusters_
-    3
     """
 
     pace: ClassVar[Pace] = Pace(training=25, per_model=5)

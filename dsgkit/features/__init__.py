@@ -26,17 +26,8 @@ def random_features(
 ) -> Blocks:
     """Return blocks of random features of a kernel.
 
-    Parameters
-    ----------
-    kernel : str
-        See `kernel_named`.
-    sigma : float
-    n_features : int
-        Random frequencies of a block, each with a cosine and a sine; for a dot product the size of
-        the sketch.
-    seed : int
-    frequencies : {"independent", "structured"}
-        Structured ones (`dsgkit.features.structured`) exist for the Gaussian kernel only.
+    ``n_features`` is the number of random frequencies of a block, each with a cosine and a sine;
+    for a dot product the size of the sketch. Frequencies are "independent" or "structured".
     """
     known = kernel_named(kernel)
     if not known.has_random_features:

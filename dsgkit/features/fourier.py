@@ -31,30 +31,25 @@ class Blocks:
     Coefficients belong to ``psi_t``: they include the scale twice, of the features from which they
     were computed and of those with which they are multiplied.
 
-    A subclass has the attributes, and `add`, `correlate` and `transform`.
-
-    Attributes
-    ----------
-    kernel : str
-    sigma : float
-    seed : int
-        Seed of the stream.
-    width : int
-        Number of features of a block.
-    scale : float
+    Here ``psi`` is a cosine and a sine for each of ``n_frequencies``: a subclass has ``draw(block,
+    n_inputs)``, the random numbers of a block, and ``cos_sin(X, drawn)``, its ``psi`` at rows; or
+    else its own `transform`, ``width`` (the number of features) and ``scale``.
     """
 
     kernel: str
     sigma: float
     seed: int
+    n_frequencies: int
+    draw: Any
+    cos_sin: Any
 
     @property
     def width(self) -> int:
-        raise NotImplementedError
+        return 2 * self.n_frequencies
 
     @property
     def scale(self) -> float:
-        raise NotImplementedError
+        return float(np.sqrt(1 / self.n_frequencies))
 
     def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
         """Copy rows of a table in the format of the other methods; refuse far ones, and NaN."""
@@ -64,10 +59,7 @@ class Blocks:
         return rows
 
     def in_order(self, n_inputs: int, n_blocks: int) -> Blocks:
-        """Return the same blocks for access to ``0 .. n_blocks`` one at a time and in order.
-
-        Work that several blocks can share, such as drawing random numbers, is done at once.
-        """
+        """Return the same blocks for access in order, which may be drawn many at a time."""
         return self
 
     def add(self, X: Single, first: int, coefficients: Single, values: Single) -> None:
@@ -86,51 +78,28 @@ class Blocks:
 
     def transform(self, X: Any, block: int) -> Single:
         """Return the features ``phi`` of a block at rows, shape (n, width)."""
-        raise NotImplementedError
-
-    def row_flops(self, n_inputs: int) -> float:
-        """Return the operations of a block's features at one row, as counted in `Cost`."""
-        raise NotImplementedError
-
-
-class CosineBlocks(Blocks):
-    """Features of which ``psi`` is a cosine and a sine for each of m frequencies.
-
-    A subclass has ``n_frequencies``, the m; ``draw(block, n_inputs)``, which returns the random
-    numbers of a block; and ``cos_sin(X, drawn)``, its ``psi`` at rows, of shape (n, 2m).
-    """
-
-    n_frequencies: int
-    draw: Any
-    cos_sin: Any
-
-    @property
-    def width(self) -> int:
-        return 2 * self.n_frequencies
-
-    @property
-    def scale(self) -> float:
-        return float(np.sqrt(1 / self.n_frequencies))
-
-    def transform(self, X: Any, block: int) -> Single:
         X = read_rows(X, slice(None))
         with single_blas_thread():
             features: Single = self.cos_sin(X, self.draw(block, X.shape[1]))
         features *= np.float32(self.scale)
         return features
 
+    def row_flops(self, n_inputs: int) -> float:
+        """Return the operations of a block's features at one row, as counted in `Cost`."""
+        raise NotImplementedError
+
 
 @dataclass
-class FourierFeatures(CosineBlocks):
-    """Random Fourier features of the Gaussian or the Laplacian kernel.
-
-    A block has ``n_frequencies`` m, and 2m features.
-    """
+class FourierFeatures(Blocks):
+    """Random Fourier features of the Gaussian or the Laplacian kernel."""
 
     kernel: str
     sigma: float
     n_frequencies: int
     seed: int
+
+    def __post_init__(self) -> None:
+        self._wide = self.kernel != "gaussian"  # heavy tails: products may exceed 2^22 half turns
 
     def row_flops(self, n_inputs: int) -> float:
         return self.n_frequencies * (2 * n_inputs + FUNCTION_FLOPS)
@@ -156,18 +125,12 @@ class FourierFeatures(CosineBlocks):
         return W
 
     def half_turns(self, first: int, count: int, n_inputs: int) -> Single:
-        """Return ``frequencies / pi``, the unit of the compiled kernels."""
         W = self.frequencies(first, count, n_inputs)
         W *= np.float32(1 / np.pi)
         return W
 
     def draw(self, block: int, n_inputs: int) -> Single:
         return self.half_turns(block, 1, n_inputs)[0]
-
-    @property
-    def _wide(self) -> bool:
-        """Whether projections may be beyond 2^22 half turns: frequencies have heavy tails."""
-        return self.kernel != "gaussian"
 
     def in_order(self, n_inputs: int, n_blocks: int) -> FourierFeatures:
         return _InOrder(self, n_inputs, n_blocks)

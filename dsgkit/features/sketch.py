@@ -16,9 +16,8 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,6 +60,9 @@ class SketchFeatures(Blocks):
     n_features: int
     seed: int
 
+    def __post_init__(self) -> None:
+        self.degree = kernel_named(self.kernel).degree or 0
+
     @property
     def width(self) -> int:
         return self.n_features
@@ -68,13 +70,6 @@ class SketchFeatures(Blocks):
     @property
     def scale(self) -> float:
         return 1.0  # psi includes its weights
-
-    @property
-    def degree(self) -> int:
-        """Degree p of the kernel."""
-        degree = kernel_named(self.kernel).degree
-        assert degree is not None
-        return degree
 
     def row_flops(self, n_inputs: int) -> float:
         D, double = self.n_features, 2  # costs count in single precision
@@ -85,10 +80,7 @@ class SketchFeatures(Blocks):
         return double * self.degree * (spectrum + 3.0 * D)
 
     def hashes(self, block: int, n_inputs: int) -> tuple[NDArray[np.int64], Array]:
-        """Return the places in 0..D-1 and the signs of a block's p count sketches.
-
-        Both are of shape (p, n_inputs).
-        """
+        """Return places in 0..D-1 and signs of a block's p count sketches, shape (p, n_inputs)."""
         count = self.degree * n_inputs
         random = words(self.seed, block * count, count, SKETCHES).reshape(self.degree, n_inputs)
         high = random >> np.uint64(32)
@@ -125,23 +117,20 @@ class SketchFeatures(Blocks):
 
         The real and imaginary parts of a frequency are adjacent columns.
         """
-        first, *others = self._factors(block, X.shape[1])
+        hashes = [*zip(*self.hashes(block, X.shape[1]), strict=True)]
+        of_inputs: list[Array] = []  # half spectra, where a real matrix product combines them
+        if X.shape[1] <= DIRECT_INPUTS:
+            inputs = np.eye(X.shape[1], dtype=np.float32)
+            of_inputs = [self._spectra(inputs, *of_one).view(np.float64) for of_one in hashes]
         for rows in row_blocks(len(X), max(1, TILE_BYTES // (16 * self.n_features))):
-            product = first(X[rows])
-            for spectra_of in others:
-                product *= spectra_of(X[rows])
+            product: Any = None
+            for k, of_one in enumerate(hashes):
+                if of_inputs:
+                    spectra = (X[rows].astype(np.float64) @ of_inputs[k]).view(np.complex128)
+                else:
+                    spectra = self._spectra(X[rows], *of_one)
+                product = spectra if product is None else np.multiply(product, spectra, out=product)
             yield rows, product.view(np.float64)
-
-    def _factors(
-        self, block: int, n_inputs: int
-    ) -> Sequence[Callable[[Single], NDArray[np.complex128]]]:
-        """Return for each count sketch of a block the map from rows to half spectra."""
-        hashes = zip(*self.hashes(block, n_inputs), strict=True)
-        sketches = [partial(self._spectra, places=p, signs=s) for p, s in hashes]
-        if n_inputs > DIRECT_INPUTS:
-            return sketches
-        inputs = np.eye(n_inputs, dtype=np.float32)
-        return [partial(_combined, sketch(inputs).view(np.float64)) for sketch in sketches]
 
     def _spectra(
         self, X: Single, places: NDArray[np.int64], signs: Array
@@ -150,11 +139,6 @@ class SketchFeatures(Blocks):
         sketches = np.empty((len(X), self.n_features))
         _count_sketch(X, np.sqrt(self.sigma), places, signs, sketches)
         return fft.rfft(sketches, axis=1, workers=get_num_threads())
-
-
-def _combined(input_spectra: Array, X: Single) -> NDArray[np.complex128]:
-    """Return the half spectra of rows from those of the inputs, by a real matrix product."""
-    return (X.astype(np.float64) @ input_spectra).view(np.complex128)
 
 
 def _layout(size: int) -> tuple[NDArray[np.int64], Array]:

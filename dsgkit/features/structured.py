@@ -21,7 +21,7 @@ import numpy as np
 from numba import get_num_threads
 
 from dsgkit.costs import FUNCTION_FLOPS
-from dsgkit.features.fourier import CosineBlocks
+from dsgkit.features.fourier import Blocks
 from dsgkit.features.tiles import TERMS_PER_THREAD, sincos
 from dsgkit.linalg import Array, Single, row_blocks
 from dsgkit.random import SCALES, SIGNS, normal_blocks, words
@@ -178,7 +178,7 @@ def matrix_size(n_inputs: int, n_frequencies: int) -> int:
 
 
 @dataclass
-class StructuredFeatures(CosineBlocks):
+class StructuredFeatures(Blocks):
     """Random Fourier features of the Gaussian kernel with structured frequencies."""
 
     kernel = "gaussian"

@@ -112,19 +112,12 @@ def _fold(Z: Single) -> None:
             z[j] -= np.float32(2.0) * np.rint(z[j] * np.float32(0.5))
 
 
-@fast
-def _share(count: int, part: int, parts: int) -> tuple[int, int]:
-    """Return the bounds of one of ``parts`` even runs of ``0..count``."""
-    return count * part // parts, count * (part + 1) // parts
-
-
 @fast_parallel
 def _cos_sin(X: Single, W: Single, wide: bool, out: Single, Z: Single) -> None:
     parts, rows, _ = Z.shape
-    n = X.shape[0]
+    n, tiles = X.shape[0], (X.shape[0] + rows - 1) // rows
     for part in prange(parts):
-        first, last = _share((n + rows - 1) // rows, part, parts)
-        for tile in range(first, last):
+        for tile in range(tiles * part // parts, tiles * (part + 1) // parts):
             lo, hi = tile * rows, min((tile + 1) * rows, n)
             z = Z[part, : hi - lo]
             np.dot(X[lo:hi], W, z)
@@ -136,11 +129,11 @@ def _cos_sin(X: Single, W: Single, wide: bool, out: Single, Z: Single) -> None:
 @fast_parallel
 def _correlate(X, Wt, wide, C, rows, Z, Phi, S, out):  # type: ignore[no-untyped-def]
     parts, m, n, G = Z.shape[0], Wt.shape[0], X.shape[0], C.shape[1]
-    shares = S.shape[1] // 2
+    most = S.shape[1] // 2
+    runs = (m + most - 1) // most
     for part in prange(parts):
-        first, last = _share((m + shares - 1) // shares, part, parts)
-        for share in range(first, last):
-            a, b = share * shares, min((share + 1) * shares, m)
+        for run in range(runs * part // parts, runs * (part + 1) // parts):
+            a, b = run * most, min((run + 1) * most, m)
             k = b - a
             s = S[part, : 2 * k]
             for lo in range(0, n, rows):
@@ -161,10 +154,9 @@ def _correlate(X, Wt, wide, C, rows, Z, Phi, S, out):  # type: ignore[no-untyped
 @fast_parallel
 def _accumulate(X, W, wide, A, F, Z, Phi, V):  # type: ignore[no-untyped-def]
     parts, rows, _ = Z.shape
-    n = X.shape[0]
+    n, tiles = X.shape[0], (X.shape[0] + rows - 1) // rows
     for part in prange(parts):
-        first, last = _share((n + rows - 1) // rows, part, parts)
-        for tile in range(first, last):
+        for tile in range(tiles * part // parts, tiles * (part + 1) // parts):
             lo, hi = tile * rows, min((tile + 1) * rows, n)
             x, f = X[lo:hi], F[lo:hi]
             z, phi, v = Z[part, : hi - lo], Phi[part, : hi - lo], V[part, : hi - lo]
@@ -182,10 +174,9 @@ def _accumulate(X, W, wide, A, F, Z, Phi, V):  # type: ignore[no-untyped-def]
 @reducing_parallel
 def _accumulate_one(X, W, wide, amplitude, phase, f, Z):  # type: ignore[no-untyped-def]
     parts, rows, m = Z.shape
-    n = X.shape[0]
+    n, tiles = X.shape[0], (X.shape[0] + rows - 1) // rows
     for part in prange(parts):
-        first, last = _share((n + rows - 1) // rows, part, parts)
-        for tile in range(first, last):
+        for tile in range(tiles * part // parts, tiles * (part + 1) // parts):
             lo, hi = tile * rows, min((tile + 1) * rows, n)
             x, z = X[lo:hi], Z[part, : hi - lo]
             for t in range(W.shape[0]):
