@@ -19,20 +19,11 @@ class Pace:
     Few algorithms are as fast as a matrix product, and the number of steps of an iterative one is
     known only afterwards. A class states its measured ``pace``, by which the plan of a run is
     multiplied.
-
-    Attributes
-    ----------
-    training : float
-        Seconds of training, relative to those of a matrix product of as many operations.
-    scoring : float
-        The same for evaluating the fitted function.
-    per_model : float
-        Milliseconds per trained model, on any number of rows.
     """
 
-    training: float = 1.0
-    scoring: float = 1.0
-    per_model: float = 1.0
+    training: float = 1.0  # seconds, relative to those of a matrix product of as many operations
+    scoring: float = 1.0  # the same for evaluating the fitted function
+    per_model: float = 1.0  # milliseconds per trained model, on any number of rows
 
 
 UNSTATED = Pace(training=7.0, per_model=5.0)
@@ -48,26 +39,13 @@ class Cost:
     The unit is an operation of a float32 matrix product, which takes ``2 n k m``: divided by its
     speed, a count is a time. A double-precision operation counts twice; an exponential, or a sine
     with its cosine, counts as `FUNCTION_FLOPS` operations of its precision.
-
-    Attributes
-    ----------
-    flops : float
-        Operations of training.
-    memory : int
-        Bytes that training allocates at once.
-    flops_per_row : float
-        Operations of evaluating the fitted function at one row.
-    shared_per_row : float
-        Operations among these that models trained together share.
-    least_memory : int, optional
-        Bytes that suffice for training, with more time; None if it needs ``memory``.
     """
 
-    flops: float = 1.0
-    memory: int = 0
-    flops_per_row: float = 0.0
-    shared_per_row: float = 0.0
-    least_memory: int | None = None
+    flops: float = 1.0  # operations of training
+    memory: int = 0  # bytes that training allocates at once
+    flops_per_row: float = 0.0  # operations of evaluating the fitted function at one row
+    shared_per_row: float = 0.0  # those of them that models trained together share
+    least_memory: int | None = None  # bytes that suffice with more time; None is ``memory``
 
     def row_flops(self, n_models: int) -> float:
         """Return the operations of evaluating models that are trained together at one row."""

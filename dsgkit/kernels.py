@@ -50,33 +50,18 @@ Write = Callable[[Array, Array], None]  # of the kernel of rows A with as many B
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel function of pairs of rows.
+    """A kernel function of pairs of rows."""
 
-    Attributes
-    ----------
-    name : str
-        Name including parameters, such as ``dot_product(3)``.
-    against : callable
-        Maps rows B and sigma to the function that writes the values of rows A with B (`Write`).
-    longest, farthest : callable
-        Map sigma to the largest norm of labelled rows, and of all others, with random features
-        that are accurate enough.
-    norm : {1, 2}
-        That norm: the sum of absolute values, or the Euclidean one.
-    shift_invariant : bool
-        Whether the kernel is a function of ``x - x'``, and so has random Fourier features.
-    degree : int or None
-        p of ``(sigma <x, x'>)^p``; None for other kernels.
-    """
-
-    name: str
+    name: str  # with parameters, such as ``dot_product(3)``
     formula: str
-    against: Callable[[Array, float], Write]
+    against: Callable[[Array, float], Write]  # maps rows B and sigma to what writes values with B
+    # the largest norms, by sigma, of labelled rows and of all others whose random features are
+    # accurate enough: sums of absolute values (1), or Euclidean norms (2)
     longest: Callable[[float], float] = lambda sigma: math.inf
     farthest: Callable[[float], float] = lambda sigma: math.inf
     norm: Literal[1, 2] = 2
-    shift_invariant: bool = False
-    degree: int | None = None
+    shift_invariant: bool = False  # a function of ``x - x'``, which has random Fourier features
+    degree: int | None = None  # p of ``(sigma <x, x'>)^p``
 
     @property
     def has_random_features(self) -> bool:
@@ -106,8 +91,7 @@ class Kernel:
     def expansion(self, X: Any, centers: Array, coefficients: Array, sigma: float) -> Array:
         """Return ``sum_j coefficients[j] k(centers[j], x)`` at the rows x of ``X``, in blocks.
 
-        Coefficients are of shape (n_centers,) or (n_centers, n_functions), values of shape (n,) or
-        (n, n_functions).
+        Coefficients, and so values, may be of several functions: shape (n, n_functions).
         """
         centers = finite_rows(centers)
         values = np.empty((len(X), *coefficients.shape[1:]))

@@ -17,14 +17,9 @@ from dsgkit.errors import DataError, FitError, TimeLimitError
 Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 
-EIGH_FLOPS = 5.0
-"""Time of an eigendecomposition of size n, in n^3 operations of a matrix product."""
-
-MAPPED_BYTES = 2**26
-"""Size of the largest memory map that is read like an array."""
-
-_BLOCK_BYTES, _SCATTERED_ROWS = 2**24, 16
-"""Bytes of neighbouring rows, and number of scattered rows, that are read of it at a time."""
+EIGH_FLOPS = 5.0  # time of an eigendecomposition of size n, in n^3 operations of a matrix product
+MAPPED_BYTES = 2**26  # size of the largest memory map that is read like an array
+_BLOCK_BYTES, _SCATTERED_ROWS = 2**24, 16  # of neighbouring and of scattered rows, read at a time
 
 
 def eigh(matrix: Array) -> tuple[Array, Array]:
@@ -53,11 +48,9 @@ def solve_qp(
 ) -> Array:
     """Return the x that minimises ``x'P x/2 + q'x`` subject to ``A x = b`` and ``G x <= h``.
 
-    By Clarabel's interior-point method: on the program of SU-DH, OSQP takes 10,000 iterations to
-    six digits, an interior-point method 20; PIQP is three times as slow with 500 variables.
-
-    Arguments are P (sparse, positive semi-definite; the upper triangle is read), q, (A, b) and
-    (G, h). With dense parts of P, A or G set ``dense``: the matrix is then factorised by blocks.
+    By Clarabel: OSQP takes 10,000 iterations for SU-DH, and PIQP is three times as slow. Arguments
+    are P (sparse; the upper triangle is read), q, (A, b) and (G, h). With dense parts of P, A or G
+    set ``dense``: the matrix is then factorised by blocks.
     """
     import clarabel  # slow to import, and rarely needed
     from scipy import sparse

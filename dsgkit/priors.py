@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.spatial.distance import cdist
 
@@ -56,22 +55,13 @@ class PenL1Prior:
     is proportional to 1/lam, the choice is the smallest lam (or the largest, if the best value is
     negative): the range of ``lams`` matters. The defaults are the authors'.
 
-    Parameters
-    ----------
-    widths : ndarray, optional
-        Widths s of ``exp(-||x - c||^2 / (2 s^2))``; by default ten from 0.01 to 10 times the root
-        of the median squared distance between unlabelled rows and centres.
-    lams : ndarray
-        Regularisers.
-    n_centers, n_folds, random_state : int
-
     References
     ----------
     .. [1] du Plessis, Niu & Sugiyama, "Class-prior estimation for learning from positive and
        unlabeled data", ACML 2015.
     """
 
-    widths: Array | None = None
+    widths: Array | None = None  # s of ``exp(-||x - c||^2 / (2 s^2))``; None: `_widths`
     lams: Array = field(default_factory=lambda: np.logspace(-3, 1, 10))
     n_centers: int = 300
     n_folds: int = 5
@@ -92,19 +82,24 @@ class PenL1Prior:
 
     def distances(self, X_positive: Array, X_unlabeled: Array, centers: Array) -> Array:
         """Return the distance of every candidate, for given centres."""
-        n_folds = min(self.n_folds, len(X_positive), len(X_unlabeled))
+        n_p, n_u = len(X_positive), len(X_unlabeled)
+        n_folds = min(self.n_folds, n_p, n_u)
         if n_folds < 2:
             raise DataError("a class prior needs at least 2 positive and 2 unlabelled rows")
-        member_p = _fold_members(len(X_positive), n_folds, self._seed("positive"))
-        member_u = _fold_members(len(X_unlabeled), n_folds, self._seed("unlabeled"))
+        member_p = _fold_members(n_p, n_folds, self._seed("positive"))
+        member_u = _fold_members(n_u, n_folds, self._seed("unlabeled"))
+        size_p, size_u = (member.sum(axis=1, keepdims=True) for member in (member_p, member_u))
         widths = self._widths(X_unlabeled, centers)
         held_out = np.empty((len(widths), len(CANDIDATES)))
         full = np.empty_like(held_out)
         for i, width in enumerate(widths):
-            sums_p = member_p @ gaussian_gram(X_positive, centers, 0.5 / width**2)
-            sums_u = member_u @ gaussian_gram(X_unlabeled, centers, 0.5 / width**2)
-            held_out[i] = _held_out_overlaps(sums_p, member_p, sums_u, member_u)
-            beta = _beta(sums_p.sum(0) / len(X_positive), sums_u.sum(0) / len(X_unlabeled))
+            of_p = member_p @ gaussian_gram(X_positive, centers, 0.5 / width**2)
+            of_u = member_u @ gaussian_gram(X_unlabeled, centers, 0.5 / width**2)
+            all_p, all_u = of_p.sum(axis=0), of_u.sum(axis=0)
+            trained = _beta((all_p - of_p) / (n_p - size_p), (all_u - of_u) / (n_u - size_u))
+            overlaps = np.maximum(0, trained) * _beta(of_p / size_p, of_u / size_u)
+            held_out[i] = overlaps.sum(axis=2).mean(axis=1)
+            beta = _beta(all_p / n_p, all_u / n_u)
             full[i] = (np.maximum(0, beta) * beta).sum(axis=1)
         scores = (held_out / self.lams[:, None, None]).reshape(-1, len(CANDIDATES))
         lam, width_number = np.divmod(scores.argmax(axis=0), len(widths))
@@ -139,20 +134,8 @@ def _fold_members(n_rows: int, n_folds: int, seed: int) -> Array:
 
 
 def _beta(mean_positive: Array, mean_unlabeled: Array) -> Array:
-    """Return beta of every candidate, shape (n_candidates, n_centers)."""
-    return np.outer(CANDIDATES, mean_positive) - mean_unlabeled
-
-
-def _held_out_overlaps(sums_p: Array, member_p: Array, sums_u: Array, member_u: Array) -> Array:
-    """Return ``max(0, beta_train)'beta_test`` of every candidate, averaged over the folds."""
-    sizes_p, sizes_u = member_p.sum(axis=1), member_u.sum(axis=1)
-    overlaps = np.zeros(len(CANDIDATES))
-    for p, u, n_p, n_u in zip(sums_p, sums_u, sizes_p, sizes_u, strict=True):
-        train = _beta(
-            (sums_p.sum(0) - p) / (sizes_p.sum() - n_p), (sums_u.sum(0) - u) / (sizes_u.sum() - n_u)
-        )
-        overlaps += (np.maximum(0, train) * _beta(p / n_p, u / n_u)).sum(axis=1)
-    return overlaps / len(sizes_p)
+    """Return beta of every candidate, shape (n_candidates, .., n_centers)."""
+    return np.multiply.outer(CANDIDATES, mean_positive) - mean_unlabeled
 
 
 def checked_similar_prior(pairs: Any, X_unlabeled: Any) -> tuple[float, tuple[float, float]]:
@@ -195,32 +178,24 @@ def similar_prior_interval(
     independent, it is `UNKNOWN_INTERVAL`.
     """
     seeds = [derive_seed(random_state, "pair moments", part) for part in ("pairs", "rows")]
-    P = np.asarray(_random_rows(pairs, seeds[0]), np.float64)
-    U = finite_rows(_random_rows(X_unlabeled, seeds[1]))
-    finite_rows(P)
-    centers = U[permutation(len(U), derive_seed(seeds[1], "centers"))[:N_CENTERS]]
-    squared = cdist(U, centers, "sqeuclidean")
+    pairs = np.asarray(_random_rows(pairs, seeds[0]), np.float64)
+    rows = finite_rows(_random_rows(X_unlabeled, seeds[1]))
+    finite_rows(pairs)
+    centers = rows[permutation(len(rows), derive_seed(seeds[1], "centers"))[:N_CENTERS]]
+    squared = cdist(rows, centers, "sqeuclidean")
     median = np.median(squared)
-    n_folds = min(N_FOLDS, len(P) // 2, len(U) // 2)
+    n_folds = min(N_FOLDS, len(pairs) // 2, len(rows) // 2)
     if n_folds < 2 or not 0 < median < np.inf:
         return UNKNOWN_INTERVAL
-    at_pairs = cdist(P.reshape(-1, P.shape[2]), centers, "sqeuclidean").reshape(len(P), 2, -1)
-    return _interval(
-        *(np.exp(distances / (-2 * median)) for distances in (at_pairs, squared)),
-        *(_folds(len(part), n_folds, seed) for part, seed in zip((P, U), seeds, strict=True)),
+    at_pairs = cdist(pairs.reshape(-1, pairs.shape[2]), centers, "sqeuclidean")
+    P, U = (
+        np.exp(at_pairs.reshape(len(pairs), 2, -1) / (-2 * median)),
+        np.exp(squared / (-2 * median)),
     )
-
-
-def _folds(n: int, n_folds: int, seed: int) -> NDArray[np.int64]:
-    """Return the number of the fold of each row."""
-    return permutation(n, derive_seed(seed, "folds")) * n_folds // n
-
-
-def _interval(
-    P: Array, U: Array, fold_p: NDArray[np.int64], fold_u: NDArray[np.int64]
-) -> tuple[float, float]:
-    """Return the interval from the functions' values at pairs, shape (n, 2, c), and at rows."""
-    n_folds = int(fold_p.max()) + 1
+    fold_p, fold_u = (
+        permutation(len(part), derive_seed(seed, "folds")) * n_folds // len(part)
+        for part, seed in zip((P, U), seeds, strict=True)
+    )
     difference = covariance = 0.0
     means, products, others = np.empty(len(P)), np.empty(len(P)), np.empty(len(U))
     for fold in range(n_folds):
@@ -261,8 +236,8 @@ def _function(P: Array, U: Array) -> Array:
     spread[np.diag_indices_from(spread)] += RIDGE * spread.trace() / len(spread)
     signal = (cross + cross.T) / 2 + np.outer(difference, difference)
     _, vectors = linalg.eigh(signal, spread, subset_by_index=[len(cross) - 1] * 2)
-    weights: Array = vectors[:, 0]
-    return weights if difference @ weights >= 0 else -weights
+    weights = vectors[:, 0]
+    return np.asarray(weights if difference @ weights >= 0 else -weights)
 
 
 def check_prior(prior: float) -> None:
@@ -278,13 +253,7 @@ def check_prior(prior: float) -> None:
 def known_prior(
     prior: float | str, pairs: Array, X_unlabeled: Any
 ) -> tuple[float, tuple[float, float] | None]:
-    """Return the prior and, for an estimate, its interval; warns if noise dominates the risk.
-
-    Raises
-    ------
-    FitError
-        If the estimate is 1/2.
-    """
+    """Return the prior and, for an estimate, its interval; warn if noise dominates the risk."""
     interval = None
     if prior == "estimate":
         known, interval = checked_similar_prior(pairs, X_unlabeled)
@@ -296,12 +265,11 @@ def known_prior(
         known = float(prior)
     noise = label_noise(known, len(pairs), len(X_unlabeled))
     if noise > NOISY_RISK_STD:
-        text = (
+        warn(
             f"prior {known:g} is so close to 1/2 that, with {len(pairs)} pairs and "
             f"{len(X_unlabeled)} unlabelled rows, the labels that were drawn move the risk by "
             f"{noise:.2g} (standard deviation): the result may be noise"
         )
-        warn(text)
     return known, interval
 
 

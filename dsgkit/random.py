@@ -27,12 +27,12 @@ SKETCHES = 2**31 + 1
 SIGNS = 2**31 + 2
 """Numbers of independent streams of a seed."""
 
-NORMALS_PER_THREAD = 2**15
-"""Smallest count of numbers worth a thread: some 0.1 ms."""
+NORMALS_PER_THREAD, DRAWS_PER_THREAD = 2**15, 1000
+"""Smallest counts of numbers, and of draws without replacement, worth a thread: some 0.1 ms."""
 
 _M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 _W0, _W1 = np.uint32(0x9E3779B9), np.uint32(0xBB67AE85)
-_ROUNDS = 10
+_ROUNDS, _FEISTEL_ROUNDS = 10, 6
 _MASK, _HALF = np.uint64(0xFFFFFFFF), np.uint64(32)
 
 
@@ -171,14 +171,8 @@ def normal_blocks(
 ) -> Single:
     """Return blocks number ``first`` to ``first + count`` of the standard normals of a seed.
 
-    An entry depends only on the seed, the block, its row and its column: a block with more rows or
-    columns starts with the entries of a smaller one.
-
-    Seeds are in 0..2^64-1, numbers of blocks in 0..2^32-1.
-
-    Returns
-    -------
-    ndarray of float32, shape (count, n_rows, n_columns)
+    An entry depends only on the seed, the block (in 0..2^32-1), its row and its column: a block
+    with more rows or columns starts with the entries of a smaller one.
     """
     out = np.empty((count, n_rows, n_columns), np.float32)
     with threads_for(out.size, NORMALS_PER_THREAD):
@@ -195,37 +189,16 @@ def words(seed: int, first: int, count: int, stream: int) -> NDArray[np.uint64]:
     return out.reshape(-1)[first - 2 * pair : first - 2 * pair + count]
 
 
-DRAWS_PER_THREAD = 1000
-"""Smallest number of draws without replacement worth a thread: some 0.1 ms."""
-
-_FEISTEL_ROUNDS = 6
-
-
 def draw_with_replacement(
     seed: int, source: int, first: int, n_iterations: int, batch_size: int, pool_size: int
 ) -> NDArray[np.int64]:
-    """Return independent uniform draws for a run of iterations.
+    """Return positions in a pool of rows, shape (n_iterations, batch_size), drawn independently.
 
-    They depend only on the seed, the number of the source and that of the iteration.
-
-    Parameters
-    ----------
-    seed, source : int
-        Sources draw independently.
-    first, n_iterations : int
-        Iterations ``first .. first + n_iterations`` (0-based).
-    batch_size, pool_size : int
-        Rows per iteration, and rows to draw from (below 2^32).
-
-    Returns
-    -------
-    ndarray of int64, shape (n_iterations, batch_size)
-        Positions in the pool. Pools of the same size get the same positions.
+    They depend only on the seed, the numbers of source and iteration (from ``first`` on), and the
+    size of the pool (below 2^32).
     """
-    high = words(seed, first * batch_size, n_iterations * batch_size, DRAWS + source) >> np.uint64(
-        32
-    )
-    positions = (high * np.uint64(pool_size)) >> np.uint64(32)
+    drawn = words(seed, first * batch_size, n_iterations * batch_size, DRAWS + source)
+    positions = ((drawn >> _HALF) * np.uint64(pool_size)) >> _HALF
     return positions.astype(np.int64).reshape(n_iterations, batch_size)
 
 

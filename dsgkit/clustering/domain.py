@@ -16,12 +16,8 @@ from dsgkit.linalg import Array, row_blocks, spaced
 from dsgkit.system.jit import fast
 
 BLOCK_ROWS = 4096
-
-WIDTH_ROWS = 500
-"""Most rows that a kernel width is fitted to."""
-
-FEWEST_NEIGHBORS = 7
-"""Least neighbours at a fitted kernel width, but at most half of the rows."""
+WIDTH_ROWS, FEWEST_NEIGHBORS = 500, 7
+"""Most rows that a kernel width is fitted to, and least neighbours at it, or half of the rows."""
 
 VARIANCE_RANGE = 1e-280, 1e280
 """Variances for which gamma, kernel width and squared distances neither over- nor underflow."""
@@ -29,13 +25,7 @@ VARIANCE_RANGE = 1e-280, 1e280
 
 @dataclass(frozen=True)
 class Domain:
-    """Where ``f(x) = sum_i alpha_i exp(-gamma ||x_i - x||^2) - level`` is at least 0.
-
-    Attributes
-    ----------
-    support_vectors : ndarray of shape (s, n_inputs)
-    coefficients : ndarray of shape (s,)
-    """
+    """Where ``f(x) = sum_i alpha_i exp(-gamma ||x_i - x||^2) - level`` is at least 0."""
 
     support_vectors: Array
     coefficients: Array
@@ -146,23 +136,19 @@ def gamma_of_neighbours(X: Any, share: float) -> float:
             "set gamma"
         )
     squares = cdist(points, points, "sqeuclidean") / variance
+    other = squares > 0
+    nearest = np.where(other, squares, np.inf).min(axis=1, keepdims=True)
+    farther = np.where(other, squares - nearest, 0.0)
     target = math.log(min(max(share * n, FEWEST_NEIGHBORS), n / 2))
     low, high = math.log(2.0**-10), math.log(2.0**20)  # in units of the inverse variance
 
     def excess(log_gamma: float) -> float:
-        return _mean_entropy(squares, math.exp(log_gamma)) - target
+        exponents = math.exp(log_gamma) * farther
+        weights = np.where(other, np.exp(-exponents), 0.0)
+        total = weights.sum(axis=1)
+        entropies = np.log(total) + (weights * exponents).sum(axis=1) / total
+        return float(entropies.mean()) - target
 
     if excess(low) <= 0 or excess(high) >= 0:
         return math.exp(low if excess(low) <= 0 else high) / variance
     return math.exp(brentq(excess, low, high, xtol=1e-11)) / variance
-
-
-def _mean_entropy(squares: Array, gamma: float) -> float:
-    """Return the mean entropy of the neighbour distributions."""
-    other = squares > 0
-    nearest = np.where(other, squares, np.inf).min(axis=1, keepdims=True)
-    exponents = gamma * np.where(other, squares - nearest, 0.0)
-    weights = np.where(other, np.exp(-exponents), 0.0)
-    total = weights.sum(axis=1)
-    entropies = np.log(total) + (weights * exponents).sum(axis=1) / total
-    return float(entropies.mean())

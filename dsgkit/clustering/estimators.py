@@ -175,11 +175,10 @@ class ClusteringEstimator(ClusterMixin, Estimator):
             clusters, wanted, gamma = f"{n:,} clusters", "fewer", self.gamma_ / 2
         else:
             return
-        text = (
+        warn(
             f"{clusters} of {len(X):,} rows at the default gamma, {self.gamma_:.3g}: for {wanted}, "
             f"set gamma={gamma:.3g}, or scale the features"
         )
-        warn(text)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_coef_")

@@ -1,8 +1,4 @@
-"""Fuzzy C-means, a baseline for pictures of clusterings.
-
-Scikit-fuzzy's ``cmeans`` takes columns instead of rows, is not an estimator, and takes a second to
-import.
-"""
+"""Fuzzy C-means, a baseline for pictures of clusterings."""
 
 from __future__ import annotations
 
@@ -22,9 +18,7 @@ from dsgkit.estimators.inputs import as_rows, check_distances, naming_bad_rows
 from dsgkit.estimators.parameters import COUNT, NOT_NEGATIVE, SEED, Range, check_parameters
 from dsgkit.linalg import Array
 
-_USUAL_STEPS = 50.0
-"""Approximate steps until convergence."""
-
+_USUAL_STEPS = 50.0  # until convergence, approximately
 _TINY = np.finfo(np.float64).tiny
 
 

@@ -22,6 +22,7 @@ from dsgkit.system.jit import fast_parallel, prange, reducing
 from dsgkit.system.progress import report
 
 Labels = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 SURFACE = 1e-7
 """Relative tolerance of the level, for the rounding of points on the boundary."""
@@ -92,9 +93,7 @@ def merge(points: Array, cell: float, distance: float) -> Labels:
     return by_first(components(len(first), pairs)[of_point.reshape(-1)])
 
 
-def trajectories(
-    domain: Domain, starts: Array, tolerance: float
-) -> tuple[Array, NDArray[np.bool_]]:
+def trajectories(domain: Domain, starts: Array, tolerance: float) -> tuple[Array, Mask]:
     """Return where the map moves points less than a tolerance, in widths, and whether it does."""
     tol = tolerance * domain.width
     # products round more than the short steps of `REFINED_TOLERANCE` allow
@@ -112,7 +111,7 @@ def trajectories(
 
 def _follow_by_products(
     domain: Domain, vectors: Array, ends: Array, tol: float
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[Array, Mask]:
     """Move points along their trajectories by products with the centred support vectors."""
     offsets = domain.gamma * np.einsum("ij,ij->i", vectors, vectors)
     weighted = domain.coefficients[:, None] * vectors
@@ -210,9 +209,11 @@ def connected(
     for pairs in _candidates(points):
         pairs = pairs[first_of[pairs[:, 0]] != first_of[pairs[:, 1]]]
         if by_ends:
-            joined = joined_by_ends(domain, exponents, points, pairs, shares)
+            settings = domain.coefficients, domain.gamma, domain.level * (1 - SURFACE)
+            edges = points, np.ascontiguousarray(pairs)
+            joined = np.asarray(_joined(exponents, *settings, *edges, shares))
         else:
-            joined = joined_by_values(domain, points, pairs, shares)
+            joined = _joined_by_values(domain, points, pairs, shares)
         known = np.column_stack([first_of, np.arange(n)])
         number = components(n, np.concatenate([known, pairs[joined]]))
         _, first, inverse = np.unique(number, return_index=True, return_inverse=True)
@@ -236,9 +237,7 @@ def _candidates(points: Array) -> Iterator[NDArray[np.int64]]:
         report(stop / n)
 
 
-def joined_by_values(
-    domain: Domain, points: Array, pairs: Labels, shares: Array
-) -> NDArray[np.bool_]:
+def _joined_by_values(domain: Domain, points: Array, pairs: Labels, shares: Array) -> Mask:
     """Return a mask of the pairs of points whose whole segment is in the domain."""
     joined = np.full(len(pairs), True)
     for block in row_blocks(len(pairs), BLOCK_TRAJECTORIES):
@@ -251,22 +250,13 @@ def joined_by_values(
     return joined
 
 
-def joined_by_ends(
-    domain: Domain, exponents: Array, points: Array, pairs: Labels, shares: Array
-) -> NDArray[np.bool_]:
+@fast_parallel
+def _joined(exponents, coefficients, gamma, least, points, pairs, shares):  # type: ignore[no-untyped-def]
     """Return the same from the exponents ``e_i(x) = gamma ||x_i - x||^2`` at the points.
 
     On a segment from a to b they are, whatever the number of columns,
     ``(1 - t) e_i(a) + t e_i(b) - t (1 - t) gamma ||a - b||^2``. Coefficients must not be negative.
     """
-    least = domain.level * (1 - SURFACE)
-    settings = domain.coefficients, domain.gamma, least
-    return np.asarray(_joined(exponents, *settings, points, np.ascontiguousarray(pairs), shares))
-
-
-@fast_parallel
-def _joined(exponents, coefficients, gamma, least, points, pairs, shares):  # type: ignore[no-untyped-def]
-    """Return for every pair whether the sum of kernels is large enough along its segment."""
     result = np.empty(len(pairs), np.bool_)
     for p in prange(len(pairs)):
         a, b = pairs[p]

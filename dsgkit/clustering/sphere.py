@@ -48,7 +48,11 @@ def enclosing_sphere(X: Array, gamma: float, C: float) -> tuple[Domain, float]:
     support, beta = _dual(rows, gamma, bound)
     values = Domain(X[support], beta, gamma, level=0.0).values(X)
     bounded = beta >= bound * (1 - BOUND_TOLERANCE) if bound < 1 else np.zeros(len(beta), np.bool_)
-    surface = _surface(values, support, bounded)
+    if not bounded.all():
+        surface = float(values[support[~bounded]].mean())
+    else:  # between inside and outside
+        inside, surface = np.delete(values, support), float(values[support].max())
+        surface = (surface + float(inside.min())) / 2 if len(inside) else surface
     within = np.delete(values, support[bounded])
     level = min(surface, float(within.min())) if len(within) else surface
     if not level > 0:
@@ -82,12 +86,3 @@ def _dual(X: Array, gamma: float, bound: float) -> tuple[NDArray[np.int64], Arra
     machine.fit(X)
     beta = machine.dual_coef_[0] / machine.dual_coef_.sum()
     return np.asarray(machine.support_, np.int64), beta
-
-
-def _surface(values: Array, support: NDArray[np.int64], bounded: NDArray[np.bool_]) -> float:
-    """Return the value on the sphere: at free support vectors, or between inside and outside."""
-    if not bounded.all():
-        return float(values[support[~bounded]].mean())
-    inside = np.delete(values, support)
-    highest = float(values[support].max())
-    return (highest + float(inside.min())) / 2 if len(inside) else highest

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from scipy.sparse.linalg import eigsh
 
@@ -42,7 +41,11 @@ def curvatures(problem: Problem, kernel: str, sigma: float) -> Array:
     iteration increase to it. All distinct forms are iterated together, as matrix products.
     """
     data, form, sources = problem.data, problem.loss.form, problem.data.n_sources
-    labeled = _labeled_sample(data.codes)
+    labeled = np.arange(len(data.codes))
+    if len(labeled) > MAX_LABELED_ROWS:  # evenly spaced within every class
+        classes = [np.flatnonzero(data.codes == c) for c in np.unique(data.codes)]
+        most = -(-MAX_LABELED_ROWS // len(classes))
+        labeled = np.sort(np.concatenate([spaced(rows, most) for rows in classes]))
     sample = np.asarray(spaced(data.U, SAMPLE_ROWS))
     rows = np.concatenate([np.asarray(data.X[labeled]), sample])
     K = kernel_named(kernel).gram(rows, rows, sigma)
@@ -63,12 +66,8 @@ def curvatures(problem: Problem, kernel: str, sigma: float) -> Array:
     V = np.column_stack([d * start for d in diagonals])
     for _ in range(POWER_STEPS):
         Z = K @ V
-        image = np.column_stack(
-            [
-                d * z + w @ (S @ (w.T @ z))
-                for d, (w, S), z in zip(diagonals, terms, Z.T, strict=True)
-            ]
-        )
+        images = zip(diagonals, terms, Z.T, strict=True)
+        image = np.column_stack([d * z + w @ (S @ (w.T @ z)) for d, (w, S), z in images])
         squares = (V * Z).sum(axis=0)  # 0 where the kernel is, too
         quotients = (image * Z).sum(axis=0) / np.where(squares > 0, squares, 1)
         norms = np.linalg.norm(image, axis=0)  # 0 where all rows are equal
@@ -79,15 +78,10 @@ def curvatures(problem: Problem, kernel: str, sigma: float) -> Array:
 
 def unlabeled_curvatures(problem: Problem, kernel: str, sigma: float) -> Array:
     """Return the same, without a margin, of forms with squares of unlabelled values only."""
-    U, pools_u = problem.data.U, problem.pools_u
-    samples = (
-        [spaced(U, UNLABELED_ROWS)] * len(problem.pools)
-        if pools_u is None
-        else [U[spaced(pool, UNLABELED_ROWS)] for pool in pools_u]
-    )
-    largest = []
+    U, largest = problem.data.U, []
     with single_blas_thread():  # under numba's threads BLAS's are slow
-        for sample in map(np.asarray, samples):
+        for pool in problem.pools_u or [np.arange(len(U))] * len(problem.pools):
+            sample = np.asarray(U[spaced(pool, UNLABELED_ROWS)])
             K = kernel_named(kernel).gram(sample, sample, sigma)
             largest.append(largest_eigenvalue(K) / len(K))
     return 2 * problem.loss.form.diagonal[:, -1] * np.array(largest)[problem.pool]
@@ -113,15 +107,6 @@ def balanced(model: BlockModel, U: Any, means: Array) -> BlockModel:
     with np.errstate(all="ignore"):  # models may have diverged
         offset = np.where(np.isnan(means), 0, means - total / len(rows)).astype(np.float32)
     return replace(model, offset=offset)
-
-
-def _labeled_sample(codes: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Return positions of a sample of labelled rows, evenly spaced within every class."""
-    if len(codes) <= MAX_LABELED_ROWS:
-        return np.arange(len(codes))
-    present = np.unique(codes)
-    most = -(-MAX_LABELED_ROWS // len(present))
-    return np.sort(np.concatenate([spaced(np.flatnonzero(codes == c), most) for c in present]))
 
 
 def largest_eigenvalue(K: Array) -> float:

@@ -64,10 +64,8 @@ class Shared:
     def _hessian(self, model: int, sources: list[Moments]) -> Array:
         """Return the lower triangle of the second derivative of a loss, in Fortran order."""
         width = len(sources[0].total)
-        hessian, means = (
-            np.zeros((width, width), order="F"),
-            np.zeros((width, len(sources)), order="F"),
-        )
+        hessian = np.zeros((width, width), order="F")
+        means = np.zeros((width, len(sources)), order="F")
         for k, (weight, source) in enumerate(zip(self.form.diagonal[model], sources, strict=True)):
             if source.n_rows:
                 means[:, k] = source.total / source.n_rows
@@ -75,9 +73,8 @@ class Shared:
                     hessian += (2 * weight / source.n_rows) * source.gram
         S = self.form.cross[model]
         if S.any():
-            hessian = blas.dsyr2k(
-                1.0, means, means @ S, beta=1.0, c=hessian, lower=1, overwrite_c=1
-            )
+            settings = {"beta": 1.0, "c": hessian, "lower": 1, "overwrite_c": 1}
+            hessian = blas.dsyr2k(1.0, means, means @ S, **settings)
         return hessian
 
 
@@ -159,10 +156,8 @@ class ByRows:
         second term has the rank of W and enters through ``s = W'x``.
         """
         _, source, W = self.rows[self.pool[model]]
-        S, d = (
-            2 * self.form.cross[model],
-            2 * self.form.diagonal[model][source] * W[:, :-1].sum(axis=1),
-        )
+        S = 2 * self.form.cross[model]
+        d = 2 * self.form.diagonal[model][source] * W[:, :-1].sum(axis=1)
         root = np.sqrt(d)
         A = P * root
         A *= root[:, None]

@@ -23,24 +23,14 @@ from dsgkit.system.progress import part, report
 class BlockModel:
     """``f_g(x) = sum_t <coef[t, :, g], psi_{first + t}(x)> + offset[g]``.
 
-    Attributes
-    ----------
-    blocks : Blocks
-        Kernel and seed, from which every block is computed again.
-    coef : ndarray of float32, shape (n_blocks, width, G)
-        They belong to ``psi``, the features without their normaliser (`dsgkit.features`).
-    first : int
-        Number of the first block; those before it have decayed.
-    offset : float or ndarray of float32, shape (G,)
-    mean_of_kernels : bool
-        Whether the penalty was the norm with respect to the mean of the blocks' kernels. Then
-        `squared_norm` is exact; else it is a bound, the square of the sum of the blocks' norms.
+    With ``mean_of_kernels`` the penalty was the norm with respect to the mean of the blocks'
+    kernels, and `squared_norm` is exact; else it is a bound, the square of the sum of their norms.
     """
 
-    blocks: Blocks
-    coef: Single
-    first: int = 0
-    offset: Any = 0.0
+    blocks: Blocks  # kernel and seed, from which every block is computed again
+    coef: Single  # shape (n_blocks, width, G)
+    first: int = 0  # number of the first block; those before it have decayed
+    offset: Any = 0.0  # one, or one per model
     mean_of_kernels: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
@@ -73,17 +63,13 @@ class BlockModel:
                 report(rows.stop / n)
         return out
 
-    def on(self, tables: Sequence[Any]) -> list[Single]:
-        """Return the values at all rows of some tables."""
-        return [self.values(X) for X in tables]
-
     def squared_norm(self) -> Array:
         """Return the squared norm of each function, or a bound on it, shape (G,)."""
         squares = np.einsum("tkg,tkg->tg", self.coef, self.coef, dtype=np.float64)
         norms = np.sqrt(squares) / self.blocks.scale
-        return (
-            len(norms) * (norms**2).sum(axis=0) if self.mean_of_kernels else norms.sum(axis=0) ** 2
-        )
+        if self.mean_of_kernels:
+            return len(norms) * (norms**2).sum(axis=0)
+        return norms.sum(axis=0) ** 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,33 +82,17 @@ class TableValues:
     def finite(self) -> NDArray[np.bool_]:
         return np.all([np.isfinite(F).all(axis=0) for F in self.tables], axis=0)
 
-    def on(self, tables: Sequence[Any]) -> list[Single]:
-        return self.tables[: len(tables)]
-
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """``f_g(x) = sum_i coef[i, g] phi_i(x) + offset[g]``.
+    """``f_g(x) = sum_i coef[i, g] phi_i(x) + offset[g]``, with ``phi_i(x) = k(x, centers[i])``."""
 
-    Attributes
-    ----------
-    kernel : str, or None for explicit features
-        Name of the kernel with ``phi_i(x) = k(x, centers[i])``.
-    sigma : float
-    centers : ndarray of shape (p, n_inputs), or callable
-        Without a kernel, the map from rows to ``phi``, shape (n, p).
-    coef : ndarray of shape (p, G)
-    offset : float or ndarray of shape (G,)
-    norm_of_coef : bool
-        Whether the penalty was the norm of the coefficients; without a kernel it is.
-    """
-
-    kernel: str | None
+    kernel: str | None  # None for explicit features
     sigma: float
-    centers: Any
-    coef: Array
-    offset: Any = 0.0
-    norm_of_coef: bool = False
+    centers: Any  # shape (p, n_inputs); without a kernel, the map from rows to ``phi``, (n, p)
+    coef: Array  # shape (p, G)
+    offset: Any = 0.0  # one, or one per model
+    norm_of_coef: bool = False  # whether the penalty was their norm; without a kernel it is
 
     @property
     def finite(self) -> NDArray[np.bool_]:
@@ -139,9 +109,6 @@ class Expansion:
             for block in row_blocks(len(out), MAX_BLOCK_ROWS):
                 out[block] = self.centers(X[block]).astype(np.float64, copy=False) @ coef
         return np.where(finite, out + self.offset, np.nan)
-
-    def on(self, tables: Sequence[Any]) -> list[Array]:
-        return [self.values(X) for X in tables]
 
     def squared_norm(self) -> Array:
         """Return the squared norm of each function, or of its coefficients, shape (G,)."""
@@ -164,9 +131,6 @@ class Separate:
         missing = np.full((X.shape[0], 1), np.nan)
         return np.hstack([missing if f is None else f.values(X) for f in self.functions])
 
-    def on(self, tables: Sequence[Any]) -> list[Array]:
-        return [self.values(X) for X in tables]
-
 
 @dataclass(frozen=True, eq=False)
 class Columns:
@@ -177,21 +141,15 @@ class Columns:
 
     @property
     def finite(self) -> NDArray[np.bool_]:
-        finite: NDArray[np.bool_] = self.functions.finite.reshape(-1, self.count).all(axis=1)
-        return finite
+        return np.all(self.functions.finite.reshape(-1, self.count), axis=1)
 
     def values(self, X: Any) -> Array:
         """Return the values at rows, shape (n, G, count)."""
-        values: Array = self.functions.values(X).reshape(X.shape[0], -1, self.count)
-        return values
-
-    def on(self, tables: Sequence[Any]) -> list[Array]:
-        return [self.values(X) for X in tables]
+        return np.reshape(self.functions.values(X), (X.shape[0], -1, self.count))
 
     def squared_norm(self) -> Array:
         """Return the mean squared norm of the columns of each function."""
-        squares: Array = self.functions.squared_norm().reshape(-1, self.count).mean(axis=1)
-        return squares
+        return np.mean(self.functions.squared_norm().reshape(-1, self.count), axis=1)
 
 
 def one_by_one(
@@ -221,14 +179,12 @@ def one_by_one(
         except FitError as error:
             if G == 1 or isinstance(error, MemoryLimitError):
                 raise
-    return functions[0] if G == 1 else _together(functions)
-
-
-def _together(functions: list[Any]) -> Any:
-    """Return functions as one; those on the same rows share their kernel values."""
+    if G == 1:
+        return functions[0]
     rows = {id(getattr(f, "centers", None)) for f in functions}
     if len(rows) > 1 or not isinstance(functions[0], Expansion):
         return Separate(functions)
+    # on the same rows, which share their kernel values
     coef = np.hstack([f.coef for f in functions])
     return replace(functions[0], coef=coef, offset=np.array([f.offset for f in functions]))
 
@@ -239,9 +195,7 @@ def beside(parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return head
     if isinstance(head, TableValues):
-        return TableValues(
-            [np.hstack(columns) for columns in zip(*(p.tables for p in parts), strict=True)]
-        )
+        return TableValues([np.hstack(F) for F in zip(*(p.tables for p in parts), strict=True)])
     first = min(part.first for part in parts)
     coef = [np.pad(part.coef, ((part.first - first, 0), (0, 0), (0, 0))) for part in parts]
     return replace(head, coef=np.concatenate(coef, axis=2), first=first)

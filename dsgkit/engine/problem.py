@@ -32,49 +32,24 @@ class Fold(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What the cost of a training depends on, besides parameters and the number of models.
-
-    Attributes
-    ----------
-    inputs : int
-        Columns.
-    labeled, unlabeled : int
-        Rows; both rows of a similar pair count as labelled.
-    sources : int
-        Sources of labelled rows: classes, or 1 for similar pairs.
-    folds : int
-        0 for a fit.
-    pooled : bool
-        Whether folds hold out unlabelled rows too.
-    """
+    """What the cost of a training depends on, besides parameters and the number of models."""
 
     inputs: int
-    labeled: int = 0
+    labeled: int = 0  # rows, as the next; of a similar pair both
     unlabeled: int = 0
-    sources: int = 2
-    folds: int = 0
-    pooled: bool = False
+    sources: int = 2  # of labelled rows: classes, or 1 for similar pairs
+    folds: int = 0  # 0 for a fit
+    pooled: bool = False  # whether folds hold out unlabelled rows too
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Checked training rows.
+    """Checked training rows."""
 
-    Attributes
-    ----------
-    X : rows of shape (n_labeled, n_inputs)
-    codes : ndarray of int, shape (n_labeled,)
-        Source of each row: its class, counted from 0.
-    U : rows of shape (n_unlabeled, n_inputs)
-        The last source.
-    n_sources : int
-        Number of sources of labelled rows.
-    """
-
-    X: Any
-    codes: NDArray[np.integer]
-    U: Any
-    n_sources: int = 2
+    X: Any  # labelled rows
+    codes: NDArray[np.integer]  # the source of each of these: its class, counted from 0
+    U: Any  # unlabelled rows, the last source
+    n_sources: int = 2  # of labelled rows
 
     @property
     def whole(self) -> Data:
@@ -120,21 +95,11 @@ class Part:
 
 
 class Source(NamedTuple):
-    """Draws one batch per iteration from a table.
+    """Draws one batch per iteration from a table."""
 
-    Attributes
-    ----------
-    table : int
-        0 for the labelled rows, 1 for the unlabelled ones.
-    pools : list of int arrays, or None
-        Row numbers for each pool of models; None is all rows, the same draws for all models.
-    in_passes : bool
-        Whether rows are visited once per pass in random order, or drawn with replacement.
-    """
-
-    table: int
-    pools: list[Rows] | None
-    in_passes: bool
+    table: int  # 0 for the labelled rows, 1 for the unlabelled ones
+    pools: list[Rows] | None  # of models; None is all rows, the same draws for all models
+    in_passes: bool  # whether rows are drawn once per pass in random order, or with replacement
 
     def draw(self, number: int, n_rows: int, seed: int, first: int, count: int, size: int) -> Rows:
         """Return row numbers, shape (count, n_pools or 1, size)."""
@@ -147,33 +112,16 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """G models: every setting on every pool of rows.
-
-    Attributes
-    ----------
-    data : Data
-    loss : Loss
-        Of all G models.
-    pool : ndarray of int, shape (G,)
-        The pool of each model, ascending.
-    settings : sequence of estimators, length G
-        The parameters of each model, which `each` reads.
-    pools, pools_u : list of int arrays
-        Rows of ``X`` and of ``U`` for each pool; ``pools_u`` is None for all rows in every pool.
-    values_only : bool
-        Whether values at the rows of the data suffice as a result, as for out-of-fold values.
-    clock : Clock
-        Calls an observer during training.
-    """
+    """G models: every setting on every pool of rows."""
 
     data: Data
-    loss: Any
-    pool: Rows
-    settings: Sequence[Any]
-    pools: list[Rows]
-    pools_u: list[Rows] | None = None
-    values_only: bool = False
-    clock: Clock = NO_CLOCK
+    loss: Any  # `Loss` of all G models
+    pool: Rows  # of each model, ascending
+    settings: Sequence[Any]  # an estimator for each model, whose parameters `each` reads
+    pools: list[Rows]  # rows of ``X`` for each pool
+    pools_u: list[Rows] | None = None  # of ``U``; None for all rows in every pool
+    values_only: bool = False  # whether values at the rows of the data suffice as a result
+    clock: Clock = NO_CLOCK  # calls an observer during training
 
     @classmethod
     def of(
@@ -248,15 +196,10 @@ class Problem:
         if in_passes and self.data.n_sources == 1:
             whole = self.pools_u is None and len(self.pools) == 1
             return [Source(0, None if whole else self.pools, True), unlabeled]
-        # a source without rows has no weight, but every source is drawn from
-        labeled = [
-            Source(
-                0,
-                [own if len(own) else p[:1] for own, p in zip(rows, self.pools, strict=True)],
-                in_passes,
-            )
-            for rows in self.by_source
-        ]
+        labeled = []
+        for rows in self.by_source:  # one without rows has no weight, but every one is drawn from
+            pools = [own if len(own) else p[:1] for own, p in zip(rows, self.pools, strict=True)]
+            labeled.append(Source(0, pools, in_passes))
         return [*(labeled[::-1] if self.loss.descending else labeled), unlabeled]
 
     def take(self, models: slice) -> Problem:
@@ -270,12 +213,12 @@ class Problem:
 
     def alone(self, model: int) -> Problem:
         """Return the problem of one model, on the rows of its pool."""
-        one, k = self.take(slice(model, model + 1)), int(self.pool[model])
-        rows, rows_u = self.pools[k], None if self.pools_u is None else self.pools_u[k]
-        if rows_u is None and len(rows) == len(self.data.codes):
+        one = self.take(slice(model, model + 1))
+        data = self.own_data(int(self.pool[model]))
+        if data is self.data:
             return one
-        data, all_rows = self.data.take(rows, rows_u), [np.arange(len(rows))]
-        return replace(one, data=data, pool=one.pool * 0, pools=all_rows, pools_u=None)
+        rows = np.arange(len(data.codes))
+        return replace(one, data=data, pool=one.pool * 0, pools=[rows], pools_u=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,9 +241,8 @@ class Steps:
         shrink = self.theta_lam / (t + self.t0)
         eta = self.eta * (1 - (t - 1) / self.last)
         constant = np.isnan(self.theta_lam)
-        return np.where(constant, eta, shrink / self.lam), 1.0 - np.where(
-            constant, eta * self.lam, shrink
-        )
+        step = np.where(constant, eta, shrink / self.lam)
+        return step, 1.0 - np.where(constant, eta * self.lam, shrink)
 
 
 def stacked(risks: Sequence[Any], counts: Sequence[Any]) -> Any:

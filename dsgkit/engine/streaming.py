@@ -21,7 +21,6 @@ and steps.
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import numpy as np
 
@@ -55,40 +54,25 @@ def stream(
     average: bool = False,
     in_passes: bool = False,
 ) -> BlockModel | TableValues:
-    """Train all models of a problem; only one training at a time per process.
+    """Train all models of a problem, whose loss gives the slopes on tuples of drawn rows.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its loss gives the slopes on tuples of drawn rows.
-    blocks : Blocks
-        Block t is that of iteration t. Their seed also determines the draws.
-    steps : Steps
-    n_iterations, batch_size : int
-        Iterations T, and rows drawn from every source in each.
-    average : bool
-        Whether a model is the mean of the functions over the second half of the iterations instead
-        of the last function.
-    in_passes : bool
-        Whether labelled rows are drawn in passes, as unlabelled ones are, instead of with
-        replacement.
+    Block t is that of iteration t; the blocks' seed also determines the draws. Every iteration
+    draws ``batch_size`` rows from every source: unlabelled ones in passes, labelled ones with
+    replacement, or ``in_passes`` too. With ``average`` a model is the mean of the functions over
+    the second half of the iterations instead of the last function. A model that diverged is not
+    finite, and does not affect others.
 
-    Returns
-    -------
-    BlockModel or TableValues
-        Values at the rows of the tables that folds hold rows out of, if ``problem.values_only``. A
-        model that diverged is not finite, and does not affect others.
+    Only one training at a time per process.
     """
     problem.clock.check(n_iterations)
-    run = partial(
-        _Run, blocks=blocks, T=n_iterations, size=batch_size, average=average, in_passes=in_passes
-    )
-    at_once = sizes.models_at_once(run(problem, steps).bytes_per_model())
+    settings = blocks, n_iterations, batch_size, average, in_passes
+    at_once = sizes.models_at_once(_Run(problem, steps, settings).bytes_per_model())
     parts, G = [], problem.n_models
     with single_blas_thread(), np.errstate(all="ignore"):
         for models in passes(G, at_once):
             with part(models.start / G, models.stop / G):
-                parts.append(run(problem.take(models), take(steps, models)).train())
+                run = _Run(problem.take(models), take(steps, models), settings)
+                parts.append(run.train())
     return beside(parts)
 
 
@@ -144,18 +128,10 @@ class _Run:
     """State of one pass: coefficients, scales and values of resident rows."""
 
     def __init__(
-        self,
-        problem: Problem,
-        steps: Steps,
-        *,
-        blocks: Blocks,
-        T: int,
-        size: int,
-        average: bool,
-        in_passes: bool,
+        self, problem: Problem, steps: Steps, settings: tuple[Blocks, int, int, bool, bool]
     ) -> None:
-        self.problem, self.steps, self.features = problem, steps, blocks
-        self.T, self.size, self.average = T, size, average
+        self.problem, self.steps = problem, steps
+        self.features, self.T, self.size, self.average, in_passes = settings
         self.G, self.n_inputs = problem.n_models, problem.data.X.shape[1]
         self.sources = problem.sources(in_passes=in_passes)
         self.resident_tables = [k for k in range(2) if self._is_resident(k)]
@@ -172,14 +148,9 @@ class _Run:
 
     def bytes_per_model(self) -> int:
         resident = sum(len(self.problem.data.tables[k]) for k in self.resident_tables)
-        return sizes.streaming_bytes(
-            self.T,
-            self.features.width,
-            resident,
-            kept=not self.problem.values_only,
-            streamed=len(self.resident_tables) < 2,
-            average=self.average,
-        )
+        kept, streamed = not self.problem.values_only, len(self.resident_tables) < 2
+        size = self.T, self.features.width, resident
+        return sizes.streaming_bytes(*size, kept=kept, streamed=streamed, average=self.average)
 
     def train(self) -> BlockModel | TableValues:
         """Run all iterations, a panel at a time."""

@@ -46,33 +46,13 @@ from dsgkit.system.progress import part, report
 
 
 def sweep(
-    problem: Problem,
-    blocks: Blocks,
-    lam: Array,
-    n_blocks: int,
-    n_sweeps: int,
-    batch_size: int,
+    problem: Problem, blocks: Blocks, lam: Array, n_blocks: int, n_sweeps: int, batch_size: int
 ) -> BlockModel | TableValues:
-    """Train all models of a problem.
+    """Train all models of a problem, whose loss gives slopes and either a form or curvatures.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its loss gives the slopes on batches, and either a form or curvatures.
-    blocks : Blocks
-        Their seed also determines the draws.
-    lam : ndarray of shape (G,)
-        Weight of the penalty ``lam/2 ||f||^2`` of each model.
-    n_blocks, n_sweeps : int
-        Blocks T, and sweeps S over all of them.
-    batch_size : int
-        Unlabelled rows b of a batch. If there are no more than b, a batch is all of them, in order.
-
-    Returns
-    -------
-    BlockModel or TableValues
-        Values at the rows of the tables that folds hold rows out of, if ``problem.values_only``. A
-        model whose Hessian is singular to rounding is not finite.
+    The blocks' seed also determines the draws. If there are no more than ``batch_size`` unlabelled
+    rows, a batch is all of them, in order. A model whose Hessian is singular to rounding is not
+    finite.
     """
     data, G, n_labeled = problem.data, problem.n_models, len(problem.data.X)
     n_batch = min(batch_size, len(data.U))
@@ -133,23 +113,14 @@ def _with_own_pools(problem: Problem) -> Problem:
 class _Draws(NamedTuple):
     """Unlabelled rows of all batches.
 
-    Attributes
-    ----------
-    kept : int array
-        Rows that are ever drawn, in the order of their last use; all, in order, if pools draw their
-        own.
-    done : int array, shape (n_steps,)
-        Number of leading rows of ``kept`` that are not drawn after each step.
-    batches : list of int arrays, shape (n_steps, b), or (1, n) if a batch holds all rows
-        Positions in ``kept``, for each pool or for all pools together.
-    full : list of bool
-        Whether a batch holds all rows.
+    Batches are positions in ``kept``, for each pool or for all pools together: shape (n_steps, b),
+    or (1, n) if a batch holds all rows.
     """
 
-    kept: Rows
-    done: Rows
+    kept: Rows  # that are ever drawn, by their last use; all, in order, if pools draw their own
+    done: Rows  # number of leading rows of ``kept`` that are not drawn after each step
     batches: list[Rows]
-    full: list[bool]
+    full: list[bool]  # whether a batch holds all rows
 
 
 def _drawn(problem: Problem, seed: int, n_steps: int, size: int) -> _Draws:

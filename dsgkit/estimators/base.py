@@ -31,7 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.clock import Clock
-from dsgkit.engine.model import Columns, Expansion, Separate, one_by_one
+from dsgkit.engine.model import Columns, Expansion, Separate, TableValues, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
 from dsgkit.errors import DataError, FitError, MemoryLimitError
 from dsgkit.estimators.inputs import (
@@ -470,7 +470,8 @@ def held_out(functions: Any, data: Data, folds: Sequence[Fold], centre: Any = No
     arbitrary.
     """
     tables = data.tables[: 1 if folds[0].unlabeled is None else 2]
-    final = functions.on(tables)
+    known = isinstance(functions, TableValues)
+    final = functions.tables if known else [functions.values(X) for X in tables]
     n_points = final[0].shape[1] // len(folds)
     out = [np.full((n_points, len(X), *final[0].shape[2:]), np.nan) for X in tables]
     origin = 0.0 if centre is None else functions.values(centre).mean(axis=0, dtype=np.float64)

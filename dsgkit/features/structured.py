@@ -18,11 +18,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import get_num_threads
 
 from dsgkit.costs import FUNCTION_FLOPS
 from dsgkit.features.fourier import Blocks
-from dsgkit.features.tiles import TERMS_PER_THREAD, sincos
+from dsgkit.features.tiles import TERMS_PER_THREAD, scratch, sincos
 from dsgkit.linalg import Array, Single, row_blocks
 from dsgkit.random import SCALES, SIGNS, normal_blocks, words
 from dsgkit.system.jit import fast, fast_parallel, prange
@@ -35,13 +34,10 @@ N_FACTORS = 3  # products of signs and a Hadamard matrix
 
 
 class Drawn(NamedTuple):
-    """Frequencies: signs of shape (n_matrices, n_parts, 3, q), and lengths without the 3.
+    """Frequencies of a block."""
 
-    Lengths are in half turns, without the factor ``q^(3/2)`` of the matrices.
-    """
-
-    signs: Single
-    lengths: Single
+    signs: Single  # shape (n_matrices, n_parts, 3, q)
+    lengths: Single  # without the 3; in half turns, without the matrices' factor ``q^(3/2)``
 
 
 @fast
@@ -218,7 +214,7 @@ class StructuredFeatures(Blocks):
             blocks = [self.draw(first + t, n_inputs) for t in range(run.start, run.stop)]
             drawn = Drawn(*(np.stack(parts) for parts in zip(*blocks, strict=True)))
             with threads_for(len(A) * len(X) * terms, TERMS_PER_THREAD):
-                products = _scratch(self.width, TILE_ROWS), _scratch(TILE_ROWS, n_models)
+                products = scratch(self.width, TILE_ROWS), scratch(TILE_ROWS, n_models)
                 _accumulate(X, drawn, A, values, *self._buffers(n_inputs), *products)
 
     def correlate(self, X: Single, block: int, C: Single, factor: Array) -> Single:
@@ -243,8 +239,4 @@ class StructuredFeatures(Blocks):
     def _buffers(self, n_inputs: int) -> tuple[Single, ...]:
         """Return buffers of each thread for rows as columns, their transform and projections."""
         q = matrix_size(n_inputs, self.n_frequencies)
-        return tuple(_scratch(size, TILE_ROWS) for size in (n_inputs, q, self.n_frequencies))
-
-
-def _scratch(*shape: int) -> Single:
-    return np.empty((get_num_threads(), *shape), np.float32)
+        return tuple(scratch(size, TILE_ROWS) for size in (n_inputs, q, self.n_frequencies))

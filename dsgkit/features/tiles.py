@@ -192,7 +192,7 @@ def _accumulate_one(X, W, wide, amplitude, phase, f, Z):  # type: ignore[no-unty
                     f[lo + i] += total
 
 
-def _scratch(*shape: int) -> Single:
+def scratch(*shape: int) -> Single:
     """Return one buffer per thread."""
     return np.empty((get_num_threads(), *shape), np.float32)
 
@@ -210,7 +210,7 @@ def cos_sin(X: Single, W: Single, *, wide: bool = False) -> Single:
     n_inputs, m = W.shape
     out = np.empty((len(X), 2 * m), np.float32)
     with threads_for(_terms(len(X), n_inputs, m, 0), TERMS_PER_THREAD):
-        _cos_sin(X, W, wide, out, _scratch(tile_rows(n_inputs, m, 1), m))
+        _cos_sin(X, W, wide, out, scratch(tile_rows(n_inputs, m, 1), m))
     return out
 
 
@@ -223,8 +223,8 @@ def correlate(X: Single, W: Single, C: Single, *, wide: bool = False) -> Single:
     out = np.zeros((2 * m, n_models), np.float32)
     area = MAX_TILE_ROWS * THREAD_FREQUENCIES
     with threads_for(_terms(len(X), n_inputs, m, n_models), TERMS_PER_THREAD):
-        scratch = _scratch(area), _scratch(2 * area), _scratch(2 * THREAD_FREQUENCIES, n_models)
-        _correlate(X, np.ascontiguousarray(W.T), wide, C, MAX_TILE_ROWS, *scratch, out)
+        buffers = scratch(area), scratch(2 * area), scratch(2 * THREAD_FREQUENCIES, n_models)
+        _correlate(X, np.ascontiguousarray(W.T), wide, C, MAX_TILE_ROWS, *buffers, out)
     return out
 
 
@@ -243,9 +243,9 @@ def add_blocks(
     rows = tile_rows(n_inputs, m, n_models)
     with threads_for(_terms(n_blocks * len(X), n_inputs, m, n_models), TERMS_PER_THREAD):
         if n_models > 1:
-            scratch = _scratch(rows, m), _scratch(rows, 2 * m), _scratch(rows, n_models)
-            _accumulate(X, W, wide, coefficients, values, *scratch)
+            buffers = scratch(rows, m), scratch(rows, 2 * m), scratch(rows, n_models)
+            _accumulate(X, W, wide, coefficients, values, *buffers)
             return
         a, b = coefficients[:, :m, 0], coefficients[:, m:, 0]
         amplitude, phase = np.hypot(a, b), np.arctan2(b, a) * np.float32(1 / np.pi)
-        _accumulate_one(X, W, wide, amplitude, phase, values[:, 0], _scratch(rows, m))
+        _accumulate_one(X, W, wide, amplitude, phase, values[:, 0], scratch(rows, m))

@@ -122,11 +122,9 @@ def test_trajectories_that_do_not_converge_are_counted(n_inputs):
 
 
 def test_far_vectors_are_followed_from_differences():
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(30, 40))
+    vectors = np.random.default_rng(0).normal(size=(30, 40))
     vectors[:15] += 1e6
-    domain = Domain(vectors, np.ones(30), 1.0)
-    ends, converged = trajectories(domain, vectors + 1e-3, TOLERANCE)
+    ends, converged = trajectories(Domain(vectors, np.ones(30), 1.0), vectors + 1e-3, TOLERANCE)
     assert converged.all()
     np.testing.assert_allclose(ends, vectors, atol=1e-2)
 
@@ -145,15 +143,13 @@ def test_merging_is_single_linkage_of_cells():
 
 def joined_by_hand(domain, points, n_segment):
     """Return the components of all pairs, by a search from every point."""
-    shares = np.linspace(0, 1, n_segment)[:, None]
-    n = len(points)
-    edges = np.eye(n, dtype=bool)
-    for i, j in itertools.permutations(range(n), 2):
+    shares, edges = np.linspace(0, 1, n_segment)[:, None], np.eye(len(points), dtype=bool)
+    for i, j in itertools.permutations(range(len(points)), 2):
         segment = points[i] + shares * (points[j] - points[i])
         edges[i, j] = (domain.values(segment) >= 0).all()
-    for _ in range(n):
+    for _ in points:
         edges = edges @ edges
-    return by_first(np.array([np.flatnonzero(row)[0] for row in edges]))
+    return by_first(edges.argmax(axis=1))
 
 
 @pytest.mark.parametrize("least", [0.2, -0.2])
@@ -221,13 +217,10 @@ def test_the_width_has_the_unit_of_the_rows_whatever_they_are_kept_in():
     gamma = gamma_of_neighbours(rows, 0.05)
     for other, factor in ((5 * rows, 25), (rows + 1e4, 1), (Rows(rows), 1)):
         assert gamma_of_neighbours(other, 0.05) * factor == pytest.approx(gamma, rel=1e-6)
-
-
-def test_equal_rows_are_not_neighbours_and_few_rows_have_a_width():
+    # equal rows are not neighbours; 7 are at least, but half of the rows at most
     rows = RNG.normal(size=(50, 2))
     gamma = gamma_of_neighbours(rows, 0.2)
     assert gamma_of_neighbours(rows.repeat(2, axis=0), 0.2) == pytest.approx(gamma, rel=1e-6)
-    # 7 neighbours at least, but half of the rows at most
     assert gamma_of_neighbours(rows, 0.01) == pytest.approx(gamma_of_neighbours(rows, 0.14))
     assert gamma_of_neighbours(rows[:6], 0.01) == gamma_of_neighbours(rows[:6], 0.5)
     assert gamma_of_neighbours(np.array([[0.0], [1.0]] * 9), 0.05) > 0

@@ -118,13 +118,6 @@ def test_the_minimum_is_that_of_the_svc_toolbox(name):
 # The budget
 
 
-def planned(support, strategy, gamma=1.0, n_neighbors=5):
-    places, changes = np.empty(n_neighbors + 1, np.int64), np.empty(n_neighbors + 1)
-    drawn, scratch = np.empty(n_neighbors, np.uint64), np.empty(len(support.rows))
-    n = maintenance(support, strategy, gamma, drawn, places, changes, scratch)
-    return places[:n], changes[:n]
-
-
 def test_removal_is_that_of_the_reference_program():
     """Its decay rounds, so that coefficients that are equal but for this tell what goes."""
     stored = load("nbsgd_removal")
@@ -133,7 +126,7 @@ def test_removal_is_that_of_the_reference_program():
     chances = iter(stored["uniforms"])
     budget, n_removals = int(stored["BB_init"]), 0
     empty = np.empty((2, 100)), np.empty(100, np.int64), np.empty(100), np.zeros(1, np.int64)
-    support = Support(*empty)
+    support, places, changes = Support(*empty), np.empty(1, np.int64), np.empty(1)
     add(support, 0, X[perm[0]], 0.0)
     for t in range(1, n + 1):
         size = support.size[0]
@@ -149,7 +142,9 @@ def test_removal_is_that_of_the_reference_program():
                 if next(chances) < 1 - stored["beta_frac"] * n / t:
                     budget += 1
                 else:
-                    apply(support, *planned(support, REMOVAL))
+                    drawn, *buffers = np.empty(0, np.uint64), places, changes, np.empty(100)
+                    assert maintenance(support, REMOVAL, gamma, drawn, *buffers) == 1
+                    apply(support, places, changes)
                     n_removals += 1
     size = support.size[0]
     np.testing.assert_array_equal(support.rows[:size], stored["support_index_in_perm"])

@@ -36,14 +36,8 @@ def decreasing(lam, theta_lam, t0):
     return lambda t: (theta_lam / lam / (t + t0), 1 - theta_lam / (t + t0))
 
 
-def qsg_s2auc(X, positive, XU, *, lam, sigma, gamma, theta_lam, t0, T, b, m, seed):
-    """Algorithm 1 for one model; returns the list of coefficient vectors."""
-    step = decreasing(lam, theta_lam, t0)
-    return s2auc(X, positive, XU, step=step, sigma=sigma, gamma=gamma, T=T, b=b, m=m, seed=seed)
-
-
 def s2auc(X, positive, XU, *, step, sigma, gamma, T, b, m, seed):
-    """Algorithm 1 with any steps."""
+    """Algorithm 1 for one model, with any steps; returns the list of coefficient vectors."""
     P, N = X[positive], X[~positive]
     alphas = []
     for t in range(1, T + 1):

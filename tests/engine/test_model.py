@@ -84,84 +84,55 @@ def test_models_without_a_solution_have_no_values(model):
 SIZES = {"batch_size": 20, "n_features": 6, "n_iterations": 60, "sigma": 1.0}
 
 
-def observed(at, n_unlabeled, observe=None, **more):
+def observed(at, n_unlabeled, observe, **more):
     X, positive, U = rows(10, n_unlabeled=n_unlabeled)
-    estimator, seen = QSGS2AUC(**SIZES, **more), []
-    observe = observe or (lambda *what: seen.append(what))
-    estimator.fit_observed(X=X, y=positive, X_unlabeled=U, at=at, observe=observe)
-    return estimator, seen
+    training = {"X": X, "y": positive, "X_unlabeled": U}
+    return QSGS2AUC(**SIZES, **more).fit_observed(**training, at=at, observe=observe)
 
 
 @pytest.mark.parametrize("n_unlabeled", [100, 6000])
 def test_training_does_not_notice_and_shows_the_model_of_a_shorter_training(
     n_unlabeled, monkeypatch
 ):
-    """Also in the middle of a panel."""
+    """Also in the middle of a panel, and by an observer that spoils what it is shown."""
     monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
     X, positive, U = rows(10, n_unlabeled=n_unlabeled)
-    final, seen = observed([1, 2, 40, 59, 60], n_unlabeled, lam=0.5)
-    alone = QSGS2AUC(**SIZES, lam=0.5).fit(X, positive, U)
-    np.testing.assert_array_equal(final.function_.coef, alone.function_.coef)
-    assert [t for t, _, _ in seen] == [1, 2, 40, 59, 60]
-    for t, _, shown in seen:
-        shorter = QSGS2AUC(**{**SIZES, "n_iterations": t}, lam=0.5).fit(X, positive, U)
-        np.testing.assert_allclose(
-            shown.decision_function(U), shorter.decision_function(U), rtol=1e-4, atol=1e-4
-        )
-
-
-def test_what_is_shown_is_the_observers_own():
-    shown = []
+    at, shown, heard = [1, 2, 40, 59, 60], [], []
 
     def spoil(t, seconds, model):
-        shown.append(model.function_.coef)
+        shown.append((t, model.decision_function(U)))
         model.function_.coef[:1] = np.nan
 
-    final, _ = observed([20, 60], 100, spoil)
-    assert np.isfinite(final.function_.coef).all() and np.isfinite(shown[0][1:]).all()
-
-
-class Watch:
-    """A clock that goes on only when told to."""
-
-    def __init__(self):
-        self.now = 5.0
-
-    def __call__(self):
-        return self.now
-
-    def spend(self, seconds):
-        self.now += seconds
+    with listening(heard.append):
+        final = observed(at, n_unlabeled, spoil, lam=0.5)
+    assert heard == sorted(heard) and len(heard) <= 61  # evaluating is no progress of training
+    alone = QSGS2AUC(**SIZES, lam=0.5).fit(X, positive, U)
+    np.testing.assert_array_equal(final.function_.coef, alone.function_.coef)
+    assert [t for t, _ in shown] == at
+    for t, values in shown:
+        shorter = QSGS2AUC(**{**SIZES, "n_iterations": t}, lam=0.5).fit(X, positive, U)
+        np.testing.assert_allclose(values, shorter.decision_function(U), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("threads, name", [(1, "process_time"), (2, "perf_counter")])
 def test_seconds_are_those_of_training_alone(monkeypatch, threads, name):
-    watch = Watch()
+    now, seen, p = [5.0], [], auc(0.5)
+
+    def spend(seconds):
+        now[0] += seconds
+
     monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
-    monkeypatch.setattr(progress, "time", SimpleNamespace(process_time=None, perf_counter=None))
-    monkeypatch.setattr(progress.time, name, watch)
-    seen, p = [], auc(0.5)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(**{name: lambda: now[0]}))
     slopes = type(p.loss).tuple_slopes
     monkeypatch.setattr(
-        type(p.loss), "tuple_slopes", lambda self, *given: watch.spend(1) or slopes(self, *given)
+        type(p.loss), "tuple_slopes", lambda self, *given: spend(1) or slopes(self, *given)
     )
-
-    def slow(t, seconds, model):
-        seen.append((t, seconds))
-        watch.spend(100)
-
+    slow = lambda t, seconds, model: seen.append((t, seconds)) or spend(100)  # noqa: E731
     stream(replace(p, clock=Clock([3, 4, 50], slow)), blocks(), constant([0.2]), 50, 20)
     assert seen == [(3, 3.0), (4, 4.0), (50, 50.0)]
-
-
-def test_progress_of_observers_is_not_that_of_training():
-    heard = []
-    with listening(heard.append):
-        observed([1, 3], 100, lambda t, s, model: model.decision_function(np.eye(3)))
-    assert heard == sorted(heard) and len(heard) <= 61
 
 
 @pytest.mark.parametrize("at", [[0], [2, 2], [3, 1], [1, 61], [-1]])
 def test_checkpoints_ascend_within_the_iterations(at):
     with pytest.raises(ValueError, match=r"must ascend from 1|only 60 iterations"):
-        observed(at, 50)
+        observed(at, 50, print)

@@ -1,6 +1,6 @@
 """Doubly stochastic training against the loop that papers' authors write."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +13,6 @@ from dsgkit.engine.problem import Steps
 from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 from dsgkit.engine.streaming import stream
 from dsgkit.features import FourierFeatures, tiles
-from dsgkit.linalg import read_rows
 from dsgkit.system.progress import listening
 from tests.engine import reference
 from tests.engine.problems import auc, blocks, close, constant, rows
@@ -39,22 +38,29 @@ def test_one_model_equals_the_authors_loop(setting, size, seed, n_unlabeled):
     X, positive, U = rows(0, n_unlabeled=n_unlabeled)
     own = {"n_iterations": size["T"], "batch_size": size["b"], "n_features": size["m"]}
     model = QSGS2AUC(**setting, **own, random_state=seed).fit(X, positive, U)
-    alphas = reference.qsg_s2auc(X, positive, U, **setting, **size, seed=seed)
+    step = reference.decreasing(*(setting.pop(name) for name in ("lam", "theta_lam", "t0")))
+    alphas = reference.s2auc(X, positive, U, step=step, **setting, **size, seed=seed)
     expected = reference.predict(U[:100], alphas, seed, size["m"], setting["sigma"])
     assert close(model.decision_function(U[:100]), expected)
 
 
-@pytest.mark.parametrize("lam", [0.0, 0.25, 1.0])
-@pytest.mark.parametrize("n_unlabeled", [100, 6000])  # kept, and streamed
-def test_a_constant_step_shrinks_by_its_regularisation(lam, n_unlabeled, monkeypatch):
+@pytest.mark.parametrize(
+    ("eta", "lam"), [(0.1, 0.0), (0.1, 0.25), (0.1, 1.0), (0.2, 1.0), (1.0, 1.0)]
+)
+@pytest.mark.parametrize("n_unlabeled", [100, 3000])  # kept, and streamed
+def test_constant_steps_shrink_and_forget_blocks(eta, lam, n_unlabeled, monkeypatch):
     monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
     X, positive, U = rows(10, n_unlabeled=n_unlabeled)
-    model = stream(
-        auc(0.5, 0.5, n_unlabeled=n_unlabeled), blocks(), constant([0.2, 0.1], lam), 60, 20
-    )
-    sizes_ = {"sigma": 1.0, "gamma": 0.5, "T": 60, "b": 20, "m": 6, "seed": 3}
-    alphas = reference.s2auc(X, positive, U, step=lambda t: (0.1, 1 - 0.1 * lam), **sizes_)
+    own = auc(0.5, 0.5, n_unlabeled=n_unlabeled)
+    model = stream(own, blocks(), constant([eta, eta], lam), 150, 20)
+    size = {"sigma": 1.0, "gamma": 0.5, "T": 150, "b": 20, "m": 6, "seed": 3}
+    alphas = reference.s2auc(X, positive, U, step=lambda t: (eta, 1 - eta * lam), **size)
     assert close(model.values(U[:200])[:, 1], reference.predict(U[:200], alphas, 3, 6, 1.0))
+    assert len(model.coef) == 150 - model.first
+    if lam == 1:
+        needed = 1 if eta == 1 else np.log(MAX_FORGOTTEN_SHARE) / np.log(1 - eta)
+        assert abs(len(model.coef) - min(150, needed)) <= max(20, 0.2 * needed)
+        assert abs(streaming.remembered(eta) - needed) <= 1
 
 
 def test_steps():
@@ -83,29 +89,6 @@ def test_how_rows_are_met_does_not_change_the_model(monkeypatch, owner, name, va
     expected = fit(X, positive, U).decision_function(U)
     monkeypatch.setattr(owner, name, value)
     assert close(fit(X, positive, U).decision_function(U), expected)
-
-
-def test_a_zero_decay_forgets_everything_before():
-    X, positive, U = rows(5)
-    model = QSGS2AUC(theta_lam=4.0, lam=1.0, n_iterations=10, batch_size=8, n_features=4, t0=0)
-    fitted = model.fit(X, positive, U).function_
-    assert fitted.first == 3 and len(fitted.coef) == 7
-    assert fitted.coef.any(axis=(1, 2)).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("eta", [0.2, 1.0])
-def test_forgotten_blocks_are_dropped_and_the_model_is_the_same(eta, monkeypatch):
-    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 5 * 20)
-    X, positive, U = rows(10, n_unlabeled=3000)
-    model = stream(auc(0.5, n_unlabeled=3000), blocks(), constant([eta]), 150, 20)
-    needed = 1 if eta == 1 else np.log(MAX_FORGOTTEN_SHARE) / np.log(1 - eta)
-    assert len(model.coef) == 150 - model.first
-    assert abs(len(model.coef) - min(150, needed)) <= max(20, 0.2 * needed)
-    assert abs(streaming.remembered(eta) - needed) <= 1
-    given_ = {"sigma": 1.0, "gamma": 0.5, "T": 150, "b": 20, "m": 6, "seed": 3}
-    alphas = reference.s2auc(X, positive, U, step=lambda t: (eta, 1 - eta), **given_)
-    assert close(model.values(U[:200])[:, 0], reference.predict(U[:200], alphas, 3, 6, 1.0))
 
 
 @pytest.mark.parametrize("n_unlabeled", [20, 5000])
@@ -154,14 +137,13 @@ def test_a_block_of_frequencies_is_made_once_or_once_per_panel(resident, monkeyp
     assert sum(made) == 32 + (0 if resident else 8 + 16 + 24)
 
 
-@pytest.mark.parametrize(
-    ("n_rows", "drawn", "T", "most_bytes", "expected"),
-    [(1000, 200, 20, 2**20, True), (2001, 200, 20, 2**20, False), (4000, 400, 20, 2**20, True),
-     (1000, 200, 20, 4 * 1000 * 2 - 1, False)],
-)  # fmt: skip
-def test_rows_are_kept_where_that_is_cheaper(n_rows, drawn, T, most_bytes, expected, monkeypatch):
-    monkeypatch.setattr(sizes, "MAX_TABLE_BYTES", most_bytes)
-    assert sizes.kept_resident(n_rows, 2, drawn, T) is expected
+def test_rows_are_kept_where_that_is_cheaper(monkeypatch):
+    for most, n_rows, drawn, expected in (
+        *((2**20, 1000, 200, True), (2**20, 2001, 200, False), (2**20, 4000, 400, True)),
+        (4 * 1000 * 2 - 1, 1000, 200, False),
+    ):
+        monkeypatch.setattr(sizes, "MAX_TABLE_BYTES", most)
+        assert sizes.kept_resident(n_rows, 2, drawn, 20) is expected
 
 
 # Means of the last functions, against sums over all functions one by one.
@@ -216,9 +198,16 @@ def test_blocks_that_are_next_to_nothing_of_the_mean_are_left_out():
 magnitudes = st.floats(2.0**-60, 2.0**10)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def short_parts():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coefficients, "PART_BLOCKS", 3)
+        yield
+
+
 @given(st.lists(st.tuples(magnitudes, magnitudes), min_size=1, max_size=12), st.data())
 def test_all_that_is_dropped_stays_below_the_bound_for_every_model(pairs, data):
-    """Also when blocks are dropped again and again."""
+    """Also when blocks are dropped again and again; parts that are forgotten are given back."""
     past, added = coefficients.Coefficients(4, 2), []
     for pair in pairs:
         block = np.tile(np.array(pair, np.float32) / 4, (4, 1)) * [[1], [-1], [1], [-1]]
@@ -230,9 +219,11 @@ def test_all_that_is_dropped_stays_below_the_bound_for_every_model(pairs, data):
             assert (dropped <= 1.001 * MAX_FORGOTTEN_SHARE * sum(added)).all()
             oldest = sum(added[: past.first + 1], np.zeros(2))
             assert (oldest > 0.999 * MAX_FORGOTTEN_SHARE * sum(added)).any()
-        kept = [part for _, part in past.kept()]
-        assert sum(map(len, kept)) == len(added) - past.first
-        np.testing.assert_array_equal(kept[-1][-1], block.astype(np.float32))
+        kept = {first + k: coef for first, part in past.kept() for k, coef in enumerate(part)}
+        assert list(kept) == list(range(past.first, len(added)))
+        assert len(past._parts) <= 1 + -(-len(kept) // 3)
+        for number, coef in kept.items():
+            np.testing.assert_allclose(np.abs(coef).sum(axis=0), added[number], rtol=1e-6)
 
 
 def test_coefficients_that_are_not_finite_are_multiplied_out_and_do_not_hold_on_to_blocks():
@@ -244,83 +235,3 @@ def test_coefficients_that_are_not_finite_are_multiplied_out_and_do_not_hold_on_
     with np.errstate(invalid="ignore"):
         past.multiply(np.array([0, 1]), np.array([0, -2], np.float32))
     np.testing.assert_array_equal(next(past.kept())[1], np.tile([0, -2.0], (2, 2, 1)))
-
-
-def test_parts_that_are_forgotten_are_given_back():
-    past, size = coefficients.Coefficients(2, 1), coefficients.PART_BLOCKS
-    for k in range(3 * size + 5):
-        past.append(np.full((2, 1), 2.0 ** (k - 50), np.float32))
-        past.forget()
-        numbers = [n for first, part in past.kept() for n in range(first, first + len(part))]
-        assert numbers == list(range(past.first, k + 1))
-        values = np.concatenate([part for _, part in past.kept()])[:, 0, 0]
-        np.testing.assert_array_equal(values, 2.0 ** (np.array(numbers) - 50))
-        assert len(past._parts) <= 2
-    assert past.first == 3 * size + 5 - 30
-
-
-# Features that the package does not have, in numpy: nothing else has to know them.
-
-
-@dataclass(frozen=True)
-class RandomProjections:
-    """``x'W_t`` of m random columns, the features of the linear kernel; they serve in any order."""
-
-    m: int
-    seed: int
-
-    @property
-    def width(self):
-        return self.m
-
-    @property
-    def scale(self):
-        return np.sqrt(self.m)
-
-    def psi(self, X, t):
-        W = np.random.default_rng([self.seed, t]).normal(size=(X.shape[1], self.m))
-        return X @ W.astype(np.float32)
-
-    def transform(self, X, block):
-        return self.psi(X, block) / np.float32(self.scale)
-
-    def add(self, X, first, coefficients, values):
-        for t, part in enumerate(coefficients):
-            values += self.psi(X, first + t) @ part
-
-    def correlate(self, X, block, C, factor):
-        return self.psi(X, block).T @ C * (factor / self.m).astype(np.float32)
-
-    def read(self, table, index):
-        return read_rows(table, index)
-
-    def in_order(self, n_inputs, n_blocks):
-        return self
-
-
-def by_hand(p, features, eta, T, size):
-    """The method in float64 with normalised features, one model; values at unlabelled rows."""
-    tables, alphas = [table.astype(np.float64) for table in p.data.tables], []
-
-    def values(X):
-        phi = (features.transform(X, t) for t in range(len(alphas)))
-        return sum((f @ a for f, a in zip(phi, alphas, strict=True)), np.zeros(len(X)))
-
-    for t in range(T):
-        drawn = [
-            tables[s.table][s.draw(k, len(tables[s.table]), features.seed, t, 1, size)[0, 0]]
-            for k, s in enumerate(p.sources(in_passes=False))
-        ]
-        c = p.loss.tuple_slopes([values(r)[:, None].astype(np.float32) for r in drawn], t + 1)
-        gradient = sum(features.transform(r, t).T @ ci for r, ci in zip(drawn, c, strict=True))
-        alphas = [(1 - eta) * a for a in alphas] + [-eta * gradient[:, 0]]
-    return values(tables[1][:100])
-
-
-@pytest.mark.parametrize("n_unlabeled", [100, 6000])
-def test_the_engine_takes_any_kind_of_features(n_unlabeled, monkeypatch):
-    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
-    p, features = auc(0.5, n_unlabeled=n_unlabeled), RandomProjections(5, seed=3)
-    model = stream(p, features, constant([0.05]), 50, 20)
-    expected = by_hand(p, features, 0.05, 50, 20)
-    assert close(model.values(p.data.U[:100])[:, 0], expected)

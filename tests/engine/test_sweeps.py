@@ -60,48 +60,41 @@ def test_the_written_out_loop(b, kernel):
         assert close(got, expected, 2e-5)
 
 
+def folds_of(pooled):
+    parts = [np.arange(0, 60, 2), np.arange(5)] if pooled else [None, None]
+    return [Fold(fold, part) for fold, part in zip(FOLDS, parts, strict=True)]
+
+
+MARGINS = [RoundedMargin(C, C_star) for C, C_star in ((5.0, 20.0), (50.0, 50.0), (20.0, 5.0))]
+RISKS = {"form": [SemiSupervisedAUC(gamma) for _, gamma in POINTS], "curvatures": MARGINS}
+
+
 @pytest.mark.parametrize("pooled", [False, True])
 @pytest.mark.parametrize("b", [16, 60])
-def test_folds_in_one_pass_are_trained_on_their_own_rows(b, pooled, monkeypatch):
-    parts = [np.arange(0, 60, 2), np.arange(5)] if pooled else [None, None]
-    folds = [Fold(fold, part) for fold, part in zip(FOLDS, parts, strict=True)]
-    together, p = swept(b, folds=folds)
+@pytest.mark.parametrize("risk", RISKS)
+def test_folds_in_one_pass_are_trained_on_their_own_rows(risk, b, pooled, monkeypatch):
+    def values(folds):
+        p = problem(RISKS[risk], n_unlabeled=60, folds=folds)
+        lam = np.tile([lam for lam, _ in POINTS], len(folds))
+        return sweep(p, blocks(4), lam, T, S, b).values(np.concatenate(p.data.tables))
+
+    folds = folds_of(pooled)
+    together = values(folds)
+    alone = [values([fold]) for fold in folds]
     monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 2 * sizes.sweep_bytes(T, 8, 90, 90))
     monkeypatch.setattr(sizes, "MAX_FEATURE_BYTES", 3 * 12 * 8)  # chunks of rows, and of models
-    again = sweep(p, blocks(4), np.tile([lam for lam, _ in POINTS], 2), T, S, b)
-    for k, fold in enumerate(folds):
-        alone = swept(b, folds=[fold])[0].values(p.data.X)
-        for found in (together, again):
-            assert close(found.values(p.data.X)[:, 3 * k : 3 * k + 3], alone, 1e-5)
-
-
-@pytest.mark.parametrize("pooled", [False, True])
-def test_models_that_weigh_rows_themselves_are_trained_on_their_own_rows(pooled, monkeypatch):
-    parts = [np.arange(0, 60, 2), np.arange(5)] if pooled else [None, None]
-    folds = [Fold(fold, part) for fold, part in zip(FOLDS, parts, strict=True)]
-    losses = [RoundedMargin(C, C_star) for C, C_star in ((5.0, 20.0), (50.0, 50.0), (20.0, 5.0))]
-
-    def trained(folds):
-        p = problem(losses, n_unlabeled=60, folds=folds)
-        return sweep(p, blocks(4), np.ones(p.n_models), T, S, 16).values(p.data.U)
-
-    together = trained(folds)
-    monkeypatch.setattr(sizes, "MAX_FEATURE_BYTES", 3 * 12 * 8)
-    for k, fold in enumerate(folds):
-        assert close(together[:, 3 * k : 3 * k + 3], trained([fold]), 1e-5)
+    for found in (together, values(folds)):
+        assert close(found, np.hstack(alone), 1e-5)
 
 
 @pytest.mark.parametrize("pooled", [False, True])
 def test_both_kinds_of_hessians_make_the_same_steps(pooled, monkeypatch):
-    parts = [np.arange(0, 60, 2), np.arange(5)] if pooled else [None, None]
-    folds = [Fold(fold, part) for fold, part in zip(FOLDS, parts, strict=True)]
     points, found = [*POINTS, (2.0**-6, 1.0), (2.0**-6, 0.0)], []
     for kind in (Shared, ByRows):
-        with monkeypatch.context() as patch:
-            for name in ("Shared", "ByRows"):
-                patch.setattr(sweeps, name, kind)
-            model, p = swept(16, points, folds)
-            found.append(model.values(p.data.U))
+        monkeypatch.setattr(sweeps, "Shared", kind)
+        monkeypatch.setattr(sweeps, "ByRows", kind)
+        model, p = swept(16, points, folds_of(pooled))
+        found.append(model.values(p.data.U))
     assert close(*found, 1e-5)
 
 

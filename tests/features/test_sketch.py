@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy import stats
 from sklearn.metrics.pairwise import polynomial_kernel
 
 from dsgkit.features import SketchFeatures, sketch
@@ -55,46 +54,6 @@ def test_the_gram_matrix_is_the_kernel(p):
         squares = (X**2) @ (X**2).T
         known = sigma**2 / D * (np.outer(norms, norms) / sigma**2 + (X @ X.T) ** 2 - 2 * squares)
         np.testing.assert_allclose(grams.var(axis=0), known, rtol=0.35)
-
-
-def test_hashes_are_uniform_and_independent():
-    """Each test fails by chance one time in 10^4; the seed is fixed."""
-    features = SketchFeatures("dot_product(3)", 1.0, 10, seed=5)
-    draws = [features.hashes(t, 40) for t in range(50)]
-    places, signs = (np.array(arrays) for arrays in zip(*draws, strict=True))
-    assert stats.chisquare(np.bincount(places.ravel(), minlength=10)).pvalue > 1e-4
-    assert set(np.unique(signs)) == {-1.0, 1.0}
-    together = np.bincount((places[:, 0] * 10 + places[:, 1]).ravel(), minlength=100)
-    assert stats.chisquare(together).pvalue > 1e-4
-    with_signs = np.bincount((places * 2 + (signs > 0)).ravel().astype(int), minlength=20)
-    assert stats.chisquare(with_signs).pvalue > 1e-4
-
-
-@pytest.mark.parametrize("G", [1, 3])
-def test_sums_over_blocks_and_rows_are_those_of_the_features(G, monkeypatch):
-    monkeypatch.setattr(sketch, "TILE_BYTES", 16 * 24 * 7)  # several tiles
-    rng = np.random.default_rng(0)
-    X, C = rows_of(40, 5), rng.normal(size=(40, G)).astype(np.float32)
-    features, factor = SketchFeatures("dot_product(3)", 0.5, 24, seed=7), rng.normal(size=G)
-    coefficients = np.array([features.correlate(X, t, C, factor) for t in range(4)])
-    Phis = [features.transform(X, t).astype(np.float64) for t in range(4)]
-    for Phi, part in zip(Phis, coefficients, strict=True):
-        np.testing.assert_allclose(part, Phi.T @ C * factor, rtol=1e-5, atol=1e-5)
-    values = np.ones((40, G), np.float32)
-    features.in_order(5, 4).add(X, 1, coefficients[1:], values)
-    expected = 1 + sum(P @ (P.T @ C) for P in Phis[1:]) * factor
-    np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-4)
-
-
-def test_a_block_is_the_same_alone_and_whatever_the_rows():
-    features, X = SketchFeatures("dot_product(3)", 1.0, 32, seed=2**64 - 1), rows_of(300, 4)
-    whole = [features.transform(X, t) for t in (3, 0, 2)]
-    close = {"rtol": 1e-6, "atol": 1e-9}
-    np.testing.assert_allclose(features.transform(X[17:19], 3), whole[0][17:19], **close)
-    again = SketchFeatures("dot_product(3)", 1.0, 32, seed=2**64 - 1)
-    np.testing.assert_allclose(again.transform(X[::-1], 2), whole[2][::-1], **close)
-    assert not np.array_equal(whole[0], whole[1])
-    assert (SketchFeatures("dot_product(3)", 1.0, 32, 0).transform(X, 3) != whole[0]).any()
 
 
 def test_values_in_the_billions_keep_their_digits():
