@@ -45,8 +45,10 @@ from dsgkit.estimators.parameters import (
     SweepBatch,
     ThetaLam,
 )
+from dsgkit.estimators.sigma import rows_at
 from dsgkit.exact.explicit import centres, centres_cost, landmarks, primal_cost, random_features
 from dsgkit.exact.quadratic import INDEFINITE, SINGULAR, Dual, dual_cost, minimise
+from dsgkit.linalg import Array
 from dsgkit.priors import PenL1Prior
 from dsgkit.risks.pairwise import PriorAUC, SemiSupervisedAUC
 
@@ -57,6 +59,18 @@ one pass over millions of rows would waste hours."""
 SINGULAR_BLOCK = FitError(
     "the regulariser is so small that a block is singular to rounding; enlarge lam"
 )
+
+
+class BySweeps:
+    """Mixin of the estimators that take a Newton step for each block of features in turn."""
+
+    failure = SINGULAR_BLOCK
+
+    def learn(self: Any, problem: Problem) -> Any:
+        return sweep(problem, blocks_of(self), problem.each("lam"), *sweep_sizes(self))
+
+    def cost(self: Any, n: Sizes, n_models: int = 1) -> Cost:
+        return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
 
 
 class PairwiseAUCEstimator(SemiSupervisedEstimator):
@@ -198,7 +212,7 @@ class QSGS2AUC(PairwiseAUCEstimator):
         return exact.fit(X, y, X_unlabeled)
 
 
-class QSGS2AUCP(PairwiseAUCEstimator):
+class QSGS2AUCP(BySweeps, PairwiseAUCEstimator):
     """Semi-supervised AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QSGS2AUC` over the same functions. While a step of `QSGS2AUC` is a
@@ -223,12 +237,8 @@ class QSGS2AUCP(PairwiseAUCEstimator):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two labels; the larger one, the last, is positive.
-    function_ : BlockModel
-        Seeds and coefficients.
-    sigma_ : float
-        The sigma in use.
+    classes_, function_, sigma_
+        As in `QSGS2AUC`.
 
     References
     ----------
@@ -239,7 +249,6 @@ class QSGS2AUCP(PairwiseAUCEstimator):
     """
 
     pace = Pace(training=1.2, per_model=4)
-    failure = SINGULAR_BLOCK
 
     lam: Lam = 0.125
     sigma: Sigma = "scale"
@@ -253,12 +262,6 @@ class QSGS2AUCP(PairwiseAUCEstimator):
     n_sweeps: NSweeps = 2
     random_state: RandomState = 0
 
-    def learn(self, problem: Problem) -> Any:
-        return sweep(problem, blocks_of(self), problem.each("lam"), *sweep_sizes(self))
-
-    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
-
 
 class SAMULT(PairwiseAUCEstimator):
     """Exact minimiser of the semi-supervised AUC risk with a kernel.
@@ -270,33 +273,25 @@ class SAMULT(PairwiseAUCEstimator):
 
     Parameters
     ----------
-    lam : float > 0, default 0.125
-        Weight of the regulariser.
-    sigma : float > 0 or "scale", default "scale"
-        Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
-    gamma : float between 0 and 1, default 0.5
-        Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row.
+    lam, sigma, gamma, unlabeled_label
+        As in `QSGS2AUC`.
     kernel : str, default "gaussian"
         "gaussian", "laplacian" or "dot_product(p)", or "linear", which has no sigma
         (``dsg list kernels``).
     max_memory : float > 0, optional
         Limit in GiB; None is 80% of the available memory.
-    unlabeled_label : int, float or str, default -1
-        Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
 
     Attributes
     ----------
+    classes_, sigma_
+        As in `QSGS2AUC`.
     centers_ : ndarray of shape (n, n_inputs)
         Rows of the kernel expansion: labelled, then unlabelled ones.
-    classes_ : ndarray of shape (2,)
-        The two labels; the larger one, the last, is positive.
     coef_ : ndarray of shape (n,)
         Coefficients of the rows.
     function_ : Expansion
     remark_ : str
         With gamma = 1, that the unlabelled rows were not used, which makes the fit cheaper.
-    sigma_ : float
-        The sigma in use.
 
     References
     ----------
@@ -334,15 +329,12 @@ class RFFS2AUC(PairwiseAUCEstimator):
 
     Parameters
     ----------
-    lam, sigma, gamma, max_memory, unlabeled_label
+    lam, sigma, gamma, kernel, frequencies, unlabeled_label
+        As in `QSGS2AUC`.
+    max_memory
         As in `SAMULT`.
-    kernel : str, default "gaussian"
-        "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
     n_features : int >= 1, default 1000
         Random frequencies; each gives a cosine and a sine.
-    frequencies : {"independent", "structured"}, default "independent"
-        How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
-        256 columns on.
     random_state : int between 0 and 2^64 - 1, default 0
         Seed of the features.
 
@@ -391,10 +383,10 @@ class NystromS2AUC(PairwiseAUCEstimator):
 
     Parameters
     ----------
-    lam, sigma, gamma, max_memory, unlabeled_label
+    lam, sigma, gamma, kernel, unlabeled_label
+        As in `QSGS2AUC`.
+    max_memory
         As in `SAMULT`.
-    kernel : str, default "gaussian"
-        "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
     n_landmarks : int >= 0, default 1000
         Unlabelled rows among the landmarks, at most.
     random_state : int between 0 and 2^64 - 1, default 0
@@ -433,10 +425,9 @@ class NystromS2AUC(PairwiseAUCEstimator):
     random_state: RandomState = 0
 
     def learn(self, problem: Problem) -> Any:
-        X, U = problem.data.tables
-        count = min(int(self.n_landmarks), len(U))
-        rows = U[drawn_rows(count, len(U), self._seed, "landmarks")]
-        z = np.concatenate([X[:], rows]).astype(np.float64, copy=False)
+        (X, U), count = problem.data.tables, int(self.n_landmarks)
+        rows = drawn_rows(min(count, len(U)), len(U), self._seed, "landmarks")
+        z = rows_at([X, U], np.append(np.arange(len(X)), len(X) + rows))
         space = landmarks(self.kernel, self.sigma_, z)
         return minimise(problem, space, problem.each("lam") / 2)
 
@@ -531,23 +522,28 @@ class PNUAUC(PairwiseAUCEstimator):
 
 def at_centres(estimator: Any, problem: Problem) -> Any:
     """Minimise a risk plus ``lam ||w||^2`` over expansions at ``n_centers`` rows."""
-    X, U = problem.data.tables
-    if estimator.n_centers is None:
-        parts = [X[:], U[:]]
-    else:
-        n = len(X) + len(U)
-        count = min(int(estimator.n_centers), n)
-        rows = drawn_rows(count, n, estimator._seed, "centers")
-        parts = [X[rows[rows < len(X)]], U[rows[rows >= len(X)] - len(X)]]
-    centers = np.concatenate(parts).astype(np.float64, copy=False)
+    centers = drawn_centers(estimator, problem.data.tables, "centers")
     space = centres(estimator.kernel, estimator.sigma_, centers)
     return minimise(problem, space, problem.each("lam"))
 
 
 def at_centres_cost(estimator: Any, n: Sizes, n_models: int) -> Cost:
-    n_rows = n.labeled + n.unlabeled
-    n_centers = n_rows if estimator.n_centers is None else min(int(estimator.n_centers), n_rows)
-    return centres_cost(n_centers, n, n_models)
+    return centres_cost(n_centers_of(estimator, n.labeled + n.unlabeled), n, n_models)
+
+
+def drawn_centers(estimator: Any, tables: list[Any], *seed: str, source: int = 0) -> Array:
+    """Return ``n_centers`` of the rows of some tables, in their order."""
+    n = sum(map(len, tables))
+    count = n_centers_of(estimator, n)
+    return rows_at(tables, drawn_rows(count, n, estimator._seed, *seed, source=source))
+
+
+def n_centers_of(estimator: Any, n_rows: int) -> int:
+    return n_rows if estimator.n_centers is None else min(int(estimator.n_centers), n_rows)
+
+
+def sweep_sizes(estimator: Any) -> tuple[int, int, int]:
+    return int(estimator.n_blocks), int(estimator.n_sweeps), int(estimator.batch_size)
 
 
 def random_features_cost(estimator: Any, n: Sizes, n_models: int, **means: int) -> Cost:
@@ -576,7 +572,3 @@ def decreasing(estimator: Any, problem: Problem) -> Steps:
         measured = curvatures(problem, estimator.kernel, estimator.sigma_)
         t0 = np.where(stable, theta_lam / lam * measured, t0)
     return Steps(lam, theta_lam, t0, np.full(len(lam), np.nan))
-
-
-def sweep_sizes(estimator: Any) -> tuple[int, int, int]:
-    return int(estimator.n_blocks), int(estimator.n_sweeps), int(estimator.batch_size)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
 from dsgkit.errors import DataError, warn
@@ -65,8 +66,19 @@ def sigma_for(estimator: Any, data: Any) -> Iterator[None]:
 
 
 def sample_of(estimator: Any, data: Any) -> Array:
-    """Return a sample of the rows that "scale" is fitted to."""
-    return _sample(data.tables[:1] if estimator.labeled_only else data.tables)
+    """Return an evenly spaced sample of the rows that "scale" is fitted to.
+
+    Raises
+    ------
+    DataError
+        If it has NaN or infinite values.
+    """
+    tables = data.tables[:1] if estimator.labeled_only else data.tables
+    n = sum(map(len, tables))
+    count = min(n, SAMPLE_ROWS)
+    rows = rows_at(tables, np.arange(count) * n // count)
+    check_finite(rows)
+    return rows
 
 
 def scale_of(kernel: str, rows: Array) -> float:
@@ -110,26 +122,13 @@ def scale_of(kernel: str, rows: Array) -> float:
     return (1 if known.degree is not None else 2) / mean
 
 
-def _sample(tables: Any) -> Array:
-    """Return an evenly spaced sample of the rows of all tables.
-
-    Raises
-    ------
-    DataError
-        If it has NaN or infinite values.
-    """
-    n = sum(len(X) for X in tables)
-    count = min(n, SAMPLE_ROWS)
-    positions = np.arange(count) * n // count
-    parts, start = [], 0
-    for X in tables:
-        within = positions[(positions >= start) & (positions < start + len(X))] - start
-        if len(within):
-            parts.append(np.asarray(X[within], np.float64))
-        start += len(X)
-    rows = np.concatenate(parts)
-    check_finite(rows)
-    return rows
+def rows_at(tables: Sequence[Any], positions: NDArray[np.integer]) -> Array:
+    """Return rows by their ascending positions in the tables, one after the other."""
+    ends = np.cumsum([len(X) for X in tables])
+    parts = np.split(positions, np.searchsorted(positions, ends[:-1]))
+    starts = ends - [len(X) for X in tables]
+    drawn = zip(tables, parts, starts, strict=True)
+    return np.concatenate([np.asarray(X[at - start], np.float64) for X, at, start in drawn])
 
 
 def _warn_of_flat_values(kernel: str, sigma: float, rows: Array, nearly_0: float) -> None:

@@ -19,15 +19,13 @@ from dsgkit.engine.model import Expansion, Separate, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, Steps, take
 from dsgkit.engine.sizes import MAX_BLOCK_ROWS
 from dsgkit.engine.streaming import stream, streaming_cost
-from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DataError, DivergedError, FitError
-from dsgkit.estimators.auc import SINGULAR_BLOCK, random_features_cost, sweep_sizes
+from dsgkit.estimators.auc import BySweeps, drawn_centers, n_centers_of, random_features_cost
 from dsgkit.estimators.base import (
     ClassifierMixin,
     Estimator,
     blocks_of,
     by_own_fit,
-    drawn_rows,
     fit_observed,
 )
 from dsgkit.estimators.inputs import as_rows, check_finite, naming_bad_rows
@@ -312,19 +310,21 @@ class TSGSU(SimilarUnlabeledEstimator):
     fit_observed = fit_observed
 
     def learn(self, problem: Problem) -> Any:
-        T, steps = int(self.n_iterations), self._steps(problem)
+        T, size, steps = int(self.n_iterations), int(self.batch_size), self._steps(problem)
         if problem.n_models == 1 and np.isnan(steps.eta).any():
             raise FitError(
                 f"theta={self.theta:g} makes a step of 1/lam or more with lam={self.lam:g}, which "
                 "is no descent: lower theta"
             )
-        functions = stream(problem, blocks_of(self), steps, T, int(self.batch_size), **self._tail())
+        tail = {"average": self.tail == "average", "in_passes": True}
+        functions = stream(problem, blocks_of(self), steps, T, size, **tail)
         self.n_iter_, self.corrected_ = T, float(problem.loss.negative[0] / T)
         return functions
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        sizes = int(self.n_iterations), int(self.batch_size)
-        return streaming_cost(blocks_of(self, sigma=1.0), n, *sizes, n_models, **self._tail())
+        sizes = int(self.n_iterations), int(self.batch_size), n_models
+        tail = {"average": self.tail == "average", "in_passes": True}
+        return streaming_cost(blocks_of(self, sigma=1.0), n, *sizes, **tail)
 
     def _steps(self, problem: Problem) -> Steps:
         """Return ``theta / (lam + L/2)``; NaN for a step of ``1/lam`` or more."""
@@ -338,11 +338,8 @@ class TSGSU(SimilarUnlabeledEstimator):
         last = T if self.tail == "decay" else np.inf
         return Steps(lam, constant, np.zeros(len(lam)), allowed, last)
 
-    def _tail(self) -> dict[str, bool]:
-        return {"average": self.tail == "average", "in_passes": True}
 
-
-class TSGSUP(SimilarUnlabeledEstimator):
+class TSGSUP(BySweeps, SimilarUnlabeledEstimator):
     """Similar-unlabelled learning by block-preconditioned steps.
 
     Minimises the objective of `TSGSU` over the same functions. While a step of `TSGSU` is a number,
@@ -362,13 +359,8 @@ class TSGSUP(SimilarUnlabeledEstimator):
         from the minimiser.
     batch_size : int >= 1, default 1024
         Unlabelled rows per step; the points of all pairs are in every batch.
-    n_features : int >= 1, default 256
-        Random frequencies m per block (each is a cosine and a sine). The time of a step grows with
-        m^3, its memory with m^2.
-    n_blocks : int >= 1, default 16
-        Blocks T.
-    n_sweeps : int >= 1, default 2
-        Sweeps S over all blocks.
+    n_features, n_blocks, n_sweeps
+        As in `QSGS2AUCP`.
 
     Attributes
     ----------
@@ -377,7 +369,6 @@ class TSGSUP(SimilarUnlabeledEstimator):
     """
 
     pace = Pace(training=2.5, per_model=5)
-    failure = SINGULAR_BLOCK
 
     lam: Lam = 0.1
     sigma: Sigma = "scale"
@@ -395,13 +386,9 @@ class TSGSUP(SimilarUnlabeledEstimator):
     random_state: RandomState = 0
 
     def learn(self, problem: Problem) -> Any:
-        functions = sweep(problem, blocks_of(self), problem.each("lam"), *sweep_sizes(self))
-        n_steps = int(self.n_blocks) * int(self.n_sweeps)
+        functions, n_steps = super().learn(problem), int(self.n_blocks) * int(self.n_sweeps)
         self.corrected_ = float(problem.loss.negative[0] / n_steps)
         return functions
-
-    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
 
 
 class SUSL(SimilarUnlabeledEstimator):
@@ -459,9 +446,8 @@ class SUSL(SimilarUnlabeledEstimator):
 class RFFSUSL(SimilarUnlabeledEstimator):
     """Minimiser of the similar-unlabelled risk with the squared loss over fixed random features.
 
-    The objective of `SUSL`, with the Gaussian kernel replaced by ``2 n_features`` random features:
-    O(n n_features^2) time in one pass over the unlabelled rows, which are read in blocks, and
-    O(n_features^2) memory.
+    The objective of `SUSL` over the functions of `RFFS2AUC` with a Gaussian kernel, at the same
+    cost: O(n n_features^2) time in one pass over the unlabelled rows, O(n_features^2) memory.
 
     Parameters
     ----------
@@ -469,8 +455,8 @@ class RFFSUSL(SimilarUnlabeledEstimator):
         Weight of the regulariser.
     sigma, frequencies, prior, max_memory, random_state
         As in `TSGSU`.
-    n_features : int >= 1, default 1000
-        Random frequencies; each gives a cosine and a sine.
+    n_features
+        As in `RFFS2AUC`.
 
     Attributes
     ----------
@@ -479,10 +465,6 @@ class RFFSUSL(SimilarUnlabeledEstimator):
     coef_ : ndarray of shape (2 * n_features,)
         Coefficients of the features.
     function_ : Expansion
-
-    References
-    ----------
-    .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
     """
 
     pace = Pace(training=2, per_model=5)
@@ -570,9 +552,8 @@ class SUDH(SimilarUnlabeledEstimator):
         if self.kernel == "linear":
             Phi, at_pairs = with_constant(U), with_constant(data.X)
         else:
-            gram, count = kernel_named(self.kernel).gram, self._n_centers(len(U))
-            rows = drawn_rows(count, len(U), self._seed, "su_dh", "centers")
-            z = np.asarray(U[rows], np.float64)
+            gram = kernel_named(self.kernel).gram
+            z = drawn_centers(self, [U], "su_dh", "centers")
             white = whitening(gram(z, z, self.sigma_))
             Phi, at_pairs = (gram(X, z, self.sigma_) @ white for X in (U, data.X))
         scale = 2 * prior - 1
@@ -588,14 +569,11 @@ class SUDH(SimilarUnlabeledEstimator):
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         linear = self.kernel == "linear"
-        p = n.inputs + 1 if linear else self._n_centers(n.unlabeled)
+        p = n.inputs + 1 if linear else n_centers_of(self, n.unlabeled)
         return double_hinge_cost(p, n, n_models, linear=linear)
 
     def diagnostics(self, **arrays: Any) -> dict[str, float]:
         return {"objective": self.objective_}
-
-    def _n_centers(self, n_unlabeled: int) -> int:
-        return n_unlabeled if self.n_centers is None else min(int(self.n_centers), n_unlabeled)
 
 
 class CUU(SimilarUnlabeledEstimator):
@@ -620,8 +598,8 @@ class CUU(SimilarUnlabeledEstimator):
         coefficients, one ``lam`` penalises less, the more centres there are.
     sigma, prior, delta, leak, max_memory, random_state
         As in `TSGSU`.
-    kernel : str, default "gaussian"
-        "linear" (with a bias), or a kernel such as "gaussian" or "dot_product(3)".
+    kernel
+        As in `SUSL`.
     loss : {"squared", "logistic"}, default "squared"
         ``(t z - 1)^2/4`` or ``log(1 + exp(-t z))``.
     step : {"measured", "paper"}, default "measured"
@@ -633,8 +611,8 @@ class CUU(SimilarUnlabeledEstimator):
         Momentum of the heavy ball method.
     batch_size : int >= 1 or None, default 1000
         Rows of each of the two batches; None takes all.
-    n_iterations : int >= 1, default 100
-        Iterations.
+    n_iterations
+        As in `TSGSU`.
     n_centers : int >= 1, optional
         Random training points as centres; None takes all.
 
@@ -644,13 +622,10 @@ class CUU(SimilarUnlabeledEstimator):
         As in `TSGSU`.
     centers_ : ndarray of shape (n_centers, n_inputs)
         Centres of a kernel; if they are all training points, the unlabelled rows come first.
-    coef_ : ndarray of shape (n_inputs + 1,) or (n_centers,)
-        Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.
-    corrected_ : float
-        Share of the iterations in which r1 or r2 of the batch was below 0.
-    function_ : Expansion
-    n_iter_ : int
-        Iterations.
+    coef_, function_
+        As in `SUDH`.
+    corrected_, n_iter_
+        As in `TSGSU`.
 
     References
     ----------
@@ -704,31 +679,23 @@ class CUU(SimilarUnlabeledEstimator):
                 f"theta is too large: a step of {eta[0]:.3g} at lam={lam[0]:g} leaves nothing of"
                 " earlier ones"
             )
+        coef = np.full((len(zero.coef), len(lam)), np.nan)
         kept: Any = slice(None) if possible.all() else np.flatnonzero(possible)  # a slice counts on
-        tables, W = [data.X, data.U], np.full((len(zero.coef), len(lam)), np.nan)
-        if not possible.any():
-            return replace(zero, coef=W)
+        loss, start = take(take(problem.loss, models), kept), np.zeros_like(coef[:, kept])
 
         def watch(t: int, W: Array) -> None:
             problem.clock.after(t, lambda: replace(zero, coef=W))
             report(t / self.n_iterations)
 
-        with np.errstate(over="ignore", invalid="ignore"):
-            W[:, possible] = descend(
-                take(take(problem.loss, models), kept),
-                basis,
-                tables,
-                self._batches(*map(len, tables)),
-                np.zeros((len(W), int(possible.sum()))),
-                lam[possible],
-                eta[possible],
-                self.momentum,
-                watch,
-            )
-        if problem.n_models == 1 and not np.isfinite(W).all():
+        if possible.any():
+            batches = self._batches(len(data.X), len(data.U))
+            steps = lam[kept], eta[kept], self.momentum, watch
+            with np.errstate(over="ignore", invalid="ignore"):
+                coef[:, kept] = descend(loss, basis, [data.X, data.U], batches, start, *steps)
+        if problem.n_models == 1 and not np.isfinite(coef).all():
             for block in row_blocks(len(data.U), MAX_BLOCK_ROWS):
                 finite_rows(data.U[block])
-        return replace(zero, coef=W)
+        return replace(zero, coef=coef)
 
     def _functions(self, data: Data) -> tuple[Expansion, Any, float]:
         """Return the function 0, the basis, and the largest eigenvalue of ``Phi_U'Phi_U/n_U``."""
@@ -739,37 +706,27 @@ class CUU(SimilarUnlabeledEstimator):
             curvature = largest_eigenvalue(Phi.T @ Phi) / len(Phi) if measured else 0.0
             zero = Expansion(None, 1.0, with_constant, np.zeros((Phi.shape[1], 1)))
             return zero, with_constant, curvature
-        X, U, n = data.X, data.U, len(data.U) + len(data.X)
-        if self.n_centers is None or self.n_centers >= n:
-            parts = [U[:], X]
-        else:
-            seed = self._seed, "cuu", "centers"
-            rows = drawn_rows(int(self.n_centers), n, *seed, source=2)
-            parts = [U[rows[rows < len(U)]], X[rows[rows >= len(U)] - len(U)]]
-        z = np.concatenate(parts).astype(np.float64, copy=False)
+        z = drawn_centers(self, [data.U, data.X], "cuu", "centers", source=2)
         zero = Expansion(self.kernel, self.sigma_, z, np.zeros((len(z), 1)), norm_of_coef=True)
         basis = kernel_basis(self.kernel, z, self.sigma_)
-        if not measured:
-            return zero, basis, 0.0
-        return zero, basis, kernel_curvature(self.kernel, z, self.sigma_, sample)
+        curvature = kernel_curvature(self.kernel, z, self.sigma_, sample) if measured else 0.0
+        return zero, basis, curvature
 
     def _batches(self, *counts: int) -> Iterator[tuple[Any, ...]]:
         """Yield the similar points and unlabelled rows of every iteration; None is all."""
+        sizes = [min(int(self.batch_size or n), n) for n in counts]
         for t in range(int(self.n_iterations)):
-            if self.batch_size is None:
-                yield None, None
-                continue
-            sizes = [min(int(self.batch_size), n) for n in counts]
             yield tuple(
                 np.sort(draw_in_passes(self._seed, source, t, 1, size, n)[0])
+                if self.batch_size
+                else None
                 for source, (size, n) in enumerate(zip(sizes, counts, strict=True))
             )
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        linear, n_rows = self.kernel == "linear", n.labeled + n.unlabeled
-        p = n_rows if self.n_centers is None else min(int(self.n_centers), n_rows)
-        p, size = n.inputs + 1 if linear else p, self.batch_size
-        return descent_cost(p, n, size, int(self.n_iterations), n_models, linear=linear)
+        linear, T = self.kernel == "linear", int(self.n_iterations)
+        p = n.inputs + 1 if linear else n_centers_of(self, n.labeled + n.unlabeled)
+        return descent_cost(p, n, self.batch_size, T, n_models, linear=linear)
 
 
 STEEPEST = {"squared": 0.5, "logistic": 0.25}
