@@ -27,22 +27,17 @@ from dsgkit.estimators.parameters import (
     NOT_NEGATIVE,
     PER_MODEL,
     T0,
-    FeaturesPerBlock,
-    FeaturesPerIteration,
-    FixedFeatures,
+    Count,
     Frequencies,
     Gamma,
     GramKernelName,
     KernelName,
     Lam,
     MaxMemory,
-    NBlocks,
-    NSweeps,
     PassIterations,
     RandomState,
     Range,
     Sigma,
-    SweepBatch,
     ThetaLam,
 )
 from dsgkit.estimators.sigma import rows_at
@@ -183,8 +178,8 @@ class QSGS2AUC(PairwiseAUCEstimator):
     gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
-    batch_size: Annotated[int, COUNT] = 256
-    n_features: FeaturesPerIteration = 256
+    batch_size: Count = 256
+    n_features: Count = 256
     frequencies: Frequencies = "independent"
     n_iterations: PassIterations = None
     theta_lam: ThetaLam = 1.5
@@ -255,11 +250,11 @@ class QSGS2AUCP(BySweeps, PairwiseAUCEstimator):
     gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
-    batch_size: SweepBatch = 1024
-    n_features: FeaturesPerBlock = 256
+    batch_size: Count = 1024
+    n_features: Count = 256
     frequencies: Frequencies = "independent"
-    n_blocks: NBlocks = 16
-    n_sweeps: NSweeps = 2
+    n_blocks: Count = 16
+    n_sweeps: Count = 2
     random_state: RandomState = 0
 
 
@@ -360,7 +355,7 @@ class RFFS2AUC(PairwiseAUCEstimator):
     gamma: Gamma = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
-    n_features: FixedFeatures = 1000
+    n_features: Count = 1000
     frequencies: Frequencies = "independent"
     max_memory: MaxMemory = None
     random_state: RandomState = 0

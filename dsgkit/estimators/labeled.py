@@ -11,15 +11,14 @@ from sklearn.utils import Tags
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.model import Expansion
 from dsgkit.engine.problem import Data, Problem, Sizes
-from dsgkit.errors import FitError
 from dsgkit.estimators.base import LabeledEstimator
 from dsgkit.estimators.parameters import Lam, LinearOrKernel, MaxMemory, Sigma
-from dsgkit.estimators.similar import least_squares, least_squares_cost
-from dsgkit.exact.quadratic import SINGULAR, constant
+from dsgkit.estimators.similar import LeastSquares
+from dsgkit.exact.quadratic import constant
 from dsgkit.risks.pairwise import SquaredLoss
 
 
-class SupervisedSL(LabeledEstimator):
+class SupervisedSL(LeastSquares, LabeledEstimator):
     """Minimiser of the squared loss of labelled rows: an upper bound for learning from pairs.
 
     Minimises ``mean (y f - 1)^2/4 + lam/2 ||f||^2`` over the functions of a kernel, or over linear
@@ -51,7 +50,6 @@ class SupervisedSL(LabeledEstimator):
     folds_in_one_pass = True
     has_intercept = False
     pace = Pace(training=3, per_model=5)
-    failure = FitError(SINGULAR)
 
     lam: Lam = 0.001
     sigma: Sigma = "scale"
@@ -66,12 +64,9 @@ class SupervisedSL(LabeledEstimator):
     def risk(self, data: Any) -> SquaredLoss:
         return SquaredLoss()
 
-    def learn(self, problem: Problem) -> Any:
-        return least_squares(self, problem)
-
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         rows = min(n.labeled, n.unlabeled)  # those of the pairs that others learn from
-        return least_squares_cost(self, n._replace(labeled=0, unlabeled=rows), n_models)
+        return super().cost(n._replace(labeled=0, unlabeled=rows), n_models)
 
 
 class MajorityClass(LabeledEstimator):

@@ -370,6 +370,7 @@ GramKernelName = Annotated[
 ]
 GaussianOrLinear = Annotated[Literal["gaussian", "linear"], LegacyDefault("gaussian")]
 LinearOrKernel = Annotated[str, Text(kernel_named, "linear or the name of a kernel")]
+Count = Annotated[int, COUNT]
 FeaturesPerIteration = Annotated[int, COUNT]
 FeaturesPerBlock = Annotated[int, COUNT]
 FixedFeatures = Annotated[int, COUNT]

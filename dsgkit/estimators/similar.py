@@ -33,18 +33,14 @@ from dsgkit.estimators.parameters import (
     COUNT,
     PER_MODEL,
     POSITIVE,
+    Count,
     Delta,
-    FeaturesPerBlock,
-    FeaturesPerIteration,
-    FixedFeatures,
     Frequencies,
     KernelName,
     Lam,
     Leak,
     LinearOrKernel,
     MaxMemory,
-    NBlocks,
-    NSweeps,
     Prior,
     RandomState,
     Range,
@@ -60,7 +56,7 @@ from dsgkit.kernels import finite_rows, kernel_named
 from dsgkit.linalg import Array, row_blocks, spaced, training_rows
 from dsgkit.priors import check_prior, known_prior
 from dsgkit.random import draw_in_passes
-from dsgkit.risks.similar import SimilarUnlabeled, similar_share
+from dsgkit.risks.similar import LOSSES, SimilarUnlabeled, weights
 from dsgkit.system.progress import report
 
 
@@ -106,8 +102,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         DataError
             If a parameter is out of range, the prior is 1/2, or the rows cannot be used.
         MemoryLimitError
-            If the fit needs more memory than ``max_memory`` or than is available; raised before
-            anything is allocated.
+            If the fit needs more memory than ``max_memory`` or than is available.
         FitError
             If there is no solution, or none that can be computed.
 
@@ -210,17 +205,15 @@ class TSGSU(SimilarUnlabeledEstimator):
     `SUSL`.
 
     Each iteration draws a batch of points of pairs, one of unlabelled rows and a new block of m
-    random frequencies; delta' is evaluated at the batch's r1 and r2 (Algorithm 1 of [1]_). Time is
-    O(b m d T^2 / 2), memory O(m T), whatever the number of rows.
+    random frequencies; delta' is evaluated at the batch's r1 and r2 (Algorithm 1 of [1]_). Time is O(b m d T^2 / 2), memory O(m T), whatever the
+    number of rows.
 
     Parameters
     ----------
     lam : float > 0, default 0.001
         Weight of the regulariser.
-    sigma : float > 0 or "scale", default "scale"
-        Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
-    kernel : str, default "gaussian"
-        "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
+    sigma, kernel, frequencies, random_state
+        As in `QSGS2AUC`.
     prior : float strictly between 0 and 1 or "estimate", default "estimate"
         The share pi of the class 1 among unlabelled rows, not 1/2; "estimate" estimates it and
         makes 1 the larger class (`dsgkit.priors.checked_similar_prior`).
@@ -244,32 +237,23 @@ class TSGSU(SimilarUnlabeledEstimator):
         Rows b of each of the two batches.
     n_features : int >= 1, default 1000
         Random frequencies m per iteration (each is a cosine and a sine).
-    frequencies : {"independent", "structured"}, default "independent"
-        How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
-        256 columns on.
     n_iterations : int >= 1, default 100
         Iterations T.
-    max_memory : float > 0, optional
-        Limit in GiB; None is 80% of the available memory.
-    random_state : int between 0 and 2^64 - 1, default 0
-        Seed of everything that is drawn at random.
+    max_memory
+        As in `SAMULT`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         -1 and 1.
     corrected_ : float
-        Share of the batches in which r1 or r2 was below 0, so that a correction acts.
-    function_ : BlockModel
-        Seeds and coefficients.
-    n_iter_ : int
-        Iterations made.
+        Share of the iterations in which r1 or r2 was below 0, so that the correction acted.
+    function_, n_iter_, sigma_
+        As in `QSGS2AUC`.
     prior_ : float
         Share of the class 1: the parameter ``prior``, or its estimate.
     prior_interval_ : tuple of float, or None
         95% confidence interval of an estimated prior (`dsgkit.priors.similar_prior_interval`).
-    sigma_ : float
-        The sigma in use.
 
     Notes
     -----
@@ -300,10 +284,10 @@ class TSGSU(SimilarUnlabeledEstimator):
     step: Literal["measured", "paper"] = "measured"
     theta: Theta = 1.0
     tail: Literal["average", "last", "decay"] = "average"
-    batch_size: Annotated[int, COUNT] = 1000
-    n_features: FeaturesPerIteration = 1000
+    batch_size: Count = 1000
+    n_features: Count = 1000
     frequencies: Frequencies = "independent"
-    n_iterations: Annotated[int, COUNT] = 100
+    n_iterations: Count = 100
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
@@ -333,10 +317,9 @@ class TSGSU(SimilarUnlabeledEstimator):
             eta = theta / (lam + unlabeled_curvatures(problem, self.kernel, self.sigma_))
         else:
             eta = theta / math.sqrt(T)
-        constant = np.full(len(lam), np.nan)
         allowed = np.where(eta * lam < 1, eta, np.nan)
         last = T if self.tail == "decay" else np.inf
-        return Steps(lam, constant, np.zeros(len(lam)), allowed, last)
+        return Steps(lam, np.full_like(lam, np.nan), np.zeros_like(lam), allowed, last)
 
 
 class TSGSUP(BySweeps, SimilarUnlabeledEstimator):
@@ -377,11 +360,11 @@ class TSGSUP(BySweeps, SimilarUnlabeledEstimator):
     prior: Prior = "estimate"
     delta: Delta = "none"
     leak: Leak = -0.5
-    batch_size: Annotated[int, COUNT] = 1024
-    n_features: FeaturesPerBlock = 256
+    batch_size: Count = 1024
+    n_features: Count = 256
     frequencies: Frequencies = "independent"
-    n_blocks: NBlocks = 16
-    n_sweeps: NSweeps = 2
+    n_blocks: Count = 16
+    n_sweeps: Count = 2
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
@@ -391,7 +374,23 @@ class TSGSUP(BySweeps, SimilarUnlabeledEstimator):
         return functions
 
 
-class SUSL(SimilarUnlabeledEstimator):
+class LeastSquares:
+    """Mixin of the minimisers of a risk whose only squares are those of unlabelled rows."""
+
+    failure = FitError(SINGULAR)
+
+    def learn(self: Any, problem: Problem) -> Any:
+        linear = self.kernel == "linear"
+        space: Any = linear_features() if linear else Dual(self.kernel, self.sigma_)
+        return minimise(problem, space, problem.each("lam") / 2)
+
+    def cost(self: Any, n: Sizes, n_models: int = 1) -> Cost:
+        if self.kernel == "linear":
+            return primal_cost(n.inputs + 1, 0.0, n, n_models, n_systems=1)
+        return dual_cost(self.kernel, n, n.unlabeled, n_models, by_means=True)
+
+
+class SUSL(LeastSquares, SimilarUnlabeledEstimator):
     """Minimiser of the similar-unlabelled risk with the squared loss.
 
     Minimises ``mean_U [(f^2 + 1)/4 + f/(2 (2 pi - 1))] - pi_S/(2 pi - 1) mean_S f
@@ -427,7 +426,6 @@ class SUSL(SimilarUnlabeledEstimator):
     """
 
     pace = Pace(training=3, per_model=5)
-    failure = FitError(SINGULAR)
 
     lam: Lam = 0.1
     sigma: Sigma = "scale"
@@ -435,12 +433,6 @@ class SUSL(SimilarUnlabeledEstimator):
     kernel: LinearOrKernel = "gaussian"
     prior: Prior = "estimate"
     max_memory: MaxMemory = None
-
-    def learn(self, problem: Problem) -> Any:
-        return least_squares(self, problem)
-
-    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        return least_squares_cost(self, n, n_models)
 
 
 class RFFSUSL(SimilarUnlabeledEstimator):
@@ -473,7 +465,7 @@ class RFFSUSL(SimilarUnlabeledEstimator):
     lam: Lam = 0.1
     sigma: Sigma = "scale"
     _: KW_ONLY
-    n_features: FixedFeatures = 1000
+    n_features: Count = 1000
     frequencies: Frequencies = "independent"
     prior: Prior = "estimate"
     max_memory: MaxMemory = None
@@ -492,9 +484,9 @@ class SUDH(SimilarUnlabeledEstimator):
     The loss is ``max(-t z, max(0, (1 - t z)/2))``, and the problem ``min lam/2 ||w||^2
     - pi_S/(2 pi - 1) mean_S z + (1 - pi)/(2 pi - 1) mean_U z + mean_U max(0, (1 + z)/2, z)``,
     where ``z = phi(x)'w``, S are the points of the similar pairs and U the unlabelled rows. It is
-    convex and bounded below for every prior. The program that the authors published [1]_ is
-    unbounded, because its last term is a multiple of the loss. Solved by an interior-point method
-    in about 25 iterations of O(n_unlabeled n_features^2).
+    convex and bounded below for every prior. The program that the authors of `SUSL` published with
+    it is unbounded, because its last term is a multiple of the loss. Solved by an interior-point
+    method in about 25 iterations of O(n_unlabeled n_features^2).
 
     Parameters
     ----------
@@ -507,7 +499,7 @@ class SUDH(SimilarUnlabeledEstimator):
         "dot_product(3)": expansions at ``n_centers`` unlabelled rows, regularised by the norm of
         the kernel's space.
     n_centers : int >= 1 or None, default 200
-        Centres, at most one per unlabelled row; None takes all of these, as [1]_ does.
+        Centres, at most one per unlabelled row; None takes all of these, as the authors do.
     max_seconds : float > 0, optional
         Time limit of the quadratic program; beyond it the fit raises `TimeLimitError`.
 
@@ -522,11 +514,6 @@ class SUDH(SimilarUnlabeledEstimator):
     function_ : Expansion
     objective_ : float
         Minimum of the objective.
-
-    References
-    ----------
-    .. [1] Bao, Niu & Sugiyama, "Classification from pairwise similarity and unlabeled data",
-       ICML 2018.
     """
 
     version = 2
@@ -556,9 +543,8 @@ class SUDH(SimilarUnlabeledEstimator):
             z = drawn_centers(self, [U], "su_dh", "centers")
             white = whitening(gram(z, z, self.sigma_))
             Phi, at_pairs = (gram(X, z, self.sigma_) @ white for X in (U, data.X))
-        scale = 2 * prior - 1
-        slope = (1 - prior) / scale * Phi.mean(axis=0)
-        slope -= similar_share(prior) / scale * at_pairs.mean(axis=0)
+        of_pairs, of_rows, _ = weights(prior)
+        slope = of_rows * Phi.mean(axis=0) - of_pairs * at_pairs.mean(axis=0)
         w = double_hinge(Phi, slope, lam, self.max_seconds)
         values = Phi @ w
         hinge = np.maximum(0, np.maximum((1 + values) / 2, values)).mean()
@@ -582,7 +568,7 @@ class CUU(SimilarUnlabeledEstimator):
     Minimises ``lam/2 ||w||^2 + delta(r1) + delta(r2)`` over functions ``f(x) = sum_c w_c k(x, c)``,
     whose centres c are all training points, or some of them; r1 and r2, as in `TSGSU`, estimate the
     risk of each class, which is never negative. Lu et al. [1]_ state the method for two unlabelled
-    sets; as in the comparison of Shi et al. [2]_, similar points are one set and unlabelled rows
+    sets; as in the comparison of `TSGSU`'s authors, similar points are one set and unlabelled rows
     the other.
 
     An iteration draws ``batch_size`` similar points and as many unlabelled rows, each in passes of
@@ -596,7 +582,7 @@ class CUU(SimilarUnlabeledEstimator):
     lam : float > 0, default 0.001
         Weight of the regulariser ``lam/2 ||w||^2``, of a linear function's bias too. As it weighs
         coefficients, one ``lam`` penalises less, the more centres there are.
-    sigma, prior, delta, leak, max_memory, random_state
+    sigma, prior, delta, leak, theta, n_iterations, max_memory, random_state
         As in `TSGSU`.
     kernel
         As in `SUSL`.
@@ -605,14 +591,10 @@ class CUU(SimilarUnlabeledEstimator):
     step : {"measured", "paper"}, default "measured"
         ``theta/(lam + s L)``, where L is the largest eigenvalue of ``Phi_U'Phi_U/n_U`` on at most
         800 rows and s is 1/2, or 1/4 with the logistic loss; or ``theta/sqrt(n_iterations)``.
-    theta : float > 0, default 1.0
-        Length of the steps.
     momentum : float >= 0 and < 1, default 0.0
         Momentum of the heavy ball method.
     batch_size : int >= 1 or None, default 1000
         Rows of each of the two batches; None takes all.
-    n_iterations
-        As in `TSGSU`.
     n_centers : int >= 1, optional
         Random training points as centres; None takes all.
 
@@ -625,14 +607,12 @@ class CUU(SimilarUnlabeledEstimator):
     coef_, function_
         As in `SUDH`.
     corrected_, n_iter_
-        As in `TSGSU`.
+        As in `TSGSU`; r1 and r2 are those of the batch.
 
     References
     ----------
     .. [1] Lu, Zhang, Niu & Sugiyama, "Mitigating overfitting in supervised classification from two
        unlabeled datasets: a consistent risk correction approach", AISTATS 2020.
-    .. [2] Shi et al., "Triply stochastic gradient method for large-scale nonlinear similar
-       unlabeled classification", Machine Learning 2021.
     """
 
     version = 2
@@ -651,7 +631,7 @@ class CUU(SimilarUnlabeledEstimator):
     theta: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")] = 1.0
     momentum: Annotated[float, Range(0, 1, open_high=True)] = 0.0
     batch_size: Annotated[int | None, COUNT] = 1000
-    n_iterations: Annotated[int, COUNT] = 100
+    n_iterations: Count = 100
     n_centers: Annotated[int | None, COUNT] = None
     max_memory: MaxMemory = None
     random_state: RandomState = 0
@@ -672,7 +652,7 @@ class CUU(SimilarUnlabeledEstimator):
         zero, basis, curvature = self._functions(data)
         eta = theta / math.sqrt(self.n_iterations)
         if self.step == "measured":
-            eta = theta / (lam + STEEPEST[self.loss] * curvature)
+            eta = theta / (lam + LOSSES[self.loss].steepest * curvature)
         possible = eta * lam < 1
         if problem.n_models == 1 and not possible.all():
             raise FitError(
@@ -700,15 +680,13 @@ class CUU(SimilarUnlabeledEstimator):
     def _functions(self, data: Data) -> tuple[Expansion, Any, float]:
         """Return the function 0, the basis, and the largest eigenvalue of ``Phi_U'Phi_U/n_U``."""
         sample = finite_rows(spaced(data.U, UNLABELED_ROWS))
-        measured = self.step == "measured"
         if self.kernel == "linear":
             Phi = with_constant(sample)
-            curvature = largest_eigenvalue(Phi.T @ Phi) / len(Phi) if measured else 0.0
             zero = Expansion(None, 1.0, with_constant, np.zeros((Phi.shape[1], 1)))
-            return zero, with_constant, curvature
+            return zero, with_constant, largest_eigenvalue(Phi.T @ Phi) / len(Phi)
         z = drawn_centers(self, [data.U, data.X], "cuu", "centers", source=2)
         zero = Expansion(self.kernel, self.sigma_, z, np.zeros((len(z), 1)), norm_of_coef=True)
-        basis = kernel_basis(self.kernel, z, self.sigma_)
+        basis, measured = kernel_basis(self.kernel, z, self.sigma_), self.step == "measured"
         curvature = kernel_curvature(self.kernel, z, self.sigma_, sample) if measured else 0.0
         return zero, basis, curvature
 
@@ -727,22 +705,3 @@ class CUU(SimilarUnlabeledEstimator):
         linear, T = self.kernel == "linear", int(self.n_iterations)
         p = n.inputs + 1 if linear else n_centers_of(self, n.labeled + n.unlabeled)
         return descent_cost(p, n, self.batch_size, T, n_models, linear=linear)
-
-
-STEEPEST = {"squared": 0.5, "logistic": 0.25}
-"""The largest second derivative of each loss: the Hessian of the uncorrected risk is at most that
-times ``Phi_U'Phi_U/n_U``, as the losses of similar points differ by a linear function."""
-
-
-def least_squares(estimator: Any, problem: Problem) -> Any:
-    """Minimise a risk with squares of unlabelled rows only, over linear functions or a kernel's."""
-    space: Any = Dual(estimator.kernel, estimator.sigma_)
-    if estimator.kernel == "linear":
-        space = linear_features()
-    return minimise(problem, space, problem.each("lam") / 2)
-
-
-def least_squares_cost(estimator: Any, n: Sizes, n_models: int) -> Cost:
-    if estimator.kernel == "linear":
-        return primal_cost(n.inputs + 1, 0.0, n, n_models, n_systems=1)
-    return dual_cost(estimator.kernel, n, n.unlabeled, n_models, by_means=True)

@@ -9,7 +9,9 @@ w_b``. A `Form` is a linear combination of such means: ``M = diag(W d) + W S W'`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -208,12 +210,11 @@ class OnCuts(Loss):
 
     @cached_property
     def form(self) -> Form:
-        forms = [
-            vars(_at_cut(losses, counts, cut)).values()
+        return _stacked(
+            _at_cut(losses, counts, cut)
             for losses, counts in zip(self.binary, self.counts, strict=True)
             for cut in range(len(losses))
-        ]
-        return Form(*map(np.array, zip(*forms, strict=True)))
+        )
 
     def value(self, values: Values) -> Array:
         """Return the mean of the losses of each model's functions."""
@@ -221,7 +222,11 @@ class OnCuts(Loss):
         return self.form.value(columns).reshape(len(self.counts), -1).mean(axis=1)
 
 
-def _at_cut(losses: Any, counts: NDArray[np.integer], cut: int) -> Form:
+def _stacked(forms: Iterable[Form]) -> Form:
+    return Form(*map(np.array, zip(*(vars(form).values() for form in forms), strict=True)))
+
+
+def _at_cut(losses: Sequence[Any], counts: NDArray[np.integer], cut: int) -> Form:
     """Return the form of a cut: shares T carry a form of two classes to k."""
     k = len(counts)
     kept = np.flatnonzero(open_cuts(counts))
@@ -251,10 +256,14 @@ class OrdinalAUC(Loss):
 
     @cached_property
     def form(self) -> Form:
-        forms = [
-            vars(_ordinal(g, n)).values() for g, n in zip(self.gamma, self.counts, strict=True)
-        ]
-        return Form(*map(np.array, zip(*forms, strict=True)))
+        forms = []
+        for gamma, counts in zip(self.gamma, self.counts, strict=True):
+            losses, cuts = list(map(SemiSupervisedAUC, gamma)), np.flatnonzero(open_cuts(counts))
+            if not len(cuts):
+                raise DataError("labels must hold two classes outside of every fold")
+            of_cuts = (_at_cut(losses, counts, cut) for cut in cuts)
+            forms.append(1 / len(cuts) * functools.reduce(operator.add, of_cuts))
+        return _stacked(forms)
 
     def tuple_slopes(self, values: Values, t: int) -> list[Single]:
         """Return the slopes of tuples of a row of each class, the highest first, and of U.
@@ -285,22 +294,6 @@ def open_cuts(counts: NDArray[np.integer]) -> NDArray[np.bool_]:
     """Return which cuts have rows on both sides, for rows of each class in ascending order."""
     below = counts.cumsum(axis=-1)[..., :-1]
     return (below > 0) & (below < counts.sum(axis=-1, keepdims=True))
-
-
-def _ordinal(gamma: Array, counts: NDArray[np.integer]) -> Form:
-    """Return the form of one model: the sum over the cuts of `pair`s, with shares in P and N."""
-    k = len(counts)
-    below = np.tri(k - 1, k) * counts
-    sides = counts - below, below
-    kept = below.any(axis=1) & sides[0].any(axis=1)
-    if not kept.any():
-        raise DataError("labels must hold two classes outside of every fold")
-    P, N = (np.pad(s[kept] / s[kept].sum(axis=1, keepdims=True), ((0, 0), (0, 1))) for s in sides)
-    g, u = np.asarray(gamma)[kept, None], np.eye(k + 1)[-1]
-    half = (g * P).T @ N + np.outer(((1 - g) * (P + N)).sum(axis=0), u)
-    diagonal = (P + N).sum(axis=0) + 2 * (1 - g).sum() * u
-    constant = float((g + 1.5 * (1 - g)).sum())
-    return 1 / len(g) * Form(diagonal, -half - half.T, (P - N).sum(axis=0), constant)
 
 
 def _of_tuples(values: Values, share: Single, weight: Single, gamma: Single) -> list[Single]:

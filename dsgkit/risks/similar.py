@@ -12,20 +12,35 @@ Learning 2021, Eq. 8). Sources are the points S of all similar pairs, and the un
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dsgkit.linalg import Array, Single
 from dsgkit.risks.pairwise import Form, Loss, Values
 
+
+class PointLoss(NamedTuple):
+    """A loss ``l(z, t)`` of a value z at a row of the class t, +1 or -1.
+
+    ``steepest`` is its largest second derivative. As ``l(z, +1) - l(z, -1)`` is linear in z, the
+    Hessian of the uncorrected risk is at most that times ``Phi_U'Phi_U/n_U``.
+    """
+
+    value: Callable[[Any, Any], Any]
+    slope: Callable[[Any, Any], Any]
+    steepest: float
+
+
 LOSSES = {
-    "squared": (lambda z, t: (t * z - 1) ** 2 / 4, lambda z, t: (z - t) / 2),
-    "logistic": (lambda z, t: np.logaddexp(0, -t * z), lambda z, t: -t / (1 + np.exp(t * z))),
+    "squared": PointLoss(lambda z, t: (t * z - 1) ** 2 / 4, lambda z, t: (z - t) / 2, 0.5),
+    "logistic": PointLoss(
+        lambda z, t: np.logaddexp(0, -t * z), lambda z, t: -t / (1 + np.exp(t * z)), 0.25
+    ),
 }
-"""Value and slope of ``l(z, t)``, the loss of a value z at a row of the class t, +1 or -1."""
 
 SLOPE_BELOW = {"abs": -1.0, "relu": 0.0, "leaky_relu": None, "none": 1.0}
 """Slope of delta below 0; None is the parameter ``leak``. At 0 it is 1."""
@@ -84,11 +99,11 @@ class SimilarUnlabeled(Loss):
 
     def slopes(self, values: Values, t: int) -> list[Single]:
         S, U = (f.astype(np.float64) for f in values)
-        r1, r2 = self._parts(S, U)
-        np.add(self.negative, (r1 < 0) | (r2 < 0), out=self.negative)
-        d1, d2 = (np.where(np.less(r, 0), self._below, 1.0) for r in (r1, r2))
+        below = np.column_stack(self._parts(S, U)) < 0
+        np.add(self.negative, below.any(axis=1), out=self.negative)
+        d1, d2 = np.where(below.T, self._below, 1.0)
         w_s, w_pos, w_neg = self._weights
-        slope = LOSSES[self.loss[0]][1]
+        slope = LOSSES[self.loss[0]].slope
         return [
             (d1 * pos / len(f) * slope(f, 1) + d2 * neg / len(f) * slope(f, -1)).astype(np.float32)
             for f, pos, neg in ((S, w_s, -w_s), (U, -w_pos, w_neg))
@@ -113,7 +128,7 @@ class SimilarUnlabeled(Loss):
         return weights(self.prior)
 
     def _parts(self, S: Array, U: Array) -> tuple[Array, Array]:
-        value = LOSSES[self.loss[0]][0]
+        value = LOSSES[self.loss[0]].value
         w_s, w_pos, w_neg = self._weights
         at = [(value(f, t)).mean(axis=0) for f, t in ((S, 1), (U, 1), (U, -1), (S, -1))]
         return w_s * at[0] - w_pos * at[1], w_neg * at[2] - w_s * at[3]
