@@ -14,7 +14,8 @@ single ``grad R(h_t)`` need not vanish.
 ``--objective su`` takes TSGSU, with the steps ``theta / sqrt(T)``. Its Theorem 1 states O(T^(-1/2))
 for the gradients, although its derivation leaves a constant, and its Lemma 1 bounds the mean of
 ``(f_t - h_t)^2`` by a constant. Its corrected risks ``|r|`` are not smooth at r = 0: at a minimum
-there the gradient does not vanish. ``--correction none`` leaves risks uncorrected.
+there the gradient does not vanish. ``--correction none`` leaves risks uncorrected;
+``--correction-at sample`` takes delta' where `TSGSU` does by default.
 
 The theorems hold from any start, not only from f = 0. ``--starts`` adds runs of TSGS3VM from two
 distant functions: a random one, and one with the wrong sign at every labelled row. The final
@@ -54,7 +55,10 @@ SIGMA = 2.0
 C, C_UNLABELED = 10.0, 2.0
 THETA = 1.0
 BATCH, N_FREQUENCIES = 16, 16
-LENGTHS = (16, 64, 256, 1024, 4096, 16384)
+LENGTHS = (16, 64, 256, 1024, 4096, 16384, 65536)
+MOST_GRADIENTS = 16384
+"""Longer runs evaluate the gradient at so many evenly spaced iterations."""
+
 PRIOR, LAM, N_PAIRS = 0.8, 0.01, 300
 RATES = {"s3vm": (-1 / 4, -1 / 2), "su": (-1 / 2, 0.0)}
 """The theorems' exponents of the squared gradient and of ``(f_T - h_T)^2``, by objective."""
@@ -136,7 +140,7 @@ class Run:
 
     Attributes
     ----------
-    gradients : ndarray of shape (T + 1,)
+    gradients : ndarray of shape (min(T, MOST_GRADIENTS) + 1,)
         ``||grad R(h_t)||^2``, from ``h = 0`` to the end of the run.
     distance : float
         Mean of ``(f - h)^2`` over all rows at the end.
@@ -186,7 +190,7 @@ def s3vm_problem(loss: str, n_iterations: int, seed: int) -> Study:
     return study_of(data, Margin(C, C_UNLABELED, loss=loss), eta, 1.0, n_iterations, seed)
 
 
-def su_problem(n_iterations: int, seed: int, correction: str = "abs") -> Study:
+def su_problem(n_iterations: int, seed: int, correction: str = "abs", at: str = "batch") -> Study:
     """Return a problem of TSGSU with the steps of its theorem: pairs of the two moons."""
     rng = np.random.default_rng(seed)
     X, positive = two_moons(20 * (N_PAIRS + N_UNLABELED), seed)
@@ -196,7 +200,8 @@ def su_problem(n_iterations: int, seed: int, correction: str = "abs") -> Study:
     points = [*upper[: 2 * n_upper], *lower[: 2 * (N_PAIRS - n_upper)]]
     others = [*upper[-n_positive:], *lower[n_positive - N_UNLABELED :]]
     data = Data(X[points], np.zeros(len(points), np.int64), X[others], n_sources=1)
-    loss, eta = SimilarUnlabeled(PRIOR, correction), THETA / n_iterations**0.5
+    window = N_UNLABELED / BATCH if at == "sample" else 1.0  # as `TSGSU.risk`
+    loss, eta = SimilarUnlabeled(PRIOR, correction, window=window), THETA / n_iterations**0.5
     return study_of(data, loss, eta, LAM, n_iterations, seed, in_passes=True)
 
 
@@ -283,20 +288,21 @@ def follow(study: Study, start: str = "zero") -> Run:
     ]
     recorder = Recorder(study.problem.loss, [], [], start_at_rows)
     model = study.train(recorder)
-    gradients = np.empty(study.n_iterations + 1)
+    gradients, every = [], max(1, study.n_iterations // MOST_GRADIENTS)
     for t in range(study.n_iterations + 1):
-        gradient = full_gradient(study, beta, h)
-        gradients[t] = gradient @ K @ gradient
+        if t % every == 0:
+            gradient = full_gradient(study, beta, h)
+            gradients.append(gradient @ K @ gradient)
         if t == study.n_iterations:
             break
         (step,), (decay,) = study.steps(t + 1)
-        beta *= decay
+        beta, h = decay * beta, decay * h
         for drawn, c in zip(rows, recorder.kept[t], strict=True):
             np.subtract.at(beta, drawn[t], step * c[:, 0])
-        h = K @ beta
+            h -= step * (c[:, 0] @ K[drawn[t]])
     f = model.values(X)[:, 0] + left[-1] * at_start
     return Run(
-        gradients,
+        np.array(gradients),
         float(np.mean((f - h) ** 2)),
         max(recorder.largest),
         full_objective(study, beta, h),
@@ -317,7 +323,9 @@ def draw(runs: dict[int, list[Run]], rates: tuple[float, float], path: Path) -> 
         along, against = figure.subplots(1, 2)
         for (T, some), color in zip(runs.items(), colors, strict=True):
             mean = np.mean([run.gradients for run in some], axis=0)
-            along.loglog(np.arange(1, T + 2), mean, color=color, lw=1, label=f"T = {T}")
+            along.loglog(
+                np.linspace(1, T + 1, len(mean)), mean, color=color, lw=1, label=f"T = {T}"
+            )
         along.set(xlabel="iteration t", ylabel=r"$\|\nabla R(h_t)\|^2$")
         along.legend()
         for rate, marker, label, values in (
@@ -385,6 +393,13 @@ def by_seed(runs: dict[int, list[Run]]) -> dict[str, Array]:
     show_default=True,
     help="Correction of the risks of TSGSU.",
 )
+@click.option(
+    "--correction-at",
+    type=click.Choice(["sample", "batch"]),
+    default="batch",
+    show_default=True,
+    help="Risks of TSGSU that its correction's slope is taken at.",
+)
 @click.option("--seeds", default=3, show_default=True)
 @click.option(
     "--most",
@@ -404,6 +419,7 @@ def main(
     objective: str,
     loss: str,
     correction: str,
+    correction_at: str,
     seeds: int,
     most: int,
     from_far: bool,
@@ -414,7 +430,9 @@ def main(
     if from_far and objective != "s3vm":
         raise click.UsageError("--starts is for --objective s3vm")
     lengths, rates = [T for T in LENGTHS if most >= T], RATES[objective]
-    problem: Callable[[int, int], Study] = functools.partial(su_problem, correction=correction)
+    problem: Callable[[int, int], Study] = functools.partial(
+        su_problem, correction=correction, at=correction_at
+    )
     if objective == "s3vm":
         problem = functools.partial(s3vm_problem, loss)
     by_start = {

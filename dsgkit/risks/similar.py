@@ -75,16 +75,22 @@ class SimilarUnlabeled(Loss):
         Slope of the leaky ReLU below 0.
     loss : str
         A name in `LOSSES`, the same for all models.
+    window : float
+        Batches over which the risks that select the slopes of delta are averaged; 1 takes them at
+        the batch itself, as estimates by the same rows as its gradient.
     negative : int
-        Batches so far in which r1 or r2 was below 0. Losses that are cut by `take` count in the
-        same memory.
+        Batches so far in which such an average of r1 or r2 was below 0.
+    averages : tuple of float
+        The averages. Losses that are cut by `take` count and average in the same memory.
     """
 
     prior: Any
     delta: Any = "none"
     leak: Any = 0.0
     loss: Any = "squared"
+    window: Any = 1.0
     negative: Any = 0
+    averages: Any = (0.0, 0.0)
 
     @cached_property
     def form(self) -> Form:
@@ -99,7 +105,7 @@ class SimilarUnlabeled(Loss):
 
     def slopes(self, values: Values, t: int) -> list[Single]:
         S, U = (f.astype(np.float64) for f in values)
-        below = np.column_stack(self._parts(S, U)) < 0
+        below = self._averaged(np.column_stack(self._parts(S, U)), t) < 0
         np.add(self.negative, below.any(axis=1), out=self.negative)
         d1, d2 = np.where(below.T, self._below, 1.0)
         w_s, w_pos, w_neg = self._weights
@@ -115,6 +121,12 @@ class SimilarUnlabeled(Loss):
         r1, r2 = self._parts(S, U)
         r1, r2 = (np.where(np.less(r, 0), self._below, 1.0) * r for r in (r1, r2))
         return r1 + r2
+
+    def _averaged(self, risks: Array, t: int) -> Array:
+        """Return the running means of r1 and r2, shape (G, 2), after the batch of iteration t."""
+        share = 1 / np.clip(self.window, 1, t)[:, None]
+        self.averages[:] = np.where(share < 1, (1 - share) * self.averages + share * risks, risks)
+        return self.averages
 
     @cached_property
     def _below(self) -> Array:

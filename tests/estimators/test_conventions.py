@@ -27,6 +27,7 @@ OTHER_VALUES = {
     **{"positive_share": 0.3, "pairs_per_switch": 2, "labeled_budget": 7, "unlabeled_budget": 0.5},
     **{"max_memory": 2.0, "random_state": 5, "loss": "da", "ramp_s": -0.5, "step": 0.25},
     **{"n_passes": 2, "unlabeled_label": "?", "max_seconds": 50.0, "delta": "relu", "leak": -0.25},
+    "correction_at": "batch",
     **{"theta": 0.25, "tail": "decay", "momentum": 0.5, "budget": 7, "strategy": "prn"},
     **{"n_neighbors": 3, "stop": "epoch", "epsilon": 0.3, "starts": "all", "n_segment": 10},
     **{"outliers": True, "max_rows": 100, "share": 0.75, "radius": 0.25, "most_rows": 15},

@@ -1,124 +1,20 @@
-"""SU-SL, SU-DH, CUU and the classifiers they are compared with; what the family has in common."""
-
-import pickle
-import warnings
+"""SU-SL, SU-DH, CUU and the classifiers they are compared with."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from scipy import sparse
-from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.kernel_ridge import KernelRidge
 
-from dsgkit import CUU, RFFSUSL, SUDH, SUSL, MajorityClass, SupervisedSL, priors
-from dsgkit.data.dataset import Rows
+from dsgkit import CUU, RFFSUSL, SUDH, SUSL, MajorityClass, SupervisedSL
 from dsgkit.engine.problem import Sizes
-from dsgkit.errors import DataError, DivergedError, DsgWarning, FitError, TimeLimitError
+from dsgkit.errors import DataError, DivergedError, FitError, TimeLimitError
 from dsgkit.kernels import kernel_named
-from dsgkit.priors import label_noise
-from tests.estimators.similar.problems import double_hinge, minimiser, oracle, risk, su_problem
+from tests.estimators.similar.problems import double_hinge, oracle, risk, su_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close")
 
 PAIRS, U, Y = su_problem()
 POINTS = PAIRS.reshape(-1, 3)
-FOLDS = [(np.arange(0, 150, 2), np.arange(20)), (np.arange(1, 60, 2), np.arange(30, 60))]
-GRID = [{"lam": lam, "prior": p} for lam in (1e-3, 0.5) for p in (0.85, 0.3)] + [{"sigma": 0.7}]
-STEPS = [
-    {"lam": 0.05, "theta": 1.0, "delta": "abs"},
-    {"lam": 0.5, "theta": 0.25, "delta": "relu"},
-    {"lam": 1e-4, "theta": 1.0, "delta": "none", "prior": 0.15},
-    {"lam": 0.05, "theta": 0.5, "delta": "leaky_relu", "leak": -0.4, "prior": 0.9},
-]
-NO_DECAY = [{"lam": 0.1, "theta": 1e9}, {"delta": "none", "momentum": 0.5}]
-SHORT = {"sigma": 2.0, "batch_size": 32, "n_iterations": 20}
-CASES = {
-    "su_sl": (SUSL(sigma=2.0), GRID, 1e-8),
-    "su_sl linear": (SUSL(kernel="linear"), GRID, 1e-9),
-    "rff_su_sl": (RFFSUSL(sigma=2.0, n_features=40), GRID, 2e-3),
-    "su_dh": (SUDH(sigma=2.0, n_centers=15), GRID[:2], 1e-6),
-    "su_dh linear": (SUDH(kernel="linear"), GRID[:1], 1e-6),
-    "cuu": (CUU(**SHORT), STEPS + NO_DECAY, 1e-5),
-    "cuu centers": (CUU(**SHORT, kernel="laplacian", n_centers=25), STEPS + NO_DECAY, 1e-5),
-    "cuu linear": (CUU(**SHORT, kernel="linear", loss="logistic", step="paper"), STEPS, 1e-5),
-    "cuu all": (CUU(**SHORT | {"batch_size": None}), STEPS[:2], 1e-5),
-}
-
-
-@pytest.fixture(params=CASES)
-def case(request):
-    model, points, tolerance = CASES[request.param]
-    return clone(model).set_params(prior=0.85), points, tolerance
-
-
-def agree(got, expected, tolerance):
-    return np.abs(got - expected).max() <= tolerance * max(1, np.abs(expected).max())
-
-
-def test_a_grid_on_folds_equals_single_fits_on_the_rest(case):
-    model, points, tolerance = case
-    rows = {"X_similar": PAIRS, "X_unlabeled": U}
-    similar, unlabeled = model.fit_points(points, folds=FOLDS, **rows)
-    assert similar.shape == (len(points), 150, 2) and unlabeled.shape == (len(points), 60)
-    for g, point in enumerate(points):
-        for held_pairs, held_rows in FOLDS:
-            one = clone(model).set_params(**point)
-            try:
-                one.fit(np.delete(PAIRS, held_pairs, axis=0), np.delete(U, held_rows, axis=0))
-            except FitError:  # no step
-                assert np.isnan(similar[g]).all() and np.isnan(unlabeled[g]).all()
-                continue
-            expected = one.decision_function(PAIRS[held_pairs].reshape(-1, 3)).reshape(-1, 2)
-            assert agree(similar[g, held_pairs], expected, tolerance)
-            assert agree(unlabeled[g, held_rows], one.decision_function(U[held_rows]), tolerance)
-    models = model.fit_points(points, **rows).decision_function(U)
-    failed = np.isnan(similar).all(axis=(1, 2))
-    assert np.array_equal(np.isnan(models).all(axis=0), failed)
-    assert np.isnan(similar[:, 61::2]).all() and np.isnan(unlabeled[:, 20:30]).all()
-
-
-def test_the_other_class_as_the_positive_one_turns_the_sign_and_pickles_stay(case):
-    model = case[0]
-    for delta in ("abs", "relu", "leaky_relu", "none") if hasattr(model, "delta") else (None,):
-        other = {"delta": delta} if delta else {}
-        fits = [clone(model).set_params(prior=p, **other).fit(PAIRS, U) for p in (0.8, 0.2)]
-        values, turned = (fit.decision_function(U) for fit in fits)
-        assert agree(values, -turned, 1e-4 if isinstance(model, SUDH) else 1e-5)
-    copy = pickle.loads(pickle.dumps(fits[0]))
-    np.testing.assert_array_equal(copy.decision_function(U), values)
-    np.testing.assert_array_equal(fits[0].predict(U), np.where(values >= 0, 1, -1))
-
-
-@pytest.mark.parametrize("kernel", ["gaussian", "linear", "rff"])
-@pytest.mark.parametrize(("lam", "prior"), [(0.1, 0.85), (1e-3, 0.3)])
-def test_su_sl_minimises_the_risk_over_its_functions(kernel, lam, prior):
-    every = np.vstack([POINTS, U])
-    if kernel == "linear":
-        model, features = SUSL(lam, kernel="linear", prior=prior), with_bias
-    elif kernel == "rff":
-        model = RFFSUSL(lam, 2.0, n_features=30, prior=prior)
-    else:
-        model = SUSL(lam, 2.0, prior=prior)
-    model.fit(PAIRS, U)
-    if kernel == "gaussian":
-        gram = kernel_named("gaussian").gram
-        spectrum, vectors = np.linalg.eigh(gram(every, every, 2.0))
-        kept = spectrum > 1e-13 * spectrum[-1]
-        half = vectors[:, kept] / np.sqrt(spectrum[kept])
-
-        def features(rows):
-            return gram(rows, every, 2.0) @ half
-
-        np.testing.assert_array_equal(model.centers_, every)
-    elif kernel == "rff":
-
-        def features(rows):
-            return model.function_.centers(rows).astype(float)
-
-    expected = features(U) @ minimiser(features, POINTS, U, lam, prior)
-    assert agree(model.decision_function(U), expected, 1e-4 if kernel == "rff" else 1e-7)
-    assert hasattr(model, "centers_") == (kernel == "gaussian") and model.prior_ == prior
 
 
 def with_bias(rows):
@@ -178,10 +74,6 @@ def test_cuu_that_is_observed_is_the_one_of_so_many_iterations():
     assert model.n_iter_ == 9 and 0 <= model.corrected_ <= 1
     with pytest.raises(ValueError, match="only 9 iterations"):
         model.fit_observed(**rows, at=[10], observe=print)
-    found, f = model.diagnostics(**rows), model.decision_function
-    assert found["squared_norm"] == pytest.approx(model.coef_ @ model.coef_)
-    assert found["objective"] == pytest.approx(found["risk"] + 0.0005 * found["squared_norm"])
-    assert len(f(U)) == 60 and len(model.centers_) == 360
     np.testing.assert_array_equal(model.centers_, np.vstack([U, POINTS]))
 
 
@@ -205,92 +97,11 @@ def test_costs_follow_what_is_computed():
     assert SUSL().cost(n).memory > 8 * 4000**2 > 100 * SUSL(kernel="linear").cost(n).memory
     assert RFFSUSL(n_features=50).cost(n).flops < RFFSUSL().cost(n).flops / 50
     assert SUDH(n_centers=None).cost(n) == SUDH(n_centers=4000).cost(n)
-    assert (
-        SUDH().cost(n, 3).flops
-        == 3 * SUDH().cost(n).flops
-        > 100 * SUDH(kernel="linear").cost(n).flops
-    )
+    of_centers, linear = SUDH().cost(n).flops, SUDH(kernel="linear").cost(n).flops
+    assert SUDH().cost(n, 3).flops == 3 * of_centers > 100 * linear
     few, all_rows = CUU(n_centers=60).cost(n), CUU().cost(n)
     assert all_rows.flops / few.flops > 50 and all_rows.memory > 4 * 6000**2
     assert SupervisedSL(kernel="linear").cost(n).flops_per_row == 4 * 4
-
-
-KINDS = {
-    "frame": lambda rows: pd.DataFrame(rows, columns=["a", "b", "c"]),
-    "list": lambda rows: rows.tolist(),
-    "csr": sparse.csr_matrix,
-    "lazy": Rows,
-}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["su_sl", "su_sl linear", "rff_su_sl", "su_dh", "cuu", "cuu all"])
-def test_rows_of_any_kind(name, kind):
-    model, given = clone(CASES[name][0]).set_params(prior=0.85), KINDS[kind]
-    expected = model.fit(PAIRS, U).decision_function(U)
-    got = clone(model).fit(PAIRS.tolist(), given(U)).decision_function(given(U))
-    assert agree(got, expected, 1e-5)
-    if kind in ("frame", "csr"):
-        halves = [given(PAIRS[:, half]) for half in (0, 1)]
-        assert agree(clone(model).fit(halves, given(U)).decision_function(given(U)), expected, 1e-5)
-
-
-def test_pairs_and_folds_that_are_none_are_refused():
-    model = SUSL(prior=0.8)
-    for wrong in (PAIRS.reshape(150, 6), PAIRS[:0], PAIRS.transpose(1, 0, 2), 3, None):
-        with pytest.raises(DataError, match=r"X_similar must hold pairs of rows, shape \(n_sim"):
-            model.fit(wrong, U)
-    with pytest.raises(DataError, match="X_similar has 2 features, but X_unlabeled has 3"):
-        model.fit(PAIRS[..., :2], U)
-    with pytest.raises(DataError, match="holds NaN in row"):
-        model.fit(np.where(PAIRS[3, 1, 2] == PAIRS, np.nan, PAIRS), U)
-    for folds in ([np.arange(3)], [(np.arange(3), [10**6])], [1], [([0.5], [1])]):
-        with pytest.raises(DataError, match="a fold must be"):
-            model.fit_points([{}], folds=folds, X_similar=PAIRS, X_unlabeled=U)
-
-
-@pytest.mark.parametrize("prior", [0.5, 0.5 + 9e-7, 0.5 - 9e-7])
-def test_a_prior_of_one_half_is_refused_with_the_reason(prior):
-    with pytest.raises(DataError, match=r"differ from 1/2 by more than 1e-06.*2 prior - 1 = 0"):
-        SUSL(prior=prior).fit(PAIRS, U)
-    with pytest.raises(DataError, match="differ from 1/2"):
-        SUSL().fit_points([{"prior": prior}], folds=FOLDS, X_similar=PAIRS, X_unlabeled=U)
-
-
-@pytest.mark.filterwarnings("default:prior")
-def test_a_prior_near_one_half_warns_of_noise():
-    """The noise is the spread of the risk of the best classifier over labels drawn anew."""
-    rng, prior, n_similar, n_unlabeled = np.random.default_rng(0), 0.6, 500, 800
-    q, scale = prior**2 / 0.52, 2 * prior - 1
-    signs = 2 * (rng.binomial(n_similar, q, 20000) / n_similar) - 1  # mean sign of pairs
-    shares = rng.binomial(n_unlabeled, prior, 20000) / n_unlabeled
-    # zero-one risk of a perfect classifier: of pairs -0.52/scale each sign, of rows by class
-    risks = -0.52 / scale * signs + (prior * shares - (1 - prior) * (1 - shares)) / scale
-    assert label_noise(prior, n_similar, n_unlabeled) == pytest.approx(risks.std(), rel=0.02)
-    with pytest.warns(DsgWarning, match="prior 0.55 is so close to 1/2"):
-        SUSL(prior=0.55).fit(PAIRS, U)
-    points = [{"prior": 0.55, "lam": lam} for lam in (1, 2)]
-    with pytest.warns(DsgWarning) as caught:
-        SUSL().fit_points(points, folds=FOLDS, X_similar=PAIRS, X_unlabeled=U)
-    assert len(caught) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SUSL(prior=0.15).fit(PAIRS, U)
-
-
-def test_an_estimated_prior_is_kept(monkeypatch):
-    def estimated(pairs, _):
-        return (0.8 if len(pairs) == 150 else 0.5), (0.7, 0.9)
-
-    monkeypatch.setattr(priors, "checked_similar_prior", estimated)
-    model = SUSL().fit(PAIRS, U)
-    assert model.prior == "estimate" and model.prior_ == 0.8
-    assert model.prior_interval_ == (0.7, 0.9)
-    same = SUSL(prior=0.8).fit(PAIRS, U)
-    assert same.prior_interval_ is None
-    np.testing.assert_array_equal(model.decision_function(U), same.decision_function(U))
-    with pytest.raises(FitError, match="the estimated prior is 1/2"):
-        SUSL().fit(PAIRS[:9], U)
 
 
 RIDGES = {

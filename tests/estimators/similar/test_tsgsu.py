@@ -13,17 +13,11 @@ from dsgkit.random import draw_in_passes
 from tests.estimators.similar.problems import SLOPES, su_problem
 from tests.features.test_sketch import textbook
 
-SMALL = {
-    "prior": 0.85,
-    "sigma": 1.0,
-    "lam": 0.05,
-    "batch_size": 20,
-    "n_features": 16,
-    "n_iterations": 15,
-}
+SMALL = {"prior": 0.85, "sigma": 1.0, "lam": 0.05}
+SMALL |= {"batch_size": 20, "n_features": 16, "n_iterations": 15}
 KERNELS = ["gaussian", "laplacian", "dot_product(3)"]
-CORRECTED = [("gaussian", delta) for delta in SLOPES]
-CORRECTED += [(kernel, "leaky_relu") for kernel in KERNELS[1:]]
+CORRECTED = [("gaussian", delta, "batch") for delta in SLOPES]
+CORRECTED += [(kernel, "leaky_relu", "sample") for kernel in KERNELS]
 
 
 def small(**params):
@@ -44,7 +38,7 @@ def phi(blocks, X, t):
 
 
 def authors_loop(model, pairs, U, X):
-    """Values at X of the functions after every iteration, and the batches with r1 or r2 < 0.
+    """Values at X of the functions after every iteration, and how often r1 or r2 was below 0.
 
     Algorithm 1, one row and one block at a time.
     """
@@ -55,7 +49,8 @@ def authors_loop(model, pairs, U, X):
     if m.step == "paper":
         eta = m.theta / np.sqrt(m.n_iterations)
     pi_s, scale = pi**2 + (1 - pi) ** 2, 2 * pi - 1
-    b, alphas, history, negative = m.batch_size, [], [], 0
+    b, alphas, history, negative, r = m.batch_size, [], [], 0, np.zeros(2)
+    window = max(1, max(len(S), len(U)) / b) if m.correction_at == "sample" else 1
     of_S, of_U, of_X = (
         [phi(blocks, table.astype(np.float32), t) for t in range(m.n_iterations)]
         for table in (S, U, X)
@@ -73,8 +68,10 @@ def authors_loop(model, pairs, U, X):
         for i in range(b):
             r1 += (pi_s * (f_s[i] - 1) ** 2 - (1 - pi) * (f_u[i] - 1) ** 2) / 4 / b / scale
             r2 += (pi * (f_u[i] + 1) ** 2 - pi_s * (f_s[i] + 1) ** 2) / 4 / b / scale
-        d1, d2 = (below if r < 0 else 1.0 for r in (r1, r2))
-        negative += r1 < 0 or r2 < 0
+        share = max(1 / window, 1 / (t + 1))
+        r = (1 - share) * r + share * np.array([r1, r2])
+        d1, d2 = np.where(r < 0, below, 1.0)
+        negative += min(r) < 0
         gradient, features = 0.0, (of_S[t][rows[0]], of_U[t][rows[1]])
         for i in range(b):
             c_s = pi_s * (d1 * (f_s[i] - 1) - d2 * (f_s[i] + 1)) / 2 / b / scale
@@ -90,18 +87,17 @@ def agree(got, expected, tolerance=1e-4):
     return np.abs(got - expected).max() <= tolerance * np.abs(expected).max()
 
 
-@pytest.mark.parametrize(("kernel", "delta"), CORRECTED)
-def test_fits_equal_the_authors_loop(kernel, delta, data, monkeypatch):
+@pytest.mark.parametrize(("kernel", "delta", "at"), CORRECTED)
+def test_fits_equal_the_authors_loop(kernel, delta, at, data, monkeypatch):
     """With rows kept and with rows streamed; steps so long that parts of the risk go below 0."""
     monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 4 * 20)
     pairs, U = data
     model = small(kernel=kernel, delta=delta, leak=-0.25, lam=1e-3, theta=1.9, tail="last")
-    expected = None
+    model.set_params(correction_at=at)
+    expected, negative = authors_loop(model.fit(*data), pairs, U, U[:30])
     for resident in (True, False):
         monkeypatch.setattr(streaming._Run, "_is_resident", lambda self, table, k=resident: k)
         model.fit(*data)
-        if expected is None:
-            expected, negative = authors_loop(model, pairs, U, U[:30])
         assert agree(model.decision_function(U[:30]), expected[-1])
         assert model.corrected_ == negative / 15 > 0
         assert model.n_iter_ == 15
@@ -164,3 +160,9 @@ def test_a_factor_in_a_dot_product_is_one_in_lam_and_step():
     for first, *others in (values[:3], values[3:]):
         assert np.isfinite(first).all()
         assert all(agree(other, first, 1e-3) for other in others)
+
+
+def test_running_means_are_below_0_more_rarely_than_small_batches():
+    settings, rows = {"batch_size": 4, "n_iterations": 300, "lam": 0.3}, su_problem(100, 200)[:2]
+    averaged, own = (small(**settings, correction_at=at).fit(*rows) for at in ("sample", "batch"))
+    assert averaged.corrected_ < own.corrected_ / 4
