@@ -541,7 +541,7 @@ def sweep_sizes(estimator: Any) -> tuple[int, int, int]:
     return int(estimator.n_blocks), int(estimator.n_sweeps), int(estimator.batch_size)
 
 
-def random_features_cost(estimator: Any, n: Sizes, n_models: int, **means: int) -> Cost:
+def random_features_cost(estimator: Any, n: Sizes, n_models: int, **means: Any) -> Cost:
     """Return the cost of a minimiser over one block of random features."""
     blocks = blocks_of(estimator, sigma=1.0)
     return primal_cost(blocks.width, blocks.row_flops(n.inputs), n, n_models, **means)

@@ -155,7 +155,7 @@ class SimilarUnlabeledEstimator(ClassifierMixin, Estimator):
         rows = as_rows(clone(self), pairs.reshape(-1, pairs.shape[2]), reset=True, name="X_similar")
         return np.asarray(rows).reshape(pairs.shape)
 
-    def risk(self, data: Any) -> SimilarUnlabeled:
+    def risk(self: Any, data: Any) -> SimilarUnlabeled:
         prior: Any = getattr(self, "prior", "estimate")
         if prior != "estimate":
             check_prior(prior)

@@ -258,8 +258,9 @@ class OrdinalAUC(Loss):
     def form(self) -> Form:
         forms = []
         for gamma, counts in zip(self.gamma, self.counts, strict=True):
-            losses, cuts = list(map(SemiSupervisedAUC, gamma)), np.flatnonzero(open_cuts(counts))
-            if not len(cuts):
+            losses = list(map(SemiSupervisedAUC, gamma))
+            cuts = np.flatnonzero(open_cuts(counts)).tolist()
+            if not cuts:
                 raise DataError("labels must hold two classes outside of every fold")
             of_cuts = (_at_cut(losses, counts, cut) for cut in cuts)
             forms.append(1 / len(cuts) * functools.reduce(operator.add, of_cuts))

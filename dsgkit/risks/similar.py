@@ -125,7 +125,9 @@ class SimilarUnlabeled(Loss):
     def _averaged(self, risks: Array, t: int) -> Array:
         """Return the running means of r1 and r2, shape (G, 2), after the batch of iteration t."""
         share = 1 / np.clip(self.window, 1, t)[:, None]
-        self.averages[:] = np.where(share < 1, (1 - share) * self.averages + share * risks, risks)
+        with np.errstate(invalid="ignore"):  # of models that have diverged
+            mean = (1 - share) * self.averages + share * risks
+        self.averages[:] = np.where(share < 1, mean, risks)
         return self.averages
 
     @cached_property
