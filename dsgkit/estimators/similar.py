@@ -585,7 +585,7 @@ class CUU(SimilarUnlabeledEstimator):
 
     An iteration draws ``batch_size`` similar points and as many unlabelled rows, each in passes of
     a new random order, and needs their kernel values with all centres. If the kernel matrix of all
-    rows takes at most 256 MiB, it is computed once and kept in single precision: an iteration costs
+    rows takes at most 1 GiB, it is computed once and kept in single precision: an iteration costs
     O(batch_size n_centers). Otherwise every iteration computes its part,
     O(batch_size n_centers n_inputs).
 

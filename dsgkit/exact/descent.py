@@ -19,7 +19,7 @@ from dsgkit.system.machine import single_blas_thread
 Basis = Callable[[Any], NDArray[np.floating]]
 """Maps rows to the values of p functions, shape (n, p)."""
 
-MAX_KEPT_BYTES = 2**28
+MAX_KEPT_BYTES = 2**30
 """Kernel values that are held: those of all rows, else of a batch, else of a block."""
 
 BLOCK_ENTRIES, PART_ENTRIES, CENTER_ROWS = 2**21, 2**18, 4096
@@ -138,10 +138,11 @@ def descent_cost(
     rows, most = n.labeled + n.unlabeled, batch_size or max(n.labeled, n.unlabeled)
     drawn = min(most, n.labeled) + min(most, n.unlabeled)
     keeps = not linear and 4 * rows * p <= MAX_KEPT_BYTES
+    keeps_batch = keeps or 4 * drawn * p <= MAX_KEPT_BYTES
     values = (rows if keeps else n_iterations * drawn) * min(n_models, 5)
     flops = values * (0.0 if linear else 2.0 * n.inputs + FUNCTION_FLOPS)
     flops += n_iterations * drawn * 6.0 * n_models
     measuring = 8 * UNLABELED_ROWS * (min(CENTER_ROWS, p) + 3 * UNLABELED_ROWS)
-    held = 5 * 8 * min(BLOCK_ENTRIES, drawn * p) + keeps * 4 * (rows + drawn) * p
+    held = 5 * 8 * min(BLOCK_ENTRIES, drawn * p) + 4 * (keeps * rows + keeps_batch * drawn) * p
     memory = max(measuring, held) + p * (30 * n.inputs + 100 * n_models)
     return Cost(p * flops, memory, 4.0 * p if linear else expansion_flops(p, n.inputs))
