@@ -33,15 +33,10 @@ from dsgkit.user_code import calling, load, place_of, version_of
 
 Role = Literal["classifier", "regressor", "clusterer"]
 
-_MIXINS: dict[Role, type] = {
-    "classifier": ClassifierMixin,
-    "regressor": RegressorMixin,
-    "clusterer": ClusterMixin,
-}
-_IS: dict[Role, Callable[[Any], bool]] = {
-    "classifier": is_classifier,
-    "regressor": is_regressor,
-    "clusterer": is_clusterer,
+_ROLES: dict[Role, tuple[type, Callable[[Any], bool]]] = {
+    "classifier": (ClassifierMixin, is_classifier),
+    "regressor": (RegressorMixin, is_regressor),
+    "clusterer": (ClusterMixin, is_clusterer),
 }
 _DERIVE = (
     "derive it from a class of dsgkit.bases, or from scikit-learn's BaseEstimator and one of its "
@@ -53,12 +48,8 @@ _BLOCK_ROWS = 2**12
 def solver_at(import_path: str) -> tuple[str, Any, Role | None, int | str]:
     """Return the name of a class or function, the class that the runner uses, its role and version.
 
-    Parameters
-    ----------
-    import_path : str
-        ``module:class``, or ``module:function`` for a function that returns a scikit-learn
-        estimator. The module is searched on ``sys.path`` and then in the current folder, which is
-        added to ``sys.path``.
+    A function must return a scikit-learn estimator. The module of ``module:name`` is searched on
+    ``sys.path`` and then in the current folder, which is added to ``sys.path``.
     """
     named = lambda x: isinstance(x, type) or inspect.isfunction(x)  # noqa: E731
     defined = load(import_path, "class or function", named, "my_module:MySolver")
@@ -129,10 +120,12 @@ def role_of(solver: Any) -> Role | None:
     if isinstance(solver, type):
         if "X_unlabeled" in inspect.signature(fit).parameters:
             return None
-        return next((role for role, mixin in _MIXINS.items() if issubclass(solver, mixin)), None)
+        return next(
+            (role for role, (mixin, _) in _ROLES.items() if issubclass(solver, mixin)), None
+        )
     if not isinstance(solver, BaseEstimator):
         return None
-    return next((role for role, is_role in _IS.items() if is_role(solver)), None)
+    return next((role for role, (_, is_role) in _ROLES.items() if is_role(solver)), None)
 
 
 class _Wrapper(BaseEstimator):
@@ -277,12 +270,8 @@ def wrapped(make: Callable[..., Any], role: Role) -> type:
     if isinstance(steps := getattr(last, "steps", None), list):  # a pipeline
         last = steps[-1][1]
     kind = last if isinstance(last, type) else type(last)
-    bases: dict[str, type] = {
-        "classifier": _Classifier,
-        "regressor": _Regressor,
-        "clusterer": _Clusterer,
-    }
-    base = bases[role]
+    bases = {"classifier": _Classifier, "regressor": _Regressor, "clusterer": _Clusterer}
+    base: type = bases[role]
     if role == "classifier" and any("sklearn.semi_supervised" in c.__module__ for c in kind.mro()):
         base = _SemiSupervisedClassifier
     signature = inspect.signature(make)
@@ -301,13 +290,10 @@ def wrapped(make: Callable[..., Any], role: Role) -> type:
 
 def _constructor(signature: inspect.Signature, behind: Mapping[str, Any]) -> Callable[..., None]:
     """Return an ``__init__`` that stores its arguments, as scikit-learn requires."""
-    named = [
-        p for p in signature.parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
-    ]
-    named += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
-        for name, default in behind.items()
-    ]
+    P = inspect.Parameter
+    variadic = (P.VAR_KEYWORD, P.VAR_POSITIONAL)
+    named = [p for p in signature.parameters.values() if p.kind not in variadic]
+    named += [P(name, P.KEYWORD_ONLY, default=default) for name, default in behind.items()]
     own = signature.replace(parameters=named, return_annotation=signature.empty)
 
     def construct(self: Any, *args: Any, **params: Any) -> None:
@@ -315,6 +301,6 @@ def _constructor(signature: inspect.Signature, behind: Mapping[str, Any]) -> Cal
         given.apply_defaults()
         vars(self).update(given.arguments)
 
-    this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    this = P("self", P.POSITIONAL_ONLY)
     setattr(construct, "__signature__", own.replace(parameters=[this, *named]))  # noqa: B010
     return construct

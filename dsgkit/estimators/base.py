@@ -123,6 +123,7 @@ class Estimator(BaseEstimator):
     _own_init: ClassVar[bool] = False
 
     # types of what fits set, and of a parameter of many families
+    classes_: Any
     function_: Any
     sigma_: float
     own_thresholds_: Any
@@ -178,12 +179,8 @@ class Estimator(BaseEstimator):
         """Return a clone whose parameters are fixed to their values for these numbers of rows.
 
         A search trains on a part of the rows but chooses for a fit on all of them, so that it must
-        use, for example, the number of iterations of that fit.
-
-        Parameters
-        ----------
-        **counts : int
-            Numbers of rows, such as ``n_labeled`` and ``n_unlabeled``.
+        use, for example, the number of iterations of that fit. ``counts`` are numbers of rows, such
+        as ``n_labeled`` and ``n_unlabeled``.
         """
         copy: Self = clone(self)
         return copy
@@ -197,13 +194,7 @@ class Estimator(BaseEstimator):
 
     @naming_bad_rows
     def decision_function(self, X: Any) -> Array:
-        """Return the values of the fitted function at rows, shape (n,).
-
-        Raises
-        ------
-        DataError
-            If the rows cannot be used.
-        """
+        """Return the values of the fitted function at rows, shape (n,)."""
         check_is_fitted(self, "function_")
         X = as_rows(self, X, reset=False)
         values: Array = self.function_.values(X)[:, 0].astype(np.float64)
@@ -270,15 +261,7 @@ class Estimator(BaseEstimator):
     def diagnostics(self, *arrays: Any, **named: Any) -> dict[str, float]:
         """Return the ``objective`` at the fitted function, its ``risk`` and its ``squared_norm``.
 
-        Parameters
-        ----------
-        *arrays, **named
-            The training arrays, as ``fit`` takes them.
-
-        Returns
-        -------
-        dict
-            Empty if the estimator states no risk.
+        It takes the training arrays, as ``fit``; there is nothing if the estimator states no risk.
         """
         if not hasattr(getattr(self, "function_", None), "squared_norm"):
             return {}  # a class of one's own
@@ -384,20 +367,15 @@ class OwnModels:
         return columns
 
 
-@dataclass(frozen=True)
 class OwnFunction:
     """The function of a class of one's own that defines ``_fit`` and ``_values``."""
 
-    model: Any
-    n_columns: int = 1
-
-    @property
-    def finite(self) -> NDArray[np.bool_]:
-        return np.ones(self.n_columns, bool)
+    def __init__(self, model: Any, n_columns: int = 1) -> None:
+        self.model, self.finite = model, np.ones(n_columns, bool)
 
     def values(self, X: Any) -> Array:
         values: Array = np.asarray(self.model._values(X))
-        return values.reshape(len(values), self.n_columns)
+        return values.reshape(len(values), len(self.finite))
 
 
 def by_own_fit(problem: Problem, arrays: Callable[[Data], Any], n_columns: int = 1) -> Any:
@@ -528,17 +506,12 @@ def fit_observed(
     Parameters
     ----------
     at : sequence of int
-        Iterations, ascending, at most the number of those made.
+        Iterations, ascending, at most the number of those made; others raise `ValueError`.
     observe : callable
         ``observe(t, seconds, model)`` is called after each of these iterations: with the time of
         the fit so far, without that of observing, and a copy of the model.
     **arrays
         As for ``fit``, by name.
-
-    Raises
-    ------
-    ValueError
-        If ``at`` is not ascending or beyond the iterations.
     """
 
     def see(t: int, seconds: float, function: Any) -> None:
@@ -551,42 +524,8 @@ def fit_observed(
     return self._fit_to(self.data(**arrays), clock)
 
 
-class LabeledEstimator(ClassifierMixin, Estimator):
-    """Base of the classifiers that learn from labelled rows of two classes."""
-
-    labeled_only = True
-    folds_in_one_pass = False
-
-    @naming_bad_rows
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : rows of shape (n, n_inputs)
-            Array, data frame, list, sparse matrix, memory map or any object with ``shape``, a
-            length and indexing by rows.
-        y : array-like of shape (n,)
-            Labels of two classes; the larger one is positive.
-
-        Raises
-        ------
-        DataError
-            If a parameter is out of range, or the rows or labels cannot be used.
-        MemoryLimitError
-            If the fit needs more memory than ``max_memory`` or than is available.
-        FitError
-            If there is no solution.
-        """
-        self._check_params()
-        return self._fit_to(self.data(X, y))
-
-    def data(self, X: Any, y: Any, **others: Any) -> Data:
-        X = as_rows(self, X, reset=True)
-        labels = as_labels(y, len(X))
-        self.classes_ = two_classes(labels)
-        check_finite(X)
-        return Data(X, np.where(labels == self.classes_[1], 0, 1), X[:0])
+class _Binary(ClassifierMixin, Estimator):
+    """What the classifiers of two classes have in common."""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, which is positive for values of at least 0."""
@@ -600,7 +539,39 @@ class LabeledEstimator(ClassifierMixin, Estimator):
         return tags
 
 
-class SemiSupervisedEstimator(ClassifierMixin, Estimator):
+class LabeledEstimator(_Binary):
+    """Base of the classifiers that learn from labelled rows of two classes."""
+
+    labeled_only = True
+    folds_in_one_pass = False
+
+    @naming_bad_rows
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : rows of shape (n, n_inputs)
+        y : array-like of shape (n,)
+            Labels of two classes; the larger one is positive.
+
+        Raises
+        ------
+        DataError, MemoryLimitError, FitError
+            As `SemiSupervisedEstimator.fit`.
+        """
+        self._check_params()
+        return self._fit_to(self.data(X, y))
+
+    def data(self, X: Any, y: Any, **others: Any) -> Data:
+        X = as_rows(self, X, reset=True)
+        labels = as_labels(y, len(X))
+        self.classes_ = two_classes(labels)
+        check_finite(X)
+        return Data(X, np.where(labels == self.classes_[1], 0, 1), X[:0])
+
+
+class SemiSupervisedEstimator(_Binary):
     """Base of the estimators that learn from labelled and unlabelled rows of two classes."""
 
     _: KW_ONLY
@@ -670,19 +641,8 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
             raise DataError("with folds, y must have no unlabelled rows: pass them as X_unlabeled")
         return super()._folds(folds, data)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row, which is positive for values of at least 0."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]
-
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy at the labelled rows of ``X``.
-
-        Raises
-        ------
-        DataError
-            For a label that the model was not fitted on.
-        """
+        """Return the accuracy at the labelled rows; refuse a label that it was not fitted on."""
         return float(super().score(*self._labeled_part(X, y, sample_weight)))
 
     def _labeled_part(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Any]:
@@ -701,9 +661,3 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
         rows = np.flatnonzero(known)
         weights = None if sample_weight is None else np.asarray(sample_weight)[rows]
         return _safe_indexing(X, rows), labels[rows], weights
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +20,8 @@ class SolverInfo:
 
     Attributes
     ----------
-    name : str
-        The name used in configs.
-    label : str
-        The name printed in tables and figures.
+    name, label : str
+        The name used in configs, and that in tables and figures.
     import_path : str
         ``module:class`` of the estimator.
     reference : str
@@ -33,7 +31,7 @@ class SolverInfo:
     role : {"classifier", "regressor", "clusterer"}, optional
         Of one of scikit-learn's kind.
     own_version : int or str, optional
-        Of such a solver, as it was when it was imported.
+        Version of a solver outside of the package when it was imported.
     """
 
     name: str
@@ -97,130 +95,83 @@ class SolverInfo:
         return version_of(self.load()) if self.own_version is None else self.own_version
 
 
-_SOLVERS = (
-    ("qsg_s2auc", "QSG-S2AUC", "estimators.auc:QSGS2AUC", "Shi et al., IJCAI 2019"),
-    (
-        *("qsg_s2auc_p", "QSG-S2AUC-P", "estimators.auc:QSGS2AUCP"),
-        "the objective of QSG-S2AUC by block-preconditioned steps (Dai et al., NIPS 2014)",
-    ),
-    ("samult", "SAMULT", "estimators.auc:SAMULT", "Xie & Li, AAAI 2018"),
-    ("pnu_auc", "PNU-AUC", "estimators.auc:PNUAUC", "Sakai, Niu & Sugiyama, Machine Learning 2018"),
-    (
-        *("rff_s2auc", "RFF-S2AUC", "estimators.auc:RFFS2AUC"),
-        "the objective of QSG-S2AUC on fixed random features (Rahimi & Recht 2007)",
-    ),
-    (
-        *("nystrom_s2auc", "Nyström-S2AUC", "estimators.auc:NystromS2AUC"),
-        "the objective of QSG-S2AUC on landmarks (Williams & Seeger 2001)",
-    ),
-    ("tsgs3vm", "TSGS3VM", "estimators.s3vm:TSGS3VM", "Geng et al., IJCAI 2019"),
-    (
-        *("tsgs3vm_p", "TSGS3VM-P", "estimators.s3vm:TSGS3VMP"),
-        "the objective of TSGS3VM by block-preconditioned steps on quadratic bounds",
-    ),
-    (
-        *("frs3vm", "FRS3VM", "estimators.s3vm:FRS3VM"),
-        "the objective of TSGS3VM on fixed random features, by stochastic gradients",
-    ),
-    (
-        *("bgs3vm", "BGS3VM", "estimators.s3vm:BGS3VM"),
-        "Le et al., UAI 2016, with the objective of Geng et al., IJCAI 2019",
-    ),
-    ("bls3vm", "BLS3VM", "estimators.s3vm:BLS3VM", "Collobert et al., JMLR 2006"),
-    ("s3vm_light", "S3VMlight", "estimators.s3vm:S3VMLight", "Joachims, ICML 1999"),
-    (
-        *("supervised_svm", "SVM, labelled rows", "estimators.svm:SupervisedSVM"),
-        "the SVM without the unlabelled rows (LIBSVM: Chang & Lin, ACM TIST 2011)",
-    ),
-    (
-        *("all_labels_svm", "SVM, all labels", "estimators.svm:AllLabelsSVM"),
-        "the SVM with the labels that are hidden from the others",
-    ),
-    (
-        *("self_training", "Self-training", "estimators.svm:SelfTraining"),
-        "Yarowsky, ACL 1995, with an SVM",
-    ),
-    ("qs3orao", "QS3ORAO", "estimators.ordinal:QS3ORAO", "Shi et al., AAAI 2020"),
-    (
-        *("qs3orao_p", "QS3ORAO-P", "estimators.ordinal:QS3ORAOP"),
-        "the objective of QS3ORAO by block-preconditioned steps (Dai et al., NIPS 2014)",
-    ),
-    (
-        *("exact_s2or", "Exact S2OR", "estimators.ordinal:ExactS2OR"),
-        "the objective of QS3ORAO with a kernel, exactly",
-    ),
-    (
-        *("rff_s2or", "RFF-S2OR", "estimators.ordinal:RFFS2OR"),
-        "the objective of QS3ORAO on fixed random features (Rahimi & Recht 2007)",
-    ),
-    (
-        *("svorex", "SVOREX", "estimators.ordinal:SVOREX"),
-        "Chu & Keerthi, Neural Computation 2007, explicit thresholds",
-    ),
-    (
-        *("svorim", "SVORIM", "estimators.ordinal:SVORIM"),
-        "Chu & Keerthi, Neural Computation 2007, implicit thresholds",
-    ),
-    (
-        *("m_samult", "M-SAMULT", "estimators.per_cut:MSAMULT"),
-        "SAMULT (Xie & Li, AAAI 2018) for every cut",
-    ),
-    (
-        *("m_pnu_auc", "M-PNU-AUC", "estimators.per_cut:MPNUAUC"),
-        "PNU-AUC (Sakai, Niu & Sugiyama, Machine Learning 2018) for every cut",
-    ),
-    (
-        *("kernel_ridge", "Kernel ridge", "estimators.ordinal:KernelRidgeOrdinal"),
-        "least squares on the numbers of the classes",
-    ),
-    (
-        *("all_threshold", "All-threshold logistic", "estimators.ordinal:AllThresholdLogistic"),
-        "Rennie & Srebro, IJCAI workshop on preference handling 2005",
-    ),
-    (
-        *("constant_median", "Constant median", "estimators.ordinal:ConstantMedian"),
-        "the median class for every row",
-    ),
-    ("tsgsu", "TSGSU", "estimators.similar:TSGSU", "Shi et al., Machine Learning 2021"),
-    (
-        *("tsgsu_p", "TSGSU-P", "estimators.similar:TSGSUP"),
-        "the objective of TSGSU by block-preconditioned steps (Dai et al., NIPS 2014)",
-    ),
-    ("su_sl", "SU-SL", "estimators.similar:SUSL", "Bao, Niu & Sugiyama, ICML 2018, squared loss"),
-    (
-        *("rff_su_sl", "RFF-SU-SL", "estimators.similar:RFFSUSL"),
-        "the objective of SU-SL on fixed random features (Rahimi & Recht 2007)",
-    ),
-    (
-        *("su_dh", "SU-DH", "estimators.similar:SUDH"),
-        "Bao, Niu & Sugiyama, ICML 2018, double hinge loss",
-    ),
-    ("cuu", "CUU", "estimators.similar:CUU", "Lu et al., AISTATS 2020"),
-    (
-        *("supervised_sl", "Supervised", "estimators.labeled:SupervisedSL"),
-        "the loss of SU-SL, with labels",
-    ),
-    (
-        *("majority_class", "Majority class", "estimators.labeled:MajorityClass"),
-        "the larger class for every row",
-    ),
-    (
-        *("bsgd_lmoc", "BSGD-LMOC", "clustering.estimators:BSGDLMOC"),
-        "Pham, Le & Dang, 2017 (arXiv 1709.06444)",
-    ),
-    (
-        *("sgd_lmoc", "SGD-LMOC", "clustering.estimators:SGDLMOC"),
-        "Pham, Le, Le & Dang, Vietnam Journal of Computer Science 2017",
-    ),
-    ("svc", "SVC", "clustering.estimators:BenHurSVC", "Ben-Hur et al., JMLR 2001"),
-    ("fsvc", "FSVC", "clustering.estimators:FSVC", "Jung, Lee & Kim, Pattern Recognition 2010"),
-)
-"""Name, label, class and reference of each."""
+_SOLVERS = """
+estimators.auc
+  qsg_s2auc | QSG-S2AUC | QSGS2AUC | Shi et al., IJCAI 2019
+  qsg_s2auc_p | QSG-S2AUC-P | QSGS2AUCP | the objective of QSG-S2AUC by block-preconditioned \
+    steps (Dai et al., NIPS 2014)
+  samult | SAMULT | SAMULT | Xie & Li, AAAI 2018
+  pnu_auc | PNU-AUC | PNUAUC | Sakai, Niu & Sugiyama, Machine Learning 2018
+  rff_s2auc | RFF-S2AUC | RFFS2AUC | the objective of QSG-S2AUC on fixed random features \
+    (Rahimi & Recht 2007)
+  nystrom_s2auc | Nyström-S2AUC | NystromS2AUC | the objective of QSG-S2AUC on landmarks \
+    (Williams & Seeger 2001)
+estimators.s3vm
+  tsgs3vm | TSGS3VM | TSGS3VM | Geng et al., IJCAI 2019
+  tsgs3vm_p | TSGS3VM-P | TSGS3VMP | the objective of TSGS3VM by block-preconditioned steps on \
+    quadratic bounds
+  frs3vm | FRS3VM | FRS3VM | the objective of TSGS3VM on fixed random features, by stochastic \
+    gradients
+  bgs3vm | BGS3VM | BGS3VM | Le et al., UAI 2016, with the objective of Geng et al., IJCAI 2019
+  bls3vm | BLS3VM | BLS3VM | Collobert et al., JMLR 2006
+  s3vm_light | S3VMlight | S3VMLight | Joachims, ICML 1999
+estimators.svm
+  supervised_svm | SVM, labelled rows | SupervisedSVM | the SVM without the unlabelled rows \
+    (LIBSVM: Chang & Lin, ACM TIST 2011)
+  all_labels_svm | SVM, all labels | AllLabelsSVM | the SVM with the labels that are hidden \
+    from the others
+  self_training | Self-training | SelfTraining | Yarowsky, ACL 1995, with an SVM
+estimators.ordinal
+  qs3orao | QS3ORAO | QS3ORAO | Shi et al., AAAI 2020
+  qs3orao_p | QS3ORAO-P | QS3ORAOP | the objective of QS3ORAO by block-preconditioned steps \
+    (Dai et al., NIPS 2014)
+  exact_s2or | Exact S2OR | ExactS2OR | the objective of QS3ORAO with a kernel, exactly
+  rff_s2or | RFF-S2OR | RFFS2OR | the objective of QS3ORAO on fixed random features (Rahimi & \
+    Recht 2007)
+  svorex | SVOREX | SVOREX | Chu & Keerthi, Neural Computation 2007, explicit thresholds
+  svorim | SVORIM | SVORIM | Chu & Keerthi, Neural Computation 2007, implicit thresholds
+estimators.per_cut
+  m_samult | M-SAMULT | MSAMULT | SAMULT (Xie & Li, AAAI 2018) for every cut
+  m_pnu_auc | M-PNU-AUC | MPNUAUC | PNU-AUC (Sakai, Niu & Sugiyama, Machine Learning 2018) for \
+    every cut
+estimators.ordinal
+  kernel_ridge | Kernel ridge | KernelRidgeOrdinal | least squares on the numbers of the classes
+  all_threshold | All-threshold logistic | AllThresholdLogistic | Rennie & Srebro, IJCAI \
+    workshop on preference handling 2005
+  constant_median | Constant median | ConstantMedian | the median class for every row
+estimators.similar
+  tsgsu | TSGSU | TSGSU | Shi et al., Machine Learning 2021
+  tsgsu_p | TSGSU-P | TSGSUP | the objective of TSGSU by block-preconditioned steps (Dai et \
+    al., NIPS 2014)
+  su_sl | SU-SL | SUSL | Bao, Niu & Sugiyama, ICML 2018, squared loss
+  rff_su_sl | RFF-SU-SL | RFFSUSL | the objective of SU-SL on fixed random features (Rahimi & \
+    Recht 2007)
+  su_dh | SU-DH | SUDH | Bao, Niu & Sugiyama, ICML 2018, double hinge loss
+  cuu | CUU | CUU | Lu et al., AISTATS 2020
+estimators.labeled
+  supervised_sl | Supervised | SupervisedSL | the loss of SU-SL, with labels
+  majority_class | Majority class | MajorityClass | the larger class for every row
+clustering.estimators
+  bsgd_lmoc | BSGD-LMOC | BSGDLMOC | Pham, Le & Dang, 2017 (arXiv 1709.06444)
+  sgd_lmoc | SGD-LMOC | SGDLMOC | Pham, Le, Le & Dang, Vietnam Journal of Computer Science 2017
+  svc | SVC | BenHurSVC | Ben-Hur et al., JMLR 2001
+  fsvc | FSVC | FSVC | Jung, Lee & Kim, Pattern Recognition 2010
+"""
+"""Modules, and the name, label, class and reference of each of their solvers."""
 
-SOLVERS = {
-    name: SolverInfo(name, label, f"dsgkit.{path}", reference)
-    for name, label, path, reference in _SOLVERS
-}
+
+def _solvers() -> Iterator[SolverInfo]:
+    module = ""
+    for line in _SOLVERS.strip().splitlines():
+        name, *others = (" ".join(part.split()) for part in line.split("|"))
+        if others:
+            label, kind, reference = others
+            yield SolverInfo(name, label, f"dsgkit.{module}:{kind}", reference)
+        else:
+            module = name
+
+
+SOLVERS = {info.name: info for info in _solvers()}
 
 
 MOVED = {

@@ -38,12 +38,7 @@ median with a probability of 2e-6."""
 
 
 class SparseRows:
-    """Rows of a sparse matrix, made dense when they are read.
-
-    Parameters
-    ----------
-    matrix : sparse matrix or array of shape (n, n_inputs)
-    """
+    """Rows of a sparse matrix, made dense when they are read."""
 
     ndim = 2
 
@@ -65,32 +60,17 @@ class SparseRows:
 
 def take(X: Any, mask: NDArray[np.bool_]) -> Any:
     """Return the rows of a mask, without reading lazy rows that have a method ``take``."""
-    lazily = getattr(X, "take", None) if not isinstance(X, np.ndarray) else None
-    return lazily(np.flatnonzero(mask)) if lazily else X[mask]
+    if isinstance(X, np.ndarray) or not hasattr(X, "take"):
+        return X[mask]
+    return X.take(np.flatnonzero(mask))
 
 
 def as_rows(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
     """Return rows in a form that solvers read: with ``shape``, a length and indexing by rows.
 
     Arrays, memory maps and lazy rows stay as they are. Data frames and lists become arrays, sparse
-    matrices become `SparseRows`, and numbers of more than 64 bits are rounded to 64.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Stores the number and the names of the columns.
-    X : array-like, sparse matrix or lazy rows, of shape (n, n_inputs)
-    reset : bool
-        Whether to store the columns, as in a fit, rather than compare with the stored ones.
-    name : str
-        Name of the argument in messages.
-
-    Raises
-    ------
-    DataError
-        If ``X`` is not two-dimensional, or has other columns than in the fit.
-    TypeError
-        If an entry is not a number.
+    matrices become `SparseRows`, and numbers of more than 64 bits are rounded to 64. The estimator
+    stores the number and the names of the columns (``reset``), or compares with the stored ones.
     """
     try:
         lazy = _lazy(X)
@@ -156,14 +136,7 @@ def _lazy(X: Any) -> bool:
 
 
 def as_labels(y: Any, n_rows: int, unlabeled_label: Any = None) -> NDArray[Any]:
-    """Return labels as a one-dimensional array.
-
-    Raises
-    ------
-    DataError
-        If these, but for the mark of unlabelled rows, are not class labels, or their number is not
-        that of the rows.
-    """
+    """Return one class label per row, or the mark of unlabelled rows, as an array."""
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None")
     try:
@@ -209,13 +182,7 @@ def marked(labels: NDArray[Any], mark: Any) -> NDArray[np.bool_]:
 
 
 def two_classes(labels: NDArray[Any], hint: str = "") -> NDArray[Any]:
-    """Return the two distinct labels; the larger one, the last, is positive.
-
-    Raises
-    ------
-    DataError
-        If there are not exactly two.
-    """
+    """Return the two distinct labels; the larger one, the last, is positive."""
     classes = np.unique(labels)
     if len(classes) != 2:
         raise DataError(

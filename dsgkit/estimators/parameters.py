@@ -65,10 +65,8 @@ class Range:
         if self.high == math.inf:
             return f"{'>' if self.open_low else '>='} {self.low:g}"
         if self.open_low == self.open_high:
-            ends = [
-                str(end) if isinstance(end, int) else f"{end:g}" for end in (self.low, self.high)
-            ]
-            return f"{'strictly ' * self.open_low}between {ends[0]} and {ends[1]}"
+            ends = (str(x) if isinstance(x, int) else f"{x:g}" for x in (self.low, self.high))
+            return f"{'strictly ' * self.open_low}between {' and '.join(ends)}"
         low, high = (">" if self.open_low else ">="), ("<" if self.open_high else "<=")
         return f"{low} {self.low:g} and {high} {self.high:g}"
 
@@ -121,7 +119,6 @@ _ANY_NUMBER = Range(-math.inf)
 LARGEST_INTEGER = 2**63 - 1
 """The largest integer of a parameter without an upper bound: that of a 64-bit array."""
 
-
 Spell = Callable[[object], str]
 
 in_python = functools.partial(shown, most=60)
@@ -130,23 +127,10 @@ in_python = functools.partial(shown, most=60)
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of an estimator: its default, types and range.
+    """A parameter of an estimator: its default, and what its annotation declares.
 
-    Attributes
-    ----------
-    types : tuple of type
-        Types of its values: some of `float`, `int`, `bool`, `str`, `NoneType` and `tuple` (of
-        numbers); empty if the parameter is not annotated.
-    range : Range
-        Of its numbers.
-    words : tuple of str
-        The accepted texts; empty if any text, or those of ``text``, are accepted.
-    per_model : bool
-        Whether models of one pass may differ in it.
-    smoother : {"larger", "smaller"} or None
-        See `Smoother`.
-    one_per : str
-        See `OnePer`; empty for a parameter with a single value.
+    ``types`` are some of `float`, `int`, `bool`, `str`, `NoneType` and `tuple` (of numbers); empty
+    without an annotation. ``words`` are the accepted texts, unless any or those of ``text`` are.
     """
 
     name: str
@@ -163,12 +147,7 @@ class Parameter:
     def parse(self, value: Any, spell: Spell = spelled) -> Any:
         """Return a value in the estimator's type: ``2.0`` becomes 2 for an integer.
 
-        A message spells values as a config does, or as another function.
-
-        Raises
-        ------
-        ValueError
-            If the parameter does not accept it.
+        `ValueError` for one that is not accepted spells values as a config does, or by ``spell``.
         """
         if not self.types:
             return self._like_default(value, spell)
@@ -269,10 +248,7 @@ def parameters(solver: type) -> Mapping[str, Parameter]:
 
 
 def behind_keywords(solver: type) -> dict[str, Any]:
-    """Return the parameters that a constructor takes by ``**kwargs``, with their defaults.
-
-    They are those of ``get_params()`` that its signature does not name.
-    """
+    """Return those of ``get_params()`` that a constructor takes by ``**kwargs``, with defaults."""
     signature = inspect.signature(solver).parameters
     if not any(p.kind is p.VAR_KEYWORD for p in signature.values()):
         return {}
@@ -395,11 +371,6 @@ Prior = Annotated[
 ]
 ThresholdRule = Literal["logistic", "absolute", "share", "hinge"]
 Thresholds = ThresholdRule
-UnlabeledLoss = Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL]
-StepSize = Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True), PER_MODEL]
-FirstMove = Annotated[float, POSITIVE, PER_MODEL]
-Anneal = Annotated[bool, PER_MODEL]
-Balance = Annotated[bool, PER_MODEL]
 MaxMemory = Annotated[float | None, POSITIVE]
 Tolerance = Annotated[float, POSITIVE]
 UnlabeledLabel = int | float | str

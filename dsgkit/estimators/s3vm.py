@@ -24,17 +24,15 @@ from dsgkit.estimators.parameters import (
     PER_MODEL,
     POSITIVE,
     SHARE,
+    Count,
     CStar,
     CStarRatio,
-    FeaturesPerBlock,
     FourierKernelName,
     Frequencies,
     GaussianOrLinear,
     HingeWeight,
     KernelName,
     MaxMemory,
-    NBlocks,
-    NSweeps,
     OwnCStar,
     OwnCStarRatio,
     OwnHingeWeight,
@@ -42,7 +40,6 @@ from dsgkit.estimators.parameters import (
     RandomState,
     Range,
     Sigma,
-    SweepBatch,
     Tolerance,
 )
 from dsgkit.exact.budgeted import Rule, budgeted_cost, descend_on_budget
@@ -55,11 +52,8 @@ from dsgkit.linalg import Array
 from dsgkit.risks.margin import Margin, RoundedMargin
 from dsgkit.system.machine import single_blas_thread
 
-UnlabeledLoss = Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL]
-StepSize = Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True), PER_MODEL]
-FirstMove = Annotated[float, POSITIVE, PER_MODEL]
-Anneal = Annotated[bool, PER_MODEL]
-Balance = Annotated[bool, PER_MODEL]
+Step = Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True)]
+Flag = Annotated[bool, PER_MODEL]
 
 MIN_ITERATIONS = 500
 """Least iterations by default: one pass over 500 rows has only 2."""
@@ -125,13 +119,13 @@ class StochasticS3VM(S3VM):
 
     _: KW_ONLY
     kernel: KernelName = "gaussian"
-    loss: UnlabeledLoss = "shg"
+    loss: Annotated[Literal["shg", "sshg", "ramp", "da"], PER_MODEL] = "shg"
     ramp_s: RampS = 0.0
-    step: StepSize = "decreasing"
-    first_move: FirstMove = 10.0
-    anneal: Anneal = False
-    balance: Balance = False
-    batch_size: Annotated[int, COUNT] = 256
+    step: Annotated[Step, PER_MODEL] = "decreasing"
+    first_move: Annotated[float, POSITIVE, PER_MODEL] = 10.0
+    anneal: Flag = False
+    balance: Flag = False
+    batch_size: Count = 256
     n_features: Annotated[int | None, COUNT] = None
     frequencies: Frequencies = "independent"
     n_iterations: Annotated[int | Literal["one_pass"] | None, COUNT] = 500
@@ -147,11 +141,10 @@ class StochasticS3VM(S3VM):
         n = problem.data.sizes
         self.n_iter_ = self._iterations(n.unlabeled)
         if self.n_iterations == "one_pass" and self.n_iter_ < FEW_ITERATIONS:
-            text = (
+            warn(
                 f"'one_pass' is only {self.n_iter_:,} iterations with {n.unlabeled:,} unlabelled "
                 f"rows: n_iterations=None makes at least {MIN_ITERATIONS}"
             )
-            warn(text)
         functions = self.train(problem, self._blocks(n), self._steps(problem), *self._sizes(n))
         return balanced(functions, problem.data.U, problem.loss.held_mean)
 
@@ -166,11 +159,11 @@ class StochasticS3VM(S3VM):
 
         The first decreasing step moves by about ``first_move`` margins, as the largest slope is C.
         """
-        constant = np.array([model.step != "decreasing" for model in problem.settings])
         steps = [m.step if m.step != "decreasing" else np.nan for m in problem.settings]
+        constant = np.array(steps, np.float64)
+        decreasing = np.where(np.isnan(constant), 1.0, np.nan)
         t0 = problem.each("C") / problem.each("first_move")
-        decreasing = np.where(constant, np.nan, 1.0)
-        return Steps(np.ones(len(steps)), decreasing, t0, np.array(steps, np.float64))
+        return Steps(np.ones(len(steps)), decreasing, t0, constant)
 
     def _sizes(self, n: Sizes) -> tuple[int, int]:
         return self._iterations(n.unlabeled), int(self.batch_size)
@@ -274,11 +267,6 @@ class TSGS3VM(StochasticS3VM):
     sigma_ : float
         The sigma in use.
 
-    Notes
-    -----
-    The text of [1]_ calls Figure 2 test errors; its axis and caption are running times. Table 3
-    gives Dota2 16 features; it has 116.
-
     References
     ----------
     .. [1] Geng, Gu, Li, Shi, Zheng & Huang, "Scalable semi-supervised SVM via triply stochastic
@@ -307,10 +295,10 @@ class FRS3VM(StochasticS3VM):
     ----------
     C, sigma, C_star, C_star_ratio, loss, ramp_s, step, first_move, anneal, balance, batch_size
         As in `TSGS3VM`.
-    kernel : str, default "gaussian"
-        "gaussian" or "laplacian".
     frequencies, max_memory, random_state, unlabeled_label
         As in `TSGS3VM`.
+    kernel : str, default "gaussian"
+        "gaussian" or "laplacian".
     n_features : int >= 1 or None, default 500
         Random frequencies m (each is a cosine and a sine). None is ``ceil(sqrt(n))`` for n labelled
         and unlabelled rows, too few for some hundred rows; it is the rule of the paper for TSGS3VM,
@@ -323,19 +311,12 @@ class FRS3VM(StochasticS3VM):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two labels; the larger one, the last, is positive.
-    function_ : BlockModel
-        Seed and coefficients of its one block.
-    n_iter_ : int
-        Iterations made.
-    sigma_ : float
-        The sigma in use.
+    classes_, function_, n_iter_, sigma_
+        As in `TSGS3VM`; the function has one block.
 
     References
     ----------
-    .. [1] Geng, Gu, Li, Shi, Zheng & Huang, "Scalable semi-supervised SVM via triply stochastic
-       gradients", IJCAI 2019.
+    .. [1] Geng et al., "Scalable semi-supervised SVM via triply stochastic gradients", IJCAI 2019.
     """
 
     pace = Pace(training=3.5, per_model=4)
@@ -344,7 +325,7 @@ class FRS3VM(StochasticS3VM):
     _: KW_ONLY
     kernel: FourierKernelName = "gaussian"
     n_features: Annotated[int | None, COUNT] = 500
-    n_passes: Annotated[int, COUNT] = 10
+    n_passes: Count = 10
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         return descent_cost(self._blocks(n, sigma=1.0), n, *self._sizes(n), n_models)
@@ -382,17 +363,12 @@ class TSGS3VMP(S3VM):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
-        The two labels; the larger one, the last, is positive.
-    function_ : BlockModel
-        Seeds and coefficients.
-    sigma_ : float
-        The sigma in use.
+    classes_, function_, sigma_
+        As in `TSGS3VM`.
 
     References
     ----------
-    .. [1] Geng, Gu, Li, Shi, Zheng & Huang, "Scalable semi-supervised SVM via triply stochastic
-       gradients", IJCAI 2019.
+    .. [1] Geng et al., "Scalable semi-supervised SVM via triply stochastic gradients", IJCAI 2019.
     .. [2] Groenen, Nalbantov & Bioch, "SVM-Maj: a majorization approach to linear support vector
        machines with different hinge errors", Advances in Data Analysis and Classification 2, 2008.
     .. [3] Tu, Roelofs, Venkataraman & Recht, "Large scale kernel learning using block coordinate
@@ -404,12 +380,12 @@ class TSGS3VMP(S3VM):
 
     _: KW_ONLY
     kernel: KernelName = "gaussian"
-    anneal: Annotated[bool, PER_MODEL] = True
-    batch_size: SweepBatch = 1024
-    n_features: FeaturesPerBlock = 128
+    anneal: Flag = True
+    batch_size: Count = 1024
+    n_features: Count = 128
     frequencies: Frequencies = "independent"
-    n_blocks: NBlocks = 8
-    n_sweeps: NSweeps = 4
+    n_blocks: Count = 8
+    n_sweeps: Count = 4
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
@@ -489,7 +465,7 @@ class BLS3VM(S3VM):
     kernel: GaussianOrLinear = "gaussian"
     ramp_s: RampS = 0.0
     balance: bool = True
-    max_iter: Annotated[int, COUNT] = 20
+    max_iter: Count = 20
     tol: Tolerance = 0.001
     max_memory: MaxMemory = None
 
@@ -498,11 +474,8 @@ class BLS3VM(S3VM):
         return Margin(*weights, loss="ramp", ramp_s=float(self.ramp_s))
 
     def learn(self, problem: Problem) -> Any:
-        def columns_of(data: Data) -> KernelColumns:
-            sizes = problem.n_models, memory_for(self)
-            return ramp_columns(data, self.kernel, self.sigma_, self.balance, *sizes)
-
-        return one_by_one(problem, self._solve, columns_of)
+        shape = self.kernel, self.sigma_, self.balance, problem.n_models, memory_for(self)
+        return one_by_one(problem, self._solve, lambda data: ramp_columns(data, *shape))
 
     def _solve(self, part: Problem, columns: KernelColumns) -> Expansion:
         y, loss, n = signs_of(part.data), part.loss, part.data.sizes
@@ -552,7 +525,7 @@ class S3VMLight(S3VM):
     ----------
     C, sigma, C_star, C_star_ratio, max_memory, unlabeled_label
         As in `TSGS3VM`.
-    kernel : {"gaussian", "linear"}, default "gaussian"
+    kernel
         As in `BLS3VM`.
     positive_share : float strictly between 0 and 1, optional
         Share p of the unlabelled rows that get the positive label (``svm_learn -p``); None is the
@@ -564,8 +537,8 @@ class S3VMLight(S3VM):
 
     Attributes
     ----------
-    centers_, coef_, intercept_
-        The support vectors, their coefficients, and the offset b.
+    centers_, coef_, intercept_, classes_, sigma_
+        As in `BLS3VM`.
     transduction_ : ndarray of shape (n_unlabeled,)
         The labels given to the unlabelled rows: 1 for the larger one of ``y``, else -1.
     objective_ : float
@@ -574,8 +547,6 @@ class S3VMLight(S3VM):
         SVMs trained on all rows.
     n_switches_ : int
         Pairs whose labels were switched.
-    classes_, sigma_
-        As in `TSGS3VM`.
 
     References
     ----------
@@ -645,14 +616,10 @@ class BGS3VM(S3VM):
 
     Parameters
     ----------
-    C, sigma, C_star, C_star_ratio, random_state, unlabeled_label
+    C, sigma, C_star, C_star_ratio, step, first_move, random_state, unlabeled_label
         As in `TSGS3VM`.
-    kernel : {"gaussian", "linear"}, default "gaussian"
+    kernel
         As in `BLS3VM`.
-    step : float > 0 and <= 1 or "decreasing", default "decreasing"
-        The decreasing step ``e_t = 1 / (t + C / first_move)``, or a constant one.
-    first_move : float > 0, default 10.0
-        Length of the first decreasing step, in margins.
     sign_at_zero : {0, 1}, default 0
         Value of s(0). 1 is the paper's: unlabelled rows with f = 0, as at the start and far from
         all support vectors, count as positive.
@@ -686,10 +653,10 @@ class BGS3VM(S3VM):
     kernel: GaussianOrLinear = "gaussian"
     C_star: OwnCStar = None
     C_star_ratio: OwnCStarRatio = None
-    step: Annotated[float | Literal["decreasing"], Range(0, 1, open_low=True)] = "decreasing"
+    step: Step = "decreasing"
     first_move: Annotated[float, POSITIVE] = 10.0
     sign_at_zero: Annotated[int, Range(0, 1)] = 0
-    labeled_budget: Annotated[int, COUNT] = 100
+    labeled_budget: Count = 100
     unlabeled_budget: Annotated[float, SHARE] = 0.2
     random_state: RandomState = 0
 

@@ -15,14 +15,13 @@ from dsgkit.estimators.base import LabeledEstimator
 from dsgkit.estimators.inputs import as_labels, as_rows, check_finite, naming_bad_rows, two_classes
 from dsgkit.estimators.parameters import (
     COUNT,
-    POSITIVE,
     GaussianOrLinear,
     LegacyDefault,
     MaxMemory,
+    OwnHingeWeight,
     RandomState,
     Range,
     Sigma,
-    Smoother,
     Tolerance,
 )
 from dsgkit.estimators.s3vm import SemiSupervisedClassifier
@@ -41,9 +40,7 @@ class SelfTraining(SemiSupervisedClassifier):
 
     Parameters
     ----------
-    C : float > 0, default 100.0
-        Weight of the mean hinge loss of the labelled rows.
-    sigma, kernel, tol, max_memory, unlabeled_label
+    C, sigma, kernel, tol, max_memory, unlabeled_label
         As in `BLS3VM`.
     threshold : float >= 0.5 and < 1, default 0.75
         Probability above which a prediction is used as a label.
@@ -70,7 +67,7 @@ class SelfTraining(SemiSupervisedClassifier):
     pace = Pace(training=1.2, per_model=90)
     folds_in_one_pass = False
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")] = 100.0
+    C: OwnHingeWeight = 100.0
     sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: GaussianOrLinear = "gaussian"
@@ -83,10 +80,8 @@ class SelfTraining(SemiSupervisedClassifier):
         return one_by_one(problem, self._solve)
 
     def _solve(self, part: Problem) -> Expansion:
-        shape, rounds = (self.kernel, self.sigma_, self.tol), int(self.max_iter)
-        function, self.n_iter_, self.n_taken_ = self_trained(
-            part.data, self.C, *shape, self.threshold, rounds
-        )
+        shape = self.C, self.kernel, self.sigma_, self.tol, self.threshold, int(self.max_iter)
+        function, self.n_iter_, self.n_taken_ = self_trained(part.data, *shape)
         return function
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
@@ -106,9 +101,7 @@ class SupervisedSVM(LabeledEstimator):
 
     Parameters
     ----------
-    C : float > 0, default 100.0
-        Weight of the mean hinge loss.
-    sigma, kernel, tol, max_memory
+    C, sigma, kernel, tol, max_memory
         As in `BLS3VM`.
     class_weight : {"balanced"}, optional
         "balanced" weights the losses of a class by the inverse of its share, as `SVC` does.
@@ -128,7 +121,7 @@ class SupervisedSVM(LabeledEstimator):
     tasks = ("semi_supervised_svm",)
     pace = Pace(training=4, per_model=8)
 
-    C: Annotated[float, POSITIVE, Smoother("smaller")] = 100.0
+    C: OwnHingeWeight = 100.0
     sigma: Sigma = "scale"
     _: KW_ONLY
     kernel: GaussianOrLinear = "gaussian"
@@ -170,8 +163,8 @@ class AllLabelsSVM(SupervisedSVM):
         As in `SupervisedSVM`.
     most_rows : int >= 1, default 20000
         Most training rows, drawn at random: training takes O(n^2) to O(n^3).
-    random_state : int between 0 and 2^64 - 1, default 0
-        Seed of everything that is drawn at random.
+    random_state
+        As in `TSGS3VM`.
 
     Attributes
     ----------
