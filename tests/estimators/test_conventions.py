@@ -151,13 +151,8 @@ def test_settings_of_any_parameter_are_the_separate_fits(name):
 
 
 STREAMED = ("qsg_s2auc", "qsg_s2auc_p", "tsgs3vm", "tsgs3vm_p", "frs3vm")
-NO_FOLDS = ("all_labels_svm", "self_training")
 ON_FOLDS = [
-    *(
-        (name, 30)
-        for name in of_task("semi_supervised_auc", "semi_supervised_svm")
-        if name not in NO_FOLDS
-    ),
+    *((name, 30) for name in of_task("semi_supervised_auc", "semi_supervised_svm")),
     *(("supervised_sl", 30), ("majority_class", 30)),
     *((name, 3000) for name in STREAMED),
 ]

@@ -17,7 +17,6 @@ from dsgkit.estimators.parameters import check_parameters
 from dsgkit.tasks.base import named_by_fit
 from tests.estimators.brute_force import folds_of, problem
 
-DBSCAN = "sklearn.cluster:DBSCAN"
 BASE = "from dsgkit.bases import PairwiseAUCEstimator\n"
 SOLVER = (
     BASE
@@ -40,6 +39,14 @@ def mine(statement):
     return SOLVER.replace(
         "Mine(PairwiseAUCEstimator):", f"Mine(PairwiseAUCEstimator):\n    {statement}"
     )
+
+
+DECLARED = """from typing import Annotated
+from dsgkit.estimators.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
+""" + mine(
+    """width: Annotated[int, COUNT, PER_MODEL]
+    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]"""
+)
 
 
 @pytest.fixture
@@ -65,31 +72,21 @@ def test_what_is_known_of_a_class(own_modules, tmp_path):
     source = (tmp_path / "my.py").read_bytes()
     assert info.version == hashlib.sha256(source).hexdigest()[:16]
     assert info.load() is sys.modules["my"].Mine
-
-
-SEMI_LDA = """
-import numpy as np
-from dsgkit.bases import PairwiseAUCEstimator
-
-
-class SemiLDA(PairwiseAUCEstimator):
-    def __init__(self, lam=0.1):
-        self.lam = lam
-
-    def fit(self, X, y, X_unlabeled):
-        covariance = np.cov(X_unlabeled, rowvar=False) + self.lam * np.eye(X.shape[1])
-        self.coef_ = np.linalg.solve(covariance, X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0))
-        return self
-
-    def decision_function(self, X):
-        return X[:] @ self.coef_
-"""
+    own_modules("my", mine("tasks, version = 'ordinal', '2024-05'"))
+    assert (get("my:Mine").tasks, get("my:Mine").version) == (("ordinal",), "2024-05")
+    own_modules("my", DECLARED)
+    info = get("my:Mine")
+    assert (info.batched, info.smoother) == (("width", "lam"), {"lam": "larger"})
+    with pytest.raises(ValueError, match="must be a whole number >= 1, got 0"):
+        info.parameters["width"].parse(0)
+    own_modules("samult", SOLVER)  # the names of the package stay
+    assert get("samult") is SOLVERS["samult"]
 
 
 def test_a_class_with_a_fit_of_its_own_serves_a_search(own_modules):
-    own_modules("my", SEMI_LDA)
-    solver = get("my:SemiLDA").load()
-    X, y, U = problem()
+    fitted = "self.coef_ = self.lam * y @ X + X_unlabeled.sum(axis=0)\n        return self"
+    own_modules("my", SOLVER.replace("return self", fitted).replace("X[:, 0]", "X @ self.coef_"))
+    solver, (X, y, U) = get("my:Mine").load(), problem()
     training = {"X": X, "y": y, "X_unlabeled": U}
     points, folds = [{"lam": 0.1}, {"lam": 10.0}], folds_of(len(y), 4)
     values = solver().fit_points(points, folds=folds, **training)
@@ -215,9 +212,8 @@ def test_a_function_makes_solvers_of_its_parameters(own_modules):
 def test_functions_make_semi_supervised_classifiers_and_clusterings(own_modules):
     own_modules("my", MADE)
     X, y, U = problem()
-    arrays = {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y}
     spread = get("my:spread").load()()
-    given = named_by_fit(spread, arrays)
+    given = named_by_fit(spread, {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y})
     assert set(given) == {"X", "y", "X_unlabeled"}
     assert spread.fit(**given).decision_function(U).shape == (len(U),)
     info = get("my:clusters")
@@ -238,77 +234,33 @@ def test_a_point_that_a_classifier_does_not_take_has_no_solution():
     np.testing.assert_array_equal(np.isnan(values).any(axis=0), [False, True])
 
 
-def test_what_a_class_says_of_itself(own_modules):
-    declared = SOLVER.replace(
-        "class Mine(PairwiseAUCEstimator):",
-        """from typing import Annotated
-from dsgkit.estimators.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
-
-class Mine(PairwiseAUCEstimator):
-    version = 7
-    width: Annotated[int, COUNT, PER_MODEL]
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]
-""",
-    )
-    own_modules("my", declared)
-    info = get("my:Mine")
-    assert (info.batched, info.version) == (("width", "lam"), 7)
-    assert info.smoother == {"lam": "larger"}
-    with pytest.raises(ValueError, match="must be a whole number >= 1, got 0"):
-        info.parameters["width"].parse(0)
-    own_modules("my", mine('version = "2024-05"'))
-    assert get("my:Mine").version == "2024-05"
-
-
-def test_the_names_of_the_package_stay(own_modules):
-    own_modules("samult", SOLVER)
-    assert get("samult") is SOLVERS["samult"]
-    assert SOLVERS["samult"].version == 1
-
-
-def test_sys_path_comes_before_the_current_folder(own_modules, tmp_path):
+def test_the_version_is_that_of_the_file_in_use(own_modules, tmp_path):
+    """Of the one on sys.path, of the one that defines the class, of the imported text."""
     own_modules("other.my", mine("version = 1"))
     own_modules("my", mine("version = 2"))
     assert get("my:Mine").version == 2
     own_modules("my", mine("version = 2"))
     sys.path.insert(0, str(tmp_path / "other"))
     assert get("my:Mine").version == 1
-
-
-def test_a_class_of_a_package_has_the_version_of_the_file_that_defines_it(own_modules):
+    sys.path.remove(str(tmp_path / "other"))
     own_modules("pack.deep", SOLVER)
     own_modules("pack.__init__", "from pack.deep import Mine\n")
     before = get("pack:Mine").version
     assert get("pack.deep:Mine").version == before
-    own_modules("pack.deep", SOLVER.replace("width=2", "width=3"))
+    edited = SOLVER.replace("width=2", "width=3")
+    (tmp_path / "pack" / "deep.py").write_text(edited)
+    assert get("pack:Mine").version == before
+    own_modules("pack.deep", edited)
     assert get("pack:Mine").version == get("pack.deep:Mine").version != before
 
 
-def test_the_version_is_that_of_the_code_in_use(own_modules, tmp_path):
-    edited = SOLVER.replace("X[:, 0]", "X[:, 1]")
-    own_modules("my", SOLVER)
-    before = get("my:Mine").version
-    (tmp_path / "my.py").write_text(edited)
-    assert get("my:Mine").version == before
-    own_modules("my", edited)
-    assert get("my:Mine").version != before
-
-
-def test_the_version_of_a_solver_of_the_package_is_not_that_of_a_class_derived_from_it(own_modules):
+def test_the_version_of_a_class_derived_from_a_solver_of_the_package_is_its_own(own_modules):
     """Otherwise edits of the class went unseen."""
-
-    def version(lam, statement="pass"):
-        text = "from dsgkit import SAMULT\n\nclass Mine(SAMULT):\n    {}\n    LAM = {}\n"
-        own_modules("my", text.format(statement, lam))
-        return get("my:Mine").version
-
-    assert version(1) != version(2)
-    assert version(1, "version = 7") == version(2, "version = 7") == 7
-
-
-def test_a_path_with_a_dot_is_corrected(message):
-    expected = "unknown solver 'my.deep.Mine'; write my.deep:Mine for a class"
-    assert message(SOLVER, "my.deep.Mine") == expected
+    versions = []
+    for statement in ("LAM = 1", "LAM = 2", "LAM = 1; version = 7", "LAM = 2; version = 7"):
+        own_modules("my", f"from dsgkit import SAMULT\n\nclass Mine(SAMULT):\n    {statement}\n")
+        versions.append(get("my:Mine").version)
+    assert versions[0] != versions[1] and versions[2:] == [7, 7]
 
 
 @pytest.mark.parametrize(
@@ -351,6 +303,8 @@ def test_a_path_with_a_dot_is_corrected(message):
 )
 def test_what_is_refused(message, text, expected):
     assert message(text) == expected
+    dotted = "unknown solver 'my.deep.Mine'; write my.deep:Mine for a class"
+    assert message(SOLVER, "my.deep.Mine") == dotted
 
 
 BEHIND_KEYWORDS = """
@@ -403,8 +357,3 @@ def test_parameters_behind_keywords_are_those_of_get_params(own_modules):
     # a class that sets one of them by itself
     model = get("my:Mine").load()(levels=4).fit(X, np.array([-1, 1]))
     np.testing.assert_array_equal(model.decision_function(X), 4)
-
-
-def test_one_task_may_be_a_plain_text(own_modules):
-    own_modules("my", mine("tasks = 'ordinal'"))
-    assert get("my:Mine").tasks == ("ordinal",)

@@ -7,25 +7,16 @@ from sklearn.base import clone
 from dsgkit.errors import DataError
 from dsgkit.estimators import s3vm
 from dsgkit.estimators.catalogue import SOLVERS
-from dsgkit.estimators.parameters import parameters
 from tests.estimators.brute_force import problem
 
-QUICK = {"n_features": 16, "n_iterations": 30, "batch_size": 8, "n_blocks": 2}
-LOADED = {name: info.load() for name, info in SOLVERS.items()}
-CLASSES = {name: solver for name, solver in LOADED.items() if issubclass(solver, s3vm.S3VM)}
+QUICK = {"C": 10.0, "sigma": 0.3, "n_features": 16, "n_iterations": 30, "batch_size": 8}
+S3VMS = [name for name, info in SOLVERS.items() if issubclass(info.load(), s3vm.S3VM)]
 
 
-@pytest.fixture(params=CLASSES)
-def solver(request):
-    return CLASSES[request.param]
-
-
-@pytest.fixture
-def quick(solver):
-    known = parameters(solver)
-    return solver(
-        C=10.0, sigma=0.3, **{name: value for name, value in QUICK.items() if name in known}
-    )
+@pytest.fixture(params=S3VMS)
+def quick(request):
+    info = SOLVERS[request.param]
+    return info.load()(**{key: value for key, value in QUICK.items() if key in info.params})
 
 
 def test_unlabelled_rows_of_weight_0_do_not_count(quick):
