@@ -37,28 +37,13 @@ def make(name):
     return SOLVERS[name].load()(**params)
 
 
-@pytest.fixture(params=SEMI_SUPERVISED)
-def model(request):
-    return make(request.param)
-
-
-@pytest.fixture
-def expected(request):
-    """The values of the model that arrays give."""
-    return values_of_arrays(request.node.callspec.params["model"])[0]
-
-
 @cache
 def values_of_arrays(name):
     """Return the values of a fit, and those of a search."""
     X, y, U = problem()
     training = {"X": X, "y": y, "X_unlabeled": U}
     searched = make(name).fit_points([{}], folds=folds_of(len(y), 2), **training)
-    return values(make(name), X, y, U, U), searched
-
-
-def values(model, X, y, U, rows):
-    return model.fit(X, y, U).decision_function(rows)
+    return make(name).fit(X, y, U).decision_function(U), searched
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,7 +51,7 @@ def values(model, X, y, U, rows):
 def test_rows_of_any_kind(name, kind):
     X, y, U = problem()
     model, given, (expected, searched) = make(name), KINDS[kind], values_of_arrays(name)
-    got = values(model, given(X), y, given(U), given(U))
+    got = model.fit(given(X), y, given(U)).decision_function(given(U))
     np.testing.assert_allclose(got, expected, atol=1e-6 * abs(expected).max())
     predicted = model.predict(given(U))
     assert predicted.dtype == y.dtype
@@ -89,30 +74,34 @@ def test_numbers_beyond_64_bits_are_infinite():
         make("samult").fit(X.astype(np.longdouble) * np.longdouble("1e4000"), y, U)
 
 
-@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (2.0, 7.0), (False, True)])
-def test_any_two_labels(model, expected, labels):
+@pytest.mark.parametrize(
+    ("labels", "mark", "given"),
+    [
+        (("no", "yes"), "?", np.asarray),
+        ((0, 1), -1, sparse.csr_array),
+        ((2.0, 7.0), -1, np.asarray),
+        ((False, True), None, None),
+    ],
+)
+@pytest.mark.parametrize("name", SEMI_SUPERVISED)
+def test_any_two_labels_and_marks_of_unlabelled_rows(name, labels, mark, given):
     X, y, U = problem()
-    named = np.array(labels)[(y > 0).astype(int)]
-    np.testing.assert_array_equal(values(model, X, named, U, U), expected)
+    model, expected, named = make(name), values_of_arrays(name)[0], np.take(labels, y > 0)
+    fitted = model.fit(X, named, U)
+    np.testing.assert_array_equal(fitted.decision_function(U), expected)
     assert model.classes_.tolist() == list(labels)
     assert set(model.predict(X).tolist()) <= set(labels)
     assert 0.4 < model.score(X, named) <= 1
+    if given:
+        together = given(np.vstack([X, U])), np.append(named, [mark] * len(U))
+        values = model.set_params(unlabeled_label=mark).fit(*together).decision_function(U)
+        np.testing.assert_allclose(values, expected, atol=1e-6 * abs(expected).max())
+        assert model.classes_.tolist() == list(labels)
 
 
-@pytest.mark.parametrize(("labels", "mark"), [((0, 1), -1), (("no", "yes"), "?")])
-@pytest.mark.parametrize("given", [np.asarray, sparse.csr_array])
-def test_rows_with_the_label_of_unlabelled_ones(model, expected, labels, mark, given):
-    X, y, U = problem()
-    named = np.array(labels)[(y > 0).astype(int)]
-    together = given(np.vstack([X, U])), np.append(named, [mark] * len(U))
-    model.set_params(unlabeled_label=mark).fit(*together)
-    np.testing.assert_allclose(
-        model.decision_function(U), expected, atol=1e-6 * abs(expected).max()
-    )
-    assert model.classes_.tolist() == list(labels)
-
-
-def test_names_of_columns_are_kept_and_compared(model):
+@pytest.mark.parametrize("name", SEMI_SUPERVISED)
+def test_names_of_columns_are_kept_and_compared(name):
+    model = make(name)
     X, y, U = (KINDS["frame"](rows) if rows.ndim == 2 else rows for rows in problem())
     model.fit(X, y, U)
     assert model.feature_names_in_.tolist() == COLUMNS

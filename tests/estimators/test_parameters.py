@@ -33,17 +33,9 @@ class Declared:
     gamma: Annotated[float | tuple[float, ...], SHARE, OnePer("n_cuts")]
 
     def __init__(
-        self,
-        lam=1.0,
-        share=0.5,
-        step=0.1,
-        n_iterations=None,
-        balance=True,
-        loss="ramp",
-        seed=0,
-        gamma=0.5,
-        width=3,
-    ):
+        self, lam=1.0, share=0.5, step=0.1, n_iterations=None, balance=True, loss="ramp", seed=0,
+        gamma=0.5, width=3,
+    ):  # fmt: skip
         pass
 
 

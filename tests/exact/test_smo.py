@@ -89,14 +89,10 @@ def test_solutions_are_optimal_and_inside_of_the_boxes(n, seed, anchor, mean, ca
     assert violation(gains, coef, K @ coef) < TOL + 1e-5 * scale
 
 
-def svm_gains(y, C, free):
-    """The boxes of a support vector machine; a free anchor of slope 0 takes its offset away."""
-    n = len(y)
+def svm_gains(y, C):
+    """The boxes of a support vector machine."""
     lower, upper = np.append(np.minimum(0, C * y), 0.0), np.append(np.maximum(0, C * y), 0.0)
-    if free:
-        lower[n], upper[n] = -np.inf, np.inf
-    slopes = np.append(y, 0.0)
-    return Gains(lower, upper, upper, slopes, slopes)
+    return Gains(lower, upper, upper, np.append(y, 0.0), np.append(y, 0.0))
 
 
 def svm(sigma=1.0, capacity=1000):
@@ -111,7 +107,7 @@ def svm(sigma=1.0, capacity=1000):
 @pytest.mark.parametrize("capacity", [2, 1000])
 def test_a_plain_svm_is_that_of_libsvm(C, sigma, capacity):
     program, rows, y = svm(sigma, capacity)
-    program.solve(svm_gains(y, C, free=False), 1e-6, 10**6)
+    program.solve(svm_gains(y, C), 1e-6, 10**6)
     svc = SVC(C=C, kernel="rbf", gamma=sigma, tol=1e-6).fit(rows, y)
     coef = np.zeros(len(y))
     coef[svc.support_] = svc.dual_coef_[0]
@@ -128,23 +124,13 @@ def test_a_plain_svm_is_that_of_libsvm(C, sigma, capacity):
     assert program.n_steps < 1.5 * svc.n_iter_[0]  # which selects pairs in the same way
 
 
-@pytest.mark.parametrize("C", [0.05, 1.0, 100.0])
-def test_without_an_offset_the_duality_gap_closes(C):
-    program, rows, y = svm()
-    program.solve(svm_gains(y, C, free=True), 1e-6, 10**6)
-    a = program.coef[:-1]
-    f = kernel(rows, rows, 1.0) @ a
-    primal = a @ f / 2 + C * np.maximum(0, 1 - y * f).sum()
-    assert primal == pytest.approx(y @ a - a @ f / 2, rel=1e-5)
-
-
 def test_a_solution_is_solved_and_a_changed_problem_goes_on_from_there():
     program, _, y = svm()
-    program.solve(svm_gains(y, 1.0, free=True), TOL, 10**6)
+    program.solve(svm_gains(y, 1.0), TOL, 10**6)
     cold = program.n_steps
-    program.solve(svm_gains(y, 1.0, free=True), TOL, 0 + 1)
+    program.solve(svm_gains(y, 1.0), TOL, 1)
     assert program.n_steps == cold > 50
-    program.solve(svm_gains(y, 1.01, free=True), TOL, 10**6)
+    program.solve(svm_gains(y, 1.01), TOL, 10**6)
     assert 0 < program.n_steps - cold < cold / 2
 
 
@@ -152,7 +138,7 @@ def test_a_solution_is_solved_and_a_changed_problem_goes_on_from_there():
 def test_too_few_steps_are_an_error(most):
     program, _, y = svm()
     with pytest.raises(FitError, match=f"no solution after {most} steps; take a larger tol"):
-        program.solve(svm_gains(y, 1.0, free=False), TOL, most)
+        program.solve(svm_gains(y, 1.0), TOL, most)
     assert program.n_steps == most
 
 
@@ -160,6 +146,6 @@ def test_equal_rows_with_other_labels_meet_at_their_bounds():
     points = np.ones((2, 4))
     program = QuadraticProgram(kernel_columns(points, "gaussian", 1.0, 4))
     y = np.array([1.0, -1.0, 1.0, -1.0])
-    program.solve(svm_gains(y, 3.0, free=False), TOL, 100)
+    program.solve(svm_gains(y, 3.0), TOL, 100)
     np.testing.assert_array_equal(program.coef, np.append(3 * y, 0))
     np.testing.assert_array_equal(column(program._columns, 1), [1, 1, 1, 1, 0])
