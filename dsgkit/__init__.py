@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from dsgkit.estimators.auc import RFFS2AUC as RFFS2AUC
     from dsgkit.estimators.auc import SAMULT as SAMULT
     from dsgkit.estimators.auc import NystromS2AUC as NystromS2AUC
+    from dsgkit.estimators.labeled import AllThresholdLogistic as AllThresholdLogistic
+    from dsgkit.estimators.labeled import ConstantMedian as ConstantMedian
+    from dsgkit.estimators.labeled import KernelRidgeOrdinal as KernelRidgeOrdinal
     from dsgkit.estimators.labeled import MajorityClass as MajorityClass
     from dsgkit.estimators.labeled import SupervisedSL as SupervisedSL
     from dsgkit.estimators.ordinal import QS3ORAO as QS3ORAO
@@ -28,10 +31,7 @@ if TYPE_CHECKING:
     from dsgkit.estimators.ordinal import RFFS2OR as RFFS2OR
     from dsgkit.estimators.ordinal import SVOREX as SVOREX
     from dsgkit.estimators.ordinal import SVORIM as SVORIM
-    from dsgkit.estimators.ordinal import AllThresholdLogistic as AllThresholdLogistic
-    from dsgkit.estimators.ordinal import ConstantMedian as ConstantMedian
     from dsgkit.estimators.ordinal import ExactS2OR as ExactS2OR
-    from dsgkit.estimators.ordinal import KernelRidgeOrdinal as KernelRidgeOrdinal
     from dsgkit.estimators.per_cut import MPNUAUC as MPNUAUC
     from dsgkit.estimators.per_cut import MSAMULT as MSAMULT
     from dsgkit.estimators.s3vm import BGS3VM as BGS3VM

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.data.dataset import load_dataset
-from dsgkit.estimators.ordinal import ConstantMedian
+from dsgkit.estimators.labeled import ConstantMedian
 from dsgkit.experiment.timing import Clock
 from dsgkit.linalg import Array
 from dsgkit.tasks.ordinal import Ordinal

@@ -134,7 +134,7 @@ estimators.per_cut
   m_samult | M-SAMULT | MSAMULT | SAMULT (Xie & Li, AAAI 2018) for every cut
   m_pnu_auc | M-PNU-AUC | MPNUAUC | PNU-AUC (Sakai, Niu & Sugiyama, Machine Learning 2018) for \
     every cut
-estimators.ordinal
+estimators.labeled
   kernel_ridge | Kernel ridge | KernelRidgeOrdinal | least squares on the numbers of the classes
   all_threshold | All-threshold logistic | AllThresholdLogistic | Rennie & Srebro, IJCAI \
     workshop on preference handling 2005

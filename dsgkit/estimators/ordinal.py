@@ -39,9 +39,6 @@ from dsgkit.estimators.parameters import (
     NOT_NEGATIVE,
     T0,
     Classes,
-    FeaturesPerBlock,
-    FeaturesPerIteration,
-    FixedFeatures,
     Frequencies,
     GammaPerCut,
     GaussianOrLinear,
@@ -50,24 +47,14 @@ from dsgkit.estimators.parameters import (
     KernelName,
     Lam,
     MaxMemory,
-    NBlocks,
-    NSweeps,
     PassIterations,
     RandomState,
     Sigma,
-    SweepBatch,
     ThetaLam,
     ThresholdRule,
-    Thresholds,
     Tolerance,
 )
 from dsgkit.exact.explicit import random_features
-from dsgkit.exact.ordinal_losses import (
-    AllThresholds,
-    KernelFeatures,
-    features_cost,
-    ridge_on_numbers,
-)
 from dsgkit.exact.quadratic import SINGULAR, Dual, dual_cost, minimise
 from dsgkit.exact.svor import OrdinalProgram, ordinal_program, program_cost
 from dsgkit.linalg import Array, spaced, training_rows
@@ -79,6 +66,9 @@ from dsgkit.risks.pairwise import (
 )
 from dsgkit.seeds import stratified_folds
 from dsgkit.tasks.metrics import cut_aucs
+
+Count = Annotated[int, COUNT]
+OwnOrRule = Literal["own"] | ThresholdRule
 
 THRESHOLD_FOLDS = 5
 """Folds for the out-of-fold values that thresholds are fitted on."""
@@ -100,6 +90,17 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
     A class outside of the package defines ``_fit(X, codes, X_unlabeled)``, with codes 0, 1, .., and
     ``_values(X)``, of shape (n,), or (n, n_cuts) if it sets ``per_cut``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels as scikit-learn sorts them: numbers by size, text alphabetically.
+    ordered_classes_ : ndarray of shape (n_classes,)
+        The labels from the lowest class to the highest.
+    sigma_ : float
+        The sigma in use.
+    thresholds_ : ndarray of shape (n_classes - 1,)
+        Thresholds between the classes, on the values of the function.
     """
 
     tasks = ("ordinal",)
@@ -126,11 +127,6 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             rows with the label ``unlabeled_label`` are the unlabelled ones; if there are none, the
             labelled rows are used as unlabelled rows too.
         X_unlabeled : rows of shape (n_unlabeled, n_inputs), optional
-
-        Raises
-        ------
-        DataError, MemoryLimitError, FitError
-            As `SemiSupervisedEstimator.fit`.
         """
         data = self._training(X, y, X_unlabeled)
         return self._fit_to(data)._set_thresholds(data)
@@ -139,11 +135,12 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         data = super().data(X, y, X_unlabeled)
         order = np.argsort(self._places(y))
         self.ordered_classes_ = self.classes_[order]
-        n_marked = self._n_given - len(data.X)
-        if n_marked and (n_marked < len(data.X) or self._is_class(self.unlabeled_label)):
+        n_marked, mark = self._n_given - len(data.X), self.unlabeled_label
+        numbers = self.classes_.dtype.kind in "if"  # a mark above one of them may be a class, too
+        if n_marked and (n_marked < len(data.X) or (numbers and self.classes_[0] < mark)):
             warn(
                 f"{n_marked:,} of {self._n_given:,} rows count as unlabelled, those labelled "
-                f"{self.unlabeled_label}: if it is a class, name another unlabeled_label"
+                f"{mark}: if it is a class, name another unlabeled_label"
             )
         return replace(data, codes=np.argsort(order)[data.codes])
 
@@ -166,10 +163,6 @@ class OrdinalEstimator(SemiSupervisedEstimator):
             raise DataError(f"classes must hold all labels of y, but not {unknown[:5]}")
         return np.array([places[label] for label in labels])
 
-    def _is_class(self, mark: Any) -> bool:
-        """Return whether there are classes below the mark, which would make it one of them."""
-        return self.classes_.dtype.kind in "if" and bool(self.classes_[0] < mark)
-
     @naming_bad_rows
     def fit_function(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the function alone, without thresholds: `predict` is not available yet."""
@@ -185,7 +178,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         estimators fit with their function.
         """
         if self._rule == "own":
-            return self._set_thresholds(None)
+            self.thresholds_ = self.own_thresholds_
+            return self
         checked = clone(self)
         data = checked.data(X, y, X_unlabeled)
         if not np.array_equal(checked.ordered_classes_, self.ordered_classes_):
@@ -194,42 +188,39 @@ class OrdinalEstimator(SemiSupervisedEstimator):
 
     @property
     def _rule(self) -> str:
-        rule: str = getattr(self, "thresholds", "logistic")
-        return rule
+        return str(getattr(self, "thresholds", "logistic"))
 
-    def _set_thresholds(self, data: Data | None) -> Self:
-        """Place the thresholds; ``own`` ones need no rows."""
+    def _set_thresholds(self, data: Data) -> Self:
+        """Place the thresholds by the rule."""
         rule = self._rule
-        if rule == "own" or data is None:
+        if rule == "own":
             self.thresholds_ = self.own_thresholds_
             return self
-        above = above_cuts(data.codes, data.n_sources)
+        cuts: NDArray[Any] = above_cuts(data.codes, data.n_sources)
+        place: Any = rules.share if rule == "share" else rules.SUPERVISED[rule]
         if rule == "share":
-            values = self._values(spaced(data.U, SHARE_ROWS))
-            self.thresholds_ = self._place(rules.share, values, 1 - above.mean(axis=0))
-            return self
-        folds = stratified_folds(data.codes, min(THRESHOLD_FOLDS, len(data.codes)), 0)
-        trainable = all(len(np.unique(np.delete(data.codes, fold))) > 1 for fold in folds)
-        if rule == "hinge" or not trainable:
-            values = self._values(data.X[:])
+            values, cuts = self._values(spaced(data.U, SHARE_ROWS)), 1 - cuts.mean(axis=0)
         else:
-            centre = spaced(data.U, REFERENCE_ROWS)
-            held = [Fold(fold) for fold in folds]
-            of_folds = copy.copy(self)  # training sets attributes
-            functions = of_folds.learn(Problem.of([of_folds], data, held, values_only=False))
-            values = held_out(functions, data, held, centre)[0][0]
-            if np.isnan(values).any():
-                raise FitError("no solution when a fold of the labelled rows is held out")
-            values += self._values(centre).mean(axis=0)
-        self.thresholds_ = self._place(rules.SUPERVISED[rule], values, above)
+            values = self._values(data.X[:]) if rule == "hinge" else self._held_out(data)
+        if values.ndim == 1:
+            self.thresholds_ = place(values, cuts)
+        else:
+            parts = [place(f, cuts[..., [j]]) for j, f in enumerate(values.T)]
+            self.thresholds_ = np.concatenate(parts)
         return self
 
-    def _place(self, rule: Any, values: Array, cuts: NDArray[Any]) -> Array:
-        """Return the thresholds of a rule; ``cuts`` has an entry or a column for each."""
-        if values.ndim == 2:
-            return np.concatenate([rule(f, cuts[..., [j]]) for j, f in enumerate(values.T)])
-        thresholds: Array = rule(values, cuts)
-        return thresholds
+    def _held_out(self, data: Data) -> Array:
+        """Return out-of-fold values, or those of training if a fold leaves only one class."""
+        folds = stratified_folds(data.codes, min(THRESHOLD_FOLDS, len(data.codes)), 0)
+        if any(len(np.unique(np.delete(data.codes, fold))) < 2 for fold in folds):
+            return self._values(data.X[:])
+        centre, held = spaced(data.U, REFERENCE_ROWS), [Fold(fold) for fold in folds]
+        of_folds = copy.copy(self)  # training sets attributes
+        functions = of_folds.learn(Problem.of([of_folds], data, held, values_only=False))
+        values: Array = held_out(functions, data, held, centre)[0][0]
+        if np.isnan(values).any():
+            raise FitError("no solution when a fold of the labelled rows is held out")
+        return values + self._values(centre).mean(axis=0)
 
     def _value_shape(self, data: Data) -> tuple[int, ...]:
         return (data.n_sources - 1,) if self.per_cut else ()
@@ -302,12 +293,8 @@ class OrdinalEstimator(SemiSupervisedEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the mean over the cuts of the area under the ROC curve.
 
-        Unlabelled rows are left out, and so are cuts with no row on one side.
-
-        Raises
-        ------
-        DataError
-            For a label that the model was not fitted on, for rows of one class, and for weights.
+        Unlabelled rows are left out, and so are cuts with no row on one side. A label that the
+        model was not fitted on, rows of one class and weights raise `DataError`.
         """
         if sample_weight is not None:
             raise DataError("score takes no sample_weight")
@@ -325,7 +312,19 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         return tags
 
 
-class QS3ORAO(OrdinalEstimator):
+class RiskOfCuts(OrdinalEstimator):
+    """Base of the minimisers of the mean over the cuts of the semi-supervised AUC risk."""
+
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
+
+    def risk(self, data: Any) -> OrdinalAUC:
+        gamma = for_cuts("gamma", self.gamma, data.n_sources - 1)
+        return OrdinalAUC(np.array(gamma, np.float64))
+
+
+class QS3ORAO(RiskOfCuts):
     """Semi-supervised ordinal AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises the mean over the cuts between the classes of the semi-supervised AUC risk of
@@ -337,59 +336,31 @@ class QS3ORAO(OrdinalEstimator):
 
     Parameters
     ----------
-    lam : float > 0, default 0.125
-        Weight of the regulariser.
-    sigma : float > 0 or "scale", default "scale"
-        Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
+    lam, sigma, kernel, n_features, frequencies, n_iterations, theta_lam, t0
+        As in `QSGS2AUC`.
+    random_state, unlabeled_label
+        As in `QSGS2AUC`.
     gamma : float between 0 and 1, or a tuple of these, default 0.5
         Weight of the supervised risk, that of the labelled pairs; 1 uses no unlabelled row. A tuple
         has one number per cut, beginning with the cut above the lowest class.
-    kernel : str, default "gaussian"
-        "gaussian", "laplacian" or "dot_product(p)" (``dsg list kernels``).
     batch_size : int >= 1, default 256
         Rows of each class, and unlabelled rows, per iteration.
-    n_features : int >= 1, default 256
-        Random frequencies m per iteration (each is a cosine and a sine); not the paper's.
-    frequencies : {"independent", "structured"}, default "independent"
-        How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
-        256 columns on.
-    n_iterations : int >= 1, optional
-        Iterations T; None is one pass over the unlabelled rows, at least 200 and at most 2,000
-        (the cap is not the paper's).
-    theta_lam : float > 0, default 1.5
-        ``theta lam`` of the step ``theta / (t + t0)``; the theory wants it in (1, 2) or a positive
-        integer.
-    t0 : float >= 0 or "stable", default "stable"
-        Offset of the step; 0 is the paper's rule, with which the iterates can grow by orders of
-        magnitude or overflow if ``lam`` is small (see `QSGS2AUC`); "stable" prevents that.
-    random_state : int between 0 and 2^64 - 1, default 0
-        Seed of everything that is drawn at random.
     thresholds : {"logistic", "absolute", "share", "hinge"}, default "logistic"
         Rule that places the thresholds between the classes on the function's values
         (`dsgkit.estimators.thresholds`). "hinge" is the paper's; it is the only one that depends on
         the scale of the function.
-    unlabeled_label : int, float or str, default -1
-        Label of the unlabelled rows in ``y``, if ``X_unlabeled`` is not passed.
     classes : list of labels, optional
         The labels from the lowest class to the highest, which text needs; None is the order of an
         ordered pandas Categorical, and else that of numbers. Not for configs.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The labels as scikit-learn sorts them: numbers by size, text alphabetically.
-    ordered_classes_ : ndarray of shape (n_classes,)
-        The labels from the lowest class to the highest.
-    function_ : BlockModel
-        Seeds and coefficients.
+    classes_, ordered_classes_, sigma_, thresholds_
+        As in `OrdinalEstimator`; so of all ordinal estimators.
+    function_, n_iter_
+        As in `QSGS2AUC`.
     n_cuts_ : int
         Cuts in the objective's mean: those with training rows on both sides.
-    n_iter_ : int
-        Iterations made.
-    sigma_ : float
-        The sigma in use.
-    thresholds_ : ndarray of shape (n_classes - 1,)
-        Thresholds between the classes, on the values of the function.
 
     References
     ----------
@@ -403,24 +374,18 @@ class QS3ORAO(OrdinalEstimator):
         "diverged with lam={lam:g}: the first steps are too long; set t0='stable'"
     )
 
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
-    batch_size: Annotated[int, COUNT] = 256
-    n_features: FeaturesPerIteration = 256
+    batch_size: Count = 256
+    n_features: Count = 256
     frequencies: Frequencies = "independent"
     n_iterations: PassIterations = None
     theta_lam: ThetaLam = 1.5
     t0: T0 = "stable"
     random_state: RandomState = 0
-    thresholds: Thresholds = "logistic"
+    thresholds: ThresholdRule = "logistic"
 
     fit_observed = fit_observed
-
-    def risk(self, data: Any) -> OrdinalAUC:
-        return ordinal_auc(self, data)
 
     def learn(self, problem: Problem) -> Any:
         self.n_iter_ = one_pass(self, len(problem.data.U))
@@ -442,7 +407,7 @@ class QS3ORAO(OrdinalEstimator):
         return exact.fit_function(X, y, X_unlabeled)
 
 
-class QS3ORAOP(OrdinalEstimator):
+class QS3ORAOP(RiskOfCuts):
     """Semi-supervised ordinal AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QS3ORAO` as `QSGS2AUCP` does for two classes; then places thresholds
@@ -453,40 +418,22 @@ class QS3ORAOP(OrdinalEstimator):
     ----------
     lam, sigma, gamma, kernel, frequencies, random_state, thresholds, unlabeled_label, classes
         As in `QS3ORAO`.
-    batch_size : int >= 1, default 1024
-        Unlabelled rows b per step; all labelled ones are in every batch.
-    n_features : int >= 1, default 256
-        Random frequencies m per block (each is a cosine and a sine). The time of a step grows with
-        m^3, its memory with m^2.
-    n_blocks : int >= 1, default 16
-        Blocks T.
-    n_sweeps : int >= 1, default 2
-        Sweeps S over all blocks.
-
-    Attributes
-    ----------
-    classes_, ordered_classes_, function_, sigma_, thresholds_
-        As in `QS3ORAO`.
+    batch_size, n_features, n_blocks, n_sweeps
+        As in `QSGS2AUCP`.
     """
 
     pace = Pace(training=3, per_model=4)
     failure = SINGULAR_BLOCK
 
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
-    batch_size: SweepBatch = 1024
-    n_features: FeaturesPerBlock = 256
+    batch_size: Count = 1024
+    n_features: Count = 256
     frequencies: Frequencies = "independent"
-    n_blocks: NBlocks = 16
-    n_sweeps: NSweeps = 2
+    n_blocks: Count = 16
+    n_sweeps: Count = 2
     random_state: RandomState = 0
-    thresholds: Thresholds = "logistic"
-
-    def risk(self, data: Any) -> OrdinalAUC:
-        return ordinal_auc(self, data)
+    thresholds: ThresholdRule = "logistic"
 
     def learn(self, problem: Problem) -> Any:
         return sweep(problem, blocks_of(self), problem.each("lam"), *sweep_sizes(self))
@@ -495,14 +442,14 @@ class QS3ORAOP(OrdinalEstimator):
         return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
 
 
-class ExactS2OR(OrdinalEstimator):
+class ExactS2OR(RiskOfCuts):
     """Exact minimiser of the semi-supervised ordinal risk with a kernel.
 
     Minimises the mean over the cuts between k ordered classes of
     ``gamma R_PN(f) + (1 - gamma)(R_PU(f) + R_NU(f))``, plus ``lam/2 ||f||^2``, over the functions
     of a kernel, by default ``exp(-sigma ||x - x'||^2)``. R_AB is the mean of
     ``(1 - f(a) + f(b))^2`` over all pairs; rows of the classes above a cut are its positives, those
-    below its negatives. This is the problem that `QS3ORAO` approximates [1]_; with two classes it
+    below its negatives. This is the problem that `QS3ORAO` approximates; with two classes it
     is that of `SAMULT`. One Cholesky factorisation: O(n^3) time and 8 n^2 bytes for n labelled and
     unlabelled rows.
 
@@ -510,42 +457,23 @@ class ExactS2OR(OrdinalEstimator):
     ----------
     lam, sigma, gamma, thresholds, unlabeled_label, classes
         As in `QS3ORAO`.
-    kernel : str, default "gaussian"
-        "gaussian", "laplacian" or "dot_product(p)", or "linear", which has no sigma
-        (``dsg list kernels``).
-    max_memory : float > 0, optional
-        Limit in GiB; None is 80% of the available memory.
+    kernel, max_memory
+        As in `SAMULT`.
 
     Attributes
     ----------
-    classes_, ordered_classes_, sigma_, thresholds_
-        As in `QS3ORAO`.
-    centers_ : ndarray of shape (n, n_inputs)
-        Rows of the kernel expansion: labelled, then unlabelled ones.
-    coef_ : ndarray of shape (n,)
-        Coefficients of the rows.
-    function_ : Expansion
-
-    References
-    ----------
-    .. [1] Shi, Gu, Li & Huang, "Quadruply stochastic gradient method for large scale nonlinear
-       semi-supervised ordinal regression AUC optimization", AAAI 2020.
+    centers_, coef_, function_
+        As in `SAMULT`.
     """
 
     has_intercept = False
     pace = Pace(training=0.5)
     failure = FitError(SINGULAR)
 
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: GramKernelName = "gaussian"
-    thresholds: Thresholds = "logistic"
+    thresholds: ThresholdRule = "logistic"
     max_memory: MaxMemory = None
-
-    def risk(self, data: Any) -> OrdinalAUC:
-        return ordinal_auc(self, data)
 
     def learn(self, problem: Problem) -> Any:
         return minimise(problem, Dual(self.kernel, self.sigma_), problem.each("lam") / 2)
@@ -555,56 +483,37 @@ class ExactS2OR(OrdinalEstimator):
         return with_thresholds(self, dual_cost(self.kernel, n, n_rows, n_models), n_models)
 
 
-class RFFS2OR(OrdinalEstimator):
+class RFFS2OR(RiskOfCuts):
     """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
 
     The objective of `ExactS2OR` and `QS3ORAO`, with the kernel replaced by ``2 n_features`` random
-    features [1]_: O(n n_features^2) time in one pass over the unlabelled rows, which are read in
+    features: O(n n_features^2) time in one pass over the unlabelled rows, which are read in
     blocks, and O(n_features^2) memory.
 
     Parameters
     ----------
     lam, sigma, gamma, kernel, frequencies, thresholds, unlabeled_label, classes
         As in `QS3ORAO`.
-    n_features : int >= 1, default 1000
-        Random frequencies; each gives a cosine and a sine.
-    max_memory : float > 0, optional
-        Limit in GiB; None is 80% of the available memory.
-    random_state : int between 0 and 2^64 - 1, default 0
-        Seed of the features.
+    n_features, max_memory, random_state
+        As in `RFFS2AUC`.
 
     Attributes
     ----------
-    classes_, ordered_classes_, sigma_, thresholds_
-        As in `QS3ORAO`.
-    coef_ : ndarray of shape (features_.width,)
-        Coefficients of the features.
-    features_ : Blocks
-        The random features.
-    function_ : Expansion
-
-    References
-    ----------
-    .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
+    coef_, features_, function_
+        As in `RFFS2AUC`.
     """
 
     has_intercept = False
     pace = Pace(training=1.1, per_model=2)
     failure = FitError(SINGULAR)
 
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
-    n_features: FixedFeatures = 1000
+    n_features: Count = 1000
     frequencies: Frequencies = "independent"
-    thresholds: Thresholds = "logistic"
+    thresholds: ThresholdRule = "logistic"
     max_memory: MaxMemory = None
     random_state: RandomState = 0
-
-    def risk(self, data: Any) -> OrdinalAUC:
-        return ordinal_auc(self, data)
 
     def learn(self, problem: Problem) -> Any:
         self.features_ = blocks_of(self)
@@ -619,12 +528,6 @@ def with_thresholds(estimator: Any, cost: Cost, n_models: int) -> Cost:
     if n_models > 1 or estimator.thresholds not in ("logistic", "absolute"):
         return cost
     return replace(cost, flops=2 * cost.flops)
-
-
-def ordinal_auc(estimator: Any, data: Any) -> OrdinalAUC:
-    """Return the risk with the estimator's gamma for each cut."""
-    gamma = for_cuts("gamma", estimator.gamma, data.n_sources - 1)
-    return OrdinalAUC(np.array(gamma, np.float64))
 
 
 class SVOREX(OrdinalEstimator):
@@ -679,8 +582,6 @@ class SVOREX(OrdinalEstimator):
     own_thresholds_ : ndarray of shape (n_classes - 1,)
         Thresholds of the objective, for every rule. If an interval of thresholds is optimal, its
         middle.
-    classes_, ordered_classes_, sigma_, thresholds_
-        As in `QS3ORAO`.
 
     Notes
     -----
@@ -705,8 +606,8 @@ class SVOREX(OrdinalEstimator):
     kernel: GaussianOrLinear = "gaussian"
     ridge: Annotated[float, NOT_NEGATIVE] = 0.0
     tol: Tolerance = 0.001
-    max_iter: Annotated[int, COUNT] = 10**7
-    thresholds: Literal["own"] | ThresholdRule = "own"
+    max_iter: Count = 10**7
+    thresholds: OwnOrRule = "own"
     max_memory: MaxMemory = None
 
     def learn(self, problem: Problem) -> Any:
@@ -752,166 +653,3 @@ class SVORIM(SVOREX):
     explicit = False
 
     C: HingeWeight = 1.0
-
-
-class KernelRidgeOrdinal(OrdinalEstimator):
-    """Kernel ridge regression on the classes as the numbers 1..k.
-
-    Minimises the *mean* of ``(y_i - m - f(x_i))^2`` over the labelled rows, plus ``lam ||f||^2``,
-    over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``; m is the mean of the
-    numbers. In `sklearn.kernel_ridge.KernelRidge`, ``n_labeled * lam`` is alpha. Unlabelled rows
-    are not used for the function. O(n_labeled^3) time.
-
-    Parameters
-    ----------
-    lam : float > 0, default 0.01
-        Weight of the regulariser.
-    kernel : str, default "gaussian"
-        "gaussian", "laplacian" or "dot_product(p)" with the parameter ``sigma``, or "linear".
-    thresholds : {"logistic", "absolute", "share", "hinge"}, default "logistic"
-        As in `QS3ORAO`.
-    sigma, max_memory, unlabeled_label, classes
-        As in `SVOREX`.
-
-    Attributes
-    ----------
-    centers_, coef_ : ndarray
-        The labelled rows and their coefficients.
-    intercept_ : float
-        The mean m.
-    classes_, ordered_classes_, sigma_, thresholds_
-        As in `SVOREX`.
-
-    References
-    ----------
-    .. [1] Saunders, Gammerman & Vovk, "Ridge regression learning algorithm in dual variables",
-       ICML 1998.
-    """
-
-    pace = Pace(training=2, per_model=2)
-    labeled_only = True
-    folds_in_one_pass = False  # each has its own kernel matrix
-
-    lam: Lam = 0.01
-    sigma: Sigma = "scale"
-    _: KW_ONLY
-    kernel: GramKernelName = "gaussian"
-    thresholds: Thresholds = "logistic"
-    max_memory: MaxMemory = None
-
-    def learn(self, problem: Problem) -> Any:
-        return one_by_one(problem, self._solve, self._features)
-
-    def _features(self, data: Data) -> KernelFeatures:
-        return KernelFeatures(data, self.kernel, self.sigma_)
-
-    def _solve(self, part: Problem, features: KernelFeatures) -> Expansion:
-        return ridge_on_numbers(features, float(part.each("lam")[0]))
-
-    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        return features_cost(n, n_models, self.kernel, 4 * n.labeled**2)
-
-
-class AllThresholdLogistic(OrdinalEstimator):
-    """All-threshold logistic regression over the functions of a kernel.
-
-    Minimises ``mean_i sum_j log(1 + exp(-z_ij (f(x_i) - b_j))) + lam/2 ||f||^2`` over f and the
-    thresholds b, where z_ij is 1 for rows above cut j and -1 for the others [1]_. The means are
-    over the labelled rows; unlabelled ones are not used for the function. With the linear kernel it
-    equals ``LogisticAT`` of the package mord, which is no longer maintained and refuses classes
-    without rows; here such a class is never predicted. It is not the proportional odds model.
-
-    As there are few labelled rows, f is any function of the kernel, found by L-BFGS in the
-    eigenvectors of the kernel matrix: exact, without a seed. O(n_labeled^3) time.
-
-    Parameters
-    ----------
-    lam, kernel
-        As in `KernelRidgeOrdinal`.
-    thresholds : {"own", "logistic", "absolute", "share", "hinge"}, default "own"
-        The thresholds b of the objective, or a rule that places others
-        (`dsgkit.estimators.thresholds`).
-    sigma, max_memory, unlabeled_label, classes
-        As in `SVOREX`.
-
-    Attributes
-    ----------
-    centers_, coef_ : ndarray
-        The labelled rows and their coefficients.
-    own_thresholds_ : ndarray of shape (n_classes - 1,)
-        Thresholds that minimise the objective.
-    classes_, ordered_classes_, sigma_, thresholds_
-        As in `SVOREX`.
-
-    References
-    ----------
-    .. [1] Rennie & Srebro, "Loss functions for preference levels: regression with discrete ordered
-       labels", IJCAI workshop on advances in preference handling, 2005.
-    .. [2] Pedregosa, Bach & Gramfort, "On the consistency of ordinal regression methods", JMLR 18,
-       2017.
-    """
-
-    pace = Pace(training=8, per_model=2)
-    labeled_only = True
-    folds_in_one_pass = False  # each has its own kernel matrix
-
-    lam: Lam = 0.01
-    sigma: Sigma = "scale"
-    _: KW_ONLY
-    kernel: GramKernelName = "gaussian"
-    thresholds: Literal["own"] | ThresholdRule = "own"
-    max_memory: MaxMemory = None
-
-    def learn(self, problem: Problem) -> Any:
-        # a smaller lam starts from the solution for a larger one
-        order = np.lexsort((-problem.each("lam"), problem.pool))
-        return one_by_one(problem, self._solve, self._objective, order)
-
-    def _objective(self, data: Data) -> AllThresholds:
-        return AllThresholds(KernelFeatures(data, self.kernel, self.sigma_))
-
-    def _solve(self, part: Problem, objective: AllThresholds) -> Expansion:
-        function, self.own_thresholds_ = objective.solve(float(part.each("lam")[0]))
-        return function
-
-    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        evaluation = n.labeled * (4 * n.labeled + 40 * (n.sources - 1))
-        return features_cost(n, n_models, self.kernel, 60 * evaluation)
-
-
-class ConstantMedian(OrdinalEstimator):
-    """Constant prediction with the least absolute error on the labelled rows: the median class.
-
-    All values are 0, which is an AUC of 1/2. Of two medians the lower one is predicted.
-
-    Parameters
-    ----------
-    unlabeled_label, classes
-        As in `QS3ORAO`.
-
-    Attributes
-    ----------
-    classes_, ordered_classes_
-        As in `QS3ORAO`.
-    thresholds_, own_thresholds_ : ndarray of shape (n_classes - 1,)
-        -inf below the median class, inf above.
-    """
-
-    labeled_only = True
-    folds_in_one_pass = False
-    kernel: ClassVar[str] = "linear"  # of a function without rows
-    sigma: ClassVar[float] = 1.0
-    thresholds: ClassVar[str] = "own"
-
-    def learn(self, problem: Problem) -> Any:
-        return one_by_one(problem, self._solve)
-
-    def _solve(self, part: Problem) -> Expansion:
-        share = above_cuts(part.data.codes, part.data.n_sources).mean(axis=0)
-        self.own_thresholds_ = np.where(share > 0.5, -np.inf, np.inf)
-        return Expansion("linear", 1.0, np.empty((0, part.data.X.shape[1])), np.empty((0, 1)))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True
-        return tags

@@ -35,6 +35,8 @@ class OnePerCut(OrdinalEstimator):
 
     The functions of all cuts, settings and folds are models of one problem, and share its
     factorisation. A cut without training rows on one side uses the function of the nearest cut.
+    Shi, Li, Gu, Li & Huang, "Quadruply stochastic gradients for large scale nonlinear
+    semi-supervised ordinal regression AUC optimization", AAAI 2020, extend methods so.
     """
 
     per_cut = True
@@ -73,8 +75,6 @@ class MSAMULT(OnePerCut):
 
     Attributes
     ----------
-    classes_, ordered_classes_, sigma_, thresholds_
-        As in `QS3ORAO`.
     centers_ : ndarray of shape (n_centers, n_inputs)
         Rows of the kernel expansions.
     coef_ : ndarray of shape (n_centers, n_cuts)
@@ -85,8 +85,6 @@ class MSAMULT(OnePerCut):
     ----------
     .. [1] Xie & Li, "Semi-supervised AUC optimization without guessing labels of unlabeled data",
        AAAI 2018.
-    .. [2] Shi, Li, Gu, Li & Huang, "Quadruply stochastic gradients for large scale nonlinear
-       semi-supervised ordinal regression AUC optimization", AAAI 2020: the extension to cuts.
     """
 
     failure = FitError(SINGULAR)
@@ -145,15 +143,13 @@ class MPNUAUC(OnePerCut):
 
     Attributes
     ----------
-    centers_, classes_, ordered_classes_, coef_, function_, sigma_, thresholds_
+    centers_, coef_, function_
         As in `MSAMULT`.
 
     References
     ----------
     .. [1] Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled
        learning", Machine Learning 107, 2018.
-    .. [2] Shi, Li, Gu, Li & Huang, "Quadruply stochastic gradients for large scale nonlinear
-       semi-supervised ordinal regression AUC optimization", AAAI 2020: the extension to cuts.
     """
 
     failure = IndefiniteError(INDEFINITE)

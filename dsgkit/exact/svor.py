@@ -222,19 +222,10 @@ def _add(
 
 
 @fast
-def _slope_up(a: float, negative: bool, C: float) -> float:
-    """Return the slope of the gain to the right of ``a``; minus infinity at the upper bound."""
-    if negative:
-        return -1.0 if a < 0.0 else -np.inf
-    return 1.0 if a < C else -np.inf
-
-
-@fast
-def _slope_down(a: float, negative: bool, C: float) -> float:
-    """Return the slope of the gain to the left of ``a``; infinity at the lower bound."""
-    if negative:
-        return -1.0 if a > -C else np.inf
-    return 1.0 if a > 0.0 else np.inf
+def _slopes(a: float, negative: bool, C: float) -> tuple[float, float]:
+    """Return the slopes of the gain to the right and to the left; infinite at a bound."""
+    sign, high = (-1.0, 0.0) if negative else (1.0, C)
+    return sign if a < high else -np.inf, sign if a > high - C else np.inf
 
 
 @fast
@@ -246,8 +237,7 @@ def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-un
     up, down = np.empty((n_cuts, n)), np.empty((n_cuts, n))  # used only on the sides
     for j in range(n_cuts):
         for i in range(first[j], stop[j]):
-            up[j, i] = _slope_up(variables[j, i], i < split[j], C)
-            down[j, i] = _slope_down(variables[j, i], i < split[j], C)
+            up[j, i], down[j, i] = _slopes(variables[j, i], i < split[j], C)
     most_gained, least_lost = np.empty(n_cuts), np.empty(n_cuts)
     rising_rows = np.empty(n_cuts, np.int64)
     for step in range(most):
@@ -275,10 +265,8 @@ def _steps(problem, variables, slacks, values, tol, most):  # type: ignore[no-un
             slacks[between] -= size
         for between in range(h, j):
             slacks[between] += size
-        up[j, i] = _slope_up(variables[j, i], i < split[j], C)
-        down[j, i] = _slope_down(variables[j, i], i < split[j], C)
-        up[h, o] = _slope_up(variables[h, o], o < split[h], C)
-        down[h, o] = _slope_down(variables[h, o], o < split[h], C)
+        up[j, i], down[j, i] = _slopes(variables[j, i], i < split[j], C)
+        up[h, o], down[h, o] = _slopes(variables[h, o], o < split[h], C)
         for r in range(n):
             values[r] += size * (rising[r] - falling[r])
         values[i] += ridge * size

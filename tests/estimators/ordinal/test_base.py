@@ -7,7 +7,7 @@ from sklearn.base import clone
 from dsgkit.bases import OrdinalEstimator
 from dsgkit.errors import DataError, FitError
 from dsgkit.estimators.catalogue import SOLVERS
-from dsgkit.estimators.ordinal import KernelRidgeOrdinal
+from dsgkit.estimators.labeled import KernelRidgeOrdinal
 from dsgkit.estimators.thresholds import logistic
 from dsgkit.risks.pairwise import above_cuts
 from dsgkit.seeds import stratified_folds
