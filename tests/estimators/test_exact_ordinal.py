@@ -105,7 +105,7 @@ def test_a_cut_without_rows_on_a_side_takes_the_nearest_model():
     Z, codes = np.vstack([X[rows], X[:1]]), np.append(CODES[rows], 3)
     folds = [np.array([0, 1, len(Z) - 1]), np.arange(2, 12)]  # the first leaves classes 1 and 2
     values = MSAMULT(sigma=0.3).fit_points([{}], folds=folds, X=Z, y=codes, X_unlabeled=U)[0]
-    assert (values[folds[0]] == values[folds[0]][:, [1]]).all()
+    assert np.ptp(values[folds[0]], axis=1).max() < 1e-12  # with two threads, not the same bits
     assert (values[folds[1]][:, 0] != values[folds[1]][:, 1]).all()
     rest = np.setdiff1d(np.arange(len(Z)), folds[0])
     binary = SAMULT(sigma=0.3).fit(Z[rest], (codes[rest] > 1).astype(int), U)
