@@ -30,6 +30,7 @@ def by_differences(A, B, sigma):
 )
 @example(apart=0.0, offset=0.0, sigma=30.0, n=65, single=False)
 @example(apart=1e7, offset=0.0, sigma=1.0, n=200, single=False)
+@example(apart=300.0, offset=0.0, sigma=1.0, n=200, single=False)
 @example(apart=600.0, offset=0.0, sigma=1.0, n=200, single=False)
 @example(apart=1e8, offset=1e12, sigma=0.3, n=3, single=False)
 def test_the_gaussian_kernel_of_two_groups_of_rows(apart, offset, sigma, n, single):
@@ -43,21 +44,12 @@ def test_the_gaussian_kernel_of_two_groups_of_rows(apart, offset, sigma, n, sing
     np.testing.assert_allclose(K, by_differences(rows, rows, sigma), **close, atol=1e-300)
     np.testing.assert_array_equal(K, K.T)
     np.testing.assert_array_equal(np.diag(K), 1.0)
-    K = by_differences(others, rows, sigma)
-    np.testing.assert_allclose(gaussian_gram(others, rows, sigma), K, rtol=1e-9, atol=1e-300)
+    for A, B in ((rows, others[-9:]), (others, rows)):
+        K = by_differences(A, B, sigma)
+        np.testing.assert_allclose(gaussian_gram(A, B, sigma), K, rtol=1e-9, atol=1e-300)
     c = rng.random(n)
     values = gaussian_expansion(others, rows.astype(np.float64), c, sigma)
     np.testing.assert_allclose(values, K @ c, rtol=1e-9, atol=1e-300)
-
-
-@pytest.mark.parametrize("spread", [1.0, 300.0])
-def test_one_far_row_does_not_change_the_others(spread):
-    rows = rows_of(150, 0) * spread
-    rows[[0, 77]] = [[1e12], [-1e14]]
-    near = np.delete(rows, [0, 77], axis=0)
-    for B in (rows, near):
-        K = by_differences(rows, B, 0.5)
-        np.testing.assert_allclose(gaussian_gram(rows, B, 0.5), K, rtol=1e-10, atol=1e-300)
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1.0, 1e10])
@@ -112,13 +104,17 @@ def test_values_that_cannot_be_used_are_refused(name, value):
 
 
 def test_products_beyond_the_range_are_refused():
-    rows = rows_of(6, 0) * 1e80
-    with pytest.raises(DataError, match="features too large for sigma=1: subtract the mean or"):
-        kernel_named("dot_product(3)").gram(rows, rows, 1.0)
-    with pytest.raises(DataError, match="features too large for the linear kernel"):
-        kernel_named("linear").gram(rows * 1e160, rows * 1e80, 1.0)
-    with pytest.raises(DataError, match="features too large for the linear kernel"):
-        kernel_named("linear").expansion(rows * 1e160, rows, rows[:, 0], 1.0)
+    rows, linear = rows_of(6, 0) * 1e80, kernel_named("linear")
+    for use, limit in (
+        (
+            lambda: kernel_named("dot_product(3)").gram(rows, rows, 1.0),
+            "sigma=1: subtract the mean",
+        ),
+        (lambda: linear.gram(rows * 1e160, rows, 1.0), "the linear kernel"),
+        (lambda: linear.expansion(rows * 1e160, rows, rows[:, 0], 1.0), "the linear kernel"),
+    ):
+        with pytest.raises(DataError, match=f"features too large for {limit}"):
+            use()
 
 
 def test_names_of_no_kernel_are_refused():

@@ -163,10 +163,13 @@ class _Run:
             else np.searchsorted(p.pool, np.arange(len(s.pools) + 1))
             for s in self.sources
         ]
-        self.resident = {
-            k: _Resident(self.features.read(p.data.tables[k], slice(None)), G, self._most_drawn(k))
-            for k in self.resident_tables
-        }
+        self.resident = {}
+        for k in self.resident_tables:
+            drawn = sum(
+                1 if s.pools is None else len(s.pools) for s in self.sources if s.table == k
+            )
+            X = self.features.read(p.data.tables[k], slice(None))
+            self.resident[k] = _Resident(X, G, self.size * drawn)
         keep_past = (not values_only and not self.average) or self.streamed
         self.past = Coefficients(self.features.width, G) if keep_past else None
         self.added: list[Single] | None = [] if self.average and not values_only else None
@@ -181,11 +184,6 @@ class _Run:
             final = self.sums or {k: table.F * scale for k, table in self.resident.items()}
             return TableValues([final[k] for k in range(len(p.held_out))])
         return self._model()
-
-    def _most_drawn(self, table: int) -> int:
-        """Return a bound on the number of distinct rows that an iteration draws from a table."""
-        drawn = [source for source in self.sources if source.table == table]
-        return self.size * sum(1 if s.pools is None else len(s.pools) for s in drawn)
 
     def _model(self) -> BlockModel:
         """Return the models after the iterations so far."""

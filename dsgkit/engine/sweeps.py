@@ -206,9 +206,7 @@ class _Run:
             gradient, moments = self._derivatives(t, batches, slopes)
             gradient += penalty
             features = (
-                self._features(t, np.arange(self.n_u, len(self.X)))
-                if self.hessians.by_rows
-                else None
+                self.blocks.transform(self.X[self.n_u :], t) if self.hessians.by_rows else None
             )
             solution = self.hessians.solve(moments, features, gradient)
         damping = np.where(self.full, 1.0, 1 / (sweep + 1))
@@ -236,9 +234,6 @@ class _Run:
                 labeled[rows, models] = c
             unlabeled.append(c_batch)
         return labeled, unlabeled if p.pools_u is not None else [np.hstack(unlabeled)]
-
-    def _features(self, t: int, rows: Rows) -> Single:
-        return self.blocks.transform(self.X[rows], t)
 
     def _derivatives(
         self, t: int, batches: list[Rows], slopes: tuple[Single, list[Single]]
@@ -270,7 +265,7 @@ class _Run:
         squares = np.zeros((width, width), order="F") if gram else None
         total, length = np.zeros(width), sizes.feature_rows(width)
         for start in range(0, len(rows), length):
-            Phi = self._features(t, rows[start : start + length])
+            Phi = self.blocks.transform(self.X[rows[start : start + length]], t)
             if squares is not None:
                 squares[:] += blas.ssyrk(1.0, Phi.T, lower=1)
             total = total + Phi.sum(axis=0, dtype=np.float64)
@@ -300,7 +295,7 @@ class _Run:
                 hessians, gradient = np.zeros((n, width, width)), np.zeros((width, n))
                 for start in range(0, len(rows), length):
                     chunk = slice(start, start + length)
-                    Phi = self._features(t, rows[chunk])
+                    Phi = self.blocks.transform(self.X[rows[chunk]], t)
                     gradient += Phi.astype(np.float64).T @ c[chunk, columns]
                     for hessian, weights in zip(hessians, w[chunk, columns].T, strict=True):
                         used = np.flatnonzero(weights)  # with NaN: a diverged model stays diverged

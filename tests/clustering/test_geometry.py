@@ -203,8 +203,13 @@ def test_labels_are_those_of_the_first_of_the_nearest(n_points, n_inputs, apart,
 RNG = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("rows", [RNG.normal(size=(200, 3)), RNG.random((150, 1)) ** 3])
-@pytest.mark.parametrize("share", [0.05, 0.3])
+SPREAD, SKEWED, FEW = RNG.normal(size=(200, 3)), RNG.random((150, 1)) ** 3, RNG.random((6, 2))
+
+
+@pytest.mark.parametrize(
+    ("rows", "share"),
+    [(SPREAD, 0.05), (SPREAD, 0.3), (SKEWED, 0.05), (SKEWED, 0.3), (FEW, 0.5)],
+)
 def test_rows_have_the_share_of_neighbours_by_perplexity(rows, share):
     squares = cdist(rows, rows, "sqeuclidean")
     np.fill_diagonal(squares, np.inf)
@@ -222,6 +227,6 @@ def test_the_width_has_the_unit_of_the_rows_whatever_they_are_kept_in():
     gamma = gamma_of_neighbours(rows, 0.2)
     assert gamma_of_neighbours(rows.repeat(2, axis=0), 0.2) == pytest.approx(gamma, rel=1e-6)
     assert gamma_of_neighbours(rows, 0.01) == pytest.approx(gamma_of_neighbours(rows, 0.14))
-    assert gamma_of_neighbours(rows[:6], 0.01) == gamma_of_neighbours(rows[:6], 0.5)
+    assert gamma_of_neighbours(FEW, 0.01) == gamma_of_neighbours(FEW, 0.5)
     assert gamma_of_neighbours(np.array([[0.0], [1.0]] * 9), 0.05) > 0
     assert gamma_of_neighbours(rows[:1], 0.05) == gamma_of_neighbours(np.ones((9, 2)), 0.05) == 1

@@ -27,10 +27,8 @@ SETTING = {
 
 def neighbors(setting, t, K, gone, others):
     """Return what the vector that goes in step t is projected onto."""
-    if setting["strategy"] == REMOVAL:
-        return []
-    k = min(setting["n_neighbors"], len(others))
-    if setting["strategy"] == NEAREST:
+    k = 0 if setting["strategy"] == REMOVAL else min(setting["n_neighbors"], len(others))
+    if setting["strategy"] != RANDOM:
         return sorted(others, key=lambda j: -K[gone, j])[:k]
     per_step = min(setting["n_neighbors"], setting["budget"])
     drawn = words(setting["seed"], (t - 1) * per_step, k, DRAWS + 1)

@@ -12,11 +12,10 @@ from dsgkit.engine import coefficients, sizes, streaming
 from dsgkit.engine.problem import Steps
 from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 from dsgkit.engine.streaming import stream
-from dsgkit.features import FourierFeatures, tiles
+from dsgkit.features import fourier
 from dsgkit.system.progress import listening
 from tests.engine import reference
 from tests.engine.problems import auc, blocks, close, constant, rows
-from tests.engine.threads import threads
 
 configurations = st.fixed_dictionaries(
     {
@@ -73,35 +72,6 @@ def test_steps():
     assert whole(1)[1] == 0  # exactly, where it is 0 in theory
 
 
-@pytest.mark.parametrize(
-    ("owner", "name", "value"),
-    [
-        (streaming._Run, "_is_resident", lambda self, table: table == 0),
-        (streaming._Run, "_is_resident", lambda self, table: True),
-        (sizes, "MAX_BLOCK_ROWS", 3 * 16),
-        (streaming, "SMALLEST_SCALE", 0.3),
-    ],
-    ids=["streamed", "resident", "panels", "scales that are multiplied out"],
-)
-def test_how_rows_are_met_does_not_change_the_model(monkeypatch, owner, name, value):
-    X, positive, U = rows(3, n_unlabeled=1500)
-    fit = QSGS2AUC(n_iterations=60, batch_size=16, n_features=8, lam=0.5).fit
-    expected = fit(X, positive, U).decision_function(U)
-    monkeypatch.setattr(owner, name, value)
-    assert close(fit(X, positive, U).decision_function(U), expected)
-
-
-@pytest.mark.parametrize("n_unlabeled", [20, 5000])
-def test_one_thread_and_all_threads_give_the_same_bits(n_unlabeled, monkeypatch):
-    monkeypatch.setattr(tiles, "TERMS_PER_THREAD", 1)
-    X, positive, U = rows(11, n_unlabeled=n_unlabeled)
-    model = QSGS2AUC(lam=0.5, sigma=1.0, n_iterations=40, batch_size=30, n_features=100)
-    expected = model.fit(X, positive, U).decision_function(U)
-    with threads(1):
-        alone = model.fit(X, positive, U).decision_function(U)
-    np.testing.assert_array_equal(alone, expected)
-
-
 FOLDS = [np.arange(15), np.arange(15, 30)]
 GRID = [{"lam": lam, "gamma": gamma} for lam in (0.5, 1.0) for gamma in (0.0, 0.5, 1.0)]
 
@@ -125,16 +95,23 @@ def test_a_grid_on_folds_is_trained_in_passes_within_the_memory_budget(monkeypat
 
 
 @pytest.mark.parametrize("resident", [True, False])
-def test_a_block_of_frequencies_is_made_once_or_once_per_panel(resident, monkeypatch):
-    made, half_turns = [], FourierFeatures.half_turns
+def test_blocks_of_frequencies_are_made_many_at_once_and_again_for_every_panel(
+    resident, monkeypatch
+):
+    made, normal_blocks = [], fourier.normal_blocks
     monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 8 * 20)
+    monkeypatch.setattr(fourier, "BLOCK_BYTES", 4 * 6 * 3 * 4)  # four blocks of 6 by 3
     monkeypatch.setattr(
-        FourierFeatures,
-        "half_turns",
-        lambda self, first, count, d: made.append(count) or half_turns(self, first, count, d),
+        fourier,
+        "normal_blocks",
+        lambda seed, first, count, *shape: (
+            made.append(count) or normal_blocks(seed, first, count, *shape)
+        ),
     )
-    stream(auc(0.5, n_unlabeled=100 if resident else 6000), blocks(), constant([0.01]), 32, 20)
-    assert sum(made) == 32 + (0 if resident else 8 + 16 + 24)
+    stream(auc(0.5, n_unlabeled=100 if resident else 6000), blocks(), constant([0.01]), 30, 20)
+    if resident:
+        assert made == [4] * 7 + [2]
+    assert sum(made) == 30 + (0 if resident else 8 + 16 + 24)
 
 
 def test_rows_are_kept_where_that_is_cheaper(monkeypatch):
@@ -207,7 +184,7 @@ def short_parts():
 
 @given(st.lists(st.tuples(magnitudes, magnitudes), min_size=1, max_size=12), st.data())
 def test_all_that_is_dropped_stays_below_the_bound_for_every_model(pairs, data):
-    """Also when blocks are dropped again and again; parts that are forgotten are given back."""
+    """Also when blocks are dropped again and again."""
     past, added = coefficients.Coefficients(4, 2), []
     for pair in pairs:
         block = np.tile(np.array(pair, np.float32) / 4, (4, 1)) * [[1], [-1], [1], [-1]]
@@ -221,7 +198,6 @@ def test_all_that_is_dropped_stays_below_the_bound_for_every_model(pairs, data):
             assert (oldest > 0.999 * MAX_FORGOTTEN_SHARE * sum(added)).any()
         kept = {first + k: coef for first, part in past.kept() for k, coef in enumerate(part)}
         assert list(kept) == list(range(past.first, len(added)))
-        assert len(past._parts) <= 1 + -(-len(kept) // 3)
         for number, coef in kept.items():
             np.testing.assert_allclose(np.abs(coef).sum(axis=0), added[number], rtol=1e-6)
 
@@ -235,3 +211,11 @@ def test_coefficients_that_are_not_finite_are_multiplied_out_and_do_not_hold_on_
     with np.errstate(invalid="ignore"):
         past.multiply(np.array([0, 1]), np.array([0, -2], np.float32))
     np.testing.assert_array_equal(next(past.kept())[1], np.tile([0, -2.0], (2, 2, 1)))
+
+
+def test_parts_that_are_forgotten_are_given_back():
+    past = coefficients.Coefficients(2, 1)
+    for k in range(60):
+        past.append(np.full((2, 1), 2.0 ** (k - 30), np.float32))
+        past.forget()
+    assert (past.first, len(past._parts)) == (30, 10)

@@ -70,22 +70,11 @@ def test_the_gram_matrix_is_the_kernel(kind, n_inputs, m, sigma):
         assert (found**2).mean() < (0.8 if orthogonal else 1.05) * (others**2).mean()
 
 
-def same_law(sample, law):
-    """Kolmogorov-Smirnov; by chance one in 10^4 samples fails, and the seed is fixed."""
-    assert stats.kstest(sample.ravel(), law).pvalue > 1e-4
-
-
-def test_frequencies_are_of_their_laws():
-    W = FourierFeatures("gaussian", 0.7, 500, seed=1).frequencies(0, 20, 3)
-    same_law(W, stats.norm(0, np.sqrt(1.4)).cdf)
-    same_law((W**2).sum(axis=1) / 1.4, stats.chi2(3).cdf)
-    W = FourierFeatures("laplacian", 0.7, 500, seed=1).frequencies(0, 20, 3)
-    same_law(W, stats.cauchy(0, 0.7).cdf)
-    # a sum of independent ones adds their scales, |a|_1; of dependent ones it would be another
-    same_law(np.einsum("tkm,k->tm", W, [1, -2, 0.5]), stats.cauchy(0, 0.7 * 3.5).cdf)
+def test_structured_frequencies_are_orthogonal_and_as_long_as_gaussian_vectors():
     features = StructuredFeatures(0.5, 64, seed=1)
     W = np.array([frequencies_of(features, t, 64) for t in range(60)])
-    same_law((W**2).sum(axis=1), stats.chi2(64).cdf)  # as 2 sigma = 1
+    squares = (W**2).sum(axis=1).ravel()  # chi squared, as 2 sigma = 1
+    assert stats.kstest(squares, stats.chi2(64).cdf).pvalue > 1e-4
     gram = W[0].T @ W[0]
     np.testing.assert_allclose(gram - np.diag(np.diag(gram)), 0, atol=1e-4)
 
@@ -161,21 +150,6 @@ def test_sums_over_blocks_and_rows_are_those_of_the_features(kind, n_inputs, m, 
     np.testing.assert_allclose(values, expected, rtol=1e-4, atol=1e-3)
     in_order.add(X, 1, np.array(coefficients[1:8]), again)  # from the first block once more
     np.testing.assert_array_equal(again, values)
-
-
-def test_blocks_in_order_are_drawn_many_at_a_time(monkeypatch):
-    drawn, normal_blocks = [], fourier.normal_blocks
-
-    def counted(seed, first, count, *shape):
-        drawn.append((first, count))
-        return normal_blocks(seed, first, count, *shape)
-
-    monkeypatch.setattr(fourier, "normal_blocks", counted)
-    monkeypatch.setattr(fourier, "BLOCK_BYTES", 4 * 8 * 5 * 4)  # four blocks of 8 by 5
-    in_order = FourierFeatures("gaussian", 1.0, 8, seed=0).in_order(5, 10)
-    for t in range(10):
-        in_order.correlate(np.ones((3, 5), np.float32), t, np.ones((3, 1), np.float32), np.ones(1))
-    assert drawn == [(0, 4), (4, 4), (8, 2)]
 
 
 def test_structured_features_do_not_depend_on_the_number_of_threads():
