@@ -1,14 +1,10 @@
 """Random bits, numbers and draws of rows that never change.
 
 A model holds only seeds and coefficients, so block t of seed s must be the same on every machine
-and in every later version. The bits come from Philox 4x32-10 [1]_; the normals from a Box-Muller
-transform that uses only correctly rounded float32 operations (add, multiply, square root,
-conversions), which no compiler or library release can change. A change here takes a new
-`dsgkit.seeds.STREAM_VERSION`.
-
-References
-----------
-.. [1] Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+and in every later version. The bits come from Philox 4x32-10 (Salmon, Moraes, Dror & Shaw,
+"Parallel random numbers: as easy as 1, 2, 3", SC 2011); the normals from a Box-Muller transform
+that uses only correctly rounded float32 operations (add, multiply, square root, conversions), which
+no compiler or library release can change. A change takes a new `dsgkit.seeds.STREAM_VERSION`.
 """
 
 from __future__ import annotations

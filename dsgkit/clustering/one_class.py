@@ -6,12 +6,8 @@ decays, so that rows drawn equally often have exactly equal coefficients.
 
 Beyond the budget the vector with the smallest coefficient is removed, of equal ones the first. It
 is dropped, or first projected onto the span, in feature space, of its nearest (PNN) or of random
-(PRN) other vectors. Kernels are Gaussian, so that all vectors have length 1 there.
-
-References
-----------
-Wang, Crammer & Vucetic, "Breaking the curse of kernelization: budgeted stochastic gradient descent
-for large-scale SVM training", JMLR 13, 2012.
+(PRN) other vectors (Wang, Crammer & Vucetic, "Breaking the curse of kernelization", JMLR 13, 2012).
+Kernels are Gaussian, so that all vectors have length 1 there.
 """
 
 from __future__ import annotations

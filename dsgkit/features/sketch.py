@@ -2,15 +2,11 @@
 
 A count sketch adds the entries of x, each with a random sign, into D random places. The circular
 convolution of p independent ones is a count sketch of all products of p entries, which has
-``E <psi(x), psi(x')> = <x, x'>^p`` [1]_; its variance is at most ``(2 + 3^p) / D`` times
-``||x||^(2p) ||x'||^(2p)`` [2]_. The convolution is a product in the frequency domain, where the
-features are left: the discrete Fourier transform is a rotation (times a constant), and preserves
-products of features.
-
-References
-----------
-.. [1] Pham & Pagh, "Fast and scalable polynomial kernels via explicit feature maps", KDD 2013.
-.. [2] Avron, Nguyen & Woodruff, "Subspace embeddings for the polynomial kernel", NIPS 2014.
+``E <psi(x), psi(x')> = <x, x'>^p`` (Pham & Pagh, "Fast and scalable polynomial kernels via explicit
+feature maps", KDD 2013); its variance is at most ``(2 + 3^p) / D`` times ``||x||^(2p) ||x'||^(2p)``
+(Avron, Nguyen & Woodruff, "Subspace embeddings for the polynomial kernel", NIPS 2014). The
+convolution is a product in the frequency domain, where the features are left: the discrete Fourier
+transform is a rotation (times a constant), and preserves products of features.
 """
 
 from __future__ import annotations
