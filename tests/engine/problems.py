@@ -1,10 +1,11 @@
 """Small training problems of the engine."""
 
+from types import SimpleNamespace
+
 import numpy as np
 
-from dsgkit.engine.problem import Data, Fold, Problem, Steps, stacked
+from dsgkit.engine.problem import Data, Fold, Problem, Steps
 from dsgkit.features import random_features
-from dsgkit.linalg import training_rows
 from dsgkit.risks.pairwise import SemiSupervisedAUC
 
 
@@ -17,22 +18,12 @@ def rows(seed, n_labeled=30, n_unlabeled=50, d=3):
     return X, positive, rng.random((n_unlabeled, d), dtype=np.float32)
 
 
-def problem(losses, n_unlabeled=50, folds=None, seed=10, **more):
+def problem(losses, n_unlabeled=50, folds=None, seed=10):
     """Return the problem of losses of one model each, on all rows or outside of folds."""
     X, positive, U = rows(seed, n_unlabeled=n_unlabeled)
-    data = Data(X, np.where(positive, 0, 1), U)
-    pools, pools_u, parts = [np.arange(len(X))], None, [data]
-    if folds is not None:
-        folds = [fold if isinstance(fold, Fold) else Fold(fold) for fold in folds]
-        pools = [training_rows(fold.labeled, len(X)) for fold in folds]
-        if folds[0].unlabeled is not None:
-            pools_u = [training_rows(fold.unlabeled, len(U)) for fold in folds]
-        both = zip(pools, pools_u or [None] * len(pools), strict=True)
-        parts = [data.take(own, own_u) for own, own_u in both]
-    counts = [part.counts for part in parts for _ in losses]
-    pool = np.repeat(np.arange(len(pools)), len(losses))
-    loss = stacked(list(losses) * len(pools), counts)
-    return Problem(data, loss, pool, [None] * len(pool), pools, pools_u, **more)
+    models = [SimpleNamespace(risk=lambda part, loss=loss: loss) for loss in losses]
+    folds = folds and [fold if isinstance(fold, Fold) else Fold(fold) for fold in folds]
+    return Problem.of(models, Data(X, np.where(positive, 0, 1), U), folds, values_only=False)
 
 
 def auc(*gammas, **more):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dsgkit import QSGS2AUC
 from dsgkit.engine import curvature, sizes, sweeps
 from dsgkit.engine.hessians import ByRows, Shared
 from dsgkit.engine.problem import Data, Fold, Problem, stacked
@@ -135,13 +136,10 @@ def test_only_drawn_rows_are_kept_and_the_first_done_come_first():
 # Measured curvature.
 
 
-def measured(X, codes, U, sigma, gammas, pools=None, kernel="gaussian"):
-    """Return the curvatures without their margin, of every gamma in every pool."""
-    pools = [np.arange(len(X))] if pools is None else pools
-    counts = [np.bincount(codes[pool], minlength=2) for pool in pools for _ in gammas]
-    loss = stacked([SemiSupervisedAUC(gamma) for gamma in gammas] * len(pools), counts)
-    pool = np.repeat(np.arange(len(pools)), len(gammas))
-    p = Problem(Data(X, codes, U), loss, pool, [None] * len(pool), pools)
+def measured(X, codes, U, sigma, gammas, folds=None, kernel="gaussian"):
+    """Return the curvatures without their margin, of every gamma outside of every fold."""
+    models = [QSGS2AUC(gamma=gamma) for gamma in gammas]
+    p = Problem.of(models, Data(X, codes, U), folds)
     return curvature.curvatures(p, kernel, sigma) / curvature.CURVATURE_MARGIN
 
 
@@ -155,8 +153,8 @@ def test_curvature_is_the_largest_eigenvalue_of_the_hessian(gamma, sigma):
     together = np.concatenate([X, U])
     M, _ = written_form(risk, codes, 50)
     largest = np.linalg.eigvals(2 * M @ gaussian_gram(together, together, sigma)).real.max()
-    pool = np.arange(30)
-    found = measured(X, codes, U, sigma, [gamma, gamma], [pool, pool[:25]])
+    folds = [Fold(np.arange(0)), Fold(np.arange(25, 30))]
+    found = measured(X, codes, U, sigma, [gamma, gamma], folds)
     alone = measured(X[:25], codes[:25], U, sigma, [gamma])[0]
     assert found[0] == found[1]
     assert found[2] == pytest.approx(alone, rel=0.08)
@@ -170,12 +168,12 @@ def test_some_of_many_rows_stand_for_all(monkeypatch):
     few, every = (measured(X, codes, rows_u, 1.0, [0.5])[0] for rows_u in (U[:1000], U))
     assert every == pytest.approx(few, rel=0.05)
     X, U, codes = rng.random((600, 2)), rng.random((50, 2)), (np.arange(600) >= 590).astype(int)
-    pools, read = [np.arange(600), np.arange(0, 600, 2)], []
-    exact = measured(X, codes, U, 1.0, [0.5], pools)
+    folds, read = [Fold(np.arange(0)), Fold(np.arange(1, 600, 2))], []
+    exact = measured(X, codes, U, 1.0, [0.5], folds)
     monkeypatch.setattr(curvature, "MAX_LABELED_ROWS", 100)
     gram = SimpleNamespace(gram=lambda A, *rest: read.append(len(A)) or gaussian_gram(A, *rest))
     monkeypatch.setattr(curvature, "kernel_named", lambda _: gram)
-    assert measured(X, codes, U, 1.0, [0.5], pools) == pytest.approx(exact, rel=0.2)
+    assert measured(X, codes, U, 1.0, [0.5], folds) == pytest.approx(exact, rel=0.2)
     assert read == [50 + 10 + 50]
 
 
