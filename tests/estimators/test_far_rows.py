@@ -1,4 +1,7 @@
-"""Rows that are too long for random features: each solver of these refuses them."""
+"""Rows far apart: those too long for random features are refused, as are those without distances.
+
+For exact kernels it makes no difference how far groups without a common kernel value are apart.
+"""
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from dsgkit.estimators.catalogue import SOLVERS
 from dsgkit.kernels import kernel_named
 from tests.estimators.brute_force import problem
 from tests.estimators.given import given
+from tests.estimators.small import of_task
 
 SMALL = {"sigma": 0.5, "n_features": 8, "batch_size": 32, "prior": 0.95, "n_iterations": 5}
 OF_FEATURES = [name for name, info in SOLVERS.items() if "n_features" in info.params]
@@ -66,3 +70,49 @@ def test_labelled_rows_must_be_nearer_than_others():
         rows[3] *= 1.02
         with pytest.raises(DataError, match="too large"):
             model.fit(**{**arrays, name: rows})
+
+
+OF_KERNEL = [
+    name
+    for name, info in SOLVERS.items()
+    if "sigma" in info.params and "n_features" not in info.params
+]
+OF_LIBSVM = ["supervised_svm", "all_labels_svm", "self_training"]
+
+
+def groups(n, d, apart, seed=0):
+    """Return rows of two groups, multiples of 2^-10: all differences within a group are exact."""
+    rng = np.random.default_rng(seed)
+    rows, second = np.round(rng.normal(size=(n, d)) * 1024) / 1024, rng.random(n) < 0.5
+    rows[second, 1] += apart
+    return rows
+
+
+@pytest.mark.filterwarnings("ignore::dsgkit.errors.DsgWarning")
+@pytest.mark.parametrize("name", OF_KERNEL)
+def test_how_far_groups_are_apart_makes_no_difference(name):
+    info, values = SOLVERS[name], []
+    known = {"sigma": 1.0, "prior": 0.7}
+    for apart in (2.0**10, 2.0**24):
+        X = groups(40, 3, apart)
+        y = np.where(X[:, 0] + np.random.default_rng(2).normal(size=40) > 0, 1, -1)
+        U = groups(60, 3, apart, seed=1)
+        model = info.load()(**{key: known[key] for key in known if key in info.params})
+        if name in OF_LIBSVM and apart == 2.0**24:
+            with pytest.raises(DataError, match="too large for sigma=1: subtract the mean"):
+                model.fit(**given(model, X, y, U))
+            return
+        model.fit(**given(model, X, y, U))
+        values.append(model.decision_function(np.vstack([X, U])))
+    np.testing.assert_allclose(values[1], values[0], atol=1e-9 * np.abs(values[0]).max())
+
+
+@pytest.mark.parametrize("far", [-1e200, 1.7e308])
+@pytest.mark.parametrize("name", of_task("clustering"))
+def test_rows_without_distances_are_refused(name, far):
+    rows = groups(30, 3, 5.0)
+    model = SOLVERS[name].load()().fit(rows)
+    rows[3, 1] = far
+    for call in (model.predict, model.fit):
+        with pytest.raises(DataError, match=r"features beyond 3e\+150 have no distances"):
+            call(rows)

@@ -217,6 +217,7 @@ SANE = {
     "heavy tails": lambda n: np.exp(3 * RNG.standard_normal((n, 300))),
     "single outliers": lambda n: np.append(RNG.random((n - 9, 2)), np.full((9, 2), 1e9), axis=0),
     "a shift": lambda n: RNG.standard_normal((n, 30)) + (6 if n > 40 else 0),
+    "another share": lambda n: np.eye(400)[:, :1] if n == 40 else np.ones((n, 1)),
     "read by themselves": lambda n: Rows(SCALED[0] if n == 40 else UNSCALED),
 }
 

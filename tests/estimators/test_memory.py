@@ -23,12 +23,6 @@ from tests.estimators.allocated import peak_of
 from tests.estimators.brute_force import folds_of, problem
 from tests.estimators.ordinal.brute_force import ordinal_problem
 
-
-def endless(X, n):
-    """As many rows as wanted, which take no memory."""
-    return Rows(np.broadcast_to(X[:1], (n, X.shape[1])))
-
-
 FIT, GRID = 1, 2
 """The numbers of models."""
 
@@ -58,10 +52,9 @@ def test_predicted_memory_is_what_is_allocated(model, n_labeled, n_unlabeled, n_
     """With the thresholds of an ordinal estimator, and however many rows there are."""
     ordinal = hasattr(model, "thresholds")
     X, y, U = (ordinal_problem if ordinal else problem)(n_labeled, n_unlabeled, 5)
-    if isinstance(model, RFFS2AUC):
-        U = endless(X, n_unlabeled)
-    if isinstance(model, RFFS2OR):
-        U = np.broadcast_to(X[:1], (n_unlabeled, 5)).copy()
+    if isinstance(model, RFFS2AUC | RFFS2OR):
+        U = np.broadcast_to(X[:1], (n_unlabeled, 5))
+        U = Rows(U) if isinstance(model, RFFS2AUC) else U.copy()  # which takes no memory
     training = {"X": X, "y": y, "X_unlabeled": U}
 
     def run():

@@ -11,15 +11,8 @@ from dsgkit.estimators.catalogue import SOLVERS
 from tests.estimators.given import SEMI_SUPERVISED
 from tests.estimators.small import of_task
 
-QUICK = {
-    "n_features": 16,
-    "n_blocks": 4,
-    "n_iterations": 20,
-    "batch_size": 8,
-    "n_passes": 1,
-    "n_sweeps": 1,
-    "prior": 0.5,
-}
+QUICK = {"n_features": 16, "n_blocks": 4, "n_iterations": 20, "batch_size": 8, "n_passes": 1}
+QUICK |= {"n_sweeps": 1, "prior": 0.5}
 
 EXPECTED = {
     "check_classifiers_classes": "of labels -1 and 1, those of -1 are unlabelled rows: one class is"
