@@ -289,12 +289,18 @@ def test_cells_of_the_quickstart(tmp_path):
         "source",
     )
     clock = ("seconds", "memory")
-    for record in records.values():
+    values = {}
+    for key, record in records.items():
         for name in measured:
             record.pop(name, None)
         for group in ("scores", "diagnostics"):
-            numbers = record.get(group) or {}
-            numbers = {k: v for k, v in numbers.items() if not k.endswith(clock)}
-            record[group] = {k: v and float(f"{v:.9g}") for k, v in numbers.items()}
+            numbers = record.pop(group, None) or {}
+            values |= {f"{key} {k}": v for k, v in numbers.items() if not k.endswith(clock)}
     assert {record["status"] for record in records.values()} == {"ok"}
     same("quickstart", dict(sorted(records.items())))
+    golden = recorded("quickstart values", values)
+    # other processors round otherwise; the logistic regression of scikit-learn ends elsewhere
+    loose = [key for key, record in records.items() if record["solver"] == "logistic"]
+    for name, value in values.items():
+        tolerance = 0.01 if name.split()[0] in loose else 1e-5
+        assert value is golden[name] is None or value == pytest.approx(golden[name], rel=tolerance)

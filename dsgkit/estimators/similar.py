@@ -277,7 +277,6 @@ class TSGSU(SimilarUnlabeledEstimator):
        similar unlabeled classification", Machine Learning 110, 2021.
     """
 
-    version = 2
     pace = Pace(training=2.5, per_model=5)
     failure = DivergedError(
         "diverged with theta={theta:g}: the steps are too long; lower theta, or set step='measured'"
