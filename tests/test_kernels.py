@@ -64,6 +64,13 @@ def test_squares_that_overflow_have_no_kernel(large, sigma):
             np.testing.assert_allclose(gaussian_gram(rows[A], rows[B], sigma), K[A, B], rtol=1e-10)
 
 
+def test_rows_a_little_farther_out_than_all_others_have_a_kernel():
+    A, B = np.array([[256.5], [511.0], [513.0]]), np.array([[0.0], [255.0]])
+    np.testing.assert_allclose(
+        gaussian_gram(A, B, 1.0), by_differences(A, B, 1.0), rtol=1e-9, atol=1e-300
+    )
+
+
 def polynomial(p):
     return lambda A, B, sigma: polynomial_kernel(A, B, degree=p, gamma=sigma, coef0=0)
 

@@ -36,7 +36,7 @@ def test_cross_validation_chooses_width_and_lam_by_the_held_out_score(monkeypatc
     """The score fold by fold, point by point, with the folds that the estimator draws."""
     rng = np.random.default_rng(0)
     P, U = rng.normal(1, 1, (12, 2)), rng.normal(0.5, 1.2, (20, 2))
-    widths, lams, centers = np.array([0.05, 0.7, 4.0]), np.array([0.1, 1.0]), U[:6]
+    widths, lams, centers = np.geomspace(0.05, 4, 40), np.array([0.1, 1.0]), U[:6]
     drawn = []
 
     def members(n_rows, n_folds, seed):
