@@ -150,6 +150,9 @@ def test_the_interval_holds_the_prior_of_overlapping_classes(prior, sign):
 def test_the_interval_gets_narrower_with_more_rows_and_is_wide_if_they_tell_nothing():
     few, many = (similar_prior_interval(*of_near_classes(0.7, n, 4 * n)) for n in (200, 3200))
     assert many[1] - many[0] < (few[1] - few[0]) / 2 and many[0] < 0.7 < many[1]
+    # of few pairs, where the variance of their mean matters; as it was first computed
+    few = similar_prior_interval(*of_near_classes(0.7, 40, 120))
+    assert few == pytest.approx((0.5, 0.949))
     rng = np.random.default_rng(0)
     pairs, rows = rng.normal(size=(40, 2, 3)), rng.normal(size=(100, 3))
     low, high = similar_prior_interval(pairs, rows)
