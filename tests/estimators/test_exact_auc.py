@@ -1,4 +1,4 @@
-"""SAMULT, its approximations and PNU-AUC: dense solutions, the authors' program, and limits."""
+"""SAMULT, its approximations and PNU-AUC: centres, the authors' program, and limits."""
 
 from pathlib import Path
 
@@ -12,10 +12,9 @@ from dsgkit.engine.problem import Sizes
 from dsgkit.errors import FitError, IndefiniteError
 from dsgkit.estimators import auc
 from dsgkit.exact import explicit
-from dsgkit.features import FourierFeatures
 from dsgkit.priors import PenL1Prior
 from tests.estimators.allocated import peak_of
-from tests.estimators.brute_force import folds_of, kernel, minimise, pnu_form, problem, samult_form
+from tests.estimators.brute_force import folds_of, problem
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 SETTINGS = [(0.125, 1.0, 0.4), (8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1.0, 2.0, 1.0)]
@@ -27,24 +26,12 @@ def close(got, expected, tolerance):
     np.testing.assert_allclose(got, expected, rtol=0, atol=tolerance * abs(expected).max())
 
 
-@pytest.mark.parametrize(("lam", "sigma", "gamma"), SETTINGS)
-def test_samult_solves_the_dense_system(lam, sigma, gamma):
-    model = SAMULT(lam, sigma, gamma).fit(X, Y, U)
-    M, v = samult_form(Y > 0, len(U), gamma)
-    K = kernel(ROWS, ROWS, sigma)
-    expected = np.linalg.solve(lam * np.eye(len(ROWS)) + 2 * M @ K, 2 * v)
-    n = len(model.coef_)
-    close(model.coef_, expected[:n], 1e-8)
-    assert n == (16 if gamma == 1 else 46) and not expected[n:].any()
-    np.testing.assert_array_equal(model.centers_, ROWS[:n])
-    close(model.decision_function(ROWS), K @ expected, 1e-8)
-    assert bool(model.remark_) == (gamma == 1) == (not model.uses("X_unlabeled"))
-    found = model.diagnostics(X=X, y=Y, X_unlabeled=U)
-    z = K @ expected
-    assert found["squared_norm"] == pytest.approx(expected @ z)
-    constant = gamma + 2 * (1 - gamma) - (1 - gamma) / 2
-    assert found["risk"] == pytest.approx(z @ M @ z - 2 * v @ z + constant)
-    assert found["objective"] == pytest.approx(found["risk"] + lam / 2 * expected @ z)
+def test_without_unlabelled_rows_in_the_risk_they_have_no_coefficients():
+    for gamma, n in ((0.4, 46), (1.0, 16)):
+        model = SAMULT(sigma=1.0, gamma=gamma).fit(X, Y, U)
+        np.testing.assert_array_equal(model.centers_, ROWS[:n])
+        assert len(model.coef_) == n
+        assert bool(model.remark_) == (gamma == 1) == (not model.uses("X_unlabeled"))
 
 
 @pytest.mark.parametrize(("lam", "sigma", "gamma"), [*SETTINGS, (1e-6, 2.0, 0.5)])
@@ -52,35 +39,6 @@ def test_with_every_row_as_a_landmark_nystrom_is_samult(lam, sigma, gamma):
     exact = SAMULT(lam, sigma, gamma).fit(X, Y, U).decision_function(U)
     values = NystromS2AUC(lam, sigma, gamma).fit(X, Y, U).decision_function(U)
     close(values, exact, 1e-6)
-
-
-@pytest.mark.parametrize(("lam", "sigma", "gamma"), SETTINGS)
-def test_random_features_have_samults_solution_with_their_kernel(
-    double_precision, lam, sigma, gamma
-):
-    Phi = FourierFeatures("gaussian", sigma, 60, 0).transform(ROWS, 0)
-    M, v = samult_form(Y > 0, len(U), gamma)
-    model = RFFS2AUC(lam, sigma, gamma, n_features=60).fit(X, Y, U)
-    close(model.decision_function(ROWS), Phi @ minimise(M, v, Phi, lam / 2), 1e-8)
-    close(model.coef_, np.linalg.lstsq(Phi, model.decision_function(ROWS), rcond=None)[0], 1e-6)
-    assert model.features_.width == len(model.coef_) == 120
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "linear"])
-@pytest.mark.parametrize("n_centers", [None, 10])
-@pytest.mark.parametrize(
-    ("lam", "sigma", "eta", "prior"),
-    [(0.1, 1.0, 0.6, 0.3), (1e-3, 4.0, -0.7, 0.8), (1.0, 0.2, 0.0, 0.5), (0.5, 2.0, -0.3, 0.4)],
-)
-def test_pnu_auc_solves_the_dense_system(lam, sigma, eta, prior, n_centers, kind):
-    model = PNUAUC(lam, sigma, eta, prior=prior, n_centers=n_centers, kernel=kind).fit(X, Y, U)
-    M, v = pnu_form(Y > 0, len(U), eta, prior)
-    linear = kind == "linear"
-    K = ROWS @ model.centers_.T + 1 if linear else kernel(ROWS, model.centers_, sigma)
-    close(model.coef_, minimise(M, v, K, lam), 1e-8)
-    assert model.prior_ == prior and len(model.coef_) == (n_centers or 46)
-    found = model.diagnostics(X=X, y=Y, X_unlabeled=U)
-    assert found["objective"] == pytest.approx(found["risk"] + lam * model.coef_ @ model.coef_)
 
 
 def fit_to_oracle(name):

@@ -71,40 +71,29 @@ def test_defaults_learn_from_pairs_of_standardised_rows(name):
 
 
 SIZES = {
-    "gaussian": lambda a, b: ((a - b) ** 2).sum(),
-    "laplacian": lambda a, b: np.abs(a - b).sum(),
+    "gaussian": (lambda a, b: ((a - b) ** 2).sum(), 2),
+    "laplacian": (lambda a, b: np.abs(a - b).sum(), 2),
+    "dot_product(2)": (None, 1),
 }
 
 
 @pytest.mark.parametrize("kernel", SIZES)
-def test_the_scale_is_twice_the_inverse_of_the_mean_distance_of_near_pairs(kernel):
-    rows = np.random.default_rng(0).normal(size=(41, 3))
-    sizes = sorted(SIZES[kernel](a, b) for i, a in enumerate(rows) for b in rows[:i])
-    assert len(sizes) == 820
-    assert scale_of(kernel, rows) == pytest.approx(2 / np.mean(sizes[:779]))
-
-
-def test_the_scale_of_a_dot_product_makes_its_values_about_one():
-    rows = np.random.default_rng(0).normal(size=(40, 3))
-    lengths = np.sort((rows**2).sum(axis=1))[:38]
-    assert scale_of("dot_product(3)", rows) == pytest.approx(1 / lengths.mean())
-
-
-@pytest.mark.parametrize("kernel", [*SIZES, "dot_product(2)"])
-def test_a_row_far_away_hardly_changes_the_scale(kernel):
-    rows = np.random.default_rng(0).random((60, 3))
-    far = np.vstack([rows, np.full((1, 3), 1e9)])
-    assert scale_of(kernel, far) == pytest.approx(scale_of(kernel, rows), rel=0.1)
-
-
-@pytest.mark.parametrize("kernel", [*SIZES, "dot_product(2)"])
-def test_rows_without_a_distance_have_the_scale_one_and_huge_ones_are_refused(kernel):
-    assert scale_of(kernel, np.zeros((5, 2))) == 1
-    assert scale_of(kernel, np.zeros((1, 2))) == 1
+def test_the_scale_is_the_inverse_of_the_mean_size_of_near_pairs(kernel):
+    """Of a dot product, of short rows."""
+    rng, (distance, factor) = np.random.default_rng(0), SIZES[kernel]
+    rows = rng.normal(size=(41, 3))
+    sizes = [a @ a for a in rows]
+    if distance:
+        sizes = [distance(a, b) for i, a in enumerate(rows) for b in rows[:i]]
+    near = np.sort(sizes)[: {820: 779, 41: 39}[len(sizes)]]
+    assert scale_of(kernel, rows) == pytest.approx(factor / np.mean(near))
+    far = np.vstack([np.tile(rows, (2, 1)), np.full((1, 3), 1e9)])
+    assert scale_of(kernel, far) == pytest.approx(scale_of(kernel, far[:-1]), rel=0.1)
+    assert scale_of(kernel, np.zeros((5, 2))) == scale_of(kernel, np.zeros((1, 2))) == 1
     apart = np.vstack([np.zeros((99, 2)), np.ones((1, 2))])
     assert 0 < scale_of(kernel, apart) < np.inf  # although nearly all pairs are equal
     with pytest.raises(DataError, match="has no finite inverse: scale the features, or"):
-        scale_of(kernel, np.random.default_rng(0).random((5, 2)) * 1e300)
+        scale_of(kernel, rng.random((5, 2)) * 1e300)
 
 
 class Counted:
@@ -188,15 +177,11 @@ def test_a_fit_says_that_nearly_all_kernel_values_are_0_or_1(kernel):
         with pytest.warns(DsgWarning, match=f"makes nearly all kernel values {value}: scale the"):
             SAMULT(sigma=sigma, kernel=kernel).fit(X, y, others)
     SAMULT(kernel=kernel).fit(X, y, others)  # a warning would be an error
-
-
-def test_the_sigma_of_unit_rows_is_told_to_be_too_large_for_standardised_ones():
-    X, y, others, *_ = digits()
+    SAMULT(sigma=0.3).fit(X, y, others)  # values that only random features lose in their noise
     text = r"sigma=0\.3 makes nearly all kernel values 0: .* 'scale' would be 0\.0"
     with pytest.warns(DsgWarning, match=text) as told:
         RFFS2AUC(sigma=0.3, n_features=8).fit(X, y, others)
     assert len(told) == 1
-    SAMULT(sigma=0.3).fit(X, y, others)  # values that only random features lose in their noise
 
 
 def test_searches_and_local_kernels_and_equal_rows_are_not_warned_of():

@@ -9,7 +9,7 @@ from dsgkit.exact.descent import descend, kernel_basis, kernel_curvature
 from dsgkit.exact.explicit import with_constant
 from dsgkit.kernels import kernel_named
 from dsgkit.risks.similar import SimilarUnlabeled
-from tests.estimators.similar.problems import ORACLES, minimiser, parts, squared, su_problem
+from tests.estimators.similar.problems import ORACLES, parts, squared, su_problem
 
 LOSSES = {"squared": squared, "logistic": lambda z, t: np.log(1 + np.exp(-t * z))}
 DELTAS = {
@@ -82,22 +82,6 @@ def test_the_trajectory_of_the_linear_logistic_case_is_reproduced():
     w = steps[-1][:, 0]
     np.testing.assert_allclose(w, np.append(z["W"], z["b"]), rtol=1e-5)
     np.testing.assert_allclose(X @ w[:-1] + w[-1], z["ft"], atol=1e-4)
-
-
-def test_full_batches_without_correction_converge_to_the_closed_form():
-    pairs, U, _ = su_problem()
-    S = pairs.reshape(-1, 3)
-    centers, prior, lam = np.vstack([U, S]), 0.85, 0.2
-    eta = 1 / (lam + kernel_curvature("gaussian", centers, 2.0, U) / 2)
-    start = np.zeros((len(centers), 1))
-    loss, basis = loss_of(prior, "none"), kernel_basis("gaussian", centers, 2.0)
-    *_, last = run(loss, basis, [S, U], 300, start, lam=lam, eta=eta, momentum=0.9)
-
-    def features(rows):
-        return kernel_named("gaussian").gram(rows, centers, 2.0)
-
-    expected = features(U) @ minimiser(features, S, U, lam, prior)
-    np.testing.assert_allclose(features(U) @ last[:, 0], expected, atol=1e-4 * abs(expected).max())
 
 
 @pytest.mark.parametrize("kernel", ["gaussian", "laplacian", "dot_product(3)"])

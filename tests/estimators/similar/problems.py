@@ -29,13 +29,6 @@ def su_problem(n_similar=150, n_unlabeled=60, prior=0.85, seed=0):
     return rows(np.repeat(pairs[:, None], 2, axis=1)), rows(y), y
 
 
-def minimiser(features, S, U, lam, prior):
-    """Return the w of the function ``phi(x)'w`` with the smallest risk with the squared loss."""
-    Phi, scale = features(U), 2 * prior - 1
-    right = 2 * (prior**2 + (1 - prior) ** 2) * features(S).mean(axis=0) - Phi.mean(axis=0)
-    return np.linalg.solve(Phi.T @ Phi / len(U) + 2 * lam * np.eye(Phi.shape[1]), right / scale)
-
-
 def parts(similar, unlabeled, prior, loss):
     """Return r1 and r2 of METHODS at the values of all points of pairs, and of unlabelled rows."""
     share, scale = prior**2 + (1 - prior) ** 2, 2 * prior - 1
@@ -51,16 +44,9 @@ def parts(similar, unlabeled, prior, loss):
 def risk(values_similar, values_unlabeled, prior, loss):
     """Sum over pairs and rows, one by one: equations 6 and 7 of Bao, Niu & Sugiyama."""
     scale, share = 2 * prior - 1, prior**2 + (1 - prior) ** 2
-    total = 0.0
-    for pair in values_similar:
-        for z in pair:
-            tilde = (loss(z, +1) - loss(z, -1)) / scale
-            total += share * tilde / (2 * len(values_similar))
-    for z in values_unlabeled:
-        total += (prior / scale * loss(z, -1) - (1 - prior) / scale * loss(z, +1)) / len(
-            values_unlabeled
-        )
-    return total
+    tilde = [(loss(z, +1) - loss(z, -1)) / scale for pair in values_similar for z in pair]
+    rows = [prior * loss(z, -1) - (1 - prior) * loss(z, +1) for z in values_unlabeled]
+    return share * np.mean(tilde) + np.mean(rows) / scale
 
 
 def squared(z, t):
