@@ -1,6 +1,7 @@
 """Losses against their definitions: derivatives, models apart from each other, overflow, bounds."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -283,6 +284,18 @@ def test_batches_below_0_are_counted_in_the_memory_of_all_models():
         [problems.parts(*(v[:, k] for v in values), PRIOR[k], problems.squared) for k in range(5)]
     )
     np.testing.assert_array_equal(counted, (r1 < 0) | (r2 < 0))
+
+
+def test_slopes_are_taken_at_the_running_means_of_the_window():
+    rng, windows = np.random.default_rng(1), np.array([1.0, 0.2, 2.0, 2.5, 9.0])
+    loss, means = replace(similar("squared"), window=windows), np.zeros((5, 2))
+    for t in range(1, 6):
+        values = [3 * rng.normal(size=(n, 5)) for n in (6, 9)]
+        loss.slopes(values, t)
+        for k in range(5):
+            r = problems.parts(*(v[:, k] for v in values), PRIOR[k], problems.squared)
+            means[k] += (np.array(r) - means[k]) / min(t, max(1, windows[k]))
+        np.testing.assert_allclose(loss.averages, means)
 
 
 def test_corrections_differ_below_0_only_and_the_other_prior_is_the_other_sign():
