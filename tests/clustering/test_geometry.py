@@ -222,6 +222,8 @@ def test_the_width_has_the_unit_of_the_rows_whatever_they_are_kept_in():
     gamma = gamma_of_neighbours(rows, 0.05)
     for other, factor in ((5 * rows, 25), (rows + 1e4, 1), (Rows(rows), 1)):
         assert gamma_of_neighbours(other, 0.05) * factor == pytest.approx(gamma, rel=1e-6)
+    ordered = rows[np.argsort(np.abs(rows - 7).sum(axis=1))]
+    assert gamma_of_neighbours(ordered, 0.05) == pytest.approx(gamma, rel=0.1)
     # equal rows are not neighbours; 7 are at least, but half of the rows at most
     rows = RNG.normal(size=(50, 2))
     gamma = gamma_of_neighbours(rows, 0.2)
