@@ -28,7 +28,7 @@ from dsgkit.engine.problem import Sizes
 from dsgkit.errors import FOREIGN_ERRORS, ConfigError, DsgError, spelled, warn_of_point
 from dsgkit.estimators.base import Estimator
 from dsgkit.estimators.parameters import behind_keywords, is_same
-from dsgkit.linalg import Array
+from dsgkit.linalg import Array, row_blocks
 from dsgkit.user_code import calling, load, place_of, version_of
 
 Role = Literal["classifier", "regressor", "clusterer"]
@@ -135,8 +135,7 @@ class _Wrapper(BaseEstimator):
     """
 
     _make: ClassVar[Callable[..., Any]]
-    _behind: ClassVar[Mapping[str, Any]] = {}
-    """Defaults of the parameters that it takes by ``**kwargs``."""
+    _behind: ClassVar[Mapping[str, Any]] = {}  # defaults of what it takes by ``**kwargs``
 
     def _fit_model(self, *arrays: Any) -> Self:
         params = self.get_params(deep=False)
@@ -166,9 +165,8 @@ class _Supervised(_Wrapper, Estimator):
         return self._fit_model(np.asarray(X), y)
 
     def decision_function(self, X: Any) -> Array:
-        blocks = range(0, len(X), _BLOCK_ROWS)
-        parts = [self._values(np.asarray(X[start : start + _BLOCK_ROWS])) for start in blocks]
-        return np.concatenate(parts)
+        blocks = row_blocks(len(X), _BLOCK_ROWS)
+        return np.concatenate([self._values(np.asarray(X[block])) for block in blocks])
 
     def _values(self, X: NDArray[Any]) -> Array:
         raise NotImplementedError
@@ -199,8 +197,7 @@ class _Classifier(_Supervised):
     """Wrapper of classifiers of labelled rows."""
 
     tasks = ("semi_supervised_auc", "semi_supervised_svm")
-    _takes_codes: ClassVar[bool] = False
-    """Whether it was found to refuse the labels -1 and 1, and to take 0 and 1."""
+    _takes_codes: ClassVar[bool] = False  # found to refuse -1 and 1, and to take 0 and 1
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the classifier to labelled rows; to labels 0 and 1 if it refuses -1 and 1."""

@@ -602,6 +602,11 @@ class SemiSupervisedEstimator(_Binary):
             anything is allocated.
         FitError
             If there is no solution, or none that can be computed.
+
+        Warns
+        -----
+        DsgWarning
+            If ``X_unlabeled`` is on another scale than ``X``.
         """
         return self._fit_to(self._training(X, y, X_unlabeled))
 

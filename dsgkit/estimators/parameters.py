@@ -79,11 +79,6 @@ class Smoother:
 
 
 @dataclass(frozen=True)
-class _PerModel:
-    """Marks a parameter in which models that are trained in one pass may differ."""
-
-
-@dataclass(frozen=True)
 class OnePer:
     """Marks a parameter that may hold several numbers; their number is one of a trial's counts."""
 
@@ -108,7 +103,9 @@ class LegacyDefault:
     value: Any
 
 
-PER_MODEL = _PerModel()
+PER_MODEL = "per model"
+"""Marks a parameter in which models that are trained in one pass may differ."""
+
 POSITIVE = Range(0, open_low=True)
 NOT_NEGATIVE = Range(0)
 SHARE = Range(0, 1)
