@@ -4,15 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from dsgkit import MPNUAUC, MSAMULT, PNUAUC, QS3ORAO, RFFS2OR, SAMULT, ExactS2OR
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import FitError, IndefiniteError
-from dsgkit.estimators.thresholds import logistic
 from dsgkit.features import FourierFeatures
-from dsgkit.risks.pairwise import above_cuts
-from dsgkit.seeds import stratified_folds
 from tests.estimators.brute_force import folds_of, kernel, minimise
 from tests.estimators.ordinal.brute_force import ordinal_form
 from tests.estimators.ordinal.problems import ordinal_problem
@@ -124,51 +120,6 @@ SEARCHES = {
     "samult": (MSAMULT(), RISKS),
     "pnu": (MPNUAUC(prior=(0.75, 0.5, 0.25)), PNU),
 }
-
-
-@pytest.mark.parametrize("folds", [ALL_CLASSES, SOME_CLASSES], ids=["all classes", "some"])
-@pytest.mark.parametrize("search", SEARCHES)
-def test_a_grid_on_folds_has_the_values_of_refits(double_precision, same_centers, search, folds):
-    """But for folds without a class: a refit has no cut for it."""
-    model, points = SEARCHES[search]
-    if "n_centers" in model.get_params():
-        model = clone(model).set_params(n_centers=20)
-    got = model.fit_points(points, folds=folds, **TRAINING)
-    without = model.fit_points(points, **TRAINING).decision_function(U)
-    columns = got.shape[2] if got.ndim == 3 else 1
-    assert np.isfinite(got).all() and without.shape == (len(U), len(points) * columns)
-    for g, point in enumerate(points):
-        one = clone(model).set_params(**point).fit_function(X, CODES, U)
-        own = without[:, g * columns : (g + 1) * columns]
-        close(own, one.score_samples(U).reshape(len(U), -1), 1e-6)
-        for fold in folds if folds is ALL_CLASSES else folds[1:]:
-            rest = np.setdiff1d(np.arange(40), fold)
-            one = clone(model).set_params(**point).fit_function(X[rest], CODES[rest], U)
-            close(got[g, fold], one.score_samples(X[fold]), 1e-6)
-
-
-@pytest.mark.parametrize("search", SEARCHES)
-def test_thresholds_are_fitted_on_values_of_refits_with_a_common_origin(
-    double_precision, same_centers, search
-):
-    model = clone(SEARCHES[search][0]).set_params(lam=0.1, sigma=1.0).fit(X, CODES, U)
-    if "n_centers" in model.get_params():
-        model.set_params(n_centers=20, eta=ETA).fit(X, CODES, U)
-    full, values = model.function_.values(U)[:, 0].mean(axis=0), []
-    for fold in stratified_folds(CODES, 5, 0):
-        rest = np.setdiff1d(np.arange(40), fold)
-        one = clone(model).fit_function(X[rest], CODES[rest], U).function_
-        own = one.values(X[fold])[:, 0] - one.values(U)[:, 0].mean(axis=0) + full
-        values.append((fold, own))
-    held = np.concatenate([own for _, own in values])[
-        np.argsort(np.concatenate([fold for fold, _ in values]))
-    ]
-    above = above_cuts(CODES, 4)
-    if held.ndim == 1:
-        expected = logistic(held, above)
-    else:
-        expected = np.concatenate([logistic(held[:, j], above[:, [j]]) for j in range(3)])
-    np.testing.assert_allclose(model.thresholds_, expected, atol=1e-5)
 
 
 def test_what_has_no_solution_ends_in_one_line_and_is_nan_in_a_grid():

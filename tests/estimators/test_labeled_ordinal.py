@@ -5,16 +5,12 @@ The support vector machines are in `tests.exact.test_svor`.
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from dsgkit import SVOREX, SVORIM, AllThresholdLogistic, ConstantMedian, KernelRidgeOrdinal
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import DataError
-from dsgkit.estimators.thresholds import logistic
-from dsgkit.risks.pairwise import above_cuts
-from dsgkit.seeds import stratified_folds
 from tests.estimators.brute_force import kernel
 from tests.estimators.ordinal.problems import ordinal_problem
 
@@ -125,49 +121,6 @@ POINTS = {
     ConstantMedian: [{}, {}],
 }
 POINTS[SVORIM] = POINTS[SVOREX]
-
-
-@pytest.mark.parametrize("solver", ALL)
-@pytest.mark.parametrize("given_u", [True, False])
-def test_a_grid_on_folds_has_the_values_of_refits(solver, given_u):
-    """Also where a fold leaves out a class; unlabelled rows set the scale of no sigma."""
-    X, codes, U, _ = ordinal_problem()
-    U = U if given_u else None
-    folds = [np.flatnonzero(codes == 0), np.flatnonzero(codes)[::2], np.flatnonzero(codes)[1::2]]
-    got = solver().fit_points(POINTS[solver], folds=folds, X=X, y=codes, X_unlabeled=U)
-    assert got.shape == (len(POINTS[solver]), 40)
-    whole = [clone(solver()).set_params(**p).fit_function(X, codes, U) for p in POINTS[solver]]
-    grid = solver().fit_points(POINTS[solver], X=X, y=codes, X_unlabeled=U)
-    expected = np.column_stack([model.score_samples(X) for model in whole])
-    np.testing.assert_allclose(grid.decision_function(X), expected, atol=1e-3)
-    for fold in folds:
-        rest = np.setdiff1d(np.arange(40), fold)
-        for values, point, model in zip(got, POINTS[solver], whole, strict=True):
-            sigma = {} if solver is ConstantMedian else {"sigma": model.sigma_}
-            part = clone(solver()).set_params(**point, **({} if "sigma" in point else sigma))
-            part.fit_function(X[rest], codes[rest], U)
-            f = part.score_samples(X[fold])
-            f += solver is KernelRidgeOrdinal and part.classes_[0]  # its numbers begin with 1
-            np.testing.assert_allclose(values[fold], f, atol=1e-3)
-
-
-@pytest.mark.parametrize("solver", [KernelRidgeOrdinal, AllThresholdLogistic, SVOREX])
-def test_thresholds_of_a_rule_are_those_of_held_out_values(solver):
-    """Spelled out with a fit for every fold; the thresholds of the objective stay."""
-    X, codes, U, _ = ordinal_problem()
-    model = solver(sigma=3.0, thresholds="logistic").fit(X, codes, U)
-    values = np.empty(len(X))
-    for fold in stratified_folds(codes, 5, 0):
-        rest = np.setdiff1d(np.arange(len(X)), fold)
-        part = clone(model).fit_function(X[rest], codes[rest], U)
-        values[fold] = part.score_samples(X[fold]) - part.score_samples(U).mean()
-    values += model.score_samples(U).mean()
-    expected = logistic(values, above_cuts(codes, 4))
-    np.testing.assert_allclose(model.thresholds_, expected, atol=1e-5)
-    if solver is not KernelRidgeOrdinal:
-        own = clone(model).set_params(thresholds="own").fit(X, codes)
-        np.testing.assert_array_equal(own.thresholds_, model.own_thresholds_)
-        assert getattr(own, "n_iter_", 0) == getattr(model, "n_iter_", 0)
 
 
 def test_unlabelled_rows_are_used_by_the_rule_of_shares_alone():

@@ -2,15 +2,11 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from dsgkit.bases import OrdinalEstimator
 from dsgkit.errors import DataError, FitError
 from dsgkit.estimators.catalogue import SOLVERS
 from dsgkit.estimators.labeled import KernelRidgeOrdinal
-from dsgkit.estimators.thresholds import logistic
-from dsgkit.risks.pairwise import above_cuts
-from dsgkit.seeds import stratified_folds
 from tests.estimators.brute_force import folds_of
 from tests.estimators.ordinal.problems import ordinal_problem
 
@@ -61,19 +57,6 @@ def test_a_fit_is_its_function_and_then_its_thresholds():
     np.testing.assert_array_equal(steps.score_samples(U), model.score_samples(U))
     np.testing.assert_array_equal(steps.fit_thresholds(X, codes, U).predict(U), model.predict(U))
     np.testing.assert_array_equal(model.classify(model.score_samples(U)), model.predict(U))
-
-
-def test_thresholds_are_those_of_held_out_values():
-    """Spelled out with fits of their own, of every fold."""
-    X, codes, U, _ = ordinal_problem()
-    model = KernelRidgeOrdinal(lam=1e-5, sigma=3.0).fit(X, codes, U)
-    values = np.empty(len(X))
-    for fold in stratified_folds(codes, 5, 0):
-        rest = np.setdiff1d(np.arange(len(X)), fold)
-        part = clone(model).fit_function(X[rest], codes[rest], U)
-        values[fold] = part.score_samples(X[fold]) - part.score_samples(U).mean()
-    values += model.score_samples(U).mean()
-    np.testing.assert_allclose(model.thresholds_, logistic(values, above_cuts(codes, 4)))
 
 
 def test_each_function_of_a_cut_has_a_threshold_of_its_own():

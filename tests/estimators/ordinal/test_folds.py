@@ -1,0 +1,94 @@
+"""Searches and thresholds have the values of refits without each fold, which may hold a class."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import dsgkit
+from dsgkit.engine.problem import Data, Problem
+from dsgkit.estimators.thresholds import logistic
+from dsgkit.linalg import training_rows
+from dsgkit.risks.pairwise import above_cuts
+from dsgkit.seeds import stratified_folds
+from tests.estimators.brute_force import folds_of
+from tests.estimators.ordinal.problems import ordinal_problem
+
+X, CODES, U, _ = ordinal_problem()
+SOME_CLASSES = [np.flatnonzero(CODES == 0), np.flatnonzero(CODES)[::2], np.flatnonzero(CODES)[1::2]]
+FOLDS = pytest.mark.parametrize("folds", [folds_of(40, 4), SOME_CLASSES], ids=["all", "some"])
+
+PER_CUT = {"gamma": (0.2, 1.0, 0.0)}
+RISKS = [{"lam": 0.1}, {"lam": 0.01, **PER_CUT}, {"sigma": 4.0, "gamma": 1.0}]
+WEIGHTS = [{"C": 10.0}, {"C": 0.1}, {"C": 1.0, "kernel": "linear"}]
+LAMS = [{"lam": 1e-3}, {"lam": 1.0, "sigma": 4.0}, {"lam": 0.05, "kernel": "laplacian"}]
+STREAMED = {"sigma": 0.3, "batch_size": 8, "n_features": 4, "n_iterations": 20, "t0": 9.0}
+STEPS = [{"gamma": 1.0}, {**PER_CUT, "theta_lam": 2.0}, {"lam": 2.0, "t0": 1.0, "sigma": 2.0}]
+SWEPT = {"sigma": 1.0, "n_features": 8, "n_blocks": 3}
+PNU = {"prior": (0.75, 0.5, 0.25), "n_centers": 20, "lam": 0.1}
+CASES = [
+    ("QS3ORAO", STREAMED, STEPS, 1e-4),
+    ("QS3ORAOP", {**SWEPT, "batch_size": 8}, RISKS, 1e-5),
+    ("QS3ORAOP", {**SWEPT, "batch_size": 1024}, RISKS, 1e-5),
+    ("ExactS2OR", {}, RISKS, 1e-6),
+    ("RFFS2OR", {"n_features": 30}, RISKS, 1e-6),
+    ("MSAMULT", {}, RISKS, 1e-6),
+    ("MPNUAUC", PNU, [{}, {"eta": (-0.5, 0.25, 0.5)}, {"lam": 1.0, "sigma": 4.0}], 1e-6),
+    ("SVOREX", {"tol": 1e-6}, WEIGHTS, 1e-3),
+    ("SVORIM", {"tol": 1e-6}, WEIGHTS, 1e-3),
+    ("KernelRidgeOrdinal", {}, LAMS, 1e-6),
+    ("AllThresholdLogistic", {}, LAMS, 1e-3),
+    ("ConstantMedian", {}, [{}, {}], 1e-9),
+]
+
+
+def refitted(whole, fold, rows_u):
+    """Return the function of a fitted model's settings that is trained without a fold."""
+    alone, rows = clone(whole), training_rows(fold, 40)
+    alone.sigma_ = getattr(whole, "sigma_", 1.0)  # "scale" is that of all rows
+    data = Data(X, CODES, X if rows_u is None else rows_u, 4)
+    part = data.take(rows, rows if rows_u is None else None)
+    return alone.learn(Problem.of([alone], part))
+
+
+def at(function, rows):
+    return function.values(rows).reshape(len(rows), -1)
+
+
+@pytest.mark.parametrize("given", [U, None], ids=["given", "own"])
+@FOLDS
+@pytest.mark.parametrize(("name", "setting", "points", "tolerance"), CASES)
+def test_a_grid_on_folds_has_the_values_of_refits(
+    double_precision, same_centers, name, setting, points, tolerance, folds, given
+):
+    model = getattr(dsgkit, name)(**setting)
+    if name == "MPNUAUC" and given is None:  # centres would be those of the fold
+        return
+    got = model.fit_points(points, folds=folds, X=X, y=CODES, X_unlabeled=given)
+    assert np.isfinite(got).all() and len(got) == len(points)
+    for values, point in zip(got, points, strict=True):
+        whole = clone(model).set_params(**point).fit_function(X, CODES, given)
+        for fold in folds:
+            expected = at(refitted(whole, fold, given), X[fold])
+            size = max(1, abs(expected).max())
+            own = values[fold].reshape(len(fold), -1)
+            np.testing.assert_allclose(own, expected, rtol=0, atol=tolerance * size)
+
+
+@pytest.mark.parametrize(("name", "setting", "tolerance"), [(*c[:2], c[3]) for c in CASES[:-1]])
+def test_thresholds_are_those_of_held_out_values_with_a_common_origin(
+    double_precision, same_centers, name, setting, tolerance
+):
+    model = getattr(dsgkit, name)(**setting, thresholds="logistic").fit(X, CODES, U)
+    origin = at(model.function_, U).mean(axis=0)
+    held = np.empty((40, len(origin)))
+    for fold in stratified_folds(CODES, 5, 0):
+        function = refitted(model, fold, U)
+        held[fold] = at(function, X[fold]) - at(function, U).mean(axis=0) + origin
+    above = above_cuts(CODES, 4)
+    cuts = [above] if held.shape[1] == 1 else [above[:, [j]] for j in range(3)]
+    expected = [logistic(f, cut) for f, cut in zip(held.T, cuts, strict=True)]
+    np.testing.assert_allclose(model.thresholds_, np.concatenate(expected), atol=10 * tolerance)
+    if hasattr(model, "own_thresholds_"):  # which training on folds leaves as they are
+        own = clone(model).set_params(thresholds="own").fit(X, CODES)
+        np.testing.assert_array_equal(own.thresholds_, model.own_thresholds_)
+        assert getattr(own, "n_iter_", 0) == getattr(model, "n_iter_", 0)
