@@ -1,11 +1,9 @@
 """The closed forms of ordinal risks, and a function per cut: dense solutions and refits."""
 
-import itertools
-
 import numpy as np
 import pytest
 
-from dsgkit import MPNUAUC, MSAMULT, PNUAUC, QS3ORAO, RFFS2OR, SAMULT, ExactS2OR
+from dsgkit import MPNUAUC, MSAMULT, PNUAUC, QS3ORAO, QS3ORAOP, RFFS2OR, SAMULT, ExactS2OR
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import FitError, IndefiniteError
 from dsgkit.features import FourierFeatures
@@ -16,9 +14,6 @@ from tests.estimators.ordinal.problems import ordinal_problem
 PER_CUT, ETA = (0.2, 1.0, 0.0), (-0.5, 0.25, 0.5)
 X, CODES, U, _ = ordinal_problem()
 ROWS = np.vstack([X, U])
-TRAINING = {"X": X, "y": CODES, "X_unlabeled": U}
-ALL_CLASSES = folds_of(40, 4)
-SOME_CLASSES = [np.flatnonzero(CODES == 0), np.flatnonzero(CODES)[::2], np.flatnonzero(CODES)[1::2]]
 
 
 def close(got, expected, tolerance):
@@ -49,6 +44,15 @@ def test_random_features_solve_the_dense_primal_of_all_pairs(double_precision, l
     assert model.features_.width == len(model.coef_) == 40
 
 
+def test_full_batches_of_sweeps_converge_to_the_dense_primal():
+    setting = {"lam": 2.0**-5, "sigma": 1.0, "n_features": 8, "n_blocks": 3, "n_sweeps": 150}
+    model = QS3ORAOP(**setting, gamma=(0.2, 0.5, 1.0)).fit_function(X, CODES, U)
+    blocks = [model.function_.blocks.transform(ROWS, t) for t in range(3)]
+    Phi = np.hstack(blocks) / np.sqrt(3)
+    M, v = ordinal_form(CODES, len(U), (0.2, 0.5, 1.0))
+    close(model.score_samples(ROWS), Phi @ minimise(M, v, Phi, 2.0**-6), 1e-5)
+
+
 def test_the_exact_minimiser_of_the_stochastic_method_is_exact():
     model = QS3ORAO(sigma=1.0, gamma=PER_CUT, n_features=8, batch_size=8, n_iterations=20)
     exact = model.fit_function(X, CODES, U).exact_minimiser(X, CODES, U)
@@ -56,33 +60,31 @@ def test_the_exact_minimiser_of_the_stochastic_method_is_exact():
     np.testing.assert_array_equal(exact.score_samples(U), expected)
 
 
-@pytest.mark.parametrize("kind", ["gaussian", "linear"])
-@pytest.mark.parametrize("gamma", [0.4, (0.0, 0.3, 1.0)])
-def test_every_cut_has_the_binary_model_of_its_sides(gamma, kind):
-    model = MSAMULT(0.1, 2.0, gamma, kernel=kind).fit(X, CODES + 1, U)
-    got = model.score_samples(U)
-    objectives = []
-    for j, own in enumerate(np.broadcast_to(gamma, 3).tolist()):
-        y = np.where(j < CODES, 1, -1)
-        binary = SAMULT(0.1, 2.0, own, kernel=kind).fit(X, y, U)
-        np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-9)
-        objectives.append(binary.diagnostics(X=X, y=y, X_unlabeled=U)["objective"])
-    found = model.diagnostics(X=X, y=CODES + 1, X_unlabeled=U)
-    assert found["objective"] == pytest.approx(np.mean(objectives))
-    assert model.coef_.shape == (len(model.centers_), 3) == (90, 3)
+BINARY = [
+    *((MSAMULT, SAMULT, {"gamma": g}) for g in (0.4, (0.0, 0.3, 1.0))),
+    *((MPNUAUC, PNUAUC, {"eta": ETA, "prior": prior}) for prior in (None, 0.4, (0.7, 0.5, 0.2))),
+]
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "linear"])
-@pytest.mark.parametrize("prior", [None, 0.4, (0.7, 0.5, 0.2)])
-def test_every_cut_has_the_pnu_model_of_its_sides_and_its_prior(prior, kind):
-    settings = {"kernel": kind, "n_centers": 30, "random_state": 7}
-    model = MPNUAUC(0.1, 2.0, ETA, prior=prior, **settings).fit(X, CODES, U)
-    got = model.score_samples(U)
-    for j, eta in enumerate(ETA):
+@pytest.mark.parametrize(("solver", "binary", "weights"), BINARY)
+def test_every_cut_has_the_binary_model_of_its_sides(solver, binary, weights, kind):
+    """With its own gamma, eta or prior, which by default is the share of labelled rows above."""
+    centers = {} if solver is MSAMULT else {"n_centers": 30, "random_state": 7}
+    model = solver(0.1, 2.0, kernel=kind, **centers, **weights).fit(X, CODES, U)
+    got, objectives = model.score_samples(U), []
+    for j in range(3):
         y = (j < CODES).astype(int)
-        own = np.mean(y) if prior is None else np.broadcast_to(prior, 3)[j]
-        binary = PNUAUC(0.1, 2.0, eta, prior=float(own), **settings).fit(X, y, U)
-        np.testing.assert_allclose(got[:, j], binary.decision_function(U), atol=1e-9)
+        own = {
+            name: float(np.mean(y) if value is None else np.broadcast_to(value, 3)[j])
+            for name, value in weights.items()
+        }
+        one = binary(0.1, 2.0, kernel=kind, **centers, **own).fit(X, y, U)
+        np.testing.assert_allclose(got[:, j], one.decision_function(U), atol=1e-9)
+        objectives.append(one.diagnostics(X=X, y=y, X_unlabeled=U)["objective"])
+    found = model.diagnostics(X=X, y=CODES, X_unlabeled=U)
+    assert found["objective"] == pytest.approx(np.mean(objectives))
+    assert model.coef_.shape == (len(model.centers_), 3)
 
 
 def test_two_classes_have_one_column_and_the_values_of_the_binary_model():
@@ -108,20 +110,6 @@ def test_a_cut_without_rows_on_a_side_takes_the_nearest_model():
     np.testing.assert_allclose(values[folds[0], 1], binary.decision_function(Z[folds[0]]))
 
 
-def grid(**values):
-    return [dict(zip(values, point, strict=True)) for point in itertools.product(*values.values())]
-
-
-RISKS = grid(lam=[2.0**-8, 1.0], sigma=[0.5, 4.0], gamma=[0.0, 0.4, PER_CUT, 1.0])
-PNU = grid(lam=[0.1, 1.0], sigma=[0.5, 4.0], eta=[0.0, ETA])
-SEARCHES = {
-    "exact": (ExactS2OR(), RISKS),
-    "rff": (RFFS2OR(n_features=30), RISKS),
-    "samult": (MSAMULT(), RISKS),
-    "pnu": (MPNUAUC(prior=(0.75, 0.5, 0.25)), PNU),
-}
-
-
 def test_what_has_no_solution_ends_in_one_line_and_is_nan_in_a_grid():
     model = MPNUAUC(0.5, 1.0, 0.0).fit_function(X, CODES, U)
     model.set_params(eta=-1.0, lam=1e-9, prior=0.02)
@@ -130,7 +118,7 @@ def test_what_has_no_solution_ends_in_one_line_and_is_nan_in_a_grid():
     with pytest.raises(IndefiniteError, match="eta > 0 suits a prior of at most 1/2"):
         model.fit(X, CODES, U)
     points = [{"eta": (0.0, 0.0, -1.0)}, {"eta": 0.0}]
-    got = model.fit_points(points, folds=ALL_CLASSES, **TRAINING)
+    got = model.fit_points(points, folds=folds_of(40, 4), X=X, y=CODES, X_unlabeled=U)
     assert np.isnan(got[0]).all() and np.isfinite(got[1]).all()  # a solution needs all cuts
     with pytest.raises(FitError, match="take a larger lam"):
         MSAMULT(lam=1e-30).fit(np.vstack([X, X]), np.append(CODES, CODES), U)

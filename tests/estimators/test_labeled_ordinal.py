@@ -14,6 +14,9 @@ from dsgkit.errors import DataError
 from tests.estimators.brute_force import kernel
 from tests.estimators.ordinal.problems import ordinal_problem
 
+LABELED = [KernelRidgeOrdinal, AllThresholdLogistic, SVOREX, SVORIM]
+X, CODES, U, CODES_U = ordinal_problem()
+
 
 def objective(coef, thresholds, gram, codes, lam):
     """As mord.LogisticAT writes it: row by row, cut by cut."""
@@ -29,17 +32,16 @@ def objective(coef, thresholds, gram, codes, lam):
 @pytest.mark.parametrize(("lam", "sigma"), [(0.1, 2.0), (2.0**-18, 0.3), (0.05, None)])
 def test_no_direction_decreases_the_objective(lam, sigma):
     """With the linear kernel the function has no bias, which the thresholds are."""
-    X, codes, _, _ = ordinal_problem()
     if sigma is None:
-        model, gram = AllThresholdLogistic(lam, kernel="linear").fit(X, codes), X @ X.T
+        model, gram = AllThresholdLogistic(lam, kernel="linear").fit(X, CODES), X @ X.T
         coef = np.linalg.lstsq(X.T, model.score_samples(np.eye(3)))[0]
     else:
-        model, gram = AllThresholdLogistic(lam, sigma).fit(X, codes), kernel(X, X, sigma)
+        model, gram = AllThresholdLogistic(lam, sigma).fit(X, CODES), kernel(X, X, sigma)
         coef = model.coef_
     solution = np.append(coef, model.own_thresholds_)
 
     def value(x):
-        return objective(x[:40], x[40:], gram, codes, lam)
+        return objective(x[:40], x[40:], gram, CODES, lam)
 
     rng = np.random.default_rng(0)
     for _ in range(10):
@@ -75,28 +77,25 @@ def test_classes_without_rows_are_never_predicted():
 
 @pytest.mark.parametrize(("lam", "sigma"), [(0.1, 1.0), (2.0**-18, 0.3), (8.0, 8.0)])
 def test_values_are_those_of_scikit_learn(lam, sigma):
-    X, codes, U, _ = ordinal_problem()
-    numbers = codes + 1.0
+    numbers = CODES + 1.0
     oracle = KernelRidge(alpha=len(X) * lam, kernel="rbf", gamma=sigma)
     expected = numbers.mean() + oracle.fit(X, numbers - numbers.mean()).predict(U)
-    model = KernelRidgeOrdinal(lam, sigma).fit(X, codes * 10, U)
+    model = KernelRidgeOrdinal(lam, sigma).fit(X, CODES * 10, U)
     np.testing.assert_allclose(model.score_samples(U), expected, atol=1e-8)
 
 
 def test_the_linear_kernel_makes_it_linear_ridge_with_a_penalised_bias():
-    X, codes, U, _ = ordinal_problem()
-    numbers = codes + 1.0
+    numbers = CODES + 1.0
     X1, U1 = (np.column_stack([rows, np.ones(len(rows))]) for rows in (X, U))
     oracle = Ridge(alpha=len(X) * 0.1, fit_intercept=False).fit(X1, numbers - numbers.mean())
-    model = KernelRidgeOrdinal(0.1, kernel="linear").fit(X, codes, U)
+    model = KernelRidgeOrdinal(0.1, kernel="linear").fit(X, CODES, U)
     expected = numbers.mean() + oracle.predict(U1)
     np.testing.assert_allclose(model.score_samples(U), expected, atol=1e-8)
 
 
 def test_equal_rows_have_a_solution():
-    X, codes, U, _ = ordinal_problem()
-    model = KernelRidgeOrdinal(lam=1e-12).fit(np.ones_like(X), codes, U)
-    np.testing.assert_allclose(model.score_samples(np.ones((2, 3))), codes.mean() + 1)
+    model = KernelRidgeOrdinal(lam=1e-12).fit(np.ones_like(X), CODES, U)
+    np.testing.assert_allclose(model.score_samples(np.ones((2, 3))), CODES.mean() + 1)
 
 
 @pytest.mark.parametrize(
@@ -113,23 +112,13 @@ def test_every_row_gets_the_median_class(y, median):
         model.predict([[np.nan]])
 
 
-ALL = [KernelRidgeOrdinal, AllThresholdLogistic, SVOREX, SVORIM, ConstantMedian]
-POINTS = {
-    KernelRidgeOrdinal: [{"lam": 0.1, "kernel": "laplacian"}, {"lam": 1e-3}, {"lam": 0.5}],
-    AllThresholdLogistic: [{"lam": 1e-3}, {"lam": 1.0, "sigma": 4.0}, {"lam": 0.05}],
-    SVOREX: [{"C": 10.0, "tol": 1e-6}, {"C": 0.1, "tol": 1e-6}, {"C": 1.0, "kernel": "linear"}],
-    ConstantMedian: [{}, {}],
-}
-POINTS[SVORIM] = POINTS[SVOREX]
-
-
 def test_unlabelled_rows_are_used_by_the_rule_of_shares_alone():
-    for solver in ALL[:-1]:
+    for solver in LABELED:
         assert not solver().uses("X_unlabeled") and solver().uses("X")
         assert solver(thresholds="share").uses("X_unlabeled")
 
 
-@pytest.mark.parametrize("solver", ALL[:4])
+@pytest.mark.parametrize("solver", LABELED)
 def test_costs_grow_with_rows_and_models(solver):
     n, model = Sizes(5, 200, 0, 4), solver()
     assert model.cost(n).flops < model.cost(n._replace(labeled=400)).flops / 3.9

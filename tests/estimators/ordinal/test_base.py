@@ -57,6 +57,8 @@ def test_a_fit_is_its_function_and_then_its_thresholds():
     np.testing.assert_array_equal(steps.score_samples(U), model.score_samples(U))
     np.testing.assert_array_equal(steps.fit_thresholds(X, codes, U).predict(U), model.predict(U))
     np.testing.assert_array_equal(model.classify(model.score_samples(U)), model.predict(U))
+    with pytest.raises(DataError, match="classes that the function was fitted on"):
+        model.fit_thresholds(X, np.minimum(codes, 1))
 
 
 def test_each_function_of_a_cut_has_a_threshold_of_its_own():
@@ -135,11 +137,3 @@ def test_scores_of_what_cannot_be_ranked_are_refused():
         model.score(X, np.full(40, 2))
     with pytest.raises(DataError, match="no sample_weight"):
         model.score(X, codes, np.ones(40))
-
-
-def test_thresholds_are_of_the_classes_that_the_function_was_fitted_to():
-    rng = np.random.default_rng(0)
-    X, y = rng.random((30, 2)), np.arange(30) % 3
-    model = KernelRidgeOrdinal().fit_function(X, y)
-    with pytest.raises(DataError, match="classes that the function was fitted on"):
-        model.fit_thresholds(X, np.minimum(y, 1))
