@@ -318,32 +318,23 @@ def _tuple_slopes(f: Single, share: Single, weight: Single, gamma: Single) -> No
             n_above = k - 1 - j
             P[:] = 0
             N[:] = 0
-            for s in range(n_above):
-                _add(share[j, s], f[s, i], P)
-            for s in range(n_above, k):
-                _add(share[j, s], f[s, i], N)
-            for s in range(n_above):
-                p = f[s, i]
+            for s in range(k):
+                mean = P if s < n_above else N
                 for g in range(n_models):
-                    pn = labeled[j, g] * (one - p[g] + N[g]) / b
-                    pu = rest[j, g] * (one - p[g] + u[g])
-                    c[s, g] -= weight[j, g] * share[j, s, g] * (pn + pu)
-            for s in range(n_above, k):
-                n = f[s, i]
+                    mean[g] += share[j, s, g] * f[s, i, g]
+            for s in range(k):
+                own, side = f[s, i], -one if s < n_above else one
+                high, low, high_u, low_u = (own, N, own, u) if s < n_above else (P, own, u, own)
                 for g in range(n_models):
-                    pn = labeled[j, g] * (one - P[g] + n[g]) / b
-                    un = rest[j, g] * (one - u[g] + n[g])
-                    c[s, g] += weight[j, g] * share[j, s, g] * (pn + un)
+                    pn = labeled[j, g] * (one - high[g] + low[g]) / b
+                    with_u = rest[j, g] * (one - high_u[g] + low_u[g])
+                    c[s, g] += side * weight[j, g] * share[j, s, g] * (pn + with_u)
             for g in range(n_models):
                 pu, un = rest[j, g] * (one - P[g] + u[g]), rest[j, g] * (one - u[g] + N[g])
                 c[k, g] += weight[j, g] * (pu - un)
-        f[:, i] = c
-
-
-@exact
-def _add(weight: Single, values: Single, out: Single) -> None:
-    for g in range(len(out)):
-        out[g] += weight[g] * values[g]
+        for s in range(k + 1):  # as a slice, it takes 2 s to compile
+            for g in range(n_models):
+                f[s, i, g] = c[s, g]
 
 
 def above_cuts(codes: NDArray[np.integer], n_classes: int) -> NDArray[np.bool_]:
