@@ -56,18 +56,6 @@ SINGULAR_BLOCK = FitError(
 )
 
 
-class BySweeps:
-    """Mixin of the estimators that take a Newton step for each block of features in turn."""
-
-    failure = SINGULAR_BLOCK
-
-    def learn(self: Any, problem: Problem) -> Any:
-        return sweep(problem, blocks_of(self), problem.each("lam"), *sweep_sizes(self))
-
-    def cost(self: Any, n: Sizes, n_models: int = 1) -> Cost:
-        return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
-
-
 class PairwiseAUCEstimator(SemiSupervisedEstimator):
     """Base of the estimators that learn a ranking of two classes."""
 
@@ -207,7 +195,7 @@ class QSGS2AUC(PairwiseAUCEstimator):
         return exact.fit(X, y, X_unlabeled)
 
 
-class QSGS2AUCP(BySweeps, PairwiseAUCEstimator):
+class QSGS2AUCP(PairwiseAUCEstimator):
     """Semi-supervised AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QSGS2AUC` over the same functions. While a step of `QSGS2AUC` is a
@@ -244,6 +232,7 @@ class QSGS2AUCP(BySweeps, PairwiseAUCEstimator):
     """
 
     pace = Pace(training=1.2, per_model=4)
+    failure = SINGULAR_BLOCK
 
     lam: Lam = 0.125
     sigma: Sigma = "scale"
@@ -256,6 +245,12 @@ class QSGS2AUCP(BySweeps, PairwiseAUCEstimator):
     n_blocks: Count = 16
     n_sweeps: Count = 2
     random_state: RandomState = 0
+
+    def learn(self, problem: Problem) -> Any:
+        return by_sweeps(self, problem)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return by_sweeps_cost(self, n, n_models)
 
 
 class SAMULT(PairwiseAUCEstimator):
@@ -535,6 +530,15 @@ def drawn_centers(estimator: Any, tables: list[Any], *seed: str, source: int = 0
 
 def n_centers_of(estimator: Any, n_rows: int) -> int:
     return n_rows if estimator.n_centers is None else min(int(estimator.n_centers), n_rows)
+
+
+def by_sweeps(estimator: Any, problem: Problem) -> Any:
+    """Take a Newton step for each block of features in turn."""
+    return sweep(problem, blocks_of(estimator), problem.each("lam"), *sweep_sizes(estimator))
+
+
+def by_sweeps_cost(estimator: Any, n: Sizes, n_models: int) -> Cost:
+    return sweep_cost(blocks_of(estimator, sigma=1.0), n, *sweep_sizes(estimator), n_models)
 
 
 def sweep_sizes(estimator: Any) -> tuple[int, int, int]:

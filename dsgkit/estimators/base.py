@@ -524,22 +524,13 @@ def fit_observed(
     return self._fit_to(self.data(**arrays), clock)
 
 
-class _Binary(ClassifierMixin, Estimator):
-    """What the classifiers of two classes have in common."""
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of every row, which is positive for values of at least 0."""
-        positive = self.decision_function(X) >= 0
-        return self.classes_[positive.astype(int)]
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.input_tags.sparse = True
-        return tags
+def binary_tags(tags: Tags) -> Tags:
+    """Return scikit-learn's tags of a classifier of two classes, which reads sparse rows."""
+    tags.classifier_tags.multi_class, tags.input_tags.sparse = False, True
+    return tags
 
 
-class LabeledEstimator(_Binary):
+class LabeledEstimator(ClassifierMixin, Estimator):
     """Base of the classifiers that learn from labelled rows of two classes."""
 
     labeled_only = True
@@ -570,8 +561,15 @@ class LabeledEstimator(_Binary):
         check_finite(X)
         return Data(X, np.where(labels == self.classes_[1], 0, 1), X[:0])
 
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row, which is positive for values of at least 0."""
+        return self.classes_[np.where(self.decision_function(X) >= 0, 1, 0)]
 
-class SemiSupervisedEstimator(_Binary):
+    def __sklearn_tags__(self) -> Tags:
+        return binary_tags(super().__sklearn_tags__())
+
+
+class SemiSupervisedEstimator(ClassifierMixin, Estimator):
     """Base of the estimators that learn from labelled and unlabelled rows of two classes."""
 
     _: KW_ONLY
@@ -645,6 +643,13 @@ class SemiSupervisedEstimator(_Binary):
         if self._n_given != len(data.X):
             raise DataError("with folds, y must have no unlabelled rows: pass them as X_unlabeled")
         return super()._folds(folds, data)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of every row, which is positive for values of at least 0."""
+        return self.classes_[np.where(self.decision_function(X) >= 0, 1, 0)]
+
+    def __sklearn_tags__(self) -> Tags:
+        return binary_tags(super().__sklearn_tags__())
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy at the labelled rows; refuse a label that it was not fitted on."""

@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from dsgkit.costs import Cost, Pace
 from dsgkit.engine.model import Expansion, one_by_one
 from dsgkit.engine.problem import Data, Problem, Sizes
+from dsgkit.errors import FitError
 from dsgkit.estimators.base import LabeledEstimator
 from dsgkit.estimators.ordinal import OrdinalEstimator, OwnOrRule
 from dsgkit.estimators.parameters import (
@@ -21,18 +22,18 @@ from dsgkit.estimators.parameters import (
     Sigma,
     ThresholdRule,
 )
-from dsgkit.estimators.similar import LeastSquares
+from dsgkit.estimators.similar import least_squares, least_squares_cost
 from dsgkit.exact.ordinal_losses import (
     AllThresholds,
     KernelFeatures,
     features_cost,
     ridge_on_numbers,
 )
-from dsgkit.exact.quadratic import constant
+from dsgkit.exact.quadratic import SINGULAR, constant
 from dsgkit.risks.pairwise import SquaredLoss, above_cuts
 
 
-class SupervisedSL(LeastSquares, LabeledEstimator):
+class SupervisedSL(LabeledEstimator):
     """Minimiser of the squared loss of labelled rows: an upper bound for learning from pairs.
 
     Minimises ``mean (y f - 1)^2/4 + lam/2 ||f||^2`` over the functions of a kernel, or over linear
@@ -64,6 +65,7 @@ class SupervisedSL(LeastSquares, LabeledEstimator):
     folds_in_one_pass = True
     has_intercept = False
     pace = Pace(training=3, per_model=5)
+    failure = FitError(SINGULAR)
 
     lam: Lam = 0.001
     sigma: Sigma = "scale"
@@ -78,9 +80,12 @@ class SupervisedSL(LeastSquares, LabeledEstimator):
     def risk(self, data: Any) -> SquaredLoss:
         return SquaredLoss()
 
+    def learn(self, problem: Problem) -> Any:
+        return least_squares(self, problem)
+
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         rows = min(n.labeled, n.unlabeled)  # those of the pairs that others learn from
-        return super().cost(n._replace(labeled=0, unlabeled=rows), n_models)
+        return least_squares_cost(self, n._replace(labeled=0, unlabeled=rows), n_models)
 
 
 class MajorityClass(LabeledEstimator):

@@ -15,15 +15,15 @@ from dsgkit.costs import Cost, Pace
 from dsgkit.engine.model import Columns, Expansion, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes
 from dsgkit.engine.streaming import stream, streaming_cost
-from dsgkit.engine.sweeps import sweep, sweep_cost
 from dsgkit.errors import DataError, DivergedError, FitError, warn
 from dsgkit.estimators import thresholds as rules
 from dsgkit.estimators.auc import (
     SINGULAR_BLOCK,
+    by_sweeps,
+    by_sweeps_cost,
     decreasing,
     one_pass,
     random_features_cost,
-    sweep_sizes,
 )
 from dsgkit.estimators.base import (
     SemiSupervisedEstimator,
@@ -312,19 +312,7 @@ class OrdinalEstimator(SemiSupervisedEstimator):
         return tags
 
 
-class RiskOfCuts(OrdinalEstimator):
-    """Base of the minimisers of the mean over the cuts of the semi-supervised AUC risk."""
-
-    lam: Lam = 0.125
-    sigma: Sigma = "scale"
-    gamma: GammaPerCut = 0.5
-
-    def risk(self, data: Any) -> OrdinalAUC:
-        gamma = for_cuts("gamma", self.gamma, data.n_sources - 1)
-        return OrdinalAUC(np.array(gamma, np.float64))
-
-
-class QS3ORAO(RiskOfCuts):
+class QS3ORAO(OrdinalEstimator):
     """Semi-supervised ordinal AUC maximisation by quadruply stochastic functional gradients.
 
     Minimises the mean over the cuts between the classes of the semi-supervised AUC risk of
@@ -374,6 +362,9 @@ class QS3ORAO(RiskOfCuts):
         "diverged with lam={lam:g}: the first steps are too long; set t0='stable'"
     )
 
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     batch_size: Count = 256
@@ -386,6 +377,9 @@ class QS3ORAO(RiskOfCuts):
     thresholds: ThresholdRule = "logistic"
 
     fit_observed = fit_observed
+
+    def risk(self, data: Any) -> OrdinalAUC:
+        return ordinal_auc(self, data)
 
     def learn(self, problem: Problem) -> Any:
         self.n_iter_ = one_pass(self, len(problem.data.U))
@@ -407,7 +401,7 @@ class QS3ORAO(RiskOfCuts):
         return exact.fit_function(X, y, X_unlabeled)
 
 
-class QS3ORAOP(RiskOfCuts):
+class QS3ORAOP(OrdinalEstimator):
     """Semi-supervised ordinal AUC maximisation by block-preconditioned steps.
 
     Minimises the objective of `QS3ORAO` as `QSGS2AUCP` does for two classes; then places thresholds
@@ -425,6 +419,9 @@ class QS3ORAOP(RiskOfCuts):
     pace = Pace(training=3, per_model=4)
     failure = SINGULAR_BLOCK
 
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     batch_size: Count = 1024
@@ -435,14 +432,17 @@ class QS3ORAOP(RiskOfCuts):
     random_state: RandomState = 0
     thresholds: ThresholdRule = "logistic"
 
+    def risk(self, data: Any) -> OrdinalAUC:
+        return ordinal_auc(self, data)
+
     def learn(self, problem: Problem) -> Any:
-        return sweep(problem, blocks_of(self), problem.each("lam"), *sweep_sizes(self))
+        return by_sweeps(self, problem)
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
-        return sweep_cost(blocks_of(self, sigma=1.0), n, *sweep_sizes(self), n_models)
+        return by_sweeps_cost(self, n, n_models)
 
 
-class ExactS2OR(RiskOfCuts):
+class ExactS2OR(OrdinalEstimator):
     """Exact minimiser of the semi-supervised ordinal risk with a kernel.
 
     Minimises the mean over the cuts between k ordered classes of
@@ -470,10 +470,16 @@ class ExactS2OR(RiskOfCuts):
     pace = Pace(training=0.5)
     failure = FitError(SINGULAR)
 
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: GramKernelName = "gaussian"
     thresholds: ThresholdRule = "logistic"
     max_memory: MaxMemory = None
+
+    def risk(self, data: Any) -> OrdinalAUC:
+        return ordinal_auc(self, data)
 
     def learn(self, problem: Problem) -> Any:
         return minimise(problem, Dual(self.kernel, self.sigma_), problem.each("lam") / 2)
@@ -483,7 +489,7 @@ class ExactS2OR(RiskOfCuts):
         return with_thresholds(self, dual_cost(self.kernel, n, n_rows, n_models), n_models)
 
 
-class RFFS2OR(RiskOfCuts):
+class RFFS2OR(OrdinalEstimator):
     """Minimiser of the semi-supervised ordinal risk over a fixed set of random features.
 
     The objective of `ExactS2OR` and `QS3ORAO`, with the kernel replaced by ``2 n_features`` random
@@ -507,6 +513,9 @@ class RFFS2OR(RiskOfCuts):
     pace = Pace(training=1.1, per_model=2)
     failure = FitError(SINGULAR)
 
+    lam: Lam = 0.125
+    sigma: Sigma = "scale"
+    gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: KernelName = "gaussian"
     n_features: Count = 1000
@@ -515,12 +524,20 @@ class RFFS2OR(RiskOfCuts):
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 
+    def risk(self, data: Any) -> OrdinalAUC:
+        return ordinal_auc(self, data)
+
     def learn(self, problem: Problem) -> Any:
         self.features_ = blocks_of(self)
         return minimise(problem, random_features(self.features_), problem.each("lam") / 2)
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         return with_thresholds(self, random_features_cost(self, n, n_models), n_models)
+
+
+def ordinal_auc(estimator: Any, data: Any) -> OrdinalAUC:
+    gamma = for_cuts("gamma", estimator.gamma, data.n_sources - 1)
+    return OrdinalAUC(np.array(gamma, np.float64))
 
 
 def with_thresholds(estimator: Any, cost: Cost, n_models: int) -> Cost:

@@ -20,7 +20,14 @@ from dsgkit.engine.problem import Data, Fold, Problem, Sizes, Steps, take
 from dsgkit.engine.sizes import MAX_BLOCK_ROWS
 from dsgkit.engine.streaming import stream, streaming_cost
 from dsgkit.errors import DataError, DivergedError, FitError
-from dsgkit.estimators.auc import BySweeps, drawn_centers, n_centers_of, random_features_cost
+from dsgkit.estimators.auc import (
+    SINGULAR_BLOCK,
+    by_sweeps,
+    by_sweeps_cost,
+    drawn_centers,
+    n_centers_of,
+    random_features_cost,
+)
 from dsgkit.estimators.base import (
     ClassifierMixin,
     Estimator,
@@ -335,7 +342,7 @@ class TSGSU(SimilarUnlabeledEstimator):
         return Steps(lam, np.full_like(lam, np.nan), np.zeros_like(lam), allowed, last)
 
 
-class TSGSUP(BySweeps, SimilarUnlabeledEstimator):
+class TSGSUP(SimilarUnlabeledEstimator):
     """Similar-unlabelled learning by block-preconditioned steps.
 
     Minimises the objective of `TSGSU` over the same functions. While a step of `TSGSU` is a number,
@@ -365,6 +372,7 @@ class TSGSUP(BySweeps, SimilarUnlabeledEstimator):
     """
 
     pace = Pace(training=2.5, per_model=5)
+    failure = SINGULAR_BLOCK
 
     lam: Lam = 0.1
     sigma: Sigma = "scale"
@@ -382,28 +390,15 @@ class TSGSUP(BySweeps, SimilarUnlabeledEstimator):
     random_state: RandomState = 0
 
     def learn(self, problem: Problem) -> Any:
-        functions, n_steps = super().learn(problem), int(self.n_blocks) * int(self.n_sweeps)
+        functions, n_steps = by_sweeps(self, problem), int(self.n_blocks) * int(self.n_sweeps)
         self.corrected_ = float(problem.loss.negative[0] / n_steps)
         return functions
 
-
-class LeastSquares:
-    """Mixin of the minimisers of a risk whose only squares are those of unlabelled rows."""
-
-    failure = FitError(SINGULAR)
-
-    def learn(self: Any, problem: Problem) -> Any:
-        linear = self.kernel == "linear"
-        space: Any = linear_features() if linear else Dual(self.kernel, self.sigma_)
-        return minimise(problem, space, problem.each("lam") / 2)
-
-    def cost(self: Any, n: Sizes, n_models: int = 1) -> Cost:
-        if self.kernel == "linear":
-            return primal_cost(n.inputs + 1, 0.0, n, n_models, n_systems=1)
-        return dual_cost(self.kernel, n, n.unlabeled, n_models, by_means=True)
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return by_sweeps_cost(self, n, n_models)
 
 
-class SUSL(LeastSquares, SimilarUnlabeledEstimator):
+class SUSL(SimilarUnlabeledEstimator):
     """Minimiser of the similar-unlabelled risk with the squared loss.
 
     Minimises ``mean_U [(f^2 + 1)/4 + f/(2 (2 pi - 1))] - pi_S/(2 pi - 1) mean_S f
@@ -439,6 +434,7 @@ class SUSL(LeastSquares, SimilarUnlabeledEstimator):
     """
 
     pace = Pace(training=3, per_model=5)
+    failure = FitError(SINGULAR)
 
     lam: Lam = 0.1
     sigma: Sigma = "scale"
@@ -446,6 +442,25 @@ class SUSL(LeastSquares, SimilarUnlabeledEstimator):
     kernel: LinearOrKernel = "gaussian"
     prior: Prior = "estimate"
     max_memory: MaxMemory = None
+
+    def learn(self, problem: Problem) -> Any:
+        return least_squares(self, problem)
+
+    def cost(self, n: Sizes, n_models: int = 1) -> Cost:
+        return least_squares_cost(self, n, n_models)
+
+
+def least_squares(estimator: Any, problem: Problem) -> Any:
+    """Minimise a risk whose only squares are those of unlabelled rows."""
+    linear = estimator.kernel == "linear"
+    space: Any = linear_features() if linear else Dual(estimator.kernel, estimator.sigma_)
+    return minimise(problem, space, problem.each("lam") / 2)
+
+
+def least_squares_cost(estimator: Any, n: Sizes, n_models: int) -> Cost:
+    if estimator.kernel == "linear":
+        return primal_cost(n.inputs + 1, 0.0, n, n_models, n_systems=1)
+    return dual_cost(estimator.kernel, n, n.unlabeled, n_models, by_means=True)
 
 
 class RFFSUSL(SimilarUnlabeledEstimator):
