@@ -11,7 +11,7 @@ from numba import njit
 from dsgkit import random as stream
 from dsgkit.random import DRAWS, draw_in_passes, draw_with_replacement, normal_blocks, words
 from dsgkit.seeds import derive_seed, permutation, stratified_folds
-from tests.engine.threads import threads
+from dsgkit.system.machine import threads_for
 
 # Random123 1.09, examples/kat_vectors: philox 4x32, 10 rounds
 KNOWN_ANSWERS = [
@@ -117,7 +117,7 @@ def test_words_are_numbered(first, count):
 def test_bits_do_not_depend_on_threads():
     found = []
     for number in (1, 2):
-        with threads(number):
+        with threads_for(number, 1):
             drawn = draw_in_passes(7, 0, 3, 40, 300, 9000)
             found.append((normal_blocks(7, 3, 9, 40, 300), words(7, 5, 2**17, DRAWS), drawn))
     for one, other in zip(*found, strict=True):

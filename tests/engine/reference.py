@@ -36,23 +36,33 @@ def decreasing(lam, theta_lam, t0):
     return lambda t: (theta_lam / lam / (t + t0), 1 - theta_lam / (t + t0))
 
 
-def s2auc(X, positive, XU, *, step, sigma, gamma, T, b, m, seed):
-    """Algorithm 1 for one model, with any steps; returns the list of coefficient vectors."""
-    P, N = X[positive], X[~positive]
-    alphas = []
-    for t in range(1, T + 1):
-        p = P[draw_with_replacement(seed, 0, t - 1, 1, b, len(P))[0]]
-        n = N[draw_with_replacement(seed, 1, t - 1, 1, b, len(N))[0]]
-        u = XU[draw_in_passes(seed, 2, t - 1, 1, b, len(XU))[0]]
+def algorithm_1(X, positive, XU, slopes, step, *, sigma, T, b, m, seed):
+    """Coefficient vectors of all iterations.
+
+    ``slopes(t, fp, fn, fu)`` returns those of the tuples, ``step(t)`` the step and the decay.
+    """
+    P, N, alphas = X[positive], X[~positive], []
+    for t in range(T):
+        p = P[draw_with_replacement(seed, 0, t, 1, b, len(P))[0]]
+        n = N[draw_with_replacement(seed, 1, t, 1, b, len(N))[0]]
+        u = XU[draw_in_passes(seed, 2, t, 1, b, len(XU))[0]]
         batch = np.vstack([p, n, u])
-        fp, fn, fu = np.split(predict(batch, alphas, seed, m, sigma), 3)
-        c_p = gamma * -2 * (1 - fp + fn) + (1 - gamma) * -2 * (1 - fp + fu)
-        c_n = gamma * 2 * (1 - fp + fn) + (1 - gamma) * 2 * (1 - fu + fn)
-        c_u = (1 - gamma) * (2 * (1 - fp + fu) - 2 * (1 - fu + fn))
-        gradient = features(batch, seed, t - 1, m, sigma).T @ np.hstack([c_p, c_n, c_u]) / b
-        eta, decay = step(t)
+        c = slopes(t + 1, *np.split(predict(batch, alphas, seed, m, sigma), 3))
+        gradient = features(batch, seed, t, m, sigma).T @ np.hstack(c) / b
+        eta, decay = step(t + 1)
         alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
     return alphas
+
+
+def s2auc(X, positive, XU, *, step, gamma, **size):
+    """Algorithm 1 of Shi et al. for one model, with any steps."""
+
+    def slopes(t, fp, fn, fu):
+        c_p = gamma * -2 * (1 - fp + fn) + (1 - gamma) * -2 * (1 - fp + fu)
+        c_n = gamma * 2 * (1 - fp + fn) + (1 - gamma) * 2 * (1 - fu + fn)
+        return c_p, c_n, (1 - gamma) * (2 * (1 - fp + fu) - 2 * (1 - fu + fn))
+
+    return algorithm_1(X, positive, XU, slopes, step, **size)
 
 
 def unlabeled_slope(loss, r, s):
@@ -68,36 +78,24 @@ def unlabeled_slope(loss, r, s):
     return (H(1, r) - H(s, r)) - (H(1, -r) - H(s, -r))
 
 
-def tsgs3vm(
-    X, y, XU, *, C, C_star, loss, ramp_s, step, sigma, T, b, m, seed, anneal=False, balance=False
-):
+def tsgs3vm(X, y, XU, *, C, C_star, loss, ramp_s, step, anneal=False, balance=False, **size):
     """Algorithm 1 of Geng et al. for one model, labelled rows drawn by class.
 
     The step is a number, or a function that returns the step of an iteration and the decay.
     """
-    P, N = X[y > 0], X[y < 0]
+
+    def slopes(t, *values):
+        fp, fn, fu = values if not balance else np.add(values, y.mean() - values[2].mean())
+        grown = min(1, 2 * t / size["T"]) ** 3 if anneal else 1
+        c_p = C * np.mean(y > 0) * np.where(fp < 1, -1, 0)
+        c_n = C * np.mean(y < 0) * np.where(-fn < 1, 1, 0)
+        c_u = np.array([grown * C_star * unlabeled_slope(loss, f, ramp_s) for f in fu])
+        if balance:
+            c_u = c_u - (c_p.sum() + c_n.sum() + c_u.sum()) / len(fu)
+        return c_p, c_n, c_u
+
     step_of = step if callable(step) else lambda t: (step, 1 - step)
-    alphas = []
-    for t in range(T):
-        p = P[draw_with_replacement(seed, 0, t, 1, b, len(P))[0]]
-        n = N[draw_with_replacement(seed, 1, t, 1, b, len(N))[0]]
-        u = XU[draw_in_passes(seed, 2, t, 1, b, len(XU))[0]]
-        batch = np.vstack([p, n, u])
-        fp, fn, fu = np.split(predict(batch, alphas, seed, m, sigma), 3)
-        if balance:
-            offset = y.mean() - fu.mean()
-            fp, fn, fu = fp + offset, fn + offset, fu + offset
-        grown = min(1, 2 * (t + 1) / T) ** 3 if anneal else 1
-        c_p = [C * len(P) / len(X) * (-1 if f < 1 else 0) for f in fp]
-        c_n = [C * len(N) / len(X) * (1 if -f < 1 else 0) for f in fn]
-        c_u = [grown * C_star * unlabeled_slope(loss, f, ramp_s) for f in fu]
-        if balance:
-            total = sum(map(sum, (c_p, c_n, c_u)))
-            c_u = [c - total / b for c in c_u]
-        gradient = features(batch, seed, t, m, sigma).T @ np.hstack([c_p, c_n, c_u]) / b
-        eta, decay = step_of(t + 1)
-        alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
-    return alphas
+    return algorithm_1(X, y > 0, XU, slopes, step_of, **size)
 
 
 def swept(blocks, whole, U, *, T, n_sweeps, b, lam, seed, source, bound):

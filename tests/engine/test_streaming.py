@@ -62,56 +62,36 @@ def test_constant_steps_shrink_and_forget_blocks(eta, lam, n_unlabeled, monkeypa
         assert abs(streaming.remembered(eta) - needed) <= 1
 
 
-def test_steps():
-    nan = np.nan
-    steps = Steps(*np.array([[0.5, 2.0], [1.5, nan], [3.0, 0.0], [nan, 0.2]]), last=4)
-    eta, decay = np.transpose([steps(t) for t in (1, 2, 4)], (1, 0, 2))
-    np.testing.assert_allclose(eta, [[0.75, 0.2], [0.6, 0.15], [1.5 / 7 / 0.5, 0.05]])
-    np.testing.assert_allclose(decay, 1 - eta * [0.5, 2.0])
-    whole = Steps(np.array([3e-5]), np.array([1.0]), np.zeros(1), np.full(1, nan))
-    assert whole(1)[1] == 0  # exactly, where it is 0 in theory
-
-
-FOLDS = [np.arange(15), np.arange(15, 30)]
-GRID = [{"lam": lam, "gamma": gamma} for lam in (0.5, 1.0) for gamma in (0.0, 0.5, 1.0)]
-
-
 def test_a_grid_on_folds_is_trained_in_passes_within_the_memory_budget(monkeypatch):
-    X, positive, U = rows(7, n_unlabeled=3000)
+    arrays = dict(zip(("X", "y", "X_unlabeled"), rows(7, n_unlabeled=3000), strict=True))
     model = QSGS2AUC(n_iterations=20, batch_size=8, n_features=4)
-    arrays = {"X": X, "y": positive, "X_unlabeled": U}
+    points = [{"lam": lam, "gamma": gamma} for lam in (0.5, 1.0) for gamma in (0.0, 0.5, 1.0)]
+    folds, heard = [np.arange(15), np.arange(15, 30)], []
     runs, train = [], streaming._Run.train
     monkeypatch.setattr(streaming._Run, "train", lambda self: runs.append(self.G) or train(self))
-    expected = model.fit_points(GRID, folds=FOLDS, **arrays)
-    assert runs == [12]
-    per_model = sizes.streaming_bytes(20, 8, len(X), kept=False, streamed=True, average=False)
+    expected = model.fit_points(points, folds=folds, **arrays)
+    per_model = sizes.streaming_bytes(20, 8, 30, kept=False, streamed=True, average=False)
     monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 5 * per_model + 1)
-    heard = []
     with listening(heard.append):
-        split = model.fit_points(GRID, folds=FOLDS, **arrays)
+        split = model.fit_points(points, folds=folds, **arrays)
     np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
     assert runs == [12, 5, 5, 2]
     assert heard == sorted(heard) and heard[-1] == 1 and {5 / 12, 10 / 12} <= set(heard)
 
 
-@pytest.mark.parametrize("resident", [True, False])
-def test_blocks_of_frequencies_are_made_many_at_once_and_again_for_every_panel(
-    resident, monkeypatch
-):
+@pytest.mark.parametrize(("n_unlabeled", "again"), [(100, 0), (6000, 8 + 16 + 24)])
+def test_frequencies_are_drawn_in_runs_and_again_for_every_panel(n_unlabeled, again, monkeypatch):
     made, normal_blocks = [], fourier.normal_blocks
+
+    def counted(seed, first, count, *shape):
+        made.append(count)
+        return normal_blocks(seed, first, count, *shape)
+
     monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 8 * 20)
     monkeypatch.setattr(fourier, "BLOCK_BYTES", 4 * 6 * 3 * 4)  # four blocks of 6 by 3
-    monkeypatch.setattr(
-        fourier,
-        "normal_blocks",
-        lambda seed, first, count, *shape: (
-            made.append(count) or normal_blocks(seed, first, count, *shape)
-        ),
-    )
-    stream(auc(0.5, n_unlabeled=100 if resident else 6000), blocks(), constant([0.01]), 30, 20)
-    if resident:
-        assert made == [4] * 7 + [2]
-    assert sum(made) == 30 + (0 if resident else 8 + 16 + 24)
+    monkeypatch.setattr(fourier, "normal_blocks", counted)
+    stream(auc(0.5, n_unlabeled=n_unlabeled), blocks(), constant([0.01]), 30, 20)
+    assert sum(made) == 30 + again and made.count(4) >= 7
 
 
 def test_rows_are_kept_where_that_is_cheaper(monkeypatch):
@@ -123,7 +103,7 @@ def test_rows_are_kept_where_that_is_cheaper(monkeypatch):
         assert sizes.kept_resident(n_rows, 2, drawn, 20) is expected
 
 
-# Means of the last functions, against sums over all functions one by one.
+# Means of the last functions, against sums over all functions one by one
 
 LAM = np.array([0.5, 1.0, 3.0, 1e-3])
 NAN, ETA = np.full(4, np.nan), np.array([0.2, 0.9, 0.3, 0.1])
@@ -135,71 +115,78 @@ STEPS = {
 }
 
 
+def test_steps():
+    for step, t, eta, decay in (
+        ("constant", 5, ETA, 1 - ETA * LAM),
+        ("linear", 1, ETA, 1 - ETA * LAM),
+        ("linear", 8, ETA * 2 / 3, 1 - ETA * LAM * 2 / 3),
+        ("decreasing", 3, [0.5, 4 / 3, 0.25, 1 / 3], [0.5, -1 / 3, 0.75, 2 / 3]),
+    ):
+        np.testing.assert_allclose(STEPS[step](t), [eta, decay], rtol=1e-12)
+    small = Steps(np.array([3e-5]), np.array([1.5]), np.array([0.5]), NAN[:1])
+    assert small(1)[0] == pytest.approx(1 / 3e-5)
+    assert small(1)[1] == 0  # exactly, where it is 0 in theory
+
+
 @pytest.mark.parametrize("n_unlabeled", [50, 3000])
 @pytest.mark.parametrize("step", STEPS)
 def test_the_mean_of_functions_is_that_of_their_values(step, n_unlabeled, monkeypatch):
     monkeypatch.setattr(streaming, "SMALLEST_SCALE", 0.05)  # what shrinks is often multiplied out
     monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 5 * 20)
-    folds = [np.arange(10), np.arange(3)]
-    gammas = [(0.5, 0.2), (1.0, 0.5)]
     own = auc(0.5, 0.2, 1.0, 0.5, n_unlabeled=n_unlabeled)
+    folds = [np.arange(10), np.arange(3)]
+    on_folds = auc(0.5, 0.2, n_unlabeled=n_unlabeled, folds=folds)
     tables = np.vstack(own.data.tables)
 
-    def train(p, T=21, **more):
+    def train(p, T, **more):
         return stream(p, blocks(), STEPS[step], T, 20, **more)
 
-    values = np.array([train(own, T).values(tables) for T in range(1, 22)], np.float64)
-    size = np.abs(values).max(axis=(0, 1))
+    def of_each(p):
+        return np.array([train(p, T).values(tables) for T in range(1, 22)], np.float64)
+
+    values = of_each(own)
+    most = 1e-5 * np.abs(values).max(axis=(0, 1))
     for T in (1, 2, 7, 21):
         mean = values[T // 2 : T].sum(axis=0) / (T - T // 2)
-        assert (np.abs(train(own, T, average=True).values(tables) - mean) <= 1e-5 * size).all()
-    on_folds = auc(*gammas[0], n_unlabeled=n_unlabeled, folds=folds)
-    apart = np.array([train(on_folds, T).values(tables) for T in range(1, 22)], np.float64)
-    mean = apart[10:].sum(axis=0) / 11
-    at_tables = train(replace(on_folds, values_only=True), average=True).tables
-    assert (np.abs(at_tables[0] - mean[: len(at_tables[0])]) <= 1e-5 * size).all()
+        assert (np.abs(train(own, T, average=True).values(tables) - mean) <= most).all()
+    at_rows = train(replace(on_folds, values_only=True), 21, average=True).tables[0]
+    assert (np.abs(at_rows - of_each(on_folds)[10:].mean(axis=0)[: len(at_rows)]) <= most).all()
 
 
 def test_blocks_that_are_next_to_nothing_of_the_mean_are_left_out():
-    own = auc(0.5)
-    values = [
-        stream(own, blocks(), constant([0.9]), T, 20).values(own.data.U) for T in range(51, 101)
-    ]
-    model = stream(own, blocks(), constant([0.9]), 100, 20, average=True)
+    own, steps = auc(0.5), constant([0.9])
+    values = [stream(own, blocks(), steps, T, 20).values(own.data.U) for T in range(51, 101)]
+    model = stream(own, blocks(), steps, 100, 20, average=True)
     assert 30 < model.first < 50
     assert close(model.values(own.data.U), np.mean(values, axis=0, dtype=np.float64), 1e-5)
 
 
-# Coefficients.
+# Coefficients
 
 magnitudes = st.floats(2.0**-60, 2.0**10)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def short_parts():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coefficients, "PART_BLOCKS", 3)
-        yield
 
 
 @given(st.lists(st.tuples(magnitudes, magnitudes), min_size=1, max_size=12), st.data())
 def test_all_that_is_dropped_stays_below_the_bound_for_every_model(pairs, data):
     """Also when blocks are dropped again and again."""
-    past, added = coefficients.Coefficients(4, 2), []
-    for pair in pairs:
-        block = np.tile(np.array(pair, np.float32) / 4, (4, 1)) * [[1], [-1], [1], [-1]]
-        past.append(block.astype(np.float32))
-        added.append(np.abs(block).sum(axis=0))
-        if data.draw(st.booleans()):
-            past.forget()
-            dropped = sum(added[: past.first], np.zeros(2))
-            assert (dropped <= 1.001 * MAX_FORGOTTEN_SHARE * sum(added)).all()
-            oldest = sum(added[: past.first + 1], np.zeros(2))
-            assert (oldest > 0.999 * MAX_FORGOTTEN_SHARE * sum(added)).any()
-        kept = {first + k: coef for first, part in past.kept() for k, coef in enumerate(part)}
-        assert list(kept) == list(range(past.first, len(added)))
-        for number, coef in kept.items():
-            np.testing.assert_allclose(np.abs(coef).sum(axis=0), added[number], rtol=1e-6)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coefficients, "PART_BLOCKS", 3)
+        past, added = coefficients.Coefficients(4, 2), []
+        for pair in pairs:
+            block = np.tile(np.array(pair, np.float32) / 4, (4, 1)) * [[1], [-1], [1], [-1]]
+            past.append(block.astype(np.float32))
+            added.append(np.abs(block).sum(axis=0))
+            if data.draw(st.booleans()):
+                past.forget()
+                dropped = sum(added[: past.first], np.zeros(2))
+                assert (dropped <= 1.001 * MAX_FORGOTTEN_SHARE * sum(added)).all()
+                oldest = sum(added[: past.first + 1], np.zeros(2))
+                assert (oldest > 0.999 * MAX_FORGOTTEN_SHARE * sum(added)).any()
+                assert len(past._parts) == -(-len(added) // 3) - past.first // 3
+            kept = {first + k: coef for first, part in past.kept() for k, coef in enumerate(part)}
+            assert list(kept) == list(range(past.first, len(added)))
+            for number, coef in kept.items():
+                np.testing.assert_allclose(np.abs(coef).sum(axis=0), added[number], rtol=1e-6)
 
 
 def test_coefficients_that_are_not_finite_are_multiplied_out_and_do_not_hold_on_to_blocks():
@@ -211,11 +198,3 @@ def test_coefficients_that_are_not_finite_are_multiplied_out_and_do_not_hold_on_
     with np.errstate(invalid="ignore"):
         past.multiply(np.array([0, 1]), np.array([0, -2], np.float32))
     np.testing.assert_array_equal(next(past.kept())[1], np.tile([0, -2.0], (2, 2, 1)))
-
-
-def test_parts_that_are_forgotten_are_given_back():
-    past = coefficients.Coefficients(2, 1)
-    for k in range(60):
-        past.append(np.full((2, 1), 2.0 ** (k - 30), np.float32))
-        past.forget()
-    assert (past.first, len(past._parts)) == (30, 10)

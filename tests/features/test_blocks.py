@@ -18,7 +18,7 @@ from dsgkit.features import (
     structured,
 )
 from dsgkit.kernels import kernel_named
-from tests.engine.threads import threads
+from dsgkit.system.machine import threads_for
 
 COSINES = [("gaussian", "independent"), ("laplacian", "independent"), ("gaussian", "structured")]
 KINDS = [*COSINES, ("dot_product(3)", "independent")]
@@ -157,7 +157,7 @@ def test_structured_features_do_not_depend_on_the_number_of_threads():
     features, X = StructuredFeatures(0.7, 64, seed=3), rng.random((5000, 64), np.float32)
     C, found = rng.random((5000, 2), np.float32), []
     for number in (1, 2):
-        with threads(number):
+        with threads_for(number, 1):
             values = np.zeros((5000, 2), np.float32)
             features.add(X, 0, np.ones((2, 128, 2), np.float32), values)
             found.append((values, features.correlate(X, 1, C, np.ones(2))))

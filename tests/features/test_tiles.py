@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 from dsgkit.features import tiles
 from dsgkit.system import jit
 from dsgkit.system.machine import single_blas_thread
-from tests.engine.threads import threads
+from dsgkit.system.machine import threads_for
 
 ONE = np.ones((1, 1), np.float32)
 
@@ -133,7 +133,7 @@ def test_results_do_not_depend_on_threads(n_models, monkeypatch):
 
     with single_blas_thread():
         expected = results()
-        with threads(1):
+        with threads_for(1, 1):
             alone = results()
     for a, b in zip(expected, alone, strict=True):
         np.testing.assert_array_equal(a, b)
