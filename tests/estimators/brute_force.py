@@ -1,4 +1,4 @@
-"""Pairwise risks spelled out pair by pair: what the closed forms are compared with."""
+"""Risks spelled out pair by pair and row by row: what estimators are compared with."""
 
 import numpy as np
 
@@ -23,40 +23,16 @@ def combine(*terms):
     return sum(c * M for c, (M, _) in terms), sum(c * v for c, (_, v) in terms)
 
 
-def class_rows(positive, n_unlabeled):
-    """Row numbers of each class; labelled rows first, in their own order."""
-    n = len(positive)
-    return {
-        P: np.flatnonzero(positive),
-        N: np.flatnonzero(~positive),
-        U: np.arange(n, n + n_unlabeled),
-    }
-
-
 def samult_form(positive, n_unlabeled, gamma):
-    rows = class_rows(positive, n_unlabeled)
+    """Return the form of labelled rows in their own order, and the unlabelled ones after them."""
+    n = len(positive)
+    unlabeled = np.arange(n, n + n_unlabeled)
+    rows = {P: np.flatnonzero(positive), N: np.flatnonzero(~positive), U: unlabeled}
     return combine(
         (gamma, pair_form(rows, P, N)),
         (1 - gamma, pair_form(rows, P, U)),
         (1 - gamma, pair_form(rows, U, N)),
     )
-
-
-def pnu_form(positive, n_unlabeled, eta, prior):
-    rows = class_rows(positive, n_unlabeled)
-    if eta >= 0:
-        weight = eta / (1 - prior)
-        semi = (
-            (weight, pair_form(rows, P, U)),
-            (-weight * prior, pair_form(rows, P, P)),
-        )
-    else:
-        weight = -eta / prior
-        semi = (
-            (weight, pair_form(rows, U, N)),
-            (-weight * (1 - prior), pair_form(rows, N, N)),
-        )
-    return combine((1 - abs(eta), pair_form(rows, P, N)), *semi)
 
 
 def minimise(M, v, Phi, penalty):
@@ -65,6 +41,57 @@ def minimise(M, v, Phi, penalty):
     if np.linalg.eigvalsh(A)[0] <= 0:
         return None
     return np.linalg.solve(A, Phi.T @ v)
+
+
+def ranking(above, below):
+    """Return the mean of (1 - a + b)^2 over all pairs."""
+    return np.mean([[(1 - a + b) ** 2 for b in below] for a in above])
+
+
+def semi_supervised(p, n, u, gamma):
+    return gamma * ranking(p, n) + (1 - gamma) * (ranking(p, u) + ranking(u, n) - 0.5)
+
+
+def pnu(p, n, u, eta, prior):
+    if eta >= 0:
+        corrected = (ranking(p, u) - prior * ranking(p, p)) / (1 - prior)
+    else:
+        corrected = (ranking(u, n) - (1 - prior) * ranking(n, n)) / prior
+    return (1 - abs(eta)) * ranking(p, n) + abs(eta) * corrected
+
+
+def ordinal(classes, u, gammas):
+    """Return the mean over the cuts with rows on both sides, which weigh alike on a side."""
+    cuts = range(1, len(classes))
+    sides = [(np.concatenate(classes[c:]), np.concatenate(classes[:c])) for c in cuts]
+    risks = [
+        semi_supervised(*side, u, gamma)
+        for side, gamma in zip(sides, gammas, strict=True)
+        if all(map(len, side))
+    ]
+    return np.mean(risks)
+
+
+def hinge(z):
+    return np.maximum(0, 1 - z)
+
+
+def rounded(z):
+    """The hinge with a parabola within 1/4 of its kink."""
+    return np.where(abs(1 - z) < 0.25, (1.25 - z) ** 2, hinge(z))
+
+
+def _ramp(z, s):
+    return hinge(z) - np.maximum(0, s - z)
+
+
+UNLABELED = {
+    "shg": lambda r, s: hinge(abs(r)),
+    "sshg": lambda r, s: hinge(abs(r)) ** 2 / 2,
+    "ramp": lambda r, s: _ramp(r, s) + _ramp(-r, s),
+    "da": lambda r, s: np.exp(-5 * r**2),
+}
+"""Losses of unlabelled rows in Table 2 of Geng et al., for both signs."""
 
 
 def kernel(A, B, sigma):

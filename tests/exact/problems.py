@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from dsgkit.engine.problem import Data, Fold, Problem
+from dsgkit.kernels import kernel_named
 
 
 @dataclass
@@ -48,7 +49,7 @@ def written_form(form, codes, n_unlabeled):
 
 def dense_values(problem, penalties, features, rows):
     """Return the values at rows of every model's minimiser, NaN if it has none, shape (n, G)."""
-    data, form, out = problem.data, problem.loss.form, []
+    form, out = problem.loss.form, []
     for g, pool in enumerate(problem.pool):
         own = problem.own_data(int(pool))
         parts = [part[g] for part in (form.diagonal, form.cross, form.linear)]
@@ -58,8 +59,15 @@ def dense_values(problem, penalties, features, rows):
         solved = np.linalg.eigvalsh(A)[0] > 0
         w = np.linalg.solve(A, Phi.T @ v) if solved else np.full(len(A), np.nan)
         out.append(features(rows) @ w)
-    assert len(data.X)
     return np.array(out).T
+
+
+def whitened(centers, sigma):
+    """Return features whose products are the Gaussian kernel, at rows in the span of centres."""
+    gram = kernel_named("gaussian").gram
+    spectrum, vectors = np.linalg.eigh(gram(centers, centers, sigma))
+    kept = spectrum > 1e-13 * spectrum[-1]
+    return lambda rows: gram(rows, centers, sigma) @ (vectors[:, kept] / np.sqrt(spectrum[kept]))
 
 
 def problem_of(losses, lams, data, folds=None):

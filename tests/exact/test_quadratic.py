@@ -1,18 +1,16 @@
-"""Forms against sums over pairs, and the minimisers of all models against dense algebra."""
+"""The minimisers of all models of quadratic risks against dense algebra."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from dsgkit.engine.problem import Data, stacked
-from dsgkit.errors import FitError, IndefiniteError
+from dsgkit.engine.problem import Data
+from dsgkit.errors import FitError
 from dsgkit.exact import explicit, quadratic
 from dsgkit.exact.explicit import centres, landmarks, linear_features, with_constant
-from dsgkit.exact.quadratic import Dual, minimise, small_solve
+from dsgkit.exact.quadratic import Dual, minimise
 from dsgkit.kernels import kernel_named
 from dsgkit.risks.pairwise import (
     Form,
@@ -25,9 +23,7 @@ from dsgkit.risks.pairwise import (
     pair,
 )
 from dsgkit.risks.similar import SimilarUnlabeled
-from tests.estimators.brute_force import pnu_form, samult_form
-from tests.estimators.ordinal.brute_force import ordinal_form
-from tests.exact.problems import data_of, dense_values, folds_of, problem_of, written_form
+from tests.exact.problems import data_of, dense_values, folds_of, problem_of, whitened
 
 SIGMA = 0.4
 
@@ -67,21 +63,13 @@ CASES = {
 }
 
 
-def whitened(rows_of):
-    """Return features of a kernel whose products are its values, on any of the problem's rows."""
-    gram = kernel_named("gaussian").gram
-    spectrum, vectors = np.linalg.eigh(gram(rows_of, rows_of, SIGMA))
-    kept = spectrum > 1e-13 * spectrum[-1]
-    return lambda rows: gram(rows, rows_of, SIGMA) @ (vectors[:, kept] / np.sqrt(spectrum[kept]))
-
-
 def spaces(data):
     """Return every space with features that have its functions and norm."""
     every = np.vstack([data.X, data.U])
     z = every[::3]
     return {
-        "dual": (Dual("gaussian", SIGMA), whitened(every)),
-        "landmarks": (landmarks("gaussian", SIGMA, z), whitened(z)),
+        "dual": (Dual("gaussian", SIGMA), whitened(every, SIGMA)),
+        "landmarks": (landmarks("gaussian", SIGMA, z), whitened(z, SIGMA)),
         "linear": (linear_features(), with_constant),
         "centres": (
             centres("laplacian", SIGMA, z),
@@ -129,29 +117,8 @@ def test_rows_that_are_labelled_and_unlabelled_have_one_coefficient():
     problem = problem_of([SquaredLoss()], [0.3], both)
     function = minimise(problem, Dual("gaussian", SIGMA), np.array([0.15]))
     assert len(function.centers) == len(function.coef) == 11
-    expected = dense_values(problem, [0.15], whitened(data.X), data.X)
+    expected = dense_values(problem, [0.15], whitened(data.X, SIGMA), data.X)
     np.testing.assert_allclose(function.values(data.X), expected, atol=1e-9)
-
-
-def test_the_digits_of_a_small_system_do_not_depend_on_the_penalty():
-    """Against the equation in extended precision, of which P is as large as 1/l."""
-    rng = np.random.default_rng(0)
-    R = rng.normal(size=(12, 30))
-    for penalty in (1.0, 2.0**-10, 2.0**-20):
-        P = R @ R.T / penalty
-        d = np.where(np.arange(12) < 9, rng.random(12) + 0.1, 0.0)
-        W = np.zeros((12, 3))
-        W[:4, 0], W[4:9, 1], W[9:, 2] = 1 / 4, 1 / 5, 1 / 3
-        form = pair(*np.eye(3)[:2]) + 0.4 * pair(*np.eye(3)[1:])
-        z = small_solve(P.copy(), d, W, form.cross, form.linear)
-        big, one = P.astype(np.longdouble), np.eye(12)
-        J = np.diag(d) + W @ form.cross @ W.T
-        exact = np.linalg.solve(one + J @ P, W @ form.linear).astype(np.longdouble)
-        for _ in range(5):  # of iterative refinement
-            residual = W @ form.linear - exact - J @ (big @ exact)
-            exact = exact + np.linalg.solve(one + J @ P, residual.astype(float))
-        error = abs(z - exact).max() / abs(exact).max()
-        assert error < 1e-13 / penalty**0.5
 
 
 @pytest.mark.parametrize("space", ["dual", "linear"])
@@ -171,66 +138,18 @@ def test_what_has_no_solution_is_an_error_of_a_fit_and_nan_in_a_grid():
     data = data_of([5, 5])
     data = Data(np.vstack([data.X] * 2), np.tile(data.codes, 2), data.U, 2)
     equal = centres("gaussian", SIGMA, data.U[[0] * 9])
+    losses, tiny = [SemiSupervisedAUC(0.5)], np.array([1e-30] * 2)
     for space in (Dual("gaussian", SIGMA), equal):
         with pytest.raises(FitError, match="take a larger lam"):
-            minimise(problem_of([SemiSupervisedAUC(0.5)], [1.0], data), space, np.array([1e-30]))
-    with pytest.raises(IndefiniteError, match="eta > 0 suits a prior of at most 1/2"):
-        space = centres("gaussian", SIGMA, data.U)
-        minimise(problem_of([PriorAUC(-1.0, 0.1)], [1.0], data), space, np.array([1e-6]))
-    problem = problem_of([SemiSupervisedAUC(0.5)], [1.0], data, folds_of(data))
-    singular = minimise(problem, equal, np.array([1e-30] * 2))
+            minimise(problem_of(losses, [1.0], data), space, tiny)
+    singular = minimise(problem_of(losses, [1.0], data, folds_of(data)), equal, tiny)
     assert not singular.finite.any() and singular.values(data.X).shape == (20, 2)
 
 
-CODES = np.array([0, 1, 0, 0, 1, 1, 1])
-
-
-def form_of(loss, codes, n_sources):
-    """Return the first model's form, for rows of these sources."""
-    form = stacked([loss], [np.bincount(codes, minlength=n_sources)]).form
-    return Form(*(part[0] for part in vars(form).values()))
-
-
-@settings(deadline=None, max_examples=40)
-@given(st.floats(0, 1), st.floats(-1, 1), st.floats(0.01, 0.99))
-def test_forms_of_two_classes_are_sums_over_pairs(gamma, eta, prior):
-    for loss, expected in (
-        (SemiSupervisedAUC(gamma), samult_form(CODES == 0, 5, gamma)),
-        (PriorAUC(eta, prior), pnu_form(CODES == 0, 5, eta, prior)),
-    ):
-        for part, exact in zip(
-            written_form(form_of(loss, CODES, 2), CODES, 5), expected, strict=True
-        ):
-            np.testing.assert_allclose(part, exact, atol=1e-12 * (1 + abs(exact).max()))
-
-
-@pytest.mark.parametrize("gamma", [(0.3, 0.3, 0.3), (0.2, 1.0, 0.0)])
-@pytest.mark.parametrize("classes", [[0, 1, 2, 3], [1, 3], [0, 1, 3], [2, 3]], ids=str)
-def test_forms_of_cuts_are_sums_over_pairs_though_classes_lack_rows(gamma, classes):
-    codes = np.repeat(classes, [3, 1, 2, 4][: len(classes)])
-    got = written_form(form_of(OrdinalAUC(np.array(gamma)), codes, 4), codes, 5)
-    for part, exact in zip(got, ordinal_form(codes, 5, gamma), strict=True):
-        np.testing.assert_allclose(part, exact, atol=1e-14)
-    binary = [SemiSupervisedAUC(g) for g in gamma]
-    forms = stacked([OnCuts(binary)], [np.bincount(codes, minlength=4)]).form
-    used = [j for j in range(3) if (codes <= j).any() and (codes > j).any()]
-    for cut in range(3):
-        nearest = min(used, key=lambda j: (abs(j - cut), j))
-        own = Form(*(part[cut] for part in vars(forms).values()))
-        expected = samult_form(codes > nearest, 5, gamma[nearest])
-        for part, exact in zip(written_form(own, codes, 5), expected, strict=True):
-            np.testing.assert_allclose(part, exact, atol=1e-14)
-
-
-def test_a_loss_of_cuts_is_the_mean_of_theirs():
-    rng = np.random.default_rng(0)
-    values = [rng.normal(size=(n, 1, 2)) for n in (3, 2, 4, 5)]
-    loss = stacked([OnCuts([SemiSupervisedAUC(0.3), PriorAUC(0.2, 0.4)])], [np.array([3, 2, 4])])
-    at = [[f[:, 0, j] for f in values] for j in range(2)]
-    sides = [([1, 2], [0]), ([2], [0, 1])]
-    expected = []
-    for f, (above, below), one in zip(at, sides, loss.binary[0], strict=True):
-        two = stacked([one], [np.array([1, 1])])
-        groups = [np.concatenate([f[k] for k in side]) for side in (above, below)]
-        expected.append(two.value([part[:, None] for part in (*groups, f[3])])[0])
-    assert loss.value(values)[0] == pytest.approx(np.mean(expected))
+def test_landmarks_in_the_span_of_others_are_left_out_and_the_order_stays():
+    z = np.random.default_rng(0).random((12, 3))
+    centers = landmarks("gaussian", 1.0, np.vstack([z, z[:5]])).expansion(np.zeros((12, 1))).centers
+    np.testing.assert_array_equal(np.unique(centers, axis=0), np.unique(z, axis=0))
+    np.testing.assert_array_equal(landmarks("gaussian", 1.0, z).expansion(np.eye(12)).centers, z)
+    with pytest.raises(FitError, match="the kernel is 0 at all landmarks"):
+        landmarks("dot_product(1)", 1.0, np.zeros((4, 3)))
