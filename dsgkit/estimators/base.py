@@ -563,7 +563,8 @@ class LabeledEstimator(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, which is positive for values of at least 0."""
-        return self.classes_[np.where(self.decision_function(X) >= 0, 1, 0)]
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
 
     def __sklearn_tags__(self) -> Tags:
         return binary_tags(super().__sklearn_tags__())
@@ -646,7 +647,8 @@ class SemiSupervisedEstimator(ClassifierMixin, Estimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, which is positive for values of at least 0."""
-        return self.classes_[np.where(self.decision_function(X) >= 0, 1, 0)]
+        positive = self.decision_function(X) >= 0
+        return self.classes_[positive.astype(int)]
 
     def __sklearn_tags__(self) -> Tags:
         return binary_tags(super().__sklearn_tags__())
