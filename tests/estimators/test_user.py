@@ -17,28 +17,28 @@ from dsgkit.estimators.parameters import check_parameters
 from dsgkit.tasks.base import named_by_fit
 from tests.estimators.brute_force import folds_of, problem
 
-BASE = "from dsgkit.bases import PairwiseAUCEstimator\n"
-SOLVER = (
-    BASE
-    + """
+X, y, U = problem()
+ARRAYS = {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y}
+BOTH = "semi_supervised_auc", "semi_supervised_svm"
+
+SOLVER = """from dsgkit.bases import PairwiseAUCEstimator
+
 class Mine(PairwiseAUCEstimator):
     def __init__(self, width=2, lam=0.5, *, name="a"):
         self.width, self.lam, self.name = width, lam, name
 
     def fit(self, X, y, X_unlabeled):
+        self.coef_ = self.lam * y @ X + X_unlabeled.sum(axis=0)
         return self
 
     def decision_function(self, X):
-        return X[:, 0]
+        return X @ self.coef_
 """
-)
 
 
 def mine(statement):
     """Return the module with one more statement in its class."""
-    return SOLVER.replace(
-        "Mine(PairwiseAUCEstimator):", f"Mine(PairwiseAUCEstimator):\n    {statement}"
-    )
+    return SOLVER.replace("Estimator):", f"Estimator):\n    {statement}")
 
 
 DECLARED = """from typing import Annotated
@@ -48,19 +48,38 @@ from dsgkit.estimators.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
     lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]"""
 )
 
+MADE = """
+from typing import Annotated
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import LabelSpreading
+from dsgkit.estimators.parameters import POSITIVE
 
-@pytest.fixture
-def message(own_modules):
-    """A function that returns what is wrong with ``my:Mine`` in a module of that text."""
+class Derived(LabelSpreading):
+    pass
 
-    def of(text, kind="my:Mine"):
-        own_modules("my", text)
-        with pytest.raises(ConfigError) as error:
-            get(kind)
-        assert "\n" not in str(error.value)
-        return str(error.value)
+class ZeroOne(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        if set(y) != {0, 1}:
+            raise ValueError("labels must be 0 and 1")
+        self.sign_ = y @ X[:, 0]
+        return self
 
-    return of
+    def decision_function(self, X):
+        return self.sign_ * X[:, 0]
+
+def scaled(C: Annotated[float, POSITIVE] = 1.0, random_state=0):
+    return make_pipeline(StandardScaler(), LogisticRegression(C=C, random_state=random_state))
+
+def spread(gamma=1.0):
+    return make_pipeline(StandardScaler(), LabelSpreading(gamma=gamma))
+
+def clusters(n_clusters=3):
+    return KMeans(n_clusters, random_state=0)
+"""
 
 
 def test_what_is_known_of_a_class(own_modules, tmp_path):
@@ -83,145 +102,85 @@ def test_what_is_known_of_a_class(own_modules, tmp_path):
     assert get("samult") is SOLVERS["samult"]
 
 
-def test_a_class_with_a_fit_of_its_own_serves_a_search(own_modules):
-    fitted = "self.coef_ = self.lam * y @ X + X_unlabeled.sum(axis=0)\n        return self"
-    own_modules("my", SOLVER.replace("return self", fitted).replace("X[:, 0]", "X @ self.coef_"))
-    solver, (X, y, U) = get("my:Mine").load(), problem()
-    training = {"X": X, "y": y, "X_unlabeled": U}
-    points, folds = [{"lam": 0.1}, {"lam": 10.0}], folds_of(len(y), 4)
-    values = solver().fit_points(points, folds=folds, **training)
-    for row, point in zip(values, points, strict=True):
-        for fold in folds:
-            train = np.setdiff1d(np.arange(len(y)), fold)
-            model = solver(**point).fit(X[train], y[train], U)
-            np.testing.assert_array_equal(row[fold], model.decision_function(X[fold]))
-    models = solver().fit_points(points, **training)
-    expected = [solver(**point).fit(**training).decision_function(U) for point in points]
-    np.testing.assert_array_equal(models.decision_function(U), np.column_stack(expected))
-    assert solver().cost(Sizes(3, 16, 30)).memory == 0
+# where a solver is, its tasks, what its fit takes, and what its values are read from
+SUPERVISED, SEMI = {"X", "y"}, {"X", "y", "X_unlabeled"}
+KINDS = [
+    ("my:Mine", BOTH[:1], SEMI, ""),
+    ("sklearn.svm:SVC", BOTH, SUPERVISED, "decision_function"),
+    ("sklearn.naive_bayes:GaussianNB", BOTH, SUPERVISED, "predict_proba"),
+    ("sklearn.semi_supervised:LabelSpreading", BOTH, SEMI, "predict_proba"),
+    ("sklearn.linear_model:Ridge", ("ordinal",), SUPERVISED, "predict"),
+    ("my:Derived", BOTH, SEMI, "predict_proba"),
+    ("my:ZeroOne", BOTH, SUPERVISED, "decision_function"),
+    ("my:scaled", BOTH, SUPERVISED, "decision_function"),
+    ("my:spread", BOTH, SEMI, "predict_proba"),
+]
 
 
-@pytest.mark.parametrize(
-    ("kind", "names", "own"),
-    [
-        ("sklearn.svm:SVC", {"X", "y"}, "decision_function"),
-        ("sklearn.naive_bayes:GaussianNB", {"X", "y"}, "predict_proba"),
-        ("sklearn.semi_supervised:LabelSpreading", {"X", "y", "X_unlabeled"}, "predict_proba"),
-    ],
-)
-def test_classifiers_of_scikit_learn_are_taken_as_they_are(kind, names, own):
+@pytest.mark.parametrize(("kind", "tasks", "names", "own"), KINDS)
+def test_kinds_of_solvers_fit_predict_and_serve_a_search(kind, tasks, names, own, own_modules):
+    own_modules("my", SOLVER + MADE)
     info = get(kind)
-    assert info.tasks == ("semi_supervised_auc", "semi_supervised_svm")
-    solver = info.load()
-    classifier = resolve_name(kind)
-    X, y, U = problem()
-    training = named_by_fit(solver(), {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y})
+    assert info.tasks == tasks
+    solver, training = info.load(), named_by_fit(info.load()(), ARRAYS)
     assert set(training) == names
-    rows, labels = (X, y) if len(names) == 2 else (np.vstack([X, U]), [*(y > 0), *[-1] * len(U)])
-    told = getattr(classifier().fit(rows, labels), own)(U)
-    expected = told if own == "decision_function" else told[:, 1] - 0.5
-    np.testing.assert_allclose(solver().fit(**training).decision_function(U), expected)
-    folds = folds_of(len(y), 4)
-    values = solver().fit_points([{}], folds=folds, **training)
-    rest = np.setdiff1d(np.arange(len(y)), folds[1])
-    model = solver().fit(**{**training, "X": X[rest], "y": y[rest]})
-    np.testing.assert_allclose(values[0, folds[1]], model.decision_function(X[folds[1]]))
-    assert solver().cost(Sizes(3, 16, 30)).flops > 0
-
-
-def test_what_a_classifier_of_ones_own_has_to_have(message, own_modules):
-    own = SOLVER.replace("class Mine(Pair", "class Mine(ClassifierMixin, BaseEstimator):  #")
-    own = "from sklearn.base import BaseEstimator, ClassifierMixin\n" + own
-    assert message(own).startswith("Mine lacks tasks; derive it from")
-    supervised = own.replace(", X_unlabeled", "").replace("decision_function", "predict_proba")
-    own_modules("my", supervised)
-    assert get("my:Mine").load()().cost(Sizes(3, 16, 30)).flops > 0
-    derived = (
-        "from sklearn.semi_supervised import LabelSpreading\nclass Mine(LabelSpreading): pass\n"
-    )
-    own_modules("my", derived)
-    X, y, U = problem()
-    arrays = {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y}
-    assert set(named_by_fit(get("my:Mine").load()(), arrays)) == {"X", "y", "X_unlabeled"}
-
-
-def test_a_regressor_ranks_rows_and_predicts_the_nearest_class():
-    info = get("sklearn.linear_model:Ridge")
-    assert info.tasks == ("ordinal",)
-    X, _, _ = problem()
-    y = np.array([1, 2, 4] * len(X))[: len(X)]
-    model = info.load()(alpha=0.5).fit(X, y)
-    values = Ridge(alpha=0.5).fit(X, y).predict(X)
-    np.testing.assert_array_equal(model.decision_function(X), values)
-    nearest = model.classes_[np.abs(values[:, None] - model.classes_).argmin(axis=1)]
-    np.testing.assert_array_equal(model.predict(X), nearest)
-    np.testing.assert_array_equal(
-        model.classify(np.array([-9, 1.4, 1.5, 1.6, 3, 9])), [1, 1, 1, 2, 2, 4]
-    )
-
-
-MADE = """
-from typing import Annotated
-from sklearn.cluster import KMeans
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.semi_supervised import LabelSpreading
-from dsgkit.estimators.parameters import POSITIVE
-
-def scaled(C: Annotated[float, POSITIVE] = 1.0, random_state=0):
-    return make_pipeline(StandardScaler(), LogisticRegression(C=C, random_state=random_state))
-
-def spread(gamma=1.0):
-    return make_pipeline(StandardScaler(), LabelSpreading(gamma=gamma))
-
-def clusters(n_clusters=3):
-    return KMeans(n_clusters, random_state=0)
-"""
+    values = solver().fit(**training).decision_function(U)
+    if own:
+        rows, labels = (np.vstack([X, U]), [*(y > 0), *[-1] * len(U)]) if names == SEMI else (X, y)
+        labels = y > 0 if kind == "my:ZeroOne" else labels
+        told = getattr(resolve_name(kind)().fit(rows, labels), own)(U)
+        np.testing.assert_allclose(values, told[:, 1] - 0.5 if told.ndim == 2 else told)
+    points, folds = [{}] if own else [{"lam": 0.1}, {"lam": 10.0}], folds_of(len(y), 4)
+    models = solver().fit_points(points, **training)
+    alone = [solver(**point).fit(**training).decision_function(U) for point in points]
+    np.testing.assert_array_equal(models.decision_function(U), np.column_stack(alone))
+    for got, point in zip(
+        solver().fit_points(points, folds=folds, **training), points, strict=True
+    ):
+        for fold in folds:
+            rest = np.setdiff1d(np.arange(len(y)), fold)
+            model = solver(**point).fit(**training | {"X": X[rest], "y": y[rest]})
+            np.testing.assert_allclose(got[fold], model.decision_function(X[fold]))
+    assert (solver().cost(Sizes(3, 16, 30)).memory > 0) == bool(own)
 
 
 def test_a_function_makes_solvers_of_its_parameters(own_modules):
     own_modules("my", MADE)
     info = get("my:scaled")
     assert (info.label, info.params) == ("scaled", ("C", "random_state"))
-    assert info.tasks == ("semi_supervised_auc", "semi_supervised_svm")
     assert info.seed(2**40 + 7) == 7  # what scikit-learn takes
     with pytest.raises(ValueError, match="must be a number > 0, got 0"):
         info.parameters["C"].parse(0)
-    X, y, U = problem()
     solver, made = info.load()(C=0.1), sys.modules["my"].scaled(C=0.1)
-    np.testing.assert_array_equal(
-        solver.fit(X, y).decision_function(U), made.fit(X, y).decision_function(U)
-    )
+    values = solver.fit(X, y).decision_function(U)
+    np.testing.assert_array_equal(values, made.fit(X, y).decision_function(U))
     again = clone(solver)
     assert (again.get_params(), vars(again)) == ({"C": 0.1, "random_state": 0}, again.get_params())
-    values = solver.fit_points([{"C": 1.0}], X=X, y=y).decision_function(U)
-    np.testing.assert_array_equal(values[:, 0], info.load()().fit(X, y).decision_function(U))
-
-
-def test_functions_make_semi_supervised_classifiers_and_clusterings(own_modules):
-    own_modules("my", MADE)
-    X, y, U = problem()
-    spread = get("my:spread").load()()
-    given = named_by_fit(spread, {"X": X, "y": y, "X_unlabeled": U, "y_unlabeled": y})
-    assert set(given) == {"X", "y", "X_unlabeled"}
-    assert spread.fit(**given).decision_function(U).shape == (len(U),)
     info = get("my:clusters")
     assert info.tasks == ("clustering",)
     labels = info.load()(n_clusters=2).fit(X).labels_
     np.testing.assert_array_equal(labels, KMeans(2, random_state=0).fit(X).labels_)
 
 
+def test_a_regressor_predicts_the_nearest_class():
+    ordered = np.resize([1, 2, 4], len(X))
+    model = get("sklearn.linear_model:Ridge").load()(alpha=0.5).fit(X, ordered)
+    values = Ridge(alpha=0.5).fit(X, ordered).predict(X)
+    nearest = model.classes_[np.abs(values[:, None] - model.classes_).argmin(axis=1)]
+    np.testing.assert_array_equal(model.predict(X), nearest)
+    classes = model.classify(np.array([-9, 1.4, 1.5, 1.6, 3, 9]))
+    assert classes.tolist() == [1, 1, 1, 2, 2, 4]
+
+
 def test_a_point_that_a_classifier_does_not_take_has_no_solution():
-    X, y, _ = problem()
-    with pytest.warns(DsgWarning, match="no solution at C -1: The 'C' parameter"):
-        models = get("sklearn.svm:SVC").load()().fit_points([{"C": -1}], X=X, y=y)
-    assert np.isnan(models.decision_function(X)).all()
-    points = [{"n_neighbors": n} for n in (1, len(y) + 1)]
-    neighbours = get("sklearn.neighbors:KNeighborsClassifier").load()()
-    with pytest.warns(DsgWarning, match=f"no solution at n_neighbors {len(y) + 1}: Expected"):
-        values = neighbours.fit_points(points, X=X, y=y).decision_function(X)
-    np.testing.assert_array_equal(np.isnan(values).any(axis=0), [False, True])
+    for kind, name, bad, told in (
+        ("sklearn.svm:SVC", "C", -1, "C -1: The 'C' parameter"),
+        ("sklearn.neighbors:KNeighborsClassifier", "n_neighbors", 17, "n_neighbors 17: Expected"),
+    ):
+        with pytest.warns(DsgWarning, match=f"no solution at {told}"):
+            models = get(kind).load()().fit_points([{name: 1}, {name: bad}], X=X, y=y)
+        missing = np.isnan(models.decision_function(X))
+        np.testing.assert_array_equal(missing, np.tile([False, True], (len(X), 1)))
 
 
 def test_the_version_is_that_of_the_file_in_use(own_modules, tmp_path):
@@ -242,59 +201,60 @@ def test_the_version_is_that_of_the_file_in_use(own_modules, tmp_path):
     assert get("pack:Mine").version == before
     own_modules("pack.deep", edited)
     assert get("pack:Mine").version == get("pack.deep:Mine").version != before
-
-
-def test_the_version_of_a_class_derived_from_a_solver_of_the_package_is_its_own(own_modules):
-    """Otherwise edits of the class went unseen."""
-    versions = []
+    versions = []  # of classes derived from a solver of the package: their own
     for statement in ("LAM = 1", "LAM = 2", "LAM = 1; version = 7", "LAM = 2; version = 7"):
         own_modules("my", f"from dsgkit import SAMULT\n\nclass Mine(SAMULT):\n    {statement}\n")
         versions.append(get("my:Mine").version)
     assert versions[0] != versions[1] and versions[2:] == [7, 7]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        # its methods and constructor
-        (
-            "class Mine:\n    def fit(self): pass\n",
-            "Mine lacks get_params, tasks; derive it from a class of dsgkit.bases, or from "
-            "scikit-learn's BaseEstimator and one of its ClassifierMixin, RegressorMixin or "
-            "ClusterMixin (my.py:1)",
-        ),
-        (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit (my.py:3)"),
-        (
-            SOLVER.replace("width=2", "width"),
-            "Mine().get_params() raises TypeError: Mine.__init__() missing 1 required positional "
-            "argument: 'width'; every parameter needs a default, and an attribute of its name",
-        ),
-        (
-            SOLVER.replace("lam=0.5", "lam=len"),
-            "the default of Mine's 'lam' must be a number, text, true, false or null, got "
-            "<built-in function len>",
-        ),
-        # functions
-        (
-            "def Mine():\n    pass\n",
-            "Mine() must return a scikit-learn classifier, regressor or clusterer, got NoneType "
-            "(my.py:1)",
-        ),
-        (
-            "from sklearn.linear_model import Perceptron\n"
-            "def Mine(C=1):\n    return Perceptron(C=C)\n",
-            "Mine() raises TypeError: Perceptron.__init__() got an unexpected keyword argument 'C' "
-            "(my.py:3); every parameter needs a default",
-        ),
-        # what it says of itself
-        (mine("version = 1.5"), "Mine.version must be a whole number or text, got 1.5"),
-        (mine("tasks = (3,)"), "Mine.tasks must be a tuple of task names, got (3,)"),
-    ],
+HINT = (
+    "; derive it from a class of dsgkit.bases, or from scikit-learn's BaseEstimator and one of its "
+    "ClassifierMixin, RegressorMixin or ClusterMixin (my.py:1)"
 )
-def test_what_is_refused(message, text, expected):
-    assert message(text) == expected
+PERCEPTRON = "from sklearn.linear_model import Perceptron\n"
+REFUSED = [
+    ("class Mine:\n    def fit(self): pass\n", f"Mine lacks get_params, tasks{HINT}"),
+    (
+        # it takes unlabelled rows, and does not say for which task
+        "from sklearn.base import BaseEstimator\n"
+        "class Mine(BaseEstimator):\n    def fit(self, X, y, X_unlabeled): pass\n",
+        f"Mine lacks tasks{HINT}".replace(":1)", ":2)"),
+    ),
+    (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit (my.py:3)"),
+    (
+        SOLVER.replace("width=2", "width"),
+        "Mine().get_params() raises TypeError: Mine.__init__() missing 1 required positional "
+        "argument: 'width'; every parameter needs a default, and an attribute of its name",
+    ),
+    (
+        SOLVER.replace("lam=0.5", "lam=len"),
+        "the default of Mine's 'lam' must be a number, text, true, false or null, got "
+        "<built-in function len>",
+    ),
+    (
+        "def Mine():\n    pass\n",
+        "Mine() must return a scikit-learn classifier, regressor or clusterer, got NoneType "
+        "(my.py:1)",
+    ),
+    (
+        PERCEPTRON + "def Mine(C=1):\n    return Perceptron(C=C)\n",
+        "Mine() raises TypeError: Perceptron.__init__() got an unexpected keyword argument 'C' "
+        "(my.py:3); every parameter needs a default",
+    ),
+    (mine("version = 1.5"), "Mine.version must be a whole number or text, got 1.5"),
+    (mine("tasks = (3,)"), "Mine.tasks must be a tuple of task names, got (3,)"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), REFUSED)
+def test_what_is_refused(own_modules, text, expected):
     dotted = "unknown solver 'my.deep.Mine'; write my.deep:Mine for a class"
-    assert message(SOLVER, "my.deep.Mine") == dotted
+    for kind, message in (("my:Mine", expected), ("my.deep.Mine", dotted)):
+        own_modules("my", text)
+        with pytest.raises(ConfigError) as error:
+            get(kind)
+        assert str(error.value) == message
 
 
 BEHIND_KEYWORDS = """
@@ -339,11 +299,10 @@ def test_parameters_behind_keywords_are_those_of_get_params(own_modules):
     check_parameters(model)  # the default NaN is no error, as a value in a config is
     with pytest.raises(ValueError, match="must be finite, got nan"):
         info.parameters["missing"].parse(float("nan"))
-    X = np.ones((2, 1))
-    assert model.fit(X, np.array([-1, 1])).model_.others["depth"] == 3
-    np.testing.assert_array_equal(model.decision_function(X), 3)
+    assert model.fit(X, y).model_.others["depth"] == 3
+    np.testing.assert_array_equal(model.decision_function(X), 3 * X[:, 0])
     with pytest.raises(TypeError, match="unexpected keyword argument 'depht'"):
         info.load()(depht=3)
     # a class that sets one of them by itself
-    model = get("my:Mine").load()(levels=4).fit(X, np.array([-1, 1]))
-    np.testing.assert_array_equal(model.decision_function(X), 4)
+    model = get("my:Mine").load()(levels=4).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), 4 * X[:, 0])
