@@ -16,7 +16,7 @@ from tests.estimators.brute_force import (
     rounded,
     semi_supervised,
 )
-from tests.estimators.ordinal.brute_force import ordinal_problem
+from tests.estimators.ordinal.problems import ordinal_problem
 from tests.estimators.similar import problems
 
 SIGMA = 0.7
@@ -39,7 +39,7 @@ def rows_of(name):
     if "similar_unlabeled" in SOLVERS[name].tasks:
         pairs, U, _ = problems.su_problem(n_similar=60, n_unlabeled=40)
         return {"X_similar": pairs, "X_unlabeled": U}
-    rows = ordinal_problem() if "ordinal" in SOLVERS[name].tasks else problem(n_labeled=20)
+    rows = ordinal_problem()[:3] if "ordinal" in SOLVERS[name].tasks else problem(n_labeled=20)
     return dict(zip(("X", "y", "X_unlabeled"), rows, strict=True))
 
 
@@ -79,7 +79,7 @@ def by_prior(model, f, y, u):
 
 
 def of_cuts(model, f, y, u):
-    return ordinal([f[y == label] for label in (1, 2, 3, 4)], u, model.gamma)
+    return ordinal([f[y == label] for label in range(4)], u, model.gamma)
 
 
 def margins(loss, labeled=hinge):

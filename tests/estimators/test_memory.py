@@ -21,7 +21,7 @@ from dsgkit.data.dataset import Rows
 from dsgkit.tasks.base import cost_of
 from tests.estimators.allocated import peak_of
 from tests.estimators.brute_force import folds_of, problem
-from tests.estimators.ordinal.brute_force import ordinal_problem
+from tests.estimators.ordinal.problems import ordinal_problem
 
 FIT, GRID = 1, 2
 """The numbers of models."""
@@ -51,7 +51,8 @@ CASES = [
 def test_predicted_memory_is_what_is_allocated(model, n_labeled, n_unlabeled, n_models):
     """With the thresholds of an ordinal estimator, and however many rows there are."""
     ordinal = hasattr(model, "thresholds")
-    X, y, U = (ordinal_problem if ordinal else problem)(n_labeled, n_unlabeled, 5)
+    made = ordinal_problem if ordinal else problem
+    X, y, U, *_ = made(n_labeled, n_unlabeled, n_inputs=5)
     if isinstance(model, RFFS2AUC | RFFS2OR):
         U = np.broadcast_to(X[:1], (n_unlabeled, 5))
         U = Rows(U) if isinstance(model, RFFS2AUC) else U.copy()  # which takes no memory

@@ -6,7 +6,8 @@ from sklearn.base import clone
 
 import dsgkit
 from dsgkit.engine.problem import Data, Problem
-from dsgkit.estimators.thresholds import logistic
+from dsgkit.errors import DataError
+from dsgkit.estimators import thresholds as rules
 from dsgkit.linalg import training_rows
 from dsgkit.risks.pairwise import above_cuts
 from dsgkit.seeds import stratified_folds
@@ -78,17 +79,36 @@ def test_a_grid_on_folds_has_the_values_of_refits(
 def test_thresholds_are_those_of_held_out_values_with_a_common_origin(
     double_precision, same_centers, name, setting, tolerance
 ):
-    model = getattr(dsgkit, name)(**setting, thresholds="logistic").fit(X, CODES, U)
-    origin = at(model.function_, U).mean(axis=0)
-    held = np.empty((40, len(origin)))
+    """Or those of values at the labelled rows, or at the unlabelled ones, as the rule says."""
+    model = getattr(dsgkit, name)(**setting).fit_function(X, CODES, U)
+    assert not hasattr(model, "thresholds_")
+    values = {"hinge": at(model.function_, X), "share": at(model.function_, U)}
+    origin, held = values["share"].mean(axis=0), np.empty_like(values["hinge"])
     for fold in stratified_folds(CODES, 5, 0):
         function = refitted(model, fold, U)
         held[fold] = at(function, X[fold]) - at(function, U).mean(axis=0) + origin
-    above = above_cuts(CODES, 4)
-    cuts = [above] if held.shape[1] == 1 else [above[:, [j]] for j in range(3)]
-    expected = [logistic(f, cut) for f, cut in zip(held.T, cuts, strict=True)]
-    np.testing.assert_allclose(model.thresholds_, np.concatenate(expected), atol=10 * tolerance)
+    above, per_cut = above_cuts(CODES, 4), held.shape[1] == 3
+    for rule in ("logistic", "absolute", "hinge", "share"):
+        place = getattr(rules, rule)
+        cuts = 1 - above.mean(axis=0) if rule == "share" else above
+        cuts = [cuts[..., [j]] for j in range(3)] if per_cut else [cuts]
+        pairs = zip(values.get(rule, held).T, cuts, strict=True)
+        expected = np.concatenate([place(f, cut) for f, cut in pairs])
+        model.set_params(thresholds=rule).fit_thresholds(X, CODES, U)
+        np.testing.assert_allclose(model.thresholds_, expected, atol=10 * tolerance)
+    whole = clone(model).fit(X, CODES, U)
+    np.testing.assert_array_equal(whole.thresholds_, model.thresholds_)
+    np.testing.assert_array_equal(whole.classify(whole.score_samples(U)), model.predict(U))
     if hasattr(model, "own_thresholds_"):  # which training on folds leaves as they are
         own = clone(model).set_params(thresholds="own").fit(X, CODES)
         np.testing.assert_array_equal(own.thresholds_, model.own_thresholds_)
         assert getattr(own, "n_iter_", 0) == getattr(model, "n_iter_", 0)
+
+
+def test_a_single_row_of_a_class_leaves_the_values_of_training():
+    rows = np.r_[np.flatnonzero(CODES == 1)[:1], np.flatnonzero(CODES == 0)[:5]]
+    model = dsgkit.KernelRidgeOrdinal().fit(X[rows], CODES[rows])
+    expected = rules.logistic(model.score_samples(X[rows]), CODES[rows, None] > 0)
+    np.testing.assert_array_equal(model.thresholds_, expected)
+    with pytest.raises(DataError, match="classes that the function was fitted on"):
+        model.fit_thresholds(X, CODES)
