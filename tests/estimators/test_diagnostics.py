@@ -131,6 +131,8 @@ CASES = [
         1e-7,
     ),
     ("exact_s2or", L, of_cuts, of_kernel, 1e-7),
+    ("exact_s2or", {"lam": 1e-4, "gamma": (0.2, 1.0, 0.0)}, of_cuts, of_kernel, 1e-6),
+    ("exact_s2or", {"lam": 1.0, "gamma": (1.0, 1.0, 1.0)}, of_cuts, of_kernel, 1e-7),
     ("rff_s2or", L, of_cuts, of_weights, 1e-4),
     ("qs3orao", L, of_cuts, streamed, None),
     ("qs3orao_p", L | WHOLE, of_cuts, swept, 2e-3),
