@@ -221,8 +221,10 @@ class _Run:
         F = np.zeros((len(X), self.G), np.float32)
         start = n_streamed
         for table in self.resident.values():
-            table.move_to(X[start : start + len(table.X)], F[start:])
-            start += len(table.X)
+            rows = slice(start, start + len(table.X))
+            F[rows] = table.F
+            table.X, table.F = X[rows], F[rows]  # it continues in these arrays
+            start = rows.stop
         if self.past is not None and first > 0:
             self.past.forget()
             if self.streamed:
@@ -315,11 +317,6 @@ class _Resident:
         out = np.empty((rows.shape[1], self.F.shape[1]), np.float32)
         _gather(self.F, rows, bounds, scale, out)
         return out
-
-    def move_to(self, X: Single, F: Single) -> None:
-        """Continue in other arrays: ``X`` holds the rows, the values are copied to ``F``."""
-        F[: len(X)] = self.F
-        self.X, self.F = X, F[: len(X)]
 
     def collect(self, rows: Rows, bounds: Rows, c: Single) -> None:
         """Add the coefficients of a batch."""

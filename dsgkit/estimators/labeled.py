@@ -50,15 +50,10 @@ class SupervisedSL(LabeledEstimator):
 
     Attributes
     ----------
-    centers_ : ndarray of shape (n, n_inputs)
-        The training rows; only with a kernel.
+    centers_, coef_, function_, sigma_
+        As in `SUSL`, with the training rows as centres.
     classes_ : ndarray of shape (2,)
         The two labels; the larger one, the last, is positive.
-    coef_ : ndarray of shape (n_inputs + 1,) or (n,)
-        Coefficients of the inputs, then the bias; or those of the kernel at ``centers_``.
-    function_ : Expansion
-    sigma_ : float
-        The sigma in use.
     """
 
     tasks = ("similar_unlabeled",)

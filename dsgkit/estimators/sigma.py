@@ -45,7 +45,7 @@ def sigma_for(estimator: Any, data: Any) -> Iterator[None]:
         yield
         return
     before, kernel = vars(estimator).get("sigma_"), getattr(estimator, "kernel", "gaussian")
-    if kernel == "linear" or not hasattr(estimator, "sigma"):
+    if kernel == "linear":
         estimator.sigma_ = 1.0
     else:
         rows = sample_of(estimator, data)
@@ -66,13 +66,7 @@ def sigma_for(estimator: Any, data: Any) -> Iterator[None]:
 
 
 def sample_of(estimator: Any, data: Any) -> Array:
-    """Return an evenly spaced sample of the rows that "scale" is fitted to.
-
-    Raises
-    ------
-    DataError
-        If it has NaN or infinite values.
-    """
+    """Return an evenly spaced, finite sample of the rows that "scale" is fitted to."""
     tables = data.tables[:1] if estimator.labeled_only else data.tables
     n = sum(map(len, tables))
     count = min(n, SAMPLE_ROWS)
