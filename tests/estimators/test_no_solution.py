@@ -19,7 +19,7 @@ CUU = {"step": "paper", "n_iterations": 100}
 DIVERGED = DivergedError, "diverged with C=1e\\+3"
 # a solver, its settings, those that have no solution, and what is said of them
 HOPELESS = [
-    ("rff_s2auc", {"n_features": 60}, {"lam": 2.0**-30}, FitError, "take a larger lam"),
+    ("rff_s2auc", {"n_features": 60}, {"lam": 2.0**-21.1}, FitError, "take a larger lam"),
     ("rff_su_sl", {"n_features": 60}, {"lam": 2.0**-30}, FitError, "take a larger lam"),
     ("pnu_auc", {}, {"eta": -1.0, **INDEFINITE}, IndefiniteError, "eta > 0 suits"),
     ("m_pnu_auc", {}, {"eta": (0.0, 0.0, -1.0), **INDEFINITE}, IndefiniteError, "suits"),
