@@ -19,8 +19,6 @@ from dsgkit.priors import (
 from tests.clustering.oracle import load
 from tests.estimators.allocated import peak_of
 
-# From labelled rows
-
 
 def test_the_authors_penalised_l1_distances_are_reproduced():
     z = load("penl1cp_gauss_fixed")
@@ -37,36 +35,30 @@ def test_cross_validation_chooses_width_and_lam_by_the_held_out_score(monkeypatc
     rng = np.random.default_rng(0)
     P, U = rng.normal(1, 1, (12, 2)), rng.normal(0.5, 1.2, (20, 2))
     widths, lams, centers = np.geomspace(0.05, 4, 40), np.array([0.1, 1.0]), U[:6]
-    drawn = []
-
-    def members(n_rows, n_folds, seed):
-        folds = np.random.default_rng(n_rows).permutation(n_rows) % n_folds
-        drawn.append(folds)
-        return (folds == np.arange(n_folds)[:, None]).astype(float)
-
-    monkeypatch.setattr("dsgkit.priors._fold_members", members)
+    folds = [rng.permutation(len(rows)) % 3 for rows in (P, U)]
+    members = iter([(fold == np.arange(3)[:, None]).astype(float) for fold in folds])
+    monkeypatch.setattr("dsgkit.priors._fold_members", lambda *_: next(members))
     got = PenL1Prior(widths=widths, lams=lams, n_folds=3).distances(P, U, centers)
-    fold_p, fold_u = drawn
 
     def beta(prior, width, p, u):
-        def phi(rows):
-            return np.exp(-((rows[:, None] - centers) ** 2).sum(axis=2) / (2 * width**2))
-
-        return prior * phi(p).mean(axis=0) - phi(u).mean(axis=0)
+        means = [
+            np.exp(-((rows[:, None] - centers) ** 2).sum(axis=2) / (2 * width**2)).mean(axis=0)
+            for rows in (p, u)
+        ]
+        return prior * means[0] - means[1]
 
     def score(prior, width, lam):
         total = 0
-        for p, u in ((fold_p == k, fold_u == k) for k in range(3)):
+        for p, u in ([fold == k for fold in folds] for k in range(3)):
             trained = np.maximum(0, beta(prior, width, P[~p], U[~u])) / lam
-            total -= trained @ beta(prior, width, P[p], U[u])
+            total += trained @ beta(prior, width, P[p], U[u])
         return total
 
     for prior, distance in zip(CANDIDATES, got, strict=True):
         points = [(width, lam) for lam in lams for width in widths]
-        width, lam = min(points, key=lambda point: score(prior, *point))
+        width, lam = max(points, key=lambda point: score(prior, *point))
         b = beta(prior, width, P, U)
-        expected = np.maximum(0, b) / lam @ b - prior + 1
-        assert distance == pytest.approx(expected, rel=1e-9)
+        assert distance == pytest.approx(np.maximum(0, b) / lam @ b - prior + 1, rel=1e-9)
 
 
 def mixture(prior, seed, n_positive=200, n_unlabeled=1000):
@@ -82,9 +74,10 @@ def test_the_prior_of_a_separable_mixture_is_found(prior):
     assert PenL1Prior().estimate(P, U) == pytest.approx(prior, abs=0.11)
 
 
-def test_many_unlabelled_rows_are_sampled_by_the_seed_alone(monkeypatch):
-    P, U = mixture(0.4, 0, 20, 3000)
-    seen = []
+def test_many_unlabelled_rows_are_sampled_and_memory_is_as_predicted(monkeypatch):
+    (P, U), seen = mixture(0.4, 0, 20, 3000), []
+    peak = peak_of(lambda: PenL1Prior().estimate(P, U))
+    assert PenL1Prior().memory_needed(3000) == pytest.approx(peak, rel=0.2)
 
     class Recorder(Rows):
         def __getitem__(self, key):
@@ -94,24 +87,19 @@ def test_many_unlabelled_rows_are_sampled_by_the_seed_alone(monkeypatch):
     monkeypatch.setattr("dsgkit.priors.MAX_ROWS", 500)
     assert PenL1Prior().estimate(P, Recorder(U)) == PenL1Prior().estimate(Rows(P), U)
     assert [len(np.unique(key)) for key in seen] == [500]
-
-
-def test_predicted_memory_is_what_an_estimate_allocates():
-    P, U = mixture(0.4, 0, 20, 3000)
-    peak = peak_of(lambda: PenL1Prior().estimate(P, U))
-    assert PenL1Prior().memory_needed(3000) == pytest.approx(peak, rel=0.2)
+    assert PenL1Prior().memory_needed(3000) == PenL1Prior().memory_needed(500)
 
 
 P, U = mixture(0.4, 0, 20, 40)
-ALIKE, NAN = np.ones((10, 2)), np.full((9, 2), np.nan)
+ALIKE, NAN, NUMBERS = np.ones((10, 2)), np.full((9, 2), np.nan), "NaN or infinite"
 NONE = sparse.csc_matrix((1, 1))
 REFUSED = [
     (lambda: PenL1Prior().estimate(P[:1], U), DataError, "at least 2 positive"),
     (lambda: PenL1Prior().estimate(P, ALIKE), DataError, "median squared distance of rows is 0"),
-    (lambda: PenL1Prior().estimate(P, NAN), DataError, "NaN or infinite"),
-    (lambda: PenL1Prior().estimate(NAN, U), DataError, "NaN or infinite"),
-    (lambda: similar_prior_interval(NAN[None, :2], U), DataError, "NaN or infinite"),
-    (lambda: similar_prior_interval(np.zeros((9, 2, 2)), NAN[:, :2]), DataError, "NaN or infinite"),
+    (lambda: PenL1Prior().estimate(P, NAN), DataError, NUMBERS),
+    (lambda: PenL1Prior().estimate(NAN, U), DataError, NUMBERS),
+    (lambda: similar_prior_interval(NAN[None, :2], U), DataError, NUMBERS),
+    (lambda: similar_prior_interval(np.zeros((9, 2, 2)), NAN), DataError, NUMBERS),
     (lambda: solve_qp(NONE, [1.0], (NONE, [0.0]), (sparse.eye(1), [0.0])), FitError, "DualInf"),
 ]
 
@@ -122,13 +110,13 @@ def test_rows_that_tell_nothing_are_refused(estimate, error, text):
         estimate()
 
 
-def of_near_classes(prior, n_pairs, n_rows, seed=0, shift=2.5):
+def of_near_classes(prior, n_pairs, n_rows, seed=0):
     """Return pairs and unlabelled rows of two overlapping classes in three dimensions."""
     rng = np.random.default_rng(seed)
     of_pairs = rng.random((n_pairs, 1)) < prior**2 / (prior**2 + (1 - prior) ** 2)
     of_rows = rng.random(n_rows) < prior
     return [
-        rng.normal(size=(*y.shape, 3)) + shift * y[..., None] * [1, 0, 0]
+        rng.normal(size=(*y.shape, 3)) + 2.5 * y[..., None] * [1, 0, 0]
         for y in (of_pairs.repeat(2, axis=1), of_rows)
     ]
 
@@ -136,11 +124,8 @@ def of_near_classes(prior, n_pairs, n_rows, seed=0, shift=2.5):
 @pytest.mark.parametrize(("prior", "sign"), [(0.52, 1), (0.65, -1), (0.8, 1)])
 def test_the_interval_holds_the_prior_of_overlapping_classes(prior, sign):
     """In 10 draws about 10 times; which class is the larger one does not matter."""
-    intervals = []
-    for seed in range(10):
-        pairs, rows = of_near_classes(prior, 400, 1500, seed)
-        intervals.append(similar_prior_interval(sign * pairs, sign * rows, random_state=seed))
-    low, high = np.transpose(intervals)
+    draws = [of_near_classes(prior, 400, 1500, seed) for seed in range(10)]
+    low, high = np.transpose([similar_prior_interval(sign * S, sign * U) for S, U in draws])
     assert (low <= prior).sum() >= 8 and (high >= prior).sum() >= 8
     assert ((low >= 0.5) & (high <= 1)).all()
     assert prior > 0.7 or np.median(high - low) < 0.2
@@ -157,8 +142,8 @@ def test_the_interval_gets_narrower_with_more_rows_and_is_wide_if_they_tell_noth
     pairs, rows = rng.normal(size=(40, 2, 3)), rng.normal(size=(100, 3))
     low, high = similar_prior_interval(pairs, rows)
     assert low == 0.5 and high > 0.6
-    assert similar_prior_interval(np.ones((9, 2, 3)), np.ones((9, 3))) == UNKNOWN_INTERVAL
-    assert similar_prior_interval(pairs[:3], rows) == UNKNOWN_INTERVAL
+    for S, U in ((np.ones((9, 2, 3)), np.ones((9, 3))), (pairs[:3], rows)):
+        assert similar_prior_interval(S, U) == UNKNOWN_INTERVAL
 
 
 @pytest.mark.parametrize("prior", [0.52, 0.7])
