@@ -2,46 +2,6 @@
 
 import numpy as np
 
-P, N, U = "p", "n", "u"
-
-
-def pair_form(rows, a, b):
-    """Return (M, v) of the mean of (1 - z_i + z_j)^2 over i in a, j in b, by a double loop."""
-    n = sum(map(len, rows.values()))
-    M, v = np.zeros((n, n)), np.zeros(n)
-    for i in rows[a]:
-        for j in rows[b]:
-            difference = np.zeros(n)
-            difference[i] += 1
-            difference[j] -= 1
-            M += np.outer(difference, difference) / (len(rows[a]) * len(rows[b]))
-            v += difference / (len(rows[a]) * len(rows[b]))
-    return M, v
-
-
-def combine(*terms):
-    return sum(c * M for c, (M, _) in terms), sum(c * v for c, (_, v) in terms)
-
-
-def samult_form(positive, n_unlabeled, gamma):
-    """Return the form of labelled rows in their own order, and the unlabelled ones after them."""
-    n = len(positive)
-    unlabeled = np.arange(n, n + n_unlabeled)
-    rows = {P: np.flatnonzero(positive), N: np.flatnonzero(~positive), U: unlabeled}
-    return combine(
-        (gamma, pair_form(rows, P, N)),
-        (1 - gamma, pair_form(rows, P, U)),
-        (1 - gamma, pair_form(rows, U, N)),
-    )
-
-
-def minimise(M, v, Phi, penalty):
-    """Minimise z'M z - 2 v'z + penalty |w|^2 over z = Phi w; None if there is no minimum."""
-    A = Phi.T @ M @ Phi + penalty * np.eye(Phi.shape[1])
-    if np.linalg.eigvalsh(A)[0] <= 0:
-        return None
-    return np.linalg.solve(A, Phi.T @ v)
-
 
 def ranking(above, below):
     """Return the mean of (1 - a + b)^2 over all pairs."""
@@ -62,13 +22,11 @@ def pnu(p, n, u, eta, prior):
 
 def ordinal(classes, u, gammas):
     """Return the mean over the cuts with rows on both sides, which weigh alike on a side."""
-    cuts = range(1, len(classes))
-    sides = [(np.concatenate(classes[c:]), np.concatenate(classes[:c])) for c in cuts]
-    risks = [
-        semi_supervised(*side, u, gamma)
-        for side, gamma in zip(sides, gammas, strict=True)
-        if all(map(len, side))
-    ]
+    risks = []
+    for cut, gamma in enumerate(gammas, 1):
+        above, below = np.concatenate(classes[cut:]), np.concatenate(classes[:cut])
+        if len(above) and len(below):
+            risks.append(semi_supervised(above, below, u, gamma))
     return np.mean(risks)
 
 

@@ -57,21 +57,6 @@ def test_iterations_are_a_pass_within_bounds(rows, iterations):
     )
 
 
-def test_without_unlabelled_rows_in_the_risk_they_have_no_coefficients():
-    for gamma, n in ((0.4, 46), (1.0, 16)):
-        model = SAMULT(sigma=1.0, gamma=gamma).fit(X, Y, U)
-        np.testing.assert_array_equal(model.centers_, ROWS[:n])
-        assert len(model.coef_) == n and bool(model.remark_) == (gamma == 1)
-
-
-@pytest.mark.parametrize(
-    ("lam", "sigma", "gamma"), [(8.0, 0.125, 0.0), (1e-4, 8.0, 0.9), (1e-6, 2.0, 0.5)]
-)
-def test_with_every_row_as_a_landmark_nystrom_is_samult(lam, sigma, gamma):
-    exact = SAMULT(lam, sigma, gamma).fit(X, Y, U).decision_function(U)
-    close(NystromS2AUC(lam, sigma, gamma).fit(X, Y, U).decision_function(U), exact, 1e-6)
-
-
 AUTHORS = ["gauss_etap05_allcentres", "moons_etap09_200centres", "indefinite_pi03_etam1"]
 
 

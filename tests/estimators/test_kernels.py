@@ -3,23 +3,10 @@
 import numpy as np
 import pytest
 
-from dsgkit import FRS3VM, QSGS2AUC, SAMULT
+from dsgkit import FRS3VM, QSGS2AUC
 from dsgkit.errors import DataError
 from dsgkit.features import random_features
-from tests.estimators.brute_force import minimise, problem, samult_form
-from tests.test_kernels import KERNELS as BY_OTHERS
-
-
-@pytest.mark.parametrize("kernel", ["laplacian", "dot_product(3)", "linear"])
-def test_the_exact_solver_minimises_the_risk_over_the_functions_of_the_kernel(kernel):
-    X, y, U = problem()
-    model = SAMULT(lam=0.25, sigma=0.7, gamma=0.4, kernel=kernel).fit(X, y, U)
-    rows = np.vstack([X, U]).astype(np.float64)
-    K = BY_OTHERS[kernel](rows, rows, 0.7)
-    values, vectors = np.linalg.eigh(K)
-    Phi = vectors * np.sqrt(np.maximum(values, 0))
-    w = minimise(*samult_form(y == y.max(), len(U), 0.4), Phi, 0.125)
-    np.testing.assert_allclose(model.decision_function(rows), Phi @ w, atol=1e-7)
+from tests.estimators.brute_force import problem
 
 
 def test_kernels_without_random_features_are_refused():
