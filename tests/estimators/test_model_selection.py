@@ -17,19 +17,20 @@ from tests.estimators.small import made
 FOLDS = StratifiedKFold(3)
 
 
-def neg_error(y, predicted):
-    return -mean_absolute_error(y, predicted)
-
-
 def by_decision(model, X, y):
     return roc_auc_score(y, model.decision_function(X))
 
 
+def by_error(model, X, y):
+    return -mean_absolute_error(y, model.predict(X))
+
+
+BY_DECISION = make_scorer(roc_auc_score, response_method="decision_function")
 CASES = [
     ("qsg_s2auc", "roc_auc", -1, by_decision),
-    ("tsgs3vm", make_scorer(roc_auc_score, response_method="decision_function"), 7, by_decision),
+    ("tsgs3vm", BY_DECISION, 7, by_decision),
     ("tsgs3vm", None, "?", lambda model, X, y: model.score(X, y)),
-    ("qs3orao", "neg_mean_absolute_error", -1, lambda m, X, y: neg_error(y, m.predict(X))),
+    ("qs3orao", "neg_mean_absolute_error", -1, by_error),
 ]
 
 
@@ -49,9 +50,8 @@ def test_a_search_scores_the_labelled_rows(name, scoring, mark, score, is_piped)
     for k, (train, test) in enumerate(FOLDS.split(rows, labels)):
         known = test[labels[test] != mark]
         fitted = clone(model).fit(rows[train], labels[train])
-        assert got[f"split{k}_test_score"][0] == pytest.approx(
-            score(fitted, rows[known], labels[known].astype(y.dtype))
-        )
+        expected = score(fitted, rows[known], labels[known].astype(y.dtype))
+        assert got[f"split{k}_test_score"][0] == pytest.approx(expected)
     assert search.score(X, y) == search.score(rows, labels)
 
 
@@ -60,10 +60,7 @@ def test_several_scorers_and_weights():
     rows, labels = np.vstack([X, U]), np.append((y > 0).astype(int), [-1] * len(U))
     model, weights = made("tsgs3vm").fit(rows, labels), np.random.default_rng(0).random(54)
     both = labeled_scorer(["roc_auc", "accuracy"])(model, rows, labels)
-    assert both == {
-        "roc_auc": by_decision(model, X, y),
-        "accuracy": model.score(X, labels[:24]),
-    }
+    assert both == {"roc_auc": by_decision(model, X, y), "accuracy": model.score(X, labels[:24])}
     weighted = labeled_scorer("accuracy")(model, rows, labels, sample_weight=weights)
     assert weighted == pytest.approx(model.score(X, labels[:24], weights[:24]))
     one = cross_val_score(made("supervised_svm"), X, y, scoring=labeled_scorer("roc_auc"), cv=FOLDS)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
-from sklearn.linear_model import Ridge
 
 from dsgkit.engine.problem import Sizes
 from dsgkit.errors import ConfigError, DsgWarning
@@ -134,9 +133,8 @@ def test_kinds_of_solvers_fit_predict_and_serve_a_search(kind, tasks, names, own
     models = solver().fit_points(points, **training)
     alone = [solver(**point).fit(**training).decision_function(U) for point in points]
     np.testing.assert_array_equal(models.decision_function(U), np.column_stack(alone))
-    for got, point in zip(
-        solver().fit_points(points, folds=folds, **training), points, strict=True
-    ):
+    searched = solver().fit_points(points, folds=folds, **training)
+    for got, point in zip(searched, points, strict=True):
         for fold in folds:
             rest = np.setdiff1d(np.arange(len(y)), fold)
             model = solver(**point).fit(**training | {"X": X[rest], "y": y[rest]})
@@ -151,11 +149,10 @@ def test_a_function_makes_solvers_of_its_parameters(own_modules):
     assert info.seed(2**40 + 7) == 7  # what scikit-learn takes
     with pytest.raises(ValueError, match="must be a number > 0, got 0"):
         info.parameters["C"].parse(0)
-    solver, made = info.load()(C=0.1), sys.modules["my"].scaled(C=0.1)
-    values = solver.fit(X, y).decision_function(U)
-    np.testing.assert_array_equal(values, made.fit(X, y).decision_function(U))
-    again = clone(solver)
-    assert (again.get_params(), vars(again)) == ({"C": 0.1, "random_state": 0}, again.get_params())
+    solver = info.load()(C=0.1)
+    values = sys.modules["my"].scaled(C=0.1).fit(X, y).decision_function(U)
+    np.testing.assert_array_equal(solver.fit(X, y).decision_function(U), values)
+    assert vars(clone(solver)) == solver.get_params() == {"C": 0.1, "random_state": 0}
     info = get("my:clusters")
     assert info.tasks == ("clustering",)
     labels = info.load()(n_clusters=2).fit(X).labels_
@@ -163,11 +160,8 @@ def test_a_function_makes_solvers_of_its_parameters(own_modules):
 
 
 def test_a_regressor_predicts_the_nearest_class():
-    ordered = np.resize([1, 2, 4], len(X))
-    model = get("sklearn.linear_model:Ridge").load()(alpha=0.5).fit(X, ordered)
-    values = Ridge(alpha=0.5).fit(X, ordered).predict(X)
-    nearest = model.classes_[np.abs(values[:, None] - model.classes_).argmin(axis=1)]
-    np.testing.assert_array_equal(model.predict(X), nearest)
+    model = get("sklearn.linear_model:Ridge").load()().fit(X, np.resize([1, 2, 4], len(X)))
+    np.testing.assert_array_equal(model.predict(X), model.classify(model.decision_function(X)))
     classes = model.classify(np.array([-9, 1.4, 1.5, 1.6, 3, 9]))
     assert classes.tolist() == [1, 1, 1, 2, 2, 4]
 
@@ -201,60 +195,38 @@ def test_the_version_is_that_of_the_file_in_use(own_modules, tmp_path):
     assert get("pack:Mine").version == before
     own_modules("pack.deep", edited)
     assert get("pack:Mine").version == get("pack.deep:Mine").version != before
-    versions = []  # of classes derived from a solver of the package: their own
-    for statement in ("LAM = 1", "LAM = 2", "LAM = 1; version = 7", "LAM = 2; version = 7"):
-        own_modules("my", f"from dsgkit import SAMULT\n\nclass Mine(SAMULT):\n    {statement}\n")
-        versions.append(get("my:Mine").version)
-    assert versions[0] != versions[1] and versions[2:] == [7, 7]
 
 
-HINT = (
-    "; derive it from a class of dsgkit.bases, or from scikit-learn's BaseEstimator and one of its "
-    "ClassifierMixin, RegressorMixin or ClusterMixin (my.py:1)"
-)
-PERCEPTRON = "from sklearn.linear_model import Perceptron\n"
-REFUSED = [
-    ("class Mine:\n    def fit(self): pass\n", f"Mine lacks get_params, tasks{HINT}"),
-    (
-        # it takes unlabelled rows, and does not say for which task
-        "from sklearn.base import BaseEstimator\n"
-        "class Mine(BaseEstimator):\n    def fit(self, X, y, X_unlabeled): pass\n",
-        f"Mine lacks tasks{HINT}".replace(":1)", ":2)"),
-    ),
-    (mine("fit = 3").replace("def fit", "def fits"), "Mine lacks fit (my.py:3)"),
-    (
-        SOLVER.replace("width=2", "width"),
-        "Mine().get_params() raises TypeError: Mine.__init__() missing 1 required positional "
-        "argument: 'width'; every parameter needs a default, and an attribute of its name",
-    ),
-    (
-        SOLVER.replace("lam=0.5", "lam=len"),
-        "the default of Mine's 'lam' must be a number, text, true, false or null, got "
-        "<built-in function len>",
-    ),
-    (
-        "def Mine():\n    pass\n",
-        "Mine() must return a scikit-learn classifier, regressor or clusterer, got NoneType "
-        "(my.py:1)",
-    ),
-    (
-        PERCEPTRON + "def Mine(C=1):\n    return Perceptron(C=C)\n",
-        "Mine() raises TypeError: Perceptron.__init__() got an unexpected keyword argument 'C' "
-        "(my.py:3); every parameter needs a default",
-    ),
-    (mine("version = 1.5"), "Mine.version must be a whole number or text, got 1.5"),
-    (mine("tasks = (3,)"), "Mine.tasks must be a tuple of task names, got (3,)"),
-]
+NEEDS = "; every parameter needs a default"
+REFUSED = {
+    "class Mine:\n    fit = print\n": "Mine lacks get_params, tasks; derive it from a class "
+    "of dsgkit.bases, or from scikit-learn's BaseEstimator and one of its ClassifierMixin, "
+    "RegressorMixin or ClusterMixin (my.py:1)",
+    "from sklearn.base import BaseEstimator, ClassifierMixin\n"
+    "class Mine(ClassifierMixin, BaseEstimator):\n"
+    "    def fit(self, X, y, X_unlabeled): pass\n": "Mine lacks tasks; derive it from a class of",
+    mine("fit = 3").replace("def fit", "def fits"): "Mine lacks fit (my.py:3)",
+    SOLVER.replace("width=2", "width"): "Mine().get_params() raises TypeError: Mine.__init__() "
+    f"missing 1 required positional argument: 'width'{NEEDS}, and an attribute of its name",
+    SOLVER.replace("lam=0.5", "lam=len"): "the default of Mine's 'lam' must be a number, text, "
+    "true, false or null, got <built-in function len>",
+    "def Mine():\n    pass\n": "Mine() must return a scikit-learn classifier, regressor or "
+    "clusterer, got NoneType (my.py:1)",
+    "from sklearn.svm import SVC\ndef Mine(): return SVC(c=1)\n": "Mine() raises TypeError: "
+    f"SVC.__init__() got an unexpected keyword argument 'c' (my.py:2){NEEDS}",
+    mine("version = 1.5"): "Mine.version must be a whole number or text, got 1.5",
+    mine("tasks = (3,)"): "Mine.tasks must be a tuple of task names, got (3,)",
+}
 
 
-@pytest.mark.parametrize(("text", "expected"), REFUSED)
-def test_what_is_refused(own_modules, text, expected):
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_is_refused(own_modules, text):
     dotted = "unknown solver 'my.deep.Mine'; write my.deep:Mine for a class"
-    for kind, message in (("my:Mine", expected), ("my.deep.Mine", dotted)):
+    for kind, message in (("my:Mine", REFUSED[text]), ("my.deep.Mine", dotted)):
         own_modules("my", text)
         with pytest.raises(ConfigError) as error:
             get(kind)
-        assert str(error.value) == message
+        assert str(error.value).startswith(message) and "\n" not in str(error.value)
 
 
 BEHIND_KEYWORDS = """
@@ -264,11 +236,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 class Boosted(ClassifierMixin, BaseEstimator):
     def __init__(self, *, objective="binary", **kwargs):
-        known = {"depth": None, "missing": np.nan, "random_state": None}
-        unknown = kwargs.keys() - known.keys()
-        if unknown:
-            raise TypeError(f"unknown {unknown}")
-        self.objective, self.others = objective, {**known, **kwargs}
+        self.objective = objective
+        self.others = {"depth": None, "missing": np.nan, "random_state": None, **kwargs}
 
     def get_params(self, deep=True):
         return {"objective": self.objective, **self.others}
