@@ -151,6 +151,9 @@ def test_everything_has_an_explanation():
     assert [path for path, text in keys.items() if len(text.split()) < 2] == []
     assert {"extends", "protocol.labeled", "sweep.unlabeled", "dataset.target.bins"} <= {*keys}
     assert {f"solvers.{s.name}.{name}" for s in SOLVERS.values() for name in s.params} <= {*keys}
+    for solver in SOLVERS.values():  # also what its docstring leaves to that of another one
+        (text,) = explanations(solver.name)
+        assert [name for name in solver.params if f"\n{name} : " not in text] == []
     texts = [list(explanations(name)) for name in ("QSGS2AUC", "solvers.qsg_s2auc", "qsg_s2auc")]
     assert texts[0] == texts[1] == texts[2] and len(texts[0]) == 1
     (lam,) = explanations("solvers.qsg_s2auc.lam")

@@ -81,8 +81,13 @@ def explanations(name: str) -> Iterator[str]:
 def _of_solver(info: Any) -> str:
     kind = info.load()
     source = "; ".join(filter(None, [info.label, info.reference, f"class {kind.__name__}"]))
-    head = f"{info.name}: solver, for {', '.join(info.tasks)}"
-    return f"{head}\n\n{source}\n\n{inspect.getdoc(kind) or ''}"
+    head, texts = f"{info.name}: solver, for {', '.join(info.tasks)}", described(kind)
+
+    def written_out(same: re.Match[str]) -> str:
+        names = same[1].split(", ")
+        return "\n".join(f"{n} : {texts[n]}" for n in names) if {*names} <= {*texts} else same[0]
+
+    return f"{head}\n\n{source}\n\n{_AS_IN.sub(written_out, inspect.getdoc(kind) or '')}"
 
 
 def _of_task(kind: str) -> str:
