@@ -18,17 +18,14 @@ def test_a_step_is_that_of_the_equations(m):
         expected = sum(u[i, k] ** m * X[i] for i in range(7)) / sum(u[i, k] ** m for i in range(7))
         np.testing.assert_allclose(centers[k], expected, rtol=1e-12)
     found = memberships_of(X, centers, m)
-    for i in range(7):
-        d = [np.linalg.norm(X[i] - v) for v in centers]
-        for k in range(4):
-            expected = 1 / sum((d[k] / d[j]) ** (2 / (m - 1)) for j in range(4))
-            assert found[i, k] == pytest.approx(expected, rel=1e-9)
-
-
-def test_a_row_that_is_a_centre_belongs_to_it_alone():
-    centers = np.array([[0.0, 0], [3, 4], [3, 4]])
-    found = memberships_of(np.array([[0.0, 0], [3, 4]]), centers, 2.0)
-    np.testing.assert_array_equal(found, [[1, 0, 0], [0, 0.5, 0.5]])
+    for i, x in enumerate(X):
+        d = np.linalg.norm(x - centers, axis=1)
+        expected = [1 / sum((d[k] / d[j]) ** (2 / (m - 1)) for j in range(4)) for k in range(4)]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-9)
+    centers = np.array([[0.0, 0], [3, 4], [3, 4]])  # a row that is one belongs to it alone
+    np.testing.assert_array_equal(
+        memberships_of(centers[:2], centers, m), [[1, 0, 0], [0, 0.5, 0.5]]
+    )
 
 
 def test_a_fit_is_a_fixed_point_that_lowers_the_objective():
@@ -39,14 +36,10 @@ def test_a_fit_is_a_fixed_point_that_lowers_the_objective():
     np.testing.assert_allclose(centers, model.cluster_centers_, atol=1e-10)
     np.testing.assert_allclose(model.memberships(X), model.memberships_, atol=1e-9)
     courses = [FuzzyCMeans(3, tol=0, max_iter=n).fit(X).objective_ for n in range(1, 12)]
-    assert all(np.diff(courses) <= 1e-9)
-    assert model.objective_ <= courses[-1]
-    # memberships are no function with a domain, for which pictures ask by this name
-    assert not hasattr(model, "decision_function")
+    assert all(np.diff([*courses, model.objective_]) <= 1e-9)
     with pytest.raises(DataError, match="too few"):
         FuzzyCMeans(3).fit(X[:2])
-
-
-def test_the_path_in_kept_results_names_it():
-    kind = "dsgkit.solvers.clustering.fuzzy_c_means:FuzzyCMeans"
-    assert catalogue.get(kind).load() is FuzzyCMeans
+    kept = catalogue.get("dsgkit.solvers.clustering.fuzzy_c_means:FuzzyCMeans")
+    assert kept.load() is FuzzyCMeans  # under the name that kept results have
+    # memberships are no function with a domain, for which pictures ask by this name
+    assert not hasattr(model, "decision_function")

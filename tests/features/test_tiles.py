@@ -1,3 +1,5 @@
+"""Compiled cosines, sines and their sums, against float64."""
+
 import re
 
 import numba
@@ -8,37 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dsgkit.features import tiles
-from dsgkit.system import jit
-from dsgkit.system.machine import single_blas_thread
-from dsgkit.system.machine import threads_for
-
-ONE = np.ones((1, 1), np.float32)
-
+from dsgkit.system.machine import single_blas_thread, threads_for
 
 SMALLEST = 2.0**-149  # of float32
-
-
-def exact(X, W):
-    """[cos, sin] of pi X W in float64."""
-    half_turns = np.mod(X.astype(np.float64) @ W, 2)
-    return np.hstack([np.cos(np.pi * half_turns), np.sin(np.pi * half_turns)])
-
-
-def rows_of(n, d, m, n_models, seed=0):
-    rng = np.random.default_rng(seed)
-    return (
-        rng.random((n, d), dtype=np.float32),
-        rng.normal(size=(3, d, m)).astype(np.float32),
-        rng.normal(size=(3, 2 * m, n_models)).astype(np.float32),
-    )
-
-
-@jit.fast
-def _cosines(u, out):
-    for i in range(len(u)):
-        out[i] = tiles.cosine(u[i])
-
-
+ONE = np.ones((1, 1), np.float32)
 RNG = np.random.default_rng(0)
 ANGLES = {
     "usual": RNG.normal(size=300_000) * 10,
@@ -48,45 +23,61 @@ ANGLES = {
     "every scale": RNG.uniform(-1, 1, (2500, 120)) * 2.0 ** np.arange(-100, 20),
     "ends": np.array([0.0, -0.0, 2**22 - 0.5, -(2**22) + 0.5, 1e-45, -1e-38]),
 }
+WIDE = {
+    "large": ANGLES["large"],
+    "larger": ANGLES["large"] * 4,
+    "any": RNG.uniform(-1, 1, 999) * 2.0**60,
+}
 
 
-def test_functions_are_accurate_over_the_whole_range():
-    u = np.concatenate([angles.astype(np.float32).ravel() for angles in ANGLES.values()])
-    expected = exact(u[:, None], np.ones((1, 1)))
-    assert np.abs(tiles.cos_sin(u[:, None], ONE) - expected).max() < 2.5e-7
-    cosines = np.empty_like(u)
-    _cosines(u, cosines)
-    assert np.abs(cosines - expected[:, 0]).max() < 2.5e-7
+def exact(X, W):
+    """[cos, sin] of pi X W in float64."""
+    half_turns = np.mod(X.astype(np.float64) @ W, 2)
+    return np.hstack([np.cos(np.pi * half_turns), np.sin(np.pi * half_turns)])
+
+
+def drawn(n, d, m, n_models):
+    """Return rows, three blocks of frequencies and coefficients, and numbers at the rows."""
+    rng = np.random.default_rng(0)
+    shapes = (3, d, m), (3, 2 * m, n_models), (n, n_models)
+    others = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
+    return rng.random((n, d), dtype=np.float32), *others
+
+
+@pytest.mark.parametrize(("angles", "wide"), [(ANGLES, False), (WIDE, True)])
+def test_functions_are_accurate_over_the_whole_range(angles, wide):
+    """With ``wide``, of angles of any size; also if one model merges a cosine and a sine."""
+    u = np.concatenate([some.astype(np.float32).ravel() for some in angles.values()])[:, None]
+    expected = exact(u, np.ones((1, 1)))
+    assert np.abs(tiles.cos_sin(u, ONE, wide=wide) - expected).max() < 2.5e-7
+    for G in (1, 2):
+        values = np.zeros((len(u), G), np.float32)
+        cosine = np.tile(np.array([[1], [0]], np.float32), (1, 1, G))
+        tiles.add_blocks(u, ONE[None], cosine, values, wide=wide)
+        assert np.abs(values - expected[:, :1]).max() < 2.5e-7
     u = np.array([[np.nan], [np.inf], [-np.inf]], np.float32)  # is passed on
-    assert np.isnan(tiles.cos_sin(u, ONE)).all()
+    assert np.isnan(tiles.cos_sin(u, ONE, wide=wide)).all()
     values = np.zeros((3, 1), np.float32)
-    tiles.add_blocks(u, ONE[None], np.ones((1, 2, 1), np.float32), values)
+    tiles.add_blocks(u, ONE[None], np.ones((1, 2, 1), np.float32), values, wide=wide)
     assert np.isnan(values).all()
 
 
-def test_wide_angles_of_any_size_have_a_cosine_and_a_sine():
-    u = np.concatenate([ANGLES["large"], ANGLES["large"] * 4, RNG.uniform(-1, 1, 999) * 2.0**60])
-    u = u.astype(np.float32)
-    expected = exact(u[:, None], np.ones((1, 1)))
-    assert np.abs(tiles.cos_sin(u[:, None], ONE, wide=True) - expected).max() < 2.5e-7
-    for coefficients in (np.ones((1, 2, 1)), np.ones((1, 2, 2))):
-        values = np.zeros((len(u), coefficients.shape[2]), np.float32)
-        tiles.add_blocks(u[:, None], ONE[None], coefficients.astype(np.float32), values, wide=True)
-        assert np.abs(values - expected.sum(axis=1, keepdims=True)).max() < 2e-6
+f2, f3 = np.zeros((2, 4), np.float32), np.zeros((2, 2, 4), np.float32)
 
 
-@pytest.mark.parametrize("function", ["tile_features", "_accumulate_one", "_fold"])
-def test_loops_over_frequencies_are_vectorised(function):
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        ("tile_features", (f2, np.zeros((2, 8), np.float32))),
+        ("_accumulate_one", (f2, f3, False, f2, f2, f2[0], np.zeros((1, 2, 4), np.float32))),
+        ("_fold", (f2,)),
+    ],
+)
+def test_loops_over_frequencies_are_vectorised(function, arguments):
     """By the machine code: it multiplies several float32 at a time."""
     kernel = getattr(tiles, function)
     options = {"fastmath": kernel.targetoptions["fastmath"], "error_model": "numpy"}
     compiled = numba.njit(**options)(kernel.py_func)
-    f2, f3 = np.zeros((2, 4), np.float32), np.zeros((2, 2, 4), np.float32)
-    arguments = {
-        "tile_features": (f2, np.zeros((2, 8), np.float32)),
-        "_accumulate_one": (f2, f3, False, f2, f2, f2[0], np.zeros((1, 2, 4), np.float32)),
-        "_fold": (f2,),
-    }[function]
     compiled.compile(tuple(numba.typeof(a) for a in arguments))
     (code,) = compiled.inspect_asm().values()
     assert re.search(r"v?(mul|fmadd\d+)ps|f(mul|mla)\s+v\d+\.4s", code)
@@ -111,32 +102,20 @@ def test_the_documented_error_bounds(X, W, coefficients):
 
 @pytest.mark.parametrize("n_models", [1, 2, 40, 200])
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 19), (64, 1), (300, 64), (777, 19), (600, 130)])
-def test_sums_over_blocks_and_over_rows(n, m, n_models):
-    X, W, A = rows_of(n, 5, m, n_models)
-    values, C = np.random.default_rng(1).normal(size=(2, n, n_models)).astype(np.float32)
-    expected = values + sum(exact(X, W[t]) @ A[t] for t in range(3))
-    tiles.add_blocks(X, W, A, values)
-    np.testing.assert_allclose(values, expected, atol=2e-4)
-    np.testing.assert_allclose(tiles.correlate(X, W[0], C), exact(X, W[0]).T @ C, atol=3e-4)
-
-
-@pytest.mark.parametrize("n_models", [1, 6, 90])
-def test_results_do_not_depend_on_threads(n_models, monkeypatch):
+def test_sums_over_blocks_and_rows_on_any_number_of_threads(n, m, n_models, monkeypatch):
     monkeypatch.setattr(tiles, "TERMS_PER_THREAD", 1)
-    X, W, A = rows_of(1500, 7, 150, n_models)
-    C = np.random.default_rng(1).normal(size=(1500, n_models)).astype(np.float32)
-
-    def results():
-        values = np.zeros((1500, n_models), np.float32)
-        tiles.add_blocks(X, W, A, values)
-        return values, tiles.correlate(X, W[0], C), tiles.cos_sin(X, W[0])
-
-    with single_blas_thread():
-        expected = results()
-        with threads_for(1, 1):
-            alone = results()
-    for a, b in zip(expected, alone, strict=True):
-        np.testing.assert_array_equal(a, b)
+    X, W, A, C = drawn(n, 5, m, n_models)
+    found = []
+    for threads in (1, 2):
+        values = C.copy()
+        with single_blas_thread(), threads_for(threads, 1):
+            tiles.add_blocks(X, W, A, values)
+            found.append((values, tiles.correlate(X, W[0], C), tiles.cos_sin(X, W[0])))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+    expected = C + sum(exact(X, W[t]) @ A[t] for t in range(3))
+    np.testing.assert_allclose(values, expected, atol=2e-4)
+    np.testing.assert_allclose(found[0][1], exact(X, W[0]).T @ C, atol=3e-4)
 
 
 @given(st.integers(1, 2000), st.integers(1, 5000), st.integers(1, 1000))
