@@ -1,7 +1,9 @@
 """Doubly stochastic training against the loop that papers' authors write."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,13 +11,20 @@ from hypothesis import strategies as st
 
 from dsgkit import QSGS2AUC
 from dsgkit.engine import coefficients, sizes, streaming
+from dsgkit.engine.clock import Clock
 from dsgkit.engine.problem import Steps
 from dsgkit.engine.sizes import MAX_FORGOTTEN_SHARE
 from dsgkit.engine.streaming import stream
-from dsgkit.features import fourier
+from dsgkit.errors import DataError
+from dsgkit.system import progress
 from dsgkit.system.progress import listening
 from tests.engine import reference
 from tests.engine.problems import auc, blocks, close, constant, rows
+
+
+def arrays(seed=10, n_unlabeled=50):
+    return dict(zip(("X", "y", "X_unlabeled"), rows(seed, n_unlabeled=n_unlabeled), strict=True))
+
 
 configurations = st.fixed_dictionaries(
     {
@@ -63,35 +72,19 @@ def test_constant_steps_shrink_and_forget_blocks(eta, lam, n_unlabeled, monkeypa
 
 
 def test_a_grid_on_folds_is_trained_in_passes_within_the_memory_budget(monkeypatch):
-    arrays = dict(zip(("X", "y", "X_unlabeled"), rows(7, n_unlabeled=3000), strict=True))
-    model = QSGS2AUC(n_iterations=20, batch_size=8, n_features=4)
+    training, model = arrays(7, 3000), QSGS2AUC(n_iterations=20, batch_size=8, n_features=4)
     points = [{"lam": lam, "gamma": gamma} for lam in (0.5, 1.0) for gamma in (0.0, 0.5, 1.0)]
     folds, heard = [np.arange(15), np.arange(15, 30)], []
     runs, train = [], streaming._Run.train
     monkeypatch.setattr(streaming._Run, "train", lambda self: runs.append(self.G) or train(self))
-    expected = model.fit_points(points, folds=folds, **arrays)
+    expected = model.fit_points(points, folds=folds, **training)
     per_model = sizes.streaming_bytes(20, 8, 30, kept=False, streamed=True, average=False)
     monkeypatch.setattr(sizes, "MAX_MODEL_BYTES", 5 * per_model + 1)
     with listening(heard.append):
-        split = model.fit_points(points, folds=folds, **arrays)
+        split = model.fit_points(points, folds=folds, **training)
     np.testing.assert_allclose(split, expected, rtol=1e-4, atol=1e-5)
     assert runs == [12, 5, 5, 2]
     assert heard == sorted(heard) and heard[-1] == 1 and {5 / 12, 10 / 12} <= set(heard)
-
-
-@pytest.mark.parametrize(("n_unlabeled", "again"), [(100, 0), (6000, 8 + 16 + 24)])
-def test_frequencies_are_drawn_in_runs_and_again_for_every_panel(n_unlabeled, again, monkeypatch):
-    made, normal_blocks = [], fourier.normal_blocks
-
-    def counted(seed, first, count, *shape):
-        made.append(count)
-        return normal_blocks(seed, first, count, *shape)
-
-    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 8 * 20)
-    monkeypatch.setattr(fourier, "BLOCK_BYTES", 4 * 6 * 3 * 4)  # four blocks of 6 by 3
-    monkeypatch.setattr(fourier, "normal_blocks", counted)
-    stream(auc(0.5, n_unlabeled=n_unlabeled), blocks(), constant([0.01]), 30, 20)
-    assert sum(made) == 30 + again and made.count(4) >= 7
 
 
 def test_rows_are_kept_where_that_is_cheaper(monkeypatch):
@@ -115,17 +108,11 @@ STEPS = {
 }
 
 
-def test_steps():
-    for step, t, eta, decay in (
-        ("constant", 5, ETA, 1 - ETA * LAM),
-        ("linear", 1, ETA, 1 - ETA * LAM),
-        ("linear", 8, ETA * 2 / 3, 1 - ETA * LAM * 2 / 3),
-        ("decreasing", 3, [0.5, 4 / 3, 0.25, 1 / 3], [0.5, -1 / 3, 0.75, 2 / 3]),
-    ):
-        np.testing.assert_allclose(STEPS[step](t), [eta, decay], rtol=1e-12)
-    small = Steps(np.array([3e-5]), np.array([1.5]), np.array([0.5]), NAN[:1])
-    assert small(1)[0] == pytest.approx(1 / 3e-5)
-    assert small(1)[1] == 0  # exactly, where it is 0 in theory
+def test_linear_steps_fade_to_0_and_what_is_forgotten_in_theory_is_exactly():
+    for t, share in ((1, 1), (8, 2 / 3), (21, 1 / 21)):
+        np.testing.assert_allclose(STEPS["linear"](t), [share * ETA, 1 - share * ETA * LAM])
+    whole = Steps(np.array([3e-5]), np.array([1.0]), np.zeros(1), np.full(1, np.nan))
+    assert whole(1)[1] == 0
 
 
 @pytest.mark.parametrize("n_unlabeled", [50, 3000])
@@ -198,3 +185,67 @@ def test_coefficients_that_are_not_finite_are_multiplied_out_and_do_not_hold_on_
     with np.errstate(invalid="ignore"):
         past.multiply(np.array([0, 1]), np.array([0, -2], np.float32))
     np.testing.assert_array_equal(next(past.kept())[1], np.tile([0, -2.0], (2, 2, 1)))
+
+
+# Observed training
+
+
+@pytest.mark.parametrize("n_unlabeled", [100, 6000])
+def test_training_does_not_notice_and_shows_the_model_of_a_shorter_training(
+    n_unlabeled, monkeypatch
+):
+    """Also in the middle of a panel, and by an observer that spoils what it is shown."""
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 7 * 20)
+    training = arrays(n_unlabeled=n_unlabeled)
+    U, at, shown, heard = training["X_unlabeled"], [1, 2, 40, 59, 60], [], []
+
+    def estimator(T=60):
+        return QSGS2AUC(lam=0.5, batch_size=20, n_features=6, n_iterations=T, sigma=1.0)
+
+    def spoil(t, seconds, model):
+        shown.append((t, model.decision_function(U)))
+        model.function_.coef[:1] = np.nan
+
+    with listening(heard.append):
+        final = estimator().fit_observed(**training, at=at, observe=spoil)
+    assert heard == sorted(heard) and len(heard) <= 61  # evaluating is no progress of training
+    alone = estimator().fit(**training)
+    np.testing.assert_array_equal(final.function_.coef, alone.function_.coef)
+    assert [t for t, _ in shown] == at
+    for t, values in shown:
+        shorter = estimator(t).fit(**training).decision_function(U)
+        np.testing.assert_allclose(values, shorter, rtol=1e-4, atol=1e-4)
+    for at in ([0], [2, 2], [3, 1], [1, 61], [-1]):
+        with pytest.raises(ValueError, match=r"must ascend from 1|only 60 iterations"):
+            estimator().fit_observed(**training, at=at, observe=print)
+
+
+@pytest.mark.parametrize("threads, name", [(1, "process_time"), (2, "perf_counter")])
+def test_seconds_are_those_of_training_alone(monkeypatch, threads, name):
+    now, seen = [5.0], []
+
+    def spend(seconds):
+        now[0] += seconds
+
+    def observe(t, seconds, model):
+        seen.append((t, seconds))
+        spend(100)
+
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(**{name: lambda: now[0]}))
+    clock = Clock([3, 4, 50], observe)
+    for t in range(1, 51):
+        spend(1)
+        clock.after(t, lambda: spend(10))
+    assert seen == [(3, 3.0), (4, 4.0), (50, 50.0)]
+
+
+def test_a_model_has_an_offset_and_the_version_of_its_stream(monkeypatch):
+    monkeypatch.setattr(sizes, "MAX_BLOCK_ROWS", 16)
+    model, X, done = stream(auc(0.5, 0.2), blocks(), constant([0.1, 0.1]), 9, 20), rows(0)[2], []
+    with listening(done.append):
+        shifted = replace(model, offset=np.array([0.5, -2], np.float32)).values(X)
+    np.testing.assert_allclose(shifted - model.values(X), [[0.5, -2]] * 50, atol=1e-6)
+    assert done == [0.32, 0.64, 0.96, 1.0]
+    with pytest.raises(DataError, match="by version 0 of the random stream, here is version"):
+        model.__setstate__({**model.__getstate__(), "stream_version": 0})
