@@ -21,46 +21,42 @@ from tests.estimators.brute_force import kernel
 
 SETTING = {
     **{"C": 6.0, "gamma": 0.8, "budget": 15, "strategy": REMOVAL, "n_neighbors": 3},
-    **{"tol": 0.02, "patience": 1, "max_iter": 400, "seed": 3},
+    **{"tol": 0.02, "max_iter": 400, "seed": 3},
 }
 
 
-def neighbors(setting, t, K, gone, others):
-    """Return what the vector that goes in step t is projected onto."""
-    k = 0 if setting["strategy"] == REMOVAL else min(setting["n_neighbors"], len(others))
-    if setting["strategy"] != RANDOM:
-        return sorted(others, key=lambda j: -K[gone, j])[:k]
-    per_step = min(setting["n_neighbors"], setting["budget"])
-    drawn = words(setting["seed"], (t - 1) * per_step, k, DRAWS + 1)
-    left = list(others)
-    return [left.pop((int(word) >> 32) * len(left) >> 32) for word in drawn]
-
-
-def written_out(setting, X):
+def written_out(X, *, C, gamma, budget, strategy, n_neighbors, tol, patience, max_iter, seed):
     """Return coefficients, steps and removals of a descent on dense vectors, term by term."""
-    n = len(X)
-    K = kernel(X, X, setting["gamma"])
-    rows = draw_with_replacement(setting["seed"], 0, 0, setting["max_iter"], 1, n)[:, 0]
+    n, K = len(X), kernel(X, X, gamma)
+    rows = draw_with_replacement(seed, 0, 0, max_iter, 1, n)[:, 0]
     alpha, order, n_small, n_removals = np.zeros(n), [], 0, 0
+
+    def projected_onto(t, gone):
+        k = 0 if strategy == REMOVAL else min(n_neighbors, len(order))
+        if strategy != RANDOM:
+            return sorted(order, key=lambda j: -K[gone, j])[:k]
+        drawn = words(seed, (t - 1) * min(n_neighbors, budget), k, DRAWS + 1)
+        left = list(order)
+        return [left.pop((int(word) >> 32) * len(left) >> 32) for word in drawn]
+
     for t, i in enumerate(rows, 1):
         before = alpha.copy()
         alpha = alpha * (t - 1) / t
         if before @ K[i] < 1:
-            alpha[i] += setting["C"] / t
+            alpha[i] += C / t
             if i not in order:
                 order.append(int(i))
-        if setting["budget"] is not None and len(order) > setting["budget"]:
+        if budget is not None and len(order) > budget:
             sizes = np.abs(alpha[order])
             gone = order.pop(np.flatnonzero(sizes <= sizes.min() * (1 + 1e-9))[0])
-            onto = neighbors(setting, t, K, gone, order)
+            onto = projected_onto(t, gone)
             part = np.linalg.lstsq(K[np.ix_(onto, onto)], K[onto, gone], rcond=1e-8)[0]
             alpha[onto] += alpha[gone] * part
             alpha[gone] = 0
             n_removals += 1
         change = alpha - before
-        small = t > 1 and change @ K @ change <= setting["tol"] ** 2
-        n_small = n_small + 1 if small else 0
-        if n_small == setting["patience"]:
+        n_small = n_small + 1 if t > 1 and change @ K @ change <= tol**2 else 0
+        if n_small == patience:
             break
     return alpha, t, n_removals
 
@@ -82,7 +78,7 @@ def test_training_is_what_the_algorithm_says(changes, patience, monkeypatch):
     monkeypatch.setattr(one_class, "CHUNK_STEPS", 70)  # chunks are no part of the result
     X = np.random.default_rng(1).normal(size=(400 if "gamma" in changes else 60, 2))
     setting = {**SETTING, **changes, "patience": patience}
-    alpha, n_steps, n_removals = written_out(setting, X)
+    alpha, n_steps, n_removals = written_out(X, **setting)
     domain, *counts = one_class.one_class(X, **setting)
     assert counts == [n_steps, n_removals]
     assert len(domain.coefficients) <= (setting["budget"] or len(X))
@@ -103,17 +99,14 @@ def test_the_minimum_is_that_of_the_svc_toolbox(name):
     assert one_class.objective(best, C, X) == pytest.approx(-2 * stored["objective"], rel=1e-4)
     errors = []
     for n_steps in (20_000, 500_000):
-        free = {"budget": None, "tol": 0.0, "max_iter": n_steps, "C": C, "gamma": best.gamma}
-        found = one_class.one_class(X, **{**SETTING, **free})[0]
+        free = {"tol": 0.0, "patience": 1, "max_iter": n_steps, "seed": 3}
+        found = one_class.one_class(X, C, best.gamma, **free)[0]
         excess = one_class.objective(found, C, X) / one_class.objective(best, C, X) - 1
         errors.append((excess, np.abs(found.values(X) - best.values(X)).max()))
     early, late = np.array(errors)
     assert 0 < late[0] < 1e-3
     assert late[1] < 1.5e-3
     assert (late < early / 10).all()
-
-
-# The budget
 
 
 def test_removal_is_that_of_the_reference_program():

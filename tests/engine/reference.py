@@ -4,22 +4,15 @@ One model at a time, float64, numpy: every iteration evaluates the whole batch o
 block of frequencies and decays every coefficient.
 """
 
-from functools import lru_cache
-
 import numpy as np
 
 from dsgkit.random import draw_in_passes, draw_with_replacement, normal_blocks
 
 
-@lru_cache(1000)
-def normals(seed, t, n_inputs, m):
-    """The numbers that the frequencies of block t are multiples of."""
-    return normal_blocks(seed, t, 1, n_inputs, m)[0].astype(np.float64)
-
-
 def features(X, seed, t, m, sigma):
     """phi_t(X) with the factor sqrt(1/m)."""
-    Z = X.astype(np.float64) @ (normals(seed, t, X.shape[1], m) * np.sqrt(2 * sigma))
+    W = normal_blocks(seed, t, 1, X.shape[1], m)[0].astype(float) * np.sqrt(2 * sigma)
+    Z = X.astype(np.float64) @ W
     return np.concatenate([np.cos(Z), np.sin(Z)], axis=1) / np.sqrt(m)
 
 
