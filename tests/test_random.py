@@ -50,17 +50,6 @@ def test_the_stream_never_changes(function, threads, monkeypatch):
     assert hashlib.blake2b(bits.tobytes(), digest_size=16).hexdigest() == expected
 
 
-def test_normals_are_the_box_muller_transform_of_the_words():
-    values = normal_blocks(99, 4, 1, 6, 50)[0]
-    for group, j, pair in np.ndindex(2, 50, 2):
-        counter = np.array([j, group, 4, stream.FREQUENCIES, 99, 0], np.uint32)
-        u, v = map(int, stream.philox(*counter)[2 * pair : 2 * pair + 2])
-        radius, angle = np.sqrt(-2 * np.log((u + 0.5) / 2**32)), 2 * np.pi * v / 2**32
-        got = values[4 * group + 2 * pair :][:2, j]
-        expected = radius * np.array([np.cos(angle), np.sin(angle)])[: len(got)]
-        np.testing.assert_allclose(got, expected, atol=2e-6)
-
-
 def test_log_and_turn_at_every_kind_of_word():
     edge = np.arange(500)
     quarters = (np.arange(8)[:, None] << 29) + np.arange(-50, 50)

@@ -184,9 +184,9 @@ def fitted(X):
 @pytest.mark.parametrize(
     ("error", "text", "fit"),
     [
-        (NotFittedError, "fit", lambda X: fitted(X).predict(X)),
-        (NotFittedError, "fit", lambda X: BSGDLMOC().fit_clusters(X)),
-        (NotFittedError, "fit", lambda X: BenHurSVC().diagnostics(X)),
+        (NotFittedError, "not fitted", lambda X: fitted(X).predict(X)),
+        (NotFittedError, "not fitted", lambda X: BSGDLMOC().fit_clusters(X)),
+        (NotFittedError, "not fitted", lambda X: BenHurSVC().diagnostics(X)),
         (MemoryLimitError, "GiB", lambda X: fitted(X).set_params(max_memory=1e-6).fit_clusters(X)),
         (DataError, "scale the features", lambda X: FSVC().fit(1e-160 * X)),
         (FitError, r"no row has \|f\| <= epsilon", lambda X: SGDLMOC(C=0.5, epsilon=0.1).fit(X)),

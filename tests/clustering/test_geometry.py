@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from scipy.stats import entropy, gmean
@@ -13,15 +14,6 @@ from sklearn.metrics import adjusted_rand_score
 from dsgkit.clustering import geometry
 from dsgkit.clustering.clusters import cover
 from dsgkit.clustering.domain import WIDTH_ROWS, Domain, exponential, gamma_of_neighbours
-from dsgkit.clustering.geometry import (
-    TOLERANCE,
-    by_first,
-    connected,
-    find_equilibria,
-    labels_of_nearest,
-    merge,
-    trajectories,
-)
 from dsgkit.data.dataset import Rows
 from tests.clustering.oracle import load, rows_and_domain
 
@@ -42,9 +34,9 @@ def test_equilibria_and_labels_are_those_of_the_toolboxes(name, monkeypatch):
     monkeypatch.setattr(geometry, "BLOCK_TRAJECTORIES", 50)  # blocks are no part of the result
     stored = load(name)
     X, domain = rows_and_domain(stored)
-    found, which, n_lost = find_equilibria(domain, X)
+    found, which, n_lost = geometry.find_equilibria(domain, X)
     assert (len(found), n_lost) == (TOOLBOX[name], 0)
-    labels = connected(domain, found, 11)[which]
+    labels = geometry.connected(domain, found, 11)[which]
     expected = [stored["loc"].T]
     if "labels_fixedpoint" in stored:
         assert same_partition(labels, stored["labels_fixedpoint"])
@@ -68,18 +60,18 @@ def test_balls_equilibria_and_clusters_are_those_of_the_toolbox():
     norm = alpha @ np.exp(-gamma * cdist(X, X, "sqeuclidean")) @ alpha
     support = alpha > 0
     domain = Domain(X[support], alpha[support], gamma, (1 + norm - float(known["r"])) / 2)
-    points, which, _ = find_equilibria(domain, X[centers])
+    points, which, _ = geometry.find_equilibria(domain, X[centers])
     distances = cdist(points, known["loc"].T)
     assert len(points) == 10 and distances.min(axis=1).max() < 5e-4
     np.testing.assert_array_equal(distances.argmin(axis=1)[which] + 1, known["ml"])
-    assert same_partition(connected(domain, points, 11)[which][balls], known["lab"])
+    assert same_partition(geometry.connected(domain, points, 11)[which][balls], known["lab"])
 
 
 def test_a_complete_graph_is_that_of_the_svc_toolbox():
     stored = load("svctoolbox_moons_1_CG")
     X, domain = rows_and_domain(stored)
     inside = domain.values(X) >= -1e-7
-    assert same_partition(connected(domain, X, 11)[inside], stored["lab"][inside])
+    assert same_partition(geometry.connected(domain, X, 11)[inside], stored["lab"][inside])
 
 
 def step(domain, x):
@@ -96,13 +88,13 @@ def test_trajectories_are_those_of_the_map(n_inputs, monkeypatch):
     starts = 50 + 2 * rng.normal(size=(40, n_inputs))
     starts[0] = 1e4  # where every kernel value is 0
     monkeypatch.setattr(geometry, "PRODUCT_ENTRIES", 40 * 16)  # blocks of 16 points
-    ends, converged = trajectories(domain, starts.copy(), TOLERANCE)
+    ends, converged = geometry.trajectories(domain, starts.copy(), geometry.TOLERANCE)
     assert converged.all()
     for x, end in zip(starts, ends, strict=True):
-        path = [x]
-        while len(path) < 2 or np.linalg.norm(path[-1] - path[-2]) > TOLERANCE * domain.width:
-            path.append(step(domain, path[-1]))
-        np.testing.assert_allclose(end, path[-1], atol=1e-9)
+        before, x = x, step(domain, x)
+        while np.linalg.norm(x - before) > geometry.TOLERANCE * domain.width:
+            before, x = x, step(domain, x)
+        np.testing.assert_allclose(end, x, atol=1e-9)
 
 
 @pytest.mark.parametrize("n_inputs", [1, geometry.PRODUCT_INPUTS])
@@ -111,9 +103,9 @@ def test_trajectories_that_do_not_converge_are_counted(n_inputs):
         return np.eye(1, n_inputs) * np.array(x)[:, None]
 
     flat = Domain(line(0.0, 2.0), np.array([1.0, 1.0]), 0.5)  # there the map is of 4th order
-    assert trajectories(flat, line(0.8), 1e-7)[1].tolist() == [False]
+    assert geometry.trajectories(flat, line(0.8), 1e-7)[1].tolist() == [False]
     negative = Domain(line(0.0, 2.0), np.array([1.0, -0.9]), 0.5)
-    found, which, n_lost = find_equilibria(negative, line(0.0, 0.1, 3.0))
+    found, which, n_lost = geometry.find_equilibria(negative, line(0.0, 0.1, 3.0))
     assert n_lost == 1
     assert which.tolist() == [0, 0, 1]
     np.testing.assert_allclose(found[1], line(3.0)[0], rtol=1e-15)
@@ -122,7 +114,9 @@ def test_trajectories_that_do_not_converge_are_counted(n_inputs):
 def test_far_vectors_are_followed_from_differences():
     vectors = np.random.default_rng(0).normal(size=(30, 40))
     vectors[:15] += 1e6
-    ends, converged = trajectories(Domain(vectors, np.ones(30), 1.0), vectors + 1e-3, TOLERANCE)
+    ends, converged = geometry.trajectories(
+        Domain(vectors, np.ones(30), 1.0), vectors + 1e-3, geometry.TOLERANCE
+    )
     assert converged.all()
     np.testing.assert_allclose(ends, vectors, atol=1e-2)
 
@@ -134,20 +128,20 @@ def test_merging_is_single_linkage_of_cells():
         points += 1e-3 * rng.normal(size=points.shape)
         points = np.concatenate([points, points[:30]])[rng.permutation(480)]
         expected = fcluster(linkage(points), 0.02, "distance")
-        np.testing.assert_array_equal(merge(points, 1e-3, 0.02), by_first(expected))
+        np.testing.assert_array_equal(
+            geometry.merge(points, 1e-3, 0.02), geometry.by_first(expected)
+        )
     points = np.repeat([[0.0, 1.0], [-0.0, 2.0]], 200_000, axis=0)  # merged at once
-    assert np.bincount(merge(points, 0.01, 0.05)).tolist() == [200_000, 200_000]
+    assert np.bincount(geometry.merge(points, 0.01, 0.05)).tolist() == [200_000, 200_000]
 
 
 def joined_by_hand(domain, points, n_segment):
-    """Return the components of all pairs, by a search from every point."""
-    shares, edges = np.linspace(0, 1, n_segment)[:, None], np.eye(len(points), dtype=bool)
+    """Return the components of the graph of all pairs."""
+    shares, edges = np.linspace(0, 1, n_segment)[:, None], np.zeros((len(points), len(points)))
     for i, j in itertools.permutations(range(len(points)), 2):
         segment = points[i] + shares * (points[j] - points[i])
         edges[i, j] = (domain.values(segment) >= 0).all()
-    for _ in points:
-        edges = edges @ edges
-    return by_first(edges.argmax(axis=1))
+    return geometry.by_first(connected_components(edges)[1])
 
 
 @pytest.mark.parametrize("least", [0.2, -0.2])
@@ -165,7 +159,7 @@ def test_clusters_are_components_of_all_pairs(level, least, monkeypatch):
         points = np.concatenate([points, vectors[:12]])
         expected = joined_by_hand(domain, points, 20)
         for most in (10**6, 0):
-            np.testing.assert_array_equal(connected(domain, points, 20, most), expected)
+            np.testing.assert_array_equal(geometry.connected(domain, points, 20, most), expected)
         if level == 2.0 and least < 0:  # nothing is inside
             assert len(set(expected)) == len(points)
 
@@ -191,7 +185,7 @@ def test_labels_are_those_of_the_first_of_the_nearest(n_points, n_inputs, apart,
         some[::2, 0] += apart
     nearest = cdist(X, points, "sqeuclidean").argmin(axis=1)
     for labels in (rng.integers(4, size=n_points), np.full(n_points, 3)):
-        found = labels_of_nearest(cKDTree(points), labels, X, rows)
+        found = geometry.labels_of_nearest(cKDTree(points), labels, X, rows)
         np.testing.assert_array_equal(found, labels[nearest][rows])
 
 

@@ -4,17 +4,7 @@ import numpy as np
 import pytest
 
 from dsgkit.clustering import one_class
-from dsgkit.clustering.one_class import (
-    NEAREST,
-    RANDOM,
-    REMOVAL,
-    SINGULAR_DISTANCE,
-    Support,
-    add,
-    apply,
-    maintenance,
-    projection,
-)
+from dsgkit.clustering.one_class import NEAREST, RANDOM, REMOVAL, SINGULAR_DISTANCE
 from dsgkit.random import DRAWS, draw_with_replacement, words
 from tests.clustering.oracle import load, rows_and_domain
 from tests.estimators.brute_force import kernel
@@ -117,8 +107,8 @@ def test_removal_is_that_of_the_reference_program():
     chances = iter(stored["uniforms"])
     budget, n_removals = int(stored["BB_init"]), 0
     empty = np.empty((2, 100)), np.empty(100, np.int64), np.empty(100), np.zeros(1, np.int64)
-    support, places, changes = Support(*empty), np.empty(1, np.int64), np.empty(1)
-    add(support, 0, X[perm[0]], 0.0)
+    support, places, changes = one_class.Support(*empty), np.empty(1, np.int64), np.empty(1)
+    one_class.add(support, 0, X[perm[0]], 0.0)
     for t in range(1, n + 1):
         size = support.size[0]
         coefficients = support.coefficients[:size]
@@ -128,14 +118,14 @@ def test_removal_is_that_of_the_reference_program():
         value = coefficients @ np.exp(-gamma * ((support.points[:, :size].T - x) ** 2).sum(axis=1))
         label = y[perm[t % n]]
         if label * value < 1:
-            add(support, t % n, x, label / (lam * t))
+            one_class.add(support, t % n, x, label / (lam * t))
             if support.size[0] > budget:
                 if next(chances) < 1 - stored["beta_frac"] * n / t:
                     budget += 1
                 else:
                     drawn, *buffers = np.empty(0, np.uint64), places, changes, np.empty(100)
-                    assert maintenance(support, REMOVAL, gamma, drawn, *buffers) == 1
-                    apply(support, places, changes)
+                    assert one_class.maintenance(support, REMOVAL, gamma, drawn, *buffers) == 1
+                    one_class.apply(support, places, changes)
                     n_removals += 1
     size = support.size[0]
     np.testing.assert_array_equal(support.rows[:size], stored["support_index_in_perm"])
@@ -147,7 +137,7 @@ def test_removal_is_that_of_the_reference_program():
 def test_projection_onto_equal_vectors_is_that_onto_one(gap):
     points = np.array([[0.5, 0], [0, 0], [gap, 0], [0, 0], [1, 0], [1, gap]])
     found = np.empty(5)
-    projection(points.T.copy(), np.arange(6), 1.0, found)
+    one_class.projection(points.T.copy(), np.arange(6), 1.0, found)
     K = kernel(points, points, 1.0)
     few = np.linalg.solve(K[np.ix_([1, 4], [1, 4])], K[[1, 4], 0])
     np.testing.assert_allclose([found[:3].sum(), found[3:].sum()], few, atol=10 * SINGULAR_DISTANCE)

@@ -106,14 +106,3 @@ def test_sums_over_blocks_and_rows_on_any_number_of_threads(n, m, n_models, monk
     expected = C + sum(exact(X, W[t]) @ A[t] for t in range(3))
     np.testing.assert_allclose(values, expected, atol=2e-4)
     np.testing.assert_allclose(found[0][1], exact(X, W[0]).T @ C, atol=3e-4)
-
-
-@given(st.integers(1, 2000), st.integers(1, 5000), st.integers(1, 1000))
-def test_tiles_are_within_their_rule(d, m, n_models):
-    rows = tiles.tile_rows(d, m, n_models)
-    assert tiles.MIN_TILE_ROWS <= rows <= tiles.MAX_TILE_ROWS
-    assert rows % 8 == 0
-    largest = m * max(d, 2 * n_models if n_models > 1 else 1)
-    unpacked = rows * largest <= tiles.MAX_UNPACKED_TERMS
-    assert unpacked or largest * tiles.MIN_TILE_ROWS > tiles.MAX_UNPACKED_TERMS
-    assert 4 * rows * m <= tiles.cache_size() or rows == tiles.MIN_TILE_ROWS

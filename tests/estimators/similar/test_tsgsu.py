@@ -11,7 +11,7 @@ from dsgkit.errors import DataError
 from dsgkit.kernels import kernel_named
 from dsgkit.random import draw_in_passes
 from tests.estimators.similar.problems import SLOPES, su_problem
-from tests.features.test_sketch import textbook
+from tests.features.test_blocks import textbook
 
 SMALL = {"prior": 0.85, "sigma": 1.0, "lam": 0.05}
 SMALL |= {"batch_size": 20, "n_features": 16, "n_iterations": 15}
