@@ -5,7 +5,17 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 
-from dsgkit.estimators.parameters import COUNT, POSITIVE, SEED, SHARE, Range, parameters
+from dsgkit.errors import DataError
+from dsgkit.estimators.catalogue import SOLVERS
+from dsgkit.estimators.parameters import (
+    COUNT,
+    POSITIVE,
+    SEED,
+    SHARE,
+    Range,
+    in_python,
+    parameters,
+)
 from tests.estimators.small import arrays, made, rows_at
 
 
@@ -66,6 +76,22 @@ def test_other_values_are_refused_in_words(name, value, text):
     with pytest.raises(ValueError) as error:
         parameters(Declared)[name].parse(value)
     assert str(error.value).startswith(text)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_fits_and_searches_refuse_what_a_parameter_does_not_take_in_one_line(name):
+    training = arrays(name)
+    for key, parameter in SOLVERS[name].parameters.items():
+        # `check_parameters` leaves classes to the labels
+        for value in ([], [1.0, "a"], {}) if key != "classes" else ():
+            with pytest.raises(ValueError) as parsed:
+                parameter.parse(value, in_python)
+            with pytest.raises(DataError) as fitted:
+                made(name, **{key: value}).fit(**training)
+            with pytest.raises(DataError) as searched:
+                made(name).fit_points([{key: value}], **training)
+            assert str(fitted.value) == str(searched.value) == f"{key} {parsed.value}"
+            assert "\n" not in str(fitted.value)
 
 
 @pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")

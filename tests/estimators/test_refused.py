@@ -1,6 +1,5 @@
 """What every solver refuses: values of parameters, rows, labels, folds, too little memory."""
 
-import math
 import re
 
 import numpy as np
@@ -13,7 +12,6 @@ from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.estimators import inputs
 from dsgkit.estimators.catalogue import SOLVERS
-from dsgkit.estimators.parameters import in_python
 from tests.estimators.allocated import peak_of
 from tests.estimators.brute_force import problem
 from tests.estimators.given import SEMI_SUPERVISED
@@ -21,37 +19,6 @@ from tests.estimators.small import arrays, folds_for, made, of_task, rows_at
 
 # a few pairs tell little at any prior: the class of each moves the risk
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
-
-HOSTILE = [math.nan, math.inf, 10**400, "", "no such", None, True, [], [1.0, "a"], {}, 0.5, -1, 0]
-
-
-def refused_values(parameter):
-    """Return hostile values and such beside the ends of a range, that a parameter cannot take."""
-    ends = [parameter.range.low, parameter.range.high]
-    for value in [*HOSTILE, *ends, ends[0] - 1, ends[1] + 1]:
-        if parameter.name == "random_state" and value is None:
-            continue
-        try:
-            parameter.parse(value, in_python)
-        except ValueError as error:
-            yield value, str(error)
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_values_that_a_parameter_cannot_take_are_told_in_one_line(name):
-    training = arrays(name)
-    for key, parameter in SOLVERS[name].parameters.items():
-        if key == "classes":  # `check_parameters` leaves them to the labels
-            continue
-        refused = list(refused_values(parameter))
-        assert len(refused) >= 3
-        for value, text in refused:
-            with pytest.raises(DataError) as fitted:
-                made(name, **{key: value}).fit(**training)
-            with pytest.raises(DataError) as searched:
-                made(name).fit_points([{key: value}], **training)
-            assert str(fitted.value) == str(searched.value) == f"{key} {text}" and "\n" not in text
-
 
 X, y, U = problem()
 WRONG_ROWS = [

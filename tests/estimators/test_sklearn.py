@@ -1,15 +1,24 @@
-"""Scikit-learn's own checks of estimators, on every solver that it can call."""
+"""Scikit-learn's checks of estimators, and its model selection: unlabelled rows are not scored."""
 
 import inspect
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.metrics import make_scorer, mean_absolute_error, roc_auc_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from dsgkit.clustering.fuzzy import FuzzyCMeans
+from dsgkit.errors import DataError
 from dsgkit.estimators.catalogue import SOLVERS
+from dsgkit.metrics import labeled_scorer
+from tests.estimators.brute_force import problem
 from tests.estimators.given import SEMI_SUPERVISED
-from tests.estimators.small import of_task
+from tests.estimators.ordinal.problems import ordinal_problem
+from tests.estimators.small import made, of_task
 
 QUICK = {"n_features": 16, "n_blocks": 4, "n_iterations": 20, "batch_size": 8, "n_passes": 1}
 QUICK |= {"n_sweeps": 1, "prior": 0.5}
@@ -53,3 +62,60 @@ OTHERS = (*of_task("clustering"), "supervised_sl", "majority_class")
 @pytest.mark.parametrize("solver", [FuzzyCMeans, *(SOLVERS[name].load() for name in OTHERS)])
 def test_scikit_learn_accepts_without_exception(solver):
     check_estimator(solver(), on_skip=None)
+
+
+FOLDS = StratifiedKFold(3)
+
+
+def by_decision(model, X, y):
+    return roc_auc_score(y, model.decision_function(X))
+
+
+def by_error(model, X, y):
+    return -mean_absolute_error(y, model.predict(X))
+
+
+BY_DECISION = make_scorer(roc_auc_score, response_method="decision_function")
+CASES = [
+    ("qsg_s2auc", "roc_auc", -1, by_decision),
+    ("tsgs3vm", BY_DECISION, 7, by_decision),
+    ("tsgs3vm", None, "?", lambda model, X, y: model.score(X, y)),
+    ("qs3orao", "neg_mean_absolute_error", -1, by_error),
+]
+
+
+@pytest.mark.parametrize("is_piped", [False, True])
+@pytest.mark.parametrize(("name", "scoring", "mark", "score"), CASES)
+def test_a_search_scores_the_labelled_rows(name, scoring, mark, score, is_piped):
+    if name == "qs3orao":
+        X, y, U, _ = ordinal_problem(24, 30)
+    else:
+        X, y, U = problem(24, 30)
+        y = np.array(["no", "yes"] if mark == "?" else [0, 1])[(y > 0).astype(int)]
+    rows, labels = np.vstack([X, U]), np.append(y, [mark] * len(U))
+    model = made(name, unlabeled_label=mark)
+    model = make_pipeline(StandardScaler(), model) if is_piped else model
+    search = GridSearchCV(model, {}, scoring=labeled_scorer(scoring), cv=FOLDS, error_score="raise")
+    got = search.fit(rows, labels).cv_results_
+    for k, (train, test) in enumerate(FOLDS.split(rows, labels)):
+        known = test[labels[test] != mark]
+        fitted = clone(model).fit(rows[train], labels[train])
+        expected = score(fitted, rows[known], labels[known].astype(y.dtype))
+        assert got[f"split{k}_test_score"][0] == pytest.approx(expected)
+    assert search.score(X, y) == search.score(rows, labels)
+
+
+def test_several_scorers_and_weights():
+    X, y, U = problem(24, 30)
+    rows, labels = np.vstack([X, U]), np.append((y > 0).astype(int), [-1] * len(U))
+    model, weights = made("tsgs3vm").fit(rows, labels), np.random.default_rng(0).random(54)
+    both = labeled_scorer(["roc_auc", "accuracy"])(model, rows, labels)
+    assert both == {"roc_auc": by_decision(model, X, y), "accuracy": model.score(X, labels[:24])}
+    weighted = labeled_scorer("accuracy")(model, rows, labels, sample_weight=weights)
+    assert weighted == pytest.approx(model.score(X, labels[:24], weights[:24]))
+    one = cross_val_score(made("supervised_svm"), X, y, scoring=labeled_scorer("roc_auc"), cv=FOLDS)
+    assert np.isfinite(one).all()  # -1 is a class where no label marks unlabelled rows
+    with pytest.raises(DataError, match="there is no labelled row to score"):
+        labeled_scorer("roc_auc")(model, U, labels[24:])
+    with pytest.raises(DataError, match=r"unknown scorer 'roc_acu' \(did you mean 'roc_auc'\?\)"):
+        labeled_scorer("roc_acu")

@@ -49,7 +49,6 @@ from dsgkit.estimators.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
 
 MADE = """
 from typing import Annotated
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -59,16 +58,6 @@ from dsgkit.estimators.parameters import POSITIVE
 
 class Derived(LabelSpreading):
     pass
-
-class ZeroOne(ClassifierMixin, BaseEstimator):
-    def fit(self, X, y):
-        if set(y) != {0, 1}:
-            raise ValueError("labels must be 0 and 1")
-        self.sign_ = y @ X[:, 0]
-        return self
-
-    def decision_function(self, X):
-        return self.sign_ * X[:, 0]
 
 def scaled(C: Annotated[float, POSITIVE] = 1.0, random_state=0):
     return make_pipeline(StandardScaler(), LogisticRegression(C=C, random_state=random_state))
@@ -110,7 +99,6 @@ KINDS = [
     ("sklearn.semi_supervised:LabelSpreading", BOTH, SEMI, "predict_proba"),
     ("sklearn.linear_model:Ridge", ("ordinal",), SUPERVISED, "predict"),
     ("my:Derived", BOTH, SEMI, "predict_proba"),
-    ("my:ZeroOne", BOTH, SUPERVISED, "decision_function"),
     ("my:scaled", BOTH, SUPERVISED, "decision_function"),
     ("my:spread", BOTH, SEMI, "predict_proba"),
 ]
@@ -126,7 +114,6 @@ def test_kinds_of_solvers_fit_predict_and_serve_a_search(kind, tasks, names, own
     values = solver().fit(**training).decision_function(U)
     if own:
         rows, labels = (np.vstack([X, U]), [*(y > 0), *[-1] * len(U)]) if names == SEMI else (X, y)
-        labels = y > 0 if kind == "my:ZeroOne" else labels
         told = getattr(resolve_name(kind)().fit(rows, labels), own)(U)
         np.testing.assert_allclose(values, told[:, 1] - 0.5 if told.ndim == 2 else told)
     points, folds = [{}] if own else [{"lam": 0.1}, {"lam": 10.0}], folds_of(len(y), 4)
@@ -233,45 +220,33 @@ BEHIND_KEYWORDS = """
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-
-class Boosted(ClassifierMixin, BaseEstimator):
-    def __init__(self, *, objective="binary", **kwargs):
-        self.objective = objective
-        self.others = {"depth": None, "missing": np.nan, "random_state": None, **kwargs}
+class Mine(ClassifierMixin, BaseEstimator):
+    def __init__(self, levels=2, **kwargs):
+        self.levels = levels
+        self.others = {"missing": np.nan, "random_state": None} | dict(depth=levels, **kwargs)
 
     def get_params(self, deep=True):
-        return {"objective": self.objective, **self.others}
+        return {"levels": self.levels, **self.others}
 
     def fit(self, X, y):
         return self
 
     def decision_function(self, X):
-        return X[:, 0] * (self.others["depth"] or 1)
-
-
-class Mine(Boosted):
-    def __init__(self, levels=2, **kwargs):
-        super().__init__(depth=levels, **kwargs)
-        self.levels = levels
-
-    def get_params(self, deep=True):
-        return {"levels": self.levels, **super().get_params()}
+        return X[:, 0] * self.others["depth"]
 """
 
 
 def test_parameters_behind_keywords_are_those_of_get_params(own_modules):
     own_modules("my", BEHIND_KEYWORDS)
-    info = get("my:Boosted")
-    assert info.params == ("objective", "depth", "missing", "random_state")
-    assert info.parameters["depth"].parse(3) == 3
-    model = clone(info.load()(depth=3))
+    info = get("my:Mine")
+    assert info.params == ("levels", "missing", "random_state", "depth")
+    assert info.parameters["random_state"].parse(3) == 3
+    model = clone(info.load()(levels=4, random_state=3))
     check_parameters(model)  # the default NaN is no error, as a value in a config is
     with pytest.raises(ValueError, match="must be finite, got nan"):
         info.parameters["missing"].parse(float("nan"))
-    assert model.fit(X, y).model_.others["depth"] == 3
-    np.testing.assert_array_equal(model.decision_function(X), 3 * X[:, 0])
+    assert model.fit(X, y).model_.others["random_state"] == 3
+    # the class hands depth on by itself: only what is set is given
+    np.testing.assert_array_equal(model.decision_function(X), 4 * X[:, 0])
     with pytest.raises(TypeError, match="unexpected keyword argument 'depht'"):
         info.load()(depht=3)
-    # a class that sets one of them by itself
-    model = get("my:Mine").load()(levels=4).fit(X, y)
-    np.testing.assert_array_equal(model.decision_function(X), 4 * X[:, 0])
