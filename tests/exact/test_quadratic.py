@@ -2,15 +2,21 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dsgkit.engine.problem import Data
+from dsgkit.engine.streaming import stream
+from dsgkit.engine.sweeps import sweep
 from dsgkit.errors import FitError
+from dsgkit.estimators.auc import decreasing
 from dsgkit.exact import explicit, quadratic
 from dsgkit.exact.explicit import centres, landmarks, linear_features, with_constant
+from dsgkit.exact.fixed import descend
 from dsgkit.exact.quadratic import Dual, minimise
+from dsgkit.features import random_features as blocks_of
 from dsgkit.kernels import kernel_named
 from dsgkit.risks.pairwise import (
     Form,
@@ -25,29 +31,34 @@ from dsgkit.risks.pairwise import (
 from dsgkit.risks.similar import SimilarUnlabeled
 from tests.exact.problems import data_of, dense_values, folds_of, problem_of, whitened
 
-SIGMA = 0.4
+SIGMA, E, D = 0.4, np.eye(4), np.array([1.0, -1.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Ranked(Loss):
+class Stated(Loss):
+    """A risk that the package does not know: one form for all models."""
+
+    @cached_property
+    def form(self):
+        return Form(*(np.array([part] * len(self.counts)) for part in vars(self.one).values()))
+
+
+class Ranked(Stated):
     """Class 2 above 0, twice; class 1 enters by a square alone, and unlabelled rows not at all."""
 
-    @cached_property
-    def form(self):
-        e = np.eye(4)
-        one = 2.0 * pair(e[2], e[0]) + Form(0.3 * e[1], np.zeros((4, 4)), 0 * e[1], 0.0)
-        return Form(*(np.array([part] * len(self.counts)) for part in vars(one).values()))
+    one = 2.0 * pair(E[2], E[0]) + Form(0.3 * E[1], np.zeros((4, 4)), 0 * E[1], 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Apart(Loss):
+class Apart(Stated):
     """The squared difference of the two classes' means from 1: without squares of values."""
 
-    @cached_property
-    def form(self):
-        d = np.array([1.0, -1.0, 0.0])
-        G = len(self.counts)
-        return Form(np.zeros((G, 3)), np.tile(np.outer(d, d), (G, 1, 1)), np.tile(d, (G, 1)), 1.0)
+    one = Form(np.zeros(3), np.outer(D, D), D, 1.0)
+
+
+class PositiveUnlabeled(Stated):
+    """``-0.4 mean_P f + mean_U (f + 1)^2/4``, of du Plessis, Niu & Sugiyama, ICML 2015."""
+
+    one = Form(np.array([0, 1 / 4]), np.zeros((2, 2)), np.array([0.2, -1 / 4]), 1 / 4)
 
 
 CASES = {
@@ -60,6 +71,7 @@ CASES = {
     "similar": ([12], [SimilarUnlabeled(prior) for prior in (0.8, 0.3)]),
     "no unlabelled rows": ([3, 4, 5], [Ranked()]),
     "no squares": ([5, 4], [Apart()]),
+    "positive and unlabelled": ([9], [PositiveUnlabeled()]),
 }
 
 
@@ -111,6 +123,33 @@ def test_models_have_the_minimisers_of_dense_systems(case, folds, space, monkeyp
         assert 0 < functions.finite.sum() < len(penalties)
 
 
+SOME, MANY, BLOCKS = (blocks_of("gaussian", SIGMA, n, 1) for n in (64, 256, 64))
+STEPS = SimpleNamespace(kernel="gaussian", sigma_=SIGMA)
+ALGORITHMS = {
+    # how they learn, from how many blocks of features (None: a kernel), and how near they come
+    "stream": (lambda p: stream(p, MANY, decreasing(STEPS, p), 1500, 64), None, 0.06),
+    "fixed": (lambda p: descend(p, SOME, decreasing(STEPS, p), 1000, 64), 1, 0.06),
+    "sweep": (lambda p: sweep(p, BLOCKS, p.each("lam"), 4, 60, 1000), 4, 1e-4),
+}
+
+
+@pytest.mark.parametrize("how", ALGORITHMS)
+def test_other_algorithms_find_the_minimisers_of_a_new_risk(how):
+    learn, n_blocks, near = ALGORITHMS[how]
+    problem = problem_of([PositiveUnlabeled()], [0.25], data_of([20], n_unlabeled=76))
+    rows = np.vstack([problem.data.X, problem.data.U])
+
+    def features(rows):
+        parts = [BLOCKS.transform(rows.astype(np.float32), t) for t in range(n_blocks)]
+        return np.hstack(parts).astype(float) / n_blocks**0.5
+
+    own = whitened(rows, SIGMA) if n_blocks is None else features
+    expected = dense_values(problem, [0.125], own, rows)
+    np.testing.assert_allclose(
+        learn(problem).values(rows), expected, atol=near * abs(expected).max()
+    )
+
+
 def test_rows_that_are_labelled_and_unlabelled_have_one_coefficient():
     data = data_of([6, 5])
     both = Data(data.X, data.codes, data.X, 2)
@@ -123,15 +162,12 @@ def test_rows_that_are_labelled_and_unlabelled_have_one_coefficient():
 
 @pytest.mark.parametrize("space", ["dual", "linear"])
 def test_a_grid_takes_one_factorisation_of_each_set_of_unlabelled_rows(space, monkeypatch):
-    made = []
-    monkeypatch.setattr(quadratic, "eigh", lambda A: made.append(len(A)) or np.linalg.eigh(A))
-    data = data_of([6, 6], n_unlabeled=20)
-    size = {"dual": 20, "linear": 3}[space]
-    for unlabeled, sizes in ((False, [size]), (True, [size] * 2)):
+    made, data = [], data_of([6, 6], n_unlabeled=20)
+    monkeypatch.setattr(quadratic, "eigh", lambda A: made.append(A) or np.linalg.eigh(A))
+    for n_made, unlabeled in ((1, False), (3, True)):
         problem = problem_of(CASES["samult"][1], [0.1, 1.0], data, folds_of(data, 2, unlabeled))
         minimise(problem, spaces(data)[space][0], problem.each("lam") / 2)
-        assert len(made) == len(sizes)
-        made.clear()
+        assert len(made) == n_made
 
 
 def test_what_has_no_solution_is_an_error_of_a_fit_and_nan_in_a_grid():
