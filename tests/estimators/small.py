@@ -4,10 +4,10 @@ import numpy as np
 
 from dsgkit.estimators.catalogue import SOLVERS
 from tests.estimators.brute_force import folds_of, problem
-from tests.estimators.fingerprints import PARAMS
 from tests.estimators.given import arguments, given
 from tests.estimators.ordinal.problems import ordinal_problem
 from tests.estimators.similar.problems import su_problem
+from tests.estimators.test_fingerprints import PARAMS
 
 
 def of_task(*tasks):
