@@ -18,7 +18,7 @@ from dsgkit.estimators.sigma import sample_of, scale_of
 from tests.estimators.allocated import peak_of
 from tests.estimators.brute_force import problem
 from tests.estimators.given import arguments
-from tests.estimators.small import arrays, folds_for, rows_at
+from tests.estimators.small import arrays, folds_for, made, rows_at
 
 WITH_SIGMA = {
     name: info.load()
@@ -101,26 +101,19 @@ def test_rows_that_an_estimator_learns_from_weigh_alike_and_may_be_sparse():
     assert KernelRidgeOrdinal().fit(X, y, U).sigma_ == SupervisedSVM().fit(X, y).sigma_ == labeled
 
 
-def quick(name, **params):
-    small = {"n_iterations": 5, "batch_size": 8, "n_features": 6, "n_blocks": 2, "prior": 0.8}
-    known = SOLVERS[name].params
-    return WITH_SIGMA[name](**{k: v for k, v in small.items() if k in known}, **params)
-
-
 @few_pairs
-@pytest.mark.parametrize("name", sorted(set(WITH_SIGMA) - {"all_labels_svm"}))
+@pytest.mark.parametrize("name", WITH_SIGMA)
 def test_points_and_folds_have_the_scale_of_all_rows(name):
     """The default, the word and the number are one setting, also for thresholds."""
     training = {k: v if k == "y" else 20 * v for k, v in arrays(name).items()}
-    model, rows = quick(name).fit(**training), rows_at(training)
-    sigma = model.sigma_
+    model, rows, folds = made(name, sigma="scale"), rows_at(training), folds_for(training)
+    sigma = model.fit(**training).sigma_
     assert 0 < sigma < 0.1
-    same = quick(name, sigma=sigma).fit(**training)
+    same, found = made(name, sigma=sigma).fit(**training), []
     np.testing.assert_allclose(getattr(model, "thresholds_", []), getattr(same, "thresholds_", []))
-    found = []
-    for params, point in ({}, {"sigma": sigma}), ({}, {}), ({"sigma": 1.0}, {"sigma": "scale"}):
-        on_folds = quick(name, **params).fit_points([point], folds=folds_for(training), **training)
-        function = quick(name, **params).fit_points([point], **training)
+    for own, point in (1.0, {"sigma": sigma}), ("scale", {}), (1.0, {"sigma": "scale"}):
+        on_folds = made(name, sigma=own).fit_points([point], folds=folds, **training)
+        function = made(name, sigma=own).fit_points([point], **training)
         found.append([*on_folds, *function.decision_function(rows)])  # SU: of pairs, and of rows
     for got in found[1:]:
         for part, expected in zip(got, found[0], strict=True):
