@@ -18,6 +18,7 @@ from dsgkit.priors import (
 )
 from tests.clustering.oracle import load
 from tests.estimators.allocated import peak_of
+from tests.estimators.brute_force import kernel
 
 
 def test_the_authors_penalised_l1_distances_are_reproduced():
@@ -41,11 +42,8 @@ def test_cross_validation_chooses_width_and_lam_by_the_held_out_score(monkeypatc
     got = PenL1Prior(widths=widths, lams=lams, n_folds=3).distances(P, U, centers)
 
     def beta(prior, width, p, u):
-        means = [
-            np.exp(-((rows[:, None] - centers) ** 2).sum(axis=2) / (2 * width**2)).mean(axis=0)
-            for rows in (p, u)
-        ]
-        return prior * means[0] - means[1]
+        mean_p, mean_u = (kernel(part, centers, 0.5 / width**2).mean(axis=0) for part in (p, u))
+        return prior * mean_p - mean_u
 
     def score(prior, width, lam):
         total = 0

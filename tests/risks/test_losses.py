@@ -202,11 +202,11 @@ def test_cuts_without_rows_on_one_side_are_not_open_and_take_the_nearest_loss():
 
 
 @pytest.mark.parametrize("loss", UNLABELED_LOSSES)
-@pytest.mark.parametrize("r", [-1.0, -0.5, -0.0, 0.0, 0.5, 1.0])
-def test_at_kinks_the_derivative_is_as_stated(loss, r):
-    got = UNLABELED_LOSSES[loss].slope(np.float32(r), np.float32(-0.5))
-    assert got == pytest.approx(unlabeled_slope(loss, r, -0.5), rel=1e-6)
-    assert r != 0 or got == 0
+def test_at_kinks_the_derivative_is_as_stated(loss):
+    for r in (-1.0, -0.5, -0.0, 0.0, 0.5, 1.0):
+        got = UNLABELED_LOSSES[loss].slope(np.float32(r), np.float32(-0.5))
+        assert got == pytest.approx(unlabeled_slope(loss, r, -0.5), rel=1e-6)
+        assert r != 0 or got == 0
 
 
 def test_unlabelled_rows_weigh_more_and_more_and_balanced_models_have_the_mean_of_labels():
