@@ -22,20 +22,15 @@ from tests.engine.reference import unlabeled_slope
 from tests.estimators.brute_force import UNLABELED, hinge, ordinal, pnu, rounded, semi_supervised
 from tests.estimators.similar import problems
 
-COUNTS = [[3, 7]] * 5
 C, C_STAR = (1.0, 2.0, 10.0, 0.5, 4.0), (4 / 3, 1 / 6, 10 / 3, 2 / 3, 1 / 3)
 LOSSES, RAMP_S = ("shg", "sshg", "ramp", "ramp", "da"), (0.0, 0.0, 0.0, -0.5, 0.0)
 GAMMA, PRIOR = (0.0, 0.3, 1.0, 0.5, 0.8), (0.7, 0.7, 0.7, 0.3, 0.9)
 ETA = (-1.0, -0.3, 0.0, 0.9, 1.0)
 PER_CUT = [[0.5, 0.5], [0.0, 0.25], [0.9, 1.0], [0.3, 0.7], [0.2, 0.6]]
 MISSING = (None, 0, 1, 2, None)  # the class that a model has no rows of
-BELOW_0 = {
-    "abs": abs,
-    "relu": lambda r: max(r, 0.0),
-    "leaky_relu": lambda r: r if r >= 0 else -0.4 * r,
-    "none": lambda r: r,
-}
 DELTAS = ("abs", "relu", "leaky_relu", "leaky_relu", "none")
+BELOW_0 = {"abs": -1.0, "relu": 0.0, "leaky_relu": -0.4, "none": 1.0}
+SOME = (True, False, True, False, True)
 
 
 def margin(p, n, u, C, C_star, loss, s, balance):
@@ -49,11 +44,10 @@ def rounded_margin(p, n, u, C, C_star):
     return C * rounded(np.append(p, -n)).mean() + C_star * rounded(abs(u)).mean()
 
 
-def similar_risk(loss):
-    def risk(s, u, prior, delta):
-        return sum(map(BELOW_0[delta], problems.parts(s, u, prior, loss)))
-
-    return risk
+def similar(s, u, prior, delta, loss):
+    written = {"squared": problems.squared, "logistic": lambda z, t: np.logaddexp(0, -t * z)}
+    parts = problems.parts(s, u, prior, written[loss])
+    return sum(r if r >= 0 else BELOW_0[delta] * r for r in parts)
 
 
 def per_cut(first, second, third, u, gammas, missing):
@@ -61,49 +55,45 @@ def per_cut(first, second, third, u, gammas, missing):
     return ordinal(classes, u, gammas)
 
 
-def squared(p, n, u):
+def squared(p, n, u, _):
     return (3 * (1 - 2 * p.mean()) + 7 * (1 + 2 * n.mean())) / 40 + (u**2).mean() / 4
 
 
-def margins(*balance):
-    weights = zip(C, C_STAR, LOSSES, RAMP_S, balance, strict=True)
-    losses = [Margin(c, star, loss=u, ramp_s=s, balance=b) for c, star, u, s, b in weights]
-    return stacked(losses, COUNTS), margin, (C, C_STAR, LOSSES, RAMP_S, balance), (10, 10, 10)
-
-
-def pairs_of(loss, written):
-    losses = [SimilarUnlabeled(p, d, -0.4, loss) for p, d in zip(PRIOR, DELTAS, strict=True)]
-    return stacked(losses, [[6]] * 5), similar_risk(written), (PRIOR, DELTAS), (6, 9)
-
-
-def of_auc(*sizes):
-    return stacked(list(map(SemiSupervisedAUC, GAMMA)), COUNTS), semi_supervised, (GAMMA,), sizes
-
-
-def of_cuts():
-    counts = [[0 if k == m else n for k, n in enumerate((2, 1, 3))] for m in MISSING]
-    losses = [OrdinalAUC(np.array(gammas)) for gammas in PER_CUT]
-    return stacked(losses, counts), per_cut, (PER_CUT, MISSING), (2, 1, 3, 2)
-
-
-ROUNDED = stacked(list(map(RoundedMargin, C, C_STAR)), COUNTS), rounded_margin, (C, C_STAR)
-PNU = stacked(list(map(PriorAUC, ETA, PRIOR)), COUNTS), pnu, (ETA, PRIOR)
-CASES = {
-    # the loss, a model's risk of its values, its parameters and the sizes of batches; their scale
-    "margins": (*margins(*[False] * 5), 2.0),
-    "balanced margins": (*margins(*[True] * 5), 2.0),
-    "some balanced": (*margins(True, False, True, False, True), 2.0),
-    "rounded margins": (*ROUNDED, (10, 10, 10), 2.0),
-    "similar, below 0": (*pairs_of("squared", problems.squared), 3.0),
-    "similar": (*pairs_of("squared", problems.squared), 0.2),
-    "similar, logistic": (*pairs_of("logistic", lambda z, t: np.logaddexp(0, -t * z)), 3.0),
-    "pairs": (*of_auc(4, 3, 6), 1.0),
-    "triplets": (*of_auc(4, 3, 6), 1.0),
-    "pnu": (*PNU, (4, 3, 6), 1.0),
-    "squares": (stacked([SquaredLoss()] * 5, COUNTS), squared, (), (3, 7, 10), 1.0),
-    "ordinal": (*of_cuts(), 1.0),
-    "tuples": (*of_cuts(), 1.0),
+RISKS = {
+    # a model's loss of its parameters, and the rows of each source
+    margin: (lambda *own: Margin(*own[:2], loss=own[2], ramp_s=own[3], balance=own[4]), (3, 7)),
+    rounded_margin: (RoundedMargin, (3, 7)),
+    similar: (lambda prior, delta, loss: SimilarUnlabeled(prior, delta, -0.4, loss), (6,)),
+    semi_supervised: (SemiSupervisedAUC, (4, 3)),
+    pnu: (PriorAUC, (4, 3)),
+    squared: (lambda _: SquaredLoss(), (3, 7)),
+    per_cut: (lambda gammas, missing: OrdinalAUC(np.array(gammas)), (2, 1, 3)),
 }
+MARGINS, PAIRS = (C, C_STAR, LOSSES, RAMP_S), (PRIOR, DELTAS)
+CASES = {
+    # a risk, five models' parameters, the sizes of batches, and the scale of values
+    "margins": (margin, (*MARGINS, [False] * 5), (10, 10, 10), 2.0),
+    "balanced margins": (margin, (*MARGINS, [True] * 5), (10, 10, 10), 2.0),
+    "some balanced": (margin, (*MARGINS, SOME), (10, 10, 10), 2.0),
+    "rounded margins": (rounded_margin, (C, C_STAR), (10, 10, 10), 2.0),
+    "similar, below 0": (similar, (*PAIRS, ["squared"] * 5), (6, 9), 3.0),
+    "similar": (similar, (*PAIRS, ["squared"] * 5), (6, 9), 0.2),
+    "similar, logistic": (similar, (*PAIRS, ["logistic"] * 5), (6, 9), 3.0),
+    "pairs": (semi_supervised, (GAMMA,), (4, 3, 6), 1.0),
+    "triplets": (semi_supervised, (GAMMA,), (4, 3, 6), 1.0),
+    "pnu": (pnu, (ETA, PRIOR), (4, 3, 6), 1.0),
+    "squares": (squared, (range(5),), (3, 7, 10), 1.0),
+    "ordinal": (per_cut, (PER_CUT, MISSING), (2, 1, 3, 2), 1.0),
+    "tuples": (per_cut, (PER_CUT, MISSING), (2, 1, 3, 2), 1.0),
+}
+
+
+def loss_of(name):
+    """Return the loss of a case's five models."""
+    risk, params, *_ = CASES[name]
+    (made, rows), missing = RISKS[risk], MISSING if risk is per_cut else [None] * 5
+    counts = [[0 if k == m else n for k, n in enumerate(rows)] for m in missing]
+    return stacked([made(*own) for own in zip(*params, strict=True)], counts)
 
 
 def on_all_tuples(loss, values):
@@ -120,8 +110,8 @@ def on_all_tuples(loss, values):
 @pytest.fixture(params=CASES)
 def case(request):
     """A loss, what has its slopes, values that are not near a kink, and their risks."""
-    loss, risk, params, sizes, scale = CASES[request.param]
-    rng = np.random.default_rng(1)
+    risk, params, sizes, scale = CASES[request.param]
+    loss, rng = loss_of(request.param), np.random.default_rng(1)
     values = [scale * rng.uniform(-1, 1, size=(n, 5)) for n in sizes]
     if "margins" in request.param or "balanced" in request.param:
         for kink in (-1, -0.5, 0, 0.5, 1):
@@ -137,8 +127,8 @@ def case(request):
         return on_all_tuples(loss, single) if on_tuples else loss.slopes(single, 1)
 
     def risks(values):
-        models = zip(*params, strict=True) if params else [()] * 5
-        return np.array([risk(*(f[:, k] for f in values), *own) for k, own in enumerate(models)])
+        models = enumerate(zip(*params, strict=True))
+        return np.array([risk(*(f[:, k] for f in values), *own) for k, own in models])
 
     return loss, slopes, values, risks
 
@@ -180,7 +170,7 @@ def test_models_are_apart_and_one_that_overflowed_has_no_derivative(case, bad):
 def test_a_source_without_rows_has_no_slopes():
     rng = np.random.default_rng(1)
     values = [rng.normal(size=(n, 1)).astype(np.float32) for n in (4, 0, 6)]
-    c_p, c_n, c_u = stacked([SemiSupervisedAUC(1.0)], COUNTS[:1]).slopes(values, 1)
+    c_p, c_n, c_u = stacked([SemiSupervisedAUC(1.0)], [[4, 3]]).slopes(values, 1)
     assert c_p.shape == (4, 1) and c_n.shape == (0, 1) and not c_u.any()
 
 
@@ -211,10 +201,10 @@ def test_at_kinks_the_derivative_is_as_stated(loss):
 
 def test_unlabelled_rows_weigh_more_and_more_and_balanced_models_have_the_mean_of_labels():
     values = [np.full((4, 1), f, np.float32) for f in (0.5, -3.0, 0.5)]
-    loss = stacked([Margin(2.0, 3.0, full_from=4.0)], COUNTS[:1])
+    loss = stacked([Margin(2.0, 3.0, full_from=4.0)], [[3, 7]])
     for t, share in ((1, 1 / 64), (2, 1 / 8), (4, 1), (10, 1)):
         assert loss.slopes(values, t)[2][0, 0] == pytest.approx(-3.0 * share / 4)
-    held = margins(True, False, True, False, True)[0].held_mean
+    held = loss_of("some balanced").held_mean
     np.testing.assert_allclose(held, [-0.4, np.nan, -0.4, np.nan, -0.4])
 
 
@@ -243,7 +233,7 @@ def test_the_bound_touches_the_rounded_loss_and_is_above_the_hinge_everywhere(so
 
 def test_batches_below_0_and_running_means_are_kept_in_the_memory_of_all_models():
     rng, windows = np.random.default_rng(1), np.array([1.0, 0.2, 2.0, 2.5, 9.0])
-    counted, averaged = (pairs_of("squared", problems.squared)[0] for _ in range(2))
+    counted, averaged = (loss_of("similar") for _ in range(2))
     averaged, means, below = replace(averaged, window=windows), np.zeros((5, 2)), np.zeros(5)
     for t in range(1, 6):
         values = [3 * rng.normal(size=(n, 5)) for n in (6, 9)]
