@@ -29,9 +29,8 @@ def small(name, **changes):
 
 
 OF_FEATURES = [name for name, info in SOLVERS.items() if "n_features" in info.params]
-CASES = [(name, "gaussian") for name in OF_FEATURES]
-CASES += [("qsg_s2auc", "laplacian"), ("qsg_s2auc", "dot_product(3)")]
-CASES += [("rff_s2auc", "dot_product(3)")]
+CASES = [(name, "gaussian") for name in OF_FEATURES] + [("qsg_s2auc", "laplacian")]
+CASES += [(name, "dot_product(3)") for name in ("qsg_s2auc", "rff_s2auc")]
 
 
 @pytest.mark.parametrize(("name", "kernel"), CASES)
@@ -95,15 +94,15 @@ def test_how_far_groups_are_apart_makes_no_difference(name):
     np.testing.assert_allclose(values[1], values[0], atol=1e-9 * np.abs(values[0]).max())
 
 
-@pytest.mark.parametrize("far", [-1e200, 1.7e308])
 @pytest.mark.parametrize("name", of_task("clustering"))
-def test_rows_without_distances_are_refused(name, far):
+def test_rows_without_distances_are_refused(name):
     rows = groups(30, 5.0)
     model = SOLVERS[name].load()().fit(rows)
-    rows[3, 1] = far
-    for call in (model.predict, model.fit):
-        with pytest.raises(DataError, match=r"features beyond 3e\+150 have no distances"):
-            call(rows)
+    for far in (-1e200, 1.7e308):
+        rows[3, 1] = far
+        for call in (model.predict, model.fit):
+            with pytest.raises(DataError, match=r"features beyond 3e\+150 have no distances"):
+                call(rows)
 
 
 def test_kernels_without_random_features_are_refused():

@@ -55,8 +55,7 @@ def test_rows_of_any_kind(name, kind):
     model, given, (expected, searched) = clone(model_of(name)), KINDS[kind], values_of_arrays(name)
     assert_near(model.fit(given(X), y, given(U)).decision_function(given(U)), expected)
     predicted = model.predict(given(U))
-    assert predicted.dtype == y.dtype
-    assert set(predicted) <= {-1, 1}
+    assert predicted.dtype == y.dtype and set(predicted) <= {-1, 1}
     training = {"X": given(X), "y": list(y), "X_unlabeled": given(U)}
     assert_near(model.fit_points([{}], folds=FOLDS, **training), searched)
     if kind == "frame":
@@ -65,12 +64,8 @@ def test_rows_of_any_kind(name, kind):
             model.decision_function(given(X)[["c", "b", "a"]])
 
 
-LABELS = [
-    (("no", "yes"), "?", np.asarray),
-    ((0, 1), -1, sparse.csr_array),
-    ((2.0, 7.0), -1, np.asarray),
-    ((False, True), None, None),
-]
+LABELS = [(("no", "yes"), "?", np.asarray), ((0, 1), -1, sparse.csr_array)]
+LABELS += [((2.0, 7.0), -1, np.asarray), ((False, True), None, None)]
 
 
 @pytest.mark.parametrize(("labels", "mark", "given"), LABELS)
@@ -107,11 +102,11 @@ def test_text_labels_and_marks_of_unlabelled_rows(name):
 
 
 @pytest.mark.parametrize("name", ["samult", "tsgs3vm", "svorex", "bsgd_lmoc"])
-@pytest.mark.parametrize("kind", ["category", "object", "string"])
-def test_a_column_of_text_is_named(name, kind):
-    frame = KINDS["frame"](X).assign(kind=pd.Series(["u", "v"] * 8).astype(kind))
-    with pytest.raises(DataError, match="could not convert string to float: 'u', in column 'kind'"):
-        SOLVERS[name].load()().fit(frame, y)
+def test_a_column_of_text_is_named(name):
+    for kind in ("category", "object", "string"):
+        frame = KINDS["frame"](X).assign(kind=pd.Series(["u", "v"] * 8).astype(kind))
+        with pytest.raises(DataError, match="not convert string to float: 'u', in column 'kind'"):
+            SOLVERS[name].load()().fit(frame, y)
 
 
 def test_numbers_and_labels_that_cannot_be_used_are_refused(tmp_path):

@@ -3,6 +3,7 @@
 BLS3VM and S3VMLight against the authors' programs, others against loops written out.
 """
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -309,12 +310,8 @@ def test_the_authors_program_is_reproduced(name):
 
 SEARCHES = [{}, {"C_star": 30.0}, {"C_star": 30.0, "positive_share": 0.2}, {"positive_share": 0.7}]
 SEARCHES += [{"positive_share": p, "C_star": 9.0} for p in (1e-3, 0.999)]  # all of one class
-SEARCHES += [
-    {"C": C, "sigma": sigma, "pairs_per_switch": pairs}
-    for C in (1e-3, 1e3)
-    for sigma in (1e-3, 1e3)
-    for pairs in (1, None)
-]
+CORNERS = product([1e-3, 1e3], [1e-3, 1e3], [1, None])
+SEARCHES += [{"C": C, "sigma": s, "pairs_per_switch": pairs} for C, s, pairs in CORNERS]
 
 
 @pytest.mark.filterwarnings("ignore:sigma=1e.03 makes nearly all kernel values 0")
@@ -386,7 +383,6 @@ def test_machines_of_labels_are_those_of_libsvm(solver, params, atol):
         svm = SVC(C=20 / len(rows), tol=1e-6, class_weight=weight, **shape)
     values = svm.fit(rows, labels(rows)).decision_function(U)
     np.testing.assert_allclose(model.decision_function(U), values, atol=atol)
-    assert model.classes_.tolist() == [-1, 1]
     assert not hidden or model.n_rows_ == 560
     assert solver is not S3VMLight or model.n_iter_ == 1  # its costs do not grow
 

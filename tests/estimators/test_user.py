@@ -40,13 +40,6 @@ def mine(statement):
     return SOLVER.replace("Estimator):", f"Estimator):\n    {statement}")
 
 
-DECLARED = """from typing import Annotated
-from dsgkit.estimators.parameters import COUNT, PER_MODEL, POSITIVE, Smoother
-""" + mine(
-    """width: Annotated[int, COUNT, PER_MODEL]
-    lam: Annotated[float, POSITIVE, PER_MODEL, Smoother("larger")]"""
-)
-
 MADE = """
 from typing import Annotated
 from sklearn.cluster import KMeans
@@ -54,12 +47,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading
-from dsgkit.estimators.parameters import POSITIVE
+from dsgkit.estimators.parameters import PER_MODEL, POSITIVE, Smoother
 
 class Derived(LabelSpreading):
     pass
 
-def scaled(C: Annotated[float, POSITIVE] = 1.0, random_state=0):
+def scaled(C: Annotated[float, POSITIVE, PER_MODEL, Smoother("smaller")] = 1.0, random_state=0):
     return make_pipeline(StandardScaler(), LogisticRegression(C=C, random_state=random_state))
 
 def spread(gamma=1.0):
@@ -81,11 +74,6 @@ def test_what_is_known_of_a_class(own_modules, tmp_path):
     assert info.load() is sys.modules["my"].Mine
     own_modules("my", mine("tasks, version = 'ordinal', '2024-05'"))
     assert (get("my:Mine").tasks, get("my:Mine").version) == (("ordinal",), "2024-05")
-    own_modules("my", DECLARED)
-    info = get("my:Mine")
-    assert (info.batched, info.smoother) == (("width", "lam"), {"lam": "larger"})
-    with pytest.raises(ValueError, match="must be a whole number >= 1, got 0"):
-        info.parameters["width"].parse(0)
     own_modules("samult", SOLVER)  # the names of the package stay
     assert get("samult") is SOLVERS["samult"]
 
@@ -133,6 +121,7 @@ def test_a_function_makes_solvers_of_its_parameters(own_modules):
     own_modules("my", MADE)
     info = get("my:scaled")
     assert (info.label, info.params) == ("scaled", ("C", "random_state"))
+    assert (info.batched, info.smoother) == (("C",), {"C": "smaller"})
     assert info.seed(2**40 + 7) == 7  # what scikit-learn takes
     with pytest.raises(ValueError, match="must be a number > 0, got 0"):
         info.parameters["C"].parse(0)
