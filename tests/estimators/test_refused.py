@@ -12,6 +12,7 @@ from dsgkit.data.dataset import Rows
 from dsgkit.errors import DataError, MemoryLimitError
 from dsgkit.estimators import inputs
 from dsgkit.estimators.catalogue import SOLVERS
+from dsgkit.tasks.base import depends_on
 from tests.estimators.allocated import peak_of
 from tests.estimators.brute_force import problem
 from tests.estimators.given import SEMI_SUPERVISED
@@ -47,10 +48,6 @@ def test_rows_that_do_not_fit_together_are_refused(name, change, folds, told):
         model.fit_points([{}], folds=folds, **training) if folds else model.fit(**training)
 
 
-NO_USE_OF_UNLABELLED = ["svorex", "svorim", "all_threshold", "constant_median", "kernel_ridge"]
-NO_USE_OF_UNLABELLED += ["supervised_svm"]
-
-
 # rows that are kept, and streamed
 @pytest.mark.parametrize(
     ("value", "n_unlabeled", "told"), [(np.nan, 30, "NaN"), (-np.inf, 3000, "an infinite value")]
@@ -63,7 +60,7 @@ def test_rows_that_are_not_finite_are_refused_by_their_place(name, value, n_unla
     before, sigma = model.decision_function(rows), getattr(model, "sigma_", None)
     folds = {} if name in of_task("clustering") else {"folds": folds_for(training)}
     for part in {"X", "X_unlabeled", "X_similar"} & set(training):
-        if part == "X_unlabeled" and name in NO_USE_OF_UNLABELLED:
+        if part == "X_unlabeled" and not depends_on(model, ("X_unlabeled", "y_unlabeled")):
             continue
         bad, half = training[part].copy(), len(training[part]) // 2
         bad[half:, ..., 1] = value
