@@ -29,18 +29,19 @@ def decreasing(lam, theta_lam, t0):
     return lambda t: (theta_lam / lam / (t + t0), 1 - theta_lam / (t + t0))
 
 
-def algorithm_1(X, positive, XU, slopes, step, *, sigma, T, b, m, seed):
-    """Coefficient vectors of all iterations.
+def algorithm_1(sources, XU, slopes, step, *, sigma, T, b, m, seed):
+    """Coefficient vectors of all iterations, for labelled rows by source.
 
-    ``slopes(t, fp, fn, fu)`` returns those of the tuples, ``step(t)`` the step and the decay.
+    ``slopes(t, *values)`` returns those of the tuples, ``step(t)`` the step and the decay.
     """
-    P, N, alphas = X[positive], X[~positive], []
+    alphas, k = [], len(sources)
     for t in range(T):
-        p = P[draw_with_replacement(seed, 0, t, 1, b, len(P))[0]]
-        n = N[draw_with_replacement(seed, 1, t, 1, b, len(N))[0]]
-        u = XU[draw_in_passes(seed, 2, t, 1, b, len(XU))[0]]
-        batch = np.vstack([p, n, u])
-        c = slopes(t + 1, *np.split(predict(batch, alphas, seed, m, sigma), 3))
+        drawn = [
+            rows[draw_with_replacement(seed, source, t, 1, b, len(rows))[0]]
+            for source, rows in enumerate(sources)
+        ]
+        batch = np.vstack([*drawn, XU[draw_in_passes(seed, k, t, 1, b, len(XU))[0]]])
+        c = slopes(t + 1, *np.split(predict(batch, alphas, seed, m, sigma), k + 1))
         gradient = features(batch, seed, t, m, sigma).T @ np.hstack(c) / b
         eta, decay = step(t + 1)
         alphas = [decay * alpha for alpha in alphas] + [-eta * gradient]
@@ -55,7 +56,7 @@ def s2auc(X, positive, XU, *, step, gamma, **size):
         c_n = gamma * 2 * (1 - fp + fn) + (1 - gamma) * 2 * (1 - fu + fn)
         return c_p, c_n, (1 - gamma) * (2 * (1 - fp + fu) - 2 * (1 - fu + fn))
 
-    return algorithm_1(X, positive, XU, slopes, step, **size)
+    return algorithm_1([X[positive], X[~positive]], XU, slopes, step, **size)
 
 
 def unlabeled_slope(loss, r, s):
@@ -88,7 +89,7 @@ def tsgs3vm(X, y, XU, *, C, C_star, loss, ramp_s, step, anneal=False, balance=Fa
         return c_p, c_n, c_u
 
     step_of = step if callable(step) else lambda t: (step, 1 - step)
-    return algorithm_1(X, y > 0, XU, slopes, step_of, **size)
+    return algorithm_1([X[y > 0], X[y < 0]], XU, slopes, step_of, **size)
 
 
 def swept(blocks, whole, U, *, T, n_sweeps, b, lam, seed, source, bound):

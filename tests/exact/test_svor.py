@@ -102,9 +102,8 @@ def test_kernel_matrices_that_rounding_makes_indefinite_are_inverted():
 
 @BOTH
 def test_with_less_memory_the_model_is_the_same_and_costs_more_with_more_cuts(method):
-    rows, codes = problem(1200, 3)
+    (rows, codes), n = problem(1200, 3), Sizes(2, 1200, 0, 3)
     whole, little = method(sigma=1.0), method(sigma=1.0, max_memory=0.0355)
-    n = Sizes(2, 1200, 0, 3)
     assert little.cost(n).memory < whole.cost(n).memory
     values, same = (model.fit(rows, codes).score_samples(rows[:50]) for model in (whole, little))
     np.testing.assert_array_equal(values, same)

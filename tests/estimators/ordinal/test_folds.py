@@ -11,13 +11,12 @@ from dsgkit.estimators import thresholds as rules
 from dsgkit.linalg import training_rows
 from dsgkit.risks.pairwise import above_cuts
 from dsgkit.seeds import stratified_folds
+from dsgkit.tasks.metrics import cut_aucs
 from tests.estimators.brute_force import folds_of
 from tests.estimators.ordinal.problems import ordinal_problem
 
-X, CODES, U, _ = ordinal_problem()
+X, CODES, U, CODES_U = ordinal_problem()
 SOME_CLASSES = [np.flatnonzero(CODES == 0), np.flatnonzero(CODES)[::2], np.flatnonzero(CODES)[1::2]]
-FOLDS = pytest.mark.parametrize("folds", [folds_of(40, 4), SOME_CLASSES], ids=["all", "some"])
-
 PER_CUT = {"gamma": (0.2, 1.0, 0.0)}
 RISKS = [{"lam": 0.1}, {"lam": 0.01, **PER_CUT}, {"sigma": 4.0, "gamma": 1.0}]
 WEIGHTS = [{"C": 10.0}, {"C": 0.1}, {"C": 1.0, "kernel": "linear"}]
@@ -56,7 +55,7 @@ def at(function, rows):
 
 
 @pytest.mark.parametrize("given", [U, None], ids=["given", "own"])
-@FOLDS
+@pytest.mark.parametrize("folds", [folds_of(40, 4), SOME_CLASSES], ids=["all", "some"])
 @pytest.mark.parametrize(("name", "setting", "points", "tolerance"), CASES)
 def test_a_grid_on_folds_has_the_values_of_refits(
     double_precision, same_centers, name, setting, points, tolerance, folds, given
@@ -98,7 +97,9 @@ def test_thresholds_are_those_of_held_out_values_with_a_common_origin(
         np.testing.assert_allclose(model.thresholds_, expected, atol=10 * tolerance)
     whole = clone(model).fit(X, CODES, U)
     np.testing.assert_array_equal(whole.thresholds_, model.thresholds_)
-    np.testing.assert_array_equal(whole.classify(whole.score_samples(U)), model.predict(U))
+    classes = (values["share"] > model.thresholds_).sum(axis=1)
+    np.testing.assert_array_equal(whole.predict(U), classes)
+    assert whole.score(U, CODES_U) == np.mean(cut_aucs(CODES_U, values["share"], 4))
     if hasattr(model, "own_thresholds_"):  # which training on folds leaves as they are
         own = clone(model).set_params(thresholds="own").fit(X, CODES)
         np.testing.assert_array_equal(own.thresholds_, model.own_thresholds_)

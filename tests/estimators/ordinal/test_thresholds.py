@@ -55,21 +55,16 @@ def test_hinge_is_the_middle_of_its_optima_and_absolute_has_the_least_error(prob
 @pytest.mark.filterwarnings("ignore:Desired error:RuntimeWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_logistic_is_the_optimum_of_another_optimiser(seed):
-    """In another parametrisation, without gradients of ours."""
     values, codes = noisy(seed=seed)
     above = above_cuts(codes, 4)
 
-    def slope_and_cuts(x):
-        return np.exp(x[0]), np.cumsum(np.append(x[1], np.exp(x[2:])))  # strictly ascending
-
     def loss(x):
-        slope, cuts = slope_and_cuts(x)
-        margin = np.where(above, 1, -1) * (slope * values[:, None] - cuts)
-        penalty = rules._SLOPE_PENALTY / 2 * (slope * values.std()) ** 2
+        margin = np.where(above, 1, -1) * (np.exp(x[0]) * (values[:, None] - x[1:]))
+        penalty = rules._SLOPE_PENALTY / 2 * (np.exp(x[0]) * values.std()) ** 2
         return np.mean(np.log1p(np.exp(-margin)).sum(axis=1)) + penalty
 
-    slope, cuts = slope_and_cuts(minimize(loss, [0.0, -1.0, 0.0, 0.0], tol=1e-12).x)
-    np.testing.assert_allclose(rules.logistic(values, above), cuts / slope, atol=1e-4)
+    expected = minimize(loss, [0.0, 0.0, 1.0, 2.0], tol=1e-12).x[1:]
+    np.testing.assert_allclose(rules.logistic(values, above), expected, atol=1e-4)
 
 
 @settings(max_examples=40)
@@ -116,15 +111,13 @@ def test_shares_of_some_rows_are_below():
 
 @given(rows)
 def test_aucs_of_the_cuts_are_those_of_scikit_learn(problem):
+    """Of one function and of one per cut; with one side empty there is none."""
     values, codes = problem
-    columns = np.column_stack([values, -values, values**2])
-    for given_values in (values, columns):
+    for columns in ([values] * 3, [values, -values, np.round(values**2, 6)]):
+        given_values = values if columns[1] is values else np.column_stack(columns)
         for cut, auc in enumerate(cut_aucs(codes, given_values, 4)):
-            above, column = codes > cut, values if given_values is values else columns[:, cut]
-            if above.all() or not above.any():
-                assert auc is None
-            else:
-                assert auc == pytest.approx(roc_auc_score(above, np.round(column, 6)))
+            two = codes.min() <= cut < codes.max()
+            assert auc == (pytest.approx(roc_auc_score(codes > cut, columns[cut])) if two else None)
 
 
 def test_values_that_differ_by_rounding_are_ties():

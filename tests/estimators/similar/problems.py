@@ -36,17 +36,14 @@ def parts(similar, unlabeled, prior, loss):
     def mean(values, t):
         return np.mean([loss(z, t) for z in np.ravel(values)])
 
-    r1 = (share * mean(similar, 1) - (1 - prior) * mean(unlabeled, 1)) / scale
-    r2 = (prior * mean(unlabeled, -1) - share * mean(similar, -1)) / scale
-    return r1, r2
+    r1 = share * mean(similar, 1) - (1 - prior) * mean(unlabeled, 1)
+    r2 = prior * mean(unlabeled, -1) - share * mean(similar, -1)
+    return r1 / scale, r2 / scale
 
 
 def risk(values_similar, values_unlabeled, prior, loss):
-    """Sum over pairs and rows, one by one: equations 6 and 7 of Bao, Niu & Sugiyama."""
-    scale, share = 2 * prior - 1, prior**2 + (1 - prior) ** 2
-    tilde = [(loss(z, +1) - loss(z, -1)) / scale for pair in values_similar for z in pair]
-    rows = [prior * loss(z, -1) - (1 - prior) * loss(z, +1) for z in values_unlabeled]
-    return share * np.mean(tilde) + np.mean(rows) / scale
+    """Return the uncorrected risk: equations 6 and 7 of Bao, Niu & Sugiyama."""
+    return sum(parts(values_similar, values_unlabeled, prior, loss))
 
 
 def squared(z, t):

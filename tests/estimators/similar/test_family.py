@@ -1,8 +1,5 @@
 """What the estimators of similar pairs have in common: grids, signs, kinds of rows, priors."""
 
-import pickle
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,14 +8,13 @@ from sklearn.base import clone
 
 from dsgkit import CUU, RFFSUSL, SUDH, SUSL, TSGSU, TSGSUP, priors
 from dsgkit.data.dataset import Rows
-from dsgkit.engine import streaming
 from dsgkit.errors import DataError, DsgWarning, FitError
-from dsgkit.priors import label_noise
-from tests.estimators.similar.problems import su_problem
+from tests.estimators.similar.problems import SLOPES, su_problem
 
 pytestmark = pytest.mark.filterwarnings("ignore:prior .* is so close")
 
 PAIRS, U, _ = su_problem()
+ROWS = {"X_similar": PAIRS, "X_unlabeled": U}
 FOLDS = [(np.arange(0, 150, 2), np.arange(20)), (np.arange(1, 60, 2), np.arange(30, 60))]
 GRID = [{"lam": lam, "prior": p} for lam in (1e-3, 0.5) for p in (0.85, 0.3)] + [{"sigma": 0.7}]
 STEPS = [
@@ -27,14 +23,13 @@ STEPS = [
     {"lam": 1e-4, "theta": 1.0, "delta": "none", "prior": 0.15},
     {"lam": 0.05, "theta": 0.5, "delta": "leaky_relu", "leak": -0.4, "prior": 0.9},
 ]
-AT = [{"correction_at": "batch", "lam": 1e-4}]
 NO_DECAY = [{"lam": 0.1, "theta": 1e9}, {"delta": "none", "momentum": 0.5}]
 SWEEPS = [{"lam": 0.1}, {"lam": 0.02, "delta": "relu"}, {"lam": 0.02, "prior": 0.9}]
 STREAM = {"sigma": 1.0, "lam": 0.05, "batch_size": 20, "n_features": 16, "n_iterations": 15}
 SWEPT = {"sigma": 1.0, "lam": 2.0**-5, "n_features": 8, "n_blocks": 3}
 SHORT = {"sigma": 2.0, "batch_size": 32, "n_iterations": 20}
 CASES = {
-    "tsgsu average": (TSGSU(**STREAM), STEPS + AT, 1e-4),
+    "tsgsu average": (TSGSU(**STREAM), [*STEPS, {"correction_at": "batch"}], 1e-4),
     "tsgsu last": (TSGSU(**STREAM, tail="last"), STEPS, 1e-4),
     "tsgsu decay": (TSGSU(**STREAM, tail="decay"), STEPS, 1e-4),
     "tsgsu_p parts": (TSGSUP(**SWEPT, batch_size=12), SWEEPS, 1e-4),
@@ -51,122 +46,102 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
-def case(request):
-    model, points, tolerance = CASES[request.param]
-    return clone(model).set_params(prior=0.85), points, tolerance
-
-
 def agree(got, expected, tolerance):
     return np.abs(got - expected).max() <= tolerance * max(1, np.abs(expected).max())
 
 
-def test_a_grid_on_folds_equals_single_fits_on_the_rest(case):
-    model, points, tolerance = case
-    rows = {"X_similar": PAIRS, "X_unlabeled": U}
-    similar, unlabeled = model.fit_points(points, folds=FOLDS, **rows)
+@pytest.mark.parametrize("name", CASES)
+def test_a_grid_on_folds_equals_single_fits_on_the_rest(name):
+    model, points, tolerance = CASES[name]
+    model = clone(model).set_params(prior=0.85)
+    similar, unlabeled = model.fit_points(points, folds=FOLDS, **ROWS)
     assert similar.shape == (len(points), 150, 2) and unlabeled.shape == (len(points), 60)
+    failed = []
     for g, point in enumerate(points):
         for held_pairs, held_rows in FOLDS:
             one = clone(model).set_params(**point)
             try:
                 one.fit(np.delete(PAIRS, held_pairs, axis=0), np.delete(U, held_rows, axis=0))
             except FitError:  # no step
-                assert np.isnan(similar[g]).all() and np.isnan(unlabeled[g]).all()
+                failed.append(g)
                 continue
             expected = one.decision_function(PAIRS[held_pairs].reshape(-1, 3)).reshape(-1, 2)
             assert agree(similar[g, held_pairs], expected, tolerance)
             assert agree(unlabeled[g, held_rows], one.decision_function(U[held_rows]), tolerance)
-    models = model.fit_points(points, **rows).decision_function(U)
-    failed = np.isnan(similar).all(axis=(1, 2))
-    assert np.array_equal(np.isnan(models).all(axis=0), failed)
+    assert np.isnan(similar[failed]).all() and np.isnan(unlabeled[failed]).all()
     assert np.isnan(similar[:, 61::2]).all() and np.isnan(unlabeled[:, 20:30]).all()
+    models = model.fit_points(points, **ROWS).decision_function(U)
+    assert np.flatnonzero(np.isnan(models).all(axis=0)).tolist() == sorted({*failed})
 
 
-def test_settings_on_folds_are_trained_in_one_pass(monkeypatch):
-    trained, train = [], streaming._Run.train
-    monkeypatch.setattr(streaming._Run, "train", lambda self: trained.append(self.G) or train(self))
-    TSGSU(**STREAM, prior=0.85).fit_points(STEPS, folds=FOLDS, X_similar=PAIRS, X_unlabeled=U)
-    assert trained == [8]
-
-
-def test_the_other_class_as_the_positive_one_turns_the_sign_and_pickles_stay(case):
-    model = case[0]
-    for delta in ("abs", "relu", "leaky_relu", "none") if hasattr(model, "delta") else (None,):
-        other = {"delta": delta} if delta else {}
+@pytest.mark.parametrize("name", CASES)
+def test_the_other_class_as_the_positive_one_turns_the_sign(name):
+    model = CASES[name][0]
+    for other in [{"delta": d} for d in SLOPES] if hasattr(model, "delta") else [{}]:
         fits = [clone(model).set_params(prior=p, **other).fit(PAIRS, U) for p in (0.8, 0.2)]
         values, turned = (fit.decision_function(U) for fit in fits)
         assert agree(values, -turned, 1e-4 if isinstance(model, SUDH) else 1e-5)
-    copy = pickle.loads(pickle.dumps(fits[0]))
-    np.testing.assert_array_equal(copy.decision_function(U), values)
-    np.testing.assert_array_equal(fits[0].predict(U), np.where(values >= 0, 1, -1))
+        np.testing.assert_array_equal(fits[0].predict(U), np.where(values >= 0, 1, -1))
 
 
-KINDS = {
-    "frame": lambda rows: pd.DataFrame(rows, columns=["a", "b", "c"]),
-    "list": lambda rows: rows.tolist(),
-    "csr": sparse.csr_matrix,
-    "lazy": Rows,
-}
+def framed(rows):
+    return pd.DataFrame(rows, columns=["a", "b", "c"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("given", [framed, np.ndarray.tolist, sparse.csr_matrix, Rows])
 @pytest.mark.parametrize("name", ["su_sl", "su_sl linear", "rff_su_sl", "su_dh", "cuu", "cuu all"])
-def test_rows_of_any_kind(name, kind):
-    model, given = clone(CASES[name][0]).set_params(prior=0.85), KINDS[kind]
+def test_rows_of_any_kind(name, given):
+    model = clone(CASES[name][0]).set_params(prior=0.85)
     expected = model.fit(PAIRS, U).decision_function(U)
-    pairs = [PAIRS.tolist()]
-    if kind in ("frame", "csr"):
-        pairs.append([given(PAIRS[:, half]) for half in (0, 1)])
-    for both in pairs:
-        got = clone(model).fit(both, given(U)).decision_function(given(U))
+    halves = [[given(PAIRS[:, half]) for half in (0, 1)]]
+    for pairs in [PAIRS.tolist(), *(halves if given in (framed, sparse.csr_matrix) else [])]:
+        got = clone(model).fit(pairs, given(U)).decision_function(given(U))
         assert agree(got, expected, 1e-5)
 
 
-def test_pairs_and_folds_that_are_none_are_refused():
-    model = SUSL(prior=0.8)
-    for wrong in (PAIRS.reshape(150, 6), PAIRS[:0], PAIRS.transpose(1, 0, 2), 3, None):
-        with pytest.raises(DataError, match=r"X_similar must hold pairs of rows, shape \(n_sim"):
-            model.fit(wrong, U)
-    for wrong, told in (
-        (PAIRS[..., :2], "X_similar has 2 features, but X_unlabeled has 3"),
-        (np.where(PAIRS[3, 1, 2] == PAIRS, np.nan, PAIRS), "holds NaN in row"),
-        ([pd.DataFrame(PAIRS[n:, 0]) for n in (0, 1)], "as many first as second .* 150 and 149"),
-    ):
-        with pytest.raises(DataError, match=told):
-            model.fit(wrong, U)
-    for folds in ([np.arange(3)], [(np.arange(3), [10**6])], [1], [([0.5], [1])]):
-        with pytest.raises(DataError, match="a fold must be"):
-            model.fit_points([{}], folds=folds, X_similar=PAIRS, X_unlabeled=U)
-    with pytest.raises(DataError, match="a fold must leave a pair and an unlabelled row"):
-        model.fit_points([{}], folds=[(np.arange(150), [1])], X_similar=PAIRS, X_unlabeled=U)
+NO_PAIRS, NO_FOLD = r"X_similar must hold pairs of rows, shape \(n_sim", "a fold must be two arrays"
+WRONG = [
+    *((wrong, None, NO_PAIRS) for wrong in (PAIRS.reshape(150, 6), PAIRS[:0], 3, None)),
+    (PAIRS.transpose(1, 0, 2), None, NO_PAIRS),
+    (PAIRS[..., :2], None, "X_similar has 2 features, but X_unlabeled has 3"),
+    (np.where(PAIRS[3, 1, 2] == PAIRS, np.nan, PAIRS), None, "holds NaN in row"),
+    (
+        [sparse.csr_matrix(PAIRS[n:, 0]) for n in (0, 1)],
+        None,
+        "as many first as second .* 150 and 149",
+    ),
+    *((PAIRS, folds, NO_FOLD) for folds in ([np.arange(3)], [1])),
+    *((PAIRS, [fold], "a fold must be") for fold in ((np.arange(3), [10**6]), ([0.5], [1]))),
+    (PAIRS, [(np.arange(150), [1])], "a fold must leave a pair and an unlabelled row"),
+]
+
+
+@pytest.mark.parametrize(("pairs", "folds", "text"), WRONG)
+def test_pairs_and_folds_that_are_none_are_refused(pairs, folds, text):
+    model, wrong = SUSL(prior=0.8), {"X_similar": pairs, "X_unlabeled": U}
+    with pytest.raises(DataError, match=text):
+        model.fit_points([{}], folds=folds, **wrong) if folds else model.fit(**wrong)
 
 
 @pytest.mark.parametrize("prior", [0.5, 0.5 + 9e-7, 0.5 - 9e-7])
 def test_a_prior_of_one_half_is_refused_with_the_reason(prior):
     with pytest.raises(DataError, match=r"differ from 1/2 by more than 1e-06.*2 prior - 1 = 0"):
-        SUSL(prior=prior).fit(PAIRS, U)
-    with pytest.raises(DataError, match="differ from 1/2"):
-        SUSL().fit_points([{"prior": prior}], folds=FOLDS, X_similar=PAIRS, X_unlabeled=U)
+        SUSL().fit_points([{"prior": prior}], folds=FOLDS, **ROWS)
 
 
-@pytest.mark.filterwarnings("default:prior")
+@pytest.mark.filterwarnings("error:prior")
 def test_a_prior_near_one_half_warns_of_noise():
     """The noise is the spread of the risk of the best classifier over labels drawn anew."""
-    rng, prior, n_similar, n_unlabeled = np.random.default_rng(0), 0.6, 500, 800
-    q, scale = prior**2 / 0.52, 2 * prior - 1
-    signs = 2 * (rng.binomial(n_similar, q, 20000) / n_similar) - 1  # mean sign of pairs
-    shares = rng.binomial(n_unlabeled, prior, 20000) / n_unlabeled
+    rng, prior = np.random.default_rng(0), 0.6
+    signs = 2 * rng.binomial(500, prior**2 / 0.52, 20000) / 500 - 1  # means of pairs
+    shares = rng.binomial(800, prior, 20000) / 800
     # zero-one risk of a perfect classifier: of pairs -0.52/scale each sign, of rows by class
-    risks = -0.52 / scale * signs + (prior * shares - (1 - prior) * (1 - shares)) / scale
-    assert label_noise(prior, n_similar, n_unlabeled) == pytest.approx(risks.std(), rel=0.02)
-    points = [{"prior": 0.55, "lam": lam} for lam in (1, 2)]
+    risks = (-0.52 * signs + prior * shares - (1 - prior) * (1 - shares)) / (2 * prior - 1)
+    assert priors.label_noise(prior, 500, 800) == pytest.approx(risks.std(), rel=0.02)
     with pytest.warns(DsgWarning, match="prior 0.55 is so close to 1/2") as caught:
-        SUSL().fit_points(points, folds=FOLDS, X_similar=PAIRS, X_unlabeled=U)
+        SUSL().fit_points([{"prior": 0.55, "lam": lam} for lam in (1, 2)], folds=FOLDS, **ROWS)
     assert len(caught) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        SUSL(prior=0.15).fit(PAIRS, U)
+    SUSL(prior=0.15).fit(PAIRS, U)
 
 
 def test_an_estimated_prior_is_kept(monkeypatch):
