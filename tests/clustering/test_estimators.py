@@ -169,9 +169,6 @@ def test_at_one_coefficient_per_row_the_centre_is_the_mean(solver, n, C):
     assert model.squared_radius_ == pytest.approx(mean_distances.min(), abs=1e-12)
     # the sphere ends at the row that is nearest to its centre
     assert model.inside_ == pytest.approx(1 / n)
-    if n > 1:
-        near = solver(gamma=0.7, C=C * (1 + 1e-7)).fit(X)
-        assert model.squared_radius_ == pytest.approx(near.squared_radius_, rel=1e-5)
 
 
 # Mistakes and defaults
@@ -256,18 +253,16 @@ def test_a_step_is_that_of_the_textbook_s_equations(m):
     rng = np.random.default_rng(0)
     X, u = rng.normal(size=(7, 3)), rng.dirichlet(np.ones(4), size=7)
     centers = centers_of(X, u, m)
-    for k in range(4):
-        expected = sum(u[i, k] ** m * X[i] for i in range(7)) / sum(u[i, k] ** m for i in range(7))
-        np.testing.assert_allclose(centers[k], expected, rtol=1e-12)
+    expected = [np.average(X, axis=0, weights=u[:, k] ** m) for k in range(4)]
+    np.testing.assert_allclose(centers, expected, rtol=1e-12)
     found = memberships_of(X, centers, m)
     for i, x in enumerate(X):
         d = np.linalg.norm(x - centers, axis=1)
         expected = [1 / sum((d[k] / d[j]) ** (2 / (m - 1)) for j in range(4)) for k in range(4)]
         np.testing.assert_allclose(found[i], expected, rtol=1e-9)
     centers = np.array([[0.0, 0], [3, 4], [3, 4]])  # a row that is one belongs to it alone
-    np.testing.assert_array_equal(
-        memberships_of(centers[:2], centers, m), [[1, 0, 0], [0, 0.5, 0.5]]
-    )
+    found = memberships_of(centers[:2], centers, m)
+    np.testing.assert_array_equal(found, [[1, 0, 0], [0, 0.5, 0.5]])
 
 
 def test_a_fit_is_a_fixed_point_that_lowers_the_objective():

@@ -31,10 +31,9 @@ def auc(*gammas, **more):
     return problem([SemiSupervisedAUC(gamma) for gamma in gammas], **more)
 
 
-def constant(etas, lam=1.0, last=np.inf):
-    """Return constant steps."""
+def constant(etas, lam=1.0):
     etas = np.array(etas, np.float64)
-    return Steps(np.full(len(etas), lam), np.full(len(etas), np.nan), 0 * etas, etas, last)
+    return Steps(np.full(len(etas), lam), np.full(len(etas), np.nan), 0 * etas, etas)
 
 
 def blocks(m=6, seed=3, kernel="gaussian", sigma=1.0):
