@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dsgkit import random as stream
@@ -68,8 +68,6 @@ def test_seeds_out_of_range():
         for seed in (-1, 2**64):
             with pytest.raises(ValueError, match="a seed must be in"):
                 draw(seed)
-    with pytest.raises(ValueError, match="non-negative"):
-        permutation(3, -1)
 
 
 seeds = st.integers(0, 2**64 - 1)
@@ -86,13 +84,8 @@ def test_numbers_and_draws_depend_on_their_place_alone(seed, first, count, d, m)
         assert run.shape == (count, d) and run.min() >= 0 and run.max() < m
         alone = [draw(seed, 3, first + i, 1, d, m)[0] for i in range(count)]
         np.testing.assert_array_equal(run, alone)
-
-
-@settings(max_examples=50)
-@given(seeds, st.integers(1, 700), st.integers(0, 5))
-def test_every_pass_visits_every_row_once(seed, pool, epoch):
-    rows = draw_in_passes(seed, 0, epoch * pool, pool, 1, pool).ravel()
-    np.testing.assert_array_equal(np.sort(rows), np.arange(pool))
+    whole_pass = draw_in_passes(seed, 3, first * m, m, 1, m).ravel()
+    np.testing.assert_array_equal(np.sort(whole_pass), np.arange(m))
 
 
 @pytest.mark.parametrize("draw", [draw_in_passes, draw_with_replacement])

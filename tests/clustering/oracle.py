@@ -6,11 +6,9 @@ import numpy as np
 
 from dsgkit.clustering.domain import Domain
 
-ORACLES = Path(__file__).parents[1] / "oracles"
-
 
 def load(name):
-    with np.load(ORACLES / f"{name}.npz") as stored:
+    with np.load(Path(__file__).parents[1] / "oracles" / f"{name}.npz") as stored:
         return dict(stored)
 
 

@@ -113,7 +113,7 @@ def test_trajectories_that_do_not_converge_are_counted(n_inputs):
 
 def test_far_vectors_are_followed_from_differences():
     vectors = np.random.default_rng(0).normal(size=(30, 40))
-    vectors[:15] += 1e6
+    vectors[:15] += 1e8
     ends, converged = geometry.trajectories(
         Domain(vectors, np.ones(30), 1.0), vectors + 1e-3, geometry.TOLERANCE
     )
@@ -160,8 +160,6 @@ def test_clusters_are_components_of_all_pairs(level, least, monkeypatch):
         expected = joined_by_hand(domain, points, 20)
         for most in (10**6, 0):
             np.testing.assert_array_equal(geometry.connected(domain, points, 20, most), expected)
-        if level == 2.0 and least < 0:  # nothing is inside
-            assert len(set(expected)) == len(points)
 
 
 def test_the_exponential_is_the_library_s():

@@ -41,5 +41,4 @@ def blocks(m=6, seed=3, kernel="gaussian", sigma=1.0):
 
 
 def close(actual, expected, relative=1e-4):
-    """Return whether values agree relative to the size of the function."""
     return np.abs(actual - expected).max() <= relative * np.abs(expected).max()

@@ -20,8 +20,7 @@ from tests.estimators.allocated import peak_of
 from tests.exact.problems import written_form
 
 T, S, FOLDS = 3, 2, [np.arange(0, 30, 4), np.arange(1, 8)]
-POINTS = [(2.0**-4, 0.5), (2.0**-6, 1.0), (2.0**-4, 0.0), (2.0**-6, 0.5)]
-"""Pairs of lam and gamma."""
+POINTS = [(2.0**-4, 0.5), (2.0**-6, 1.0), (2.0**-4, 0.0), (2.0**-6, 0.5)]  # lam, gamma
 
 
 def quadratic_form(gamma, codes, n_unlabeled):
@@ -89,15 +88,6 @@ def test_folds_in_one_pass_are_trained_on_their_own_rows(risk, b, pooled, monkey
         monkeypatch.setattr(sweeps, "Shared", kind)
         monkeypatch.setattr(sweeps, "ByRows", kind)
         assert close(on_folds(folds, *own), alone, 1e-5)
-
-
-def test_many_models_of_few_rows_share_an_eigendecomposition():
-    many = [(2.0**-k, gamma / 10) for k in range(8) for gamma in range(11)]
-    for points, least in ((POINTS[:1], Shared), (many, ByRows)):
-        p = auc(*(gamma for _, gamma in points), n_unlabeled=60)
-        mu = np.array([lam for lam, _ in points])
-        kinds = [kind(p, p.loss.form, mu, 256) for kind in (Shared, ByRows)]
-        assert type(min(kinds, key=lambda kind: kind.flops)) is least
 
 
 @pytest.mark.parametrize("majorised", [False, True])
