@@ -48,6 +48,7 @@ import dsgkit
 from dsgkit.errors import DsgError, DsgWarning
 from dsgkit.linalg import Array
 from dsgkit.risks.similar import similar_share
+from dsgkit.tasks.base import function_of
 from dsgkit.tasks.metrics import cut_aucs
 
 Codes = NDArray[np.int64]
@@ -184,7 +185,7 @@ def ordered(case: Case, make: Make) -> Iterator[Score]:
     X, X_unlabeled, X_test, y, _, y_test = split(case, case.y)
 
     def auc(model: Any) -> float:
-        values = model.fit(X, y, X_unlabeled).decision_function(X_test)
+        values = function_of(model.fit(X, y, X_unlabeled))(X_test)
         return float(np.mean(np.array(cut_aucs(y_test, values, int(case.y.max()) + 1), float)))
 
     for name, peer in PEERS.items():
