@@ -40,9 +40,9 @@ def close(got, expected, tolerance):
 def author_slopes(n, gamma):
     """Return the slopes of Algorithm 1, of every pair of classes of every cut, from the highest."""
 
-    def slopes(t, *f):
-        k, b, (*f, u) = len(n), len(f[0]), (*f[-2::-1], f[-1])
-        c, c_u = np.zeros((k, b)), np.zeros(b)
+    def slopes(t, *values):
+        k, u, f = len(n), values[-1], values[-2::-1]  # f from the lowest class
+        c, c_u = np.zeros((k, len(u))), np.zeros(len(u))
         for j, g in enumerate(gamma, start=1):
             for p in range(j, k):
                 for q in range(j):

@@ -45,9 +45,8 @@ def authors_loop(model):
     transform = m.function_.blocks.transform
     Phi = [[transform(rows, t).astype(float) for t in range(T)] for rows in (S, U)]
     for t in range(T):
-        counts = enumerate((len(S), len(U)))
-        drawn = [draw_in_passes(m.random_state, k, t, 1, b, n) for k, n in counts]
-        of_S, of_U = ([F[rows[0]] for F in Fs] for Fs, rows in zip(Phi, drawn, strict=True))
+        drawn = [draw_in_passes(0, k, t, 1, b, len(x))[0] for k, x in enumerate((S, U))]
+        of_S, of_U = ([F[rows] for F in Fs] for Fs, rows in zip(Phi, drawn, strict=True))
         f_s, f_u = (
             sum((F @ a for F, a in zip(Fs[:t], alphas, strict=True)), np.zeros(b))
             for Fs in (of_S, of_U)
