@@ -191,6 +191,24 @@ def test_the_objective_is_as_documented_and_falls(seed, log_C, ratio, sigma, ram
         assert model.intercept_ == 0
 
 
+@pytest.mark.parametrize("ramp_s", [0.0, -0.4])
+def test_the_end_is_a_stationary_point_of_the_objective(ramp_s):
+    """Without the constraint: small moves along any kernel function do not lower it."""
+    X, y, U = problem(n_unlabeled=60, seed=3)
+    shape = {"sigma": 4.0, "ramp_s": ramp_s, "balance": False, "tol": 1e-7}
+    model = BLS3VM(C=50.0, **shape).fit(X, y, U)
+    best, coef, rng = model.objectives_[-1], model.coef_.copy(), np.random.default_rng(0)
+    for size in [1e-3, 1e-4] * 50:
+        model.coef_[:] = coef + size * rng.normal(size=len(coef)) / len(coef) ** 0.5
+        assert model.diagnostics(X, y, U)["objective"] > best - 1e-6 * size
+
+
+def test_tangents_are_of_the_ends_of_the_ramp():
+    """Others would end at stationary points too, but at worse ones."""
+    ramp = cccp.RampObjective(np.ones(1), 1.0, 1.0, ramp_s=-0.5, mean=0.0)
+    assert ramp.sides(np.array([3.0, -0.6, -0.4, 0.0, 0.4, 0.6])).tolist() == [-1, 0, 0, 0, 1]
+
+
 def test_limits_of_loops_and_steps_are_kept(monkeypatch):
     X, y, U = problem(n_unlabeled=400)
     whole = BLS3VM(C=100.0, C_star=300.0, sigma=20.0).fit(X, y, U)
