@@ -76,6 +76,12 @@ def test_centres_are_distinct_rows_that_the_seed_chooses(model, size, first):
     np.testing.assert_array_equal(drawn(1000, 0), ROWS)
 
 
+@pytest.mark.parametrize(("lam", "sigma", "gamma"), [(1e-4, 8.0, 0.9), (1e-6, 2.0, 0.5)])
+def test_with_every_row_as_a_landmark_nystrom_is_samult(lam, sigma, gamma):
+    exact = SAMULT(lam, sigma, gamma).fit(X, Y, U).decision_function(U)
+    close(NystromS2AUC(lam, sigma, gamma).fit(X, Y, U).decision_function(U), exact, 1e-6)
+
+
 def test_a_few_centres_take_no_memory_of_all_rows():
     tables = [X, Rows(np.broadcast_to(np.float32(9), (10**8, 3)))]
     model = SimpleNamespace(n_centers=50, _seed=0)
