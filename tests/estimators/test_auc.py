@@ -76,7 +76,7 @@ def test_centres_are_distinct_rows_that_the_seed_chooses(model, size, first):
     np.testing.assert_array_equal(drawn(1000, 0), ROWS)
 
 
-@pytest.mark.parametrize(("lam", "sigma", "gamma"), [(1e-4, 8.0, 0.9), (1e-6, 2.0, 0.5)])
+@pytest.mark.parametrize(("lam", "sigma", "gamma"), [(1e-4, 8.0, 0.9), (1e-6, 0.2, 0.5)])
 def test_with_every_row_as_a_landmark_nystrom_is_samult(lam, sigma, gamma):
     exact = SAMULT(lam, sigma, gamma).fit(X, Y, U).decision_function(U)
     close(NystromS2AUC(lam, sigma, gamma).fit(X, Y, U).decision_function(U), exact, 1e-6)
