@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dsgkit import QSGS2AUC
@@ -138,6 +138,7 @@ magnitudes = st.floats(2.0**-60, 2.0**10)
 
 
 @given(st.lists(st.tuples(magnitudes, magnitudes, st.booleans()), min_size=1, max_size=12))
+@example([(2.0**-60, 2.0**-60, False)] * 4 + [(1.0, 1.0, True)] * 2)
 def test_all_that_is_dropped_stays_below_the_bound_for_every_model(given):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coefficients, "PART_BLOCKS", 3)
