@@ -27,7 +27,6 @@ def problem(losses, n_unlabeled=50, folds=None, seed=10):
 
 
 def auc(*gammas, **more):
-    """Return the problem of models with these weights of the labelled pairs."""
     return problem([SemiSupervisedAUC(gamma) for gamma in gammas], **more)
 
 

@@ -31,7 +31,6 @@ def quadratic_form(gamma, codes, n_unlabeled):
 
 
 def written_out(p, features, b, lam, gamma):
-    """The coefficients of one model of all rows."""
     order = np.argsort(p.data.codes, kind="stable")
 
     def bound(step, f):
@@ -68,7 +67,6 @@ def folds_of(pooled):
 
 
 def on_folds(folds, risks, lam, b):
-    """Return the values of models trained outside of every fold, at all rows."""
     p = problem(risks, n_unlabeled=60, folds=folds)
     model = sweep(p, blocks(4), np.tile(lam, len(folds)), T, S, b)
     return model.values(np.concatenate(p.data.tables))

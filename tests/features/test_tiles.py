@@ -33,7 +33,6 @@ def exact(X, W):
 
 
 def drawn(n, d, m, n_models):
-    """Return rows, three blocks of frequencies and coefficients, and numbers at the rows."""
     rng = np.random.default_rng(0)
     shapes = (3, d, m), (3, 2 * m, n_models), (n, n_models)
     others = [rng.normal(size=shape).astype(np.float32) for shape in shapes]
