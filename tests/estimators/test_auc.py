@@ -114,3 +114,22 @@ def test_the_grid_keeps_the_digits_of_fits_where_lam_is_small(gamma):
             one = SAMULT(sigma=4.0, gamma=gamma, **point).fit(X[rest], y[rest], U)
             # what rounding the kernel's values to 2^-53 does to either
             close(row[fold], one.decision_function(X[fold]), 1e-13 / point["lam"])
+
+
+@pytest.mark.slow
+def test_qsg_s2auc_converges_to_the_exact_solution_at_the_rate_of_the_theorem():
+    setting, iterations = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}, (64, 128, 256, 512, 1024)
+    rng = np.random.default_rng(0)
+    X = rng.random((1200, 8), dtype=np.float32)
+    score = np.sin(6 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.normal(size=1200)
+    rows = X[:200], score[:200] > np.median(score), X[200:]
+    exact = SAMULT(**setting).fit(*rows).decision_function(X)
+    errors = np.zeros(len(iterations))
+    for seed in range(4):
+        for k, T in enumerate(iterations):
+            sizes = {"batch_size": 64, "n_features": 64, "n_iterations": T, "random_state": seed}
+            model = QSGS2AUC(**setting, theta_lam=1.5, t0=0.0, **sizes).fit(*rows)
+            distance = ((model.decision_function(X) - exact) ** 2).mean()
+            errors[k] += distance / np.mean(exact**2) / 4
+    assert np.polyfit(np.log(iterations), np.log(errors), 1)[0] == pytest.approx(-1, abs=0.3)
+    assert errors[-1] < 0.005  # the right limit, not just a rate
