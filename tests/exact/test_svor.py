@@ -91,11 +91,12 @@ def test_moving_the_free_variables_changes_the_way_alone(method, monkeypatch):
     assert model.n_iter_ < pairs.n_iter_ / 5
     np.testing.assert_allclose(model.score_samples(rows), pairs.score_samples(rows), atol=1e-3)
     np.testing.assert_allclose(model.thresholds_, pairs.thresholds_, atol=1e-3)
+    wide = method(0.01, 1.0).fit([[-1.0], [1.0]], [0, 1])  # any of an interval is optimal
+    assert wide.thresholds_[0] == pytest.approx(0)
 
 
 def test_kernel_matrices_that_rounding_makes_indefinite_are_inverted():
-    K = np.ones((3, 3)) - 1e-4 * np.eye(3)
-    inverse = _inverse(K)
+    inverse = _inverse(np.ones((3, 3)) - 1e-4 * np.eye(3))
     assert np.linalg.eigvalsh(inverse).min() > 0
     np.testing.assert_array_equal(inverse, inverse.T)
 

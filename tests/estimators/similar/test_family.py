@@ -153,5 +153,6 @@ def test_an_estimated_prior_is_kept(monkeypatch):
     assert model.prior == "estimate" and model.prior_ == 0.8
     assert model.prior_interval_ == (0.7, 0.9) and same.prior_interval_ is None
     np.testing.assert_array_equal(model.decision_function(U), same.decision_function(U))
+    assert same.predict(np.full((1, 3), 1e3)).tolist() == [1]  # the value so far off is 0
     with pytest.raises(FitError, match="the estimated prior is 1/2"):
         SUSL().fit(PAIRS[:9], U)
