@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 ORACLES = Path(__file__).parents[2] / "oracles"
-SLOPES = {"abs": -1.0, "relu": 0.0, "leaky_relu": -0.25, "none": 1.0}
-"""Of the corrections below 0, with leak -1/4."""
+SLOPES = {"abs": -1.0, "relu": 0.0, "leaky_relu": -0.25, "none": 1.0}  # of corrections below 0
 
 
 def oracle(name):
