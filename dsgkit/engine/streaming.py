@@ -221,10 +221,10 @@ class _Run:
         F = np.zeros((len(X), self.G), np.float32)
         start = n_streamed
         for table in self.resident.values():
-            rows = slice(start, start + len(table.X))
-            F[rows] = table.F
-            table.X, table.F = X[rows], F[rows]  # it continues in these arrays
-            start = rows.stop
+            place = slice(start, start + len(table.X))
+            F[place] = table.F
+            table.X, table.F = X[place], F[place]  # it continues in these arrays
+            start = place.stop
         if self.past is not None and first > 0:
             self.past.forget()
             if self.streamed:
