@@ -14,8 +14,8 @@ models that share the draws are trained together and share every feature.
 - The mean of the last functions is almost free: its coefficients are those of the blocks as they
   were added, times weights that follow from the steps; values are summed on the way.
 
-Algorithm 1 of Shi et al. (IJCAI 2019) and its relatives are this loop with their own sources, loss
-and steps.
+Algorithm 1 of Shi et al. (IJCAI 2019), whose lines the comments name, and its relatives are this
+loop with their own sources, loss and steps.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class _Run:
         the resident ones: the rows that a new block is added to are always one range at the end.
         """
         p, size, width = self.problem, self.size, len(self.streamed) * self.size
-        draws = [
+        draws = [  # lines 2 to 4
             s.draw(n, len(p.data.tables[s.table]), self.features.seed, first, last - first, size)
             for n, s in enumerate(self.sources)
         ]
@@ -245,11 +245,12 @@ class _Run:
         self, t: int, rows: list[Rows], X_now: Single, F_now: Single, X: Single, F: Single
     ) -> None:
         """Make a step on the drawn rows, and add the new block to rows that are needed later."""
-        c = self.problem.loss.tuple_slopes(self._values(rows, F_now), t + 1)
+        values = self._values(rows, F_now)  # line 6
+        c = self.problem.loss.tuple_slopes(values, t + 1)
         X_drawn, C = self._gradient(rows, c, X_now)
         eta, decay = self.steps(t + 1)
-        self._decay(decay, F)
-        A = self.blocks.correlate(X_drawn, t, C, -eta / self.scale)
+        self._decay(decay, F)  # line 8
+        A = self.blocks.correlate(X_drawn, t, C, -eta / self.scale)  # lines 5 and 7
         if self.past is not None:
             self.past.append(A)
         if self.added is not None:
