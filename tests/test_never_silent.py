@@ -216,7 +216,7 @@ def test_processes_that_compile_at_once_leave_right_code(tmp_path):
         return python(tmp_path, "-c", code, **cache)
 
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(compute, (0, 1))) == ["4 are right\n"] * 2
+        assert [text.splitlines()[0] for text in pool.map(compute, (0, 1))] == ["4 are right"] * 2
     assert len(list((tmp_path / "compiled").rglob("*kernel*.nbc"))) == 4
     assert compute(1) == "4 are right\n"
 
