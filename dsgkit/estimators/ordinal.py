@@ -35,10 +35,10 @@ from dsgkit.estimators.base import (
 )
 from dsgkit.estimators.inputs import naming_bad_rows
 from dsgkit.estimators.parameters import (
-    COUNT,
     NOT_NEGATIVE,
     T0,
     Classes,
+    Count,
     Frequencies,
     GammaPerCut,
     GaussianOrLinear,
@@ -67,7 +67,6 @@ from dsgkit.risks.pairwise import (
 from dsgkit.seeds import stratified_folds
 from dsgkit.tasks.metrics import cut_aucs
 
-Count = Annotated[int, COUNT]
 OwnOrRule = Literal["own"] | ThresholdRule
 
 THRESHOLD_FOLDS = 5

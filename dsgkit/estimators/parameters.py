@@ -344,13 +344,7 @@ GramKernelName = Annotated[
 GaussianOrLinear = Annotated[Literal["gaussian", "linear"], LegacyDefault("gaussian")]
 LinearOrKernel = Annotated[str, Text(kernel_named, "linear or the name of a kernel")]
 Count = Annotated[int, COUNT]
-FeaturesPerIteration = Annotated[int, COUNT]
-FeaturesPerBlock = Annotated[int, COUNT]
-FixedFeatures = Annotated[int, COUNT]
 Frequencies = Annotated[Literal["independent", "structured"], LegacyDefault("independent")]
-NBlocks = Annotated[int, COUNT]
-NSweeps = Annotated[int, COUNT]
-SweepBatch = Annotated[int, COUNT]
 PassIterations = Annotated[int | None, COUNT]
 ThetaLam = Annotated[float, POSITIVE, PER_MODEL]
 T0 = Annotated[float | Literal["stable"], NOT_NEGATIVE, PER_MODEL]
@@ -367,7 +361,6 @@ Prior = Annotated[
     float | Literal["estimate"], Range(0, 1, open_low=True, open_high=True), PER_MODEL
 ]
 ThresholdRule = Literal["logistic", "absolute", "share", "hinge"]
-Thresholds = ThresholdRule
 MaxMemory = Annotated[float | None, POSITIVE]
 Tolerance = Annotated[float, POSITIVE]
 UnlabeledLabel = int | float | str

@@ -24,7 +24,7 @@ from dsgkit.estimators.parameters import (
     RandomState,
     Range,
     Sigma,
-    Thresholds,
+    ThresholdRule,
 )
 from dsgkit.exact.quadratic import INDEFINITE, SINGULAR, Dual, dual_cost, minimise
 from dsgkit.risks.pairwise import OnCuts, PriorAUC, SemiSupervisedAUC, above_cuts, for_cuts
@@ -94,7 +94,7 @@ class MSAMULT(OnePerCut):
     gamma: GammaPerCut = 0.5
     _: KW_ONLY
     kernel: GramKernelName = "gaussian"
-    thresholds: Thresholds = "logistic"
+    thresholds: ThresholdRule = "logistic"
     max_memory: MaxMemory = None
 
     def risk(self, data: Any) -> OnCuts:
@@ -165,7 +165,7 @@ class MPNUAUC(OnePerCut):
         OnePer("n_cuts"),
     ] = None
     n_centers: Annotated[int | None, COUNT] = None
-    thresholds: Thresholds = "logistic"
+    thresholds: ThresholdRule = "logistic"
     max_memory: MaxMemory = None
     random_state: RandomState = 0
 

@@ -335,7 +335,12 @@ def checkpoints(n_iterations: int) -> list[int]:
 
 def function_of(model: Any) -> Any:
     """Return the method with the values of a fitted function; of ordered classes, the ranking."""
-    return getattr(model, "score_samples", None) or model.decision_function
+    if hasattr(model, "score_samples"):  # of other classes, it may be anything
+        from dsgkit.estimators.ordinal import OrdinalEstimator
+
+        if isinstance(model, OrdinalEstimator):
+            return model.score_samples
+    return model.decision_function
 
 
 def finite_values(model: Any, rows: Any, *shapes: tuple[int, ...]) -> NDArray[np.floating]:

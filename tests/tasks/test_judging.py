@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score, davies_bouldin_score
 
@@ -40,6 +41,18 @@ def test_equal_values_are_all_above_a_threshold_or_all_below(n_positive, taken):
     values = np.where(np.arange(100) < 45, 0.5, -0.5)
     cut = share_cut(values, np.where(np.arange(40) < n_positive, 1, -1))
     assert cut is not None and np.mean(is_positive(values.astype(np.float32), cut)) == taken
+
+
+def test_only_of_ordered_classes_are_values_those_of_samples():
+    class Own(ClassifierMixin, BaseEstimator):
+        def decision_function(self, X):
+            return "values"
+
+        def score_samples(self, X):
+            return "densities"
+
+    assert function_of(Own())(0) == "values"
+    assert function_of(QS3ORAO()).__name__ == "score_samples"
 
 
 def test_a_classifier_is_judged_by_its_error_and_its_class_balance():
