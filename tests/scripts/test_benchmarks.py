@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.data.targets import Target
@@ -181,50 +180,3 @@ def test_the_semi_supervised_svm_is_measured_on_a_large_file(study, tmp_path):
     assert figures["over_limit"] > 0 and figures["memory"] > 2**20
     scope["measure"] = lambda *_, **__: figures
     assert "900 x 5, T = 44, 44 blocks kept" in invoke(main, tmp_path, *sizes).output
-
-
-def test_the_authors_time_is_measured_on_the_configs_rows_and_counts_every_model(study, toy):
-    main, scope = study("study_author_time")
-    invoke(main, toy, "--sample", 1)
-    scope["loop_seconds"] = lambda *_: 3600.0
-    # 2 trials x 2 sigma x 4 settings x 3 folds, and 2 trials x 2 sweep points
-    assert "all models, extrapolated: 52.0 hours (2.2 days)" in invoke(main, toy).output
-
-
-@pytest.mark.slow
-def test_the_runner_is_measured(script):
-    scope = script("bench_runner")
-    run = scope["run"]
-    scope["measure"].__globals__.update(
-        _LOOK_SECONDS=0.05,
-        run=lambda folder, watch=None: run(folder, watch) if watch else 1.0,
-    )
-    result = CliRunner().invoke(scope["main"], ["--cells", "40", "--json"])  # any code
-    figures = json.loads(result.stdout.splitlines()[0])
-    assert figures["cells"] == 40
-    assert figures["ms_per_cell_in_a_worker"] > 0
-    assert figures["finished_run_seconds"] == 1.0
-    assert all(10 < value < 2000 for value in figures["memory_of_a_worker_mib"])
-    assert not scope["grows"]([100.0, 130.0, 105.0])
-    assert scope["grows"]([100.0, 100.0, 111.0])
-
-
-def test_the_clustering_of_generated_rows_is_measured(study, monkeypatch):
-    monkeypatch.delenv("DSGKIT_DATA", raising=False)
-    main, scope = study("bench_clustering")
-    arguments = ["--rows", 3000, "--columns", 2, "--strategy", "pnn"]
-    result = invoke(main, *arguments, "--json")
-    figures = json.loads(result.stdout)
-    scope["measure"] = lambda X, **_: figures
-    assert list(figures["stages"]) == ["values", "trajectories", "segments", "nearest"]
-    assert figures["clusters_found"] == 12
-    assert "Shuttle is left out" in result.stderr
-    assert "12 clusters" in invoke(main, *arguments).stdout
-
-
-@pytest.mark.slow
-def test_the_rates_of_the_parsers_are_printed(study):
-    main, _ = study("bench_parsers")
-    figures = json.loads(invoke(main, "--megabytes", 1, "--repeats", 1, "--json").stdout)
-    assert len(figures["mb_per_second"]) == 5
-    assert all(rate > 0 for rate in figures["mb_per_second"].values())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,27 +22,6 @@ def test_the_rate_of_convergence_is_judged(study, rate, code):
     scope["squared_errors"] = lambda iterations, *_: np.array(iterations, float)[None] ** rate
     output = invoke(main, code=code).output
     assert ("missed: the slope is not within 0.25 of -1" in output) == bool(code)
-
-
-@pytest.mark.parametrize(("wrong", "code"), [(0.0, 0), (0.5, 1)])
-def test_the_difference_from_the_exact_solution_is_judged(study, wrong, code):
-    """Two estimators that rank by the first column; one is wrong about a share of the rows."""
-    main, scope = study("study_exact")
-    X = np.random.default_rng(0).random((300, 2))
-
-    def estimator(share):
-        signs = np.where(np.arange(len(X)) < int(share * len(X)), -1, 1)
-        model = SimpleNamespace(decision_function=lambda rows: rows[:, 0] * signs)
-        model.fit = lambda *_: model
-        return lambda **_: model
-
-    y = np.where(X[:, 0] > 0.5, 1, -1)
-    split = SimpleNamespace(X=X, y=None, X_unlabeled=X, y_unlabeled=y)
-    scope.update(load_dataset=lambda spec: spec, semi_supervised_split=lambda *_, **__: split)
-    scope.update(SAMULT=estimator(0.0), QSGS2AUC=estimator(wrong))
-    output = invoke(main, "codrna", "ijcnn1", code=code).output
-    assert "ijcnn1  lam 8      sigma 8      gamma 1    SAMULT 1.0000" in output
-    assert ("missed: differences above 0.01 on codrna, ijcnn1" in output) == bool(code)
 
 
 @pytest.mark.parametrize(
@@ -173,17 +151,6 @@ def test_a_short_study_of_the_mass_runs(study, monkeypatch, tmp_path):
     lines = output.splitlines()
     assert lines[0].startswith("seven generated groups: 788 rows")
     assert [line.split()[0] for line in lines[3:6]] == ["100", "150", "200"]
-
-
-def test_a_short_study_of_the_defaults_runs(study):
-    main, scope = study("study_defaults")
-    scope["SCALES"] = {"[0, 1]": scope["SCALES"]["[0, 1]"]}
-    scope["ORDINAL"] = ("KernelRidgeOrdinal", "SVOREX")
-    only = "ordered classes, mean AUC over the cuts"
-    output = invoke(main, "--seeds", 1, "--only", only).output
-    assert "| SVC() per cut | 0.9" in output or "| SVC() per cut | 1.0" in output
-    assert "| KernelRidgeOrdinal | 0.9" in output
-    assert "refused" not in output
 
 
 # --- what is computed -------------------------------------------------------------------------
