@@ -108,7 +108,7 @@ def export(results: Paths, out: Path | None, solvers: Names) -> None:
     from dsgkit.report.export import fits
     from dsgkit.report.formats import csv_text, write_text
 
-    text = csv_text(fits(_loaded(results, solvers)))
+    text = csv_text(fits(_runs(results, solvers)))
     click.echo(text if out is None else f"{write_text(out, text)}\n", nl=False)
 
 
@@ -172,6 +172,21 @@ def _loaded(folders: Paths, solvers: Names, at: int | None = None) -> list[Any]:
         check_solvers(solvers, {str(part.folder): part.solvers for part in loaded})
         loaded = [part.of(solvers) for part in loaded]
     return loaded if at is None else [part.at(at) for part in loaded]
+
+
+def _runs(folders: Paths, solvers: Names, at: int | None = None) -> list[Any]:
+    """Return stored runs, at one size or of some solvers if given."""
+    from dsgkit.experiment.runs import load
+
+    runs = load(*folders)
+    for run in runs:
+        if run.bad:
+            text = f"{run.folder}: unreadable lines of records, left out: {len(run.bad)}"
+            click.echo(f"{text} (the first is line {run.bad[0]})", err=True)
+    if solvers:
+        check_solvers(solvers, {str(run.folder): list(run.names) for run in runs})
+        runs = [run.of(solvers) for run in runs]
+    return runs if at is None else [run.at(at) for run in runs]
 
 
 @click.command()

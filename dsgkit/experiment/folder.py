@@ -183,10 +183,10 @@ def keep_environment(folder: Path, environment: Mapping[str, Any]) -> str:
     return name
 
 
-def read_environments(folder: Path, records: Iterable[Record]) -> dict[str, dict[str, Any]]:
-    """Return the environments that records name; empty ones for missing files."""
-    names = dict.fromkeys(record.get("environment") for record in records)
-    return {n: read_json(folder / ENVIRONMENTS / f"{n}.json") or {} for n in names if n}
+def read_environments(folder: Path, names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
+    """Return environments by their names in records; empty ones for missing files."""
+    known = dict.fromkeys(filter(None, names))
+    return {n: read_json(folder / ENVIRONMENTS / f"{n}.json") or {} for n in known}
 
 
 def copy_records(store: Store, keys: Iterable[str]) -> None:

@@ -170,7 +170,7 @@ def load_results(folder: Path | str) -> Results:
         task=task,
         data=folders.read_json(folder / folders.DATASET) or {},
         environment=folders.read_json(folder / folders.ENVIRONMENT) or {},
-        environments=folders.read_environments(folder, records),
+        environments=folders.read_environments(folder, [r.get("environment") for r in records]),
         records=records,
         plan=plan,
         bad=bad,

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from dsgkit.experiment import results as stored
-from dsgkit.experiment.results import Results
+from dsgkit.experiment.runs import Run, load
 
 FIRST_COLUMNS = ("config", "dataset", "task", "solver", "label", "axis", "size", "trial")
 LAST_COLUMNS = ("cell_seconds", "status", "message", "remark", "key")
 """Parameters and measures come between `FIRST_COLUMNS` and these."""
+
+_OWN = ("solver", "label", "size", "trial", "message", "remark", "key")
 
 PARAMETER_PREFIX = "param_"
 """Prefix of parameter columns."""
@@ -55,55 +54,38 @@ def load_results(*folders: Path | str) -> pd.DataFrame:
     >>> fits = load_results("results/quickstart")  # doctest: +SKIP
     >>> fits[fits.status == "ok"].groupby(["solver", "size"]).fit_seconds.median()  # doctest: +SKIP
     """
-    return fits([stored.load_results(folder) for folder in folders])
+    return fits(load(*folders))
 
 
-def fits(results: Sequence[Results]) -> pd.DataFrame:
-    """Return the table of `load_results` for loaded results."""
-    parts = [_fits(one) for one in results]
-    every = dict.fromkeys(name for part in parts for name in part)
+def fits(runs: Sequence[Run]) -> pd.DataFrame:
+    """Return the table of `load_results` for loaded runs."""
+    parts = [_fits(run) for run in runs]
+    every = dict.fromkeys(str(name) for part in parts for name in part)
     parameters = sorted(name for name in every if name.startswith(PARAMETER_PREFIX))
-    measures = [name for one in results for name in _measures(one)]
+    measures = [measure.name for run in runs for measure in run.task.measures]
     names = dict.fromkeys([*FIRST_COLUMNS, *parameters, *measures, *LAST_COLUMNS])
-    columns: dict[str, list[Any]] = {name: [] for name in names}
-    for part in parts:
-        for name, column in columns.items():
-            column += part.get(name, [math.nan] * len(part["key"]))
-    return pd.DataFrame(columns)
+    return pd.concat(parts, ignore_index=True).reindex(columns=list(names))
 
 
-def _measures(results: Results) -> list[str]:
-    return [measure.name for measure in results.task.measures]
-
-
-def _fits(results: Results) -> dict[str, list[Any]]:
-    """Return the columns of one results folder."""
-    experiment, axis = results.experiment, results.task.axis
-    data = experiment.dataset
-    # the row of the fit itself comes before its copies at further sizes
-    cells = results.cells.drop_duplicates(["solver", "trial", "key"])
-    fits = [record for record in results.records if record["kind"] == "fit"]
-    times = [sum((record.get("times") or {}).values()) for record in fits]
-    fixed = {key: solver.params for key, solver in experiment.solvers.items()}
+def _fits(run: Run) -> pd.DataFrame:
+    """Return the recorded fits of a run with their parameters, each in a column."""
+    recorded, data = run.fits[run.fits["status"] != ""], run.experiment.dataset
+    fixed = {key: spec.params if spec else {} for key, spec in run.solvers.items()}
     params = [
-        {**fixed.get(solver, {}), **chosen}
-        for solver, chosen in zip(cells["solver"], cells["params"], strict=True)
+        {f"{PARAMETER_PREFIX}{name}": value for name, value in (fixed[key] | (own or {})).items()}
+        for key, own in zip(recorded["solver"], recorded["params"], strict=True)
     ]
-    same = {
-        "config": experiment.name,
-        "dataset": data.name or Path(data.path or "").name,
-        "task": results.task.kind,
-        "axis": axis.name if axis else "",
-    }
-    names = [*(name for name in FIRST_COLUMNS if name not in same), *_measures(results)]
-    names += ["status", "message", "remark", "key"]
-    return {
-        **{name: [value] * len(cells) for name, value in same.items()},
-        **{name: cells[name].tolist() for name in names},
-        **{f"{PARAMETER_PREFIX}{name}": [p.get(name) for p in params] for name in _names(params)},
-        "cell_seconds": times,
-    }
-
-
-def _names(params: Iterable[dict[str, Any]]) -> Iterable[str]:
-    return dict.fromkeys(name for point in params for name in point)
+    missing = pd.Series(float("nan"), recorded.index)
+    values = {m.name: recorded.get(run.column(m), missing) for m in run.task.measures}
+    return pd.DataFrame(
+        {
+            "config": run.experiment.name,
+            "dataset": data.name or Path(data.path or "").name,
+            "task": run.task.kind,
+            "axis": run.axis.name if run.axis else "",
+            "status": recorded["ending"].str.replace(" ", "_"),
+            **{name: recorded[name] for name in _OWN},
+            "cell_seconds": recorded.filter(like="times.").sum(axis=1),
+            **values,
+        }
+    ).join(pd.DataFrame(params, recorded.index))

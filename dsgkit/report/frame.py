@@ -1,0 +1,218 @@
+"""What tables, figures and findings share: statistics per solver and size, and wanted measures."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
+from dsgkit.tasks.measures import Measure
+
+
+class Entry(NamedTuple):
+    """The trials of one solver at one size: a row of `entries`.
+
+    ``values`` has one number per finished trial, and ``others`` counts how the rest ended.
+    ``centre`` is the median of times, else the mean; ``low`` and ``high`` are the ends of the
+    values, for the time of a single trial those of its repeats. ``ending`` is ``ok``, or the most
+    frequent other one. ``level`` says that the fits do not depend on the size, and ``competes``
+    that the solver can be called the best: False if it had data that no user has.
+    """
+
+    solver: str
+    name: str
+    size: int
+    full: bool
+    values: tuple[float, ...]
+    planned: int
+    centre: float
+    mean: float
+    std: float
+    low: float
+    high: float
+    ending: str
+    others: Counter[str]
+    remarks: Counter[str]
+    needed: float
+    disturbed: int
+    level: bool
+    competes: bool
+
+    @property
+    def partial(self) -> str:
+        """``7/10`` if only some of the trials finished, else empty."""
+        n = len(self.values)
+        return f"{n}/{self.planned}" if 0 < n < self.planned else ""
+
+    @property
+    def to_come(self) -> int:
+        """The number of planned trials that are not yet run."""
+        return self.others[TO_COME]
+
+
+def entries(run: Run, measure: Measure) -> list[Entry]:
+    """Return an entry for every solver and size, sizes ascending."""
+    fits, column = run.sized, run.column(measure)
+    values = fits[column].to_numpy() if column in fits else np.full(len(fits), np.nan)
+    sizes = full_at(run)
+    groups = fits.groupby(["solver", "size"]).indices
+    timed = measure.unit == "seconds"
+    known = {name: fits[name].to_numpy() for name in ("ending", "remark", "needed", "level")}
+    disturbed = (fits["timing.disturbed"] & (fits["timing.threads"] > 1)).to_numpy()
+    ranges = fits.get(f"timing.range.{measure.clock}") if measure.clock else None
+    result = []
+    for key, name in run.names.items():
+        told = oracle_data(run, key)
+        for size, full in sizes.items():
+            rows = groups.get((key, size), np.array([], int))
+            endings = known["ending"][rows]
+            done = rows[(endings == "ok") & ~np.isnan(values[rows])]
+            others = Counter(end for end in endings.tolist() if end not in ("ok", LEFT_OUT))
+            planned = max(run.experiment.protocol.trials, len(rows) - others[TO_COME])
+            if LEFT_OUT in endings:
+                others[LEFT_OUT] = planned = run.experiment.protocol.trials
+            if missing := planned - len(done) - others.total():
+                others[NOT_RUN] = missing
+            found = values[done]
+            low, high = (found.min(), found.max()) if len(found) else (math.nan, math.nan)
+            if ranges is not None and len(done) == 1 and ranges.iloc[done[0]]:
+                low, high = ranges.iloc[done[0]]
+            mean = math.fsum(found) / len(found) if len(found) else math.nan
+            result.append(
+                Entry(
+                    key,
+                    name,
+                    size,
+                    full,
+                    tuple(found.tolist()),
+                    planned,
+                    float(np.median(found)) if timed and len(found) else mean,
+                    mean,
+                    float(found.std(ddof=1)) if len(found) > 1 else math.nan,
+                    float(low),
+                    float(high),
+                    "ok" if len(found) else others.most_common(1)[0][0],
+                    others,
+                    Counter(text for text in known["remark"][done].tolist() if text),
+                    float(pd.Series(known["needed"][rows]).max()),
+                    int(disturbed[done].sum()) if measure.clock else 0,
+                    bool(known["level"][rows].any()),
+                    bool(measure.unit) or not (run.task.oracle or told),
+                )
+            )
+    return result
+
+
+def full_at(run: Run) -> dict[int, bool]:
+    """Return the planned and recorded sizes, ascending, and whether each is all rows."""
+    # only finished fits record `full`; it holds for all fits at that size
+    full = run.sized.groupby("size")["full"].any()
+    return {int(size): bool(whole) for size, whole in full.items()}
+
+
+def largest(found: Iterable[Entry]) -> list[Entry]:
+    """Return each solver's entry at its largest size with a finished trial, else at the first."""
+    last: dict[str, Entry] = {}
+    for entry in found:
+        if entry.solver not in last or entry.values:
+            last[entry.solver] = entry
+    return list(last.values())
+
+
+def size_text(size: int, full: bool) -> str:
+    return f"all ({size:,})" if full else f"{size:,}"
+
+
+def oracle_data(run: Run, key: str) -> str:
+    """Return the data that a solver gets although no user has them; empty for none."""
+    facts = run.task.solvers.get(key)
+    return facts.told if facts else ""
+
+
+def sizes_with(run: Run, measure: Measure) -> set[int]:
+    """Return the sizes at which a finished fit has a value."""
+    fits, column = run.sized, run.column(measure)
+    if measure not in run.task.measures or column not in fits:
+        return set()
+    return set(fits.loc[(fits["ending"] == "ok") & fits[column].notna(), "size"])
+
+
+def shows(run: Run, measure: Measure) -> bool:
+    """Return whether tables and figures show a measure, with or without values."""
+    wanted = run.task.published is not None or not measure.for_published
+    has_room = not measure.optional or bool(sizes_with(run, measure))
+    return measure in run.task.measures and wanted and has_room
+
+
+def measures_of(runs: Iterable[Run]) -> list[Measure]:
+    """Return the measures that any of the runs shows."""
+    return list(dict.fromkeys(m for run in runs for m in run.task.measures if shows(run, m)))
+
+
+def outputs_asked(runs: Iterable[Run]) -> list[str]:
+    """Return the tables and figures that any of the configs asks for."""
+    return list(dict.fromkeys(name for run in runs for name in run.experiment.outputs))
+
+
+def solver_names(runs: Iterable[Run]) -> list[str]:
+    """Return the names of all solvers, in the order of the first run."""
+    return list(dict.fromkeys(name for run in runs for name in run.names.values()))
+
+
+def axis_title(runs: Iterable[Run]) -> str:
+    """Return the title of the swept axis, or axes; empty without a sweep."""
+    return " or ".join(dict.fromkeys(run.axis.title for run in runs if run.axis))
+
+
+def lowered(title: str) -> str:
+    return title[:1].lower() + title[1:]
+
+
+def finished(run: Run) -> bool:
+    """Return whether any fit finished."""
+    return bool((run.fits["ending"] == "ok").any())
+
+
+def progress(run: Run) -> str:
+    """Return progress such as ``3 of 10 fits have run``; empty when all have."""
+    planned = run.fits["ending"].ne(LEFT_OUT).sum()
+    left = run.fits["ending"].eq(TO_COME).sum()
+    return f"{planned - left:,} of {planned:,} fits have run" if left else ""
+
+
+_PARTS = re.compile(r", (?![^\[]*\])")  # commas inside of an interval do not separate
+
+
+def settings(runs: Sequence[Run]) -> str:
+    """Return the setting of all fits for captions; may be empty.
+
+    Parts that differ are followed by their datasets, and precede the common last parts:
+    ``z-scores (iris), unscaled features (jain), an oracle choice``.
+    """
+    datasets: dict[str, list[str]] = {}
+    for run in runs:
+        datasets.setdefault(run.task.caption, []).append(run.heading)
+    if len(datasets) < 2:
+        return next(iter(datasets), "")
+    captions = {setting: _PARTS.split(setting) for setting in datasets}
+    shared: list[str] = []
+    while len({p[-1] for p in captions.values()}) == 1 and min(map(len, captions.values())) > 1:
+        shared = [[parts.pop() for parts in captions.values()][-1], *shared]
+    own = [f"{', '.join(p)} ({', '.join(datasets[s])})" for s, p in captions.items() if s]
+    return ", ".join([*own, *shared])
+
+
+def check_recorded(runs: Sequence[Run]) -> None:
+    """Raise `ResultsError` without runs, or for a run without a recorded fit."""
+    if not runs:
+        raise ResultsError("no results were named; name at least one results folder")
+    for run in runs:
+        if not (run.fits["status"] != "").any():
+            raise ResultsError(f"{run.folder}: no fit is recorded yet; run the experiment first")

@@ -1,0 +1,88 @@
+"""Runs of invented fits: `make_run(auc={"A": [.9, .8], "B": {500: [.7], 1000: [.8]}})`."""
+
+import itertools
+from pathlib import Path
+
+from dsgkit.config.schema import Experiment, SolverSpec
+from dsgkit.experiment import frames
+from dsgkit.experiment.plan import Cell, LeftOut
+from dsgkit.experiment.runs import new_run
+from dsgkit.tasks.base import ProtocolSpec
+from dsgkit.tasks.measures import STANDARD, Axis, Description, Measure, SolverFacts
+
+UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
+AUC = Measure("auc", title="AUC", word="AUC", where="unlabelled rows", better="higher")
+ERROR = Measure("error", title="Error", better="lower", digits=2, percent=True)
+TIMING = {"threads": 1, "slowdown": 1.0, "disturbed": False, "range": {}}
+
+
+def make_run(
+    name="toy",
+    measure=AUC,
+    seconds=None,
+    records=None,
+    solvers=None,
+    trials=None,
+    left_out=(),
+    told=None,
+    outputs=("auc_table", "auc_boxplot", "auc_curve", "time_table", "time_curve"),
+    further=(),
+    data=None,
+    **values,
+):
+    """Return a run of fits with invented values of a measure.
+
+    ``values`` has the values of a solver by its key: of each trial, or a mapping from sizes to
+    these; None is a planned fit that has not run. ``seconds`` has times in the same form, by
+    default 1. ``records`` updates the record of (solver, size, trial), and ``solvers`` has the
+    entries of a config for solvers, such as ``against``.
+    """
+    swept = any(isinstance(one, dict) for one in values.values())
+    of_size = {key: one if isinstance(one, dict) else {0: one} for key, one in values.items()}
+    cells = []
+    for key, by_size in of_size.items():
+        for size, trial_values in by_size.items():
+            for trial, value in enumerate(trial_values):
+                at = {"unlabeled": size} if swept else {"rows": 1}
+                cell = Cell(f"{key}-{size}-{trial}", "fit", key, trial, at)
+                record = None
+                if value is not None:
+                    time = 1.0
+                    if seconds and key in seconds:
+                        one = seconds[key]
+                        time = (one[size] if isinstance(one, dict) else one)[trial]
+                    record = {"status": "ok", "label": key.upper(), "message": "", "params": {}}
+                    record |= {"scores": {measure.name: value}, "times": {"fit": time}}
+                    record |= {"timing": TIMING, "peak_memory": 2**20, "environment": "e"}
+                    record |= (records or {}).get((key, size, trial), {})
+                cells.append((cell, record))
+    most = max(len(one) for by_size in of_size.values() for one in by_size.values())
+    entries = {
+        key: {"kind": key, "label": key.upper(), **(solvers or {}).get(key, {})} for key in values
+    }
+    experiment = Experiment.model_construct(
+        name=name,
+        seed=0,
+        dataset=Dataset(name),
+        protocol=ProtocolSpec.model_construct(kind="toy", trials=trials or most),
+        solvers={key: SolverSpec.model_construct(**one) for key, one in entries.items()},
+        outputs=list(outputs),
+        sweep={"unlabeled": sorted({*itertools.chain(*of_size.values())})} if swept else {},
+    )
+    task = Description(
+        kind="toy",
+        protocol="toy",
+        axis=UNLABELED if swept else None,
+        measures=(measure, *further, *STANDARD),
+        solvers={key: SolverFacts(told=data) for key, data in (told or {}).items()},
+    )
+    left = [LeftOut(key, {"unlabeled": size}) for key, size in left_out]
+    run = new_run(Path(name), experiment, task, data or {}, frames.fits_of(cells, left), cells)
+    return run.named(run.names, name)
+
+
+class Dataset:
+    path = None
+
+    def __init__(self, name):
+        self.name = name
