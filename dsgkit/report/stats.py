@@ -1,0 +1,158 @@
+"""Differences of means with intervals and tests, Holm's correction, and gains over baselines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dsgkit.experiment.runs import TO_COME, Run
+from dsgkit.linalg import Array
+from dsgkit.report.frame import full_at, measures_of, shows
+from dsgkit.tasks.measures import Measure
+
+LEVEL = 0.05
+"""Level of the tests; intervals have the confidence 1 - LEVEL."""
+
+SPLITS_CAVEAT = "Over draws of the labelled rows, on these rows: other data may differ more."
+"""What intervals and p-values are about."""
+
+_ROUNDING = 64 * np.finfo(np.float64).eps
+
+
+class Contrast(NamedTuple):
+    """The mean of B minus that of A, with a t interval and the p-value of a t-test.
+
+    Interval and p-value are None without enough trials or variation. ``same`` says that all pairs
+    are equal up to rounding.
+    """
+
+    difference: float
+    interval: tuple[float, float] | None = None
+    p: float | None = None
+    same: bool = False
+
+
+def contrast(a: Array, b: Array, *, paired: bool = True) -> Contrast:
+    """Return the contrast of trials: of pairs ``a[i], b[i]``, or by Welch's test of two groups."""
+    difference = float((b - a).mean()) if paired else float(b.mean() - a.mean())
+    rounding = _ROUNDING * max(np.abs(a).max(), np.abs(b).max())
+    if paired and np.abs(b - a).max() <= rounding:
+        return Contrast(difference, same=True)
+    if min(len(a), len(b)) < 2:
+        return Contrast(difference)
+    groups = [b - a] if paired else [a, b]
+    if max(map(np.ptp, groups)) <= rounding:  # nothing varies: no test
+        return Contrast(difference, (difference, difference))
+    errors = [float(one.var(ddof=1)) / len(one) for one in groups]
+    freedom = sum(errors) ** 2 / sum(
+        e**2 / (len(one) - 1) for e, one in zip(errors, groups, strict=True)
+    )
+    return _with_t(difference, math.sqrt(sum(errors)), freedom)
+
+
+def _with_t(difference: float, error: float, freedom: float) -> Contrast:
+    from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to import
+
+    reach = float(stdtrit(freedom, 1 - LEVEL / 2)) * error
+    p = 2 * float(stdtr(freedom, -abs(difference) / error))
+    return Contrast(difference, (difference - reach, difference + reach), p)
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Return p-values adjusted by Holm's method; None is no test, and does not count.
+
+    Rejecting those below a level bounds the probability of any false rejection by that level.
+
+    References
+    ----------
+    S. Holm, A simple sequentially rejective multiple test procedure, 1979.
+    """
+    tested = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, place) in enumerate(tested):
+        largest = max(largest, min(1.0, (len(tested) - done) * p))
+        adjusted[place] = largest
+    return adjusted
+
+
+class Gain(NamedTuple):
+    """The gain of a solver over the one that its config compares it with, at one size.
+
+    ``values`` has it for each trial that both finished, above 0 where the solver is better.
+    ``holm`` is the p-value at the largest size that both finished, adjusted for all solvers; None
+    at other sizes, which are not tested.
+    """
+
+    run: Run
+    name: str
+    against: str
+    size: int
+    full: bool
+    values: Array
+    contrast: Contrast
+    to_come: bool
+    is_last: bool
+    holm: float | None = None
+
+    @property
+    def wins(self) -> int:
+        """The number of trials in which the solver is better."""
+        return int((self.values > 0).sum())
+
+    @property
+    def significant(self) -> bool:
+        """Whether it differs significantly, and no trial is to come."""
+        return self.holm is not None and self.holm < LEVEL and not self.to_come
+
+
+def gains(runs: Iterable[Run], measure: Measure) -> list[Gain]:
+    """Return the gains in a measure of every solver that is compared with another one, by size."""
+    found = [gain for run in runs if shows(run, measure) for gain in _gains(run, measure)]
+    adjusted = holm([gain.contrast.p if gain.is_last else None for gain in found])
+    return [gain._replace(holm=p) for gain, p in zip(found, adjusted, strict=True)]
+
+
+def gain_measures(runs: Iterable[Run]) -> list[Measure]:
+    """Return the measures with gains: those with a better side, except times."""
+    return [measure for measure in measures_of(runs) if measure.better and not measure.unit]
+
+
+def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
+    sign = 1 if measure.better == "higher" else -1
+    sizes = full_at(run)
+    for key, spec in run.solvers.items():
+        if spec is None or spec.against not in run.names:
+            continue
+        both = pairs(run, measure, spec.against, key)
+        to_come = run.sized.loc[run.sized["ending"] == TO_COME, ["solver", "size"]]
+        waiting = set(to_come.loc[to_come["solver"].isin([key, spec.against]), "size"])
+        for size, of in both.groupby("size"):
+            a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
+            last = size == both["size"].max()
+            names, n = (run.names[key], run.names[spec.against]), int(size)
+            yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), n in waiting, is_last=last)
+
+
+def pairs(run: Run, measure: Measure, a: str, b: str) -> pd.DataFrame:
+    """Return the values of two solvers in the trials that both finished: size, trial, a, b.
+
+    Fits that do not depend on the size make one pair, at the largest one.
+    """
+    fits, column = run.sized, run.column(measure)
+    if column not in fits:
+        return pd.DataFrame(columns=["size", "trial", "a", "b"])
+    done = fits[(fits["ending"] == "ok") & fits[column].notna()]
+    sides = [
+        done.loc[done["solver"] == key, ["size", "trial", "level", column]]
+        .drop_duplicates(["size", "trial"], keep="last")
+        .rename(columns={column: side})
+        for key, side in ((a, "a"), (b, "b"))
+    ]
+    both = sides[0].merge(sides[1], on=["size", "trial"]).sort_values("size", kind="stable")
+    level = both["level_x"] & both["level_y"]
+    return both.loc[~(level & both.duplicated("trial", keep="last")), ["size", "trial", "a", "b"]]
