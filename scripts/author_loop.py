@@ -25,22 +25,8 @@ def fit(
 ) -> NDArray:
     """Train one model (Algorithm 1 of Shi et al., IJCAI 2019).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_labeled, n_inputs)
-        Its dtype, float32 or float64, is the precision of all computations.
-    y : ndarray of shape (n_labeled,)
-        Labels -1 and 1.
-    X_unlabeled : ndarray of shape (n_unlabeled, n_inputs)
-    n_iterations, batch_size, n_features : int
-        T, b and m.
-    lam, sigma, gamma, theta_lam : float
-        As in `dsgkit.QSGS2AUC`.
-
-    Returns
-    -------
-    ndarray of shape (n_iterations, 2 * n_features)
-        Coefficients of each block.
+    Labels are -1 and 1; the dtype of X, float32 or float64, is the precision of all computations.
+    Returns the coefficients of each block, shape (n_iterations, 2 * n_features).
     """
     b, m = batch_size, n_features
     pools = X[y > 0], X[y <= 0], X_unlabeled

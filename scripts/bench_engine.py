@@ -23,34 +23,36 @@ the number of rows. Compilation is not measured.
 from __future__ import annotations
 
 import itertools
-import json
 import statistics
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import author_loop
 import click
 import numba
 import numpy as np
-from hardware_limit import product_seconds, sincos_seconds
-from peers import BATCH, N_LABELED, SETTING, measure_peers
-from timing import keep_freed_memory, medians, seconds
+from bench_big import make_rows, score
+from hardware import feature_seconds, medians, product_seconds, seconds, sincos_seconds
+from numpy.typing import NDArray
+from sklearn.kernel_approximation import RBFSampler
+from study import finish, json_option, show
 
-from dsgkit import QSGS2AUC
+from dsgkit import QSGS2AUC, SAMULT
 from dsgkit.errors import DsgWarning
-from dsgkit.experiment.folder import describe_environment
 from dsgkit.features import Blocks, FourierFeatures, StructuredFeatures
 from dsgkit.features.structured import matrix_size
 from dsgkit.system.machine import single_blas_thread, threads_for
+from dsgkit.tasks.metrics import auc
 
-LAM = [2.0**k for k in range(-3, 4)]
-GAMMA = [k / 10 for k in range(11)]
-POINTS = [{"lam": lam, "gamma": gamma} for lam, gamma in itertools.product(LAM, GAMMA)]
-N_FOLDS = 5
+SETTING: dict[str, Any] = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
+N_LABELED, N_TEST, BATCH, N_FREQUENCIES, N_FOLDS = 200, 20_000, 256, 256, 5
+POINTS = [{"lam": 2.0**k, "gamma": j / 10} for k, j in itertools.product(range(-3, 4), range(11))]
 N_MODELS = len(POINTS) * N_FOLDS
-N_FREQUENCIES = 256
+SAMPLER_SIZES = (512, 2000, 10_000)
+EXACT_SIZES = (500, 1000, 2000, 4000, 8000)
 CALL_COLUMNS = 50_000
 """Columns times calls that are timed as one, for 0.2 s and more: after a pause, two threads may
 share a core for tens of milliseconds."""
@@ -64,7 +66,7 @@ def limits(n_inputs: int, n_iterations: int) -> tuple[float, float]:
     """
     T = n_iterations
     rows = BATCH * T * (T - 1) / 2 + (BATCH + N_LABELED) * T
-    one = product_seconds(n_inputs, N_FREQUENCIES) + N_FREQUENCIES * sincos_seconds()
+    one = feature_seconds(n_inputs, N_FREQUENCIES)
     return rows * one, rows * (one + product_seconds(2 * N_FREQUENCIES, N_MODELS))
 
 
@@ -80,32 +82,24 @@ class Task:
         self.XU = rng.random((n_unlabeled, n_inputs), dtype=np.float32)
         self.folds = np.array_split(rng.permutation(N_LABELED), N_FOLDS)
         self.model = QSGS2AUC(**SETTING, n_iterations=n_iterations, **sizes)
-
-    def compile(self) -> None:
-        """Compile the code of `fit` and `grid`."""
-        few = QSGS2AUC(n_iterations=40, batch_size=8, n_features=8)
+        few = QSGS2AUC(n_iterations=40, batch_size=8, n_features=8)  # compiles
         few.fit(self.X, self.y, self.XU[:1000])
         few.fit_points(POINTS[:2], folds=self.folds, X=self.X, y=self.y, X_unlabeled=self.XU[:1000])
 
     def fit(self) -> object:
-        """Train one model."""
         return self.model.fit(self.X, self.y, self.XU)
 
     def grid(self) -> object:
-        """Train the grid of 385 models."""
-        return self.model.fit_points(
-            POINTS, folds=self.folds, X=self.X, y=self.y, X_unlabeled=self.XU
-        )
+        rows = {"X": self.X, "y": self.y, "X_unlabeled": self.XU}
+        return self.model.fit_points(POINTS, folds=self.folds, **rows)
 
     def author(self) -> object:
-        """Train one model as authors write it."""
         return author_loop.fit(self.X, self.y, self.XU, n_iterations=self.T, **SETTING)
 
 
-def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> tuple[dict, dict]:
+def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> dict[str, float]:
     """Return the figures of one fit and of the grid for one number of inputs."""
     task = Task(n_inputs, n_iterations)
-    task.compile()
     measured: list[tuple[float, float]] = []
     runs = {
         "author": task.author,
@@ -115,64 +109,43 @@ def measure_size(n_inputs: int, n_iterations: int, repeats: int) -> tuple[dict, 
     }
     times = medians(runs, repeats)
     limit, grid_limit = (statistics.median(values) for values in zip(*measured, strict=True))
-    one_fit = {
-        "seconds": times["fit"],
+    return {
         "author_seconds": times["author"],
-        "limit_seconds": limit,
+        "fit_seconds": times["fit"],
         "speedup": times["author"] / times["fit"],
-        "over_limit": times["fit"] / limit,
-    }
-    grid = {
-        "seconds": times["grid"],
-        "limit_seconds": grid_limit,
+        "fit_over_limit": times["fit"] / limit,
+        "grid_seconds": times["grid"],
         "speedup_per_model": times["author"] / (times["grid"] / N_MODELS),
-        "over_limit": times["grid"] / grid_limit,
-        "over_one_fit": times["grid"] / times["fit"],
+        "grid_over_limit": times["grid"] / grid_limit,
     }
-    return one_fit, grid
 
 
 def measure_threads(n_iterations: int, repeats: int) -> dict[str, float]:
     """Return the speed-up of all threads over one, for a fit and for the grid."""
-    available = numba.get_num_threads()
     task = Task(18, n_iterations)
-    task.compile()
 
     def alone(run: Callable[[], object]) -> None:
         with threads_for(1, 1):
             run()
 
-    runs: dict[str, Callable[[], object]] = {
-        "fit": task.fit,
-        "fit_1": lambda: alone(task.fit),
-        "grid": task.grid,
-        "grid_1": lambda: alone(task.grid),
-    }
-    times = medians(runs, repeats)
-    return {
-        "threads": available,
-        f"speedup_{available}": times["fit_1"] / times["fit"],
-        f"grid_speedup_{available}": times["grid_1"] / times["grid"],
-    }
-
-
-def exponent(sizes: list[int], repeats: int, task_of: Callable[[int], Task]) -> float:
-    """Return the slope of log time against log size."""
-    tasks = {str(size): task_of(size) for size in sizes}
-    times = medians({size: task.fit for size, task in tasks.items()}, repeats)
-    return float(np.polyfit(np.log(sizes), np.log(list(times.values())), 1)[0])
+    runs = {"fit": task.fit, "grid": task.grid}
+    times = medians(
+        runs | {f"{name}_1": partial(alone, run) for name, run in runs.items()}, repeats
+    )
+    speedups = {name: times[f"{name}_1"] / times[name] for name in runs}
+    return {"threads": numba.get_num_threads(), **speedups}
 
 
 def measure_scaling(n_iterations: int, repeats: int) -> dict[str, float]:
     """Return the exponents of the time of a one-pass fit in T, m and b (d = 18)."""
-    Task(18, n_iterations).compile()
     lengths, sizes = [2 * n_iterations, 4 * n_iterations, 8 * n_iterations], [128, 256, 512, 1024]
-    T = lengths[0]
-    return {
-        "T": exponent(lengths, repeats, lambda length: Task(18, length)),
-        "m": exponent(sizes, repeats, lambda m: Task(18, T, n_features=m)),
-        "b": exponent(sizes, repeats, lambda b: Task(18, T, batch_size=b)),
-    }
+    T, exponents = lengths[0], {}
+    for name, grown in {"T": lengths, "n_features": sizes, "batch_size": sizes}.items():
+        tasks = [Task(18, n) if name == "T" else Task(18, T, **{name: n}) for n in grown]
+        runs = {str(n): task.fit for n, task in zip(grown, tasks, strict=True)}
+        times = list(medians(runs, repeats).values())
+        exponents[name] = float(np.polyfit(np.log(grown), np.log(times), 1)[0])
+    return exponents
 
 
 def measure_sincos() -> dict[str, float]:
@@ -187,8 +160,8 @@ def measure_sincos() -> dict[str, float]:
             np.cos(z, out=out)
             np.sin(z, out=out)
 
-    numpy_ns = statistics.median(seconds(both) for _ in range(5)) / (200 * z.size) * 1e9
-    return {"ns": ours * 1e9, "numpy_ns": numpy_ns, "speedup": numpy_ns / (ours * 1e9)}
+    by_numpy = statistics.median(seconds(both) for _ in range(5)) / (200 * z.size)
+    return {"ns": ours * 1e9, "numpy_ns": by_numpy * 1e9, "speedup": by_numpy / ours}
 
 
 def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
@@ -197,8 +170,6 @@ def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
     X = rng.normal(size=(4096, n_inputs)).astype(np.float32) / np.float32(np.sqrt(n_inputs))
     A = rng.normal(size=(1, 2 * m, 1)).astype(np.float32)
     values = np.zeros((len(X), 1), np.float32)
-    dense = FourierFeatures("gaussian", 0.5, m, 0).in_order(n_inputs, 1)
-    structured = StructuredFeatures(0.5, m, 0)
     limit: list[float] = []
     n_calls = max(1, CALL_COLUMNS // n_inputs)
 
@@ -207,35 +178,68 @@ def measure_structured(n_inputs: int, repeats: int) -> dict[str, float]:
             features.add(X, 0, A, values)
 
     runs: dict[str, Callable[[], object]] = {
-        "independent": partial(add, dense),
-        "structured": partial(add, structured),
-        "limit": lambda: limit.append(product_seconds(n_inputs, m) / m + sincos_seconds()),
+        "independent": partial(add, FourierFeatures("gaussian", 0.5, m, 0).in_order(n_inputs, 1)),
+        "structured": partial(add, StructuredFeatures(0.5, m, 0)),
+        "limit": lambda: limit.append(feature_seconds(n_inputs, m) / m),
     }
     with single_blas_thread():
         runs["independent"](), runs["structured"]()  # compiled, and drawn
         times = medians(runs, repeats)
-    ns = {
-        name: 1e9 * times[name] / (n_calls * len(X) * m) for name in ("independent", "structured")
+    each = n_calls * len(X) * m
+    ns = {name: 1e9 * times[name] / each for name in ("independent", "structured")}
+    return {"m": m, **ns, "limit": 1e9 * statistics.median(limit)}
+
+
+def fixed_features_fit(
+    X: NDArray, y: NDArray, XU: NDArray, n_iterations: int, n_components: int
+) -> Callable[[NDArray], NDArray]:
+    """Train on scikit-learn's RBFSampler by the same loop in numpy; return the function."""
+    sampler = RBFSampler(gamma=SETTING["sigma"], n_components=n_components, random_state=0)
+    sampler.fit(X)
+    draws = np.random.default_rng(0)
+    positive, negative = sampler.transform(X[y > 0]), sampler.transform(X[y <= 0])
+    w = np.zeros(n_components, np.float32)
+    for t in range(1, n_iterations + 1):
+        P = positive[draws.integers(0, len(positive), BATCH)]
+        N = negative[draws.integers(0, len(negative), BATCH)]
+        U = sampler.transform(XU[draws.integers(0, len(XU), BATCH)])
+        c_p, c_n, c_u = author_loop.coefficients(P @ w, N @ w, U @ w, SETTING["gamma"])
+        gradient = (P.T @ c_p + N.T @ c_n + U.T @ c_u) / BATCH
+        w = (1 - 1.5 / t) * w - 1.5 / SETTING["lam"] / t * gradient
+    return lambda rows: np.asarray(sampler.transform(rows) @ w)
+
+
+def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
+    """Return times and AUCs of the engine and its alternatives, d = 18.
+
+    ``crossing`` is the number of unlabelled rows with which SAMULT takes the engine's time.
+    """
+    X, y = make_rows(N_LABELED + n_iterations * BATCH + N_TEST, 18)
+    given, test = (X[:N_LABELED], y[:N_LABELED], X[N_LABELED:-N_TEST]), slice(-N_TEST, None)
+    model = QSGS2AUC(**SETTING, n_iterations=n_iterations)
+    functions: dict[str, Callable[[NDArray], NDArray]] = {}
+
+    def engine() -> None:
+        functions["engine"] = model.fit(*given).decision_function
+
+    def fixed(name: str, size: int) -> None:
+        functions[name] = fixed_features_fit(*given, n_iterations, size)
+
+    named = {f"rbf_sampler_{size}": size for size in SAMPLER_SIZES}
+    exact = [n for n in EXACT_SIZES if n <= len(given[2])]
+    runs: dict[str, Callable[[], object]] = {"engine": engine}
+    runs |= {name: partial(fixed, name, size) for name, size in named.items()}
+    runs |= {f"samult_{n}": partial(SAMULT(**SETTING).fit, *given[:2], given[2][:n]) for n in exact}
+    times = medians(runs, repeats)
+    grown = np.maximum.accumulate([times[f"samult_{n}"] for n in exact])
+    inside = grown[0] < times["engine"] < grown[-1]
+    crossing = np.exp(np.interp(np.log(times["engine"]), np.log(grown), np.log(exact)))
+    return {
+        "seconds": times,
+        "auc": {name: auc(y[test], function(X[test])) for name, function in functions.items()},
+        "best_possible_auc": auc(y[test], score(X[test])),
+        "crossing": float(crossing) if inside else None,
     }
-    ns["limit"] = 1e9 * statistics.median(limit)
-    return {"m": m, **ns, "limit_over_structured": ns["limit"] / ns["structured"]}
-
-
-def show(result: dict[str, Any]) -> None:
-    """Print the figures as tables."""
-    click.echo(f"{result['machine']['processor']}, {result['threads']['threads']} threads")
-    click.echo("\n  d   author (s)  one fit (s)  speedup  / limit   grid (s)  per model  / limit")
-    for d, one in result["one_fit"].items():
-        grid = result["grid"][d]
-        click.echo(
-            f"{d:>3}  {one['author_seconds']:11.2f}  {one['seconds']:11.3f}"
-            f"  {one['speedup']:7.1f}  {one['over_limit']:7.2f}   {grid['seconds']:8.2f}"
-            f"  {grid['speedup_per_model']:9.0f}  {grid['over_limit']:7.2f}"
-        )
-    for key in ("structured", "threads", "scaling", "sincos", "peers"):
-        click.echo(f"\n{key}")
-        for name, value in result[key].items():
-            click.echo(f"  {name}: {json.dumps(value)}")
 
 
 @click.command(help=__doc__)
@@ -245,33 +249,35 @@ def show(result: dict[str, Any]) -> None:
     "--columns", multiple=True, type=int, default=(256, 784, 1000, 3072), show_default=True
 )
 @click.option("--repeats", default=3, show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
+@json_option
 def main(
-    inputs: tuple[int, ...], iterations: int, columns: tuple[int, ...], repeats: int, as_json: bool
+    inputs: tuple[int, ...],
+    iterations: int,
+    columns: tuple[int, ...],
+    repeats: int,
+    json_file: Path | None,
 ) -> None:
     """Measure and print."""
-    keep_freed_memory()
+    # makes malloc keep freed memory, so that the author-style loop is 5 times faster: glibc raises
+    # its thresholds after a large block has been freed
+    np.empty(2**25 - 2**16, np.uint8)
     # random rows in many columns have kernel values of 0, which take the same time
     warnings.filterwarnings("ignore", "sigma=", DsgWarning)
-    result: dict[str, Any] = {
-        "machine": describe_environment(),
-        "sizes": {"T": iterations, "b": BATCH, "m": N_FREQUENCIES, "repeats": repeats},
-        "one_fit": {},
-        "grid": {},
+    numbers: dict[str, Any] = {
+        "inputs": {d: measure_size(d, iterations, repeats) for d in inputs},
+        "structured": {d: measure_structured(d, repeats) for d in columns},
     }
-    for d in inputs:
-        click.echo(f"d = {d} ...", err=True)
-        result["one_fit"][str(d)], result["grid"][str(d)] = measure_size(d, iterations, repeats)
-    click.echo("structured, threads, scaling, peers ...", err=True)
-    result["structured"] = {f"d = {d}": measure_structured(d, repeats) for d in columns}
-    result["threads"] = measure_threads(iterations, repeats)
-    result["scaling"] = measure_scaling(iterations, repeats)
-    result["sincos"] = measure_sincos()
-    result["peers"] = measure_peers(iterations, repeats)
-    if as_json:
-        click.echo(json.dumps(result))
-    else:
-        show(result)
+    for title, rows in numbers.items():
+        show(title, list(rows.values()), list(rows))
+    others = {
+        "threads": measure_threads(iterations, repeats),
+        "scaling": measure_scaling(iterations, repeats),
+        "sincos": measure_sincos(),
+        "peers": measure_peers(iterations, repeats),
+    }
+    for title, values in others.items():
+        click.echo(f"{title}: {values}")
+    finish(__file__, json_file, numbers | others, [])
 
 
 if __name__ == "__main__":

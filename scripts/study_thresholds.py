@@ -5,8 +5,8 @@ thresholds are placed by every rule. The paper's rule, the hinge, depends on the
 function; the others do not. ``constant`` predicts the median class of the labelled rows.
 
 Lemma 1 of the paper states that the thresholds with the least hinge loss are unique and strictly
-ordered. So the JSON file also has, for every trial and cut, the width of the interval of
-minimisers, and the distance of each threshold to the next one.
+ordered. So the numbers also have, for every trial and cut, the width of the interval of minimisers,
+and the distance of each threshold to the next one.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 import click
 import numpy as np
 import pandas as pd
-from kept import json_option, write_json
 from numpy.typing import NDArray
+from study import finish, json_option, show
 
 from dsgkit import QS3ORAO
 from dsgkit.data.catalogue import DATASETS
@@ -30,9 +30,8 @@ from dsgkit.linalg import Array
 from dsgkit.tasks.ordinal import Ordinal
 
 RULES = ("logistic", "absolute", "share", "hinge")
-COLUMNS = ("mae", "macro_mae", "accuracy", "never")
-LOSS_TOLERANCE = 1e-9
-"""Relative difference up to which two losses are equal."""
+COLUMNS = ["mae", "macro_mae", "accuracy", "never"]
+LOSS_TOLERANCE = 1e-9  # relative difference up to which two losses are equal
 
 
 def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:
@@ -40,11 +39,6 @@ def minimisers(values: Array, above: NDArray[np.bool_]) -> tuple[float, float]:
 
     The loss is convex and piecewise linear, with knots at ``f - 1`` of rows above and ``f + 1`` of
     rows below: its minimisers lie between the first and the last knot with the least loss.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,)
-    above : ndarray of bool, shape (n,)
     """
     sign = np.where(above, 1.0, -1.0)
     points = np.sort(values - sign)
@@ -98,18 +92,15 @@ def main(
     """Print the means over the trials."""
     params = {"lam": lam, "sigma": sigma, "gamma": gamma}
     rows = pd.DataFrame([row for name in datasets for row in scores_of(name, trials, params)])
-    means = rows.groupby(["dataset", "rule"], sort=False)[list(COLUMNS)].mean()
-    click.echo(means.round(3).to_string())
-    numbers: dict[str, Any] = {
-        str(rule): {column: of[column].tolist() for column in COLUMNS}
-        for rule, of in means.groupby("rule")
-    }
-    hinge = rows[rows["rule"] == "hinge"]
-    numbers["hinge"] |= {name: hinge[name].explode().astype(float) for name in ("widths", "gaps")}
-    widths, gaps = numbers["hinge"]["widths"], numbers["hinge"]["gaps"]
-    click.echo(f"minimisers of the hinge: intervals {widths.min():.3g} to {widths.max():.3g} wide")
-    click.echo(f"smallest difference of neighbouring thresholds: {gaps.min():.3g}")
-    write_json(json_file, "study_thresholds", {"datasets": list(datasets), **numbers})
+    means = rows.groupby(["dataset", "rule"], sort=False)[COLUMNS].mean()
+    show(f"means over {trials} trials", means.reset_index())
+    numbers: dict[str, Any] = {"datasets": datasets}
+    numbers |= {str(rule): of[COLUMNS].to_dict("list") for rule, of in means.groupby("rule")}
+    for name in ("widths", "gaps"):
+        of = rows[rows["rule"] == "hinge"][name].explode().astype(float)
+        numbers["hinge"][name] = of
+        click.echo(f"{name} of the hinge's thresholds: {of.min():.3g} to {of.max():.3g}")
+    finish(__file__, json_file, numbers, [])
 
 
 if __name__ == "__main__":

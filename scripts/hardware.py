@@ -1,19 +1,41 @@
-"""The machine's limits: speed of matrix products, cosines and sines with all threads."""
+"""Comparable times, and the machine's limits: matrix products, cosines and sines, all threads."""
 
 from __future__ import annotations
 
+import statistics
+import time
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numba
 import numpy as np
-from timing import seconds
 
 from dsgkit.features.tiles import tile_features
 from dsgkit.system.jit import fast_parallel, prange
 from dsgkit.system.machine import single_blas_thread
 
+PAUSE_SECONDS = 0.3
+"""Pause before each timed call: BLAS threads keep spinning for a while after a product."""
+
 COLUMNS = 256
 """Number of projections of a row for timing cosines and sines."""
+
+
+def seconds(run: Callable[[], object]) -> float:
+    """Return the wall-clock time of a call."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def medians(runs: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Return the median seconds of each call; the calls are made in turn."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(repeats):
+        for name, run in runs.items():
+            time.sleep(PAUSE_SECONDS)
+            times[name].append(seconds(run))
+    return {name: statistics.median(values) for name, values in times.items()}
 
 
 @fast_parallel
@@ -56,14 +78,17 @@ def product_seconds(inner: int, columns: int) -> float:
 def sincos_seconds() -> float:
     """Return the seconds per cosine and sine of one projection, with all threads busy.
 
-    The faster of two tiles in the cache, by the engine's loop, 5 times as fast as numpy.
+    The faster of two tiles in the cache, by the engine's loop.
     """
-    return min(_sincos_seconds(rows) for rows in (16, 64))
+    threads, calls, times = numba.get_num_threads(), 2000, []
+    for rows in (16, 64):
+        Z = np.random.default_rng(0).normal(size=(threads, rows, COLUMNS)).astype(np.float32)
+        out = np.empty((threads, rows, 2 * COLUMNS), np.float32)
+        _sincos(Z, out, 1)
+        times.append(seconds(partial(_sincos, Z, out, calls)) / (calls * Z.size))
+    return min(times)
 
 
-def _sincos_seconds(rows: int) -> float:
-    threads, calls = numba.get_num_threads(), 2000
-    Z = np.random.default_rng(0).normal(size=(threads, rows, COLUMNS)).astype(np.float32)
-    out = np.empty((threads, rows, 2 * COLUMNS), np.float32)
-    _sincos(Z, out, 1)
-    return seconds(lambda: _sincos(Z, out, calls)) / (calls * Z.size)
+def feature_seconds(n_inputs: int, n_features: int) -> float:
+    """Return the least seconds for the projections of a row in one block, with cosine and sine."""
+    return product_seconds(n_inputs, n_features) + n_features * sincos_seconds()
