@@ -80,19 +80,20 @@ def plot(
 @click.command()
 @click.argument("a", type=FOLDER)
 @click.argument("b", type=FOLDER)
-@out_option(None, "Folder to write the tables and a figure to; default: only print.")
+@out_option(None, "Folder to write the tables to; default: only print.")
 def compare(a: Path, b: Path, out: Path | None) -> None:
     """Test the differences of the results in folder B from those in A.
 
-    Scores and training time of every solver and size are tested over trials, paired by trial if
-    both folders have the same splits. The exit code does not depend on differences.
+    Scores and training time of every solver are tested over trials, at the largest size in both,
+    and paired by trial if both folders have the same splits. The exit code does not depend on
+    differences.
     """
-    from dsgkit.experiment.results import load_results
-    from dsgkit.report import compare as comparing
+    from dsgkit.experiment.runs import load
+    from dsgkit.report.compare import compare, comparison_text, write_comparison
 
-    comparison = comparing.compare(load_results(a), load_results(b))
-    click.echo(comparing.comparison_text(comparison, terminal_width()))
-    for path in [] if out is None else ["", *comparing.write_comparison(comparison, out)]:
+    comparison = compare(*load(a, b))
+    click.echo(comparison_text(comparison, terminal_width()))
+    for path in [] if out is None else ["", *write_comparison(comparison, out)]:
         click.echo(path)
 
 

@@ -35,6 +35,22 @@ class Contrast(NamedTuple):
     p: float | None = None
     same: bool = False
 
+    def words(self, measure: Measure, p: float | None = None) -> str:
+        """Return ``+0.016, 95% CI -0.10 to 0.14, p = 0.34``, as far as it is known."""
+        scale = 100 if measure.percent else 1
+        numbers = [scale * one for one in (self.difference, *(self.interval or ()))]
+        # one digit more than the scores: differences are smaller
+        digits = measure.digits + 1
+        form = f"z.{digits}f" if max(map(abs, numbers)) >= 5 * 10.0**-digits else ".1e"
+        first, *ends = [f"{number:{'' if i else '+'}{form}}" for i, number in enumerate(numbers)]
+        parts = [first + (" points" if measure.percent else "")]
+        parts += [f"{1 - LEVEL:.0%} CI {' to '.join(ends)}"] if ends else []
+        return ", ".join(parts + ([p_words(p)] if p is not None else []))
+
+
+def p_words(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
 
 def contrast(a: Array, b: Array, *, paired: bool = True) -> Contrast:
     """Return the contrast of trials: of pairs ``a[i], b[i]``, or by Welch's test of two groups."""
@@ -126,7 +142,7 @@ def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
     sign = 1 if measure.better == "higher" else -1
     sizes = full_at(run)
     for key, spec in run.solvers.items():
-        if spec is None or spec.against not in run.names:
+        if spec is None or spec.against is None or spec.against not in run.names:
             continue
         both = pairs(run, measure, spec.against, key)
         to_come = run.sized.loc[run.sized["ending"] == TO_COME, ["solver", "size"]]

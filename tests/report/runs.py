@@ -3,11 +3,11 @@
 import itertools
 from pathlib import Path
 
-from dsgkit.config.schema import Experiment, SolverSpec
+from dsgkit.config.schema import Experiment, _StoredProtocol
+from dsgkit.config.spec import validated
 from dsgkit.experiment import frames
 from dsgkit.experiment.plan import Cell, LeftOut
 from dsgkit.experiment.runs import new_run
-from dsgkit.tasks.base import ProtocolSpec
 from dsgkit.tasks.measures import STANDARD, Axis, Description, Measure, SolverFacts
 
 UNLABELED = Axis(name="unlabeled", title="Unlabelled rows", noun="unlabelled")
@@ -28,6 +28,7 @@ def make_run(
     outputs=("auc_table", "auc_boxplot", "auc_curve", "time_table", "time_curve"),
     further=(),
     data=None,
+    also_at=(),
     **values,
 ):
     """Return a run of fits with invented values of a measure.
@@ -35,7 +36,7 @@ def make_run(
     ``values`` has the values of a solver by its key: of each trial, or a mapping from sizes to
     these; None is a planned fit that has not run. ``seconds`` has times in the same form, by
     default 1. ``records`` updates the record of (solver, size, trial), and ``solvers`` has the
-    entries of a config for solvers, such as ``against``.
+    entries of a config for solvers, such as ``against``. Fits hold at the sizes ``also_at``, too.
     """
     swept = any(isinstance(one, dict) for one in values.values())
     of_size = {key: one if isinstance(one, dict) else {0: one} for key, one in values.items()}
@@ -44,7 +45,7 @@ def make_run(
         for size, trial_values in by_size.items():
             for trial, value in enumerate(trial_values):
                 at = {"unlabeled": size} if swept else {"rows": 1}
-                cell = Cell(f"{key}-{size}-{trial}", "fit", key, trial, at)
+                cell = Cell(f"{key}-{size}-{trial}", "fit", key, trial, at, also_at=(*also_at,))
                 record = None
                 if value is not None:
                     time = 1.0
@@ -60,14 +61,18 @@ def make_run(
     entries = {
         key: {"kind": key, "label": key.upper(), **(solvers or {}).get(key, {})} for key in values
     }
-    experiment = Experiment.model_construct(
-        name=name,
-        seed=0,
-        dataset=Dataset(name),
-        protocol=ProtocolSpec.model_construct(kind="toy", trials=trials or most),
-        solvers={key: SolverSpec.model_construct(**one) for key, one in entries.items()},
-        outputs=list(outputs),
-        sweep={"unlabeled": sorted({*itertools.chain(*of_size.values())})} if swept else {},
+    experiment = validated(
+        Experiment,
+        {
+            "name": name,
+            "dataset": {"name": name},
+            "protocol": validated(
+                _StoredProtocol, {"kind": "toy", "trials": trials or most, "labeled": 5}, "protocol"
+            ),
+            "solvers": entries,
+            "outputs": [*outputs],
+            "sweep": {"unlabeled": sorted({*itertools.chain(*of_size.values())})} if swept else {},
+        },
     )
     task = Description(
         kind="toy",
@@ -79,10 +84,3 @@ def make_run(
     left = [LeftOut(key, {"unlabeled": size}) for key, size in left_out]
     run = new_run(Path(name), experiment, task, data or {}, frames.fits_of(cells, left), cells)
     return run.named(run.names, name)
-
-
-class Dataset:
-    path = None
-
-    def __init__(self, name):
-        self.name = name

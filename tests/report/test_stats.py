@@ -1,0 +1,97 @@
+"""Contrasts and gains: against scipy, and Holm's correction by its definition."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from dsgkit.report.stats import contrast, gains, holm
+from tests.report.runs import AUC, ERROR, make_run
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10])
+def test_paired_contrasts_are_those_of_scipy(n):
+    a, b = RNG.normal(size=(2, n))
+    found, expected = contrast(a, b), stats.ttest_rel(b, a)
+    interval = expected.confidence_interval()
+    assert found.difference == pytest.approx((b - a).mean())
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-10)
+    assert found.interval == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [(2, 3), (5, 5), (3, 10)])
+def test_unpaired_contrasts_are_welchs(n):
+    a, b = (RNG.normal(size=one) * scale for one, scale in zip(n, (1, 3), strict=True))
+    found, expected = contrast(a, b, paired=False), stats.ttest_ind(b, a, equal_var=False)
+    interval = expected.confidence_interval()
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-10)
+    assert found.interval == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        ([0.1, 0.2], [0.1, 0.2], (0, None, None, True)),
+        ([0.1 + 0.2, 0.5], [0.3, 0.5], (0, None, None, True)),  # equal up to rounding
+        ([0.5], [0.7], (0.2, None, None, False)),
+        ([0.5, 0.6], [0.7, 0.8], (0.2, (0.2, 0.2), None, False)),  # nothing varies
+    ],
+)
+def test_without_variation_there_is_no_test(a, b, expected):
+    found = contrast(np.array(a), np.array(b))
+    assert found.difference == pytest.approx(expected[0], abs=1e-12)
+    assert found.interval == (expected[1] and pytest.approx(expected[1]))
+    assert (found.p, found.same) == expected[2:]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=8))
+def test_holm_rejects_step_by_step(p_values):
+    """At any level those are rejected that the step-down procedure rejects."""
+    adjusted = holm(p_values)
+    tested = sorted(p for p in p_values if p is not None)
+    for level in (0.01, 0.05, 0.3):
+        steps = [p <= level / (len(tested) - i) for i, p in enumerate(tested)]
+        rejected = tested[: len(list(itertools.takewhile(bool, steps)))]
+        found = [
+            p for p, own in zip(p_values, adjusted, strict=True) if own is not None and own <= level
+        ]
+        assert sorted(found) == pytest.approx(rejected) or any(
+            abs(p * (len(tested) - i) - level) < 1e-12 for i, p in enumerate(tested)
+        )
+    assert [own is None for own in adjusted] == [p is None for p in p_values]
+
+
+AGAINST = {"a": {"against": "c"}, "b": {"against": "c"}}
+
+
+@pytest.mark.parametrize(("measure", "sign"), [(AUC, 1), (ERROR, -1)])
+def test_gains_are_above_0_where_better_and_tested_at_the_largest_size_only(measure, sign):
+    a, b = {500: [0.9, 0.8, 0.95], 1000: [0.92, 0.9, 0.91]}, {500: [0.7, 0.6, 0.65]}
+    c = {500: [0.8, 0.7, 0.85], 1000: [0.8, 0.75, 0.83]}
+    run = make_run(measure=measure, a=a, b=b, c=c, solvers=AGAINST)
+    found = gains([run], measure)
+    assert [(gain.name, gain.size) for gain in found] == [("A", 500), ("A", 1000), ("B", 500)]
+    for gain, one in zip(found, (a[500], a[1000], b[500]), strict=True):
+        np.testing.assert_allclose(gain.values, sign * np.subtract(one, c[gain.size]))
+        assert gain.wins == sum(x * sign > y * sign for x, y in zip(one, c[gain.size], strict=True))
+    last = [stats.ttest_rel(one, c[n]).pvalue for one, n in ((a[1000], 1000), (b[500], 500))]
+    assert [found[0].holm, *holm(last)] == pytest.approx([None, found[1].holm, found[2].holm])
+
+
+def test_gains_are_over_trials_that_both_finished_and_wait_for_those_to_come():
+    run = make_run(a=[0.9, 0.8, None], b=[0.7, 0.7, 0.7], solvers={"a": {"against": "b"}})
+    (gain,) = gains([run], AUC)
+    assert gain.to_come and not gain.significant
+    np.testing.assert_allclose(gain.values, [0.2, 0.1])
+
+
+def test_solvers_that_do_not_use_the_swept_rows_make_one_pair():
+    run = make_run(
+        a={1000: [0.9, 0.8]}, b={1000: [0.7, 0.7]}, also_at=[500], solvers={"a": {"against": "b"}}
+    )
+    assert [gain.size for gain in gains([run], AUC)] == [1000]
