@@ -1,8 +1,6 @@
 """The run of everything: its order, its plan, and what it leaves out."""
 
-from collections import Counter
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,44 +10,28 @@ from tests.conftest import TOY_CONFIG
 from tests.scripts.conftest import invoke
 
 
-def runs_of(script, seconds):
-    """Return runs from the seconds of each setting's configs."""
-    run = script("reproduce")["Run"]
-    return [
-        run(Path(name), "quick", SimpleNamespace(protocol=SimpleNamespace(kind=name)), each)
-        for name, every in seconds.items()
-        for each in every
-    ]
-
-
 @pytest.mark.parametrize(
     ("seconds", "order"),
     [
-        ({"a": [3, 1, 2]}, [("a", 1), ("a", 2), ("a", 3)]),
-        ({"a": [9, 1], "b": [5, 4]}, [("a", 1), ("b", 4), ("a", 9), ("b", 5)]),
-        ({"a": [8], "b": [1, 1, 9], "c": []}, [("b", 1), ("a", 8), ("b", 1), ("b", 9)]),
+        ({"a": [3, 1, 2]}, ["a 1", "a 2", "a 3"]),
+        ({"a": [9, 1], "b": [5, 4]}, ["a 1", "b 4", "a 9", "b 5"]),
+        ({"a": [8], "b": [2, 1, 9]}, ["b 1", "a 8", "b 2", "b 9"]),
     ],
 )
 def test_the_setting_with_the_least_done_is_next(script, seconds, order):
-    found = script("reproduce")["in_turn"](runs_of(script, seconds))
-    # settings that have done equally much may take either turn
-    assert Counter((str(run.config), run.seconds) for run in found) == Counter(order)
-    done = Counter()
-    for run in found:
-        left = [name for name, every in seconds.items() if len(every) > done[name, "n"]]
-        assert done[str(run.config)] == min(done[name] for name in left)
-        done[str(run.config)] += run.seconds
-        done[str(run.config), "n"] += 1
+    scope = script("reproduce")
+    runs = [
+        scope["Run"](
+            f"{kind} {n}", "quick", SimpleNamespace(protocol=SimpleNamespace(kind=kind)), n
+        )
+        for kind, every in seconds.items()
+        for n in every
+    ]
+    assert [run.config for run in scope["in_turn"](runs)] == order
 
 
 @pytest.fixture
-def concluded():
-    """The commands in the end of a run, which take long."""
-    return []
-
-
-@pytest.fixture
-def everything(study, toy, processes, concluded):
+def everything(study, toy, processes):
     """The command, with two configs in the place of the shipped ones, one without its data."""
     folder = toy.parent / "configs"
     folder.mkdir()
@@ -60,19 +42,21 @@ def everything(study, toy, processes, concluded):
     far = {**small, "dataset": {"name": "higgs"}}
     (folder / "far.yaml").write_text(yaml.safe_dump(far))
 
+    concluded = []  # the commands at the end of a run, which take long
+
     def run(command, **settings):
         words = command[command.index("dsgkit") + 1 :]
         return processes.run(command) if words[0] == "run" else concluded.append(words)
 
     main, scope = study("reproduce")
     scope.update(CONFIGS=folder, subprocess=SimpleNamespace(run=run))
-    return partial(invoke, main, "--profile", "quick", "--out", toy.parent / "results")
+    here = ("--profile", "quick", "--out", toy.parent / "results")
+    return partial(invoke, main, *here), concluded
 
 
 @pytest.mark.slow
-def test_a_plan_says_what_is_missing_and_runs_go_on_where_they_were_stopped(
-    everything, toy, concluded
-):
+def test_a_plan_says_what_is_missing_and_runs_go_on_where_they_were_stopped(everything, toy):
+    everything, concluded = everything
     far, small, total = everything("--plan-only").output.splitlines()
     assert "far-quick" in far and "left out: dataset higgs" in far and "https://" in far
     assert small.startswith("small-quick ")
