@@ -184,9 +184,15 @@ def keep_environment(folder: Path, environment: Mapping[str, Any]) -> str:
 
 
 def read_environments(folder: Path, names: Iterable[str | None]) -> dict[str, dict[str, Any]]:
-    """Return environments by their names in records; empty ones for missing files."""
-    known = dict.fromkeys(filter(None, names))
-    return {n: read_json(folder / ENVIRONMENTS / f"{n}.json") or {} for n in known}
+    """Return environments by their names in records; empty ones for missing files.
+
+    Kept results of several runs share a folder of environments next to theirs.
+    """
+    places = [folder / ENVIRONMENTS, folder.parent / ENVIRONMENTS]
+    return {
+        name: next((found for place in places if (found := read_json(place / f"{name}.json"))), {})
+        for name in dict.fromkeys(filter(None, names))
+    }
 
 
 def copy_records(store: Store, keys: Iterable[str]) -> None:
@@ -215,15 +221,14 @@ def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
         raise ResultsError(f"{path}: cannot be read ({error}); remove it") from error
 
 
-def other_source(
-    records: Iterable[Record], environments: Mapping[str, Mapping[str, Any]]
-) -> list[str]:
-    """Return lines on results that were computed by other code, as far as they say by which."""
+def other_source(records: Iterable[Mapping[str, Any]], folder: Path) -> list[str]:
+    """Return lines on results of a folder that were computed by other code, if they say so."""
     origins: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for record in records:
-        if record.get("source", source_hash()) != source_hash():
-            commit = environments.get(record.get("environment") or "", {}).get("commit")
-            origins[record["dsgkit"], commit or "an unknown commit"][record["solver"]] += 1
+        if (record.get("source") or source_hash()) != source_hash():
+            (known,) = read_environments(folder, [record.get("environment")]).values() or ({},)
+            commit = known.get("commit") or "an unknown commit"
+            origins[record["dsgkit"], commit][record["solver"]] += 1
     return [
         f"{solvers.total():,} results are reused from dsgkit {version} at {commit}, whose code "
         f"differs; --fresh --solvers {','.join(solvers)} computes them again"

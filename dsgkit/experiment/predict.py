@@ -18,7 +18,7 @@ from dsgkit.errors import ResultsError, nearest_or_all, spelled
 from dsgkit.experiment.cell import make_estimator
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.plan import best_point, choosing_measure, make_trial
-from dsgkit.experiment.results import Results, load_results
+from dsgkit.experiment.runs import Run, load
 from dsgkit.experiment.timing import Clock
 from dsgkit.tasks.base import function_of, named_by_fit, scaling_of
 from dsgkit.tasks.svm import is_positive, share_cut
@@ -34,11 +34,11 @@ class Predictor:
     """
 
     def __init__(self, folder: Path, solver: str | None = None) -> None:
-        results = load_results(folder)
+        (run,) = load(folder)
         self.experiment = load_experiment(folder / CONFIG)
-        self.solver, self.params, self.score = _chosen(results, self.experiment, solver)
+        self.solver, self.params, self.score = _chosen(run, self.experiment, solver)
         self.dataset = load_dataset(self.experiment.dataset)
-        if self.dataset.content_hash != results.data.get("content_hash"):
+        if self.dataset.content_hash != run.data.get("content_hash"):
             raise ResultsError(f"dataset {self.dataset.name}: its rows are not those of the run")
         protocol: Any = self.experiment.protocol  # of a task with a scaling
         self._protocol, self._scaling = protocol, scaling_of(self.dataset, protocol.scale)
@@ -106,34 +106,35 @@ class Predictor:
 
 
 def _chosen(
-    results: Results, experiment: Experiment, solver: str | None
+    run: Run, experiment: Experiment, solver: str | None
 ) -> tuple[str, dict[str, Any], float | None]:
     """Return a solver, its best hyper-parameters and their score."""
-    if solver is not None and solver not in results.solvers:
-        hint = nearest_or_all(solver, results.solvers)
-        raise ResultsError(f"{results.folder}: no solver is called {spelled(solver)}{hint}")
-    facts = results.task.solvers
+    if solver is not None and solver not in run.names:
+        hint = nearest_or_all(solver, run.names)
+        raise ResultsError(f"{run.folder}: no solver is called {spelled(solver)}{hint}")
+    facts = run.task.solvers
     # those that are given nothing that no user has
-    usable = [key for key in results.solvers if key not in facts or not facts[key].told]
+    usable = [key for key in run.names if key not in facts or not facts[key].told]
     wanted = usable if solver is None else [solver]
-    found = [(key, *_best(results, experiment, key)) for key in wanted]
+    searches = [record for cell, record in run.recorded if cell.kind == "search"]
+    found = [(key, *_best(searches, experiment, key)) for key in wanted]
     scored = [one for one in found if one[2] is not None]
     if not scored and len(found) != 1:
-        known = ", ".join(results.solvers)
-        raise ResultsError(f"{results.folder}: no search has a score; --solver names one: {known}")
+        known = ", ".join(run.names)
+        raise ResultsError(f"{run.folder}: no search has a score; --solver names one: {known}")
     best = max if choosing_measure(experiment).better == "higher" else min
     return best(scored, key=lambda one: one[2] or 0.0) if scored else found[0]
 
 
 def _best(
-    results: Results, experiment: Experiment, solver: str
+    searches: Sequence[Record], experiment: Experiment, solver: str
 ) -> tuple[dict[str, Any], float | None]:
     """Return a solver's point with the best mean score over the trials, and the score.
 
     Scores are those of the searches at the largest size that has been searched. Points that only
     some trials tried, as later stages of a search do, count if no point was tried in more.
     """
-    searches = [r for r in results.records if (r["kind"], r["solver"]) == ("search", solver)]
+    searches = [record for record in searches if record["solver"] == solver]
     if not searches:  # there is nothing to choose
         stages = experiment.solvers[solver].search
         return {name: values[0] for one in stages for name, values in one.choices.items()}, None
@@ -154,5 +155,5 @@ def _best(
         experiment, solver, [points[name] for name in kept], [scores[name] for name in kept]
     )
     if best is None:
-        raise ResultsError(f"{results.folder}: no search of {solver} has a point with a solution")
+        raise ResultsError(f"no search of {solver} has a point with a solution")
     return best[0], best[1]

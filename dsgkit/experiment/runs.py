@@ -15,7 +15,8 @@ from dsgkit.config.schema import Experiment, SolverSpec, load_stored
 from dsgkit.errors import MemoryLimitError, ResultsError
 from dsgkit.experiment import folder as folders
 from dsgkit.experiment import frames
-from dsgkit.experiment.store import read_records
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.store import Record, read_records
 from dsgkit.tasks.measures import Axis, Description, Measure
 
 NOT_RUN, TO_COME, LEFT_OUT = "not run", "not yet run", "left out"
@@ -105,6 +106,21 @@ class Run:
     def environments(self) -> dict[str, dict[str, Any]]:
         """The environments of all cells, by their names in records."""
         return folders.read_environments(self.folder, self.fits["environment"].unique())
+
+    @cached_property
+    def recorded(self) -> list[tuple[Cell, Record]]:
+        """All cells with a record."""
+        if self.cells:
+            return [(cell, record) for cell, record in self.cells if record is not None]
+        kept = frames.Frames(*map(self._kept, frames.FILES))
+        return [(folders.cell_of(record), record) for record in frames.records_of(kept)]
+
+    @property
+    def unfinished(self) -> list[Record]:
+        """The records of cells that ended without a result."""
+        parts = [one[~one["status"].isin(["", "ok"])] for one in (self.fits, self.searches)]
+        no_traces = pd.DataFrame(columns=["key"])
+        return list(frames.records_of(frames.Frames(parts[0], no_traces, parts[1])))
 
     def column(self, measure: Measure) -> str:
         """Return the column of the fits with a measure's values."""

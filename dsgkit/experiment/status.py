@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dsgkit.errors import MemoryLimitError, in_a_line
-from dsgkit.experiment.folder import cell_of, other_source
-from dsgkit.experiment.plan import Plan
+from dsgkit.experiment.folder import other_source, read_plan
 from dsgkit.experiment.store import CELLS, Record, running
 from dsgkit.experiment.timing import Paces
 from dsgkit.tasks.base import Axis
@@ -101,38 +100,35 @@ def describe_endings(
 
 def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
     """Return the status of the last plan of a results folder as text."""
-    from dsgkit.experiment.results import load_results
+    from dsgkit.experiment.runs import load
 
-    results, writer = load_results(folder), running(folder)
-    axis, records = results.task.axis, {record["key"]: record for record in results.records}
-    plan = results.plan or Plan([cell_of(record) for record in results.records], [], [])
-    planned = {cell.key: cell for cell in plan.cells}
-    failed = {key for key, record in records.items() if record["status"] in FAILURES}
-    left = [cell for key, cell in planned.items() if key in failed or key not in records]
+    (run,), writer = load(folder), running(folder)
+    plan, cells_ = read_plan(folder), [*(run.cells or run.recorded)]
+    records = [record for _, record in run.recorded]
+    left = [cell for cell, record in cells_ if record is None or record["status"] in FAILURES]
     paces = Paces()
-    for key, record in records.items():
-        paces.note(planned[key], record)
+    for cell, known in run.recorded:
+        paces.note(cell, known)
     work = f"{cells(len(left))} left, about {duration(sum(map(paces.seconds, left)))} of work"
     if writer:
         state = f"running ({writer}), {work}"
     else:
         state = f"not running, {work}; the same `dsg run` resumes it" if left else "finished"
-    n_ok = sum(record["status"] == "ok" for record in records.values())
-    lines = [f"{folder}: {n_ok:,} of {cells(len(planned))} have a result; {state}"]
+    n_ok = sum(record["status"] == "ok" for record in records)
+    lines = [f"{folder}: {n_ok:,} of {cells(len(cells_))} have a result; {state}"]
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for cell in plan.cells:
-        how = ending(records[cell.key]) if cell.key in records else "left"
-        counts[cell.solver, cell.kind][how] += 1
+    for cell, record in cells_:
+        counts[cell.solver, cell.kind]["left" if record is None else ending(record)] += 1
     width = max((len(solver) for solver, _ in counts), default=0)
     for (solver, kind), ended in counts.items():
         number, n_ok = ended.total(), ended.pop("ok", 0)
         more = ", ".join(f"{n} {status_words(how)}" for how, n in sorted(ended.items()))
         more = f" ({more})" if more else ""
         lines.append(f"  {solver:<{width}}  {kind:<6}  {n_ok:>5} of {number}{more}")
-    lines += [f"  {sizes.text(axis)}" for sizes in plan.too_large]
-    lines += describe_endings(records.values(), axis, tracebacks=tracebacks)
-    lines += other_source(records.values(), results.environments)
-    if bad := results.bad:
-        first = f"{len(bad)}, the first is line {bad[0]}"
+    lines += [f"  {sizes.text(run.axis)}" for sizes in (plan.too_large if plan else ())]
+    lines += describe_endings(records, run.axis, tracebacks=tracebacks)
+    lines += other_source(records, folder)
+    if run.bad:
+        first = f"{len(run.bad)}, the first is line {run.bad[0]}"
         lines.append(f"unreadable lines of {CELLS}: {first}; their cells run again")
     return "\n".join(lines)

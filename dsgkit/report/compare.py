@@ -117,9 +117,9 @@ def compare(a: Run, b: Run) -> Comparison:
         unpaired,
         fits,
         {measure: found for measure, found in effects.items() if found},
-        list(_differences(*configs)),
+        list(_differences(configs[0], configs[1])),
         [_texts(key, one, other) for key, one, other in _pairs(*environments) if one != other],
-        _changed(a, b, *map(of_results, configs)),
+        _changed(a, b, [*map(of_results, configs)]),
         _timing_problems(*environments),
         int(disturbed.sum()),
     )
@@ -201,8 +201,8 @@ def _effects(
         else:
             averages, test = (a.mean(), b.mean()), (a, b)
         change = contrast(*test, paired=paired)
-        ends = (float(one) for one in averages)
-        found.append(Effect(str(name), int(max(sizes)), len(a), len(b), *ends, change))
+        of_a, of_b = map(float, averages)
+        found.append(Effect(str(name), int(max(sizes)), len(a), len(b), of_a, of_b, change))
     adjusted = holm([effect.contrast.p for effect in found])
     return [effect._replace(holm=p) for effect, p in zip(found, adjusted, strict=True)]
 
@@ -279,13 +279,15 @@ def _text(value: Any) -> str:
     return NO_VALUE if value is None else value_text(value)
 
 
-def _changed(a: Run, b: Run, *configs: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _changed(a: Run, b: Run, configs: Sequence[dict[str, Any]]) -> list[tuple[str, str, str]]:
     """Return the settings that make the common fits different experiments.
 
     The number of trials, swept sizes, the seed and solvers of one run only select fits, and the
     name of a dataset does not matter if its content is the same.
     """
-    changed = [one for one in _differences(*configs) if not one[0].startswith(_SELECTS_FITS)]
+    changed = [
+        one for one in _differences(configs[0], configs[1]) if not one[0].startswith(_SELECTS_FITS)
+    ]
     hashes = {run.data.get("content_hash") for run in (a, b)}
     kinds = [{k: s["kind"] for k, s in config["solvers"].items()} for config in configs]
     unrelated = [f"solvers.{key}." for key, one, other in _pairs(*kinds) if one != other]

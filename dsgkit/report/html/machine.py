@@ -61,7 +61,7 @@ def describe_code(shown: Sequence[Summary]) -> list[str]:
     return [
         f"{one.heading}: {text}."
         for one in shown
-        for text in other_source(one.results.records, one.results.environments)
+        for text in other_source(one.results.records, one.results.folder)
     ]
 
 
