@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dsgkit.experiment.cell import make_estimator
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.plan import best_point, choosing_measure, make_trial
 from dsgkit.experiment.runs import Run, load
+from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import Clock
 from dsgkit.tasks.base import function_of, named_by_fit, scaling_of
 from dsgkit.tasks.svm import is_positive, share_cut
