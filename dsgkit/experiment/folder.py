@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import io
 import json
+import lzma
 import os
 import platform
 from collections import Counter, defaultdict
@@ -24,7 +26,7 @@ from dsgkit.data.dataset import Dataset
 from dsgkit.errors import ResultsError, spelled
 from dsgkit.estimators import catalogue
 from dsgkit.experiment.plan import Cell, LeftOut, Plan, TooLarge
-from dsgkit.experiment.store import Record, Store, finished_elsewhere, open_kept, write_file
+from dsgkit.experiment.store import Store, finished_elsewhere, open_kept, write_file
 from dsgkit.system.files import commit_of, read_arrays, source_hash
 from dsgkit.system.machine import available_threads
 from dsgkit.tasks.base import takes
@@ -32,6 +34,7 @@ from dsgkit.tasks.measures import STANDARD, Description, SolverFacts
 
 CONFIG, DATASET, TASK, PLAN = "config.yaml", "dataset.json", "task.json", "plan.json"
 ENVIRONMENT, ENVIRONMENTS, ARTEFACTS = "environment.json", "environments", "artefacts"
+PICTURES = "pictures.npz.xz"  # of kept results
 
 _LIBRARIES = (
     *("numpy", "scipy", "numba", "llvmlite", "scikit-learn", "pandas", "matplotlib", "pydantic"),
@@ -111,15 +114,19 @@ def read_json(path: Path) -> Any:
     return None
 
 
-def read_task(folder: Path) -> Description:
-    """Return the description of a results folder's task; `ResultsError` if there is none."""
-    content = read_json(folder / TASK)
+def read_task(folder: Path) -> tuple[Description, dict[str, Any]]:
+    """Return the description of a run's task, and facts about its data, or raise `ResultsError`.
+
+    Kept results have both in one file.
+    """
+    content, data = read_json(folder / TASK), read_json(folder / DATASET) or {}
     if content is None:
         why = f"not a results folder (it has no {TASK})" if folder.is_dir() else "no such folder"
         raise ResultsError(f"{folder}: {why}; name one that a run made, such as results/NAME")
     try:
-        return Description.model_validate(content)
-    except ValidationError:
+        data = content.pop("dataset", data)
+        return Description.model_validate(content), data
+    except (ValidationError, AttributeError, TypeError):
         advice = "written by another release; run the experiment again"
         raise ResultsError(f"{folder / TASK}: {advice}") from None
 
@@ -210,14 +217,24 @@ def copy_records(store: Store, keys: Iterable[str]) -> None:
         store.append(record)
 
 
-def load_artefact(folder: Path, record: Record) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a fit's figures are drawn from, by name; empty if it has none."""
-    path = folder / ARTEFACTS / f"{record['key']}.npz"
+def load_artefact(folder: Path, record: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return the arrays that a fit's figures are drawn from, by name; empty if it has none.
+
+    Kept results have those of all fits in one file, with the fit's key before the name.
+    """
+    if not (name := record.get("artefact")):
+        return {}
+    path = folder / name
     try:
-        return read_arrays(path) if "artefact" in record else {}
+        if name != PICTURES:
+            return read_arrays(path)
+        with lzma.open(path) as file:
+            arrays = read_arrays(io.BytesIO(file.read()))
+        own = f"{record['key']}/"
+        return {n.removeprefix(own): one for n, one in arrays.items() if n.startswith(own)}
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except (ValueError, lzma.LZMAError, EOFError) as error:
         raise ResultsError(f"{path}: cannot be read ({error}); remove it") from error
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.plan import Cell, LeftOut
-from dsgkit.experiment.store import Record
+from dsgkit.experiment.store import KEPT_FITS, Record
 
 
 class Frames(NamedTuple):
@@ -34,7 +34,7 @@ class Frames(NamedTuple):
     searches: pd.DataFrame
 
 
-FILES = Frames("fits.csv.xz", "traces.csv.xz", "searches.csv.xz")
+FILES = Frames(KEPT_FITS, "traces.csv.xz", "searches.csv.xz")
 
 _NESTED = ("at", "scores", "times", "timing", "diagnostics")
 _TEXTS = (
@@ -49,7 +49,7 @@ _CELL = ("solver", "label", "trial", "also_at", "status", "message", "needed", "
 _COLUMNS = Frames(
     (*_CELL, "remark", "full", "artefact", "environment", "timing.threads", "timing.disturbed"),
     ("key", "solver", "trial", "iteration", "seconds"),
-    (*_CELL, "points", "fold_scores", "times.search"),
+    (*_CELL, "points", "fold_scores", "times.search", "environment"),
 )  # that a frame has, with or without values
 
 Cells = Sequence[tuple[Cell, Record | None]]

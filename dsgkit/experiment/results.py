@@ -154,7 +154,8 @@ def load_results(folder: Path | str) -> Results:
     of results, or cannot be read, is a `ResultsError`.
     """
     folder = Path(folder)
-    task, experiment = folders.read_task(folder), load_stored(folder / folders.CONFIG)
+    task, data = folders.read_task(folder)
+    experiment = load_stored(folder / folders.CONFIG)
     plan, (stored, bad) = folders.read_plan(folder), read_records(folder)
     records = []
     for cell in map(folders.cell_of, stored.values()) if plan is None else plan.cells:
@@ -168,7 +169,7 @@ def load_results(folder: Path | str) -> Results:
         folder=folder,
         experiment=experiment,
         task=task,
-        data=folders.read_json(folder / folders.DATASET) or {},
+        data=data,
         environment=folders.read_json(folder / folders.ENVIRONMENT) or {},
         environments=folders.read_environments(folder, [r.get("environment") for r in records]),
         records=records,

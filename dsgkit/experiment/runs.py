@@ -199,7 +199,7 @@ def distinct(names: Iterable[str]) -> list[str]:
 
 
 def _read(folder: Path) -> Run:
-    task, data = folders.read_task(folder), folders.read_json(folder / folders.DATASET) or {}
+    task, data = folders.read_task(folder)
     experiment = load_stored(folder / folders.CONFIG)
     if (folder / frames.FILES.fits).exists():
         fits = frames.read_frame(folder / frames.FILES.fits)

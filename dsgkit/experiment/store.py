@@ -20,6 +20,7 @@ from dsgkit.system.files import sync_folder, write_atomically
 
 Record = dict[str, Any]  # of a cell that has ended; `cell.new_record` lists the names
 CELLS, LOCK = "cells.jsonl", ".lock"
+KEPT_FITS = "fits.csv.xz"  # stands for the records in kept results
 
 
 def seal(record: Record) -> bytes:
@@ -116,9 +117,10 @@ class Store(AbstractContextManager["Store"]):
                 ) from None
             lock.truncate(0)
             print(f"process {os.getpid()} on {socket.gethostname()}", file=lock, flush=True)
-            if (folder / f"{CELLS}.xz").exists() and not path.exists():
+            if (folder / KEPT_FITS).exists() and not path.exists():
                 raise ResultsError(
-                    f"{path}.xz: kept results; run into another --out, or `unxz` it to go on"
+                    f"{folder}: kept results; run into another --out, or go on with them in a copy "
+                    "by scripts/keep_results.py --unpack"
                 )
             if fresh and path.exists():
                 path.rename(folder / f"cells-{time.time_ns()}.jsonl")

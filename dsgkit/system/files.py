@@ -55,12 +55,13 @@ def sync_folder(folder: Path) -> None:
     os.close(descriptor)
 
 
-def read_arrays(path: Path) -> dict[str, Any]:
+def read_arrays(source: Path | BinaryIO) -> dict[str, Any]:
     """Return the arrays of an ``.npz`` file by name; a one-line `ValueError` if it is none."""
     import numpy as np
 
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+        opened = source.open("rb") if isinstance(source, Path) else source
+        with opened as file, np.load(file, allow_pickle=False) as archive:
             return dict(archive)
     except FileNotFoundError:
         raise

@@ -3,14 +3,21 @@
 import lzma
 import os
 import shutil
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
 
 from dsgkit.config.schema import read_experiment
 from dsgkit.errors import ResultsError
+from dsgkit.experiment import frames
 from dsgkit.experiment.folder import copy_records, describe, keep_environment, load_artefact
-from dsgkit.experiment.results import load_results
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.runs import load
 from dsgkit.experiment.status import describe_endings, describe_status, duration
 from dsgkit.experiment.store import CELLS, Store, check_writable, read_records, seal, unseal
 from dsgkit.tasks.base import Axis
@@ -91,8 +98,9 @@ def test_a_folder_that_cannot_be_written_has_a_writer_or_is_kept_is_one_line(tmp
     match = rf"another run \(process {os.getpid()} on .*\) is writing"
     with Store(tmp_path), pytest.raises(ResultsError, match=match):
         Store(tmp_path)
-    (tmp_path / CELLS).rename(tmp_path / f"{CELLS}.xz")
-    with pytest.raises(ResultsError, match=r"cells\.jsonl\.xz: kept results; run into another"):
+    (tmp_path / CELLS).unlink()
+    (tmp_path / "fits.csv.xz").write_bytes(b"")
+    with pytest.raises(ResultsError, match=r"kept results; .*--unpack"):
         Store(tmp_path)
 
 
@@ -120,29 +128,95 @@ def test_what_a_record_is_of_is_for_the_plan_to_say(tmp_path, monkeypatch):
     write(tmp_path, plan, recorded, fit("b"))
     for name in ("estimators.catalogue.get", "tasks.base.get"):  # neither need be here
         monkeypatch.setattr(f"dsgkit.{name}", None)
-    results = load_results(tmp_path)
-    assert [*results.cells["solver"], *results.cells["trial"].unique()] == [*SOLVERS, "gone", 2]
-    assert results.cells["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
-    assert (results.dataset, results.environments) == ("digits", {"lost": {}})
-    assert [results.label(key) for key in ("samult", "gone")] == ["SAMULT", "recorded"]
-    some = results.of(["samult"])
-    assert (len(some.plan.cells), len(some.cells), len(some.records)) == (2, 1, 1)
-    assert [*some.experiment.solvers, *some.every_solver] == ["samult", "qsg_s2auc", "samult"]
+    (run,) = load(tmp_path)
+    fits = run.fits[run.fits["status"] != ""]
+    assert [*fits["solver"], *fits["trial"].unique()] == [*SOLVERS, "gone", 2]
+    assert fits["label"].tolist() == ["QSG-S2AUC", "SAMULT", "recorded"]
+    assert (run.dataset, run.title, run.environments) == ("digits", "digits", {"lost": {}})
+    assert run.names == {"qsg_s2auc": "QSG-S2AUC", "samult": "SAMULT", "gone": "recorded"}
+    some = run.of(["samult", "unknown"])
+    assert (len(some.fits), list(some.names)) == (2, ["samult"])
+    assert run.fits["ending"].tolist() == ["ok"] * 3 + ["not yet run"]
 
 
 def test_a_fit_stands_at_every_size_at_which_it_holds(tmp_path):
     plan = [{"key": "a", "also_at": [10, 20]}, {"key": "b"}, {"key": "c", "at": {"unlabeled": 50}}]
     search = fit("s", kind="search", times={"search": 3.0}, points=[{"lam": 1}], fold_scores=[[1]])
     write(tmp_path, plan, fit("a"), fit("b", full=False), fit("c"), search)
-    results = load_results(tmp_path)
-    columns = results.cells[["key", "size", "level", "full"]].values.tolist()
+    (run,) = load(tmp_path)
+    columns = run.sized[["key", "size", "level", "full"]].values.tolist()
     assert columns[:3] == [[A, 100, True, True], *[[A, n, True, False] for n in (10, 20)]]
-    assert dict(results.fits_at) == {("qsg_s2auc", n): 1 + (n == 100) for n in (10, 20, 50, 100)}
-    below = results.at(20)
-    assert (below.cells["size"].tolist(), len(below.records)) == ([20], 1)
-    assert dict(below.fits_at) == {("qsg_s2auc", 20): 1}
+    below = run.at(20)
+    assert below.fits["size"].tolist() == below.sized["size"].tolist() == [20]
     with pytest.raises(ResultsError, match="no fit at 5 unlabelled or below; the least is 10"):
-        results.at(5)
+        run.at(5)
+
+
+def test_runs_that_are_loaded_together_have_distinct_names(tmp_path):
+    """Of one dataset they are named by configs; equal labels of other kinds by these."""
+    for name, kind in (("one", "qsg_s2auc"), ("two", "samult")):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, [{"key": "a", "solver": "x"}], fit("a", solver="x"))
+        solvers = {"x": {"kind": kind, "label": "X"}}
+        text = read_experiment(CONFIG | {"name": name, "solvers": solvers}).to_yaml()
+        (tmp_path / name / "config.yaml").write_text(text)
+    one, two = load(tmp_path / "one", tmp_path / "two")
+    assert (one.title, two.title) == ("one", "two")
+    assert [*one.names.values(), *two.names.values()] == ["X (qsg_s2auc)", "X (samult)"]
+    (alone,) = load(tmp_path / "one")
+    assert (alone.title, alone.names) == ("digits", {"x": "X"})
+
+
+NUMBERS = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
+PARAMS = st.dictionaries(
+    st.sampled_from(["lam", "kernel"]),
+    st.one_of(
+        st.none(), st.integers(), st.floats(allow_nan=False), st.text(), st.lists(st.floats(0, 1))
+    ),
+)
+RECORDS = st.fixed_dictionaries(
+    {
+        "status": st.sampled_from(["ok", "failed", "out_of_memory"]),
+        "message": st.text(),
+        "params": PARAMS,
+        "scores": st.dictionaries(st.sampled_from(["auc", "error"]), NUMBERS),
+        "times": st.dictionaries(st.sampled_from(["fit", "load"]), st.floats(0, 1e9)),
+        "timing": st.fixed_dictionaries(
+            {"threads": st.integers(1, 9), "disturbed": st.booleans(), "slowdown": st.floats(1, 2),
+             "range": st.dictionaries(st.just("fit"), st.lists(st.floats(0, 1), min_size=2))}
+        ),
+        "full": st.booleans(),
+        "needed": st.integers(0, 2**50),
+        "warnings": st.lists(st.text(), min_size=1),
+        "trace": st.lists(
+            st.fixed_dictionaries({"iteration": st.integers(1, 9), "seconds": st.floats(0, 9)}),
+            unique_by=lambda step: step["iteration"], min_size=1),
+    }
+)  # fmt: skip
+
+
+@given(st.lists(RECORDS, max_size=4))
+@settings(max_examples=30)
+def test_records_come_back_from_frames_and_frames_from_their_files(parts):
+    cells = []
+    for n, part in enumerate(parts):
+        cell = Cell(str(n), "fit", "x", n, {"rows": 10 * n})
+        about = {"key": cell.key, "kind": "fit", "solver": "x", "trial": n, "at": dict(cell.at)}
+        cells.append((cell, {**about, "label": "X", **part}))
+    made = frames.Frames(
+        frames.fits_of(cells, []), frames.traces_of(cells), frames.searches_of(cells)
+    )
+    for (_, record), back in zip(cells, frames.records_of(made), strict=True):
+        expected = {k: v for k, v in record.items() if v != "" and v is not False}
+        expected["scores"] = {k: v for k, v in record["scores"].items() if v is not None}
+        expected["timing"] = {k: v for k, v in record["timing"].items() if v not in ({}, False)}
+        expected = {k: v for k, v in expected.items() if v != {} or k == "params"}
+        assert {k: v for k, v in back.items() if k != "also_at"} == expected
+    with tempfile.TemporaryDirectory() as folder:
+        for name, table in zip(frames.FILES, made, strict=True):
+            (Path(folder) / name).write_bytes(frames.packed(table))
+            if len(table):
+                assert_frame_equal(frames.read_frame(Path(folder) / name), table, check_exact=True)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +225,8 @@ def test_a_fit_stands_at_every_size_at_which_it_holds(tmp_path):
         ("task.json", lambda _: b"{", "cannot be read"),
         ("task.json", lambda _: b'{"kind": 5}', "written by another release; run the experiment"),
         ("plan.json.xz", lambda data: data[:40] + bytes(9) + data[49:], "cannot be read"),
-        ("cells.jsonl.xz", lambda data: data[: len(data) // 2], "cannot be read"),
+        ("fits.csv.xz", lambda data: data[: len(data) // 2], "cannot be read.*; restore the file"),
+        ("fits.csv.xz", lambda _: b"no archive", "cannot be read"),
     ],
 )
 def test_a_file_that_is_not_what_it_should_be_is_one_line(tmp_path, name, wrong, told):
@@ -159,11 +234,11 @@ def test_a_file_that_is_not_what_it_should_be_is_one_line(tmp_path, name, wrong,
     numbers = [str(n) for n in range(9)]
     write(tmp_path, [{"key": number} for number in numbers], *map(fit, numbers))
     whole = tmp_path / name.removesuffix(".xz")
-    content = wrong(lzma.compress(whole.read_bytes()))
-    whole.unlink()
+    content = wrong(lzma.compress(whole.read_bytes() if whole.exists() else b"key,solver\na,b\n"))
+    whole.unlink(missing_ok=True)
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ResultsError, match=rf"^[^\n]*{told}[^\n]*$"):
-        load_results(tmp_path)
+        load(tmp_path)
 
 
 def test_arrays_of_pictures_are_read_back_and_never_unpickled(tmp_path):
