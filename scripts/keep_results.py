@@ -26,8 +26,10 @@ from PIL import Image
 
 from dsgkit.experiment.folder import CONFIG, DATASET, ENVIRONMENT, ENVIRONMENTS, PLAN, TASK
 from dsgkit.experiment.results import Results, load_results
+from dsgkit.experiment.runs import load
 from dsgkit.experiment.store import CELLS
-from dsgkit.report import draw_figures, write_tables
+from dsgkit.report import draw_figures
+from dsgkit.report.tables import write_tables
 from dsgkit.tasks.measures import PICTURES
 
 PROFILE = "-reference"
@@ -110,7 +112,7 @@ def draw(target: Path) -> None:
     `dsg table` and `dsg plot` can write the files that are left out.
     """
     kept = load_results(target)
-    for table in write_tables([kept], target):
+    for table in write_tables(load(target), target):
         if table.suffix != ".md":
             table.unlink()
     for figure in draw_figures([kept], target):

@@ -81,7 +81,7 @@ def test_stored_results_are_shown_drawn_compared_and_extended(dsg, toy, finished
         code, _, texts = answer.partition(" ")
         out, _ = dsg(line, int(code), *texts.split(" .. "))
         assert "AUC on" not in out or "--only" not in line
-        assert "/tables" not in out or "--at" not in line
+        assert "/tables" not in out or "--out" in line
     assert Path("fits.csv").read_text().count("\n") == 1 + 2 * 4
     assert dsg("export results/toy-short")[0].count("\n") == 1 + 8
     with (finished / "cells.jsonl").open("a") as file:
@@ -241,7 +241,7 @@ def test_a_run_on_a_terminal_writes_what_is_drawn_again_without_computing(dsg, t
     for path in before:
         path.unlink()
     monkeypatch.setattr("dsgkit.experiment.cell.run_job", None)
-    dsg("table results/toy")
+    dsg("table results/toy --out results/toy")
     dsg("plot results/toy")
     assert {p: p.read_bytes() for p in before} == before
 

@@ -37,25 +37,22 @@ _file_option = click.option("-o", "--out", type=FILE, help="File; default: stand
 
 @click.command()
 @results_argument
-@_folder_option
+@out_option(None, "Folder to write the tables to (csv, md, tex); default: only print.")
 @names_option("--only", help="Make these tables only, such as auc_table.")
 @_at_option
 @_solvers_option
 def table(results: Paths, out: Path | None, only: Names, at: int | None, solvers: Names) -> None:
-    """Print and write the tables of stored RESULTS.
+    """Print the tables of stored RESULTS.
 
-    Several folders are put side by side. With --at or --solvers, and without --out, nothing is
-    written.
+    Several folders are compared, each solver at its largest size.
     """
-    from dsgkit.report import text_table, write_tables
+    from dsgkit.report.tables import text_tables, write_tables
 
-    is_part = out is None and (at is not None or bool(solvers))
-    target = results[0] if is_part else _target(results, out)
-    loaded = _loaded(results, solvers, at)
-    click.echo(text_table(loaded, only, terminal_width()))
-    if not is_part:
-        names = dict.fromkeys(path.stem for path in write_tables(loaded, target, only))
-        print_wrapped(f"{target / 'tables'}: {', '.join(names)} (csv, md, tex)")
+    runs = _runs(results, solvers, at)
+    click.echo(text_tables(runs, only, terminal_width()), nl=False)
+    if out is not None:
+        names = dict.fromkeys(path.stem for path in write_tables(runs, out, only))
+        print_wrapped(f"\n{out / 'tables'}: {', '.join(names)} (csv, md, tex)")
 
 
 @click.command()

@@ -143,6 +143,7 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
 
     from dsgkit.experiment.forecast import forecast_run
     from dsgkit.experiment.run import run_experiment
+    from dsgkit.report.terminal import trial_text
 
     say = partial(get_console().out, highlight=False)  # above the progress line
 
@@ -154,8 +155,8 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
             say(wrapped(sizes.text(experiment.axis), terminal_width()))
 
     def trial_ended(trial: int, fits: Any) -> None:
-        if text := _trial_text(experiment, trial, fits):
-            say(text)
+        if fits:
+            say(trial_text(experiment, trial, fits, terminal_width()))
 
     try:
         reporting = replace(options, planned=planned, trial_ended=trial_ended)
@@ -169,21 +170,6 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
     return "cells failed" if outcome.failures else ""
 
 
-def _trial_text(experiment: Any, trial: int, fits: Any) -> str:
-    """Return a line on a trial, of the first one a table for each size."""
-    from dsgkit.report.trials import size_text, trial_text
-
-    if trial:
-        return trial_text(experiment, trial, fits, terminal_width())
-    level = all(cell.also_at for cell, _ in fits)  # no fit depends on the size
-    by_size: dict[int, Any] = {}
-    for cell, record in fits:
-        for size in cell.sizes(experiment.axis)[: 1 if level else None]:
-            by_size.setdefault(size, []).append((cell, record))
-    tables = (size_text(experiment, n, by_size[n], terminal_width()) for n in sorted(by_size))
-    return "\n".join(tables)
-
-
 def _report(experiment: Any, folder: Path, solvers: Names | None, outcome: Any) -> None:
     """Write the tables and figures of a run that has ended, and print findings and problems."""
     from dsgkit.experiment.folder import other_source
@@ -194,7 +180,7 @@ def _report(experiment: Any, folder: Path, solvers: Names | None, outcome: Any) 
 
     results = load_results(folder)
     if len(results.cells):  # none where a search ends a run at its first failure
-        refresh_report(results, folder)
+        refresh_report(folder)
         part = results if solvers is None else results.of(solvers)
         if findings := findings_text(part, terminal_width(), without=["ending"]):
             click.echo(findings)
@@ -203,7 +189,7 @@ def _report(experiment: Any, folder: Path, solvers: Names | None, outcome: Any) 
     if bad := outcome.bad:
         lines = f"unreadable lines of records: {len(bad)}, the first is line {bad[0]}"
         problems.append(f"{lines}; their cells ran again")
-    problems += other_source(results.records, results.environments)
+    problems += other_source(results.records, folder)
     if outcome.left:
         problems.append(f"stopped at a failure, with {cells(outcome.left)} left")
     print_wrapped(*problems, err=True)

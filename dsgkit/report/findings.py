@@ -25,7 +25,7 @@ from dsgkit.report.numbers import (
     seconds_text,
     value_text,
 )
-from dsgkit.report.old_names import grouped
+from dsgkit.report.old_names import grouped, run_of
 from dsgkit.report.summary import Entry, Size, Summary, lowered, summarise
 from dsgkit.tasks.measures import GAINS, TIME, Measure, place_asked
 from dsgkit.text import paragraph
@@ -465,7 +465,9 @@ def _endings(summary: Summary) -> Iterator[Finding]:
 
 def _edges(summary: Summary) -> Iterator[Finding]:
     """Yield the grids to widen: most searches chose an end of them."""
-    often = (one for one in edge_choices(summary) if one.count >= MIN_EDGE_SHARE * one.searches)
+    often = (
+        one for one in edge_choices(run_of(summary)) if one.count >= MIN_EDGE_SHARE * one.searches
+    )
     edges = grouped(often, lambda one: (one.parameter, one.value, one.side))
     searches = "searches" if summary.axis and summary.axis.drawn else "trials"
     for (parameter, value, side), choices in edges.items():

@@ -1,12 +1,11 @@
-"""Tables, their output formats, and the files of a report."""
+"""Tables of text, their output formats, and writing the files of a report."""
 
 from __future__ import annotations
 
-import errno
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,18 +13,13 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.folder import CONFIG
 from dsgkit.system.files import write_atomically
 
-LATEX_ESCAPES = {
+BEST = "best"
+"""Usual meaning of a marked entry."""
+
+_LATEX = {
     "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -37,29 +31,20 @@ LATEX_ESCAPES = {
     "†": r"\dag{}",
     "‡": r"\ddag{}",
     "§": r"\S{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 }
-
-_FORMULA = ("=", "+", "-", "@")
-"""First characters of texts that spreadsheets read as formulas."""
-
-_MARKUP = re.compile(r"[\\|*]|<(?=[A-Za-z/!?])|&(?=#?\w+;)")
-"""Characters to escape in Markdown; ``<`` and ``&`` only where a tag or entity begins."""
+_MARKUP = re.compile(r"[\\|*]|<(?=[A-Za-z/!?])|&(?=#?\w+;)")  # < and & where a tag or entity begins
+_FORMULA = ("=", "+", "-", "@")  # first characters of texts that spreadsheets read as formulas
 
 
 def in_one_line(text: str) -> str:
     """Return a text with line breaks and control characters escaped."""
-    if text.isprintable():
-        return text
     return "".join(
         letter
         if letter.isprintable() or unicodedata.category(letter) == "Zs"
         else ascii(letter)[1:-1]
         for letter in text
     )
-
-
-BEST = "best"
-"""Usual meaning of a marked entry."""
 
 
 @dataclass(frozen=True)
@@ -100,43 +85,36 @@ class Layout:
     ----------
     caption : str
         One sentence.
-    header : sequence of str
-        Names of the columns.
-    rows : sequence of sequences of Cell
-        Each as long as the header.
+    header, rows : sequence of str, sequence of sequences of Cell
     footnotes : sequence of str
-        Printed below.
     best_means : str
         Meaning of a marked entry; formats with bold print it unless it is `BEST`.
+    about : str
+        Dataset and setting of all fits; tables in a row say it once.
+    column : str
+        Title of the numbers, with which the caption begins; a terminal joins tables of one such
+        column. Empty for other tables.
     corner : str
-        The first column's name if a terminal transposes the table; empty for a table that is never
-        transposed.
-    head, detail, about : str
-        Short parts of the caption for a terminal: the measure; its statistic and rows; and the
-        setting of all fits. If empty, a terminal shows the caption.
+        The first column's name if a terminal may transpose the table.
+    aside : bool
+        Whether it is shown only by name, and folded on a page.
     """
 
     caption: str
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
-    footnotes: Sequence[str] = field(default=())
+    footnotes: Sequence[str] = ()
     best_means: str = BEST
-    corner: str = ""
-    head: str = ""
-    detail: str = ""
     about: str = ""
+    column: str = ""
+    corner: str = ""
+    aside: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("caption", "head", "detail", "about"):
+        for name in ("caption", "about"):
             object.__setattr__(self, name, in_one_line(getattr(self, name)))
-        object.__setattr__(self, "header", [*map(in_one_line, self.header)])
-        object.__setattr__(self, "footnotes", [*map(in_one_line, self.footnotes)])
-
-    @property
-    def title(self) -> str:
-        """The caption without the setting of all fits."""
-        title = ": ".join(filter(None, [self.head, self.detail]))
-        return f"{title[0].upper()}{title[1:]}." if title else self.caption
+        for name in ("header", "footnotes"):
+            object.__setattr__(self, name, [*map(in_one_line, getattr(self, name))])
 
     @property
     def has_best(self) -> bool:
@@ -160,12 +138,11 @@ class Layout:
         rows = [list(compress(row, wanted)) for row in self.rows]
         return replace(self, header=list(compress(self.header, wanted)), rows=rows)
 
-    def transposed(self, corner: str) -> Layout:
+    def transposed(self) -> Layout:
         """Return the transposed table; ``corner`` names its first column."""
         lines = [[Cell(name) for name in self.header], *self.rows]
-        turned = [list(line) for line in zip(*lines, strict=True)]
-        header = [corner, *(cell.text for cell in turned[0][1:])]
-        return replace(self, header=header, rows=turned[1:])
+        names, *rows = (list(line) for line in zip(*lines, strict=True))
+        return replace(self, header=[self.corner, *(cell.text for cell in names[1:])], rows=rows)
 
 
 @dataclass(frozen=True)
@@ -189,58 +166,66 @@ class Table:
 
 def markdown(layout: Layout) -> str:
     """Return a GitHub Markdown table, the best entries in bold."""
-
-    def entry(cell: Cell) -> str:
-        text = _escape_markdown(cell.text + cell.mark)
-        return _joined(f"**{text}**" if cell.best else text, _escape_markdown(cell.note))
-
     lines = [[_escape_markdown(name) for name in layout.header]]
-    lines += [[entry(cell) for cell in row] for row in layout.rows]
-    widths = _widths(lines)
+    lines += [[_markdown_entry(cell) for cell in row] for row in layout.rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rule = ["-" * max(3, widths[0]), *("-" * max(2, width - 1) + ":" for width in widths[1:])]
-    table = [f"| {' | '.join(_aligned(line, widths))} |" for line in lines]
-    table.insert(1, f"| {' | '.join(rule)} |")
-    caption, *notes = map(_escape_markdown, [layout.caption, *layout.notes_on_bold])
-    return "\n".join([caption, "", *table, *_paragraphs(notes)]) + "\n"
+    lines.insert(1, rule)
+    rows = ([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])] for first, *rest in lines)
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    above = " ".join(filter(None, [layout.caption, layout.about]))
+    before, *after = map(_escape_markdown, [above, *layout.notes_on_bold])
+    return "\n\n".join([before, table, *after]) + "\n"
+
+
+def _markdown_entry(cell: Cell) -> str:
+    text = _escape_markdown(cell.text + cell.mark)
+    text = f"**{text}**" if cell.best else text
+    return f"{text} {_escape_markdown(cell.note)}" if cell.note else text
+
+
+def _escape_markdown(text: str) -> str:
+    return _MARKUP.sub(lambda match: f"\\{match[0]}", text)
 
 
 def latex(layout: Layout) -> str:
-    """Return a LaTeX ``tabular`` with booktabs rules, the best entries in bold."""
-    columns = len(layout.header)
-    body = [" & ".join(_latex_entry(cell) for cell in row) + r" \\" for row in layout.rows]
-    notes = [
-        rf"\multicolumn{{{columns}}}{{p{{0.9\linewidth}}}}"
-        rf"{{\footnotesize {escape_latex(note)}}} \\"
-        for note in layout.notes_on_bold
+    """Return a LaTeX ``tabular`` with booktabs rules, the best entries in bold.
+
+    Caption and notes are comments.
+    """
+    above = ["needs \\usepackage{booktabs}", layout.caption, layout.about]
+    lines = [
+        *(f"% {text}" for text in above if text),
+        rf"\begin{{tabular}}{{l{'r' * (len(layout.header) - 1)}}}",
+        r"\toprule",
+        " & ".join(map(_escape_latex, layout.header)) + r" \\",
+        r"\midrule",
+        *(" & ".join(map(_latex_entry, row)) + r" \\" for row in layout.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        *(f"% {note}" for note in layout.notes_on_bold),
     ]
-    return "\n".join(
-        [
-            r"% needs \usepackage{booktabs}",
-            f"% {layout.caption}",
-            rf"\begin{{tabular}}{{l{'r' * (columns - 1)}}}",
-            r"\toprule",
-            " & ".join(escape_latex(name) for name in layout.header) + r" \\",
-            r"\midrule",
-            *body,
-            r"\bottomrule",
-            *notes,
-            r"\end{tabular}",
-            "",
-        ]
-    )
+    return "\n".join(lines) + "\n"
 
 
-FOLDERS = ("tables", "figures")
-"""Folders of the files in a results folder."""
+def _latex_entry(cell: Cell) -> str:
+    """Return an entry; its note goes below it to keep columns narrow."""
+    text, note = _escape_latex(cell.text + cell.mark), _escape_latex(cell.note)
+    text = rf"\textbf{{{text}}}" if cell.best else text
+    return rf"\shortstack[r]{{{text}\\{{\scriptsize {note}}}}}" if note else text
 
-FORMATS: dict[str, Callable[[Layout], str]] = {"md": markdown, "tex": latex}
+
+def _escape_latex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
 def write_table(table: Table, folder: Path) -> list[Path]:
     """Write a table as CSV, Markdown and LaTeX and return the paths."""
-    texts = {"csv": csv_text(table.frame)}
-    for suffix, form in FORMATS.items():
-        texts[suffix] = "\n".join(form(layout) for layout in table.layouts)
+    texts = {
+        "csv": csv_text(table.frame),
+        "md": "\n".join(map(markdown, table.layouts)),
+        "tex": "\n".join(map(latex, table.layouts)),
+    }
     return [write_text(folder / f"{table.name}.{suffix}", text) for suffix, text in texts.items()]
 
 
@@ -248,6 +233,18 @@ def csv_text(frame: pd.DataFrame) -> str:
     """Return a data frame as CSV, with texts escaped that spreadsheets read as formulas."""
     words = frame.select_dtypes(exclude="number").map(_as_no_formula)
     return frame.assign(**words).to_csv(index=False)
+
+
+def _as_no_formula(value: Any) -> Any:
+    """Put an apostrophe before text that spreadsheets read as a formula, except a number."""
+    if not isinstance(value, str):
+        return value
+    text = in_one_line(value)
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}" if text.startswith(_FORMULA) else text
+    return text
 
 
 def write_text(path: Path, text: str) -> Path:
@@ -271,72 +268,9 @@ def write_file(path: Path, write: Callable[[BinaryIO], object]) -> Path:
         If the folder or the file cannot be written.
     """
     try:
-        _refuse_links(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, write)
     except OSError as error:
         reason = error.strerror or error
         raise ResultsError(f"{path}: cannot be written ({reason}); name another folder") from error
     return path
-
-
-def _refuse_links(path: Path) -> None:
-    """Raise `OSError` if ``tables`` or ``figures`` in a results folder is a symbolic link.
-
-    Other folders may be links.
-    """
-    above = path.parents[:2]
-    made = (f.name in FOLDERS and (f.parent / CONFIG).exists() for f in above)
-    inside = next((n for n, ours in enumerate(made, start=1) if ours), 0)
-    if link := next((folder for folder in above[:inside] if folder.is_symlink()), None):
-        raise OSError(errno.ELOOP, f"{link.name} is a link; remove it", str(path))
-
-
-def escape_latex(text: str) -> str:
-    """Return text with LaTeX's special characters escaped."""
-    return "".join(LATEX_ESCAPES.get(letter, letter) for letter in text)
-
-
-def _latex_entry(cell: Cell) -> str:
-    """Return an entry; its note goes below it to keep columns narrow."""
-    text, note = escape_latex(cell.text + cell.mark), escape_latex(cell.note)
-    text = rf"\textbf{{{text}}}" if cell.best else text
-    return rf"\shortstack[r]{{{text}\\{{\scriptsize {note}}}}}" if note else text
-
-
-def _escape_markdown(text: str) -> str:
-    """Return text with Markdown's special characters escaped, also inside a table."""
-    return _MARKUP.sub(lambda match: f"\\{match[0]}", text)
-
-
-def _as_no_formula(value: Any) -> Any:
-    """Put an apostrophe before text that spreadsheets read as a formula, except a number."""
-    if not isinstance(value, str):
-        return value
-    text = in_one_line(value)
-    if not text.startswith(_FORMULA):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
-
-
-def _joined(text: str, note: str) -> str:
-    return f"{text} {note}" if note else text
-
-
-def _widths(lines: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*lines, strict=True)]
-
-
-def _aligned(line: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Align the first entry to the left, the others to the right."""
-    first = line[0].ljust(widths[0])
-    rest = zip(line[1:], widths[1:], strict=True)
-    return [first, *(text.rjust(width) for text, width in rest)]
-
-
-def _paragraphs(notes: Sequence[str]) -> list[str]:
-    return [line for note in notes for line in ("", note)]

@@ -13,18 +13,11 @@ from dsgkit.tasks.measures import Measure
 
 MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 NO_VALUE = "–"
-SHORTEST_TIME = 1e-6
-"""Seconds. Records round to it, so a time of 0 is raised to it for logarithms and ratios."""
+SHORTEST_TIME = 1e-6  # seconds: records round to it, so a time of 0 is raised to it for ratios
+SHORTENED_FROM = 10_000  # counts from here on are shortened, such as 59.5k
 
-_SHORT = 3
-"""Longest end of a grid that is printed as a decimal, not as a power."""
-
-_FEW_DIGITS = 6
-"""Longest power of two that is printed as a decimal, such as 0.0625."""
-
-
-SHORTENED_FROM = 10_000
-"""Counts from here on are shortened, such as 59.5k."""
+_MOST_DIGITS = 6  # of a power of two that is printed as a decimal, such as 0.0625
+_MOST_IN_RANGE = 3  # of the end of a grid that is printed as a decimal, not as a power
 
 
 def letter_of(place: int) -> str:
@@ -36,7 +29,7 @@ def letter_of(place: int) -> str:
 def with_std(mean: float, std: float | None, digits: int) -> str:
     """Return ``mean ± std`` with ``digits`` decimals; the mean alone without a std."""
     text = f"{mean:z,.{digits}f}"
-    return text if std is None else f"{text} ± {std:,.{digits}f}"
+    return text if std is None or math.isnan(std) else f"{text} ± {std:,.{digits}f}"
 
 
 def with_range(middle: float, low: float, high: float, digits: int) -> str:
@@ -147,18 +140,6 @@ def difference_parts(
     return [f"{difference:+{form}}", *(f"{limit:{form}}" for limit in interval or ())]
 
 
-def value_text(value: object) -> str:
-    """Return a hyper-parameter's value in a config's notation, text without quotes.
-
-    Long powers of two are ``2^-14``, powers of ten with an exponent ``10^-5``.
-    """
-    if isinstance(value, float):
-        return _float_text(value)
-    if isinstance(value, list | tuple):
-        return f"[{' '.join(map(value_text, value))}]"
-    return value if isinstance(value, str) else spelled(value)
-
-
 def leaves(
     nested: Mapping[str, Any], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -170,6 +151,23 @@ def leaves(
             yield (*above, name), value
 
 
+def value_text(value: object) -> str:
+    """Return a hyper-parameter's value in a config's notation, text without quotes.
+
+    Long powers of two are ``2^-14``, powers of ten with an exponent ``10^-5``.
+    """
+    if isinstance(value, list | tuple):
+        return f"[{' '.join(map(value_text, value))}]"
+    if not isinstance(value, float):
+        return value if isinstance(value, str) else spelled(value)
+    decimal = f"{value:.6g}"
+    if len(decimal) > _MOST_DIGITS and (exponent := _exponent(value, 2)) is not None:
+        return f"2^{exponent}"
+    if "e" in decimal and (exponent := _exponent(value, 10)) is not None:
+        return f"10^{exponent}"
+    return decimal
+
+
 def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:
     """Return the smallest and largest number; empty if some value is not a number."""
     if not all(isinstance(value, int | float) for value in values):
@@ -178,27 +176,15 @@ def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def grid_text(values: Sequence[Any]) -> str:
-    """Return a grid in short: its range and number of values.
-
-    Long powers of two or ten are printed as powers: ``2^-18..2^2 (11)``, ``0.1..10 (3)``.
-    """
+    """Return a grid in short, its range and number of values: ``2^-18..2^2 (11)``."""
     edges = grid_edges(values)
     if not edges or len(values) == 1:
         return ", ".join(map(value_text, values))
     ends = [value_text(edge) for edge in edges]
-    if max(len(f"{edge:.6g}") for edge in edges) > _SHORT:
+    if max(len(f"{edge:.6g}") for edge in edges) > _MOST_IN_RANGE:
         base = next((b for b in (2, 10) if all(_exponent(v, b) is not None for v in values)), None)
         ends = [f"{base}^{_exponent(edge, base)}" for edge in edges] if base else ends
     return f"{ends[0]}..{ends[1]} ({len(values)})"
-
-
-def _float_text(value: float) -> str:
-    decimal = f"{value:.6g}"
-    if len(decimal) > _FEW_DIGITS and (exponent := _exponent(value, 2)) is not None:
-        return f"2^{exponent}"
-    if "e" in decimal and (exponent := _exponent(value, 10)) is not None:
-        return f"10^{exponent}"
-    return decimal
 
 
 def _exponent(value: float, base: int) -> int | None:

@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dsgkit.report.formats import Table
-from dsgkit.report.old_names import grouped
 from dsgkit.report.style import Width
 from dsgkit.report.summary import Summary, different, settings
 from dsgkit.tasks.measures import Measure, outputs_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-EVERY_REPORT = ""
-"""Output name of tables that every report has, without being asked for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +25,7 @@ class Output:
     name : str
         Name of its files.
     output : str
-        Its name in a config's ``outputs``, or `EVERY_REPORT`.
+        Its name in a config's ``outputs``.
     shown : list of Summary
         The results to show.
     has : callable
@@ -50,77 +45,14 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOutput(Output):
-    """A table.
+    """A table of a paper; ``make`` returns it."""
 
-    Attributes
-    ----------
-    make : callable
-        Returns the table; None for several results if each of them has its own.
-    brief : callable or None
-        Returns the part that a terminal shows by default; None for a table shown by name only.
-    in_overview : {"", "brief", "all"}
-        How much of each results folder's table the table of several folders contains.
-    """
-
-    make: Callable[[], Table | None]
-    brief: Callable[[], Table | None] | None = None
-    in_overview: Literal["", "brief", "all"] = ""
-
-
-@dataclass(frozen=True)
-class MeasureTable:
-    """A kind of table of measures; the measures of one file are one below the other.
-
-    Attributes
-    ----------
-    way : str
-        Suffix of the tables' names, after the measures' file.
-    make : callable
-        Takes the results, a name and the measures.
-    has : callable
-        Whether one of the results has values of a measure.
-    printed : bool
-        Whether a terminal shows it by default.
-    """
-
-    way: str
-    make: Callable[[Sequence[Summary], str, Sequence[Measure]], Table]
-    has: Callable[[Summary, Measure], bool] = Summary.shows
-    printed: bool = False
-
-    def __call__(self, shown: Sequence[Summary]) -> Iterator[TableOutput]:
-        """Yield a table for each file of measures."""
-        tabled = (
-            measure
-            for measure in _measures(shown)
-            if f"{measure.output}_{self.way}" in outputs_of([measure], swept=False)
-        )
-        for file, measures in grouped(tabled, lambda measure: measure.file).items():
-            yield self._of(measures, f"{file}_{self.way}", shown)
-
-    def _of(self, members: Sequence[Measure], name: str, shown: Sequence[Summary]) -> TableOutput:
-        measures = [m for m in members if any(self.has(one, m) for one in shown)]
-        main = measures if len(shown) > 1 else _with_better_side(measures)
-        printed = self.printed and not any(measure.for_published for measure in measures)
-        return TableOutput(
-            name=name,
-            output=f"{members[0].output}_{self.way}",
-            shown=shown,
-            has=lambda one: any(self.has(one, measure) for measure in measures),
-            make=lambda: self.make(shown, name, measures),
-            brief=(lambda: self.make(shown, name, main)) if printed else None,
-        )
+    make: Callable[[], Table]
 
 
 def _measures(shown: Sequence[Summary]) -> list[Measure]:
     """Return the measures of all tasks, with or without values."""
     return list(dict.fromkeys(m for one in shown for m in one.results.task.measures))
-
-
-def _with_better_side(measures: Sequence[Measure]) -> Sequence[Measure]:
-    """Return the measures with a better side; without any, the tallies, or all."""
-    competing = [measure for measure in measures if measure.better]
-    return competing or [measure for measure in measures if measure.tally] or measures
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The table of published and measured figures, their agreement, and ranks of solvers."""
+"""The table of published values next to measured ones."""
 
 from __future__ import annotations
 
@@ -6,165 +6,123 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from dsgkit.report.entries import entry_cells, level_notes, remark_notes, statistic
+from dsgkit.experiment.runs import Run
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.numbers import NO_VALUE, p_text, percents
-from dsgkit.report.old_names import grouped
-from dsgkit.report.output import EVERY_REPORT, TableOutput
-from dsgkit.report.rankings import published_rankings
-from dsgkit.report.ranks import LEVEL
-from dsgkit.report.reproductions import Reproduction, reproductions
-from dsgkit.report.summary import Summary, all_solvers, settings
-from dsgkit.tasks.measures import PUBLISHED_TABLE, Measure
+from dsgkit.report.frame import Entry, entries, largest, measures_of, settings
+from dsgkit.report.measure_tables import column_title, entry_cells, notes, statistic
+from dsgkit.report.numbers import NO_VALUE, percents
+from dsgkit.tasks.measures import PUBLISHED_TABLE, Measure, PublishedFigure
+
+Pair = tuple[Run, Measure, PublishedFigure, Entry]
 
 
-def published_tables(shown: Sequence[Summary]) -> Iterator[TableOutput]:
-    """Yield the table of published figures, if these datasets have any."""
-    if any(one.results.task.published for one in shown):
-        yield TableOutput(
-            name=PUBLISHED_TABLE,
-            output=EVERY_REPORT,
-            shown=shown,
-            has=lambda one: any(True for _ in reproductions(one)),
-            make=lambda: published_table(shown),
-            in_overview="all",
-        )
+def published_table(runs: Sequence[Run]) -> Table:
+    """Return the table with a row per published value that was measured, and how many agree."""
+    pairs = [pair for run in runs for pair in _pairs(run)]
+    frame = pd.DataFrame([_row(*pair) for pair in pairs])
+    layouts = []
+    for measure in dict.fromkeys(measure for _, measure, _, _ in pairs):
+        places = [place for place, pair in enumerate(pairs) if pair[1] == measure]
+        layouts.append(_by_measure(measure, [pairs[i] for i in places], frame.iloc[places]))
+    if pairs and frame["agrees"].notna().any():
+        layouts.append(_agreement(pairs, frame))
+    return Table(PUBLISHED_TABLE, layouts, frame)
 
 
-def published_table(shown: Sequence[Summary]) -> Table | None:
-    """Return the table with a row per published figure; None without any."""
-    compared = [each for one in shown for each in reproductions(one)]
-    if not compared:
-        return None
-    by_measure = grouped(compared, lambda each: each.measure)
-    layouts = [_layout(measure, members) for measure, members in by_measure.items()]
-    layouts += [_agreement(compared)] if any(each.agrees is not None for each in compared) else []
-    ranks = _ranks(compared)
-    layouts += [ranks] if ranks.rows else []
-    return Table(PUBLISHED_TABLE, layouts, pd.DataFrame([_tidy(each) for each in compared]))
+def _pairs(run: Run) -> Iterator[Pair]:
+    """Yield published values with the measured entry at the largest finished size."""
+    figures = run.task.published.figures if run.task.published else ()
+    measures = {measure.name: measure for measure in measures_of([run])}
+    found: dict[tuple[str, str], Entry] = {}
+    for name in dict.fromkeys(figure.measure for figure in figures):
+        every = largest(entries(run, measures[name])) if name in measures else []
+        found |= {(name, entry.solver): entry for entry in every}
+    for figure in figures:
+        if entry := found.get((figure.measure, figure.solver)):
+            yield run, measures[figure.measure], figure, entry
 
 
-def _layout(measure: Measure, compared: Sequence[Reproduction]) -> Layout:
-    """Return the published and measured figures of one measure."""
-    shown = _summaries(compared)
-    tasks = [one.results.task for one in shown]
-    sources = dict.fromkeys(task.published.source for task in tasks if task.published)
-    unit = " in seconds" if measure.unit == "seconds" else ""
-    measured = ", ".join(filter(None, [statistic(measure, shown), settings(shown)]))
-    caption = (
-        f"{measure.caption}{unit}, as published by {'; '.join(sources)}, and measured: {measured}."
-    )
-    rows = [_cells(each) for each in compared]
-    header = ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"]
-    # Leave out empty columns: times have no difference, and most figures no remark.
-    filled = [
-        place < 4 or any(row[place].text not in ("", NO_VALUE) for row in rows)
-        for place in range(6)
-    ]
-    return Layout(
-        caption,
-        header,
-        rows,
-        [
-            *remark_notes(each.entry for each in compared),
-            *level_notes((p.entry for p in compared), shown),
-        ],
-        best_means=f"a difference within {_tolerances(compared)}, up to rounding",
-    ).with_columns(filled)
+def _row(run: Run, measure: Measure, figure: PublishedFigure, entry: Entry) -> dict[str, object]:
+    # seconds depend on the machine
+    difference = entry.mean - figure.value if entry.values and not measure.unit else None
+    agrees = None
+    if difference is not None and figure.tolerance is not None and not figure.flag:
+        rounding = 10.0**-figure.decimals / 2
+        agrees = abs(difference) <= figure.tolerance + rounding
+    return {
+        "dataset": run.title,
+        "solver": entry.name,
+        "measure": measure.name,
+        "published": figure.value,
+        "mean": entry.mean,
+        "std": entry.std,
+        "trials": len(entry.values),
+        "difference": difference,
+        "agrees": agrees,
+        "remark": figure.flag,
+    }
 
 
-def _cells(each: Reproduction) -> list[Cell]:
-    value = percents(each.measure, each.figure.value)
-    swept = each.summary.axis is not None
-    return [
-        Cell(each.summary.heading),
-        Cell(each.entry.solver),
-        Cell(f"{value:.{each.figure.decimals}f}", value=each.figure.value),
-        *entry_cells(each.measure, [each.entry], note_size=swept),
-        _difference(each),
-        Cell(each.figure.flag),
-    ]
-
-
-def _summaries(compared: Sequence[Reproduction]) -> list[Summary]:
-    """Return the distinct results of some figures."""
-    return list({id(each.summary): each.summary for each in compared}.values())
-
-
-def _difference(each: Reproduction) -> Cell:
-    if each.difference is None:
-        return Cell(NO_VALUE)
-    text = f"{percents(each.measure, each.difference):+z.{each.measure.digits}f}"
-    text = text if text.strip("+0.") else text[1:]
-    return Cell(text, best=bool(each.agrees), value=each.difference)
-
-
-def _agreement(compared: Sequence[Reproduction]) -> Layout:
-    """Return the numbers of published figures that agree with measured ones."""
-    counted = [each for each in compared if each.agrees is not None]
-    measures = list(dict.fromkeys(each.measure for each in counted))
-    by_solver = grouped(counted, lambda each: each.entry.solver)
+def _by_measure(measure: Measure, pairs: Sequence[Pair], frame: pd.DataFrame) -> Layout:
+    """Return the published and measured values of one measure."""
+    by_run = {id(run): (run, [pair[3] for pair in pairs if pair[0] is run]) for run, *_ in pairs}
+    runs = [run for run, _ in by_run.values()]
+    sources = dict.fromkeys(run.task.published.source for run in runs if run.task.published)
     rows = []
-    for name, members in {**by_solver, "All": counted}.items():
-        agree = [[bool(p.agrees) for p in members if p.measure == measure] for measure in measures]
-        rows.append([Cell(name), *(Cell(f"{sum(each)} of {len(each)}") for each in agree)])
-    setting = settings(_summaries(counted))
-    aside = sum(bool(p.figure.flag) for p in compared if p.measure in measures)
-    return Layout(
-        f"Published figures within {_tolerances(counted)} of what was measured"
-        f"{f' with {setting}' if setting else ''}; without those with a remark.",
-        ["Solver", *(measure.title for measure in measures)],
-        rows,
-        [f"{aside} published figures with a remark are left out."] if aside else [],
-    )
-
-
-def _tolerances(compared: Sequence[Reproduction]) -> str:
-    """Return the tolerances of the figures as text."""
-    tolerances = sorted({each.figure.tolerance for each in compared if each.figure.tolerance})
-    return " or ".join(f"{tolerance:g}" for tolerance in tolerances)
-
-
-def _ranks(compared: Sequence[Reproduction]) -> Layout:
-    """Return mean ranks over the datasets with both figures for all solvers."""
-    rankings = published_rankings(compared)
-    if not rankings:
-        return Layout("", [], [])
-    known = next(iter(rankings.values())).measured.ranks
-    solvers = [name for name in all_solvers(each.summary for each in compared) if name in known]
-    columns = [[Cell(name) for name in (*solvers, "Friedman's p", "Critical difference")]]
-    for published, measured in rankings.values():
-        both = [(published.ranks[name], measured.ranks[name]) for name in solvers]
-        columns.append(
+    for (run, _, figure, entry), row in zip(pairs, frame.to_dict("records"), strict=True):
+        text, difference = NO_VALUE, row["difference"]
+        if known := pd.notna(difference):
+            text = f"{percents(measure, difference):+z.{measure.digits}f}"
+            text = text if text.strip("+0.") else text[1:]
+        published = f"{percents(measure, figure.value):.{figure.decimals}f}"
+        rows.append(
             [
-                *(Cell(f"{a:.1f} / {b:.1f}") for a, b in both),
-                Cell(f"{p_text(published.p)} / {p_text(measured.p)}"),
-                Cell(f"{measured.critical_difference:.2f}"),
+                *map(Cell, (run.heading, entry.name)),
+                Cell(published, value=figure.value),
+                *entry_cells(measure, [entry], sized=run.axis is not None),
+                Cell(text, best=row["agrees"] is True, value=difference if known else None),
+                Cell(figure.flag),
             ]
         )
-    setting = settings(_summaries(compared))
-    counts = [f"{measure.title} ({both.measured.n_datasets})" for measure, both in rankings.items()]
+    setting = settings(runs)
+    filled = [any(row[place].text not in ("", NO_VALUE) for row in rows) for place in (4, 5)]
     return Layout(
-        "Mean ranks of the solvers, published / measured, 1 the best, over the datasets (how many) "
-        "on which all have both; figures with a remark count too. Friedman's test is that of all "
-        "solvers being alike; solvers whose ranks differ by less than the critical difference of "
-        f"Nemenyi's test at the level {LEVEL:g} are not told apart."
-        f"{f' Setting: {setting}.' if setting else ''}",
-        ["Solver", *counts],
-        list(zip(*columns, strict=True)),
+        f"{column_title(measure)}, as published by {'; '.join(sources)}, and as measured: "
+        f"{statistic(measure, runs)}.",
+        ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"],
+        rows,
+        notes(list(by_run.values())),
+        best_means=f"a difference within {_tolerances(pairs)}, up to rounding",
+        about=setting and f"{setting}.",
+        aside=True,
+    ).with_columns([True] * 4 + filled)
+
+
+def _agreement(pairs: Sequence[Pair], frame: pd.DataFrame) -> Layout:
+    """Return how many published values agree with measured ones, by solver and measure."""
+    known = frame.dropna(subset="agrees").astype({"agrees": int})
+    known = pd.concat([known, known.assign(solver="All")])
+    titles = {measure.name: measure.title for _, measure, _, _ in pairs}
+    counts = {
+        solver: group.groupby("measure")["agrees"].agg(["sum", "count"])
+        for solver, group in known.groupby("solver", sort=False)
+    }
+    measures = list(dict.fromkeys(known["measure"]))
+    rows = []
+    for solver, of in counts.items():
+        agree = of.reindex(measures, fill_value=0).itertuples()
+        rows.append([Cell(str(solver)), *(Cell(f"{sure} of {n}") for _, sure, n in agree)])
+    aside = (frame["measure"].isin(measures) & (frame["remark"] != "")).sum()
+    return Layout(
+        f"Published values within {_tolerances(pairs)} of the measured ones.",
+        ["Solver", *(titles[name] for name in measures)],
+        rows,
+        [f"{aside} published values with a remark are left out."] if aside else [],
+        aside=True,
     )
 
 
-def _tidy(each: Reproduction) -> dict[str, object]:
-    return {
-        "dataset": each.summary.title,
-        "solver": each.entry.solver,
-        "measure": each.measure.name,
-        "published": each.figure.value,
-        "mean": each.entry.mean,
-        "std": each.entry.std,
-        "trials": len(each.entry.values),
-        "difference": each.difference,
-        "agrees": each.agrees,
-        "remark": each.figure.flag,
-    }
+def _tolerances(pairs: Sequence[Pair]) -> str:
+    """Return the tolerances of the published values as text."""
+    found = sorted({figure.tolerance for _, _, figure, _ in pairs if figure.tolerance})
+    return " or ".join(f"{tolerance:g}" for tolerance in found)

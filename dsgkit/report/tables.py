@@ -1,104 +1,189 @@
-"""The tables of a report: written to files, and as text for a terminal."""
+"""The tables of runs: which ones configs ask for, in files and in a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
-from dsgkit.experiment.results import Results
-from dsgkit.report.formats import write_table
-from dsgkit.report.output import TableOutput
-from dsgkit.report.outputs import all_tables, asked_for, wanted_tables
-from dsgkit.report.summary import Summary, check_recorded, summarise
+import pandas as pd
+
+from dsgkit.errors import ResultsError, nearest_or_all
+from dsgkit.experiment.runs import Run
+from dsgkit.report.choices import params_table
+from dsgkit.report.formats import Cell, Layout, Table, write_table
+from dsgkit.report.frame import (
+    axis_title,
+    check_recorded,
+    lowered,
+    measures_of,
+    outputs_asked,
+    settings,
+    size_text,
+)
+from dsgkit.report.measure_tables import measure_table
+from dsgkit.report.numbers import difference_text, in_sentence, p_text, percents
+from dsgkit.report.published import published_table
+from dsgkit.report.stats import LEVEL, SPLITS_CAVEAT, Gain, gain_measures, gains
 from dsgkit.report.terminal import plain_tables
 from dsgkit.system.files import folder_name
-from dsgkit.tasks.measures import GAINS
+from dsgkit.tasks.measures import GAINS, PARAMS_TABLE, PUBLISHED_TABLE, Measure
 from dsgkit.text import DEFAULT_WIDTH
 
+Maker = Callable[[], Table]
 
-def write_tables(results: Sequence[Results], folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Write the tables as CSV, Markdown and LaTeX (booktabs) and return their paths.
+FURTHER = (PUBLISHED_TABLE, PARAMS_TABLE)
+"""Tables of every report that has values for them; a terminal shows them by name."""
 
-    For one results folder these are the tables in its config's ``outputs``, also by official test
-    rows if there are any; ``gain_table`` if a solver is compared with another; ``params_table``;
-    and ``published_table`` if a paper's figures are known. For several folders, they are the tables
-    that any of them asks for: these compare the datasets, each solver at its largest finished size,
-    and a subfolder per dataset has its own tables.
 
-    Parameters
-    ----------
-    results : sequence of Results
-    folder : Path
-        The files go to ``tables/`` in it.
-    only : sequence of str
-        Names of the tables to write instead.
+def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[str, Maker]]:
+    """Return the named tables, by default those that configs ask for, with their makers.
+
+    For one run these are the tables in its config's ``outputs``, also by official test rows if
+    there are any; the gains if solvers are compared with another one; published values if there
+    are any; and chosen hyper-parameters. For several runs, they are the tables that any of them
+    asks for, each solver at its largest finished size.
 
     Raises
     ------
     ResultsError
-        If nothing is recorded, a table is unknown, or the folder cannot be written.
+        If nothing is recorded, or a table is unknown or has no values.
     """
-    check_recorded(results)
-    return write_summaries(summarise(results), folder, only)
+    check_recorded(runs)
+    known = all_tables(runs)
+    for name in only:
+        if name not in known:
+            if name in {f"{measure.file}_table" for run in runs for measure in run.task.measures}:
+                folders = ", ".join(str(run.folder) for run in runs)
+                raise ResultsError(f"{folders}: no finished fit has a value for {name}")
+            raise ResultsError(f"there is no table {name!r}{nearest_or_all(name, known)}")
+    if only:
+        return [(name, make) for name, (_, make) in known.items() if name in only]
+    asked = [name for name in outputs_asked(runs) if name != GAINS]
+    asked += [GAINS, *FURTHER]
+    return [(name, make) for one in asked for name, (of, make) in known.items() if of == one]
 
 
-def write_summaries(shown: Sequence[Summary], folder: Path, only: Sequence[str] = ()) -> list[Path]:
-    """Write the tables of summaries, see `write_tables`."""
-    several = len(shown) > 1
-    names = [table.name for table in wanted_tables(shown, only)]
-    tables = [table.make() for table in _named(shown, names)]
-    for one in shown if several else ():
-        own = (table.make() for table in _named([one], names))
-        inside = folder_name(one.title)
-        tables += [replace(table, name=f"{inside}/{table.name}") for table in own if table]
+def all_tables(runs: Sequence[Run]) -> dict[str, tuple[str, Maker]]:
+    """Return all tables by name, each with its name in a config's ``outputs`` and its maker."""
+    files: dict[str, list[Measure]] = {}
+    for measure in measures_of(runs):
+        files.setdefault(f"{measure.file}_table", []).append(measure)
+    tables: dict[str, tuple[str, Maker]] = {
+        name: (f"{measures[0].output}_table", partial(measure_table, runs, name, measures))
+        for name, measures in files.items()
+    }
+    if any(spec and spec.against in run.names for run in runs for spec in run.solvers.values()):
+        tables[GAINS] = GAINS, partial(gain_table, runs)
+    if any(run.task.published for run in runs):
+        tables[PUBLISHED_TABLE] = PUBLISHED_TABLE, partial(published_table, runs)
+    if len(runs) == 1:
+        tables[PARAMS_TABLE] = PARAMS_TABLE, partial(params_table, *runs)
+    return tables
+
+
+def write_tables(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) -> list[Path]:
+    """Write tables as CSV, Markdown and LaTeX to ``tables/`` in a folder and return their paths.
+
+    They are those of `wanted_tables`; of several runs, each has its own in a subfolder, too.
+    """
     to = Path(folder) / "tables"
-    return [path for table in tables if table for path in write_table(table, to)]
+    wanted = [(to, make) for _, make in wanted_tables(runs, only)]
+    for run in runs if len(runs) > 1 else ():
+        own = [name for name in only if name in all_tables([run])]
+        if own or not only:
+            inside = to / folder_name(run.title)
+            wanted += [(inside, make) for _, make in wanted_tables([run], own)]
+    made = ((place, make()) for place, make in wanted)
+    return [path for place, one in made if one.layouts for path in write_table(one, place)]
 
 
-def _named(shown: Sequence[Summary], names: Sequence[str]) -> list[TableOutput]:
-    """Return the tables of these names that have values."""
-    known = {table.name: table for table in all_tables(shown)}
-    return [known[name] for name in names if name in known and known[name].has_values]
+def text_tables(runs: Sequence[Run], only: Sequence[str] = (), width: int = DEFAULT_WIDTH) -> str:
+    """Return tables for a terminal of ``width`` columns, by default those that configs ask for.
 
-
-def text_table(
-    results: Sequence[Results], only: Sequence[str] = (), width: int = DEFAULT_WIDTH
-) -> str:
-    """Return tables that the configs' ``outputs`` ask for as text for a terminal.
-
-    Tables of scores show only measures with a better side, if there are any; gains are at the
-    largest sizes. Measures that only explain published figures are left to files.
-
-    Parameters
-    ----------
-    results : sequence of Results
-    only : sequence of str
-        Names of the tables to return instead.
-    width : int
-        Columns of the terminal.
-
-    Raises
-    ------
-    ResultsError
-        If nothing is recorded, or a table is unknown.
+    Without names, parts that stand aside, published values and hyper-parameters are left out.
     """
-    check_recorded(results)
-    shown = summarise(results)
-    names = [table.name for table in wanted_tables(shown, only)] if only else _printed(shown)
-    tables, included = _named(shown, names), ["all"] if only else ["all", "brief"]
-    for one in shown if len(shown) > 1 else ():
-        own = _named([one], names)
-        tables += [table for table in own if table.in_overview not in included]
-    made = (table.make() if only else table.brief and table.brief() for table in tables)
-    layouts = [layout for table in made if table for layout in table.layouts]
-    return plain_tables(layouts, width)
+    names = [name for name, _ in wanted_tables(runs, only) if only or name not in FURTHER]
+    tables = all_tables(runs)
+    if not (only or {*names} - {GAINS}):  # the configs ask for figures only
+        names = [name for name in tables if name not in FURTHER]
+    layouts = [layout for name in names for layout in tables[name][1]().layouts]
+    return plain_tables([one for one in layouts if only or not one.aside], width)
 
 
-def _printed(shown: Sequence[Summary]) -> list[str]:
-    """Return the names of the tables that a terminal shows by default."""
-    known = [table for table in all_tables(shown) if table.brief]
-    asked = asked_for(known, shown)
-    # if the config asks for figures only, show all tables
-    tables = asked if any(table.output != GAINS for table in asked) else known
-    return [table.name for table in tables]
+def gain_table(runs: Sequence[Run]) -> Table:
+    """Return the table of gains in the measures whose tables configs ask for, at the largest sizes.
+
+    A second part has other measures and, for one run, smaller sizes, which are not tested. Both
+    are one where small sizes matter: on an axis of drawn rows, such as labelled ones.
+    """
+    measures, asked = gain_measures(runs), outputs_asked(runs)
+    main = [one for one in measures if f"{one.output}_table" in asked] or measures
+    found = [(measure, gain) for measure in measures for gain in gains(runs, measure)]
+    found = [(measure, gain) for measure, gain in found if gain.is_last or len(runs) == 1]
+    drawn = any(run.axis and run.axis.drawn for run in runs)
+    parts: dict[bool, list[tuple[Measure, Gain]]] = {False: [], True: []}
+    for measure, gain in found:
+        parts[not (gain.is_last or drawn) or measure not in main].append((measure, gain))
+    layouts = [_gains(runs, some, further) for further, some in parts.items() if some]
+    return Table(GAINS, layouts, pd.DataFrame([_gain_row(*one) for one in found]))
+
+
+def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: bool) -> Layout:
+    """Return gains, a row each."""
+    axes, over = lowered(axis_title(runs)), list(dict.fromkeys(gain.against for _, gain in found))
+    tested = any(gain.is_last for _, gain in found)
+    whom = in_sentence(over[0]) if len(over) == 1 else "the solver it is compared with"
+    at = f"; tested at the largest number of {axes} that both finished" if axes and tested else ""
+    notes = ["Better in: trials, of those that both finished, in which the solver is better."]
+    if tested:
+        family = "all solvers" if len(runs) == 1 else "all solvers and datasets"
+        notes.append(f"p: paired t-test, Holm-corrected for {family}. {SPLITS_CAVEAT}")
+    about = [*(run.heading for run in runs[:1] if len(runs) == 1), settings(runs)]
+    columns = [True, len(runs) > 1, True, len(over) > 1, bool(axes), True, tested, True]
+    return Layout(
+        f"{'Further gains' if further else 'Gains'} over {whom}: mean over trials, above 0 where "
+        f"better{at}.",
+        ["Measure", "Dataset", "Solver", "Over", "Rows", "Gain [95%]", "p", "Better in"],
+        [_gain_cells(measure, gain) for measure, gain in found],
+        notes,
+        best_means=f"better at the {LEVEL:.0%} level",
+        about=f"{', '.join(filter(None, about))}." if any(about) else "",
+        aside=further,
+    ).with_columns(columns)
+
+
+def _gain_cells(measure: Measure, gain: Gain) -> list[Cell]:
+    difference, interval, _, same = gain.contrast
+    low_high = interval and (percents(measure, interval[0]), percents(measure, interval[1]))
+    # one digit more than the scores: differences are smaller
+    text = difference_text(percents(measure, difference), low_high, measure.digits + 1)
+    best = gain.significant and difference > 0
+    return [
+        Cell(f"{measure.heading} (%)" if measure.percent else measure.heading),
+        *map(Cell, (gain.run.heading, gain.name, gain.against)),
+        Cell(size_text(gain.size, gain.full), value=gain.size),
+        Cell("identical" if same else text, best=best, value=difference),
+        Cell(p_text(gain.holm), value=gain.holm),
+        Cell(f"{gain.wins}/{len(gain.values)}", value=gain.wins / len(gain.values)),
+    ]
+
+
+def _gain_row(measure: Measure, gain: Gain) -> dict[str, object]:
+    """Return a gain as tidy data, numbers unrounded."""
+    low, high = gain.contrast.interval or (None, None)
+    return {
+        "dataset": gain.run.title,
+        "measure": measure.name,
+        "solver": gain.name,
+        "against": gain.against,
+        **({gain.run.axis.name: gain.size} if gain.run.axis else {}),
+        "trials": len(gain.values),
+        "gain": gain.contrast.difference,
+        "interval_low": low,
+        "interval_high": high,
+        "p": gain.contrast.p if gain.is_last else None,
+        "holm": gain.holm,
+        "wins": gain.wins,
+        "losses": int((gain.values < 0).sum()),
+    }

@@ -1,33 +1,40 @@
-"""Tables as text for a terminal, within its width."""
+"""Tables and the trials of a run as text for a terminal, within its width."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import compress, groupby
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
+from dsgkit.experiment.status import status_words
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.text import BREAK, Column, fits, paragraph, table
+from dsgkit.report.frame import lowered
+from dsgkit.report.numbers import NO_VALUE, score_text, seconds_text
+from dsgkit.tasks.measures import TIME, Measure, place_asked
+from dsgkit.text import BREAK, DEFAULT_WIDTH, NO_BREAK, Column, fits, paragraph, table
 
-_COLUMNS_AT_ONE_SIZE = 2
-"""Columns of a table with one measure at one size: names and values."""
+if TYPE_CHECKING:
+    from dsgkit.config.schema import Experiment
+    from dsgkit.experiment.plan import Cell as PlannedCell
+    from dsgkit.experiment.store import Record
+
+    Fits = Sequence[tuple[PlannedCell, Record]]
+
+_INDENT = "  "
 
 
 def plain(layout: Layout, width: int) -> str:
-    """Return a table with its full caption and notes; the best entries are marked by ``*``."""
-    return _text(layout, width, layout.caption, _notes(layout))
-
-
-def fits_whole(layout: Layout, width: int) -> bool:
-    """Return whether a table fits into ``width`` columns without a break."""
-    return fits(_columns(layout), width)
+    """Return a table with its caption and notes; the best entries are marked by ``*``."""
+    about = " ".join(filter(None, [layout.caption, layout.about]))
+    return _text(replace(layout, caption=about), width, _notes(layout))
 
 
 def plain_tables(layouts: Sequence[Layout], width: int) -> str:
     """Return tables one below the other, without repeating common settings and notes.
 
     Consecutive tables with the same setting print it above the first, and equal notes below the
-    last. Tables of a single size are joined into one, with a column per measure.
+    last. Tables of a single column are joined, and too wide ones transposed.
     """
     tables = list(_side_by_side(layouts))
     texts, about = [], ""
@@ -35,72 +42,64 @@ def plain_tables(layouts: Sequence[Layout], width: int) -> str:
         if one.about and one.about != about:
             about = one.about
             texts.append(f"{paragraph(about, width)}\n")
-        notes_below = _notes(tables[place + 1]) if place + 1 < len(tables) else []
-        notes = [note for note in _notes(one) if note not in notes_below]
-        texts.append(_text(_turned(one, width), width, one.title, notes))
+        below = _notes(tables[place + 1]) if place + 1 < len(tables) else []
+        forms = [one, one.transposed()] if one.corner else [one]
+        best = min(forms, key=lambda form: (not fits(_columns(form), width), len(form.header)))
+        texts.append(_text(best, width, [note for note in _notes(one) if note not in below]))
     return "\n".join(texts)
 
 
-def _turned(layout: Layout, width: int) -> Layout:
-    """Return a table transposed, unless it has no ``corner`` or would be broken more often."""
-    if not layout.corner:
-        return layout
-    turned = layout.transposed(layout.corner)
-    either = (turned, layout)
-    return max(either, key=lambda one: fits(_columns(one), width))
-
-
 def _side_by_side(layouts: Sequence[Layout]) -> Iterator[Layout]:
-    """Yield tables; consecutive ones at a single size with the same rows are joined."""
+    """Yield tables; consecutive ones of a single column with the same rows are joined."""
 
-    def alike(layout: Layout) -> object:
-        names = tuple(row[0].text for row in layout.rows)
-        return (layout.about, layout.detail, names) if _has_one_size(layout) else id(layout)
+    def alike(layout: Layout) -> Any:
+        names = [row[0].text for row in layout.rows]
+        single = bool(layout.column) and len(layout.header) == 2
+        return (layout.about, _detail(layout), names) if single else id(layout)
 
-    for _, group in groupby(layouts, alike):
-        first, *others = group
-        yield _joined(first, others) if _has_one_size(first) else first
+    for key, group in groupby(layouts, alike):
+        members = list(group)
+        if isinstance(key, int):
+            yield from members
+            continue
+        first, detail = members[0], _detail(members[0])
+        columns = zip(*([row[1] for row in one.rows] for one in members), strict=True)
+        yield replace(
+            first,
+            caption=detail[:1].upper() + detail[1:],
+            header=[first.header[0], *(one.column for one in members)],
+            rows=[[row[0], *cells] for row, cells in zip(first.rows, columns, strict=True)],
+            footnotes=list(dict.fromkeys(note for one in members for note in one.footnotes)),
+            corner="",
+        )
 
 
-def _has_one_size(layout: Layout) -> bool:
-    return bool(layout.head) and len(layout.header) == _COLUMNS_AT_ONE_SIZE
-
-
-def _joined(first: Layout, others: Sequence[Layout]) -> Layout:
-    """Return tables at one size joined, with a column per measure."""
-    members = [first, *others]
-    columns = [[row[1] for row in one.rows] for one in members]
-    names = [row[0] for row in first.rows]
-    return replace(
-        first,
-        header=[first.header[0], *(one.head for one in members)],
-        rows=list(zip(names, *columns, strict=True)),
-        footnotes=list(dict.fromkeys(note for one in members for note in one.footnotes)),
-        head="",
-        corner="",
-    )
+def _detail(layout: Layout) -> str:
+    return layout.caption.removeprefix(f"{layout.column}: ")
 
 
 def _notes(layout: Layout) -> list[str]:
     return [*([f"* {layout.best_means}"] if layout.has_best else []), *layout.footnotes]
 
 
-def _text(layout: Layout, width: int, title: str, notes: Sequence[str]) -> str:
-    above = [paragraph(title, width), ""] if title else []
+def _text(layout: Layout, width: int, notes: Sequence[str]) -> str:
+    above = [paragraph(layout.caption, width), ""] if layout.caption else []
     below = ["", *(paragraph(note, width) for note in notes)] if notes else []
     return "\n".join([*above, table(_columns(layout), width), *below]) + "\n"
 
 
 def _columns(layout: Layout) -> list[Column]:
-    """Return the columns; repeated names in the first column are blank."""
-    cells = [[row[place] for row in layout.rows] for place in range(len(layout.header))]
-    above = [None, *cells[0]]
-    cells[0] = [
-        Cell("") if one == last else one for one, last in zip(cells[0], above, strict=False)
-    ]
-    return [
-        Column(head, *_entries(column)) for head, column in zip(layout.header, cells, strict=True)
-    ]
+    """Return the columns; the first cells of a row are blank if they repeat those above."""
+    rows: list[list[Cell]] = []
+    above: Sequence[str] = ()
+    for row in layout.rows:
+        texts = [cell.text for cell in row]
+        pairs = enumerate(zip(texts, above, strict=False))
+        new = next((place for place, (here, last) in pairs if here != last), 0)
+        rows.append([Cell("")] * new + [*row[new:]])
+        above = texts
+    columns = zip(*rows, strict=True) if rows else [()] * len(layout.header)
+    return [Column(head, *_entries(c)) for head, c in zip(layout.header, columns, strict=True)]
 
 
 def _entries(cells: Sequence[Cell]) -> tuple[list[str], list[bool]]:
@@ -115,9 +114,72 @@ def _entries(cells: Sequence[Cell]) -> tuple[list[str], list[bool]]:
         + "*" * cell.best
         for cell, number in zip(cells, numbers, strict=True)
     ]
-    room = max(map(len, compress(notes, numbers)), default=0)
-    texts = [
-        cell.text + (note.ljust(room) if number else note)
-        for cell, note, number in zip(cells, notes, numbers, strict=True)
+    every = list(zip(cells, notes, numbers, strict=True))
+    room = max((len(note) for _, note, number in every if number), default=0)
+    return [c.text + (note.ljust(room) if number else note) for c, note, number in every], numbers
+
+
+# A run, while it goes on.
+
+
+def trial_text(experiment: Experiment, trial: int, ended: Fits, width: int = DEFAULT_WIDTH) -> str:
+    """Return the scores of a trial that has ended: a table per size for the first, then a line.
+
+    The line has each solver's score at its largest size. The best is not marked: that takes all
+    trials.
+    """
+    measure, axis = _measure(experiment, ended), experiment.axis
+    title = f"trial {trial + 1} of {experiment.protocol.trials}"
+    by_size: dict[int, Fits] = {}
+    for cell, record in ended:
+        for size in cell.sizes(axis):
+            by_size[size] = [*by_size.get(size, ()), (cell, record)]
+    if trial:
+        last: dict[str, str] = {}
+        for n in sorted(by_size):
+            scores = {cell.solver: _score(measure, record) for cell, record in by_size[n]}
+            last |= {key: text for key, text in scores.items() if text}
+        texts = [f"{experiment.solvers[key].label}{NO_BREAK}{text}" for key, text in last.items()]
+        line = f"{title}: {measure.word} {'; '.join(texts)}" if measure else title
+        return paragraph(line, width, _INDENT)
+    if all(cell.also_at for cell, _ in ended):  # no fit depends on the size
+        axis, by_size = None, {0: ended}
+    tables = []
+    for n in sorted(by_size):
+        at = f", {n:,} {lowered(axis.title)}" if axis else ""
+        lines = _size_table(experiment, measure, by_size[n], width - len(_INDENT)).splitlines()
+        tables += [f"{title}{at}:", *(f"{_INDENT}{line}".rstrip() for line in lines)]
+    return "\n".join(tables)
+
+
+def _size_table(experiment: Experiment, measure: Measure | None, ended: Fits, width: int) -> str:
+    """Return the score and training time of each solver at one size."""
+    rows = []
+    for cell, record in ended:
+        done, seconds = record["status"] == "ok", (record.get("times") or {}).get(TIME.clock)
+        score = _score(measure, record) or NO_VALUE if done else status_words(record["status"])
+        time = seconds_text(seconds) if done and seconds else ""
+        rows.append((experiment.solvers[cell.solver].label, score, time))
+    heads = ("Solver", measure.heading if measure else "Score", TIME.title)
+    columns = [
+        Column(head, entries, [place > 0] * len(rows))
+        for place, (head, entries) in enumerate(zip(heads, zip(*rows, strict=True), strict=True))
     ]
-    return texts, numbers
+    return table(columns, width)
+
+
+def _measure(experiment: Experiment, ended: Fits) -> Measure | None:
+    """Return the first score in the config's outputs that some fit has."""
+    scores = [
+        measure
+        for measure in experiment.task.measures
+        if measure.better and not (measure.unit or measure.tally)
+        if any(_score(measure, record) for _, record in ended)
+    ]
+    return min(scores, key=lambda m: place_asked(m.output, experiment.outputs), default=None)
+
+
+def _score(measure: Measure | None, record: Record) -> str:
+    """Return a score as text; empty if there is none."""
+    value = (record.get("scores") or {}).get(measure.name) if measure else None
+    return "" if measure is None or value is None else score_text(measure, value)

@@ -193,11 +193,6 @@ FIT_COLUMNS = (
     *("key", "solver", "label", "trial", "size", "full", "level", "status", "message", "needed"),
     *("params", "remark", "diagnostics", "timing"),
 )
-# further columns of a table's CSV file
-TIDY_COLUMNS = (
-    *("dataset", "mean", "std", "median", "lowest", "highest", "disturbed", "trials"),
-    *("needed_bytes", "remarks"),
-)
 PICTURES, RANKS, GAINS = "pictures", "ranks", "gain_table"
 PARAMS_TABLE, PUBLISHED_TABLE = "params_table", "published_table"
 
@@ -210,7 +205,7 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
         if not measure.tally:
             ways += ["boxplot"] * bool(measure.better and not measure.unit)
             ways += ["curve"] * (swept and measure.unit != "bytes")
-            ways += ["trace", "trace_table"] * measure.traced
+            ways += ["trace"] * measure.traced
         names |= dict.fromkeys(f"{measure.output}_{way}" for way in ways)
     return [*names, PICTURES, RANKS, GAINS]
 

@@ -127,7 +127,7 @@ class SimilarUnlabeled(Task):
     chooses = "risk"
     outputs = (
         *("accuracy_table", "balanced_table", "balance_table", "corrected_table", "prior_table"),
-        *("rows_table", "time_table", "accuracy_trace_table", "accuracy_curve", "accuracy_trace"),
+        *("rows_table", "time_table", "accuracy_curve", "accuracy_trace"),
         *("accuracy_boxplot", "time_curve"),
     )
     words = (CLASS_PRIOR,)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dsgkit import SAMULT
 from dsgkit.estimators.catalogue import SOLVERS
 from tests.estimators.brute_force import UNLABELED, hinge, ordinal, pnu, rounded, semi_supervised
 from tests.estimators.similar import problems
@@ -162,3 +163,12 @@ def test_s3vm_light_tells_the_objective_of_the_labels_that_it_gave():
     assert found["objective"] == model.objective_
     assert found["squared_norm"] == pytest.approx(of_kernel(model))
     assert found["risk"] == pytest.approx(model.objective_ - of_kernel(model) / 2)
+
+
+def test_samult_remarks_that_it_did_without_the_unlabelled_rows():
+    rng = np.random.default_rng(0)
+    X, y, U = rng.random((20, 2)), np.repeat([-1, 1], 10), rng.random((30, 2))
+    model = SAMULT(gamma=1).fit(X, y, U)
+    assert model.remark_ == "gamma = 1: unlabelled rows were not used"
+    assert len(model.centers_) == 20
+    assert model.set_params(gamma=0.9).fit(X, y, U).remark_ == ""

@@ -1,7 +1,5 @@
 """Results made of invented records."""
 
-import csv
-import itertools
 import json
 import math
 from typing import Any
@@ -17,7 +15,6 @@ from dsgkit.experiment.folder import cell_of
 from dsgkit.experiment.plan import Plan
 from dsgkit.report.outputs import all_figures
 from dsgkit.report.summary import summarise
-from dsgkit.report.tables import write_tables
 from dsgkit.tasks.measures import STANDARD, Axis, Description, Measure
 
 KINDS = ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")
@@ -327,41 +324,6 @@ def typical(make):
         return make(experiment, typical_records(experiment, **fields), task, **(stored or {}))
 
     return make_typical
-
-
-@pytest.fixture
-def written(tmp_path):
-    """Return a function that writes the tables of results, or the names of some of them."""
-    numbers = itertools.count()
-    return lambda *results, only=(): Written(results, tmp_path / str(next(numbers)), only)
-
-
-class Written:
-    """Tables as files have them."""
-
-    def __init__(self, results, folder, only=()):
-        self.paths = write_tables(results, folder, only)
-        self.folder = folder / "tables"
-
-    def text(self, name, suffix="md"):
-        return (self.folder / f"{name}.{suffix}").read_text()
-
-    def data(self, name):
-        """Return the rows of a CSV file."""
-        return list(csv.DictReader(self.text(name, "csv").splitlines()))
-
-    def shown(self, name):
-        """Return the first Markdown table as {row name: {column: entry}}."""
-        lines = self.text(name).split("\n\n")[1].splitlines()
-        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
-        return {row[0]: dict(zip(cells[0][1:], row[1:], strict=True)) for row in cells[2:]}
-
-    def column(self, name, column="500"):
-        return {key: row[column] for key, row in self.shown(name).items()}
-
-    @property
-    def names(self):
-        return {path.stem for path in self.paths}
 
 
 @pytest.fixture

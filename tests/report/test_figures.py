@@ -11,7 +11,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.text import Text
 
 from dsgkit.errors import ResultsError
-from dsgkit.report import draw_figures, write_report
+from dsgkit.report import draw_figures
 from dsgkit.report.curves import with_bands
 from dsgkit.report.outputs import all_figures, wanted_figures
 from dsgkit.report.style import COLUMN_WIDTH, LOOKS, PAGE_WIDTH
@@ -396,8 +396,7 @@ def test_without_a_sweep_boxes_have_no_size_and_there_are_no_curves(regression, 
     _, (axes,) = drawn("rmse_boxplot", results)
     assert [label.get_text() for label in axes.get_xticklabels()] == ["Ridge", "Lasso"]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("", "RMSE")
-    paths = write_report([results], tmp_path)
-    assert {path.stem for path in paths if path.parent.name == "figures"} == {"rmse_boxplot"}
+    assert {path.stem for path in draw_figures([results], tmp_path)} == {"rmse_boxplot"}
 
 
 # --- files ------------------------------------------------------------------------------------
@@ -432,7 +431,7 @@ def test_files_are_written_the_same_twice_and_fit_for_print(usual, tmp_path):
 def test_a_report_has_the_figures_that_the_config_asks_for(
     typical, tmp_path, outputs, sizes, figures
 ):
-    write_report([typical(trials=1, outputs=outputs, sizes=sizes)], tmp_path)
+    draw_figures([typical(trials=1, outputs=outputs, sizes=sizes)], tmp_path)
     expected = {f"{name}.{suffix}" for name in figures for suffix in ("pdf", "png")}
     assert {path.name for path in tmp_path.glob("figures/*")} == expected
 
@@ -451,12 +450,6 @@ def test_what_cannot_be_drawn_is_an_error(fits, tmp_path, values, only, told):
     (tmp_path / "figures").write_text("")
     with pytest.raises(ResultsError, match=told):
         draw_figures([fits({"samult": {500: values}})], tmp_path, only)
-
-
-def test_a_report_without_a_finished_fit_is_tables_of_statuses(fits, tmp_path):
-    paths = write_report([fits({"samult": {500: ["failed"]}})], tmp_path)
-    assert {path.parent.name for path in paths} == {"tables"}
-    assert "failed" in (tmp_path / "tables" / "auc_table.md").read_text()
 
 
 @pytest.mark.parametrize(("width", "inches"), [("column", COLUMN_WIDTH), ("page", PAGE_WIDTH)])

@@ -1,24 +1,24 @@
 """The three formats of a table, and how numbers are written."""
 
 import csv
-from functools import partial
 
 import pandas as pd
 import pytest
 
-from dsgkit.errors import ResultsError
-from dsgkit.report.formats import (
-    Cell,
-    Layout,
-    Table,
-    escape_latex,
-    latex,
-    markdown,
-    write_table,
-    write_text,
+from dsgkit.config.spec import parse_values
+from dsgkit.report.formats import Cell, Layout, Table, latex, markdown, write_table
+from dsgkit.report.numbers import (
+    difference_text,
+    grid_text,
+    memory_text,
+    ranges,
+    ratio_text,
+    seconds_text,
+    short_count,
+    time_digits,
+    value_text,
+    with_std,
 )
-from dsgkit.report.numbers import memory_text, short_count, time_digits, with_std
-from dsgkit.report.summary import Size
 from dsgkit.report.terminal import plain
 
 TABLE = Layout(
@@ -33,12 +33,13 @@ TABLE = Layout(
         [Cell("B"), Cell("0.8 ± 0.1", value=0.8), Cell("0.7 ± 0.1", "(7/10)", True, 0.7)],
     ],
     ["A footnote: 100 %."],
+    about="Some data.",
 )
 
 
 def test_markdown():
     assert markdown(TABLE) == (
-        "A caption.\n"
+        "A caption. Some data.\n"
         "\n"
         "| Solver |         1,000 |                   all (2,000) |\n"
         "| ------ | ------------: | ----------------------------: |\n"
@@ -49,22 +50,47 @@ def test_markdown():
     )
 
 
+def test_latex():
+    lines = latex(TABLE).splitlines()
+    assert lines[1:3] == ["% A caption.", "% Some data."] and lines[-1] == "% A footnote: 100 %."
+    assert lines[3:7] == [
+        r"\begin{tabular}{lrr}",
+        r"\toprule",
+        r"Solver & 1,000 & all (2,000) \\",
+        r"\midrule",
+    ]
+    first, second, *end = lines[7:-1]
+    note = r"\shortstack[r]{out of memory\\{\scriptsize (needs 2.0 GiB)}}"
+    assert first == rf"A\_1\textbar{{}}x & \textbf{{0.9 $\pm$ 0.1}} & {note} \\"
+    note = r"\shortstack[r]{\textbf{0.7 $\pm$ 0.1}\\{\scriptsize (7/10)}}"
+    assert second == rf"B & 0.8 $\pm$ 0.1 & {note} \\"
+    assert end == [r"\bottomrule", r"\end{tabular}"]
+
+
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "in_markdown", "in_latex"),
     [
-        ("<img src=x>", r"\<img src=x>"),
-        ("</b><!-- a", r"\</b>\<!-- a"),
-        ("a &lt; b & c &#60;", r"a \&lt; b & c \&#60;"),
-        ("p < 0.05, <0.001", "p < 0.05, <0.001"),
-        (r"a|b*c\d", r"a\|b\*c\\d"),
+        ("<img src=x>", r"\<img src=x>", r"\textless{}img src=x\textgreater{}"),
+        ("</b><!-- a", r"\</b>\<!-- a", r"\textless{}/b\textgreater{}\textless{}!-- a"),
+        ("a &lt; b & c &#60;", r"a \&lt; b & c \&#60;", r"a \&lt; b \& c \&\#60;"),
+        ("p < 0.05, <0.001", "p < 0.05, <0.001", r"p \textless{} 0.05, \textless{}0.001"),
+        (r"a|b*c\d", r"a\|b\*c\\d", r"a\textbar{}b*c\textbackslash{}d"),
+        ("100% of $5_{2}", "100% of $5_{2}", r"100\% of \$5\_\{2\}"),
+        ("~x^2 – †", "~x^2 – †", r"\textasciitilde{}x\textasciicircum{}2 -- \dag{}"),
+        ("a\nb\r\x1b[31m\u2028", r"a\\nb\\r\\x1b[31m\\u2028", None),
     ],
 )
-def test_markdown_shows_no_markup_of_a_label(text, expected):
+def test_labels_are_shown_as_they_are(text, in_markdown, in_latex):
     layout = Layout(f"Of {text}.", ["Solver", text], [[Cell(text), Cell("1", text)]], [text])
     caption, _, head, _, row, _, note = markdown(layout).splitlines()
-    assert (caption, note) == (f"Of {expected}.", expected)
-    assert [cell.strip() for cell in head[1:-1].split(" | ")] == ["Solver", expected]
-    assert [cell.strip() for cell in row[1:-1].split(" | ")] == [expected, f"1 {expected}"]
+    assert (caption, note) == (f"Of {in_markdown}.", in_markdown)
+    assert [cell.strip() for cell in head[1:-1].split(" | ")] == ["Solver", in_markdown]
+    assert [cell.strip() for cell in row[1:-1].split(" | ")] == [in_markdown, f"1 {in_markdown}"]
+    assert in_latex is None or rf"Solver & {in_latex} \\" in latex(layout)
+    # in LaTeX the caption is a comment, and what follows its end would be run
+    for written in (markdown(layout), latex(layout), plain(layout, 80)):
+        assert written.replace("\n", "").isprintable()
+    assert latex(layout).count("\n") == latex(TABLE).count("\n") - 2
 
 
 @pytest.mark.parametrize(
@@ -72,110 +98,49 @@ def test_markdown_shows_no_markup_of_a_label(text, expected):
     [
         *((label, f"'{label}") for label in ("=1+1", "+cmd", "-x", "@SUM(A1)", "-", "-0.3x")),
         ("\t=1", r"\t=1"),
-        ("\r=1", r"\r=1"),
         ("a\n=1", r"a\n=1"),
+        *((number, number) for number in ("-0.3", "+5", "-1e-05", "-inf", "a=b")),
     ],
 )
 def test_no_label_is_a_formula_in_a_spreadsheet(tmp_path, label, expected):
-    frame = pd.DataFrame({"solver": [label, "a=b"], "mean": [-0.3, 1.0], "n": [-1, None]})
-    rows = written(tmp_path, frame.astype({"n": "Int64"}))
-    assert rows == [
-        {"solver": expected, "mean": "-0.3", "n": "-1"},
-        {"solver": "a=b", "mean": "1.0", "n": ""},
-    ]
-
-
-@pytest.mark.parametrize("number", ["-0.3", "+5", "-1e-05", "-inf"])
-def test_a_number_that_is_text_stays_one(tmp_path, number):
-    assert written(tmp_path, pd.DataFrame({"value": [number]})) == [{"value": number}]
-
-
-def written(folder, frame):
-    path, *_ = write_table(Table("table", [TABLE], frame), folder)
+    frame = pd.DataFrame({"solver": [label], "mean": [-0.3], "n": [-1]})
+    path, *_ = write_table(Table("table", [TABLE], frame), tmp_path)
     with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+        assert list(csv.DictReader(file)) == [{"solver": expected, "mean": "-0.3", "n": "-1"}]
 
 
-def test_latex():
-    text = latex(TABLE)
-    assert r"\begin{tabular}{lrr}" in text
-    assert r"A\_1\textbar{}x & \textbf{0.9 $\pm$ 0.1} & " in text
-    assert r"\shortstack[r]{out of memory\\{\scriptsize (needs 2.0 GiB)}} \\" in text
-    assert r"\shortstack[r]{\textbf{0.7 $\pm$ 0.1}\\{\scriptsize (7/10)}} \\" in text
-    assert r"{\footnotesize A footnote: 100 \%.}" in text
-    for command in (r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}"):
-        assert text.count(command) == 1
-    assert text.count("{") == text.count("}")
-
-
-def test_latex_escapes():
-    for letter in "&%$#_{}":
-        assert escape_latex(f"a{letter}b") == rf"a\{letter}b"
-    assert escape_latex("~^\\<") == (
-        r"\textasciitilde{}\textasciicircum{}\textbackslash{}\textless{}"
-    )
-
-
-def test_transposed_twice_is_the_same_but_for_bold_names():
-    turned = TABLE.transposed("Rows")
-    assert list(turned.header) == ["Rows", "A_1|x", "B"]
-    assert [cell.text for cell in turned.rows[0]] == ["1,000", "0.9 ± 0.1", "0.8 ± 0.1"]
-    assert turned.transposed("Solver") == Layout(
-        TABLE.caption, list(TABLE.header), [list(row) for row in TABLE.rows], TABLE.footnotes
-    )
-
-
-@pytest.mark.parametrize("write", [markdown, partial(plain, width=80), latex])
-def test_no_text_ends_its_line_or_steers_a_terminal(write):
-    """In LaTeX the caption is a comment, and what follows its end would be run."""
-    hostile = "a\n\\input{x}\r\u2028\x1b[31m\x9b1m"
-    text = write(Layout(hostile, ["A", hostile], [[Cell("b"), Cell(hostile, hostile)]]))
-    assert text.replace("\n", "").isprintable()
-    assert not any(line.startswith("\\input") for line in text.splitlines())
+def seconds_in_table(seconds):
+    return with_std(seconds, None, time_digits(seconds))
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
+    ("form", "values", "texts"),
     [
-        (0.00012345, "0.0001"),
-        (0.012345, "0.0123"),
-        (1.2345, "1.23"),
-        (12.34, "12.3"),
-        (123.4, "123"),
-        (12345.6, "12,346"),
-        (0.0, "0.00"),
+        (seconds_in_table, [0.00012345, 0.012345, 1.2345, 12.34], "0.0001 0.0123 1.23 12.3"),
+        (seconds_in_table, [123.4, 12345.6, 0.0], "123 12,346 0.00"),
+        (lambda mean: with_std(mean, 0.5, 1), [-0.01, 1000], "0.0_±_0.5 1,000.0_±_0.5"),
+        (memory_text, [0, 2**20, 2**30 - 1], "0.0_KiB 1.0_MiB 1,024_MiB"),
+        (short_count, [9999, 59_335, 581_012, 5_000_000], "9,999 59.3k 581k 5M"),
+        (seconds_text, [0.0004, 35.2, 1234.5], "0.4_ms 35_s 1,234_s"),
+        (ratio_text, [0.0123, 1.5, 1234], "0.012 1.50 1,234"),
+        (ranges, [[3, 1, 2, 5]], "1–3,_5"),
+        (
+            grid_text,
+            [[2.0**k for k in range(-18, 3, 2)], [0.1, 1, 10]],
+            "2^-18..2^2_(11) 0.1..10_(3)",
+        ),
+        (grid_text, [parse_values("10^-5..10^4"), [5]], "10^-5..10^4_(10) 5"),
+        (grid_text, [[0.125, 0.3, 8], [0.0, 2.0**-14]], "0.125..8_(3) 0..2^-14_(2)"),
+        (grid_text, [[None, "balanced"]], "null,_balanced"),
+        (value_text, [2.0**-14, 0.0625, 1e-5, 0.001], "2^-14 0.0625 10^-5 0.001"),
+        (value_text, [6.10352e-05, -(2.0**-14), 2**20], "6.10352e-05 -6.10352e-05 1048576"),
+        (value_text, [[0.5, 2.0**-14], None, 0.0], "[0.5_2^-14] null 0"),
     ],
 )
-def test_times_have_three_digits(seconds, text):
-    assert with_std(seconds, None, time_digits(seconds)) == text
+def test_numbers_are_written(form, values, texts):
+    assert [form(value).replace(" ", "_") for value in values] == texts.split()
 
 
-@pytest.mark.parametrize(
-    ("n_bytes", "text"),
-    [(0, "0.0 KiB"), (2**20, "1.0 MiB"), (1.5 * 2**30, "1.5 GiB"), (2**30 - 1, "1,024 MiB")],
-)
-def test_memory(n_bytes, text):
-    assert memory_text(n_bytes) == text
-
-
-def test_counts():
-    assert [short_count(n) for n in (500, 3975, 9999, 59_335, 581_012, 5_000_000)] == [
-        "500",
-        "3,975",
-        "9,999",
-        "59.3k",
-        "581k",
-        "5M",
-    ]
-    assert Size(59_335, True).text == "all (59,335)"
-    assert Size(1000, False).text == "1,000"
-
-
-def test_a_users_own_folder_of_such_a_name_may_be_a_link(tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "figures").symlink_to(tmp_path / "elsewhere")
-    write_text(tmp_path / "figures" / "out" / "page.html", "x")
-    assert (tmp_path / "elsewhere" / "out" / "page.html").read_text() == "x"
-    (tmp_path / "config.yaml").touch()  # now it is that of a results folder
-    with pytest.raises(ResultsError, match="figures is a link"):
-        write_text(tmp_path / "figures" / "out" / "page.html", "x")
+def test_differences_have_their_interval_small_ones_as_powers():
+    assert difference_text(0.0999, (0.08, 0.1234), 2) == "+0.10 [0.08, 0.12]"
+    assert difference_text(-1e-5, (-2e-5, 0.0), 3) == "-1.0e-05 [-2.0e-05, 0.0e+00]"

@@ -1,6 +1,5 @@
 """The HTML page: what it says, that it needs nothing else, and what a browser makes of it."""
 
-import itertools
 import json
 import re
 import shlex
@@ -27,7 +26,6 @@ from dsgkit.experiment.plan import Cell, Plan
 from dsgkit.report.html import page_text, write_page
 from dsgkit.report.html.sections import SVG_DATA
 from dsgkit.report.summary import Summary
-from dsgkit.report.tables import write_tables
 from tests.report.conftest import (
     CLASSES,
     Invented,
@@ -192,16 +190,6 @@ def test_times_of_day_are_those_of_the_records(fits):
     times = ["2026-03-01T10:00:00+0000", "2026-03-01T09:30:00+0000", "2026-03-01T10:30:00+0100"]
     page = read(fits({"samult": {500: [{"started": one} for one in times]}}, outputs=()))
     assert "2026-03-01 09:30 UTC to 2026-03-01 10:00 UTC" in page.texts["dd"]
-
-
-def test_tables_are_those_that_are_written(page, results, tmp_path):
-    write_tables([results], tmp_path)
-    for path in (tmp_path / "tables").glob("*.md"):
-        for caption, block in itertools.pairwise(path.read_text().split("\n\n")):
-            if block.startswith("|"):
-                lines = [line.replace("**", "").split("|")[1:-1] for line in block.splitlines()]
-                header, _, *rows = [[cell.strip() for cell in line] for line in lines]
-                assert page.table(caption.splitlines()[-1]) == [header, *rows]
 
 
 def test_entries_are_sorted_by_what_plain_python_finds(page, results):
@@ -519,7 +507,7 @@ def test_a_task_that_sweeps_nothing_has_a_page_without_sizes(regression):
     alone, both = read(results[0]), read(*results)
     assert facts(alone)["Protocol"] == "rows in two halves tests:RIDGE"
     assert "Hyper-parameters" not in facts(alone)
-    assert alone.table("RMSE on the held-out rows, mean") == [
+    assert alone.table("RMSE on the held-out rows: mean") == [
         ["Solver", "RMSE"],
         ["Ridge", "2.000 ± 0.707"],
         ["Lasso", "3.000 (1/2)"],
@@ -529,7 +517,7 @@ def test_a_task_that_sweeps_nothing_has_a_page_without_sizes(regression):
     (cells,) = cells_table(alone)
     assert cells == [["Solver", "Cell", "Trials", "Cells"], ["Lasso", "fit", "2", "1"]]
     overview = both.tables[1]
-    assert overview["caption"].startswith("RMSE on the held-out rows, mean ± standard deviation")
+    assert overview["caption"].startswith("RMSE on the held-out rows: mean ± standard deviation")
     assert [row[1] for row in overview["rows"]] == ["Ridge", "2.000 ± 0.707", "2.000 ± 0.707"]
 
 
@@ -565,9 +553,9 @@ def test_gains_at_smaller_sizes_are_folded(fits):
         outputs=("auc_table", "gain_table"),
     )
     text = page_text([results], "out")
-    gains = [t for t in Page(text).tables if t["caption"].startswith("Gain in AUC")]
-    assert [len(table["rows"]) - 1 for table in gains] == [1, 2]
-    assert all("Gain in AUC" in part for part in text.split("<details>", 1))
+    gains = [t for t in Page(text).tables if "ains over" in t["caption"]]
+    assert [len(table["rows"]) - 1 for table in gains] == [1, 1]
+    assert all("ains over" in part for part in text.split("<details>", 1))
 
 
 def test_a_file_that_cannot_be_written_is_named_in_one_line(fits, tmp_path):

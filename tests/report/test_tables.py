@@ -1,485 +1,381 @@
-"""The numbers and words of the tables, recomputed by hand."""
+"""Cells of tables, recomputed by hand or by pandas, and which tables there are."""
 
+import os
 import re
-import statistics
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from click import UsageError
 
-from dsgkit import cli, report
-from dsgkit.config.spec import parse_values
+from dsgkit import load_results
 from dsgkit.errors import ResultsError
-from dsgkit.report.numbers import grid_text, value_text
-from dsgkit.report.summary import settings, summarise
-from dsgkit.report.tables import text_table, write_tables
-from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, TIDY_COLUMNS, Published
-from tests.report.conftest import AUC, BALANCE, RANKING, solver_of
+from dsgkit.experiment import folder as folders
+from dsgkit.experiment.frames import packed
+from dsgkit.experiment.plan import Cell
+from dsgkit.experiment.runs import load
+from dsgkit.report.choices import edge_choices, params_table
+from dsgkit.report.formats import markdown
+from dsgkit.report.tables import text_tables, wanted_tables, write_tables
+from dsgkit.tasks.measures import Published, PublishedFigure
+from tests.report.runs import AUC, ERROR, make_run
 
-PACKAGE = Path(report.__file__).parent
-
-
-def bold(entry):
-    return entry.startswith("**")
-
-
-def test_numbers_are_those_of_plain_python(typical, written):
-    results = typical(trials=7, sizes=(500, 2000, 30_000), seed=3)
-    tables = written(results)
-    shown, rows = tables.shown("auc_table"), tables.data("auc_table")
-    assert len(rows) == 4 * 3
-    for row in rows:
-        n = int(row["unlabeled"])
-        values = [
-            one["scores"]["auc"]
-            for one in results.records
-            if (one["label"], one["at"]["unlabeled"], one["status"]) == (row["solver"], n, "ok")
-        ]
-        entry = shown[row["solver"]]["all (30,000)" if n == 30_000 else f"{n:,}"]
-        assert (row["dataset"], int(row["trials"])) == ("codrna", len(values))
-        if values:
-            mean, std = statistics.mean(values), statistics.stdev(values)
-            assert [float(row["mean"]), float(row["std"])] == pytest.approx([mean, std], rel=1e-12)
-            assert entry.strip("*") == f"{mean:.3f} ± {std:.3f}"
-            assert (row["status"], row["needed_bytes"]) == ("ok", "")
-        else:
-            assert entry == "refused (needs 6.7 GiB)"
-            assert (row["mean"], row["status"]) == ("", "refused")
-            assert row["needed_bytes"] == str(8 * 30_000**2)
+KEPT = Path(__file__).parents[2] / "results" / "reference"
+GOLDEN = Path(__file__).parents[1] / "data" / "golden_tables"
+FROZEN = (
+    "flame_clustering",  # published figures
+    "ijcnn1_s2auc",  # refusals, fits without a result, one fit for all sizes
+    "layers_5_ordinal_labels-wide",  # gains over several solvers
+    "lev_ordinal",  # choices and their held-out scores
+    "skin_s2auc",
+    "skin_s3vm_labels-useful",  # tallies
+    "susy_10k_s2auc_labels-wide",  # remarks
+    "usps_su",
+)
+SEVERAL = ("ijcnn1_s2auc", "skin_s2auc")
+TRIALS = 2
 
 
-def test_no_measure_may_be_called_as_a_column_of_a_table_is(fits, written):
-    (first,) = written(fits({"samult": {500: [{"remark": "so"}]}})).data("auc_table")
-    assert {"dataset", "mean", "needed_bytes", "remarks"} < first.keys()
-    assert first.keys() <= {*FIT_COLUMNS, *TIDY_COLUMNS, "unlabeled", "measure"}
+def freeze(name):
+    """Keep two trials of a kept folder, without what no table shows."""
+    (run,) = load(KEPT / name)
+    to = GOLDEN / name
+    to.mkdir(parents=True, exist_ok=True)
+    protocol = run.experiment.protocol.model_copy(update={"trials": TRIALS})
+    experiment = run.experiment.model_copy(update={"protocol": protocol})
+    (to / folders.CONFIG).write_text(experiment.to_yaml())
+    (to / folders.TASK).write_text(run.task.model_dump_json(exclude_defaults=True))
+    (to / folders.DATASET).write_bytes((KEPT / name / folders.DATASET).read_bytes())
+    tables = {"fits.csv.xz": run.fits}
+    if name == "lev_ordinal":
+        tables["searches.csv.xz"] = run.searches
+    for file, table in tables.items():
+        dropped = table.columns.str.match("(diagnostics|code|source|started|artefact)")
+        dropped |= table.columns.isin(["name", "size", "ending", "level"])
+        some = table.loc[table["trial"] < TRIALS, ~dropped]
+        (to / file).write_bytes(packed(some))
+
+
+def rows_of(tables):
+    """Return the rows of Markdown tables."""
+    texts = (f"# {table.name}\n{markdown(layout)}" for table in tables for layout in table.layouts)
+    lines = "\n".join(texts).splitlines()
+    return [line for line in lines if line.startswith(("#", "|")) and not line.startswith("| --")]
+
+
+@pytest.mark.parametrize("names", [*([name] for name in FROZEN), SEVERAL], ids="+".join)
+def test_cells_are_those_of_before(names):
+    path = GOLDEN / f"{'+'.join(names)}.md"
+    if record := os.environ.get("DSGKIT_RECORD_GOLDEN"):
+        for name in names:
+            freeze(name)
+    rows = rows_of(make() for _, make in wanted_tables(load(*(GOLDEN / name for name in names))))
+    if record:
+        path.write_text("\n".join(rows) + "\n")
+    assert rows == path.read_text().splitlines()
+
+
+@pytest.mark.parametrize("name", ["ijcnn1_s2auc", "skin_s3vm_labels-useful", "usps_su"])
+def test_numbers_are_those_of_pandas(name):
+    (run,), fits = load(GOLDEN / name), load_results(GOLDEN / name)
+    axis = run.axis.name
+    fits = fits[(fits["status"] == "ok")]
+    for _, make in wanted_tables([run]):
+        frame = make().frame
+        for measure in run.task.measures if "median" in frame else ():
+            own = frame[(frame["measure"] == measure.name) & (frame["trials"] > 1)]
+            own = own[~own["level"]].set_index(["solver", axis])
+            found = fits.dropna(subset=measure.name).groupby(["label", "size"])[measure.name]
+            expected = found.agg(["mean", "std", "median", "min", "max", "count"]).loc[own.index]
+            columns = ["mean", "std", "median", "lowest", "highest", "trials"]
+            np.testing.assert_allclose(own[columns], expected, rtol=1e-12)
+
+
+# --- one measure ------------------------------------------------------------------------------
+
+
+def shown(*runs, only="auc_table"):
+    """Return the first printed table as {row: {column: entry}}, and all of its text."""
+    ((_, make),) = wanted_tables(runs, [only])
+    text = markdown(make().layouts[0])
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    head, _, *body = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)
+    return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in body}, text
+
+
+def column(*runs, only="auc_table", size="500"):
+    return [row[size] for row in shown(*runs, only=only)[0].values()]
 
 
 @pytest.mark.parametrize(
-    ("aucs", "best"),
+    ("measure", "values", "cells"),
     [
-        ((0.91234, 0.91249, 0.9126), [2]),
-        ((0.9121, 0.9119, 0.91151, 0.9), [0, 1, 2]),  # equal as shown
-        ((0.9, 0.9), []),  # all tie
+        (AUC, (0.91234, 0.91249, 0.9126), ["0.912", "0.912", "**0.913**"]),
+        (AUC, (0.9121, 0.9119, 0.9), ["**0.912**", "**0.912**", "0.900"]),  # equal as shown
+        (AUC, (0.9, 0.9), ["0.900", "0.900"]),
+        (ERROR, (0.1, 0.2), ["**10.00**", "20.00"]),
+        (replace(AUC, better=None), (0.9, 0.8), ["0.900", "0.800"]),
     ],
 )
-def test_the_best_mean_and_its_ties_are_bold(fits, written, aucs, best):
-    tables = written(fits({f"s{place}": {500: [auc]} for place, auc in enumerate(aucs)}))
-    shown = tables.column("auc_table").values()
-    assert [place for place, entry in enumerate(shown) if bold(entry)] == best
-    assert tables.text("auc_table", "tex").count(r"\textbf{0.9") == len(best)
+def test_the_best_as_printed_is_bold(measure, values, cells):
+    run = make_run(measure=measure, **{f"s{n}": {500: [x]} for n, x in enumerate(values)})
+    assert column(run, only=f"{measure.name}_table") == cells
+
+
+def timing(low, high, threads=1, disturbed=False):
+    known = {"range": {"fit": [low, high]}, "threads": threads, "disturbed": disturbed}
+    return {"timing": {**known, "slowdown": 1.0}}
 
 
 @pytest.mark.parametrize(
-    ("third", "shown"), [(1.004, ["3.00", "1.00", "1.00"]), (1.006, ["3.00", "**1.00**", "1.01"])]
-)
-def test_the_shortest_time_is_bold(fits, written, third, shown):
-    results = fits({"a": {500: [3.0]}, "b": {500: [1.001]}, "c": {500: [third]}}, "fit")
-    assert list(written(results).column("time_table").values()) == shown
-
-
-def timed(seconds, low, high, threads=2, disturbed=False):
-    timing = {"range": {"fit": (low, high)}, "threads": threads, "slowdown": 1.0}
-    return {"times": {"fit": seconds}, "timing": timing | {"disturbed": disturbed}}
-
-
-OVERLAPPING = {
-    "qsg_s2auc": timed(3.0, 2.5, 3.5),
-    "samult": timed(1.0, 0.9, 1.25),
-    "pnu_auc": timed(1.2, 1.15, 1.3),
-    "rff_s2auc": timed(2.0, 1.5, 8.0),
-}
-APART = OVERLAPPING | {"samult": timed(1.0, 0.9, 1.1)}
-
-
-@pytest.mark.parametrize(
-    ("times", "shown", "told"),
+    ("second", "cells", "clock"),
     [
-        (
-            APART,
-            [
-                "3.00 [2.50..3.50]",
-                "**1.00 [0.90..1.10]**",
-                "1.20 [1.15..1.30]",
-                "2.00 [1.50..8.00]",
-            ],
-            ["Bold: the fastest, if its longest time is shorter than the shortest of every"],
-        ),
-        (
-            APART | {"rff_s2auc": timed(2.0, 1.5, 8.0, disturbed=True)},  # may hide the best
-            ["3.00 [2.50..3.50]", "1.00 [0.90..1.10]", "1.20 [1.15..1.30]", "2.00 [1.50..8.00]‡"],
-            ["‡ Disturbed by other processes: ", "busiest thread (RFF-S2AUC in 1 of 1 trial)."],
-        ),
-        (
-            {key: timed(s, s, s, 1, True) for key, s in zip(APART, (3, 1, 1.2, 2), strict=True)},
-            ["3.00", "**1.00**", "1.20", "2.00"],  # other processes have no part in it
-            ["processor time on one thread, median [range]"],
-        ),
-        (
-            OVERLAPPING | {"samult": timed(1.0, 1.0, 1.0, threads=1)},
-            ["3.00 [2.50..3.50]", "**1.00**", "1.20 [1.15..1.30]", "2.00 [1.50..8.00]"],
-            ["processor time where it was on one thread, else wall time, median"],
-        ),
+        (timing(1.3, 1.5), ["**1.00 [0.90..1.20]**", "1.40 [1.30..1.50]"], "processor time on one"),
+        (timing(1.2, 1.5), ["1.00 [0.90..1.20]", "1.40 [1.20..1.50]"], "processor time on one"),
+        (timing(1.3, 1.5, 2, True), ["1.00 [0.90..1.20]", "1.40 [1.30..1.50]‡"], "else wall time"),
+        (timing(1.4, 1.4), ["**1.00 [0.90..1.20]**", "1.40"], "processor time on one"),
     ],
 )
-def test_times_of_one_trial_have_the_range_of_its_repeats(fits, written, times, shown, told):
-    """The fastest is bold where no other range reaches its own."""
-    tables = written(fits({key: {500: [fit]} for key, fit in times.items()}))
-    assert list(tables.column("time_table").values()) == shown
-    text = tables.text("time_table")
-    assert all(one in text for one in told)
-    row = tables.data("time_table")[1]
-    low, high = times["samult"]["timing"]["range"]["fit"]
-    found = [float(row[name]) for name in ("median", "lowest", "highest")]
-    assert found == [1.0, low, high]
-    assert "mean" not in row and "std" not in row
+def test_a_time_is_the_fastest_if_no_range_reaches_its_own(second, cells, clock):
+    records = {("a", 500, 0): timing(0.9, 1.2), ("b", 500, 0): second}
+    seconds = {"a": {500: [1.0]}, "b": {500: [1.4]}}
+    run = make_run(a={500: [0.5]}, b={500: [0.5]}, seconds=seconds, records=records)
+    assert column(run, only="time_table") == cells
+    text = shown(run, only="time_table")[1]
+    assert clock in text and ("‡ Disturbed" in text) == ("‡" in cells[1])
 
 
-def refused(needed, message="it needs 9.0 GiB"):
-    return {"status": "out_of_memory", "needed": round(needed), "message": message}
-
-
-def test_an_entry_may_have_no_record_no_deviation_and_no_value(fits, written):
-    values = {"qsg_s2auc": {500: [0.9], 900: [0.9]}, "samult": {500: [0.9], 900: [None]}}
-    results = fits(values, full=True)
-    tables = written(results)
-    assert tables.shown("auc_table")["SAMULT"] == {"500": "0.900", "all (900)": "–"}
-    assert {row["std"] for row in tables.data("auc_table")} == {""}
-    assert "±" not in tables.text("auc_table", "tex") and "one trial" in text_table([results])
-    failed = fits(values | {"samult": {900: ["indefinite"]}}, full=True)
-    # a failure at the full size shares the column of the finished
-    assert written(failed).column("auc_table", "all (900)")["SAMULT"] == "indefinite"
-
-
-# --- parameters -------------------------------------------------------------------------------
+REFUSED = {"status": "out_of_memory", "needed": 2**33, "scores": {}, "times": {}}
+LIMITED = {"status": "out_of_memory", "scores": {}, "times": {}}
+LATE = {"status": "timeout", "scores": {}, "times": {}}
+REMARK = {"remark": "gamma = 1: unlabelled rows were not used"}
 
 
 @pytest.mark.parametrize(
-    ("grids", "chosen", "rows"),
+    ("fits", "records", "cell", "note"),
+    [
+        ([0.8, 0.9], {}, "**0.850 ± 0.071**", ""),
+        ([0.8, 0.9], {0: REFUSED, 1: REFUSED}, "refused (needs 8.0 GiB)", ""),
+        ([0.8, 0.9], {0: LIMITED, 1: LIMITED}, "out of memory", ""),
+        ([0.8, 0.9], {0: LATE, 1: LATE}, "timeout", ""),
+        ([0.8, 0.9], {0: LATE}, "**0.900** (1/2)", "timeout (A in 1 of 2 trials)."),
+        ([0.8, 0.9], {0: {"scores": {}}, 1: {"scores": {}}}, "–", ""),
+        ([0.8, None], {}, "0.800 (1/2)", "Unfinished: 3 of 4 fits have run"),
+        ([None, None], {}, "not yet run", "Unfinished: 2 of 4 fits have run"),
+        ([0.8, 0.9], {0: REMARK}, "**0.850 ± 0.071†**", "not used (A in 1 of 2 trials)."),
+    ],
+)
+def test_what_became_of_the_trials_is_said(fits, records, cell, note):
+    given = {("a", 500, trial): record for trial, record in records.items()}
+    run = make_run(a={500: fits}, b={500: [0.2, 0.3]}, records=given)
+    assert column(run)[0] == cell
+    assert note in shown(run)[1]
+    assert "Unfinished" not in note or "**" not in shown(run)[1]
+
+
+def test_sizes_left_out_and_fits_for_all_sizes_are_marked():
+    run = make_run(a={500: [0.9]}, c={500: [0.8], 900: [0.8]}, left_out=[("a", 900)])
+    cells, text = shown(run)
+    assert cells["A"] == {"500": "**0.900**", "900": "left out"}
+    assert "left out: by the config (at_most)." in text
+    level = make_run(a={900: [0.9, 0.7]}, b={900: [0.5, 0.6]}, also_at=[500])
+    assert column(level) == ["**0.800 ± 0.141§**", "0.550 ± 0.071§"]
+    assert "§ One fit per trial: it does not use unlabelled rows." in shown(level)[1]
+
+
+def test_tallies_bytes_and_solvers_that_know_hidden_labels():
+    tally = replace(AUC, name="never", tally=True, better="lower", file="", output="")
+    sizes = {("a", 500, n): {"peak_memory": (n + 1) * 2**30} for n in (0, 1)}
+    run = make_run(measure=tally, records=sizes, a={500: [0, 1]}, b={500: [1, 1]})
+    assert column(run, only="never_table") == ["**1/2**", "2/2"]
+    ((_, make),) = wanted_tables([run], ["time_table"])
+    assert [row[1].text for row in make().layouts[1].rows] == ["2.0 GiB", "1.0 MiB"]
+    told = make_run(a={500: [0.9]}, b={500: [0.8]}, c={500: [0.7]}, told={"a": "all labels"})
+    assert column(told) == ["0.900", "**0.800**", "0.700"]
+
+
+def test_without_a_sweep_a_table_has_one_column():
+    run = make_run(a=[0.9, 0.8], b=[0.5, 0.6])
+    cells, text = shown(run)
+    assert cells == {"A": {"AUC": "**0.850 ± 0.071**"}, "B": {"AUC": "0.550 ± 0.071"}}
+    caption = "AUC on the unlabelled rows: mean ± standard deviation over 2 trials. toy."
+    assert text.startswith(caption)
+
+
+# --- several runs -----------------------------------------------------------------------------
+
+
+def test_datasets_are_compared_at_the_largest_finished_sizes():
+    first = make_run("one", a={500: [0.7], 900: [0.8]}, b={500: [0.9], 900: [0.7]})
+    lost = {("b", 900, 0): REFUSED}
+    second = make_run("two", a={500: [0.7], 900: [0.8]}, b={500: [0.9], 900: [0.7]}, records=lost)
+    third = make_run("three", c=[0.5])
+    assert shown(first, second, third)[0] == {
+        "one": {"A": "**0.800** (900)", "B": "0.700 (900)", "C": "–"},
+        "two": {"A": "0.800 (900)", "B": "**0.900** (500)", "C": "–"},
+        "three": {"A": "–", "B": "–", "C": "0.500"},
+    }
+    times = shown(first, second, only="time_table")[1]
+    assert "**" not in times.split("Peak")[0]  # times at different sizes are no contest
+    assert column(second.at(500), third, size="B") == ["**0.900** (500)", "–"]
+
+
+def test_files_are_inside_the_folder_each_run_in_its_own(tmp_path):
+    run = make_run(a={500: [0.7]}, b={500: [0.9]})
+    runs = [run.named(run.names, title) for title in ("../../up", "two")]
+    paths = write_tables(runs, tmp_path, ["auc_table"])
+    assert all(tmp_path in path.resolve().parents for path in paths)
+    assert [path.parent.name for path in paths[::3]] == ["tables", "_._.._up", "two"]
+    assert {path.suffix for path in paths} == {".csv", ".md", ".tex"}
+
+
+# --- choices ----------------------------------------------------------------------------------
+
+
+def searched(grids, choices, folds=None, scores=None, ends=None):
+    """Return a run of one solver with chosen parameters, and searches if there are scores."""
+    records = {("a", 500, trial): {"params": chosen} for trial, chosen in enumerate(choices)}
+    search = [{"grid": grid} for grid in grids]
+    run = make_run(
+        a={500: [0.9] * len(choices)}, records=records, solvers={"a": {"search": search}}
+    )
+    if scores is None:
+        return run
+    points = [dict(zip(grids[0], [x], strict=True)) for x in next(iter(grids[0].values()))]
+    cells = [
+        (
+            Cell(f"s{trial}", "search", "a", trial, {"unlabeled": 500}),
+            {"status": "ok", "points": points, "fold_scores": of_trial},
+        )
+        for trial, of_trial in enumerate(scores)
+    ]
+    task = run.task.model_copy(update={"chooses": "auc"})
+    return replace(run, cells=[*run.cells, *cells], task=task)
+
+
+@pytest.mark.parametrize(
+    ("grids", "choices", "rows"),
     [
         (  # words have no edges, and a grid of one point is no choice
             [{"sigma": [1.0], "t0": [0, "stable"]}],
             [{"sigma": 1.0, "t0": 0}, {"sigma": 1.0, "t0": "stable"}],
-            [("t0", "0", "1", "0, stable", "False"), ("t0", "stable", "1", "0, stable", "False")],
+            ["t0 | 0 (1), stable (1) | 0, stable | 0/2"],
         ),
-        (  # of every stage
+        (
             [{"lam": [1.0, 2.0]}, {"gamma": [0.0, 0.5, 1.0]}],
-            [{"lam": 1.0, "gamma": 0.5}, {"lam": 2.0, "gamma": 0.5}],
-            [
-                ("lam", "1", "1", "1..2 (2)", "True"),
-                ("lam", "2", "1", "1..2 (2)", "True"),
-                ("gamma", "0.5", "2", "0..1 (3)", "False"),
-            ],
+            [{"lam": 1.0, "gamma": [0.5, 1.0]}, {"lam": 1.0, "gamma": [0.5, 0.5]}],
+            ["lam | 1 (2) | 1..2 (2) | 2/2", "gamma | [0.5 0.5] (1), [0.5 1] (1) | 0..1 (3) | 1/2"],
         ),
-        (  # of two stages
+        (  # of two stages, the last one chooses
             [{"lam": [1.0, 9.0]}, {"lam": [2.0, 3.0, 4.0]}],
             [{"lam": 4.0}],
-            [("lam", "4", "1", "1..9 (2); then 2..4 (3)", "True")],
+            ["lam | 4 (1) | 1..9 (2); then 2..4 (3) | 1/1"],
         ),
     ],
 )
-def test_a_choice_has_its_grid_and_whether_it_is_at_an_edge(fits, written, grids, chosen, rows):
-    solvers = {"samult": solver_of("samult", None, *grids)}
-    results = fits({"samult": {500: [{"params": one} for one in chosen]}}, solvers=solvers)
-    columns = ("parameter", "value", "count", "grid", "at_edge")
-    found = [tuple(row[c] for c in columns) for row in written(results).data("params_table")]
-    assert sorted(found) == sorted((n, v, c, g, e) for n, v, c, g, e in rows)
+def test_choices_have_their_grid_and_edges(grids, choices, rows):
+    (layout,) = params_table(searched(grids, choices)).layouts
+    assert [" | ".join(cell.text for cell in row[1:]) for row in layout.rows] == rows
 
 
-def test_what_the_choices_scored_on_held_out_folds(fits, make, written):
-    folds = {1.0: [0.7, 0.8, 0.9], 2.0: [0.6, 0.6, None]}
-    results = fits(
-        {"samult": {500: [{"params": {"lam": lam}} for lam in folds]}},
-        solvers={"samult": solver_of("samult", None, {"lam": [1.0, 2.0]})},
-    )
-    searched = {"points": [{"lam": lam} for lam in folds], "fold_scores": [*folds.values()]}
-    records = [one | searched | {"kind": k} for one in results.records for k in ("search", "fit")]
-    task = RANKING.model_copy(update={"chooses": "auc"})
-    tables = written(make(results.experiment, records, task))
-    # means of 0.8 and 0.6, and of 0.1 / sqrt(3) and 0
-    last = tables.text("params_table").splitlines()[-1]
-    assert re.findall(r"[\d.]+", last) == ["0.700", "0.029"]
-    assert "held-out" in tables.text("params_table", "tex")
-    other = written(make(results.experiment, records))  # of a folder that does not say by what
-    assert "held-out" not in other.text("params_table")
+def test_choices_at_edges_are_those_that_no_other_value_ties():
+    grid, low = [{"lam": [1.0, 2.0, 3.0]}], {"lam": 1.0}
+    clear = [[0.9, 0.7], [0.7, 0.7], [0.6, 0.6]]
+    tied = [[0.9, 0.7], [0.8, 0.8], [0.6, None]]
+    run = searched(grid, [low, low, {"lam": 2.0}], scores=[clear, tied, clear])
+    (edge,) = edge_choices(run)
+    assert (edge.solver, edge.value, edge.side) == ("A", 1.0, "lower")
+    assert (edge.count, edge.searches) == (1, 3)
+    assert list(edge_choices(searched([{"lam": [1.0, 2.0]}], [low]))) == []
+    # held out: means of .8, .8 and .7, and of errors .1, .1 and 0 over the folds
+    _, held_out = params_table(run).layouts
+    assert [cell.text for cell in held_out.rows[0]] == ["A", "0.767", "0.067"]
 
 
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [
-        ([2.0**k for k in range(-18, 3, 2)], "2^-18..2^2 (11)"),
-        (parse_values("10^-5..10^4"), "10^-5..10^4 (10)"),
-        ([0.1, 1, 10], "0.1..10 (3)"),
-        ([1, 2], "1..2 (2)"),
-        ([0.125, 0.3, 8], "0.125..8 (3)"),
-        ([0.0, 2.0**-14], "0..2^-14 (2)"),
-        ([-1.0, 0.125], "-1..0.125 (2)"),
-        ([0, 1024], "0..1024 (2)"),
-        ([None, "balanced"], "null, balanced"),
-        ([5], "5"),
-    ],
-)
-def test_a_grid_of_powers_is_shown_by_its_exponents(values, text):
-    assert grid_text(values) == text
+# --- published values -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (2.0**-14, "2^-14"),
-        (2.0**20, "2^20"),
-        (0.0625, "0.0625"),
-        (8.0, "8"),
-        (1e-5, "10^-5"),
-        (1e6, "10^6"),
-        (0.001, "0.001"),
-        (6.10352e-05, "6.10352e-05"),  # near a power, and none
-        (-(2.0**-14), "-6.10352e-05"),
-        (0.0, "0"),
-        (2**20, "1048576"),
-        ((0.5, 2.0**-14), "[0.5 2^-14]"),
-    ],
-)
-def test_a_long_value_that_is_a_power_is_shown_by_its_exponent(value, text):
-    assert value_text(value) == text
+def test_published_values_agree_within_their_tolerance_and_rounding():
+    def run(name, figures, **values):
+        made = make_run(name, **values)
+        known = [
+            PublishedFigure(solver=key, measure="auc", tolerance=0.05, value=value, flag=flag)
+            for key, value, flag in figures
+        ]
+        published = Published(source="Somebody (2001)", figures=tuple(known))
+        return replace(made, task=made.task.model_copy(update={"published": published}))
 
-
-def test_peak_memory_is_the_largest(fits, written):
-    tables = written(fits({"samult": {500: [{"peak_memory": n * 2**30} for n in (1, 2)]}}))
-    assert tables.data("time_table")[0]["peak_memory_bytes"] == str(2**31)
-    assert "2.0 GiB" in tables.text("time_table")
-
-
-# --- several results --------------------------------------------------------------------------
-
-
-@pytest.fixture
-def several(typical):
-    two = ("qsg_s2auc", "samult")
-    return [
-        typical(trials=3, sizes=(500, 20_000), test=True),
-        typical("skin", trials=3, solvers=two, sizes=(500, 1000, 8000), seed=1),
+    one = run("one", [("a", 0.9, ""), ("b", 0.8, ""), ("x", 0.1, "")], a=[0.9], b=[0.7])
+    two = run("two", [("a", 0.6, ""), ("b", 0.6, "a slip")], a=[0.545], b=[0.62])
+    ((_, make),) = wanted_tables([one, two], ["published_table"])
+    table = make()
+    assert table.frame["difference"].tolist() == pytest.approx([0, -0.1, -0.055, 0.02])
+    assert table.frame["agrees"].tolist() == [True, False, True, None]
+    values, agreement = table.layouts
+    assert [[cell.text for cell in row[2:]] for row in values.rows] == [
+        ["0.90", "0.900", "0.000", ""],
+        ["0.80", "0.700", "-0.100", ""],
+        ["0.60", "0.545", "-0.055", ""],
+        ["0.60", "0.620", "+0.020", "a slip"],
     ]
-
-
-def test_several_datasets_are_compared_at_the_largest_finished_sizes(several, written):
-    tables = written(*several)
-    shown = tables.shown("auc_table")
-    assert list(shown) == ["codrna", "skin"]
-    assert list(shown["skin"]) == ["QSG-S2AUC", "SAMULT", "PNU-AUC", "RFF-S2AUC"]
-    assert shown["codrna"]["QSG-S2AUC"].endswith("(20,000)")
-    assert shown["codrna"]["SAMULT"].endswith("(500)")
-    assert shown["skin"]["PNU-AUC"] == "–"
-    assert sum(map(bold, shown["skin"].values())) == 1
-    cells = several[1].cells
-    values = cells[(cells.solver == "samult") & (cells["size"] == 8000)]["auc"].tolist()
-    entry = f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
-    assert entry in shown["skin"]["SAMULT"] and shown["skin"]["SAMULT"].endswith("(8,000)")
-    # times at different sizes are no contest
-    assert "**" not in tables.text("time_table")
-    assert list(tables.shown("auc_test_table")) == ["codrna"]
-    assert {path.parent.name for path in tables.paths} == {"tables", "codrna", "skin"}
-    assert "(20,000)" in text_table(several)
-
-
-def test_names_of_datasets_stay_inside_the_folder_and_apart(several, typical, written):
-    spec = several[0].experiment.dataset.model_copy(update={"name": "../../up"})
-    odd = several[0].experiment.model_copy(update={"dataset": spec})
-    tables = written(replace(several[0], experiment=odd), several[1])
-    assert all(tables.folder in path.resolve().parents for path in tables.paths)
-    assert {path.parent.name for path in tables.paths} == {"tables", "_._.._up", "skin"}
-    same = [typical("skin", name=name, sizes=(500,)) for name in ("a", "b")]
-    assert list(written(*same).shown("auc_table")) == ["a", "b"]
-
-
-def test_no_value_stands_under_the_name_of_another_solver(fits, written):
-    # the two folders have their keys the other way round, and a third has one label twice
-    plans = {
-        "codrna": {"one": ("samult", "SAMULT"), "two": ("pnu_auc", "PNU-AUC")},
-        "skin": {"one": ("pnu_auc", "PNU-AUC"), "two": ("samult", "SAMULT")},
-        "susy": {"one": ("samult", "SAMULT"), "other": ("qsg_s2auc", "QSG")},
-    }
-    aucs = {"samult": 0.25, "pnu_auc": 0.5, "qsg_s2auc": 0.75}
-    results = [
-        fits(
-            {key: {500: [aucs[kind]]} for key, (kind, _) in plan.items()},
-            dataset=name,
-            solvers={key: solver_of(*one) for key, one in plan.items()},
-        )
-        for name, plan in plans.items()
-    ]
-    shown = written(*results).shown("auc_table")
-    entries = {name: [e.strip("*")[:5] for e in row.values()] for name, row in shown.items()}
-    assert list(shown["skin"]) == ["SAMULT", "PNU-AUC", "QSG"]
-    assert entries == {
-        "codrna": ["0.250", "0.500", "–"],
-        "skin": ["0.250", "0.500", "–"],
-        "susy": ["0.250", "–", "0.750"],
-    }
-
-
-def test_kinds_that_share_a_label_are_named_too(fits, written):
-    results = [
-        fits(
-            {"exact": {500: [0.9]}, "rff_s2auc": {500: [0.9]}},
-            dataset=name,
-            solvers={"exact": solver_of(kind, "Exact")},
-        )
-        for name, kind in (("codrna", "samult"), ("skin", "pnu_auc"))
-    ]
-    shown = written(*results).shown("auc_table")
-    assert list(shown["skin"]) == ["Exact (samult)", "RFF-S2AUC", "Exact (pnu_auc)"]
-    assert shown["skin"]["Exact (samult)"] == "–"
-    assert list(written(results[0]).shown("auc_table")) == ["Exact", "RFF-S2AUC"]
-
-
-def test_a_table_of_what_sweeps_nothing_has_one_column(regression, written):
-    results = regression({"ridge": [1.5, 2.5, 2.0], "lasso": [3.0, 3.5, 4.0]})
-    tables = written(results)
-    assert tables.names == {"rmse_table", "time_table", "params_table"}
-    assert tables.shown("rmse_table") == {
-        "Ridge": {"RMSE": "**2.000 ± 0.500**"},
-        "Lasso": {"RMSE": "3.500 ± 0.500"},
-    }
-    caption = "RMSE on the held-out rows, mean ± standard deviation over 3 trials; bikes.\n"
-    assert tables.text("rmse_table").startswith(caption)
-    columns = ["dataset", "solver", "mean", "std", "trials", "status", "needed_bytes"]
-    assert list(tables.data("rmse_table")[0]) == columns
-    times = ["median", "lowest", "highest", "disturbed"]
-    columns = [*columns[:2], *times, *columns[4:], "peak_memory_bytes"]
-    assert list(tables.data("time_table")[0]) == columns
-    assert re.search(r"^Ridge +2\.000 ± 0\.500\*$", text_table([results]), re.MULTILINE)
-
-
-def test_results_of_several_tasks_share_the_tables_of_what_both_have(fits, regression, written):
-    tables = written(fits({"samult": {500: [0.9]}}), regression({"ridge": [1.5]}))
-    assert tables.shown("time_table") == {
-        "codrna": {"SAMULT": "1.00 (500)", "Ridge": "–"},
-        "bikes": {"SAMULT": "–", "Ridge": "1.00"},
-    }
-    assert list(tables.shown("auc_table")) == ["codrna"]
-    assert list(tables.shown("rmse_table")) == ["bikes"]
-    assert [row["unlabeled"] for row in tables.data("time_table")] == ["500", ""]
-
-
-def test_a_setting_that_differs_is_told_with_its_datasets(fits):
-    words = ("z-scores, a choice", "raw, a choice", "in [0, 1], a choice", "z-scores, a choice")
-    shown = [
-        fits(
-            {"samult": {500: [0.9]}},
-            dataset=name,
-            task=RANKING.model_copy(update={"setting": setting}),
-        )
-        for name, setting in zip("abcd", words, strict=True)
-    ]
-    found = summarise(shown)
-    assert settings(found) == "z-scores (a, d), raw (b), in [0, 1] (c), a choice"
-    assert settings([found[0], found[3]]) == "z-scores, a choice"
-    start = f"{settings(found)}.\n\nOne trial, at the largest number of"
-    assert text_table(shown).startswith(start)
+    counts = {row[0].text: row[1].text for row in agreement.rows}
+    assert counts == {"A": "2 of 2", "B": "0 of 1", "All": "2 of 3"}
 
 
 # --- which tables -----------------------------------------------------------------------------
 
+WHY = replace(AUC, name="why", title="Why", for_published=True, output="", file="")
+
 
 @pytest.mark.parametrize(
-    ("outputs", "expected"),
+    ("outputs", "names"),
     [
-        ([], {"params_table"}),
-        (["time_table", "auc_boxplot"], {"time_table", "params_table"}),
-        (["auc_table"], {"auc_table", "auc_test_table", "params_table"}),
+        ([], ["params_table"]),
+        (["time_table", "auc_boxplot"], ["time_table", "params_table"]),
+        (
+            ["time_table", "auc_table"],
+            ["time_table", "auc_table", "auc_test_table", "params_table"],
+        ),
+        (["why_table", "auc_table"], ["auc_table", "auc_test_table", "params_table"]),
     ],
 )
-def test_outputs_say_which_tables_are_written(typical, written, outputs, expected):
-    tables = written(typical(outputs=outputs, sizes=(500,), test=True))
-    assert tables.names == expected
-    assert set(tables.paths) == set(tables.folder.iterdir())
+def test_outputs_say_which_tables_there_are(outputs, names):
+    test = AUC.on("official test rows", "test")
+    both = {("a", 500, 0): {"scores": {"auc": 0.9, "test_auc": 0.8}}}
+    run = make_run(a={500: [0.9]}, records=both, further=(test, WHY), outputs=outputs)
+    assert [name for name, _ in wanted_tables([run])] == names
+    against = make_run(a=[0.9], b=[0.8], solvers={"b": {"against": "a"}}, outputs=outputs)
+    assert "gain_table" in dict(wanted_tables([against]))
+    assert "gain_table" not in dict(wanted_tables([against.of(["b"])]))
 
 
-def test_a_terminal_gets_what_outputs_name_and_explanations_by_name_only(fits, written):
-    named = {"name": "error", "title": "Why", "output": "why", "file": "why"}
-    why = replace(AUC, **named, for_published=True)
-    task = RANKING.model_copy(update={"measures": (AUC, BALANCE, why, *STANDARD)})
-    known = task.model_copy(update={"published": Published(source="Somebody", figures=())})
-    values = {"samult": {500: [{"positive": 0.25, "error": 0.5}]}}
-    outputs = ("balance_table", "why_table")
-    beside = fits(values, task=known, outputs=outputs, name="a")
-    text = text_table([beside])
-    assert "25.00" in text and "Why" not in text and "AUC on" not in text
-    assert "Why" in text_table([beside], ["why_table"])
-    assert written(fits(values, task=task, outputs=outputs)).names == {
-        "balance_table",
-        "params_table",
-    }
+def test_a_terminal_shows_what_configs_ask_for_others_by_name():
+    gains = {"a": {500: [0.9, 0.8], 900: [0.9, 0.7]}, "b": {500: [0.8, 0.6], 900: [0.8, 0.5]}}
+    run = make_run(**gains, solvers={"a": {"against": "b"}}, outputs=["auc_table"])
+    text = text_tables([run])
+    assert "Gains over B" in text and "+0.1500" in text and "Chosen" not in text
+    assert "Further gains" not in text
+    assert "Further gains" in text_tables([run], ["gain_table"])
+    assert "Training time" in text_tables([make_run(**gains, outputs=["auc_curve"])])
 
 
-def test_what_cannot_be_written_is_an_error_in_one_line(fits, tmp_path):
+def test_what_cannot_be_shown_is_an_error_in_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    results, empty = fits({"samult": {500: [0.9]}}), fits({"samult": {500: [None]}}, name="empty")
-    for found, folder, only, told in (
+    run, empty = make_run(a={500: [0.9]}, further=(WHY,)), make_run(a={500: [None]})
+    for runs, folder, only, told in (
         ([empty], tmp_path, (), "no fit is recorded yet"),
-        ([results], tmp_path / "file", (), "cannot be written"),
-        ([results], tmp_path, ["error_table"], "there is no table 'error_table'"),
-        ([results], tmp_path, ["auc_test_table"], "no finished fit has a value for auc_test_table"),
+        ([], tmp_path, (), "at least one results folder"),
+        ([run], tmp_path / "file", (), "cannot be written"),
+        ([run], tmp_path, ["aux_table"], "no table 'aux_table' .did you mean 'auc_table'"),
+        ([run], tmp_path, ["why_table"], "no finished fit has a value for why_table"),
     ):
         with pytest.raises(ResultsError, match=told) as caught:
-            write_tables(found, folder, only)
+            write_tables(runs, folder, only)
         assert "\n" not in str(caught.value)
-    for found, told in (([empty], "no fit is recorded yet"), ([], "at least one results folder")):
-        with pytest.raises(ResultsError, match=told):
-            text_table(found)
 
 
-# --- parts of results -------------------------------------------------------------------------
-
-
-def dsg(*command):
-    cli.cli.main([*map(str, command)], standalone_mode=False)
-
-
-def test_one_size_of_several_datasets_is_a_row_each(fits, written, tmp_path):
-    first, second = (
-        fits(
-            {key: {n: [0.5 + n / 10**5] for n in sizes} for key in ("qsg_s2auc", "samult")},
-            dataset=name,
-        )
-        for name, sizes in (("codrna", (500, 2000, 30_000)), ("heart", (210, 900)))
-    )
-    assert written(first.at(2000), second.at(2000), only=["auc_table"]).shown("auc_table") == {
-        "codrna": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "0.520 (2,000)"),
-        "heart": dict.fromkeys(("QSG-S2AUC", "SAMULT"), "0.509 (900)"),
-    }
-    with pytest.raises(ResultsError, match="no fit at 300 unlabelled or below; the least is 500"):
-        first.at(300)
-    before = sorted(first.folder.rglob("*"))
-    dsg("table", first.folder, "--at", 1000)
-    assert sorted(first.folder.rglob("*")) == before
-    dsg("table", first.folder, "--at", 1000, "--out", tmp_path / "only")
-    text = (tmp_path / "only" / "tables" / "auc_table.md").read_text()
-    assert re.search(r"\| Solver +\| +500 \|\n", text)
-    with pytest.raises(UsageError, match="needs --out"):
-        dsg("plot", first.folder, "--at", 1000)
-
-
-def test_tables_of_some_solvers(fits, written, capsys):
-    keys = ("qsg_s2auc", "samult", "pnu_auc")
-    solvers = {"pnu_auc": solver_of("pnu_auc", against="samult")}
-    results = fits({key: {500: [0.5, 0.6]} for key in keys}, solvers=solvers)
-    two = results.of(["pnu_auc", "qsg_s2auc", "of another folder"])
-    assert two.solvers == ["qsg_s2auc", "pnu_auc"]
-    assert len(two.cells) == len(two.records) == 4
-    tables = written(two)
-    assert list(tables.shown("auc_table")) == ["QSG-S2AUC", "PNU-AUC"]
-    assert "gain_table" not in tables.names  # a gain over a solver that is left out is none
-    dsg("table", results.folder, "--solvers", "samult, pnu_auc")
-    out = capsys.readouterr().out
-    assert "SAMULT" in out and "QSG" not in out
-    with pytest.raises(UsageError, match=r"no solver is called 'samul' \(did you mean 'samult'"):
-        dsg("table", results.folder, "--solvers", "samul")
-
-
-def test_a_report_knows_no_measure_and_reads_no_registry():
-    for path in PACKAGE.rglob("*.py"):
+def test_reports_know_no_measure_and_read_no_registry():
+    for path in (Path(__file__).parents[2] / "dsgkit" / "report").rglob("*.py"):
         text = path.read_text()
         assert not re.search(r"\b(auc|rmse|positive|(n_)?unlabell?ed)\b", text, re.I), path
         assert not re.search(r"dsgkit\.(data|solvers|tasks\.(?!base|measures))", text), path

@@ -1,36 +1,26 @@
-"""Tables in a terminal: within its width, with all that the written tables have."""
+"""Tables and trials in a terminal, within its width."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from dsgkit.experiment.results import load_results
+from dsgkit.experiment.plan import Cell as Planned
+from dsgkit.experiment.runs import load
 from dsgkit.report.formats import Cell, Layout
-from dsgkit.report.tables import text_table, write_tables
-from dsgkit.report.terminal import plain, plain_tables
+from dsgkit.report.tables import text_tables, wanted_tables
+from dsgkit.report.terminal import plain, plain_tables, trial_text
 from dsgkit.text import paragraph, wrapped
+from tests.report.runs import AUC, UNLABELED
 from tests.report.test_formats import TABLE
 
-KEPT = Path(__file__).parents[2] / "results" / "reference"
-KEPT_NAMES = (
-    "flame_clustering",  # published figures, many solvers at one size
-    "layers_5_ordinal_labels-wide",  # gains at every size
-    "lev_ordinal_convergence",  # traces
-    "skin_s2auc_times",  # times of one trial
-    "skin_s3vm_labels-useful",  # tallies
-    "su_cost",
-    "susy_10k_s2auc_labels-wide",  # remarks
-    "usps_su",  # trials that did not finish, and fits that were refused
-)
-
-WIDTHS = (80, 120)
+GOLDEN = Path(__file__).parents[1] / "data" / "golden_tables"
 
 
-def test_plain_is_aligned_and_marks_the_best():
+def test_columns_are_aligned_and_the_best_is_marked():
     assert plain(TABLE, 80).splitlines() == [
-        "A caption.",
+        "A caption. Some data.",
         "",
         "Solver       1,000                    all (2,000)",
         "------  ----------  -----------------------------",
@@ -40,130 +30,134 @@ def test_plain_is_aligned_and_marks_the_best():
         "* best",
         "A footnote: 100 %.",
     ]
-
-
-def test_a_number_is_aligned_whatever_marks_others_have():
-    cells = [
-        Cell("0.5", value=0.5),
-        Cell("10.5", "(3/5)", value=10.5),
-        Cell("1.5", best=True, value=1.5, mark="†"),
-    ]
-    text = plain(Layout("", ["Name", "Value"], [[Cell("a"), cell] for cell in cells]), 80)
-    points = {line.index(".") for line in text.splitlines()[2:5]}
-    assert len(points) == 1
-
-
-def test_a_text_is_wrapped_at_its_note_first_and_a_number_never():
-    assert plain(TABLE, 42).splitlines()[2:8] == [
-        "Solver       1,000        all (2,000)",
-        "------  ----------  -----------------",
+    # a text is wrapped at its note first, a number never
+    assert plain(TABLE, 42).splitlines()[4:7] == [
         "A_1|x   0.9 ± 0.1*      out of memory",
         "                      (needs 2.0 GiB)",
         "B       0.8 ± 0.1   0.7 ± 0.1 (7/10)*",
-        "",
     ]
 
 
-def test_a_table_that_is_too_wide_is_cut_into_parts_with_the_names():
-    rows = [[Cell(name), *(Cell(f"0.{n}", value=n) for n in range(100, 130))] for name in "ab"]
-    text = plain(Layout("Many.", ["Solver", *map(str, range(100, 130))], rows), 80)
-    heads = [line.split() for line in text.splitlines() if line.startswith("Solver")]
-    assert len(heads) == 3
-    assert [int(n) for _, *sizes in heads for n in sizes] == list(range(100, 130))
+def test_numbers_are_aligned_whatever_marks_they_have():
+    cells = [
+        Cell("0.5", value=1),
+        Cell("10.5", "(3/5)", value=1),
+        Cell("1.5", "", True, 1, "", "†"),
+    ]
+    text = plain(Layout("", ["Name", "Value"], [[Cell("a"), cell] for cell in cells]), 80)
+    assert len({line.index(".") for line in text.splitlines()[2:5]}) == 1
 
 
-def test_what_tables_in_a_row_say_is_said_once():
+def test_what_tables_in_a_row_share_is_said_once():
     tables = [
-        Layout("", ["S", "1", "2"], [], notes, head=head, detail="mean", about="Data.")
-        for head, notes in (("AUC", ["Of all.", "Of AUC."]), ("Error", ["Of all."]))
+        Layout(f"{name}.", ["S", "1", "2"], [], notes, about="Data.")
+        for name, notes in (("AUC", ["Of all.", "Of AUC."]), ("Error", ["Of all."]))
     ]
     text = plain_tables(tables, 80)
     assert text.count("Data.") == text.count("Of all.") == 1
-    assert text.index("Of AUC.") < text.index("Error: mean.") < text.index("Of all.")
+    assert text.index("Of AUC.") < text.index("Error.") < text.index("Of all.")
+    names = [[Cell(a), Cell(b), Cell(c)] for a, b, c in ("xya", "xyb", "xzb")]
+    lines = plain(Layout("", ["P", "Q", "R"], names), 80).splitlines()[2:]
+    assert [line.split() for line in lines] == [["x", "y", "a"], ["b"], ["z", "b"]]
 
 
-def test_at_one_size_measures_are_columns_of_one_table():
-    tables = [
-        Layout(
-            "",
-            ["S", "all (9)"],
-            [[Cell("a"), Cell(x, value=1)]],
-            head=head,
-            detail="mean",
-            about="",
-        )
-        for head, x in (("AUC", "0.5"), ("Error", "0.25"))
+def single(column, text):
+    rows = [[Cell("a"), Cell(text, value=1)]]
+    return Layout(f"{column}: mean.", ["S", "all (9)"], rows, column=column)
+
+
+def test_tables_of_one_column_are_joined():
+    text = plain_tables([single("AUC", "0.5"), single("Error", "0.25")], 80)
+    assert text.splitlines() == ["Mean.", "", "S  AUC  Error", "-  ---  -----", "a  0.5   0.25"]
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 30), (30, 2), (30, 30)])
+def test_wide_tables_are_turned_or_cut_with_the_names_again(rows, columns):
+    cells = [
+        [Cell(f"s{r}"), *(Cell(f"{r}.{c}", value=1) for c in range(columns))] for r in range(rows)
     ]
-    assert plain_tables(tables, 80).splitlines() == [
-        "Mean.",
-        "",
-        "S  AUC  Error",
-        "-  ---  -----",
-        "a  0.5   0.25",
-    ]
+    header = ["Solver", *(f"n{c}" for c in range(columns))]
+    text = plain_tables([Layout("", header, cells, corner="Size")], 80)
+    assert max(map(len, text.splitlines())) <= 80
+    assert set(text.split()) >= {cell.text for row in cells for cell in row}
+    assert text.count("Size") == (rows < columns) and ("\n\n" in text) == (rows == columns)
 
 
-@pytest.mark.parametrize(
-    "amount",
-    [
-        "0.32 ms",
-        "4,373 d",
-        "1.5 GiB",
-        "p = 0.101",
-        "p < 0.05",
-        "theta >= -1",
-        "lam = 2^-3",
-        "k - 1",
-    ],
-)
-def test_no_line_of_a_paragraph_ends_within_an_amount(amount):
-    for length in range(20, 45):
-        lines = paragraph(f"{'x' * length} {amount} and more", 40).splitlines()
-        assert sum(amount in line for line in lines) == 1
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir() if path.is_dir()))
+def test_all_is_shown_within_the_width(name, width):
+    (run,) = load(GOLDEN / name)
+    tables = [make() for _, make in wanted_tables([run])]
+    text = text_tables([run], [table.name for table in tables], width)
+    assert max(map(len, text.splitlines())) <= width
+    words = set(text.replace("*", " ").split())
+    for cell in (c for t in tables for one in t.layouts for row in one.rows for c in row):
+        number = re.match(r"[-+]?[\d,.]+( ± [\d,.]+| \[[^]]+\])?", cell.text)
+        assert cell.value is None or number is None or number[0] in text
+        assert cell.value is not None or not set(cell.text.split()) - words
 
 
-def test_a_line_of_a_paragraph_may_end_between_words_and_numbers():
+def test_lines_break_below_their_indent_and_never_within_an_amount():
+    for amount in ("0.32 ms", "4,373 d", "1.5 GiB", "p = 0.101", "theta >= -1", "k - 1"):
+        for length in range(20, 45):
+            lines = paragraph(f"{'x' * length} {amount} and more", 40).splitlines()
+            assert sum(amount in line for line in lines) == 1
     assert paragraph(f"{'x' * 37} 5 sizes", 40).splitlines()[1] == "sizes"
-
-
-def test_lines_are_wrapped_below_their_indent_and_tracebacks_are_not():
     long = "a " * 60
     first, second, *_ = wrapped(f"  {long}\n    {long}", 80).splitlines()
     assert first.startswith("  a") and second.startswith("    a") and len(first) <= 80
-    assert wrapped(f"    {long}", 80) == f"    {long}"
+    assert wrapped(f"    {long}", 80) == f"    {long}"  # a line of a traceback
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", KEPT_NAMES)
-def test_kept_tables_are_written_as_they_are_and_fit_the_terminal(tmp_path, name, monkeypatch):
-    """Where only wording has changed, ``scripts/keep_results.py --again`` writes them anew."""
-    results = load_results(KEPT / name)
-    written = [path for path in write_tables([results], tmp_path) if path.suffix == ".md"]
-    assert {path.name for path in written} == {p.name for p in (KEPT / name).glob("tables/*.md")}
-    for path in written:
-        assert path.read_text() == (KEPT / name / "tables" / path.name).read_text()
-    # what is in the tables takes long, and is the same for every width
-    monkeypatch.setattr("dsgkit.report.tables.plain_tables", lambda layouts, _: layouts)
-    made = [text_table([results], only) for only in ((), [path.stem for path in written])]
-    for width in WIDTHS:
-        brief, whole = (plain_tables(layouts, width) for layouts in made)
-        assert max(map(len, [*brief.splitlines(), *whole.splitlines()])) <= width
-        assert "nan" not in whole.split()
-        for solver in map(results.label, results.solvers):
-            assert set(solver.split()) <= set(brief.split())
-        missing = [entry for path in written for entry in entries(path) if not has(whole, entry)]
-        assert missing == []
+# --- trials of a run ----------------------------------------------------------------------------
 
 
-def entries(path: Path) -> Iterator[str]:
-    """Yield the entries of Markdown tables."""
-    for line in path.read_text().splitlines():
-        if line.startswith("| ") and not line.startswith("| --"):
-            for entry in re.split(r"(?<!\\)\|", line)[1:-1]:
-                yield re.sub(r"\*\*|\\", "", entry).strip()
+def ended(records, also_at=(), size=2000):
+    return [
+        (Planned(key, "fit", key, 0, {"unlabeled": size}, also_at=also_at), record)
+        for key, record in records.items()
+    ]
 
 
-def has(text: str, entry: str) -> bool:
-    """Whether a text has an entry: its number in one piece, its words anywhere."""
-    number = re.match(r"[-+]?[\d,.]+( ± [\d,.]+| \[[^]]+\])?", entry)
-    return (number is None or number[0] in text) and all(word in text for word in entry.split())
+def experiment(**labels):
+    return SimpleNamespace(
+        task=SimpleNamespace(measures=[AUC]),
+        axis=UNLABELED,
+        solvers={key: SimpleNamespace(label=label) for key, label in labels.items()},
+        protocol=SimpleNamespace(trials=3),
+        outputs=["auc_table"],
+    )
+
+
+LONG = "Labelled rows alone, exact, by a name that is long " * 2
+RECORDS = {
+    "a": {"status": "ok", "scores": {"auc": 0.8}, "times": {"fit": 1.5}},
+    "b": {"status": "ok", "scores": {"auc": 0.75}, "times": {"fit": 0.0123}},
+    "c": {"status": "time_limit", "scores": {}},
+}
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_first_trial_is_a_table_for_each_size(width):
+    fits = ended(RECORDS) + ended(RECORDS, size=500)
+    lines = trial_text(experiment(a="A", b=LONG, c="C"), 0, fits, width).splitlines()
+    assert max(map(len, lines)) <= width
+    words = [line.split() for line in lines]
+    starts = [place for place, line in enumerate(lines) if line.startswith("trial")]
+    titles = [f"trial 1 of 3, {n} unlabelled rows:" for n in ("500", "2,000")]
+    assert [lines[place] for place in starts] == titles
+    assert words[1][:3] == ["Solver", "AUC", "Training"]
+    assert words.count(["A", "0.800", "1.5", "s"]) == words.count(["C", "time", "limit"]) == 2
+    level = trial_text(experiment(a="A"), 0, ended({"a": RECORDS["a"]}, also_at=(500,)))
+    assert level.startswith("trial 1 of 3:\n") and level.count("A ") == 1
+
+
+def test_further_trials_are_a_line_with_the_largest_sizes():
+    fits = ended({"a": {"status": "ok", "scores": {"auc": 0.7}}}, size=500)
+    fits += ended({"a": RECORDS["a"]}) + ended({"b": RECORDS["b"]}, also_at=(500,))
+    assert trial_text(experiment(a="A", b="B"), 1, fits) == "trial 2 of 3: AUC A 0.800; B 0.750"
+    assert trial_text(experiment(c="C"), 2, ended({"c": RECORDS["c"]})) == "trial 3 of 3"
+    names = {f"s{n}": f"Labelled rows alone, exact {n}" for n in range(9)}
+    text = trial_text(experiment(**names), 1, ended(dict.fromkeys(names, RECORDS["a"])))
+    assert max(map(len, text.splitlines())) <= 80
+    assert not any(line.split()[0] == "0.800" for line in text.splitlines())

@@ -1,16 +1,12 @@
 """A measure along training: its table and its figure against numbers made by hand."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dsgkit.errors import ResultsError
-from dsgkit.report import draw_figures, write_report
-from dsgkit.report.compare.comparison import compare
-from dsgkit.report.html import page_text
-from dsgkit.report.tables import text_table, write_tables
+from dsgkit.report import draw_figures
 from dsgkit.tasks.measures import STANDARD, outputs_of
 from tests.report.conftest import ERROR as PLAIN_ERROR
 from tests.report.conftest import RANKING, UNLABELED, solver_of
@@ -22,7 +18,7 @@ SOLVERS = {
     key: solver_of(f"mine:{key}", label)
     for key, label in (("sgd", "SGD"), ("exact", "Exact"), ("big", "Big"))
 }
-OUTPUTS = ("error_trace", "error_trace_table")
+OUTPUTS = ("error_trace",)
 
 
 @pytest.fixture
@@ -79,31 +75,9 @@ def points_of(axes, label="SGD"):
     return next(one for one in axes.get_lines() if one.get_label() == label).get_xydata()
 
 
-def test_traced_measures_have_two_outputs_more():
+def test_traced_measures_have_a_figure_more():
     plain, traced = (set(outputs_of([one], swept=True)) for one in (PLAIN_ERROR, ERROR))
     assert traced - plain == set(OUTPUTS)
-
-
-def test_a_table_has_the_last_value_by_each_time(race, written):
-    results = race()
-    (header, *rows) = lines_of(text_table([results], ["error_trace_table"]))
-    assert header == ["Training", "time", "SGD", "Exact", "Big"]
-    assert rows == [
-        # SGD has a value in one trial of two, by 0.5 s in both; std of two is |a - b| / sqrt(2)
-        ["0.1", "s", "40.0", "(1/2)", "time", "limit"],
-        ["0.2", "s", "40.0", "(1/2)", "–"],
-        ["0.5", "s", "50.0", "±", "14.1", "30.0", "(1/2)*", "–"],
-        ["1", "s", "40.0", "±", "28.3", "40.0", "±", "14.1", "–"],
-        ["2", "s", "15.0", "±", "7.1*", "40.0", "±", "14.1", "–"],
-    ]
-    tables = written(results)
-    assert "error_trace_table" in tables.names
-    rows = tables.data("error_trace_table")
-    found = {(row["solver"], float(row["seconds"])): row for row in rows}
-    assert float(found["SGD", 0.5]["mean"]) == pytest.approx(0.5)
-    assert (found["Exact", 0.2]["mean"], found["Exact", 0.2]["trials"]) == ("", "0")
-    assert (found["Big", 2.0]["mean"], found["Big", 2.0]["status"]) == ("", "time limit")
-    assert re.search(r"\| Exact +\| +\| +\|", tables.text("error_trace_table"))
 
 
 def test_a_figure_joins_means_over_trials_at_equal_iterations(race, panels):
@@ -126,25 +100,21 @@ DIVERGED = [*trace((0.2, 0.4)), {"iteration": 10, "seconds": 0.5, "error": "nan"
 
 
 @pytest.mark.parametrize(
-    ("traces", "points", "row"),
+    ("traces", "points"),
     [
         (  # a value that is none, and an iteration of one trial, are left out
             [DIVERGED, trace((0.4, 0.6), (0.7, 0.2), (2.0, 0.1))],
             [(0.3, 50.0), (0.7, 20.0), (2.0, 10.0)],
-            ["2", "s", "25.0", "±", "21.2*"],
         ),
         (  # a trial without a trace counts at the end of its training
             [trace((0.1, 0.4), (0.5, 0.2)), []],
             [(0.1, 40.0), (0.5, 20.0)],
-            ["1", "s", "15.0", "±", "7.1*"],
         ),
     ],
 )
-def test_what_trials_lack_of_traces(race, panels, traces, points, row):
+def test_what_trials_lack_of_traces(race, panels, traces, points):
     results = race(traces=traces)
     assert points_of(*panels(results)) == near(points)
-    rows = lines_of(text_table([results], ["error_trace_table"]))
-    assert row in [one[:5] for one in rows]
 
 
 def test_a_point_far_before_every_line_says_its_time(fits, panels):
@@ -155,34 +125,19 @@ def test_a_point_far_before_every_line_says_its_time(fits, panels):
     assert r"$\leftarrow$ 2 ms" in [text.get_text() for text in axes.texts]
 
 
-def test_one_folder_shows_every_size_several_the_largest(race, panels, written):
+def test_one_folder_shows_every_size_several_the_largest(race, panels):
     swept = race(sizes=(500, 2000), task=SWEPT)
     other = race("ijcnn1", sizes=(900,), task=SWEPT)
     titles = [axes.get_title() for axes in panels(swept)]
     assert titles == ["codrna, 500 unlabelled", "codrna, 2,000 unlabelled"]
     titles = [axes.get_title() for axes in panels(swept, other)]
     assert titles == ["codrna, 2,000 unlabelled", "ijcnn1, 900 unlabelled"]
-    tables = written(swept, other)
-    found = {(row["dataset"], row["unlabeled"]) for row in tables.data("error_trace_table")}
-    assert found == {("codrna", "2000"), ("ijcnn1", "900")}
-    rows = tables.data("codrna/error_trace_table")
-    assert {row["unlabeled"] for row in rows} == {"500", "2000"}
-
-
-def test_the_page_and_comparisons_take_such_results(race, tmp_path):
-    results, other = race(), race("ijcnn1")
-    page = page_text([results, other], tmp_path)
-    assert page.count("after so many seconds of training") == 2 * 3  # a caption and its label
-    assert page.count("--only error_trace") == 3
-    assert compare(results, results).common == 6
 
 
 def test_results_without_traces_show_none(race, tmp_path):
     results = race(traces=[[], []])
-    assert not any("trace" in path.name for path in write_report([results], tmp_path))
+    assert draw_figures([results], tmp_path) == []
     with pytest.raises(ResultsError, match=r"no finished fit has a value for error_trace$"):
         draw_figures([results], tmp_path, ["error_trace"])
-    with pytest.raises(ResultsError, match="no finished fit has a value for error_trace_table"):
-        write_tables([results], tmp_path, ["error_trace_table"])
     with pytest.raises(ResultsError, match="did you mean 'error_trace'"):
         draw_figures([race()], tmp_path, ["error_tracee"])

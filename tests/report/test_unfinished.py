@@ -10,7 +10,6 @@ from dsgkit.experiment.store import seal
 from dsgkit.report.gains import gains
 from dsgkit.report.rankings import measured_rankings
 from dsgkit.report.summary import summarise
-from dsgkit.report.tables import text_table
 from tests.experiment.runs import key_of, plan_text
 
 SIZES = (100, 200, 400)
@@ -110,37 +109,11 @@ def half(tmp_path_factory):
     return [stored(folder / name, first_trial, dataset=name) for name in ("digits", "codrna")]
 
 
-def auc_table(tables):
-    return {name: list(row.values()) for name, row in tables.shown("auc_table").items()}
-
-
-def test_nothing_is_the_best_among_those_that_are_done(whole, half, written):
-    tables = written(half[0])
-    assert auc_table(tables)["QSG"] == ["0.905 ± 0.007", *["0.900 (1/2)"] * 2]
-    text = tables.text("auc_table")
-    assert "**" not in text
-    # of 16 fits, those of 200 and 400 rows are lacking in the second trial
-    assert "Unfinished: 11 of 16 fits have run" in text
-    assert "(k/n): only k of n trials finished.\n" in text
-    tables = written(whole)
-    assert auc_table(tables)["QSG"] == ["**0.905 ± 0.007**"] * 3
-    text = tables.text("auc_table")
-    assert "Unfinished" not in text and "not yet run" not in text
-
-
-def test_a_column_that_is_complete_has_its_best(tmp_path, written):
-    wanted = lambda e: e["solver"] == "supervised" or e["at"]["unlabeled"] == 100  # noqa: E731
-    table = auc_table(written(stored(tmp_path / "a", wanted)))
-    assert table["QSG"] == ["**0.905 ± 0.007**", "not yet run", "not yet run"]
-    assert all(table[name][1] != "–" for name in ("QSG", "RFF", "Exact"))
-
-
 def test_gains_ranks_and_overviews_of_unfinished_results_name_no_winner(half):
     shown = summarise(half)
     found = [gain for gain in gains(shown, half[0].task.measures[0]) if gain.size.n > 100]
     assert found and not any(gain.significant for gain in found)
     assert measured_rankings(shown) == []
-    assert "*" not in text_table(half).split("\n\n")[1]
 
 
 REFUSED = {"status": "out_of_memory", "needed": 2**33, "scores": {}}
@@ -153,40 +126,11 @@ def ended(by_size):
     return {f"rff_s2auc-{trial}-{n}": how for n, how in by_size.items() for trial in (0, 1)}
 
 
-def test_five_endings_are_five_words(tmp_path, written):
+def test_endings_of_fits_are_told(tmp_path):
     wanted = lambda e: e["solver"] in ("rff_s2auc", "supervised")  # noqa: E731
-    results = stored(tmp_path / "a", wanted, ended({100: REFUSED, 200: LIMITED, 400: LATE}))
-    tables = written(results)
-    table = auc_table(tables)
-    assert table["RFF"] == ["refused (needs 8.0 GiB)", "out of memory", "timeout"]
-    assert table["QSG"] == ["not yet run"] * 3
-    assert table["PNU"] == ["left out"] * 3
-    assert table["Exact"] == ["not yet run", "left out", "left out"]
-    assert "left out: by the config (at_most)." in tables.text("auc_table")
+    stored(tmp_path / "a", wanted, ended({100: REFUSED, 200: LIMITED, 400: LATE}))
     status = describe_status(tmp_path / "a")
     assert "(2 out of memory, 2 refused, 2 timeout)" in status
-
-
-def test_results_of_a_plan_without_what_is_left_out_know_it_too(tmp_path, written):
-    stored(tmp_path / "a")
-    plan = [entry for entry in entries() if entry["kind"] == "fit"]
-    (tmp_path / "a" / "plan.json").write_text(plan_text(plan))
-    assert auc_table(written(load_results(tmp_path / "a")))["PNU"] == ["left out"] * 3
-
-
-# --- fits that do not depend on the size ------------------------------------------------------
-
-
-def test_a_fit_that_does_not_depend_on_the_size_stands_at_all(whole, written):
-    tables = written(whole)
-    assert auc_table(tables)["Labelled"] == ["0.605 ± 0.007§"] * 3
-    assert "§ One fit per trial: it does not use unlabelled rows." in tables.text("auc_table")
-    found = gains(summarise([whole]), whole.task.measures[0])
-    assert [gain.size.n for gain in found] == list(SIZES)
-    assert all(gain.contrast.difference == pytest.approx(0.3) for gain in found)
-    at = whole.at(200)
-    assert len(at.cells[at.cells["solver"] == "supervised"]) == 2
-    assert len(at.records) == 6
 
 
 def marks(axes, marker):

@@ -19,9 +19,9 @@ from dsgkit.report.html.machine import describe_code, describe_environments
 from dsgkit.report.html.outcomes import total_counts
 from dsgkit.report.html.sections import Context, make_section, pictures
 from dsgkit.report.numbers import NO_VALUE
-from dsgkit.report.old_names import grouped
-from dsgkit.report.outputs import wanted_tables
+from dsgkit.report.old_names import grouped, run_of
 from dsgkit.report.summary import Summary, summarise
+from dsgkit.report.tables import wanted_tables
 
 TEMPLATES = "templates"
 Missing = Sequence[tuple[str, str]]
@@ -106,10 +106,10 @@ def _overview(
 
 def _of_a_kind(kind: str, shown: Sequence[Summary], folder: Path) -> Context:
     """Return the tables and figures of the results of one task."""
-    tables = (table.make() for table in wanted_tables(shown))
+    tables = (make() for _, make in wanted_tables([*map(run_of, shown)]))
     return {
         "kind": kind,
-        "tables": [layout for table in tables if table for layout in table.layouts],
+        "tables": [layout for table in tables for layout in table.layouts],
         "pictures": pictures(shown, folder),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -15,15 +15,17 @@ from urllib.parse import quote
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.results import Results
 from dsgkit.report.findings import findings
-from dsgkit.report.formats import Cell, Layout, Table
+from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import clocks
 from dsgkit.report.html.outcomes import count_cells, failures, limits
 from dsgkit.report.numbers import NO_VALUE, grid_text, value_text
+from dsgkit.report.old_names import run_of
 from dsgkit.report.output import FigureOutput
-from dsgkit.report.outputs import wanted_figures, wanted_tables
+from dsgkit.report.outputs import wanted_figures
 from dsgkit.report.panels import svg
 from dsgkit.report.style import COLUMN_WIDTH
 from dsgkit.report.summary import Summary, all_solvers
+from dsgkit.report.tables import wanted_tables
 from dsgkit.tasks.measures import Description
 
 CSS_INCH = 96
@@ -118,16 +120,11 @@ def _tables(summary: Summary) -> Tables:
     Tables that a terminal shows by default are shown; the others are folded.
     """
     tables = Tables([], [])
-    for output in wanted_tables([summary]) if len(summary.results.cells) else []:
-        brief = _layouts(output.brief) if output.brief else []
-        tables.shown.extend(brief)
-        tables.folded.extend(layout for layout in _layouts(output.make) if layout not in brief)
+    for _, make in wanted_tables([run_of(summary)]) if len(summary.results.cells) else []:
+        for layout in make().layouts:
+            if layout.rows:
+                (tables.folded if layout.aside else tables.shown).append(layout)
     return tables
-
-
-def _layouts(make: Callable[[], Table | None]) -> list[Layout]:
-    table = make()
-    return [layout for layout in table.layouts if layout.rows] if table else []
 
 
 def _facts(summary: Summary) -> list[tuple[str, str, str]]:

@@ -1,0 +1,261 @@
+"""Tables of a measure: solvers by sizes, or datasets by solvers at their largest size."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
+from dsgkit.experiment.timing import DISTURBED_RATIO
+from dsgkit.report.formats import BEST, Cell, Layout, Table
+from dsgkit.report.frame import (
+    Entry,
+    axis_title,
+    entries,
+    full_at,
+    largest,
+    lowered,
+    progress,
+    settings,
+    shows,
+    size_text,
+    solver_names,
+)
+from dsgkit.report.numbers import (
+    NO_VALUE,
+    counted,
+    from_to,
+    in_sentence,
+    memory_text,
+    percents,
+    ranges,
+    time_digits,
+    with_range,
+    with_std,
+)
+from dsgkit.tasks.measures import Measure
+
+FASTEST = "the fastest: its longest time is shorter than all others', and none was disturbed"
+
+_DISTURBED = (
+    "‡ Disturbed by other processes: the wall time is more than "
+    f"{DISTURBED_RATIO} times the processor time of the busiest thread"
+)
+
+
+def measure_table(runs: Sequence[Run], name: str, measures: Sequence[Measure]) -> Table:
+    """Return the tables of measures: of solvers by sizes or, for several runs, of runs by solvers.
+
+    Measures without a better side stand aside if others of one run have one.
+    """
+    main = [m for m in measures if m.better] or [m for m in measures if m.tally] or measures
+    layouts, data = [], []
+    for measure in measures:
+        having = [run for run in runs if shows(run, measure)]
+        found = [(run, entries(run, measure)) for run in having]
+        if len(runs) > 1:
+            found = [(run, largest(every)) for run, every in found]
+        layout = (_by_dataset if len(runs) > 1 else _by_size)(measure, found)
+        aside = measure.for_published or (len(runs) == 1 and measure not in main)
+        layouts.append(replace(layout, aside=aside))
+        data += [_row(run, measure, entry) for run, every in found for entry in every]
+    return Table(name, layouts, pd.DataFrame(data))
+
+
+Found = Sequence[tuple[Run, list[Entry]]]
+
+
+def _by_size(measure: Measure, found: Found) -> Layout:
+    """Return the table of solvers by sizes; with one column without a sweep."""
+    ((run, every),) = found
+    sizes, axis, column = full_at(run), run.axis, column_title(measure)
+    columns = [entry_cells(measure, [one for one in every if one.size == size]) for size in sizes]
+    texts = [size_text(*size) for size in sizes.items()]
+    at = ""
+    if axis:
+        name = lowered(axis.title)
+        at = f", by number of {name}" if len(texts) > 1 else f", at {texts[0]} {name}"
+    return Layout(
+        f"{column}: {statistic(measure, [run])}{at}.",
+        ["Solver", *(texts if axis else [measure.title])],
+        list(zip(map(Cell, run.names.values()), *columns, strict=True)),
+        notes(found),
+        best_means(measure),
+        about=f"{', '.join(filter(None, [run.heading, settings([run])]))}.",
+        column=column,
+        corner=axis.title if axis else "",
+    )
+
+
+def _by_dataset(measure: Measure, found: Found) -> Layout:
+    """Return the table of datasets by solvers, each at its largest finished size."""
+    runs = [run for run, _ in found]
+    solvers, rows = solver_names(runs), []
+    for run, every in found:
+        by_name = {entry.name: entry for entry in every}
+        row = [by_name.get(name) for name in solvers]
+        contest = not progress(run)
+        cells = entry_cells(measure, row, sized=run.axis is not None, contest=contest)
+        rows.append([Cell(run.heading), *cells])
+    axes, setting, column = lowered(axis_title(runs)), settings(runs), column_title(measure)
+    at = f", at the largest number of {axes} that each finished, in parentheses" if axes else ""
+    return Layout(
+        f"{column}: {statistic(measure, runs)}{at}.",
+        ["Dataset", *solvers],
+        rows,
+        notes(found),
+        best_means(measure),
+        about=setting and f"{setting}.",
+        column=column,
+        corner="Solver",
+    )
+
+
+def column_title(measure: Measure) -> str:
+    """Return the title of a measure's numbers, with unit and rows."""
+    title = measure.title if measure.unit == "bytes" else measure.axis_label
+    return f"{title} on the {measure.where}" if measure.where else title
+
+
+def _row(run: Run, measure: Measure, entry: Entry) -> dict[str, object]:
+    """Return an entry as tidy data, numbers unrounded."""
+    return {
+        "dataset": run.title,
+        "measure": measure.name,
+        "solver": entry.name,
+        **({run.axis.name: entry.size} if run.axis else {}),
+        "mean": entry.mean,
+        "std": entry.std,
+        "median": np.median(entry.values) if entry.values else np.nan,
+        "lowest": entry.low,
+        "highest": entry.high,
+        "trials": len(entry.values),
+        "status": entry.ending,
+        "needed_bytes": entry.needed,
+        "disturbed": entry.disturbed,
+        "level": entry.level,
+        "remarks": "; ".join(f"{n}: {text}" for text, n in entry.remarks.items()),
+    }
+
+
+def entry_cells(
+    measure: Measure, row: Sequence[Entry | None], *, sized: bool = False, contest: bool = True
+) -> list[Cell]:
+    """Return the cells of competing entries, the best marked; a dash for None.
+
+    ``sized`` adds each entry's size. Nothing is the best without ``contest``, among times at
+    different sizes, or while fits are still to come.
+    """
+    known = [entry for entry in row if entry]
+    contest = contest and len(row) > 1 and not any(entry.to_come for entry in known)
+    if sized and measure.unit == "seconds":
+        contest = False
+    best = _best(measure, known) if contest and measure.better else []
+    return [_cell(measure, one, one in best, sized) if one else Cell(NO_VALUE) for one in row]
+
+
+def _best(measure: Measure, known: Sequence[Entry]) -> list[Entry]:
+    """Return the entries with the best printed mean, none if all print the same.
+
+    A time is the best if no other one, as printed, reaches its range.
+    """
+    finished = [entry for entry in known if entry.values and entry.competes]
+    if measure.unit == "seconds":
+        if len(finished) < 2 or any(entry.disturbed for entry in finished):
+            return []
+        best, *others = sorted(finished, key=lambda entry: entry.centre)
+        longest = round(best.high, time_digits(best.centre))
+        clear = all(round(one.low, time_digits(one.centre)) > longest for one in others)
+        return [best] if clear else []
+    shown = [round(percents(measure, entry.mean), measure.digits) for entry in finished]
+    top = (max if measure.better == "higher" else min)(shown, default=None)
+    several = len({*shown}) > 1
+    return [one for one, value in zip(finished, shown, strict=True) if several and value == top]
+
+
+def _cell(measure: Measure, entry: Entry, best: bool, sized: bool) -> Cell:
+    """Return an entry's cell: its mean or median, or why there is none."""
+    if not entry.values:
+        needs = "" if np.isnan(entry.needed) else f"(needs {memory_text(entry.needed)})"
+        return Cell(NO_VALUE if entry.ending == NOT_RUN else entry.ending, needs)
+    value = entry.centre
+    if measure.unit == "bytes":
+        value = entry.high
+        text = memory_text(value)
+    elif measure.unit == "seconds":
+        text = with_range(value, entry.low, entry.high, time_digits(value))
+    elif measure.tally:
+        text = f"{sum(one > 0 for one in entry.values)}/{len(entry.values)}"
+    else:
+        std = percents(measure, entry.std)
+        text = with_std(percents(measure, value), std, measure.digits)
+    note = ", ".join(filter(None, [f"{entry.size:,}" * (sized and not entry.level), entry.partial]))
+    mark = "†" * bool(entry.remarks) + "‡" * bool(entry.disturbed) + "§" * entry.level
+    return Cell(text, note and f"({note})", best, value, mark=mark)
+
+
+def best_means(measure: Measure) -> str:
+    """Return the meaning of a marked entry of a measure."""
+    return FASTEST if measure.unit == "seconds" else BEST
+
+
+def statistic(measure: Measure, runs: Sequence[Run]) -> str:
+    """Return the shown statistic, such as ``mean ± standard deviation over 5 trials``."""
+    counts = {run.experiment.protocol.trials for run in runs}
+    trials = "" if counts == {1} else f"{from_to(counts)} trials"
+    if measure.unit == "seconds":
+        return f"{_clock(measure, runs)}median [range] over {trials or 'repeats of one trial'}"
+    if not trials:
+        return "one trial"
+    if measure.tally:
+        return f"in how many of {trials}"
+    name = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
+    return f"{name} over {trials}"
+
+
+def _clock(measure: Measure, runs: Sequence[Run]) -> str:
+    """Return the kind of time; empty for fits on all cores."""
+    columns = [run.fits["timing.threads"].dropna() for run in runs if measure.clock]
+    threads = {*np.concatenate(columns)} if columns else set()
+    if threads == {1}:
+        return "processor time on one thread, "
+    return "processor time where it was on one thread, else wall time, " if 1 in threads else ""
+
+
+def notes(found: Found) -> list[str]:
+    """Return the footnotes of a table; with several runs, each names its results."""
+    texts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    unfinished = []
+    for run, every in found:
+        title = f"{run.heading}: " if len(found) > 1 else ""
+        if left := progress(run):
+            unfinished.append(title + left)
+        for entry in every:
+            said = {f"† {text}": n for text, n in entry.remarks.items()}
+            said |= {_DISTURBED: entry.disturbed} if entry.disturbed else {}
+            ended = {end: n for end, n in entry.others.items() if n and end != TO_COME}
+            said |= {
+                f"(k/n): the other trials: {end}": n for end, n in ended.items() if entry.values
+            }
+            for text, n in said.items():
+                who = (
+                    f"{title}{in_sentence(entry.name)} in {{}} of {counted(entry.planned, 'trial')}"
+                )
+                texts[text][who].append(n)
+    result = []
+    for text, counts in texts.items():
+        solvers = [who.format(ranges(n, "-")) for who, n in counts.items()]
+        result.append(f"{text} ({', '.join(solvers)}).")
+    entries_ = [entry for _, every in found for entry in every]
+    if any(entry.level and entry.values for entry in entries_):
+        axes = lowered(axis_title(run for run, _ in found))
+        result.append(f"§ One fit per trial: it does not use {axes}.")
+    if any(entry.ending == LEFT_OUT for entry in entries_):
+        result.append(f"{LEFT_OUT}: by the config (at_most).")
+    if unfinished:
+        result.append(f"Unfinished: {'; '.join(unfinished)}; where some are to come, none is best.")
+    return result
