@@ -228,33 +228,30 @@ def _clock(measure: Measure, runs: Sequence[Run]) -> str:
 
 def notes(found: Found) -> list[str]:
     """Return the footnotes of a table; with several runs, each names its results."""
-    texts: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    unfinished = []
-    for run, every in found:
+    said: dict[str, dict[tuple[str, int], list[int]]] = defaultdict(lambda: defaultdict(list))
+    every, unfinished = [entry for _, of_run in found for entry in of_run], []
+    for run, of_run in found:
         title = f"{run.heading}: " if len(found) > 1 else ""
-        if left := progress(run):
-            unfinished.append(title + left)
-        for entry in every:
-            said = {f"† {text}": n for text, n in entry.remarks.items()}
-            said |= {_DISTURBED: entry.disturbed} if entry.disturbed else {}
-            ended = {end: n for end, n in entry.others.items() if n and end != TO_COME}
-            said |= {
-                f"(k/n): the other trials: {end}": n for end, n in ended.items() if entry.values
-            }
-            for text, n in said.items():
-                who = (
-                    f"{title}{in_sentence(entry.name)} in {{}} of {counted(entry.planned, 'trial')}"
-                )
-                texts[text][who].append(n)
+        unfinished += [f"{title}{left}"] if (left := progress(run)) else []
+        for entry in of_run:
+            counts = {f"† {text}": n for text, n in entry.remarks.items()}
+            counts[_DISTURBED] = entry.disturbed
+            for ending, n in entry.others.items() if entry.values else ():
+                counts[f"(k/n): the other trials: {ending}"] = n if ending != TO_COME else 0
+            for text, n in counts.items():
+                if n:
+                    said[text][f"{title}{in_sentence(entry.name)}", entry.planned].append(n)
     result = []
-    for text, counts in texts.items():
-        solvers = [who.format(ranges(n, "-")) for who, n in counts.items()]
-        result.append(f"{text} ({', '.join(solvers)}).")
-    entries_ = [entry for _, every in found for entry in every]
-    if any(entry.level and entry.values for entry in entries_):
+    for text, solvers in said.items():
+        who = (
+            f"{name} in {ranges(n, '-')} of {counted(planned, 'trial')}"
+            for (name, planned), n in solvers.items()
+        )
+        result.append(f"{text} ({', '.join(who)}).")
+    if any(entry.level and entry.values for entry in every):
         axes = lowered(axis_title(run for run, _ in found))
         result.append(f"§ One fit per trial: it does not use {axes}.")
-    if any(entry.ending == LEFT_OUT for entry in entries_):
+    if any(entry.ending == LEFT_OUT for entry in every):
         result.append(f"{LEFT_OUT}: by the config (at_most).")
     if unfinished:
         result.append(f"Unfinished: {'; '.join(unfinished)}; where some are to come, none is best.")

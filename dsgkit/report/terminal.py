@@ -130,26 +130,24 @@ def trial_text(experiment: Experiment, trial: int, ended: Fits, width: int = DEF
     """
     measure, axis = _measure(experiment, ended), experiment.axis
     title = f"trial {trial + 1} of {experiment.protocol.trials}"
-    by_size: dict[int, Fits] = {}
-    for cell, record in ended:
-        for size in cell.sizes(axis):
-            by_size[size] = [*by_size.get(size, ()), (cell, record)]
+    sizes = sorted({size for cell, _ in ended for size in cell.sizes(axis)})
+    by_size = {n: [one for one in ended if n in one[0].sizes(axis)] for n in sizes}
     if trial:
         last: dict[str, str] = {}
-        for n in sorted(by_size):
-            scores = {cell.solver: _score(measure, record) for cell, record in by_size[n]}
+        for fits_at in by_size.values():
+            scores = {cell.solver: _score(measure, record) for cell, record in fits_at}
             last |= {key: text for key, text in scores.items() if text}
         texts = [f"{experiment.solvers[key].label}{NO_BREAK}{text}" for key, text in last.items()]
         line = f"{title}: {measure.word} {'; '.join(texts)}" if measure else title
         return paragraph(line, width, _INDENT)
     if all(cell.also_at for cell, _ in ended):  # no fit depends on the size
-        axis, by_size = None, {0: ended}
-    tables = []
-    for n in sorted(by_size):
-        at = f", {n:,} {lowered(axis.title)}" if axis else ""
-        lines = _size_table(experiment, measure, by_size[n], width - len(_INDENT)).splitlines()
-        tables += [f"{title}{at}:", *(f"{_INDENT}{line}".rstrip() for line in lines)]
-    return "\n".join(tables)
+        axis, by_size = None, {0: [*ended]}
+    lines = []
+    for n, fits_at in by_size.items():
+        lines.append(f"{title}, {n:,} {lowered(axis.title)}:" if axis else f"{title}:")
+        text = _size_table(experiment, measure, fits_at, width - len(_INDENT))
+        lines += [f"{_INDENT}{line}".rstrip() for line in text.splitlines()]
+    return "\n".join(lines)
 
 
 def _size_table(experiment: Experiment, measure: Measure | None, ended: Fits, width: int) -> str:

@@ -10,8 +10,6 @@ import pytest
 
 from dsgkit import load_results
 from dsgkit.errors import ResultsError
-from dsgkit.experiment import folder as folders
-from dsgkit.experiment.frames import packed
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.runs import load
 from dsgkit.report.choices import edge_choices, params_table
@@ -20,40 +18,10 @@ from dsgkit.report.tables import text_tables, wanted_tables, write_tables
 from dsgkit.tasks.measures import Published, PublishedFigure
 from tests.report.runs import AUC, ERROR, make_run
 
-KEPT = Path(__file__).parents[2] / "results" / "reference"
 GOLDEN = Path(__file__).parents[1] / "data" / "golden_tables"
-FROZEN = (
-    "flame_clustering",  # published figures
-    "ijcnn1_s2auc",  # refusals, fits without a result, one fit for all sizes
-    "layers_5_ordinal_labels-wide",  # gains over several solvers
-    "lev_ordinal",  # choices and their held-out scores
-    "skin_s2auc",
-    "skin_s3vm_labels-useful",  # tallies
-    "susy_10k_s2auc_labels-wide",  # remarks
-    "usps_su",
-)
-SEVERAL = ("ijcnn1_s2auc", "skin_s2auc")
-TRIALS = 2
+"""Two trials of some kept folders, and the cells of their tables."""
 
-
-def freeze(name):
-    """Keep two trials of a kept folder, without what no table shows."""
-    (run,) = load(KEPT / name)
-    to = GOLDEN / name
-    to.mkdir(parents=True, exist_ok=True)
-    protocol = run.experiment.protocol.model_copy(update={"trials": TRIALS})
-    experiment = run.experiment.model_copy(update={"protocol": protocol})
-    (to / folders.CONFIG).write_text(experiment.to_yaml())
-    (to / folders.TASK).write_text(run.task.model_dump_json(exclude_defaults=True))
-    (to / folders.DATASET).write_bytes((KEPT / name / folders.DATASET).read_bytes())
-    tables = {"fits.csv.xz": run.fits}
-    if name == "lev_ordinal":
-        tables["searches.csv.xz"] = run.searches
-    for file, table in tables.items():
-        dropped = table.columns.str.match("(diagnostics|code|source|started|artefact)")
-        dropped |= table.columns.isin(["name", "size", "ending", "level"])
-        some = table.loc[table["trial"] < TRIALS, ~dropped]
-        (to / file).write_bytes(packed(some))
+FROZEN = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 
 
 def rows_of(tables):
@@ -63,14 +31,12 @@ def rows_of(tables):
     return [line for line in lines if line.startswith(("#", "|")) and not line.startswith("| --")]
 
 
-@pytest.mark.parametrize("names", [*([name] for name in FROZEN), SEVERAL], ids="+".join)
+@pytest.mark.parametrize("names", [*([name] for name in FROZEN), ["ijcnn1_s2auc", "skin_s2auc"]])
 def test_cells_are_those_of_before(names):
     path = GOLDEN / f"{'+'.join(names)}.md"
-    if record := os.environ.get("DSGKIT_RECORD_GOLDEN"):
-        for name in names:
-            freeze(name)
-    rows = rows_of(make() for _, make in wanted_tables(load(*(GOLDEN / name for name in names))))
-    if record:
+    runs = load(*(GOLDEN / name for name in names))
+    rows = rows_of(make() for _, make in wanted_tables(runs))
+    if os.environ.get("DSGKIT_RECORD_GOLDEN"):
         path.write_text("\n".join(rows) + "\n")
     assert rows == path.read_text().splitlines()
 
@@ -232,25 +198,17 @@ def test_files_are_inside_the_folder_each_run_in_its_own(tmp_path):
 # --- choices ----------------------------------------------------------------------------------
 
 
-def searched(grids, choices, folds=None, scores=None, ends=None):
-    """Return a run of one solver with chosen parameters, and searches if there are scores."""
+def searched(grids, choices, scores=()):
+    """Return a run of one solver with chosen parameters; ``scores`` are of each point, by fold."""
     records = {("a", 500, trial): {"params": chosen} for trial, chosen in enumerate(choices)}
-    search = [{"grid": grid} for grid in grids]
-    run = make_run(
-        a={500: [0.9] * len(choices)}, records=records, solvers={"a": {"search": search}}
-    )
-    if scores is None:
-        return run
-    points = [dict(zip(grids[0], [x], strict=True)) for x in next(iter(grids[0].values()))]
-    cells = [
-        (
-            Cell(f"s{trial}", "search", "a", trial, {"unlabeled": 500}),
-            {"status": "ok", "points": points, "fold_scores": of_trial},
-        )
-        for trial, of_trial in enumerate(scores)
-    ]
-    task = run.task.model_copy(update={"chooses": "auc"})
-    return replace(run, cells=[*run.cells, *cells], task=task)
+    solvers = {"a": {"search": [{"grid": grid} for grid in grids]}}
+    run = make_run(a={500: [0.9] * len(choices)}, records=records, solvers=solvers)
+    points = [{name: value} for name, values in grids[0].items() for value in values]
+    cells = [*run.cells]
+    for trial, of_trial in enumerate(scores):
+        cell = Cell(f"s{trial}", "search", "a", trial, {"unlabeled": 500})
+        cells.append((cell, {"status": "ok", "points": points, "fold_scores": of_trial}))
+    return replace(run, cells=cells, task=run.task.model_copy(update={"chooses": "auc"}))
 
 
 @pytest.mark.parametrize(
