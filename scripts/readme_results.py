@@ -15,10 +15,15 @@ from pathlib import Path
 
 import click
 
-from dsgkit.papers.claims import papers
-from dsgkit.papers.evidence import read_evidence
-from dsgkit.papers.judging import PROTOCOL, JudgedClaim, JudgedPaper, judge
-from dsgkit.papers.verdicts import Outcome
+from dsgkit.papers.judge import (
+    PROTOCOL,
+    JudgedClaim,
+    JudgedPaper,
+    Outcome,
+    judge,
+    read_kept,
+)
+from dsgkit.papers.schema import papers
 
 ROOT = Path(__file__).parents[1]
 PICTURE = "readme.svg"
@@ -61,7 +66,7 @@ def main(results: Path, readme: Path, check: bool) -> None:
     before = readme.read_text(encoding="utf-8")
     if not RESULTS_SECTION.search(before):
         raise click.ClickException(f"{readme}: has no place for results (<!-- results: begin -->)")
-    judged = judge(papers(), read_evidence([results]))
+    judged = judge(papers(), read_kept([results]))
     image = f"![Claims of each paper by verdict](results/reference/{PICTURE})\n"
     text = "\n".join([image, *map(paragraph, judged)])
     wanted = {

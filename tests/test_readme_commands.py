@@ -15,9 +15,9 @@ from dsgkit import cli
 from dsgkit.cli.explain import explanations
 from dsgkit.config.load import read_config
 from dsgkit.config.schema import load_experiment
-from dsgkit.papers.claims import papers
 from dsgkit.papers.figures import all_papers, chosen
-from dsgkit.papers.judging import selected
+from dsgkit.papers.judge import selected
+from dsgkit.papers.schema import papers
 from tests.test_readme import ROOT
 
 PAGES = [ROOT / "README.md", *ROOT.glob("[!.]*/README.md")]

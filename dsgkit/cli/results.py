@@ -192,34 +192,26 @@ def _runs(folders: Paths, solvers: Names, at: int | None = None) -> list[Any]:
 @names_option("--paper", "keys", help="Judge these papers only, such as s2auc.")
 @names_option("--id", "ids", help="Print these claims in full, such as s2auc-01.")
 @click.option("--json", "json_file", type=FILE, help="Write verdicts and evidence to this file.")
-@click.option("--expect", type=FILE, help="File of verdicts by claim; exit code 1 if one differs.")
-def claims(
-    results: Paths, keys: Names, ids: Names, json_file: Path | None, expect: Path | None
-) -> None:
+def claims(results: Paths, keys: Names, ids: Names, json_file: Path | None) -> None:
     """Judge the papers' claims by RESULTS.
 
     These are results folders, or folders of them; by default the kept results, results/reference,
     which are in the repository only. A verdict follows from the results and the criterion of the
     claim. Studies are read from a folder `studies` next to the results.
     """
-    from dsgkit.papers import claims_text
-    from dsgkit.papers.claims import papers
-    from dsgkit.papers.evidence import read_evidence
-    from dsgkit.papers.judging import judge, selected
+    from dsgkit.papers import text
+    from dsgkit.papers.judge import judge, read_kept, selected
+    from dsgkit.papers.schema import papers
 
     chosen = selected(papers(), ids, keys)
-    judged = judge(chosen, read_evidence(or_kept(results)))
+    judged = judge(chosen, read_kept(or_kept(results)))
     if ids:
         every = [one for paper in judged for one in paper.claims]
-        click.echo("\n\n".join(claims_text.full_text(one, terminal_width()) for one in every))
+        click.echo("\n\n".join(text.full_text(one, terminal_width()) for one in every))
     else:
-        click.echo(claims_text.overview(judged, terminal_width()))
+        click.echo(text.overview(judged, terminal_width()))
     if json_file is not None:
-        json_file.write_text(json.dumps(claims_text.as_data(judged), indent=2) + "\n")
-    differences = [] if expect is None else claims_text.unexpected(judged, expect)
-    for line in differences:
-        click.echo(line, err=True)
-    raise SystemExit(int(bool(differences)))
+        json_file.write_text(json.dumps(text.as_data(judged), indent=2) + "\n")
 
 
 @click.command()
@@ -230,13 +222,13 @@ def pages(results: Paths, out: Path) -> None:
 
     These are as `dsg claims` reads them. A page begins with the paper's claims and their verdicts.
     """
-    from dsgkit.papers.claims import papers
     from dsgkit.papers.evidence import read_evidence
-    from dsgkit.papers.judging import judge
+    from dsgkit.papers.judge import judge, read_kept
     from dsgkit.papers.pages import write_pages
+    from dsgkit.papers.schema import papers
 
-    evidence = read_evidence(or_kept(results))
-    for path in write_pages(judge(papers(), evidence), evidence, out):
+    folders = or_kept(results)
+    for path in write_pages(judge(papers(), read_kept(folders)), read_evidence(folders), out):
         click.echo(path)
 
 

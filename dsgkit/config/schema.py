@@ -202,7 +202,7 @@ class _StoredProtocol(ProtocolSpec):
 
 def load_stored(path: Path) -> Experiment:
     """Read the config in a results folder; what it names, such as solvers, may be gone."""
-    document = read_document(path)
+    document = read_document(path, own=True)
     try:
         protocol = validated(_StoredProtocol, document.data.get("protocol"), "protocol")
         # configs of earlier releases have no threads for one per core

@@ -14,9 +14,7 @@ from pydantic import Field, model_validator
 from dsgkit.config.spec import Count, Problem, Spec, Text
 from dsgkit.data.catalogue import DATASETS, DatasetInfo
 from dsgkit.errors import DsgError, ResultsError, nearest_or_all, spelled
-from dsgkit.papers.claims import Paper, papers
-from dsgkit.papers.criteria import one_of
-from dsgkit.papers.reading import read_strictly
+from dsgkit.papers.schema import Paper, one_of, papers, read_strictly
 
 Dataset = Annotated[str, one_of(DATASETS)]
 

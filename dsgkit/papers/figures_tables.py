@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.papers.criteria import Scope
+from dsgkit.papers.cases import Case as Fits
 from dsgkit.papers.evidence import Case, Evidence
 from dsgkit.papers.figures import (
     Complexities,
@@ -33,9 +33,10 @@ from dsgkit.papers.figures_drawn import (
     measure_of,
     panels_of,
 )
-from dsgkit.papers.growth import Grows
-from dsgkit.papers.verdicts import NO_RESULTS, Point
-from dsgkit.published.clusterings import published_of
+from dsgkit.papers.judge import NO_RESULTS
+from dsgkit.papers.schema import Grows
+from dsgkit.papers.tests import Point, grows
+from dsgkit.published.bsgd_svc import published_of
 from dsgkit.report.entries import (
     UNITS,
     best_means,
@@ -306,7 +307,8 @@ def _growth(growth: Growth, cases: Sequence[Case], evidence: Evidence) -> list[P
             "minus": growth.minus,
         }
     )
-    return [point for point in test.points(Scope(cases)) if point.estimate is not None]
+    points = grows(test, [Fits(case.name, case.run) for case in cases])
+    return [point for point in points if point.estimate is not None]
 
 
 def _exponents(measured: Sequence[tuple[Growth, Sequence[Point]]]) -> str:

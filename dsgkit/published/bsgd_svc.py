@@ -1,8 +1,15 @@
 """Tables 1 to 8 of the paper on budgeted support vector clustering [1]_.
 
-``bsgd_svc.csv`` holds all figures of Tables 2 to 8 as printed. ``bsgd_svc_datasets.csv`` holds
-Table 1 and the class sizes of the datasets that we use: in these, Glass has 6 classes instead of 7,
-Shuttle 7 instead of 5, and Musk 166 features instead of 198.
+``bsgd_svc.csv`` holds all figures of Tables 2 to 8 as printed, means of five runs, and
+``bsgd_svc_datasets.csv`` Table 1 with the class sizes of the datasets that we use: in these, Glass
+has 6 classes instead of 7, Shuttle 7 instead of 5, and Musk 166 features instead of 198.
+
+``bsgd_svc_flags.csv`` says which figures cannot be right, or mean nothing. By the sizes of the
+classes there are bounds on purity, Rand index and NMI that hold for every clustering and for means
+over runs; a triple (``indices``) that violates one by more than its rounding is impossible. Others
+have the Rand index of one cluster, or of single rows. Times are flagged that contradict the paper's
+text: projection onto nearest vectors (PNN) is "a little slower" than onto random ones (PRN), and
+clusters are found faster than by the baselines, fastest with removal.
 
 References
 ----------
@@ -12,28 +19,13 @@ References
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from dsgkit.tasks.measures import Published, PublishedFigure
+
 METHODS = ("SVC", "SGD", "FSVC", "BSGD-R", "BSGD-PNN", "BSGD-PRN")
 """Names of the methods in the paper: SGD is SGD-LMOC, the last three are strategies of BSGD."""
-
-
-BASELINES, VARIANTS = METHODS[:3], METHODS[3:]
-"""The baselines, and the proposed method with its three strategies."""
-
-
-def key_of(method: str) -> str:
-    """Return the key in our configs of a method with the paper's stopping rule.
-
-    For example ``bsgd_pnn_paper``; ``bsgd_pnn`` trains longer. Removal, and methods without
-    descent, have only the plain key.
-    """
-    key = method.lower().replace("-", "_")
-    return f"{key}_paper" if method in ("SGD", "BSGD-PNN", "BSGD-PRN") else key
-
 
 MEASURES = {
     "purity": "higher",
@@ -49,107 +41,73 @@ MEASURES = {
 The paper treats a large Davies-Bouldin index as good; by its own formula, a small one is.
 """
 
-N_RUNS = 5
-"""Number of runs that every figure is the mean of."""
+INDICES = ("purity", "rand", "nmi")
+SOURCE = "Pham, Le & Dang (2017), who do not say how they chose parameters"
+INDEX_TOLERANCE = 0.05  # at which a published purity, Rand index or NMI agrees with a measured one
 
 
-@dataclass(frozen=True)
-class Figure:
-    """One cell of a table.
+def key_of(method: str) -> str:
+    """Return the key in our configs of a method with the paper's stopping rule.
 
-    ``table`` is its number in the paper, ``method`` one of `METHODS`, ``measure`` a key of
-    `MEASURES`, ``decimals`` the printed digits after the point, and ``budget`` that of the three
-    BSGD methods on that dataset.
+    For example ``bsgd_pnn_paper``; ``bsgd_pnn`` trains longer. Removal, and methods without
+    descent, have only the plain key.
     """
-
-    table: int
-    dataset: str
-    method: str
-    measure: str
-    value: float
-    decimals: int
-    budget: int
+    key = method.lower().replace("-", "_")
+    return f"{key}_paper" if method in ("SGD", "BSGD-PNN", "BSGD-PRN") else key
 
 
-@dataclass(frozen=True)
-class PublishedDataset:
-    """A row of Table 1 as published, and the class sizes as counted in the dataset."""
-
-    name: str
-    n_rows: int
-    n_features: int
-    n_classes: int
-    class_sizes: tuple[int, ...]
-
-
-@cache
-def datasets() -> dict[str, PublishedDataset]:
-    """Return Table 1 by the datasets' names."""
-    return {
-        row["dataset"]: PublishedDataset(
-            row["dataset"],
-            int(row["rows"]),
-            int(row["features"]),
-            int(row["classes"]),
-            tuple(map(int, row["class_sizes"].split())),
-        )
-        for row in _rows("bsgd_svc_datasets.csv")
-    }
-
-
-@cache
-def figures() -> tuple[Figure, ...]:
-    """Return all cells of Tables 2 to 8: 15 datasets, 6 methods, 7 measures."""
-    return tuple(
-        Figure(
-            int(row["table"]),
-            row["dataset"],
-            method,
-            row["measure"],
-            float(row[method]),
-            len(row[method].partition(".")[2]),
-            int(row["budget"]),
-        )
-        for row in _rows("bsgd_svc.csv")
-        for method in METHODS
-    )
+def datasets() -> list[str]:
+    """Return the names of the datasets of Table 1."""
+    return [row["dataset"] for row in _rows("bsgd_svc_datasets.csv")]
 
 
 def value(dataset: str, method: str, measure: str) -> float:
-    """Return one published figure.
-
-    Raises
-    ------
-    KeyError
-        If it was not published.
-    """
-    return _values()[dataset, method, measure]
+    """Return one published figure."""
+    return float(_printed()[measure, dataset][method])
 
 
-def contradiction(dataset: str, method: str, measure: str) -> str:
-    """Return how a published time contradicts the paper's own text; empty if it does not.
+def published_of(dataset: str | None) -> Published | None:
+    """Return the published figures of a dataset with their flags; None without any."""
+    if dataset not in datasets():
+        return None
+    figures = []
+    for measure in MEASURES:
+        is_index = measure in INDICES
+        for method in METHODS:
+            text = _printed()[measure, dataset][method]
+            flag = _flags().get((dataset, method, "indices" if is_index else measure), "")
+            figures.append(
+                PublishedFigure(
+                    solver=key_of(method),
+                    measure="fit_seconds" if measure == "training_seconds" else measure,
+                    value=float(text),
+                    decimals=len(text.partition(".")[2]),
+                    tolerance=INDEX_TOLERANCE if is_index else None,
+                    flag=flag,
+                )
+            )
+    return Published(source=SOURCE, figures=tuple(figures))
 
-    According to the text, projection onto nearest vectors (PNN) is "a little slower" than onto
-    random ones (PRN), and clusters are found faster than by the baselines, fastest with removal.
-    """
-    if measure not in ("training_seconds", "clustering_seconds"):
-        return ""
-    seconds = {name: value(dataset, name, measure) for name in METHODS}
-    fastest = min(seconds[name] for name in VARIANTS)
-    if method == "BSGD-PNN" and seconds[method] < seconds["BSGD-PRN"]:
-        return "faster than PRN, which the text has a little faster"
-    if measure == "clustering_seconds" and method in BASELINES and seconds[method] < fastest:
-        return "faster than all three of BSGD, which the text has faster"
-    if measure == "clustering_seconds" and method == "BSGD-R" and seconds[method] > fastest:
-        return "slower than a projection, where the text has removal the fastest"
-    return ""
+
+def bounds() -> dict[str, list[int]]:
+    """Return how many bounds each published triple of indices violates, as numbers of a study."""
+    triples = [(name, method, "indices") for name in datasets() for method in METHODS]
+    flags = [_flags().get(triple, "") for triple in triples]
+    return {"violated": [f.startswith("impossible") * (1 + f.count(";")) for f in flags]}
 
 
 @cache
-def _values() -> dict[tuple[str, str, str], float]:
-    return {(f.dataset, f.method, f.measure): f.value for f in figures()}
+def _printed() -> dict[tuple[str, str], dict[str, str]]:
+    return {(row["measure"], row["dataset"]): row for row in _rows("bsgd_svc.csv")}
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
+@cache
+def _flags() -> dict[tuple[str, str, str], str]:
+    rows = _rows("bsgd_svc_flags.csv")
+    return {(row["dataset"], row["method"], row["measure"]): row["flag"] for row in rows}
+
+
+@cache
+def _rows(name: str) -> list[dict[str, str]]:
     with files(__package__).joinpath(name).open(encoding="utf-8") as lines:
-        yield from csv.DictReader(lines)
+        return [*csv.DictReader(lines)]

@@ -14,7 +14,7 @@ from dsgkit.config.spec import Interval
 from dsgkit.costs import ENTRY_FLOPS, Cost
 from dsgkit.data.dataset import Rows
 from dsgkit.errors import FOREIGN_ERRORS, DataError, DsgError, FitError, warn_of_point
-from dsgkit.published.clusterings import published_of
+from dsgkit.published.bsgd_svc import published_of
 from dsgkit.seeds import derive_seed, permutation
 from dsgkit.tasks import base, metrics
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work, cost_of

@@ -6,7 +6,7 @@ import pytest
 
 from dsgkit.config.load import read_config
 from dsgkit.config.schema import load_experiment
-from dsgkit.papers.claims import criteria, papers
+from dsgkit.papers.schema import criteria, papers
 
 CLAIMS = Path(__file__).parents[2] / "configs" / "claims"
 PROFILES = {p: list(read_config(p).data.get("profiles", {})) for p in CLAIMS.glob("*.yaml")}

@@ -1,4 +1,4 @@
-"""The files of claims: strictly read, and true of configs and tasks."""
+"""The files of claims: strictly read, true of configs and tasks, and told in sentences."""
 
 import json
 from functools import cache
@@ -8,28 +8,23 @@ import pytest
 
 from dsgkit.config.load import read_config
 from dsgkit.errors import ConfigError
-from dsgkit.papers.accuracy import AtLeastAsGood, BetterThan
-from dsgkit.papers.claims import N_HEADLINES, criteria, papers, read_paper
-from dsgkit.papers.criteria import Scope
-from dsgkit.papers.evidence import SEARCH
-from dsgkit.papers.times import Sooner
+from dsgkit.papers.schema import Best, Paper, criteria, papers, read_strictly
+from dsgkit.papers.sentences import sentence
+from dsgkit.papers.tests import TESTS
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD
+from tests.papers.judged import PAPER
 
 ROOT = Path(__file__).parents[2]
-CONFIGS, RESULTS = ROOT / "configs", ROOT / "results" / "reference"
 DIAGNOSTICS = ("objective", "risk", "squared_norm", "symmetric_hinge_objective")
-BY_SIDE = (AtLeastAsGood, BetterThan, Sooner)
-"""Tests that need to know which values are good."""
-
-JUDGEMENTS = [(paper, claim, one) for paper in papers() for claim, one in criteria(paper)]
-IDS = [f"{claim.id}-{i}" for i, (_, claim, _) in enumerate(JUDGEMENTS)]
+JUDGEMENTS = [(paper, one) for paper in papers() for _, one in criteria(paper)]
+IDS = [f"{claim.id}-{i}" for paper in papers() for i, (claim, _) in enumerate(criteria(paper))]
 
 
 @cache
 def config(name):
     """Return what a config says, with its bases, unvalidated: other tests load every one."""
-    places = [CONFIGS / f"{name}.yaml", CONFIGS / "claims" / f"{name}.yaml"]
+    places = [ROOT / "configs" / folder / f"{name}.yaml" for folder in (".", "claims")]
     return read_config(next(place for place in places if place.is_file())).data
 
 
@@ -42,104 +37,92 @@ def solvers_of(name, profiles):
     return {key for solvers in of_each for key, settings in solvers.items() if settings is not None}
 
 
-def configs_of(paper, criterion):
-    """Return the configs whose results are judged."""
-    if not criterion.on_results:
-        return []
-    return criterion.configs or [
-        f"{name}_{paper.suffix}" for name in criterion.datasets or paper.datasets.judged
-    ]
+def solvers_in(criterion):
+    """Return the keys of the solvers that a criterion names."""
+    sides = [getattr(criterion, name, None) or [] for name in ("a", "b", "minus")]
+    keys = [one.best if isinstance(one, Best) else one for one in sides]
+    return {key for one in keys for key in ([one] if isinstance(one, str) else one)}
 
 
-def test_every_claim_has_its_own_id():
-    ids = [claim.id for paper in papers() for claim in paper.claims]
-    assert len(ids) == len(set(ids))
-    assert len({paper.key for paper in papers()}) == len(papers())
-
-
-def test_every_paper_has_its_headlines():
-    assert {len(paper.headlines) for paper in papers()} == {N_HEADLINES}
-
-
-@pytest.mark.parametrize(("paper", "claim", "criterion"), JUDGEMENTS, ids=IDS)
-def test_a_claim_names_solvers_that_its_configs_have(paper, claim, criterion):
-    for name in configs_of(paper, criterion):
-        profiles = getattr(paper.profiles, criterion.by)
-        assert set(criterion.solvers) <= solvers_of(name, profiles)
-        assert config(name)["protocol"]["kind"] == paper.task
-
-
-@pytest.mark.parametrize(("paper", "claim", "criterion"), JUDGEMENTS, ids=IDS)
-def test_a_claim_names_measures_of_its_task(paper, claim, criterion):
-    measures = (*tasks.get(paper.task).measures, *STANDARD)
-    sides = {name: m.better for m in measures for name in (m.name, m.clock)}
+@pytest.mark.parametrize(("paper", "criterion"), JUDGEMENTS, ids=IDS)
+def test_a_criterion_names_solvers_and_measures_that_there_are(paper, criterion):
     if not criterion.on_results:
         return
+    datasets = criterion.datasets or paper.datasets.judged
+    for name in criterion.configs or [f"{name}_{paper.suffix}" for name in datasets]:
+        profiles = getattr(paper.profiles, criterion.by)
+        assert solvers_in(criterion) <= solvers_of(name, profiles)
+        assert config(name)["protocol"]["kind"] == paper.task
+    measures = (*tasks.get(paper.task).measures, *STANDARD)
+    sides = {name: m.better for m in measures for name in (m.name, m.clock)}
     named = {getattr(criterion, "measure", None), *getattr(criterion, "measures", [])} - {None}
-    assert named <= {SEARCH, *DIAGNOSTICS, *sides}
-    if isinstance(criterion, BY_SIDE):
+    assert named <= {*DIAGNOSTICS, *sides}
+    if criterion.test in ("best_of", "count", "better", "sooner"):  # which values are good?
         assert criterion.better or sides[criterion.measure]
 
 
-KEPT = {file.stem: file for file in (RESULTS / "studies").glob("*.json")}
-OF_STUDIES = [
-    pytest.param(one, id=f"{claim.id}-{one.study}")
-    for _, claim, one in JUDGEMENTS
-    if getattr(one, "study", None) in KEPT
-]
+@pytest.mark.parametrize(("paper", "criterion"), JUDGEMENTS, ids=IDS)
+def test_a_criterion_is_a_sentence_that_names_its_solvers_and_numbers(paper, criterion):
+    labels = {key: f"<{key}>" for key in solvers_in(criterion)}
+    text = sentence(criterion, [], labels, ["codrna", "skin", "dota2"])
+    assert text.startswith("Holds if ") and text.endswith(".") and "None" not in text
+    assert all(label in text for label in labels.values())
+    numbers = [getattr(criterion, name, 0) for name in ("margin", "least", "holds", "in_part")]
+    for number in [*numbers, *getattr(criterion, "interval", [])]:
+        if isinstance(number, int | float) and number:
+            is_share = number in (criterion.holds, criterion.in_part) and number < 1
+            assert (f"{number:.0%}" if is_share else f"{number:g}") in text
 
 
-@pytest.mark.parametrize("criterion", OF_STUDIES)
-def test_a_kept_study_has_the_numbers_that_a_claim_reads(criterion):
-    numbers = json.loads(KEPT[criterion.study].read_text())["numbers"]
-    points = criterion.points(Scope(studies={criterion.study: numbers}))
-    assert all(point.counts is not None for point in points)
+def test_a_kept_study_has_the_numbers_that_a_claim_reads():
+    studies = {}
+    for file in (ROOT / "results" / "reference" / "studies").glob("*.json"):
+        studies[file.stem] = json.loads(file.read_text())["numbers"]
+    for _, criterion in JUDGEMENTS:
+        if getattr(criterion, "study", None) in studies:
+            points = TESTS[criterion.test](criterion, [], studies)
+            assert all(point.counts is not None for point in points)
 
 
-PAPER = """
-number: 1
-key: mine
-title: A paper
-citation: Somebody, 2020
-task: semi_supervised_auc
-suffix: s2auc
-profiles: {protocol: [reference]}
-datasets: {own: [codrna]}
-claims:
-- id: mine-01
-  claim: A is equal to b.
-  place: sect. 1
-  kind: accuracy
-  judged:
-  - {by: protocol, test: equal, a: x, b: y, measure: auc, margin: 0.01}
-"""
+ONE = "test: equal, a: own, b: other, measure: auc, margin: 0.01"
 
 
 @pytest.mark.parametrize(
-    "old, new, told",
+    ("old", "new", "told"),
     [
         ("margin: 0.01", "margins: 0.01", ":16: claims.0.judged.0.margins: "),
         (", margin: 0.01", "", ":16: claims.0.judged.0: margin: Field required"),
         ("margin: 0.01", "margin: -1.0", "greater than or equal to 0"),
+        ("margin: 0.01", "margin: '1'", "margin: Input should be a valid number"),
         ("test: equal", "test: alike", "'alike' found using 'test'"),
         ("by: protocol", "by: luck", "should be 'protocol' or 'useful'"),
         ("margin: 0.01", "margin: 0.01, holds: 1.5", "must be a share between 0 and 1, got 1.5"),
+        ("margin: 0.01", "margin: 0.01, holds: 0", "must be at least 1, got 0"),
         ("margin: 0.01", "margin: 0.01, holds: most", "holds"),
-        ("margin: 0.01", "margin: 0.01, datasets: [skin]", "not a dataset of the paper: skin"),
+        ("margin: 0.01", "margin: 0.01, datasets: [mnist]", "not a dataset of the paper: mnist"),
+        ("a: own", "a: {best: []}", "best: List should have at least 1 item"),
+        (ONE, "test: within, a: x, measure: auc, interval: [null, null]", "lower or an upper lim"),
+        (ONE, "test: within, a: x, measure: auc, interval: [2, 1.5]", "limit 2 is above the upper"),
+        (ONE, "test: rate, a: x, exponent: -1, tolerance: 0.1", "either study, x and y, or a and"),
+        (ONE, "test: identity, study: s, checks: [{number: n}]", "needs at_least or at_most"),
+        (ONE, "test: published, a: [SVM], b: [SGD], measure: nmi", "unknown name 'SVM'"),
+        (", study: grids", "", "needs the study or the config"),
         ("claims:", "headlines: {mine-01: It is.}\nclaims:", "headlines: must be 3"),
         ("claims:", "headlines: {mine-9: It is.}\nclaims:", "no such claim: mine-9"),
+        ("id: mine-02", "id: mine-01", "two claims are called mine-01"),
         ("id: mine-01", "id: other-01", "must begin with mine-"),
         ("task: semi_supervised_auc", "task: auc", "unknown name 'auc'"),
+        ("number: 1", "number: [1", "not valid YAML"),
     ],
 )
 def test_a_mistake_is_told_with_its_place(tmp_path, old, new, told):
     file = tmp_path / "mine.yaml"
     file.write_text(PAPER)
-    assert read_paper(file).claims[0].judged[0].margin == 0.01
+    assert read_strictly(file, Paper, "judged").claims[0].judged[0].margin == 0.01
     assert old in PAPER
     file.write_text(PAPER.replace(old, new))
     with pytest.raises(ConfigError) as error:
-        read_paper(file)
+        read_strictly(file, Paper, "judged")
     assert told in str(error.value)
     assert str(error.value).startswith(str(file))
     assert "\n" not in str(error.value)

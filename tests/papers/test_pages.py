@@ -1,17 +1,15 @@
 """The index and the pages of papers."""
 
-from dataclasses import replace
 from html.parser import HTMLParser
-from types import SimpleNamespace
 
 import pytest
 
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.papers.claims import papers
+from dsgkit.papers import evidence
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.pages import content
-from dsgkit.papers.pages.verdicts import CLASSES, evidence_table, labels_of
-from dsgkit.papers.verdicts import Point
+from dsgkit.papers.pages.verdicts import CLASSES
+from dsgkit.papers.schema import papers
 from dsgkit.report.html.sections import SVG_DATA
 
 MORE = """
@@ -60,9 +58,12 @@ class Page(HTMLParser):
 
 
 @pytest.fixture
-def pages(run_dsg, folders, tmp_path, monkeypatch):
+def pages(run_dsg, folders, tmp_path, monkeypatch, made):
     """Return the pages of the made-up paper by name."""
     monkeypatch.setattr(content, "all_papers", lambda: ())
+    name = "codrna_s2auc-reference"
+    results = made({"own": {2000: [0.8] * 5}}, dataset="codrna", name=name)
+    monkeypatch.setattr(evidence, "read_evidence", lambda _: Evidence({name: results}))
     with (tmp_path / "mine.yaml").open("a") as file:
         file.write(MORE)
     out = tmp_path / "pages"
@@ -92,13 +93,12 @@ def test_the_index_counts_verdicts_and_has_the_main_claims(pages):
 def test_a_claim_has_its_verdicts_its_explanation_and_its_evidence(pages):
     text = pages["mine.html"].text
     assert "mine-01 protocol does not hold 0 of 4 useful holds 4 of 4 A is as good as b." in text
-    assert "Judged by [protocol] within: a own; measure auc; at most 0.99; on " in text
+    assert "Holds if on all datasets the mean AUC of OWN is at most 0.99. Judged: " in text
     assert (
         "Why: The grid is too coarse. (shown by grids , which is not among these results)" in text
     )
     assert (
-        "Where Size own other Compared Agrees codrna 2,000 0.8 0.9 difference -0.1 [-0.1, -0.1] no"
-        in text
+        "Where Size OWN OTHER Difference Agrees codrna 2,000 0.8 0.9 -0.1 [-0.1, -0.1] no" in text
     )
 
 
@@ -112,27 +112,6 @@ def test_claims_are_picked_by_verdict(pages):
         f'#show-{one}:checked) .claim:not([data-verdict="{one}"' in page.style
         for one in CLASSES.values()
     )
-
-
-def test_evidence_calls_solvers_by_their_labels():
-    best = Point("codrna", "ours", "best of one, two", 1.0, 500, 0.9, 0.8, note="ours against two")
-    other = replace(best, where="skin", b="one", note="")
-    labels = {"ours": "Ours", "one": "First", "two": "Second"}
-    table = evidence_table([best, other, Point("dota2", note="no results")], labels)
-    assert table.header == ["Where", "Size", "b", "Ours", "b's", "Agrees", "Remark"]
-    assert [[cell.text for cell in row] for row in table.rows] == [
-        ["codrna", "500", "best of First, Second", "0.9", "0.8", "yes", "Ours against Second"],
-        ["skin", "500", "First", "0.9", "0.8", "yes", ""],
-    ]
-
-
-def test_solvers_of_one_label_are_told_apart(made):
-    results = made({"mine": {500: [0.9] * 5}, "other": {500: [0.9] * 5}, "third": {500: [0.9] * 5}})
-    names = {"mine": "A", "other": "B", "third": "B"}
-    folder = SimpleNamespace(solvers=results.solvers, label=names.get)
-    part = SimpleNamespace(folders=["here", "a config without results"])
-    found = labels_of([part], SimpleNamespace(folders={"here": folder}))
-    assert found == {"mine": "A", "other": "B (other)", "third": "B (third)"}
 
 
 def test_what_was_run_and_what_is_missing_is_said(pages):

@@ -6,7 +6,7 @@ from importlib.resources import files
 import pytest
 
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.papers.claims import papers
+from dsgkit.papers.schema import papers
 
 DIFFERENT = {
     ("s2auc", "higgs"): (11_000_000, 28),  # the paper takes a tenth of the rows

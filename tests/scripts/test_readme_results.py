@@ -6,9 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dsgkit.papers.claims import papers
-from dsgkit.papers.evidence import read_evidence
-from dsgkit.papers.judging import judge
+from dsgkit.papers.judge import judge, read_kept
+from dsgkit.papers.schema import papers
 from tests.scripts.conftest import SCRIPTS, invoke
 
 pytestmark = pytest.mark.slow
@@ -20,14 +19,14 @@ KEPT = SCRIPTS.parent / "results" / "reference"
 @pytest.fixture(scope="module")
 def judged():
     """What the kept results say of the papers, which takes long."""
-    return judge(papers(), read_evidence([KEPT]))
+    return judge(papers(), read_kept([KEPT]))
 
 
 @pytest.fixture
 def run(study, judged):
     """A function that runs the script on the kept results, whatever folder it is given."""
     main, scope = study("readme_results")
-    scope.update(read_evidence=lambda _: None, judge=lambda *_: judged)
+    scope.update(read_kept=lambda _: None, judge=lambda *_: judged)
     return partial(invoke, main)
 
 

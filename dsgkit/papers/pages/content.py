@@ -7,14 +7,13 @@ from typing import Any
 
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.experiment.results import Results
-from dsgkit.papers.claims import Paper
-from dsgkit.papers.criteria import MIN_TRIALS
 from dsgkit.papers.evidence import Evidence
 from dsgkit.papers.figures import NothingToShowError, all_papers
 from dsgkit.papers.figures_drawn import file_name
 from dsgkit.papers.figures_written import Look, output_of
-from dsgkit.papers.judging import JudgedPaper
+from dsgkit.papers.judge import JudgedPaper
 from dsgkit.papers.pages.verdicts import claim_rows
+from dsgkit.papers.schema import MIN_TRIALS, Paper
 from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.html.machine import describe_code, describe_environments
 from dsgkit.report.html.outcomes import count_cells, failures, limits
@@ -31,7 +30,7 @@ def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
     shown = summarise(results)
     return {
         "least_trials": MIN_TRIALS,
-        "claims": claim_rows(judged, evidence),
+        "claims": claim_rows(judged),
         "printed": printed(judged.paper, evidence),
         "runs": runs(shown),
         "unfinished": [

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from dsgkit import __version__
 from dsgkit.papers.evidence import Evidence
-from dsgkit.papers.judging import JudgedPaper
+from dsgkit.papers.judge import JudgedPaper
 from dsgkit.papers.pages.content import paper_content
 from dsgkit.papers.pages.verdicts import counts_of, headlines
 from dsgkit.report.formats import write_text

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dsgkit.papers.claims_text import EVIDENCE, counts_text, criterion_text, evidence_row
-from dsgkit.papers.evidence import Evidence
-from dsgkit.papers.judging import PROTOCOL, Judged, JudgedClaim, JudgedPaper
-from dsgkit.papers.verdicts import Outcome, Point, Verdict, merged
+from dsgkit.papers.judge import PROTOCOL, Judged, JudgedClaim, JudgedPaper, Outcome, Verdict
+from dsgkit.papers.text import criterion_text, evidence, labels_of, share, with_labels
 from dsgkit.report.formats import Cell, Layout
 
 Context = dict[str, Any]
@@ -22,9 +18,6 @@ CLASSES = {
     Outcome.UNTESTABLE: "untestable",
 }
 """CSS classes."""
-
-KEY = re.compile(r"[A-Za-z_]\w*")
-"""Pattern of a solver's key."""
 
 
 class Chip(NamedTuple):
@@ -50,9 +43,9 @@ def headlines(paper: JudgedPaper) -> list[Context]:
     ]
 
 
-def claim_rows(paper: JudgedPaper, evidence: Evidence) -> list[Context]:
+def claim_rows(paper: JudgedPaper) -> list[Context]:
     """Return the claims for a page."""
-    return [_claim_row(one, labels_of(one.parts, evidence)) for one in paper.claims]
+    return [_claim_row(one, labels_of(one.parts)) for one in paper.claims]
 
 
 def _claim_row(claim: JudgedClaim, labels: Mapping[str, str]) -> Context:
@@ -94,59 +87,13 @@ def _why(claim: JudgedClaim) -> Context | None:
     return {"words": why.words, "shown_by": why.shown_by, "kept": claim.explained}
 
 
-def labels_of(parts: Sequence[Judged], evidence: Evidence) -> dict[str, str]:
-    """Return distinct names of the judged solvers by their keys."""
-    names = dict.fromkeys(name for part in parts for name in part.folders)
-    folders = [evidence.folders[name] for name in names if name in evidence.folders]
-    labels = {key: one.label(key) for one in folders for key in one.solvers}
-    uses = Counter(labels.values())
-    return {key: label if uses[label] == 1 else f"{label} ({key})" for key, label in labels.items()}
-
-
-def with_labels(text: str, labels: Mapping[str, str]) -> str:
-    """Replace solvers' keys in a text by their names."""
-    return KEY.sub(lambda word: labels.get(word[0], word[0]), text)
-
-
 def _part(part: Judged, labels: Mapping[str, str]) -> Context:
-    """Return a criterion, its verdict, and the table of evidence."""
+    """Return a criterion, its verdict, and the tables of evidence."""
     return {
-        "criterion": with_labels(criterion_text(part), labels),
-        "verdict": with_labels(f"{part.verdict}{counts_text(part.verdict)}", labels),
-        "table": evidence_table(part.points, labels),
+        "criterion": criterion_text(part, labels),
+        "verdict": with_labels(f"{part.verdict}{share(part.verdict)}", labels),
+        "tables": [
+            Layout(one.title, one.heads, [[Cell(text) for text in row] for row in one.rows])
+            for one in evidence(part, labels)
+        ],
     }
-
-
-def _row(point: Point, labels: Mapping[str, str]) -> list[Cell]:
-    """Return a point as a row of `EVIDENCE`, with solvers' names for keys."""
-    texts = list(evidence_row(point))
-    for column in ("a", "b", "Remark"):
-        place = EVIDENCE.index(column)
-        texts[place] = with_labels(texts[place], labels)
-    values = dict.fromkeys(EVIDENCE) | {
-        "Size": point.size or None,
-        "a's": point.a_value,
-        "b's": point.b_value,
-    }
-    return [Cell(text, value=values[name]) for text, name in zip(texts, EVIDENCE, strict=True)]
-
-
-def evidence_table(points: Sequence[Point], labels: Mapping[str, str]) -> Layout:
-    """Return points as a table without empty columns.
-
-    A solver that is the same in all rows becomes the header of the column with its values.
-    """
-    # the verdict's reason names datasets without any result
-    shown = [
-        point for point in merged(points) if point.counts is not None or point.a_value is not None
-    ]
-    rows = [_row(point, labels) for point in shown]
-    header = list(EVIDENCE)
-    kept = [any(row[place].text for row in rows) for place in range(len(EVIDENCE))]
-    for side, value in (("a", "a's"), ("b", "b's")):
-        name_column, value_column = EVIDENCE.index(side), EVIDENCE.index(value)
-        names = {row[name_column].text for row in rows}
-        if kept[value_column] and len(names) == 1 and "" not in names:
-            (header[value_column],) = names
-            kept[name_column] = False
-    return Layout("", header, rows).with_columns(kept)

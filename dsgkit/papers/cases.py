@@ -1,0 +1,203 @@
+"""The values of a run that the criteria of claims compare."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dsgkit.experiment.plan import SEARCHING_PREFIX
+from dsgkit.experiment.runs import Run
+from dsgkit.linalg import Array
+from dsgkit.report.numbers import counted
+from dsgkit.tasks.measures import TIME, Measure
+
+TIMED = ("faster", "crosses")  # tests in which a stopped trial counts with its time limit
+LARGEST = 1e150  # absolute value along training, of which squares can be summed
+
+
+class Case:
+    """The fits of a run that have ended, as arrays with a row per size at which a fit holds.
+
+    Attributes
+    ----------
+    name : str
+        That of the dataset, or of the config if the claim names one.
+    sizes : list of int
+        The recorded sizes, ascending; [0] without a sweep.
+    endings : array of str
+        How each fit ended, for example ``timeout while searching`` if its search failed.
+    disturbed, misleads : array of bool
+        Whether other processes slowed it down, and whether its times are wall times that contain
+        this.
+    limits : array of float
+        The least seconds of fits that were stopped at their time limit; NaN for others.
+    """
+
+    def __init__(self, name: str, run: Run) -> None:
+        self.name, self.run = name, run
+        self.fits = fits = run.sized[run.sized["status"] != ""].reset_index(drop=True)
+        places = defaultdict(list)
+        for row, at in enumerate(zip(fits["solver"], fits["size"].tolist(), strict=True)):
+            places[at].append(row)
+        self.places = {at: np.array(rows) for at, rows in places.items()}
+        self.sizes = sorted({size for _, size in self.places})
+        self.trials, self.params = fits["trial"].to_numpy(), fits["params"].to_numpy(object)
+        searching = fits["message"].str.startswith(SEARCHING_PREFIX)
+        words = np.where(searching, f" {SEARCHING_PREFIX.rstrip(': ')}", "")
+        self.endings = (fits["ending"] + words).to_numpy(object)
+        self.disturbed = fits["timing.disturbed"].to_numpy(bool)
+        self.misleads = self.disturbed & (fits["timing.threads"] > 1).to_numpy()
+        self._columns: dict[str, Array] = {}
+        # a wall time; divided by the largest slowdown of a fit on one thread, it is a lower bound
+        # on the processor time that the fit would have taken
+        limits = np.where(self.endings == "timeout", self.numbers("timeout"), np.nan)
+        slowdowns = self.numbers("timing.slowdown")[(fits["timing.threads"] == 1).to_numpy()]
+        self.limits = np.where(limits > 0, limits, np.nan) / np.nanmax([1.0, *slowdowns])
+
+    def numbers(self, column: str) -> Array:
+        """Return a column of the fits as numbers; NaN for what is not a finite one."""
+        if column not in self._columns:
+            values = self.fits.get(column, pd.Series(np.nan, self.fits.index))
+            self._columns[column] = numeric(values)
+        return self._columns[column]
+
+    def rows(self, key: str, size: int, finished: bool = False) -> Array:
+        """Return the rows of a solver's fits at one size."""
+        rows = self.places.get((key, size), np.empty(0, int))
+        return rows[self.endings[rows] == "ok"] if finished else rows
+
+    def kept(self, rows: Array, left_out: Mapping[str, Any]) -> Array:
+        """Return the rows without fits at all of these hyper-parameters, such as ``gamma: 1``."""
+        if not left_out:
+            return rows
+        at = [left_out.items() <= (self.params[row] or {}).items() for row in rows]
+        return rows[~np.array(at, bool)]
+
+    def measure(self, name: str) -> Measure | None:
+        """Return the measure with a name or clock; None for a diagnostic."""
+        return next((m for m in self.run.task.measures if name in (m.name, m.clock)), None)
+
+    def is_time(self, name: str) -> bool:
+        measure = self.measure(name)
+        return measure is not None and measure.unit == "seconds"
+
+    def column(self, name: str) -> str:
+        """Return the column of a measure, a clock or a diagnostic."""
+        measure = self.measure(name)
+        if measure is not None:
+            return self.run.column(measure)
+        names = [f"{part}.{name}" for part in ("diagnostics", "scores", "times")]
+        return next((one for one in names if one in self.fits), names[0])
+
+    def ended(self, key: str, size: int) -> str:
+        """Describe how a solver's trials ended."""
+        if key not in self.run.names:
+            return f"{key} was not run"
+        ways = Counter(self.endings[self.rows(key, size)]).most_common()
+        texts = [counted(n, "trial") if how == "ok" else f"{n} {how}" for how, n in ways]
+        return f"{key}: {', '.join(texts)}" if texts else f"{key} is left out"
+
+    def settings(self, key: str, size: int, name: str) -> set[Any]:
+        """Return the values of a hyper-parameter in the finished trials, fixed or chosen."""
+        spec = self.run.solvers.get(key)
+        fixed = spec.params.get(name) if spec else None
+        return {(self.params[row] or {}).get(name, fixed) for row in self.rows(key, size, True)}
+
+    @cached_property
+    def traces(self) -> pd.DataFrame:
+        """The checkpoints of the fits, with a row per size at which they hold."""
+        table = self.run.traces
+        further = table[table["also_at"].map(bool).astype(bool)].explode("also_at")
+        return pd.concat([table, further.assign(size=further["also_at"].astype(int))])
+
+    def traced(self, size: int, name: str) -> pd.DataFrame:
+        """Return the checkpoints of a measure at one size."""
+        table = self.traces[self.traces["size"] == size]
+        values = numeric(table[name]) if name in table else np.nan
+        table = table[["solver", "trial", "iteration", "seconds"]].assign(value=values)
+        return table[table["value"].abs() <= LARGEST].dropna()
+
+    def courses(self, key: str, size: int, name: str) -> pd.DataFrame:
+        """Return a solver's checkpoints; of trials without any, their end as iteration 0."""
+        table = self.traced(size, name)
+        rows = self.rows(key, size, True)
+        ends = pd.DataFrame(
+            {
+                "solver": key,
+                "trial": self.trials[rows],
+                "iteration": 0.0,
+                "seconds": self.numbers(f"times.{TIME.clock}")[rows],
+                "value": self.numbers(self.column(name))[rows],
+            }
+        )
+        table = table[table["solver"] == key]
+        return pd.concat([table, ends[~ends["trial"].isin(table["trial"])].dropna()])
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The values of one solver at one size, by trial."""
+
+    key: str
+    size: int
+    values: Mapping[int, float]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def array(self) -> Array:
+        """The values as an array."""
+        return np.array([*self.values.values()], np.float64)
+
+    @property
+    def median(self) -> float:
+        """The median of the values."""
+        return float(np.median(self.array))
+
+    @property
+    def mean(self) -> float:
+        """The mean of the values."""
+        return float(self.array.mean())
+
+
+def sample(case: Case, key: str, size: int, c: Any) -> Sample:
+    """Return the values of a solver's finished trials that a criterion judges.
+
+    Of times, those of undisturbed trials. Limits of stopped trials come first, where they count.
+    """
+    rows = case.kept(case.rows(key, size, finished=True), c.leave_out)
+    if case.is_time(c.measure):
+        rows = rows[~case.misleads[rows]]
+    values = case.numbers(case.column(c.measure))
+    found = {int(case.trials[row]): float(case.limits[row]) for row in stopped(case, key, size, c)}
+    found |= {int(case.trials[row]): float(values[row]) for row in rows[~np.isnan(values[rows])]}
+    return Sample(key, size, found)
+
+
+def stopped(case: Case, key: str, size: int, c: Any) -> Array:
+    """Return the fits that were stopped at their time limit, where the limit counts as a time."""
+    rows = case.rows(key, size)
+    return (
+        rows[~np.isnan(case.limits[rows])] if c.test in TIMED and c.measure == "fit" else rows[:0]
+    )
+
+
+def lack(case: Case, key: str, size: int, c: Any) -> str:
+    """Return why a solver has few values."""
+    text, number = case.ended(key, size), len(sample(case, key, size, c))
+    if number >= len(case.rows(key, size, finished=True)):
+        return text
+    return f"{text}, of which {number} have a {c.measure} that counts"
+
+
+def numeric(values: pd.Series) -> Array:
+    """Return values as floats; NaN for what is not a finite number."""
+    floats = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
+    return np.where(np.isfinite(floats), floats, np.nan)

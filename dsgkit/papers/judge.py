@@ -1,0 +1,340 @@
+"""Verdicts on the papers' claims, by the tests of their criteria on kept results."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from dsgkit.errors import DsgError, ResultsError, nearest_or_all, spelled
+from dsgkit.experiment.folder import CONFIG
+from dsgkit.experiment.frames import FILES
+from dsgkit.experiment.runs import Run, load
+from dsgkit.experiment.store import CELLS
+from dsgkit.papers.cases import Case
+from dsgkit.papers.schema import Bar, Claim, Criterion, OnSolvers, Paper
+from dsgkit.papers.tests import TESTS, Point, chosen_sizes
+from dsgkit.published import bsgd_svc
+from dsgkit.text import tracked
+
+STUDIES = "studies"  # folder next to results with the JSON files of studies
+MIN_DATASETS = 3  # tested for a verdict, or all of a claim with fewer
+NO_RESULTS = "no results"  # note on a dataset without a results folder
+PROTOCOL, USEFUL = "protocol", "useful"
+
+
+class Outcome(StrEnum):
+    """The possible verdicts on a claim."""
+
+    HOLDS = "holds"
+    IN_PART = "holds in part"
+    FAILS = "does not hold"
+    UNTESTABLE = "not testable here"
+
+    def counted(self, n: int) -> str:
+        """Return the outcome with a number of claims: ``1 holds``, ``2 hold``."""
+        several = self.replace("holds", "hold").replace("does", "do")
+        return f"{n} {self if n == 1 else several}"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on a claim, or on a part of it."""
+
+    outcome: Outcome
+    counted: float = 0  # points that count
+    tested: int = 0  # points with evidence
+    sure: int = 0  # points that count significantly
+    reasons: tuple[str, ...] = ()  # why it is not testable
+    parts: tuple[int, int] | None = None  # that hold (or do in part), and all, if they differ
+    of: str = "parts"
+
+    def __str__(self) -> str:
+        if self.outcome is Outcome.UNTESTABLE:
+            return f"{self.outcome}: {'; '.join(self.reasons)}"
+        if self.outcome is not Outcome.IN_PART:
+            return str(self.outcome)
+        if self.parts:
+            return f"{self.outcome}: {self.parts[0]} of {self.parts[1]} {self.of}"
+        return f"{self.outcome}: {self.counted:g} of {self.tested}"
+
+
+def untestable(*reasons: str) -> Verdict:
+    """Return the verdict on a claim without enough evidence."""
+    return Verdict(Outcome.UNTESTABLE, reasons=tuple(dict.fromkeys(filter(None, reasons))))
+
+
+def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
+    """Return whether enough points count.
+
+    A number of datasets is scaled down if only some of the ``claimed`` ones were tested.
+    """
+    counted = sum(point.counts or 0 for point in points)
+    if bar == "all":
+        return counted == len(points)
+    if bar == "any":
+        return counted > 0
+    if bar == "more than half":
+        return counted > len(points) / 2
+    if isinstance(bar, float):
+        return counted >= bar * len(points)
+    tested = len({point.where for point in points})
+    return counted >= bar * min(1.0, tested / max(1, claimed))
+
+
+def judged(points: Sequence[Point], holds: Bar, in_part: Bar | None, claimed: int) -> Verdict:
+    """Return the verdict on the points of one pair, of ``claimed`` datasets (0 for a study)."""
+    tested = [point for point in points if point.counts is not None]
+    datasets = len({point.where for point in tested})
+    if not tested or datasets < min(MIN_DATASETS, claimed):
+        return untestable(*_why_untestable(points, datasets, claimed))
+    outcome = Outcome.FAILS
+    if meets(holds, tested, claimed) and not any(point.against for point in tested):
+        outcome = Outcome.HOLDS
+    elif in_part is not None and meets(in_part, tested, claimed):
+        outcome = Outcome.IN_PART
+    counted = sum(point.counts or 0 for point in tested)
+    return Verdict(outcome, counted, len(tested), sum(point.sure for point in tested))
+
+
+def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> list[str]:
+    where: dict[str, dict[str, None]] = {}
+    for point in points:
+        if point.counts is None:
+            where.setdefault(point.note, {})[point.where] = None
+    notes = [f"{note} ({', '.join(names)})" for note, names in where.items()]
+    enough = f"{datasets} of {claimed} datasets have enough results" if datasets else ""
+    return [enough, *notes] if notes else [enough or NO_RESULTS]
+
+
+def combined(verdicts: Sequence[Verdict], of: str = "parts") -> Verdict:
+    """Return the verdict on a claim from those on its parts (or pairs), which must all hold.
+
+    An untestable part makes a claim untestable that would hold otherwise.
+    """
+    if len(verdicts) == 1:
+        return verdicts[0]
+    known = [verdict for verdict in verdicts if verdict.outcome is not Outcome.UNTESTABLE]
+    reasons = [reason for verdict in verdicts for reason in verdict.reasons]
+    counts = Counter(verdict.outcome for verdict in known)
+    n_hold = counts[Outcome.HOLDS]
+    if not known:
+        return untestable(*reasons)
+    if n_hold == len(known) and reasons:
+        return untestable(f"{n_hold} of {len(verdicts)} {of} hold", *reasons)
+    outcome = known[0].outcome if len(counts) == 1 else Outcome.IN_PART
+    parts = (n_hold or counts[Outcome.IN_PART], len(known)) if len(counts) > 1 else None
+    return Verdict(
+        outcome,
+        sum(one.counted for one in known),
+        sum(one.tested for one in known),
+        sum(one.sure for one in known),
+        parts=parts,
+        of=of,
+    )
+
+
+# --- kept results
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Runs by the names of their experiments, and the numbers of studies by file name."""
+
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    studies: Mapping[str, Any] = field(default_factory=dict)
+    _cases: dict[tuple[str, str], Case] = field(default_factory=dict, init=False, repr=False)
+
+    def find(self, config: str, profiles: Iterable[str]) -> Run | None:
+        """Return the run of a config by the first profile with results; ``""`` is none."""
+        names = (f"{config}-{profile}" if profile else config for profile in profiles)
+        runs = (self.runs[name] for name in names if name in self.runs)
+        return next((run for run in runs if (run.fits["status"] != "").any()), None)
+
+    def case(self, name: str, config: str, profiles: Iterable[str]) -> Case | None:
+        """Return the run of a config as evidence on ``name``, its dataset or itself."""
+        if (run := self.find(config, profiles)) is None:
+            return None
+        key = name, run.experiment.name
+        if key not in self._cases:
+            self._cases[key] = Case(name, run)
+        return self._cases[key]
+
+
+def read_kept(paths: Sequence[Path], names: Container[str] | None = None) -> Kept:
+    """Read results folders, and folders of results folders, with their studies.
+
+    ``names`` are those to read from a folder of results folders, by default all.
+
+    Raises
+    ------
+    ResultsError
+        If a path has no results (unless ``names`` is given), or if two folders have the same
+        experiment.
+    """
+    runs: dict[str, Run] = {}
+    studies: dict[str, Any] = {"published_bounds": bsgd_svc.bounds()}
+    inside = {path: results_folders(path, names) for path in paths}
+    every = [folder for folders in inside.values() for folder in folders]
+    for folder in tracked(every, "reading results"):
+        (run,) = load(folder)
+        if other := runs.get(name := run.experiment.name):
+            text = f"{folder}: holds {name}, as {other.folder} does; name one of them"
+            raise ResultsError(text)
+        runs[name] = run
+    for path, folders in inside.items():
+        parent = path.parent if folders == [path] else path
+        studies |= {file.stem: _numbers(file) for file in sorted((parent / STUDIES).glob("*.json"))}
+    return Kept(runs, studies)
+
+
+def results_folders(path: Path, names: Container[str] | None) -> list[Path]:
+    """Return a results folder itself, or the results folders in a folder."""
+    if (path / CONFIG).is_file():
+        return [path]
+    if not path.is_dir():
+        raise ResultsError(f"{path}: no such folder; name results folders, or a folder of them")
+    folders = [one for one in sorted(path.iterdir()) if (one / CONFIG).is_file()]
+    folders = [one for one in folders if [*one.glob(f"{CELLS}*"), *one.glob(FILES.fits)]]
+    if names is not None:
+        return [one for one in folders if one.name in names]
+    if not folders:
+        raise ResultsError(f"{path}: neither a results folder nor one of folders with records")
+    return folders
+
+
+def _numbers(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))["numbers"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ResultsError(f"{file}: is not what a study writes with --json") from error
+
+
+# --- judging
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A criterion with its verdict, its evidence, the judged runs, and the verdict on each pair."""
+
+    criterion: Criterion
+    verdict: Verdict
+    points: list[Point]
+    runs: list[Run]
+    pairs: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class JudgedClaim:
+    """A claim with its judged criteria; ``explained`` if its explanation's results were kept."""
+
+    claim: Claim
+    parts: list[Judged]
+    explained: bool
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """The verdicts by ``protocol`` and ``useful`` profiles, if there are such criteria."""
+        verdicts: dict[str, list[Verdict]] = {PROTOCOL: [], USEFUL: []}
+        for part in self.parts:
+            verdicts[part.criterion.by].append(part.verdict)
+        return {by: combined(several) for by, several in verdicts.items() if several}
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict by the paper's protocol, else by ``useful`` profiles."""
+        return next(iter(self.verdicts.values()))
+
+
+@dataclass(frozen=True)
+class JudgedPaper:
+    """A paper with the verdicts on its claims."""
+
+    paper: Paper
+    claims: list[JudgedClaim]
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """The number of claims by outcome, in a fixed order."""
+        counts = Counter(one.verdict.outcome for one in self.claims)
+        return {outcome: counts[outcome] for outcome in Outcome}
+
+
+def judge(papers: Iterable[Paper], kept: Kept) -> list[JudgedPaper]:
+    """Judge every claim of some papers."""
+    judged_papers = []
+    for paper in tracked([*papers], "judging claims"):
+        claims = []
+        for claim in paper.claims:
+            parts = [judge_criterion(paper, criterion, kept) for criterion in claim.judged]
+            shown_by = claim.why_not.shown_by if claim.why_not else ""
+            explained = shown_by in kept.studies or shown_by in kept.runs
+            claims.append(JudgedClaim(claim, parts, explained))
+        judged_papers.append(JudgedPaper(paper, claims))
+    return judged_papers
+
+
+def judge_criterion(paper: Paper, c: Criterion, kept: Kept) -> Judged:
+    """Judge a claim by one criterion: pair by pair of solvers, which must all hold.
+
+    Datasets without the sizes of the claim are left out.
+    """
+    found: dict[str, Case | None] = {}
+    if c.on_results:
+        configs = {name: name for name in c.configs or ()} or {
+            name: f"{name}_{paper.suffix}" for name in c.datasets or paper.datasets.judged
+        }
+        profiles = getattr(paper.profiles, c.by)
+        found = {name: kept.case(name, config, profiles) for name, config in configs.items()}
+    missing = [Point(name, note=NO_RESULTS) for name, case in found.items() if case is None]
+    cases = [case for case in found.values() if case is not None]
+    runs = [case.run for case in cases]
+    if isinstance(c, OnSolvers):
+        cases = [case for case in cases if chosen_sizes(c.sizes, case.sizes)]
+    if runs and not cases and not missing:
+        return Judged(c, untestable("no dataset has such a size"), [], runs)
+    try:
+        points = TESTS[c.test](c, cases, kept.studies)
+    except ResultsError as error:  # of a study
+        return Judged(c, untestable(str(error)), [], runs)
+    pairs: dict[tuple[str, str], list[Point]] = {}
+    for point in points:
+        pairs.setdefault((point.a, point.b), []).append(point)
+    verdicts = {
+        pair: judged([*several, *missing], c.holds, c.in_part, len(cases) + len(missing))
+        for pair, several in (pairs or {("", ""): []}).items()
+    }
+    of = "numbers" if c.test == "identity" else "pairs" if hasattr(c, "b") else "solvers"
+    verdict = combined([*verdicts.values()], of)
+    return Judged(c, verdict, [*points, *missing], runs, verdicts)
+
+
+def selected(
+    papers: Sequence[Paper], ids: Sequence[str] = (), keys: Sequence[str] = ()
+) -> list[Paper]:
+    """Return papers with some keys and claims with some ids; by default all.
+
+    Raises
+    ------
+    DsgError
+        If a paper or claim is unknown.
+    """
+    _check_known(keys, [paper.key for paper in papers], "paper")
+    papers = [paper for paper in papers if not keys or paper.key in keys]
+    _check_known(ids, [claim.id for paper in papers for claim in paper.claims], "claim")
+    chosen = []
+    for paper in papers:
+        if claims := [claim for claim in paper.claims if not ids or claim.id in ids]:
+            chosen.append(paper.model_copy(update={"claims": claims}))
+    return chosen
+
+
+def _check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    for name in names:
+        if name not in known:
+            told = nearest_or_all(name, known, "dsg claims")
+            raise DsgError(f"unknown {what} {spelled(name)}{told}")

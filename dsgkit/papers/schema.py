@@ -1,0 +1,408 @@
+"""The claims of the papers as data: models of `published/KEY.yaml`, and their strict reading.
+
+`dsgkit.papers.tests` says what the tests of the criteria compute.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+
+from dsgkit.config.spec import Count, Problem, Spec, Text
+from dsgkit.config.yaml import read_document
+from dsgkit.errors import nearest_or_all, spelled
+from dsgkit.published import bsgd_svc
+from dsgkit.tasks.base import TASKS
+
+MIN_TRIALS = 5
+N_HEADLINES = 3  # claims of a paper in an overview of all papers
+
+Read = TypeVar("Read", bound=Spec)
+
+
+def one_of(names: Iterable[str]) -> AfterValidator:
+    """Return a validator that accepts only some names."""
+    known = tuple(names)
+
+    def check(value: str) -> str:
+        if value not in known:
+            raise Problem(f"unknown name {spelled(value)}{nearest_or_all(value, known)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _limits(value: list[float | None]) -> list[float | None]:
+    low, high = value
+    if low is None and high is None:
+        raise Problem("must have a lower or an upper limit")
+    if low is not None and high is not None and low > high:
+        raise Problem(f"the lower limit {low:g} is above the upper one {high:g}")
+    return value
+
+
+def _bar(bar: Any) -> Any:
+    if isinstance(bar, float) and not 0 < bar < 1:
+        raise Problem(f"must be a share between 0 and 1, got {bar:g}")
+    if isinstance(bar, int) and bar < 1:
+        raise Problem(f"must be at least 1, got {bar}")
+    return bar
+
+
+class Best(Spec):
+    """The best of some solvers, chosen on each dataset by the mean (times: the median)."""
+
+    best: Annotated[list[Text], Field(min_length=1)]
+
+
+class Range(Spec):
+    """Sizes from ``min`` to ``max``."""
+
+    min: Count = 1
+    max: Count | None = None
+
+
+# points that must count: `all` and the like, a number of datasets, or a share such as 0.8
+Bar = Annotated[Literal["all", "any", "more than half"] | int | float, AfterValidator(_bar)]
+Better = Literal["higher", "lower"]
+Limits = Annotated[list[float | None], Field(min_length=2, max_length=2), AfterValidator(_limits)]
+Margin = Annotated[float, Field(ge=0)]
+Methods = Annotated[list[Annotated[str, one_of(bsgd_svc.METHODS)]], Field(min_length=1)]
+Side = Annotated[  # one solver, several judged one by one, or the best of several
+    list[Text] | Best, BeforeValidator(lambda x: [x] if isinstance(x, str) else x)
+]
+# `largest`: the largest at which all compared solvers have enough trials
+Sizes = Literal["largest", "every"] | list[Count] | Range
+
+
+class Criterion(Spec):
+    """What all criteria have: by which profiles, on which datasets, and how many points count.
+
+    Datasets are by default all of the paper's file; ``configs`` are made for a claim, and
+    ``trials`` must be finished for a comparison.
+    """
+
+    test: str
+    by: Literal["protocol", "useful"]
+    datasets: list[Text] | None = None
+    configs: list[Text] | None = None
+    holds: Bar = "all"
+    in_part: Bar | None = None
+    trials: Annotated[int, Field(ge=2)] = MIN_TRIALS
+
+    @property
+    def on_results(self) -> bool:
+        """Whether it needs results of runs."""
+        return self.test not in ("identity", "published") and not getattr(self, "study", None)
+
+
+class OnSolvers(Criterion):
+    """Tests of solvers ``a`` by a measure, a clock (``fit``, ``clustering``) or a diagnostic.
+
+    ``better`` is the good side if it is not the measure's own. ``leave_out`` has hyper-parameters
+    of fits to leave out: at ``gamma: 1`` SAMULT solves a smaller system.
+    """
+
+    a: Side
+    measure: Text
+    sizes: Sizes = "largest"
+    better: Better | None = None
+    leave_out: dict[str, Any] = Field(default_factory=dict)
+
+
+class OnPairs(OnSolvers):
+    """Tests of solvers ``a`` against solvers ``b``, pair by pair."""
+
+    b: Side
+
+
+class Faster(OnPairs):
+    """A is faster than b, by ``factor``."""
+
+    test: Literal["faster"]
+    measure: Text = "fit"
+    factor: Annotated[float, Field(gt=0)] = 1.0
+
+
+class Crosses(OnPairs):
+    """A is faster than b from some size on, which is ``at_most`` this."""
+
+    test: Literal["crosses"]
+    measure: Text = "fit"
+    sizes: Literal["every"] = "every"
+    at_most: Count
+
+
+class Sooner(OnPairs):
+    """A comes to the final value of b, or of the better of both, before b does."""
+
+    test: Literal["sooner"]
+    margin: Margin = 0.0
+    of: Literal["b", "better"] = "b"
+
+
+class Ends(OnPairs):
+    """B runs out of memory where a finishes."""
+
+    test: Literal["ends"]
+    measure: Text = "fit"
+
+
+class Equal(OnPairs):
+    """A and b are equal within a margin; if ``one_sided``, a may be better by any amount."""
+
+    test: Literal["equal"]
+    margin: Margin
+    one_sided: bool = False
+
+
+class BetterThan(OnPairs):
+    """A is significantly better than b, by ``least`` or more."""
+
+    test: Literal["better"]
+    least: Margin = 0.0
+
+
+class Ranked(OnPairs):
+    """The best of a is at least as good as the best of b (count); a is the best (best_of)."""
+
+    test: Literal["count", "best_of"]
+
+
+class Ratio(OnPairs):
+    """A's median divided by b's is within limits."""
+
+    test: Literal["ratio"]
+    interval: Limits
+
+
+class Within(OnSolvers):
+    """A's mean or median is within limits, ``around`` a number for each dataset or config."""
+
+    test: Literal["within"]
+    interval: Limits
+    of: Literal["mean", "median"] = "mean"
+    around: dict[str, float] | None = None
+
+
+class Grows(OnSolvers):
+    """A's median grows like a power of the size, or of a parameter, within limits."""
+
+    test: Literal["grows"]
+    interval: Limits
+    axis: Text = "size"
+    sizes: Sizes = "every"
+    minus: Text | None = None
+    lengths: Annotated[int, Field(ge=2)] = 3
+
+
+class Rate(Criterion):
+    """An error falls like a power of the iterations, in a study or along the training of a."""
+
+    test: Literal["rate"]
+    exponent: float
+    tolerance: Margin
+    one_sided: bool = False
+    study: Text | None = None
+    x: Text | None = None
+    y: Text | None = None
+    a: Text | None = None
+    measure: Text | None = None
+    x_min: float = 0.0
+    ends_below: Annotated[float, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Rate:
+        study, trace = (self.study, self.x, self.y), (self.a, self.measure)
+        if not (all(study) and not any(trace)) and not (all(trace) and not any(study)):
+            raise Problem("needs either study, x and y, or a and measure")
+        return self
+
+
+class Check(Spec):
+    """Numbers of a study, all of a list, and their bounds: each a number or a key in the study."""
+
+    number: Text
+    at_least: float | Text | None = None
+    at_most: float | Text | None = None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Check:
+        if self.at_least is None and self.at_most is None:
+            raise Problem("needs at_least or at_most")
+        return self
+
+
+class Identity(Criterion):
+    """Numbers of a study are within bounds."""
+
+    test: Literal["identity"]
+    study: Text
+    checks: Annotated[list[Check], Field(min_length=1)]
+
+
+class Published(Criterion):
+    """In the paper's tables the best of a is at least as good as the best of b."""
+
+    test: Literal["published"]
+    a: Methods
+    b: Methods
+    measure: Annotated[str, one_of(bsgd_svc.MEASURES)]
+    strictly: bool = False
+    better: Better | None = None
+
+
+class Reproduced(Criterion):
+    """Means are those of the paper's tables, up to a margin, in all ``measures``."""
+
+    test: Literal["reproduced"]
+    measures: Annotated[list[Text], Field(min_length=1)]
+    margin: Margin
+
+
+OfTimes = Faster | Crosses | Sooner | Ends
+OfValues = Equal | BetterThan | Ranked | Ratio | Within
+Judgement = Annotated[
+    OfTimes | OfValues | Grows | Rate | Identity | Published | Reproduced,
+    Field(discriminator="test"),
+]
+
+
+class Datasets(Spec):
+    """The datasets of a paper by the names of their configs without the suffix.
+
+    Claims are judged on its ``own`` and on others, ``stand_in``, each with a description.
+    """
+
+    own: list[Text] = Field(default_factory=list)
+    stand_in: dict[str, Text] = Field(default_factory=dict)
+    absent: list[Text] = Field(default_factory=list)
+
+    @property
+    def judged(self) -> list[str]:
+        """The datasets on which claims are judged."""
+        return [*self.own, *self.stand_in]
+
+
+class Profiles(Spec):
+    """Profiles of judged results: the first one with results counts; ``""`` is no profile.
+
+    ``protocol`` are the paper's own settings, ``useful`` those that fit the problems.
+    """
+
+    protocol: list[str]
+    useful: list[str] = Field(default_factory=list)
+
+
+class WhyNot(Spec):
+    """Why a claim does not hold; the kept ``study`` or ``config`` has the results that show it."""
+
+    words: Text
+    study: Text | None = None
+    config: Text | None = None
+
+    @model_validator(mode="after")
+    def _backed(self) -> WhyNot:
+        if (self.study is None) == (self.config is None):
+            raise Problem("needs the study or the config whose kept result shows it")
+        return self
+
+    @property
+    def shown_by(self) -> str:
+        """Name of the study or config."""
+        return str(self.study or self.config)
+
+
+class Claim(Spec):
+    """A claim of a paper in our words, its place there, and the criteria, which must all hold."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9]+-[0-9]{2}$")]
+    claim: Text
+    place: Text
+    kind: Literal["accuracy", "speed", "memory", "convergence", "robustness", "ranking", "theory"]
+    judged: Annotated[list[Judgement], Field(min_length=1)]
+    why_not: WhyNot | None = None
+
+
+class Paper(Spec):
+    """The claims of one paper.
+
+    ``number`` is its position among the papers, ``suffix`` the end of the names of its configs,
+    ``<dataset>_<suffix>.yaml``, and ``headlines`` the ids of its main claims, with short texts.
+    """
+
+    number: Count
+    key: Text
+    title: Text
+    citation: Text
+    task: Annotated[str, one_of(TASKS)]
+    suffix: Text
+    notes: list[Text] = Field(default_factory=list)
+    headlines: dict[str, Text] = Field(default_factory=dict)
+    profiles: Profiles
+    datasets: Datasets
+    claims: Annotated[list[Claim], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Paper:
+        ids = Counter(one.id for one in self.claims)
+        if repeated := [name for name, n in ids.items() if n > 1]:
+            raise Problem(f"two claims are called {repeated[0]}", "claims")
+        if unknown := {*self.headlines} - {*ids}:
+            raise Problem(f"no such claim: {min(unknown)}", "headlines")
+        if len(self.headlines) not in (0, N_HEADLINES):
+            raise Problem(f"must be {N_HEADLINES}", "headlines")
+        for i, claim in enumerate(self.claims):
+            if not claim.id.startswith(f"{self.key}-"):
+                raise Problem(f"must begin with {self.key}-", "claims", i, "id")
+            for j, criterion in enumerate(claim.judged):
+                if unknown := {*(criterion.datasets or ())} - {*self.datasets.judged}:
+                    text = f"not a dataset of the paper: {min(unknown)}"
+                    raise Problem(text, "claims", i, "judged", j, "datasets")
+        return self
+
+
+@cache
+def papers() -> tuple[Paper, ...]:
+    """Return the claims of all papers, in their order."""
+    folder = Path(str(files("dsgkit.published")))
+    # skip other files of a paper, such as <key>_figures.yaml
+    paths = [path for path in sorted(folder.glob("*.yaml")) if "_" not in path.stem]
+    every = [read_strictly(path, Paper, "judged") for path in paths]
+    return tuple(sorted(every, key=lambda paper: paper.number))
+
+
+def criteria(paper: Paper) -> Iterator[tuple[Claim, Judgement]]:
+    """Yield every criterion of a paper with its claim."""
+    for claim in paper.claims:
+        for criterion in claim.judged:
+            yield claim, criterion
+
+
+def read_strictly(path: Path, schema: type[Read], choices: str) -> Read:
+    """Read a data file of a paper; ``choices`` is the key of its lists of entries of several kinds.
+
+    Raises
+    ------
+    ConfigError
+        For the first error, with its place in the file.
+    """
+    document = read_document(path, own=True)
+    try:
+        return schema.model_validate(document.data)
+    except ValidationError as error:
+        # a mistyped key is also a missing one; the deepest of a union's problems says most
+        first: Any = min(
+            error.errors(), key=lambda e: (e["type"] != "extra_forbidden", -len(e["loc"]))
+        )
+    keys = [*first["loc"], *getattr(first.get("ctx", {}).get("error"), "at", ())]
+    if choices in keys[:-2]:  # pydantic adds the kind of an entry, which is not a key
+        del keys[keys.index(choices) + 2]
+    text = first["msg"].removeprefix("Value error, ")
+    raise document.error(tuple(keys), f"{keys[-1]}: {text}" if keys else text)
