@@ -24,38 +24,27 @@ LARGEST = 1e150  # absolute value along training, of which squares can be summed
 class Case:
     """The fits of a run that have ended, as arrays with a row per size at which a fit holds.
 
-    Attributes
-    ----------
-    name : str
-        That of the dataset, or of the config if the claim names one.
-    sizes : list of int
-        The recorded sizes, ascending; [0] without a sweep.
-    endings : array of str
-        How each fit ended, for example ``timeout while searching`` if its search failed.
-    disturbed, misleads : array of bool
-        Whether other processes slowed it down, and whether its times are wall times that contain
-        this.
-    limits : array of float
-        The least seconds of fits that were stopped at their time limit; NaN for others.
+    ``name`` is that of the dataset, or of the config if the claim names one.
     """
 
     def __init__(self, name: str, run: Run) -> None:
-        self.name, self.run = name, run
+        self.name, self.run, self._columns = name, run, dict[str, Array]()
         self.fits = fits = run.sized[run.sized["status"] != ""].reset_index(drop=True)
         places = defaultdict(list)
         for row, at in enumerate(zip(fits["solver"], fits["size"].tolist(), strict=True)):
             places[at].append(row)
         self.places = {at: np.array(rows) for at, rows in places.items()}
-        self.sizes = sorted({size for _, size in self.places})
+        self.sizes = sorted({size for _, size in self.places})  # [0] without a sweep
         self.trials, self.params = fits["trial"].to_numpy(), fits["params"].to_numpy(object)
+        # how each fit ended, for example "timeout while searching" if its search failed
         searching = fits["message"].str.startswith(SEARCHING_PREFIX)
         words = np.where(searching, f" {SEARCHING_PREFIX.rstrip(': ')}", "")
         self.endings = (fits["ending"] + words).to_numpy(object)
+        # by other processes; then wall times are too long, as they are on several threads
         self.disturbed = fits["timing.disturbed"].to_numpy(bool)
         self.misleads = self.disturbed & (fits["timing.threads"] > 1).to_numpy()
-        self._columns: dict[str, Array] = {}
-        # a wall time; divided by the largest slowdown of a fit on one thread, it is a lower bound
-        # on the processor time that the fit would have taken
+        # least seconds of fits that were stopped at their time limit, which is a wall time: divided
+        # by the largest slowdown of a fit on one thread, a lower bound on the processor time
         limits = np.where(self.endings == "timeout", self.numbers("timeout"), np.nan)
         slowdowns = self.numbers("timing.slowdown")[(fits["timing.threads"] == 1).to_numpy()]
         self.limits = np.where(limits > 0, limits, np.nan) / np.nanmax([1.0, *slowdowns])
@@ -87,13 +76,16 @@ class Case:
         measure = self.measure(name)
         return measure is not None and measure.unit == "seconds"
 
-    def column(self, name: str) -> str:
-        """Return the column of a measure, a clock or a diagnostic."""
+    def values(self, name: str) -> Array:
+        """Return the values of a measure, a clock or a diagnostic."""
         measure = self.measure(name)
-        if measure is not None:
-            return self.run.column(measure)
-        names = [f"{part}.{name}" for part in ("diagnostics", "scores", "times")]
-        return next((one for one in names if one in self.fits), names[0])
+        return self.numbers(self.run.column(measure) if measure else f"diagnostics.{name}")
+
+    def settings(self, key: str, size: int, name: str) -> set[Any]:
+        """Return the values of a hyper-parameter in the finished trials, fixed or chosen."""
+        spec = self.run.solvers.get(key)
+        fixed = spec.params.get(name) if spec else None
+        return {(self.params[row] or {}).get(name, fixed) for row in self.rows(key, size, True)}
 
     def ended(self, key: str, size: int) -> str:
         """Describe how a solver's trials ended."""
@@ -102,12 +94,6 @@ class Case:
         ways = Counter(self.endings[self.rows(key, size)]).most_common()
         texts = [counted(n, "trial") if how == "ok" else f"{n} {how}" for how, n in ways]
         return f"{key}: {', '.join(texts)}" if texts else f"{key} is left out"
-
-    def settings(self, key: str, size: int, name: str) -> set[Any]:
-        """Return the values of a hyper-parameter in the finished trials, fixed or chosen."""
-        spec = self.run.solvers.get(key)
-        fixed = spec.params.get(name) if spec else None
-        return {(self.params[row] or {}).get(name, fixed) for row in self.rows(key, size, True)}
 
     @cached_property
     def traces(self) -> pd.DataFrame:
@@ -125,18 +111,11 @@ class Case:
 
     def courses(self, key: str, size: int, name: str) -> pd.DataFrame:
         """Return a solver's checkpoints; of trials without any, their end as iteration 0."""
-        table = self.traced(size, name)
-        rows = self.rows(key, size, True)
-        ends = pd.DataFrame(
-            {
-                "solver": key,
-                "trial": self.trials[rows],
-                "iteration": 0.0,
-                "seconds": self.numbers(f"times.{TIME.clock}")[rows],
-                "value": self.numbers(self.column(name))[rows],
-            }
-        )
-        table = table[table["solver"] == key]
+        table, rows = self.traced(size, name), self.rows(key, size, True)
+        table = table[(table["solver"] == key) & table["trial"].isin(self.trials[rows])]
+        ends = pd.DataFrame({"solver": key, "trial": self.trials[rows], "iteration": 0.0})
+        ends["seconds"] = self.numbers(f"times.{TIME.clock}")[rows]
+        ends["value"] = self.values(name)[rows]
         return pd.concat([table, ends[~ends["trial"].isin(table["trial"])].dropna()])
 
 
@@ -153,17 +132,14 @@ class Sample:
 
     @property
     def array(self) -> Array:
-        """The values as an array."""
         return np.array([*self.values.values()], np.float64)
 
     @property
     def median(self) -> float:
-        """The median of the values."""
         return float(np.median(self.array))
 
     @property
     def mean(self) -> float:
-        """The mean of the values."""
         return float(self.array.mean())
 
 
@@ -175,7 +151,7 @@ def sample(case: Case, key: str, size: int, c: Any) -> Sample:
     rows = case.kept(case.rows(key, size, finished=True), c.leave_out)
     if case.is_time(c.measure):
         rows = rows[~case.misleads[rows]]
-    values = case.numbers(case.column(c.measure))
+    values = case.values(c.measure)
     found = {int(case.trials[row]): float(case.limits[row]) for row in stopped(case, key, size, c)}
     found |= {int(case.trials[row]): float(values[row]) for row in rows[~np.isnan(values[rows])]}
     return Sample(key, size, found)

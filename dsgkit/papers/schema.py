@@ -320,12 +320,16 @@ class WhyNot(Spec):
 
 
 class Claim(Spec):
-    """A claim of a paper in our words, its place there, and the criteria, which must all hold."""
+    """A claim of a paper in our words, its place there, and the criteria, which must all hold.
+
+    ``reason`` says why it is judged by these.
+    """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+-[0-9]{2}$")]
     claim: Text
     place: Text
     kind: Literal["accuracy", "speed", "memory", "convergence", "robustness", "ranking", "theory"]
+    reason: Text | None = None
     judged: Annotated[list[Judgement], Field(min_length=1)]
     why_not: WhyNot | None = None
 

@@ -30,13 +30,13 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
 
 def _names(c: Any, labels: Mapping[str, str]) -> list[str]:
     """Return both sides in words, such as ``the best of A and B``, and what is subtracted."""
-    names = []
+    names, along = [], getattr(c, "axis", "size") != "size"
     for keys in (getattr(c, side, None) or [] for side in ("a", "b", "minus")):
         best = isinstance(keys, Best) or c.test in ("count", "published")
         every = keys.best if isinstance(keys, Best) else [keys] if isinstance(keys, str) else keys
-        texts = [labels.get(key, key) for key in every]
-        several = best and len(texts) > 1
-        names.append(f"the best of {listed(texts)}" if several else " or ".join(texts))
+        *most, last = [labels.get(key, key) for key in every] or [""]
+        text = f"{', '.join(most)} {'and' if best or along else 'or'} {last}" if most else last
+        names.append(f"the best of {text}" if best and most else text)
     return names
 
 
@@ -47,7 +47,7 @@ def _pairs(c: Any) -> str:
     together = c.test in ("count", "published") or getattr(c, "axis", "size") != "size"
     if together or n_a * (1 if c.test == "best_of" else n_b) == 1:
         return ""
-    return "for each pair " if sides[1] and c.test != "best_of" else "for each of these "
+    return "for each pair " if sides[1] and c.test != "best_of" else "for each of them "
 
 
 def _on(bar: Bar, c: Any, where: Sequence[str]) -> str:
@@ -113,22 +113,21 @@ def _predicate(c: Any, what: str, names: Sequence[str], *, high: bool) -> str:
         case "count":
             return f"the {what} of {a} is as good as that of {b}, or {more}"
         case "best_of":
-            return f"the {what} of {a} is {more} than those of {b} (a tie counts half)"
+            return f"the {what} of {a} is {more} than that of {b} (a tie counts half)"
         case "ratio":
             return f"the {what} of {a} divided by that of {b} is {_limits(c.interval)}"
         case "within":
             around = " less the dataset's own number" if c.around else ""
             return f"the {c.of} {what} of {a}{around} is {_limits(c.interval)}"
         case "grows":
-            above, of = f" above that of {minus}" if minus else "", c.axis.replace("_", " ")
-            power = f"is a power of the {of} with an exponent {_limits(c.interval)}"
-            return f"the {what} of {a}{above} {power}"
+            above, of = f" above that of {minus}" if minus else "", c.axis.removeprefix("n_")
+            return f"the {what} of {a}{above} grows like {of}^e with e {_limits(c.interval)}"
         case "rate":
             errors = f"{c.y} of the study {c.study}" if c.study else f"the {what} of {a}"
             limits = [None if c.one_sided else c.exponent - c.tolerance, c.exponent + c.tolerance]
-            power = f"is a power of the iterations with an exponent {_limits(limits)}"
-            end = f" and ends below {c.ends_below:g}" if c.ends_below else ""
-            return f"{errors} {power}{end}"
+            start = f", from {c.x_min:g} on" if c.x_min else ""
+            end = f"; judged if it ends below {c.ends_below:g}" if c.ends_below else ""
+            return f"{errors} after t iterations is like t^e with e {_limits(limits)}{start}{end}"
         case "identity":
             return f"in the study {c.study} {listed([*map(_check, c.checks)])}"
         case "published":

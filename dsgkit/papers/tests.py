@@ -424,8 +424,8 @@ def rate(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
 
 def traced_rate(case: Case, c: Any) -> Point:
     """Return the point of a measure along training, at the largest size that has it."""
-    sizes = [size for _, size in case.places if len(case.traced(size, c.measure))]
-    course = case.courses(c.a, max(sizes, default=0), c.measure)
+    size = next((n for n in reversed(case.sizes) if len(case.traced(n, c.measure))), 0)
+    course = case.courses(c.a, size, c.measure)
     n_trials = course["trial"].nunique()
     steps = course[course["iteration"] > 0]
     if n_trials < c.trials or steps.empty:
@@ -511,7 +511,7 @@ def reproduction(case: Case, key: str, figures: Sequence[PublishedFigure], c: An
     rows = case.rows(key, case.sizes[-1], finished=True)
     if len(rows) < c.trials:
         return Point(case.name, note=f"{key}: too few trials")
-    means = [float(case.numbers(case.column(one.measure))[rows].mean()) for one in figures]
+    means = [float(case.values(one.measure)[rows].mean()) for one in figures]
     pairs = zip(means, figures, strict=True)
     mean, worst = max(pairs, key=lambda pair: abs(pair[0] - pair[1].value))
     difference, rounding = mean - worst.value, 10.0**-worst.decimals / 2

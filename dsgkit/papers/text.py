@@ -60,6 +60,7 @@ def full_text(claim: JudgedClaim, width: int) -> str:
         f"{claim.claim.id}: {claim.claim.claim}",
         f"({claim.claim.kind}; {claim.claim.place})",
         *(f"{by}: {verdict}" for by, verdict in claim.verdicts.items()),
+        *([claim.claim.reason] if claim.claim.reason else []),
     ]
     parts = ["\n".join(paragraph(line, width, "  ") for line in about)]
     parts += [_part(part, width) for part in claim.parts]

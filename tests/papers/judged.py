@@ -27,6 +27,7 @@ claims:
   claim: A is as good as b.
   place: sect. 1
   kind: accuracy
+  reason: Better is as good.
   judged:
   - {by: protocol, test: equal, a: own, b: other, measure: auc, margin: 0.01}
   - {by: useful, test: equal, a: own, b: other, measure: auc, margin: 0.01}

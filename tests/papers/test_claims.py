@@ -90,8 +90,8 @@ ONE = "test: equal, a: own, b: other, measure: auc, margin: 0.01"
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("margin: 0.01", "margins: 0.01", ":16: claims.0.judged.0.margins: "),
-        (", margin: 0.01", "", ":16: claims.0.judged.0: margin: Field required"),
+        ("margin: 0.01", "margins: 0.01", ":17: claims.0.judged.0.margins: "),
+        (", margin: 0.01", "", ":17: claims.0.judged.0: margin: Field required"),
         ("margin: 0.01", "margin: -1.0", "greater than or equal to 0"),
         ("margin: 0.01", "margin: '1'", "margin: Input should be a valid number"),
         ("test: equal", "test: alike", "'alike' found using 'test'"),

@@ -58,7 +58,7 @@ def test_claims_in_full(dsg, folders):
     # an explanation is for claims that fail
     (folders / "studies" / "grids.json").write_text('{"numbers": {}}')
     _, out, _ = dsg(folders, "--id", "mine-01,mine-02")
-    assert (out.count("Why:"), out.count("(shown by grids)")) == (1, 1)
+    assert [out.count(x) for x in ("Why:", "(shown by grids)", "Better is as")] == [1, 1, 1]
 
 
 def test_json_has_verdicts_and_points(dsg, folders, tmp_path):
