@@ -48,6 +48,7 @@ def test_markdown():
         "\n"
         "A footnote: 100 %.\n"
     )
+    assert TABLE.numeric_columns == [False, True, True]
 
 
 def test_latex():
