@@ -137,9 +137,9 @@ def evidence(part: Judged, names: Mapping[str, str]) -> Iterator[Evidence]:
         compared = kinds.pop().capitalize() if len(kinds) == 1 else "Compared"
         heads = ["Where", "Size", *sides, compared, "Agrees", "Remark"]
         filled = [any(texts) for texts in zip(*rows, strict=True)]
-        title = f"{' and '.join(filter(None, sides))}: {verdict}{share(verdict)}."
+        title = f"{' and '.join(filter(None, (a, b)))}: {verdict}{share(verdict)}."
         yield Evidence(
-            title if len(part.pairs) > 1 else "",
+            with_labels(title, names) if len(part.pairs) > 1 else "",
             [head or "Value" for head, some in zip(heads, filled, strict=True) if some],
             [[text for text, some in zip(row, filled, strict=True) if some] for row in rows],
         )

@@ -194,7 +194,7 @@ AROUND = WITHIN | {"interval": [-1, 1], "around": {"codrna": 2, "ijcnn1": 2}}
 AT_EACH = by_dataset(*[{"own": {2000: [n] * 5}} for n in (2.0, 3.0, 8.0)])
 DIAGNOSED = {"own": {2000: [{"diagnostics": {"objective": 1.5}}] * 5}}
 RATIO = compared("ratio", measure="peak_memory", interval=[None, 0.5], **ANY)
-ONE, TWO, THREE = ([n * 2**20] * 5 for n in (1, 2, 3))
+ONE, TWO, THREE = ([n, n, n, 9, 9] for n in (1, 2, 3))  # medians
 
 
 def aucs(first):
@@ -359,6 +359,7 @@ def test_a_ratio_of_times_is_that_of_medians_with_a_bootstrap_interval():
         low, high = interval_of(of_b / of_a)
         covered += low <= np.e <= high
     assert 88 <= covered <= 99
+    assert interval_of(np.arange(1001)) == (25, 975)
 
 
 SLOWED, DISTURBED = [timed(s, 2) for s in SLOW], timed(99.0, 2, 4.0)
@@ -392,9 +393,9 @@ def test_which_times_count(of, more, value, note):
 
 
 def test_exponents():
-    for exponent in (0, 1, 2.5):
-        _, (point, *_) = judged(GROWS, {"own": power(exponent)})
-        assert point.estimate == pytest.approx(exponent, abs=1e-6)
+    for exponent, most, sure in ((0, 2.1, False), (2, 2.1, True), (2, 2.0001, False)):
+        _, (point, *_) = judged(GROWS | {"interval": [1.7, most]}, {"own": power(exponent)})
+        assert (point.estimate, point.sure) == (pytest.approx(exponent, abs=1e-6), sure)
         assert point.low <= point.estimate <= point.high
     _, (point, *_) = judged(MEMORY | {"minus": "other"}, ON_TOP)
     assert (point.estimate, point.unit) == (pytest.approx(2), "bytes")
