@@ -75,7 +75,7 @@ def main(results: tuple[Path, ...], cells: int, seed: int, every: bool, write: b
         raise SystemExit(check_listed(sorted(folders), write) > 0)
     by_setting: dict[str, list[Path]] = {}
     for folder in sorted(folders):
-        by_setting.setdefault(read_task(folder).kind, []).append(folder)
+        by_setting.setdefault(read_task(folder)[0].kind, []).append(folder)
     differing = 0
     for setting, members in by_setting.items():
         done = list(check_some(members, cells, random.Random(f"{seed} {setting}")))

@@ -111,11 +111,11 @@ def draw(target: Path) -> None:
 
     `dsg table` and `dsg plot` can write the files that are left out.
     """
-    kept = load_results(target)
-    for table in write_tables(load(target), target):
+    runs = load(target)
+    for table in write_tables(runs, target):
         if table.suffix != ".md":
             table.unlink()
-    for figure in draw_figures([kept], target):
+    for figure in draw_figures(runs, target):
         if figure.suffix == ".png" and figure.stem != PICTURES:
             shrink(figure)
         else:

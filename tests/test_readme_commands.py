@@ -15,7 +15,7 @@ from dsgkit import cli
 from dsgkit.cli.explain import explanations
 from dsgkit.config.load import read_config
 from dsgkit.config.schema import load_experiment
-from dsgkit.papers.figures import all_papers, chosen
+from dsgkit.papers.figures import chosen
 from dsgkit.papers.judge import selected
 from dsgkit.papers.schema import papers
 from tests.test_readme import ROOT
@@ -65,7 +65,7 @@ def check_results(results, **_):
 CHECKS = {
     "run": check_run,
     "explain": lambda name, **_: is_placeholder(name) or next(explanations(name)),
-    "figure": lambda name, **_: name is None or chosen(all_papers(), name),
+    "figure": lambda name, **_: name is None or chosen(name),
     "claims": lambda ids, **_: selected(papers(), ids, ()),
     "compare": lambda a, b, **_: check_results([a, b]),
     **dict.fromkeys(("status", "table", "plot", "report", "export"), check_results),

@@ -70,7 +70,7 @@ def plot(
     from dsgkit.report import draw_figures
 
     target = _target(results, out, is_part=bool(solvers or at))
-    for path in draw_figures(_loaded(results, solvers, at), target, only, **look):
+    for path in draw_figures(_runs(results, solvers, at), target, only, **look):
         click.echo(path)
 
 
@@ -228,7 +228,8 @@ def pages(results: Paths, out: Path) -> None:
     from dsgkit.papers.schema import papers
 
     folders = or_kept(results)
-    for path in write_pages(judge(papers(), read_kept(folders)), read_evidence(folders), out):
+    kept = read_kept(folders)
+    for path in write_pages(judge(papers(), kept), kept, read_evidence(folders), out):
         click.echo(path)
 
 
@@ -243,16 +244,15 @@ def pages(results: Paths, out: Path) -> None:
 def figure(name: str | None, results: Paths, out: Path, formats: Names, **look: Any) -> None:
     """Draw a figure or print a table as in a paper.
 
-    Names are such as s2auc/1 and svc/table-2; s2auc stands for all of that paper, and without a
-    name all are listed. RESULTS are as `dsg claims` reads them.
+    Names are such as s2auc/1, svc/table-2 and s2auc/labels; s2auc stands for all of that paper, and
+    without a name all are listed. RESULTS are as `dsg claims` reads them.
     """
-    from dsgkit.papers.figures import all_papers, chosen, listing
+    from dsgkit.papers.figures import chosen, listing
 
     if name is None:
-        print_pairs(list(listing(all_papers())))
+        print_pairs(list(listing()))
         return
-    from dsgkit.papers.figures_written import Look, written
+    from dsgkit.papers.printed_figures import written
 
-    wanted = chosen(all_papers(), name)
-    for text in written(wanted, or_kept(results), out, formats, Look(**look)):
+    for text in written(chosen(name), or_kept(results), out, formats, **look):
         click.echo(text)

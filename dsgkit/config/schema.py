@@ -244,8 +244,8 @@ def read_experiment(data: Mapping[str, Any]) -> Experiment:
     gains = any(spec.against for spec in specs.values())
     known = outputs_of((*task.measures, *STANDARD), swept=bool(experiment.sweep))
     for i, name in enumerate(experiment.outputs):
-        # configs of kept results ask for tables that are gone
-        if name not in known and not name.endswith("_trace_table"):
+        # configs of kept results ask for tables and figures that are gone
+        if name not in known and not name.endswith(("_trace_table", "ranks")):
             hint = nearest_or_all(name, known)
             raise Problem(f"unknown output {spelled(name)}{hint}", "outputs", i)
         if name == GAINS and not gains:

@@ -79,7 +79,8 @@ class Run:
     @cached_property
     def sized(self) -> pd.DataFrame:
         """The fits, with a row for each further size at which a fit holds, too."""
-        further = self.fits[self.fits["also_at"].map(bool)].explode("also_at")
+        repeated = self.fits["also_at"].map(bool).astype(bool)  # also without fits
+        further = self.fits[repeated].explode("also_at")
         further = further.assign(size=further["also_at"].astype(int), full=False)
         return pd.concat([self.fits, further]).sort_index(kind="stable").reset_index(drop=True)
 

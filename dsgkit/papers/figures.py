@@ -1,9 +1,10 @@
-"""The figures and tables of the papers as data: contents and arrangement."""
+"""The figures and tables of the papers as in `dsgkit/published/KEY_figures.yaml`, with results."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,238 +13,48 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from dsgkit.config.spec import Count, Problem, Spec, Text
-from dsgkit.data.catalogue import DATASETS, DatasetInfo
+from dsgkit.data.catalogue import DATASETS
 from dsgkit.errors import DsgError, ResultsError, nearest_or_all, spelled
+from dsgkit.experiment.runs import Run, distinct
+from dsgkit.papers.judge import Kept, read_kept
 from dsgkit.papers.schema import Paper, one_of, papers, read_strictly
+from dsgkit.report.frame import sizes_with
+from dsgkit.report.style import Width
+from dsgkit.tasks.measures import Measure
 
 Dataset = Annotated[str, one_of(DATASETS)]
+Drawn = Literal["by_size", "boxplots", "along_training", "clusters"]
+Tabled = Literal["measure", "complexities", "datasets", "stated"]
 
 
 class Panel(Spec):
-    """A panel of a figure, or a row of a table.
+    """A panel of a figure, or a row of a table: its title as printed, and its dataset.
 
-    Attributes
-    ----------
-    title : str
-        As printed.
-    dataset : str or None
-        Its name in the catalogue; None if the paper does not name it.
-    stand_in : str or None
-        Dataset to show instead if it has no results.
+    A dataset without results has a ``stand_in``; without a dataset, the paper does not name it.
+    ``config`` is that of the results if it is not the paper's usual one.
     """
 
     title: Text
     dataset: Dataset | None = None
     stand_in: Dataset | None = None
-
-    @property
-    def info(self) -> DatasetInfo | None:
-        """The catalogue's entry for the paper's dataset."""
-        return DATASETS[self.dataset] if self.dataset else None
-
-
-class Further(Panel):
-    """A panel that is not in the paper's figure."""
+    config: Text | None = None
 
 
 class Flag(Spec):
-    """A mark for trials.
-
-    Attributes
-    ----------
-    measure : str
-        Trials with a value above 0 are marked.
-    label : str
-        Its label in the legend.
-    means : str
-        Its meaning as a sentence, for captions.
-    """
+    """Marks trials with a ``measure`` above 0; ``means`` is a sentence on them."""
 
     measure: Text
     label: Text
     means: Text
 
 
-class Shown(Spec):
-    """Base class of the figures and tables of a paper.
-
-    Attributes
-    ----------
-    number : str
-        ``1`` is Figure 1, ``table-1`` is Table 1.
-    title : str
-        Its content, in our words.
-    notes : list of str
-        Inferred facts that the text omits, and differences to the printed figure.
-    """
-
-    number: Annotated[str, Field(pattern=r"^(table-)?[1-9][0-9]?$")]
-    title: Text
-    notes: list[Text] = Field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """Its name in the paper, such as ``Figure 2``."""
-        kind, _, number = self.number.rpartition("-")
-        return f"{kind.capitalize() or 'Figure'} {number}"
-
-    @property
-    def is_table(self) -> bool:
-        """Whether it is a table."""
-        return self.number.startswith("table-")
-
-    @property
-    def datasets(self) -> list[str]:
-        """Datasets whose results it needs."""
-        return []
-
-    @property
-    def configs(self) -> list[str]:
-        """Further configs whose results it needs."""
-        return []
-
-
-class Arranged(Shown):
-    """Base class of figures and tables with panels of methods.
-
-    Attributes
-    ----------
-    methods : list of str
-        Keys of solvers, in the paper's order.
-    panels : list of Panel
-        Panels in the paper's arrangement.
-    """
-
-    methods: Annotated[list[Text], Field(min_length=1)]
-    panels: Annotated[list[Panel], Field(min_length=1)]
-
-
-class OfMethods(Arranged):
-    """A figure or table of methods on datasets.
-
-    Attributes
-    ----------
-    further : list of Further
-        Shown on request, and if most of the paper's panels have no results.
-    """
-
-    further: list[Further] = Field(default_factory=list)
-
-    @property
-    def datasets(self) -> list[str]:
-        """Datasets whose results it needs."""
-        every = [*self.panels, *self.further]
-        return [name for one in every for name in (one.dataset, one.stand_in) if name]
-
-
-class TimeBySize(OfMethods):
-    """Lines of a measure against the swept axis.
-
-    Attributes
-    ----------
-    measure : str
-    columns : int
-        Panels in a row.
-    """
-
-    kind: Literal["time_by_size"]
-    measure: Text = "fit_seconds"
-    columns: Count = 4
-
-
-class Flagged(OfMethods):
-    """Base class of figures of trials with a mark for some.
-
-    Attributes
-    ----------
-    measure : str
-    flag : Flag or None
-        The mark.
-    columns : int
-        Panels in a row.
-    """
-
-    measure: Text
-    flag: Flag | None = None
-    columns: Count = 4
-
-
-class Boxplots(Flagged):
-    """Boxes of a measure over trials, all methods at the same sizes."""
-
-    kind: Literal["boxplots"]
-
-
-class AlongTraining(Flagged):
-    """A measure against training time.
-
-    Attributes
-    ----------
-    size : int
-        The largest size up to this one is shown.
-    """
-
-    kind: Literal["along_training"]
-    size: Count
-    columns: Count = 3
-
-
-class Clusters(Arranged):
-    """Pictures of clusters: one per dataset and method.
-
-    Attributes
-    ----------
-    columns : int
-        Panels in a row.
-    """
-
-    kind: Literal["clusters"]
-    columns: Count = 3
-
-    @property
-    def datasets(self) -> list[str]:
-        """Datasets whose results it needs."""
-        return [one.dataset for one in self.panels if one.dataset]
-
-
-class MeasureTable(OfMethods):
-    """Table of datasets by methods, with published figures if known.
-
-    Attributes
-    ----------
-    measure : str
-    size : int or None
-        The largest size up to this one is shown; None for the largest.
-    printed : dict of str to str
-        The paper's names of methods by key, for published figures without results.
-    """
-
-    kind: Literal["measure"]
-    measure: Text
-    size: Count | None = None
-    printed: dict[str, Text] = Field(default_factory=dict)
-
-
 class Growth(Spec):
     """A measured growth: the slope of log seconds or log bytes on the log of a size.
 
-    Attributes
-    ----------
-    symbol : str
-        Symbol of the size: ``n`` for rows, ``T`` for iterations.
-    of : {"time", "memory"}
-    a : str or list of str
-        A solver at its sizes, or solvers that differ in a parameter.
-    axis : str
-        ``size`` or that parameter.
-    config : str or None
-        Config with these solvers; None for the datasets of the table.
-    least : int
-        Smaller sizes are left out.
-    without : dict
-        Hyper-parameters of fits to leave out.
-    minus : str or None
-        A solver whose median is subtracted, as the memory of a process without the method.
+    The size has a ``symbol``: ``n`` for rows, ``T`` for iterations. It is that of the fits of
+    solver ``a`` from ``least`` on or, with an ``axis``, a parameter in which solvers ``a`` differ,
+    in the results of ``config``. Fits with the hyper-parameters ``without`` are left out, and the
+    median of solver ``minus`` is subtracted, as the memory of a process without the method.
     """
 
     symbol: Text
@@ -256,159 +67,71 @@ class Growth(Spec):
     minus: Text | None = None
 
 
-class Complexities(Shown):
-    """Table of the stated orders in ``complexities.csv`` and of measured exponents.
+class Shown(Spec):
+    """A figure or table of a paper: its content, and the arrangement of its panels or rows."""
 
-    Attributes
-    ----------
-    panels : list of Panel
-        Datasets on which growth is measured.
-    measured : dict
-        Growths to measure, by the methods' printed names.
-    """
-
-    kind: Literal["complexities"]
+    # "1" is Figure 1, "table-1" is Table 1; no paper has `convergence` and `labels`
+    number: Annotated[str, Field(pattern=r"^((table-)?[1-9][0-9]?|convergence|labels)$")]
+    title: Text  # in our words
+    kind: Drawn | Tabled
+    notes: list[Text] = Field(default_factory=list)  # inferred facts, differences to the paper's
+    methods: list[Text] = Field(default_factory=list)  # keys of solvers, in the paper's order
     panels: list[Panel] = Field(default_factory=list)
-    measured: dict[str, list[Growth]]
-
-    @property
-    def growths(self) -> list[Growth]:
-        """All growths to measure."""
-        return [growth for several in self.measured.values() for growth in several]
-
-    @property
-    def datasets(self) -> list[str]:
-        """Datasets whose results it needs."""
-        return [name for one in self.panels for name in (one.dataset, one.stand_in) if name]
-
-    @property
-    def configs(self) -> list[str]:
-        """Further configs whose results it needs."""
-        return list(dict.fromkeys(growth.config for growth in self.growths if growth.config))
-
-
-class DatasetTable(Shown):
-    """Table of published and actual sizes of datasets.
-
-    Attributes
-    ----------
-    published : str
-        The file in `dsgkit.published` with the table.
-    """
-
-    kind: Literal["datasets"]
-    published: Annotated[str, Field(pattern=r"^[a-z0-9_]+\.csv$")]
-
-
-class Stated(Shown):
-    """An illustration, or a table of definitions, without measurements.
-
-    Attributes
-    ----------
-    header : list of str
-    rows : list of list of str
-    """
-
-    kind: Literal["stated"]
+    further: list[Panel] = Field(default_factory=list)  # not in the paper, shown on request
+    columns: Count = 4
+    ending: str = ""  # of the names of its configs
+    measure: Text = "fit_seconds"
+    flag: Flag | None = None
+    size: Count | None = None  # the largest size up to this one is shown
+    x: Literal["seconds", "iteration"] = "seconds"  # along training
+    leave_out: dict[str, dict[str, Any]] = Field(default_factory=dict)  # parameters, by solver
+    printed: dict[str, Text] = Field(default_factory=dict)  # names in the paper, without results
+    measured: dict[str, list[Growth]] = Field(default_factory=dict)  # by names in complexities.csv
+    published: str = ""  # file of the sizes of datasets
     header: list[Text] = Field(default_factory=list)
     rows: list[list[str]] = Field(default_factory=list)
 
+    @property
+    def name(self) -> str:
+        """Its name in the paper, such as ``Figure 2``."""
+        kind, _, number = self.number.rpartition("-")
+        return f"{kind.capitalize() or 'Figure'} {number}" if number.isdigit() else number
 
-Figure = Annotated[
-    TimeBySize
-    | Boxplots
-    | AlongTraining
-    | Clusters
-    | MeasureTable
-    | Complexities
-    | DatasetTable
-    | Stated,
-    Field(discriminator="kind"),
-]
+    @property
+    def file_name(self) -> str:
+        """The name of its files, without a suffix."""
+        return f"figure-{self.number}" if self.number.isdigit() else self.number
 
 
 class Figures(Spec):
-    """The figures and tables of one paper.
-
-    Attributes
-    ----------
-    key : str
-        The paper's key.
-    shared : dict
-        Place for YAML anchors of common panels.
-    """
+    """The figures and tables of the paper ``key``; ``shared`` has YAML anchors of panels."""
 
     key: Text
     shared: dict[str, list[Panel]] = Field(default_factory=dict)
-    figures: Annotated[list[Figure], Field(min_length=1)]
+    figures: Annotated[list[Shown], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _numbered(self) -> Figures:
         numbers = Counter(one.number for one in self.figures)
-        repeated = [number for number, many in numbers.items() if many > 1]
-        if repeated:
+        if repeated := [number for number, many in numbers.items() if many > 1]:
             raise Problem(f"two are called {repeated[0]}", "figures")
         return self
 
     @property
     def paper(self) -> Paper:
-        """The catalogue's entry for the paper.
-
-        Raises
-        ------
-        DsgError
-            If there is no paper of this key.
-        """
-        known = {paper.key: paper for paper in papers()}
-        if self.key not in known:
-            raise DsgError(f"unknown paper {spelled(self.key)}{nearest_or_all(self.key, known)}")
-        return known[self.key]
-
-    @property
-    def profiles(self) -> list[str]:
-        """The profiles of the paper's protocol; the first one with results is shown."""
-        return self.paper.profiles.protocol
-
-    @property
-    def datasets(self) -> set[str | None]:
-        """The datasets of the paper's panels."""
-        several = (getattr(figure, "panels", ()) for figure in self.figures)
-        return {panel.dataset for panels in several for panel in panels}
-
-    def config(self, dataset: str) -> str:
-        """Return the name of the config of a dataset."""
-        return f"{dataset}_{self.paper.suffix}"
-
-
-class NothingToShowError(ResultsError):
-    """Error for a figure or table without results.
-
-    Parameters
-    ----------
-    paper : Figures
-    shown : Shown
-    why : str
-    """
-
-    def __init__(self, paper: Figures, shown: Shown, why: str) -> None:
-        super().__init__(f"{paper.key}/{shown.number}: {why}")
-        self.why = why
-
-
-def read_figures(path: Path) -> Figures:
-    """Read the figures and tables of one paper; errors are those of `read_strictly`."""
-    return read_strictly(path, Figures, "figures")
+        """The claims of the paper."""
+        return next(paper for paper in papers() if paper.key == self.key)
 
 
 @cache
 def all_papers() -> tuple[Figures, ...]:
     """Return the figures and tables of all papers, in their order."""
     folder = Path(str(files("dsgkit.published")))
-    every = map(read_figures, folder.glob("*_figures.yaml"))
+    every = [read_strictly(path, Figures, "figures") for path in folder.glob("*_figures.yaml")]
     return tuple(sorted(every, key=lambda figures: figures.paper.number))
 
 
-def chosen(known: Sequence[Figures], name: str) -> list[tuple[Figures, Shown]]:
+def chosen(name: str) -> list[tuple[Figures, Shown]]:
     """Return the figure or table of a name such as ``s2auc/1``; all of a paper for ``s2auc``.
 
     Raises
@@ -417,21 +140,118 @@ def chosen(known: Sequence[Figures], name: str) -> list[tuple[Figures, Shown]]:
         If the paper, figure or table is unknown.
     """
     key, _, number = name.partition("/")
-    by_key = {paper.key: paper for paper in known}
+    by_key = {paper.key: paper for paper in all_papers()}
     if key not in by_key:
         raise DsgError(f"unknown paper {spelled(key)}{nearest_or_all(key, by_key)}")
-    paper = by_key[key]
-    by_number = {figure.number: figure for figure in paper.figures}
-    if not number:
-        return [(paper, figure) for figure in paper.figures]
-    if number not in by_number:
+    by_number = {figure.number: figure for figure in by_key[key].figures}
+    if number and number not in by_number:
         hint = nearest_or_all(number, by_number)
         raise DsgError(f"{key} has no figure or table {spelled(number)}{hint}")
-    return [(paper, by_number[number])]
+    return [(by_key[key], one) for one in by_number.values() if number in ("", one.number)]
 
 
-def listing(known: Sequence[Figures]) -> Iterator[tuple[str, str]]:
+def listing() -> Iterator[tuple[str, str]]:
     """Yield the name and title of every figure and table."""
-    for paper in known:
+    for paper in all_papers():
         for figure in paper.figures:
             yield f"{paper.key}/{figure.number}", figure.title
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A figure or table of a paper, with the results that it shows.
+
+    ``runs`` are by the titles of panels, with the shown solvers; a run's own title says what is
+    shown instead. Of ``profiles``, the first one with results is shown.
+    """
+
+    paper: Figures
+    shown: Shown
+    kept: Kept
+    profiles: Sequence[str]
+    width: Width | None
+    panels: Sequence[Panel]
+    runs: Mapping[str, Run]
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names of its solvers by their keys, in the paper's order."""
+        known = {key: name for run in self.runs.values() for key, name in run.names.items()}
+        keys = [key for key in self.shown.methods if key in known]
+        return {key: known[key] for key in dict.fromkeys([*keys, *known])}
+
+    def measure(self) -> Measure:
+        """Return the measure, as defined in the results; raise `ResultsError` without values."""
+        for run in self.runs.values():
+            for measure in run.task.measures:
+                if measure.name == self.shown.measure and sizes_with(run, measure):
+                    return measure
+        configs = [config_of(self.paper, self.shown, panel) for panel in self.panels]
+        which = f"{', '.join(filter(None, configs))} ({' or '.join(filter(None, self.profiles))})"
+        raise self.error(f"no results of its datasets; it shows those of {which}")
+
+    def error(self, why: str) -> ResultsError:
+        """Return the error of a figure without results."""
+        return ResultsError(f"{self.paper.key}/{self.shown.number}: {why}")
+
+    def caption(self, *sentences: str) -> str:
+        """Return the caption of some sentences after the title."""
+        heading = f"{self.paper.key}, {self.shown.name}: {self.shown.title}."
+        return " ".join(filter(None, [heading, *sentences]))
+
+
+def config_of(paper: Figures, shown: Shown, panel: Panel, dataset: str | None = None) -> str:
+    """Return the name of the config of a panel, or of its stand-in; empty without a dataset."""
+    name = dataset or panel.dataset
+    return panel.config or (f"{name}_{paper.paper.suffix}{shown.ending}" if name else "")
+
+
+def read_needed(
+    wanted: Sequence[tuple[Figures, Shown]], paths: Sequence[Path], profiles: Sequence[str]
+) -> Kept:
+    """Read the results that figures need from results folders, or folders of them."""
+    names: set[str] = set()
+    for paper, shown in wanted:
+        panels = [*shown.panels, *shown.further]
+        configs = [config_of(paper, shown, one, one.stand_in) for one in panels]
+        configs += [config_of(paper, shown, one) for one in panels]
+        configs += [one.config or "" for several in shown.measured.values() for one in several]
+        ends = ["", *(f"-{one}" for one in profiles or paper.paper.profiles.protocol if one)]
+        names |= {f"{config}{end}" for config in configs if config for end in ends}
+    return read_kept(paths, names)
+
+
+def fill(
+    paper: Figures,
+    shown: Shown,
+    kept: Kept,
+    profiles: Sequence[str] = (),
+    width: Width | None = None,
+    *,
+    everything: bool = False,
+) -> Printed:
+    """Return a figure with its results; with ``everything``, of all solvers and further panels."""
+    profiles = profiles or paper.paper.profiles.protocol
+    panels = [*shown.panels, *(shown.further if everything else ())]
+    runs: dict[str, Run] = {}
+    for panel in panels:
+        for dataset in filter(None, (panel.stand_in, panel.dataset)):
+            config = config_of(paper, shown, panel, dataset)
+            if run := kept.find(config, profiles):
+                profile = run.experiment.name.removeprefix(config).lstrip("-")
+                remarks = [f"here {dataset}"] * (dataset != panel.dataset)
+                remarks += [profile] * (profile not in ("", profiles[0]))
+                title = f"{panel.title} ({', '.join(remarks)})" if remarks else panel.title
+                runs[panel.title] = replace(run, title=title)
+    labels = {key: name for run in reversed(runs.values()) for key, name in run.names.items()}
+    keys = [key for key in labels if everything or not shown.methods or key in shown.methods]
+    names = dict(zip(keys, distinct(labels[key] for key in keys), strict=True))
+    for title, run in runs.items():
+        own = {key: names[key] for key in run.names if key in names}
+        runs[title] = run.named(own, run.title)
+    return Printed(paper, shown, kept, profiles, width, panels, runs)
+
+
+def at_most(sizes: Sequence[int], most: int | None) -> int:
+    """Return the largest of some ascending sizes up to a limit, else the smallest."""
+    return max((n for n in sizes if most is None or n <= most), default=sizes[0])

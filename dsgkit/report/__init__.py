@@ -6,11 +6,12 @@ import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dsgkit import __version__
 
 if TYPE_CHECKING:
+    from dsgkit.experiment.runs import Run
     from dsgkit.report.style import Width
 
 STAMP = ".report.json"
@@ -18,26 +19,16 @@ STAMP = ".report.json"
 
 
 def draw_figures(
-    results: Sequence[Any],
+    runs: Sequence[Run],
     folder: Path,
     only: Sequence[str] = (),
     formats: Sequence[str] = ("pdf", "png"),
     width: Width | None = None,
 ) -> list[Path]:
-    """Draw figures of one or several results folders and return the paths of their files.
+    """Draw figures of one or several runs into ``figures/`` in a folder, and return their paths.
 
-    Parameters
-    ----------
-    results : sequence of Results
-        Several make one panel each, four in a row.
-    folder : Path
-        The files go to ``figures/`` in it.
-    only : sequence of str
-        Names of figures, or of an output with several figures, such as ``ranks``; by default, all
-        that the experiments' ``outputs`` ask for.
-    formats : sequence of {"pdf", "png", "svg"}
-    width : {"column", "page"} or None
-        Width in a two-column paper; None for a column with a single panel, else a page.
+    ``only`` has names of figures, or of an output with several; by default they are those that the
+    configs ask for. The ``width`` is that of a column or a page of a paper with two columns.
 
     Raises
     ------
@@ -45,19 +36,14 @@ def draw_figures(
         If no fit has finished, a figure is unknown, or the folder cannot be written.
     """
     from dsgkit.errors import ResultsError
-    from dsgkit.report.outputs import wanted_figures
-    from dsgkit.report.summary import check_recorded, summarise
+    from dsgkit.report.figures import save, wanted_figures
+    from dsgkit.report.frame import check_recorded, finished
 
-    check_recorded(results)
-    shown = summarise(results)
-    if not any(one.finished for one in shown):
-        folders = ", ".join(str(one.folder) for one in results)
+    check_recorded(runs)
+    if not any(map(finished, runs)):
+        folders = ", ".join(str(run.folder) for run in runs)
         raise ResultsError(f"{folders}: no fit has finished, so there is nothing to draw")
-    figures, to = wanted_figures(shown, only, width), Path(folder) / "figures"
-    if not figures:
-        return []
-    from dsgkit.report.panels import save
-
+    figures, to = wanted_figures(runs, only, width), Path(folder) / "figures"
     return [path for figure in figures for path in save(figure.draw(), to / figure.name, formats)]
 
 
@@ -66,7 +52,6 @@ def refresh_report(folder: Path) -> None:
 
     Figures need a finished fit.
     """
-    from dsgkit.experiment.results import load_results
     from dsgkit.experiment.runs import load
     from dsgkit.report.formats import write_text
     from dsgkit.report.frame import finished
@@ -77,7 +62,7 @@ def refresh_report(folder: Path) -> None:
         return
     (run,) = load(folder)
     paths = write_tables([run], folder)
-    paths += draw_figures([load_results(folder)], folder) if finished(run) else []
+    paths += draw_figures([run], folder) if finished(run) else []
     files = [str(path.relative_to(folder)) for path in paths]
     write_text(folder / STAMP, json.dumps({"made_from": made_from, "files": files}) + "\n")
 

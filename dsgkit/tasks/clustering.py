@@ -18,7 +18,7 @@ from dsgkit.published.bsgd_svc import published_of
 from dsgkit.seeds import derive_seed, permutation
 from dsgkit.tasks import base, metrics
 from dsgkit.tasks.base import At, Judgement, Point, Scores, Task, Work, cost_of
-from dsgkit.tasks.measures import MEASURES, PICTURES, RANKS, Axis
+from dsgkit.tasks.measures import MEASURES, PICTURES, Axis
 
 ROWS = Axis(name="rows", title="Rows", noun="rows")
 CLASSES = "classes"  # in configs: the true number of clusters
@@ -101,7 +101,7 @@ class Clustering(Task):
     outputs = (
         *("purity_table", "rand_table", "nmi_table", "davies_bouldin_table", "compactness_table"),
         *("clusters_table", "domain_table", "hypotheses_table", "time_table", "nmi_boxplot"),
-        *(PICTURES, RANKS),
+        PICTURES,
     )
     words = (CLASSES,)
     target = "classes"

@@ -193,7 +193,7 @@ FIT_COLUMNS = (
     *("key", "solver", "label", "trial", "size", "full", "level", "status", "message", "needed"),
     *("params", "remark", "diagnostics", "timing"),
 )
-PICTURES, RANKS, GAINS = "pictures", "ranks", "gain_table"
+PICTURES, GAINS = "pictures", "gain_table"
 PARAMS_TABLE, PUBLISHED_TABLE = "params_table", "published_table"
 
 
@@ -207,7 +207,7 @@ def outputs_of(measures: Iterable[Measure], *, swept: bool) -> list[str]:
             ways += ["curve"] * (swept and measure.unit != "bytes")
             ways += ["trace"] * measure.traced
         names |= dict.fromkeys(f"{measure.output}_{way}" for way in ways)
-    return [*names, PICTURES, RANKS, GAINS]
+    return [*names, PICTURES, GAINS]
 
 
 def place_asked(output: str, asked: Sequence[str]) -> int:

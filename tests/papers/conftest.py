@@ -60,7 +60,7 @@ def run_dsg(monkeypatch, capsys, tmp_path):
     return run
 
 
-# for the tests of figures, which are drawn of `Results`
+# for the tests of pages, which are of `Results`
 
 TASK = RANKING.model_copy(
     update={"measures": (replace(AUC, traced=True), ERROR, *RANKING.measures[-2:])}

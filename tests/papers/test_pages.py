@@ -7,10 +7,12 @@ import pytest
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.papers import evidence
 from dsgkit.papers.evidence import Evidence
+from dsgkit.papers.judge import Kept
 from dsgkit.papers.pages import content
 from dsgkit.papers.pages.verdicts import CLASSES
 from dsgkit.papers.schema import papers
 from dsgkit.report.html.sections import SVG_DATA
+from tests.papers.judged import run_of
 
 MORE = """
 - id: mine-03
@@ -120,11 +122,12 @@ def test_what_was_run_and_what_is_missing_is_said(pages):
     assert f"higgs: {CATALOGUE}" in text
 
 
-def test_every_figure_and_table_has_a_place_or_a_reason(made):
-    folder = made({"qsg_s2auc": {500: [0.9] * 5, 2000: [0.9] * 5}}, name="codrna_s2auc-reference")
+def test_every_figure_and_table_has_a_place_or_a_reason():
+    run = run_of({"qsg_s2auc": {500: [0.9] * 5, 2000: [0.9] * 5}})
     paper = next(one for one in papers() if one.key == "s2auc")
-    found = content.printed(paper, Evidence({folder.experiment.name: folder}))
-    assert [one["anchor"] for one in found] == ["table-1", "figure-1", "table-2", "figure-2"]
+    found = content.printed(paper, Kept({"codrna_s2auc-reference": run}))
+    anchors = ["table-1", "figure-1", "table-2", "figure-2"]
+    assert [one["anchor"] for one in found] == anchors
     assert all(
         bool(one["picture"]) + bool(one["tables"]) + bool(one["missing"]) == 1 for one in found
     )

@@ -13,8 +13,6 @@ from dsgkit.config.schema import Stage
 from dsgkit.experiment import results as stored
 from dsgkit.experiment.folder import cell_of
 from dsgkit.experiment.plan import Plan
-from dsgkit.report.outputs import all_figures
-from dsgkit.report.summary import summarise
 from dsgkit.tasks.measures import STANDARD, Axis, Description, Measure
 
 KINDS = ("qsg_s2auc", "samult", "pnu_auc", "rff_s2auc")
@@ -324,17 +322,6 @@ def typical(make):
         return make(experiment, typical_records(experiment, **fields), task, **(stored or {}))
 
     return make_typical
-
-
-@pytest.fixture
-def drawn():
-    """Return a function that draws a figure by its name: its drawing, and its axes."""
-
-    def draw(name, *results):
-        (drawing,) = (one for one in all_figures(summarise(results)) if one.name == name)
-        return drawing, drawing.draw().axes
-
-    return draw
 
 
 @pytest.fixture

@@ -20,12 +20,12 @@ from matplotlib.image import imread
 from dsgkit import cli
 from dsgkit.config.schema import Stage
 from dsgkit.errors import ResultsError
-from dsgkit.experiment import results as stored
 from dsgkit.experiment.folder import cell_of
 from dsgkit.experiment.plan import Cell, Plan
 from dsgkit.report.html import page_text, write_page
 from dsgkit.report.html.sections import SVG_DATA
-from dsgkit.report.summary import Summary
+from dsgkit.report.old_names import run_of
+from dsgkit.report.summary import Summary, summarise
 from tests.report.conftest import (
     CLASSES,
     Invented,
@@ -216,7 +216,8 @@ def test_figures_are_inline_and_described(page):
 
 @pytest.mark.slow
 def test_commands_redraw_exactly_one_figure_each(page, results, monkeypatch):
-    monkeypatch.setattr(stored, "load_results", lambda _: results)
+    (summary,) = summarise([results])
+    monkeypatch.setattr("dsgkit.experiment.runs.load", lambda _: [run_of(summary)])
     commands = [text for text in page.texts["pre"] if text.startswith("dsg plot")]
     names = ["auc_boxplot", "auc_test_boxplot", "time_curve"]
     folder = results.folder / "figures"

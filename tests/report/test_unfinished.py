@@ -8,7 +8,6 @@ from dsgkit.experiment.results import load_results
 from dsgkit.experiment.status import describe_status
 from dsgkit.experiment.store import seal
 from dsgkit.report.gains import gains
-from dsgkit.report.rankings import measured_rankings
 from dsgkit.report.summary import summarise
 from tests.experiment.runs import key_of, plan_text
 
@@ -109,11 +108,10 @@ def half(tmp_path_factory):
     return [stored(folder / name, first_trial, dataset=name) for name in ("digits", "codrna")]
 
 
-def test_gains_ranks_and_overviews_of_unfinished_results_name_no_winner(half):
+def test_gains_of_unfinished_results_name_no_winner(half):
     shown = summarise(half)
     found = [gain for gain in gains(shown, half[0].task.measures[0]) if gain.size.n > 100]
     assert found and not any(gain.significant for gain in found)
-    assert measured_rankings(shown) == []
 
 
 REFUSED = {"status": "out_of_memory", "needed": 2**33, "scores": {}}
@@ -131,39 +129,3 @@ def test_endings_of_fits_are_told(tmp_path):
     stored(tmp_path / "a", wanted, ended({100: REFUSED, 200: LIMITED, 400: LATE}))
     status = describe_status(tmp_path / "a")
     assert "(2 out of memory, 2 refused, 2 timeout)" in status
-
-
-def marks(axes, marker):
-    return [tuple(one.get_xydata()[0]) for one in axes.get_lines() if one.get_marker() == marker]
-
-
-def test_lines_end_in_marks_that_the_caption_explains(whole, tmp_path, drawn):
-    wanted = lambda e: e["solver"] != "qsg_s2auc" or e["at"]["unlabeled"] == 100  # noqa: E731
-    results = stored(tmp_path / "a", wanted, ended({200: LATE, 400: LATE}))
-    drawing, (axes,) = drawn("auc_curve", results)
-    assert marks(axes, "x") == [(100, pytest.approx(80.5 / 100))]
-    assert marks(axes, "|") == [(100, pytest.approx(0.705))]
-    assert [x for x, _ in marks(axes, ">")] == [100]
-    texts = "\n".join(text.get_text() for text in axes.texts)
-    assert "PNU: left out" in texts and "12 of 16 fits have run" in texts
-    for word in ("cross", "bar", "hollow triangle", "without markers", "12 of 16 fits"):
-        assert word in drawing.caption
-    drawing, (axes,) = drawn("auc_curve", whole)
-    assert "triangle" not in drawing.caption and not marks(axes, ">")
-
-
-@pytest.mark.parametrize("name", ["auc_curve", "time_curve"])
-def test_a_level_fit_is_a_line_without_markers(whole, drawn, name):
-    _, (axes,) = drawn(name, whole)
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    assert lines["Labelled"].get_marker() == "none" != lines["QSG"].get_marker()
-    assert list(lines["Labelled"].get_xdata()) == list(SIZES)
-    assert len(set(lines["Labelled"].get_ydata())) == 1
-
-
-def test_a_box_of_a_level_fit_has_no_size(whole, drawn):
-    drawing, (axes,) = drawn("auc_boxplot", whole)
-    names = [text.get_text() for text in axes.get_yticklabels()]
-    assert [name for name in names if "n" in name.split("$")] == ["Exact\n$n$ = 100"]
-    assert axes.get_xlabel() == "AUC at 400 unlabelled rows (or $n$)"
-    assert "One fit per trial, which does not use unlabelled rows: " in drawing.caption

@@ -6,32 +6,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from dsgkit.data.catalogue import DATASETS
+from dsgkit.errors import ResultsError
 from dsgkit.experiment.results import Results
 from dsgkit.papers.evidence import Evidence
-from dsgkit.papers.figures import NothingToShowError, all_papers
-from dsgkit.papers.figures_drawn import file_name
-from dsgkit.papers.figures_written import Look, output_of
-from dsgkit.papers.judge import JudgedPaper
+from dsgkit.papers.figures import all_papers, fill
+from dsgkit.papers.judge import JudgedPaper, Kept
 from dsgkit.papers.pages.verdicts import claim_rows
+from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
-from dsgkit.report.formats import Cell, Layout
+from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.html.machine import describe_code, describe_environments
 from dsgkit.report.html.outcomes import count_cells, failures, limits
 from dsgkit.report.html.sections import picture_of
-from dsgkit.report.output import FigureOutput
 from dsgkit.report.summary import Summary, summarise
 
 Context = dict[str, Any]
 
 
-def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
+def paper_content(judged: JudgedPaper, kept: Kept, evidence: Evidence) -> Context:
     """Return the variables of a paper's template."""
     results = results_of(judged.paper, evidence)
     shown = summarise(results)
     return {
         "least_trials": MIN_TRIALS,
         "claims": claim_rows(judged),
-        "printed": printed(judged.paper, evidence),
+        "printed": printed(judged.paper, kept),
         "runs": runs(shown),
         "unfinished": [
             {"name": one.results.experiment.name, "failures": failed, "limits": limited}
@@ -46,7 +45,7 @@ def paper_content(judged: JudgedPaper, evidence: Evidence) -> Context:
     }
 
 
-def printed(paper: Paper, evidence: Evidence) -> list[Context]:
+def printed(paper: Paper, kept: Kept) -> list[Context]:
     """Return the paper's figures and tables from these results, in the paper's order.
 
     Each is a picture, tables, or a reason for having neither.
@@ -54,21 +53,22 @@ def printed(paper: Paper, evidence: Evidence) -> list[Context]:
     result = []
     known = [(one, shown) for one in all_papers() if one.key == paper.key for shown in one.figures]
     for figures, shown in known:
-        one: Context = {"anchor": file_name(shown), "picture": None, "tables": [], "missing": None}
+        one: Context = {"anchor": shown.file_name, "picture": None, "tables": [], "missing": None}
         try:
-            output = output_of(figures, shown, evidence, Look())
-        except NothingToShowError as error:
+            made = make(fill(figures, shown, kept))
+        except ResultsError as error:
+            why = str(error).partition(": ")[2]
             missing = {
                 "title": f"{shown.name}: {shown.title}",
-                "why": f"{error.why[:1].upper()}{error.why[1:]}",
+                "why": f"{why[:1].upper()}{why[1:]}",
             }
             result.append(one | {"missing": missing})
             continue
-        if isinstance(output, FigureOutput):
+        if isinstance(made, Table):
+            result.append(one | {"tables": made.layouts})
+        else:
             command = ["dsg", "figure", f"{paper.key}/{shown.number}"]
-            result.append(one | {"picture": picture_of(output, command)})
-        elif table := output.make():
-            result.append(one | {"tables": table.layouts})
+            result.append(one | {"picture": picture_of(made, command)})
     return result
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from dsgkit import __version__
 from dsgkit.papers.evidence import Evidence
-from dsgkit.papers.judge import JudgedPaper
+from dsgkit.papers.judge import JudgedPaper, Kept
 from dsgkit.papers.pages.content import paper_content
 from dsgkit.papers.pages.verdicts import counts_of, headlines
 from dsgkit.report.formats import write_text
@@ -20,14 +20,16 @@ INDEX = "index.html"
 TEMPLATES = "templates"
 
 
-def write_pages(papers: Sequence[JudgedPaper], evidence: Evidence, folder: Path) -> list[Path]:
+def write_pages(
+    papers: Sequence[JudgedPaper], kept: Kept, evidence: Evidence, folder: Path
+) -> list[Path]:
     """Write an index and a page per paper as self-contained HTML files; return their paths.
 
     Parameters
     ----------
     papers : sequence of JudgedPaper
-    evidence : Evidence
-        Results and studies by which the papers were judged.
+    kept, evidence : Kept, Evidence
+        Results by which the papers were judged.
     folder : Path
 
     Raises
@@ -48,7 +50,7 @@ def write_pages(papers: Sequence[JudgedPaper], evidence: Evidence, folder: Path)
     index = _rendered("index.html.jinja", cards=cards, total=total)
     written = [write_text(folder / INDEX, index)]
     for card, one in zip(cards, papers, strict=True):
-        content = paper_content(one, evidence)
+        content = paper_content(one, kept, evidence)
         text = _rendered("paper.html.jinja", **card, **content, index=INDEX)
         written.append(write_text(folder / str(card["file"]), text))
     return written

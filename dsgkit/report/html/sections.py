@@ -14,17 +14,16 @@ from urllib.parse import quote
 
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.results import Results
+from dsgkit.report.figures import Drawing, svg, wanted_figures
 from dsgkit.report.findings import findings
 from dsgkit.report.formats import Cell, Layout
+from dsgkit.report.frame import solver_names
 from dsgkit.report.html.machine import clocks
 from dsgkit.report.html.outcomes import count_cells, failures, limits
 from dsgkit.report.numbers import NO_VALUE, grid_text, value_text
 from dsgkit.report.old_names import run_of
-from dsgkit.report.output import FigureOutput
-from dsgkit.report.outputs import wanted_figures
-from dsgkit.report.panels import svg
 from dsgkit.report.style import COLUMN_WIDTH
-from dsgkit.report.summary import Summary, all_solvers
+from dsgkit.report.summary import Summary
 from dsgkit.report.tables import wanted_tables
 from dsgkit.tasks.measures import Description
 
@@ -66,27 +65,25 @@ def make_section(summary: Summary, number: int) -> Context:
 def pictures(shown: Sequence[Summary], folder: Path | None = None) -> list[Context]:
     """Draw the figures that the experiments ask for and that have values.
 
-    For several results, figures of a single folder are left out: they are in its section. The
-    printed commands redraw figures in ``folder``, by default that of the results.
+    The printed commands redraw figures in ``folder``, by default that of the results.
     """
     command = ["dsg", "plot", *(str(one.results.folder) for one in shown)]
     command += [] if folder is None else ["--out", str(folder)]
+    runs = [*map(run_of, shown)]
+    contents = f"Datasets: {'; '.join(run.heading for run in runs)}. "
+    contents += f"Solvers: {'; '.join(solver_names(runs))}. The tables have the numbers."
     return [
-        picture_of(one, [*command, "--only", one.name])
-        for one in wanted_figures(shown)
-        if not one.single
+        picture_of(one, [*command, "--only", one.name], contents) for one in wanted_figures(runs)
     ]
 
 
-def picture_of(drawing: FigureOutput, command: Sequence[str]) -> Context:
+def picture_of(drawing: Drawing, command: Sequence[str], contents: str = "") -> Context:
     """Return a figure for a page, with the command that redraws it."""
     figure = drawing.draw()
     width, height = (round(CSS_INCH * inches) for inches in figure.get_size_inches())
-    contents = f"Datasets: {'; '.join(one.heading for one in drawing.shown)}. "
-    contents += f"Solvers: {'; '.join(all_solvers(drawing.shown))}. The tables have the numbers."
     return {
         "caption": drawing.caption,
-        "alternative": f"{drawing.caption} {contents}",
+        "alternative": f"{drawing.caption} {contents}".strip(),
         "source": _address(svg(figure)),
         "width": width,
         "height": height,

@@ -1,0 +1,197 @@
+"""The tables of the papers: published values with measured ones, or with those of the data."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.resources import files
+
+import pandas as pd
+
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.papers.cases import Case
+from dsgkit.papers.figures import Growth, Printed, at_most
+from dsgkit.papers.judge import NO_RESULTS
+from dsgkit.papers.schema import Grows
+from dsgkit.papers.tests import grows
+from dsgkit.published.bsgd_svc import published_of
+from dsgkit.report.formats import Cell, Layout, Table
+from dsgkit.report.frame import Entry, entries, settings, sizes_with
+from dsgkit.report.measure_tables import best_means, column_title, entry_cells, notes, statistic
+from dsgkit.report.numbers import NO_VALUE, counted, percents, short_count
+from dsgkit.tasks import base as tasks
+from dsgkit.tasks.measures import STANDARD, Measure, PublishedFigure
+
+Slope = tuple[str, float, float, float, str]  # where, with its interval, and by which sizes
+EXPONENTS = [
+    *("method", "stated", "of", "grows", "where"),
+    *("exponent", "low", "high", "lengths"),
+]
+
+
+def measure_table(of: Printed) -> Table:
+    """Return the table of datasets by methods, each at one size, with published values."""
+    measure, names = _measure(of), of.names or of.shown.printed
+    rows, found, data = [], [], []
+    flags: dict[str, list[str]] = {}
+    for panel in of.panels:
+        run, title = of.runs.get(panel.title), panel.title
+        row: dict[str, Entry] = {}
+        published = published_of(panel.dataset) if of.shown.printed else None
+        if run:
+            size = at_most(sorted(sizes_with(run, measure)) or [0], of.shown.size)
+            row = {one.solver: one for one in entries(run, measure) if one.size == size}
+            found.append((run, [*row.values()]))
+            at = f", {short_count(size)}" if of.shown.size and run.axis else ""
+            title, published = run.title + at, run.task.published
+        known = published.figures if published else ()
+        values = {one.solver: one for one in known if one.measure == measure.name}
+        cells = entry_cells(measure, [row.get(key) for key in names])
+        for i, (key, name) in enumerate(names.items()):
+            if value := values.get(key):
+                cells[i] = _with_published(measure, cells[i], value)
+                if value.flag:
+                    flags.setdefault(f"{name}: {value.flag}", []).append(title)
+            if key in row or value:
+                tidy = _tidy(row.get(key), value)
+                data.append({"dataset": title, "solver": name, **tidy})
+        rows.append([Cell(title), *cells])
+    runs = [*of.runs.values()]
+    setting = settings(runs) if runs else ""
+    words = [f"{column_title(measure)}: {statistic(measure, runs)}" if runs else measure.caption]
+    if any(one["published"] is not None for one in data):
+        words.append("in parentheses as published (!: see below)")
+    lacking = [panel.title for panel in of.panels if panel.title not in of.runs]
+    notes_ = [f"{', '.join(titles)}; {text}." for text, titles in flags.items()]
+    notes_ += [f"Without results: {', '.join(lacking)}."] if lacking else []
+    layout = Layout(
+        of.caption(f"{', '.join(words)}."),
+        ["Dataset", *names.values()],
+        rows,
+        [*notes(found), *notes_, *of.shown.notes],
+        best_means(measure),
+        about=f"{setting}." if setting else "",
+    )
+    return Table(of.shown.file_name, [layout], pd.DataFrame(data))
+
+
+def _measure(of: Printed) -> Measure:
+    """Return the measure as defined in the results or, without any, by the task."""
+    if of.runs or not of.shown.printed:
+        return of.measure()
+    measures = (*tasks.get(of.paper.paper.task).measures, *STANDARD)
+    return next(one for one in measures if one.name == of.shown.measure)
+
+
+def _with_published(measure: Measure, cell: Cell, value: PublishedFigure) -> Cell:
+    text = f"{percents(measure, value.value):.{value.decimals}f}{'!' if value.flag else ''}"
+    return replace(cell, note=f"{cell.note} ({text})".strip())
+
+
+def _tidy(entry: Entry | None, value: PublishedFigure | None) -> dict[str, object]:
+    return {
+        "size": entry.size if entry else None,
+        "value": entry.centre if entry else None,
+        "std": entry.std if entry else None,
+        "trials": len(entry.values) if entry else 0,
+        "status": entry.ending if entry else NO_RESULTS,
+        "published": value.value if value else None,
+        "remark": value.flag if value else "",
+    }
+
+
+def complexity_table(of: Printed) -> Table:
+    """Return the table of stated orders and measured exponents."""
+    rows, data = [], []
+    for stated in _published_rows("complexities.csv"):
+        if stated["paper"] != of.paper.key:
+            continue
+        method, orders = stated["method"], {"time": stated["time"], "memory": stated["space"]}
+        cells = [Cell(method)]
+        for what, order in orders.items():
+            growths = [one for one in of.shown.measured.get(method, ()) if one.of == what]
+            several = [(one.symbol, slopes) for one in growths if (slopes := _growth(of, one))]
+            none = "not measured" if method in of.shown.measured else "not here"
+            measured = ", ".join(_exponent(*pair) for pair in several) or none
+            cells += [Cell(order or NO_VALUE), Cell(measured)]
+            for symbol, slopes in several:
+                data += [(method, order, what, symbol, *slope) for slope in slopes]
+        rows.append(cells)
+    text = (
+        "Orders as stated, and measured exponents: slopes of medians on log scales, with a 95% "
+        "interval, or the range over datasets."
+    )
+    header = ["Algorithm", "Time", "measured", "Memory", "measured"]
+    layout = Layout(of.caption(text), header, rows, of.shown.notes)
+    return Table(of.shown.file_name, [layout], pd.DataFrame(data, columns=EXPONENTS))
+
+
+def _growth(of: Printed, growth: Growth) -> list[Slope]:
+    """Return the slopes on each dataset, if they are known well enough."""
+    runs = {run.title: run for run in of.runs.values()}
+    if growth.config:
+        special = of.kept.find(growth.config, [""])
+        runs = {growth.config: special} if special else {}
+    test = Grows.model_validate(
+        {
+            **{"by": "protocol", "test": "grows", "a": growth.a, "axis": growth.axis},
+            "measure": "fit" if growth.of == "time" else "peak_memory",
+            **{"sizes": {"min": growth.least}, "interval": [0.0, None], "lengths": 2, "trials": 2},
+            **{"leave_out": growth.without, "minus": growth.minus},
+        }
+    )
+    return [
+        (point.where, point.estimate, point.low, point.high, point.note)
+        for point in grows(test, [Case(name, run) for name, run in runs.items()])
+        if point.estimate is not None and point.low is not None and point.high is not None
+    ]
+
+
+def _exponent(symbol: str, slopes: Sequence[Slope]) -> str:
+    texts = [f"{slope:.1f}" for slope in sorted(slope for _, slope, *_ in slopes)]
+    if len(slopes) == 1:
+        return f"{symbol}^{texts[0]} [{slopes[0][2]:.1f}, {slopes[0][3]:.1f}]"
+    span = texts[0] if texts[0] == texts[-1] else f"({texts[0]} to {texts[-1]})"
+    return f"{symbol}^{span} ({counted(len(slopes), 'dataset')})"
+
+
+def dataset_table(of: Printed) -> Table:
+    """Return the table of published sizes of datasets, and of those that ran."""
+    rows, data = [], []
+    for row in _published_rows(of.shown.published):
+        info = DATASETS[row["dataset"]]
+        title = row.get("printed") or info.title
+        sizes = {
+            "rows_published": row["rows"],
+            "rows": info.n_rows,
+            "features_published": row["features"],
+            "features": info.n_features,
+            "classes_published": row.get("classes"),
+        }
+        rows.append([Cell(title, link=info.homepage), *map(_count, sizes.values())])
+        data.append({"dataset": info.name, "title": title, **sizes, "address": info.homepage})
+    header = ["Dataset", "Rows published", "Rows here", "Features published", "Features here"]
+    layout = Layout(of.caption(), [*header, "Classes published"], rows, of.shown.notes)
+    layout = layout.with_columns([True, *layout.numeric_columns[1:]])
+    return Table(of.shown.file_name, [layout], pd.DataFrame(data))
+
+
+def _published_rows(name: str) -> list[dict[str, str]]:
+    with files("dsgkit.published").joinpath(name).open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
+
+
+def _count(value: str | int | None) -> Cell:
+    return Cell(f"{int(value):,}", value=int(value)) if value else Cell(NO_VALUE)
+
+
+def stated_table(of: Printed) -> Table:
+    """Return the paper's table of definitions; an illustration has none."""
+    shown = of.shown
+    if not shown.rows:
+        raise of.error(" ".join(shown.notes).rstrip("."))
+    layout = Layout(
+        of.caption(), shown.header, [[*map(Cell, row)] for row in shown.rows], shown.notes
+    )
+    return Table(shown.file_name, [layout], pd.DataFrame(shown.rows, columns=shown.header))

@@ -1,0 +1,268 @@
+"""The figures of runs: which ones configs ask for, their captions, and their files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+
+from dsgkit.errors import ResultsError, nearest_or_all
+from dsgkit.experiment.runs import Run, distinct
+from dsgkit.report.axes import NAME_LETTERS, name_ends
+from dsgkit.report.clusters import caption, draw_pictures, pictures_of
+from dsgkit.report.drawing import (
+    MIN_BOXED_TRIALS,
+    along,
+    boxes,
+    common_size,
+    curve,
+    ending_text,
+    failure,
+    figure,
+    line_handle,
+    rows_height,
+    trace,
+    trace_legend,
+    traced_sizes,
+)
+from dsgkit.report.formats import write_file
+from dsgkit.report.frame import (
+    Entry,
+    axis_title,
+    entries,
+    largest,
+    lowered,
+    outputs_asked,
+    progress,
+    settings,
+    shows,
+    sizes_with,
+    solver_names,
+)
+from dsgkit.report.numbers import from_to, short_count
+from dsgkit.report.style import Width, looks_of, own_settings
+from dsgkit.system.files import folder_name
+from dsgkit.tasks.measures import PICTURES, TIME, Measure, outputs_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAX_NAME_LINES = 20  # most lines of names at the ends of lines
+
+
+def by_solver(run: Run, measure: Measure) -> dict[str, list[Entry]]:
+    """Return the entries of each solver by its name, sizes ascending."""
+    lines: dict[str, list[Entry]] = {name: [] for name in run.names.values()}
+    for entry in entries(run, measure):
+        lines[entry.name].append(entry)
+    return lines
+
+
+def reading(way: str, runs: Sequence[Run], measure: Measure) -> str:
+    """Return how to read a figure: what its points and bars are, over how many trials."""
+    counts = {len(entry.values) for run in runs for entry in entries(run, measure)} - {0}
+    trials = f"{from_to(counts)} trials" if counts != {1} else "one trial"
+    if way == "boxplot":
+        boxed = max(counts, default=0) >= MIN_BOXED_TRIALS
+        what = "a box has their quartiles and median" if boxed else "a bar their median"
+        return f"A dot is a trial ({trials}); {what}."
+    if way == "trace":
+        return f"Means over {trials}, with bars of a standard deviation."
+    threads = {n for run in runs for n in run.fits["timing.threads"].dropna()}
+    clock = "processor time on one thread, " if measure.clock and threads == {1} else ""
+    ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
+    lines = [line for run in runs for line in by_solver(run, measure).values()]
+    cross = any(failure(line) and any(entry.values for entry in line) for line in lines)
+    text = f"Medians over {trials}, {clock}with bars from the {ends}"
+    return f"{text}; at a cross, the next size failed." if cross else f"{text}."
+
+
+class Drawing(NamedTuple):
+    """A figure of some runs, to be drawn."""
+
+    name: str
+    caption: str
+    draw: Callable[[], Figure]
+
+
+def _title(run: Run, runs: Sequence[Run]) -> str:
+    return run.heading if len(runs) > 1 else ""
+
+
+def _draw_boxes(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
+    names = solver_names(runs)
+    panels = []
+    at = ""
+    for run in runs:
+        found = {entry.name: entry for entry in largest(entries(run, measure))}
+        at = short_count(common_size(found.values())) if run.axis else ""
+        title = ", ".join(filter(None, [run.heading, at])) if len(runs) > 1 else ""
+        panels.append((title, [(None, {name: found.get(name) for name in names})]))
+    draw = partial(boxes, measure=measure, looks=looks_of(runs), marked={})
+    alone = f"{measure.axis_label} at {at} {lowered(axis_title(runs))}" if at else ""
+    labels = (alone if len(runs) == 1 and at else measure.axis_label, "")
+    height = rows_height(names)
+    return figure(panels, draw, width, labels=labels, height=height, same_rows=True)
+
+
+def _draw_curves(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
+    looks, names = looks_of(runs), solver_names(runs)
+    panels = [(_title(run, runs), by_solver(run, measure)) for run in runs]
+    named = len(runs) == 1 and sum(len(wrap(n, NAME_LETTERS)) for n in names) <= MAX_NAME_LINES
+    made = figure(
+        panels,
+        partial(curve, measure=measure, looks=looks),
+        width,
+        labels=(axis_title(runs), measure.axis_label),
+        legend=lambda: [] if named else [line_handle(looks[name], name) for name in names],
+    )
+    if named:
+        failed = {name: failure(line) for name, line in panels[0][1].items()}
+        name_ends(made, looks, {name: ending_text(end) for name, end in failed.items() if end})
+    return made
+
+
+def _draw_traces(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
+    panels = []
+    for run in runs:
+        for size in traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]:
+            at = f"{short_count(size)} {run.axis.noun}" if run.axis else ""
+            title = ", ".join(filter(None, [_title(run, runs), at]))
+            panels.append((title, along(run, measure, size)))
+    looks = looks_of(runs)
+    return figure(
+        panels,
+        partial(trace, measure=measure, looks=looks),
+        width,
+        labels=(TIME.axis_label, measure.axis_label),
+        legend=lambda: trace_legend((means for _, means in panels), looks),
+    )
+
+
+def setting_words(runs: Sequence[Run]) -> str:
+    """Return the sentences of captions on the setting of all fits, and on progress."""
+    setting = settings(runs)
+    left = "; ".join(f"{run.heading}: {text}" for run in runs if (text := progress(run)))
+    return f" Setting: {setting}." * bool(setting) + f" Unfinished: {left}." * bool(left)
+
+
+class _Kind(NamedTuple):
+    """A kind of figure of a measure: whether a run has values for it, and how it is drawn."""
+
+    has: Callable[[Run, Measure], bool]
+    draw: Callable[[Sequence[Run], Measure, Width | None], Figure]
+
+
+KINDS = {
+    "boxplot": _Kind(lambda run, measure: bool(sizes_with(run, measure)), _draw_boxes),
+    "curve": _Kind(lambda run, measure: len(sizes_with(run, measure)) > 1, _draw_curves),
+    "trace": _Kind(lambda run, measure: bool(traced_sizes(run, measure)), _draw_traces),
+}
+
+
+def wanted_figures(
+    runs: Sequence[Run], only: Sequence[str] = (), width: Width | None = None
+) -> list[Drawing]:
+    """Return the named figures; by default those that configs ask for and that have values.
+
+    The name of an output, if no figure has it, stands for all its figures. Pictures of clusterings
+    run; of several runs they are made by name only.
+
+    Raises
+    ------
+    ResultsError
+        If a named figure is unknown or has no value.
+    """
+    known: dict[str, tuple[str, Callable[[], Drawing] | None]] = {}  # output, None without values
+    measures = dict.fromkeys(measure for run in runs for measure in run.task.measures)
+    swept = any(run.axis for run in runs)
+    for way, kind in KINDS.items():
+        own = [m for m in measures if f"{m.output}_{way}" in outputs_of([m], swept=swept)]
+        names = distinct(f"{measure.file}_{way}" for measure in own)
+        for name, measure in zip(names, own, strict=True):
+            shown = [run for run in runs if shows(run, measure) and kind.has(run, measure)]
+            make = partial(_drawing, name, way, shown, measure, width) if shown else None
+            known[name] = f"{measure.output}_{way}", make
+    kept = [run for run in runs if (run.fits["artefact"] != "").any()]
+    names = [f"{PICTURES}_{folder_name(run.title)}" for run in kept]
+    for name, run in zip(distinct(names) if len(runs) > 1 else [PICTURES], kept, strict=False):
+        known[name] = PICTURES, partial(_pictures, name, run, width)
+    groups = sorted({output for output, _ in known.values()} - {*known})
+    if unknown := next((name for name in only if name not in {*known, *groups}), ""):
+        hint = nearest_or_all(unknown, [*known, *groups])
+        raise ResultsError(f"there is no figure {unknown!r}{hint}")
+    if only:
+        wanted = {*only}
+        chosen = [n for n, (of, _) in known.items() if n in wanted or of in wanted & {*groups}]
+    else:
+        asked = [name for name in outputs_asked(runs) if len(runs) == 1 or name != PICTURES]
+        chosen = [n for of in asked for n, (output, make) in known.items() if make and output == of]
+    makers = {name: known[name][1] for name in chosen}
+    if lacking := next((name for name, make in makers.items() if make is None), ""):
+        folders = ", ".join(str(run.folder) for run in runs)
+        raise ResultsError(f"{folders}: no finished fit has a value for {lacking}")
+    return [make() for make in makers.values() if make]
+
+
+def _drawing(
+    name: str, way: str, runs: Sequence[Run], measure: Measure, width: Width | None
+) -> Drawing:
+    axis = lowered(axis_title(runs))
+    about = {
+        "boxplot": f", at each solver's largest finished number of {axis}" if axis else "",
+        "curve": f" against the number of {axis}",
+        "trace": " against training time",
+    }[way]
+    text = f"{measure.caption}{about}. {reading(way, runs, measure)}{setting_words(runs)}"
+    return Drawing(name, text, partial(KINDS[way].draw, runs, measure, width))
+
+
+def _pictures(name: str, run: Run, width: Width | None) -> Drawing:
+    found = pictures_of(run)
+    panels = [(title, one, found) for title, one in found.items()]
+    text = f"{caption(found.values())}{setting_words([run])}"
+    return Drawing(name, text, lambda: draw_pictures(panels, width))
+
+
+NO_DATE: dict[str, dict[str, None]] = {
+    "pdf": {"CreationDate": None},
+    "png": {"Software": None},
+    "svg": {"Creator": None, "Date": None},
+}
+_SVG_PATH = re.compile(r'(?<= d=")[^"]*')
+_LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
+
+
+def save(made: Figure, stem: Path, formats: Sequence[str] = ("pdf", "png")) -> list[Path]:
+    """Write a figure in some formats and return the paths; equal figures give equal bytes."""
+    paths = []
+    for form in formats:
+
+        def write(file: BinaryIO, form: str = form) -> None:
+            if form == "svg":
+                file.write(svg(made).encode())
+            else:
+                with own_settings():
+                    made.savefig(file, format=form, metadata=NO_DATE[form])
+
+        paths.append(write_file(stem.with_name(f"{stem.name}.{form}"), write))
+    return paths
+
+
+def svg(made: Figure) -> str:
+    """Return a figure as SVG with text as paths; equal figures give equal text.
+
+    Paths are rounded to a hundredth of a point, which halves hatches, most of a file.
+    """
+    buffer = BytesIO()
+    with own_settings():
+        made.savefig(buffer, format="svg", metadata=NO_DATE["svg"])
+
+    def rounded(path: re.Match[str]) -> str:
+        return _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", path[0])
+
+    return _SVG_PATH.sub(rounded, buffer.getvalue().decode())
