@@ -22,14 +22,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
+from keep_results import keyed
 
 from dsgkit.config.schema import Experiment, load_experiment
 from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import DataError
 from dsgkit.experiment.cell import Job
 from dsgkit.experiment.folder import CONFIG, read_task
-from dsgkit.experiment.plan import Cell, make_plan, solver_info
-from dsgkit.experiment.store import Record, read_records
+from dsgkit.experiment.plan import Cell, Plan, make_plan, solver_info
+from dsgkit.experiment.runs import load
+from dsgkit.experiment.store import Record
 from dsgkit.experiment.workers import LocalExecutor
 
 MAX_CELL_SECONDS = 5.0
@@ -70,7 +72,7 @@ class Check(NamedTuple):
 @click.option("--write", is_flag=True, help="With --every: list the cells anew.")
 def main(results: tuple[Path, ...], cells: int, seed: int, every: bool, write: bool) -> None:
     """Check results folders, by default all kept ones."""
-    folders = results or tuple(path.parent for path in Path("results/reference").glob("*/cells*"))
+    folders = results or tuple(path.parent for path in Path("results/reference").glob("*/fits*"))
     if every:
         raise SystemExit(check_listed(sorted(folders), write) > 0)
     by_setting: dict[str, list[Path]] = {}
@@ -129,12 +131,11 @@ def cheapest(folders: Sequence[Path]) -> set[tuple[str, str]]:
     for folder in folders:
         experiment = load_experiment(folder / CONFIG)
         try:
-            load_dataset(experiment.dataset)
+            plan = make_plan(experiment, load_dataset(experiment.dataset))
         except DataError as error:
             click.echo(f"{folder}: left out: {error}", err=True)
             continue
-        records, _ = read_records(folder)
-        for key, record in records.items():
+        for key, record in records_of(folder, plan).items():
             place = (experiment.protocol.kind, record["solver"], record["kind"])
             if (seconds := _seconds(record)) <= MAX_CELL_SECONDS:
                 cell = (seconds, folder.name, key)
@@ -184,8 +185,9 @@ def check(folder: Path, choose: Callable[[list[Cell]], list[Cell]]) -> Iterator[
     """
     experiment = load_experiment(folder / CONFIG)
     dataset = load_dataset(experiment.dataset)
-    records, _ = read_records(folder)
-    planned = [cell for cell in make_plan(experiment, dataset).cells if cell.key in records]
+    plan = make_plan(experiment, dataset)
+    records = records_of(folder, plan)
+    planned = [cell for cell in plan.cells if cell.key in records]
     cells = [cell for cell in planned if _seconds(records[cell.key]) <= MAX_CELL_SECONDS]
     with LocalExecutor(1) as workers:
         for cell in choose(cells):
@@ -193,6 +195,12 @@ def check(folder: Path, choose: Callable[[list[Cell]], list[Cell]]) -> Iterator[
             record, _ = workers.submit(job).result()
             difference = difference_of(records[cell.key], record)
             yield Check(folder, cell.key, job.description, difference)
+
+
+def records_of(folder: Path, plan: Plan) -> dict[str, Record]:
+    """Return the kept records of a folder by key."""
+    (run,) = load(folder)
+    return {record["key"]: record for record in keyed((one for _, one in run.recorded), plan)}
 
 
 def _seconds(record: Record) -> float:

@@ -1,146 +1,116 @@
-"""Keep results in the repository.
+"""Keep results in the repository, or unpack kept ones to go on with them.
 
     python scripts/keep_results.py results/iris_clustering-reference
 
-Copies each folder to results/reference: everything that reports need, with records, plan and task
-compressed. `dsg table`, `plot`, `report`, `compare`, `status` and `claims` read copies directly.
+writes results/reference/iris_clustering: the config, the task, every fit, search and training trace
+as a frame, and the clusterings of one trial for pictures. All commands on results read it.
 
-    python scripts/keep_results.py --again results/reference/*/
+    python scripts/keep_results.py --unpack iris_clustering --out results
 
-rewrites the tables and figures of kept folders by the current release.
+writes the records back from the frames to results/iris_clustering-reference, where `dsg run` goes
+on, with further trials or solvers. It needs the dataset: kept searches have no keys, and get those
+of the plan.
 """
 
 from __future__ import annotations
 
+import io
+import json
 import lzma
 import shutil
-import zipfile
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from PIL import Image
 
-from dsgkit.experiment.folder import CONFIG, DATASET, ENVIRONMENT, ENVIRONMENTS, PLAN, TASK
-from dsgkit.experiment.results import Results, load_results
-from dsgkit.experiment.runs import load
-from dsgkit.experiment.store import CELLS
-from dsgkit.report import draw_figures
-from dsgkit.report.tables import write_tables
-from dsgkit.tasks.measures import PICTURES
+from dsgkit.config.schema import load_experiment
+from dsgkit.data.dataset import load_dataset
+from dsgkit.errors import ResultsError
+from dsgkit.experiment import frames
+from dsgkit.experiment.folder import (
+    ARTEFACTS,
+    CONFIG,
+    DATASET,
+    ENVIRONMENTS,
+    PICTURES,
+    TASK,
+    load_artefact,
+    read_environments,
+    read_task,
+)
+from dsgkit.experiment.plan import Cell, Plan, make_plan
+from dsgkit.experiment.runs import Run, load
+from dsgkit.experiment.store import CELLS, Record, seal
+from dsgkit.tasks.measures import PICTURES as PICTURES_OUTPUT
 
-PROFILE = "-reference"
-"""Suffix that is removed from kept folders' names: the most common profile."""
-
-COLORS = 128
-
-NEW, OLD = ".new", ".old"
-"""Suffixes of temporary folders next to the kept ones."""
+KEPT = Path("results/reference")
+PROFILE = "-reference"  # removed from the names of kept folders: the most common profile
+DROPPED = ("times.load", "times.compile", "peak_memory", "key")  # of searches; keys are planned
+ADDED = ("name", "size", "level", "ending")  # columns of a run's fits that are no entry of records
 
 
 @click.command(help=__doc__)
-@click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--out", default="results/reference", type=click.Path(path_type=Path))
-@click.option("--again", is_flag=True, help="Rewrite tables and figures of kept folders.")
-def main(results: tuple[Path, ...], out: Path, again: bool) -> None:
-    """Copy each results folder, or rewrite the report of a copy."""
-    for folder in results:
-        if again:
-            if (folder / f"{TASK}.xz").exists():  # raises if it is not a results folder
-                shutil.rmtree(folder / "tables", ignore_errors=True)
-                shutil.rmtree(folder / "figures", ignore_errors=True)
-                draw(folder)
-                click.echo(folder)
-            continue
-        target = out / folder.name.removesuffix(PROFILE)
-        keep(folder, target)
-        click.echo(target)
+@click.argument("names", nargs=-1, required=True)
+@click.option("--unpack", is_flag=True, help="Write records of kept results.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder of the results folder.")
+def main(names: tuple[str, ...], unpack: bool, out: Path | None) -> None:
+    """Keep results folders, or unpack kept ones."""
+    for name in names:
+        if unpack:
+            click.echo(unpacked(KEPT / name, out or Path("results")))
+        else:
+            target = (out or KEPT) / Path(name).name.removesuffix(PROFILE)
+            keep(Path(name), target)
+            click.echo(target)
 
 
 def keep(folder: Path, target: Path) -> None:
-    """Replace the kept folder ``target`` by a copy of a results folder, with its report.
-
-    The copy is made in a temporary folder next to it, and replaces it as a whole.
-    """
-    new = target.parent / NEW / target.name
+    """Write the kept form of a results folder in place of an earlier one."""
+    (run,) = load(folder)
+    new = target.with_name(f".{target.name}.new")
     shutil.rmtree(new, ignore_errors=True)
-    copy(folder, new)
-    replace(target, new)
-
-
-def replace(target: Path, new: Path) -> None:
-    """Replace a folder by another one, as a whole.
-
-    A folder that an interrupted call moved away is restored first.
-    """
-    old = target.parent / OLD / target.name
-    if old.exists() and not target.exists():
-        old.rename(target)
+    new.mkdir(parents=True)
+    shutil.copyfile(folder / CONFIG, new / CONFIG)
+    task, data = read_task(folder)
+    about = {"dataset": data, **task.model_dump(mode="json", exclude_defaults=True)}
+    (new / f"{TASK}.xz").write_bytes(lzma.compress(json.dumps(about, indent=1).encode()))
+    fits, arrays = run.fits.drop(columns=[*ADDED]), dict(pictures(run))
+    fits["artefact"] = [PICTURES if key in arrays else "" for key in fits["key"]]
+    searches = run.searches.drop(columns=[*ADDED, *DROPPED], errors="ignore")
+    traces = run.traces.drop(columns=["name", "size", "also_at"])
+    for name, table in zip(frames.FILES, (fits, traces, searches), strict=True):
+        if len(table):
+            (new / name).write_bytes(frames.packed(table))
+    if arrays:
+        file = io.BytesIO()
+        named = {f"{key}/{name}": one for key, of in arrays.items() for name, one in of.items()}
+        np.savez(file, **named)  # type: ignore[arg-type]
+        (new / PICTURES).write_bytes(lzma.compress(file.getvalue(), preset=9 | lzma.PRESET_EXTREME))
+    environments = target.parent / ENVIRONMENTS
+    environments.mkdir(exist_ok=True)
+    known = {*fits["environment"], *searches["environment"]}
+    for name, content in read_environments(folder, known).items():
+        (environments / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n")
+    old = target.with_name(f".{target.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
-        old.parent.mkdir(exist_ok=True)
         target.rename(old)
     new.rename(target)
     shutil.rmtree(old, ignore_errors=True)
-    for parent in (new.parent, old.parent):
-        with suppress(OSError):  # it contains another folder
-            parent.rmdir()
 
 
-def copy(folder: Path, target: Path) -> None:
-    """Write the kept part of a results folder, with its report."""
-    target.mkdir(parents=True)
-    for name in (CONFIG, DATASET, ENVIRONMENT):
-        shutil.copyfile(folder / name, target / name)
-    shutil.copytree(folder / ENVIRONMENTS, target / ENVIRONMENTS)
-    for name in (CELLS, PLAN, TASK):
-        content = lzma.compress((folder / name).read_bytes(), preset=9)
-        (target / f"{name}.xz").write_bytes(content)
-    kept = load_results(target)
-    for name in drawn(kept):
-        (target / name).parent.mkdir(exist_ok=True)
-        pack_arrays(folder / name, target / name)
-    draw(target)
-
-
-def draw(target: Path) -> None:
-    """Write the tables and figures of a kept folder.
-
-    `dsg table` and `dsg plot` can write the files that are left out.
-    """
-    runs = load(target)
-    for table in write_tables(runs, target):
-        if table.suffix != ".md":
-            table.unlink()
-    for figure in draw_figures(runs, target):
-        if figure.suffix == ".png" and figure.stem != PICTURES:
-            shrink(figure)
-        else:
-            figure.unlink()
-
-
-def drawn(results: Results) -> set[str]:
-    """Return the files needed for pictures, one per solver; empty without pictures."""
-    if PICTURES not in results.experiment.outputs:
-        return set()
-    fits = [one for one in results.records if one["status"] == "ok" and "artefact" in one]
-    first = {one["solver"]: one for one in sorted(fits, key=lambda one: -one["trial"])}
-    return {one["artefact"] for one in first.values()}
-
-
-def pack_arrays(arrays: Path, target: Path) -> None:
-    """Copy the arrays of a picture, compressed, with the contour of the domain only."""
-    with np.load(arrays) as opened, zipfile.ZipFile(target, "w", zipfile.ZIP_LZMA) as archive:
-        for name, values in opened.items():
-            entry = zipfile.ZipInfo(
-                f"{name}.npy"
-            )  # no time stamps, so that equal arrays give equal files
-            entry.compress_type = zipfile.ZIP_LZMA
-            with archive.open(entry, "w") as file:
-                np.save(file, contour_of(values) if name == "domain" else values)
+def pictures(run: Run) -> Iterator[tuple[str, dict[str, NDArray[np.generic]]]]:
+    """Yield the key and the arrays of each solver's first fit with a picture."""
+    if PICTURES_OUTPUT in run.experiment.outputs:
+        drawn = run.fits[run.fits["artefact"] != ""].sort_values("trial")
+        for row in drawn.drop_duplicates("solver").to_dict("records"):
+            if arrays := load_artefact(run.folder, row):
+                if "domain" in arrays:
+                    arrays["domain"] = contour_of(arrays["domain"])
+                yield row["key"], arrays
 
 
 def contour_of(f: NDArray[np.floating]) -> NDArray[np.float16]:
@@ -156,12 +126,65 @@ def contour_of(f: NDArray[np.floating]) -> NDArray[np.float16]:
     return np.where(crossed, f, np.where(f >= 0, far, -far)).astype(np.float16)
 
 
-def shrink(picture: Path) -> None:
-    """Convert an image file to a palette, a quarter of its size."""
-    with Image.open(picture) as opened:
-        opened.convert("P", palette=Image.Palette.ADAPTIVE, colors=COLORS).save(
-            picture, optimize=True, dpi=opened.info["dpi"]
-        )
+def unpacked(folder: Path, out: Path) -> Path:
+    """Write the records of kept results to a results folder and return it."""
+    kept = frames.Frames(*(frames.read_frame(folder / name) for name in frames.FILES))
+    experiment = load_experiment(folder / CONFIG)
+    target = out / experiment.name
+    if (target / CELLS).exists():
+        raise ResultsError(f"{target}: has records already; name another --out")
+    (target / ENVIRONMENTS).mkdir(parents=True)
+    shutil.copyfile(folder / CONFIG, target / CONFIG)
+    task, data = read_task(folder)
+    (target / TASK).write_text(task.model_dump_json(indent=2) + "\n")
+    (target / DATASET).write_text(json.dumps(data, indent=2) + "\n")
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    with (target / CELLS).open("wb") as file:
+        for record in keyed(frames.records_of(kept), plan):
+            if record.pop("artefact", None):
+                record["artefact"] = _unpack_arrays(folder, target, record["key"])
+            file.write(seal(record))
+    known = {*kept.fits["environment"], *kept.searches["environment"]}
+    for name, content in read_environments(folder, known).items():
+        (target / ENVIRONMENTS / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n")
+    return target
+
+
+def keyed(records: Iterable[Record], plan: Plan) -> Iterator[Record]:
+    """Yield records with the keys of a plan; searches that are not planned any more are left out.
+
+    A share of a search is known by its solver, trial, sizes and points.
+    """
+    # the points of a search of one number after the other are known when it has ended
+    keys = {
+        _share(_about(cell), () if cell.coordinate else cell.points): cell.key
+        for cell in plan.cells
+        if cell.kind == "search"
+    }
+    for record in records:
+        if record["kind"] == "search":
+            shares = (_share(record, points) for points in (record["points"], ()))
+            record["key"] = next((keys[share] for share in shares if share in keys), "")
+        if record["key"]:
+            yield record
+
+
+def _about(cell: Cell) -> Record:
+    return {"solver": cell.solver, "trial": cell.trial, "at": dict(cell.at)}
+
+
+def _share(cell: Record, points: Iterable[object]) -> str:
+    about = [cell[name] for name in ("solver", "trial", "at")]
+    return json.dumps([*about, *points], sort_keys=True)
+
+
+def _unpack_arrays(folder: Path, target: Path, key: str) -> str:
+    """Write the arrays of a fit's pictures and return the name of their file."""
+    name = f"{ARTEFACTS}/{key}.npz"
+    (target / ARTEFACTS).mkdir(exist_ok=True)
+    arrays = load_artefact(folder, {"key": key, "artefact": PICTURES})
+    np.savez_compressed(target / name, **arrays)  # type: ignore[arg-type]
+    return name
 
 
 if __name__ == "__main__":

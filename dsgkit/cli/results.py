@@ -119,10 +119,10 @@ def report(results: Paths, out: Path | None, solvers: Names) -> None:
 
     Several folders get an overview and a section each.
     """
-    from dsgkit.report.html import write_page
+    from dsgkit.report.page import write_page
 
     path = _target(results, out, is_part=bool(solvers))
-    click.echo(write_page(_loaded(results, solvers), path if out else path / "report.html"))
+    click.echo(write_page(_runs(results, solvers), path if out else path / "report.html"))
 
 
 @click.command()
@@ -155,21 +155,6 @@ def _target(results: Paths, out: Path | None, *, is_part: bool = False) -> Path:
     if out is None and is_part:
         raise click.UsageError("a part of the results needs --out: the folder's own report has all")
     return out or results[0]
-
-
-def _loaded(folders: Paths, solvers: Names, at: int | None = None) -> list[Any]:
-    """Return stored results, at one size or of some solvers if given."""
-    from dsgkit.experiment.results import load_results
-
-    loaded = [load_results(folder) for folder in folders]
-    for one in loaded:
-        if one.bad:
-            text = f"{one.folder}: unreadable lines of records, left out: {len(one.bad)}"
-            click.echo(f"{text} (the first is line {one.bad[0]})", err=True)
-    if solvers:
-        check_solvers(solvers, {str(part.folder): part.solvers for part in loaded})
-        loaded = [part.of(solvers) for part in loaded]
-    return loaded if at is None else [part.at(at) for part in loaded]
 
 
 def _runs(folders: Paths, solvers: Names, at: int | None = None) -> list[Any]:
@@ -216,20 +201,19 @@ def claims(results: Paths, keys: Names, ids: Names, json_file: Path | None) -> N
 
 @click.command()
 @kept_argument
-@out_option(KEPT_RESULTS, "Folder for index.html and a page for each paper.")
+@out_option(KEPT_RESULTS, "Folder for README.md, a page for each paper, and index.csv.")
 def pages(results: Paths, out: Path) -> None:
-    """Write a page for each paper, and an index, from RESULTS.
+    """Write a Markdown page for each paper, and an index, from RESULTS.
 
-    These are as `dsg claims` reads them. A page begins with the paper's claims and their verdicts.
+    These are as `dsg claims` reads them. A page has the paper's claims with their verdicts and
+    evidence, and its figures and tables. All verdicts are in index.csv, too.
     """
-    from dsgkit.papers.evidence import read_evidence
     from dsgkit.papers.judge import judge, read_kept
     from dsgkit.papers.pages import write_pages
     from dsgkit.papers.schema import papers
 
-    folders = or_kept(results)
-    kept = read_kept(folders)
-    for path in write_pages(judge(papers(), kept), kept, read_evidence(folders), out):
+    kept = read_kept(or_kept(results))
+    for path in write_pages(judge(papers(), kept), kept, out):
         click.echo(path)
 
 

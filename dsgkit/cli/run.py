@@ -129,12 +129,12 @@ def run(
 def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> Path:
     """Write a page on experiments, with the reasons why some have no results."""
     from dsgkit.experiment.folder import CONFIG
-    from dsgkit.experiment.results import load_results
-    from dsgkit.report.html import write_page
+    from dsgkit.experiment.runs import load
+    from dsgkit.report.page import write_page
 
     present = [name for name in failures if (out / name / CONFIG).is_file()]
     missing = [(name, why) for name, why in failures.items() if name not in present]
-    return write_page([load_results(out / name) for name in present], path, missing)
+    return write_page(load(*(out / name for name in present)), path, missing)
 
 
 def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) -> str:
@@ -173,28 +173,29 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
 def _report(experiment: Any, folder: Path, solvers: Names | None, outcome: Any) -> None:
     """Write the tables and figures of a run that has ended, and print findings and problems."""
     from dsgkit.experiment.folder import other_source
-    from dsgkit.experiment.results import load_results
+    from dsgkit.experiment.runs import load
     from dsgkit.experiment.status import cells, describe_endings
     from dsgkit.report import refresh_report
     from dsgkit.report.findings import findings_text
 
-    results = load_results(folder)
-    if len(results.cells):  # none where a search ends a run at its first failure
+    (run,) = load(folder)
+    records = [record for _, record in run.recorded]
+    if (run.fits["status"] != "").any():  # none where a search ends a run at its first failure
         refresh_report(folder)
-        part = results if solvers is None else results.of(solvers)
+        part = run if solvers is None else run.of(solvers)
         if findings := findings_text(part, terminal_width(), without=["ending"]):
             click.echo(findings)
-    done = [record for record in results.records if record["status"] == "ok"]
+    done = [record for record in records if record["status"] == "ok"]
     problems = describe_endings([*outcome.ended, *done], experiment.axis)
     if bad := outcome.bad:
         lines = f"unreadable lines of records: {len(bad)}, the first is line {bad[0]}"
         problems.append(f"{lines}; their cells ran again")
-    problems += other_source(results.records, folder)
+    problems += other_source(records, folder)
     if outcome.left:
         problems.append(f"stopped at a failure, with {cells(outcome.left)} left")
     print_wrapped(*problems, err=True)
     what = f"tables and figures are in {folder}; `dsg report {folder}` makes one page of them"
-    if not (results.cells["status"] == "ok").any():
+    if not (run.fits["status"] == "ok").any():
         what = f"no fit has a result; `dsg status -v {folder}` shows where each error arose"
     print_wrapped(f"{cells(outcome.computed)} computed, {outcome.reused} reused; {what}")
 

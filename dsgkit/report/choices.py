@@ -106,7 +106,7 @@ def edge_choices(run: Run) -> Iterator[EdgeChoice]:
         for side, edge, bound in zip(("lower", "upper"), edges, bounds, strict=True):
             count = sum(_is_at(value, [edge]) for value in clear)
             if count and edge != bound:
-                yield EdgeChoice(run.names[key], name, edge, side, count, len(values))
+                yield EdgeChoice(key, name, edge, side, count, len(values))
 
 
 def _choices(run: Run) -> Iterator[tuple[str, str, list[Any], dict[Any, Any]]]:

@@ -237,7 +237,9 @@ _SVG_PATH = re.compile(r'(?<= d=")[^"]*')
 _LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
 
-def save(made: Figure, stem: Path, formats: Sequence[str] = ("pdf", "png")) -> list[Path]:
+def save(
+    made: Figure, stem: Path, formats: Sequence[str] = ("pdf", "png"), dpi: float | None = None
+) -> list[Path]:
     """Write a figure in some formats and return the paths; equal figures give equal bytes."""
     paths = []
     for form in formats:
@@ -247,7 +249,7 @@ def save(made: Figure, stem: Path, formats: Sequence[str] = ("pdf", "png")) -> l
                 file.write(svg(made).encode())
             else:
                 with own_settings():
-                    made.savefig(file, format=form, metadata=NO_DATE[form])
+                    made.savefig(file, format=form, metadata=NO_DATE[form], dpi=dpi or made.dpi)
 
         paths.append(write_file(stem.with_name(f"{stem.name}.{form}"), write))
     return paths

@@ -3,7 +3,6 @@
 import itertools
 import json
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -11,16 +10,7 @@ import dsgkit.papers.figures  # noqa: F401 - keeps `papers` as it is before a te
 from dsgkit import cli
 from dsgkit.papers import schema
 from dsgkit.papers.schema import Paper, read_strictly
-from tests.papers.judged import DATASETS, PAPER, fields_of, run_of, write_kept
-from tests.report.conftest import (
-    AUC,
-    ERROR,
-    RANKING,
-    experiment_for,
-    records_of,
-    results_of,
-    solver_of,
-)
+from tests.papers.judged import DATASETS, PAPER, run_of, write_kept
 
 GOOD, BAD = [0.9, 0.91, 0.9, 0.89, 0.9], [0.8, 0.81, 0.8, 0.79, 0.8]
 
@@ -58,34 +48,3 @@ def run_dsg(monkeypatch, capsys, tmp_path):
         return stop.value.code, out, err
 
     return run
-
-
-# for the tests of pages, which are of `Results`
-
-TASK = RANKING.model_copy(
-    update={"measures": (replace(AUC, traced=True), ERROR, *RANKING.measures[-2:])}
-)
-
-
-@pytest.fixture
-def made(tmp_path):
-    """Return a function that makes results of fits, as `run_of` does."""
-    numbers = itertools.count()
-
-    def make(fits, of="auc", dataset="codrna", name=None, params=None, task=TASK):
-        solvers = {
-            key: solver_of(f"mine:{key}", key, params=(params or {}).get(key, {})) for key in fits
-        }
-        values = {
-            key: {n: [flat(of, value) for value in trials] for n, trials in sizes.items()}
-            for key, sizes in fits.items()
-        }
-        experiment = experiment_for(values, task, solvers, dataset, name=name)
-        records = records_of(experiment, values, full=True)
-        return results_of(tmp_path / str(next(numbers)), experiment, records, task)
-
-    return make
-
-
-def flat(of, value):
-    return value if isinstance(value, dict) else fields_of(of, value)

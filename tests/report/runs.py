@@ -29,6 +29,7 @@ def make_run(
     further=(),
     data=None,
     also_at=(),
+    searches=None,
     **values,
 ):
     """Return a run of fits with invented values of a measure.
@@ -36,7 +37,8 @@ def make_run(
     ``values`` has the values of a solver by its key: of each trial, or a mapping from sizes to
     these; None is a planned fit that has not run. ``seconds`` has times in the same form, by
     default 1. ``records`` updates the record of (solver, size, trial), and ``solvers`` has the
-    entries of a config for solvers, such as ``against``. Fits hold at the sizes ``also_at``, too.
+    entries of a config for solvers, such as ``against``, and ``searches`` a search of each trial.
+    Fits hold at the sizes ``also_at``, too.
     """
     swept = any(isinstance(one, dict) for one in values.values())
     of_size = {key: one if isinstance(one, dict) else {0: one} for key, one in values.items()}
@@ -57,6 +59,10 @@ def make_run(
                     record |= {"timing": TIMING, "peak_memory": 2**20, "environment": "e"}
                     record |= (records or {}).get((key, size, trial), {})
                 cells.append((cell, record))
+    for key, shares in (searches or {}).items():
+        for trial, share in enumerate(shares):
+            cell = Cell(f"{key}-search-{trial}", "search", key, trial, {"rows": 1})
+            cells.append((cell, {"status": "ok", "label": key, "message": "", **share}))
     most = max(len(one) for by_size in of_size.values() for one in by_size.values())
     entries = {
         key: {"kind": key, "label": key.upper(), **(solvers or {}).get(key, {})} for key in values

@@ -242,7 +242,7 @@ def test_choices_at_edges_are_those_that_no_other_value_ties():
     tied = [[0.9, 0.7], [0.8, 0.8], [0.6, None]]
     run = searched(grid, [low, low, {"lam": 2.0}], scores=[clear, tied, clear])
     (edge,) = edge_choices(run)
-    assert (edge.solver, edge.value, edge.side) == ("A", 1.0, "lower")
+    assert (edge.solver, edge.value, edge.side) == ("a", 1.0, "lower")
     assert (edge.count, edge.searches) == (1, 3)
     assert list(edge_choices(searched([{"lam": [1.0, 2.0]}], [low]))) == []
     # held out: means of .8, .8 and .7, and of errors .1, .1 and 0 over the folds

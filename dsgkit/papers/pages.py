@@ -1,0 +1,188 @@
+"""The papers' pages as Markdown, with figures as small PNG files, and all verdicts as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.errors import ResultsError
+from dsgkit.experiment.status import by_cause, places, reason
+from dsgkit.papers.figures import all_papers, fill
+from dsgkit.papers.judge import PROTOCOL, JudgedClaim, JudgedPaper, Kept, Outcome
+from dsgkit.papers.printed_figures import make
+from dsgkit.papers.schema import MIN_TRIALS, Paper
+from dsgkit.papers.text import criterion_text, evidence, labels_of, share, with_labels
+from dsgkit.report.figures import save
+from dsgkit.report.formats import Cell, Layout, Table, csv_text, markdown, write_text
+from dsgkit.report.page import OUTCOMES, cells_by_outcome
+
+FIGURES = "figures"
+SCREEN = 110  # dots per inch of the pictures on pages
+READING = (
+    "Each claim was tested with the paper's settings (*protocol*) and, where it matters, with "
+    "settings tuned to the data (*useful*). 8 of 16: of 16 comparisons, 8 support it."
+)
+
+
+def write_pages(papers: Sequence[JudgedPaper], kept: Kept, folder: Path) -> list[Path]:
+    """Write an index, a page for each paper, and a table of all verdicts; return the paths.
+
+    Parameters
+    ----------
+    papers : sequence of JudgedPaper
+    kept : Kept
+        The runs and studies by which the papers were judged.
+    folder : Path
+        Figures go to a folder in it.
+
+    Raises
+    ------
+    ResultsError
+        If a file cannot be written.
+    """
+    rows = [
+        {"claim": one.claim.id, "settings": by, "verdict": verdict.outcome.value}
+        | {"support": verdict.counted, "comparisons": verdict.tested, "statement": one.claim.claim}
+        for paper in papers
+        for one in paper.claims
+        for by, verdict in one.verdicts.items()
+    ]
+    paths = [write_text(folder / "index.csv", csv_text(pd.DataFrame(rows)))]
+    paths.append(write_text(folder / "README.md", "\n".join(_index(papers)) + "\n"))
+    for one in papers:
+        text = "\n".join(_page(one, kept, folder))
+        paths.append(write_text(folder / f"{one.paper.key}.md", f"{text}\n"))
+    return paths
+
+
+def _index(papers: Sequence[JudgedPaper]) -> Iterator[str]:
+    total = sum(len(one.claims) for one in papers)
+    yield f"# Five papers on scalable kernel methods, reproduced\n\n{total} claims. {READING}"
+    yield "[`index.csv`](index.csv) has all verdicts."
+    for one in papers:
+        page = f"{one.paper.key}.md"
+        yield f"\n## [{one.paper.title}]({page})\n\n{one.paper.citation}\n"
+        yield from _summary(one, page)
+
+
+def _summary(judged: JudgedPaper, page: str = "") -> Iterator[str]:
+    """Yield the numbers of claims by verdict, and the main claims with theirs."""
+    counts = (outcome.counted(n) for outcome, n in judged.counts.items() if n)
+    yield f"{len(judged.claims)} claims: {', '.join(counts)}.\n"
+    claims = {one.claim.id: one for one in judged.claims}
+    for name, sentence in judged.paper.headlines.items():
+        yield f"- [{sentence}]({page}#{name}) {_verdicts(claims[name])}"
+
+
+def _verdicts(claim: JudgedClaim) -> str:
+    """Return the verdicts of a claim, the paper's protocol first."""
+    several = len(claim.verdicts) > 1
+    return ", ".join(
+        f"**{verdict.outcome}**"
+        + (f" ({verdict.counted:g} of {verdict.tested})" if verdict.tested else "")
+        + (f" with {by} settings" if several or by != PROTOCOL else "")
+        for by, verdict in claim.verdicts.items()
+    )
+
+
+def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
+    """Yield the parts of a paper's page."""
+    paper = judged.paper
+    yield f"[All papers](README.md)\n\n# {paper.title}\n\n{paper.citation}\n"
+    yield from _summary(judged)
+    trials = (
+        f"A comparison needs {MIN_TRIALS} finished trials of each method, if not said otherwise."
+    )
+    yield f"\n## Claims\n\n{READING} {trials}"
+    for claim in judged.claims:
+        yield from _claim(claim)
+    yield "\n## Figures and tables of the paper, as they come out here"
+    yield from _printed(paper, kept, folder)
+    yield from _runs(paper, kept)
+    yield from _left_out(paper)
+
+
+def _claim(one: JudgedClaim) -> Iterator[str]:
+    """Yield a claim with its verdicts, why it does not hold, and its evidence."""
+    claim, names = one.claim, labels_of(one.parts)
+    yield f'\n<a id="{claim.id}"></a>\n\n**{claim.id}**: {_verdicts(one)}\n'
+    yield f"{claim.claim} ({claim.place})"
+    for by, verdict in one.verdicts.items():
+        if verdict.reasons:
+            yield f"\n{by.capitalize()}: {with_labels('; '.join(verdict.reasons), names)}."
+    outcomes = {verdict.outcome for verdict in one.verdicts.values()}
+    if claim.why_not and outcomes & {Outcome.FAILS, Outcome.IN_PART}:
+        yield f"\nWhy: {claim.why_not.words} (shown by `{claim.why_not.shown_by}`)"
+    yield "\n<details><summary>Evidence</summary>\n"
+    for part in one.parts:
+        own = labels_of([part])
+        found = with_labels(f"{part.verdict}{share(part.verdict)}", own)
+        yield f"{criterion_text(part, own)} Verdict: {found}.\n"
+        for table in evidence(part, own):
+            rows = [[Cell(text) for text in row] for row in table.rows]
+            yield markdown(Layout(table.title, table.heads, rows)).lstrip()
+    yield "</details>"
+
+
+def _printed(paper: Paper, kept: Kept, folder: Path) -> Iterator[str]:
+    """Yield the paper's figures and tables, or why there is nothing to show."""
+    (figures,) = (one for one in all_papers() if one.key == paper.key)
+    for shown in figures.figures:
+        yield f'\n<a id="{shown.file_name}"></a>\n'
+        try:
+            made = make(fill(figures, shown, kept))
+        except ResultsError as error:
+            why = str(error).partition(": ")[2]
+            yield f"**{shown.name}**: {shown.title}. {why[:1].upper()}{why[1:]}."
+            continue
+        if isinstance(made, Table):
+            yield from map(markdown, made.layouts)
+        else:
+            stem = folder / FIGURES / f"{paper.key}-{made.name}"
+            save(made.draw(), stem, ["png"], dpi=SCREEN)
+            yield f"![{shown.name}]({FIGURES}/{stem.name}.png)\n\n{made.caption}"
+
+
+def _runs(paper: Paper, kept: Kept) -> Iterator[str]:
+    """Yield the runs by which the paper is judged, and why cells have no result."""
+    profiles = (paper.profiles.protocol, paper.profiles.useful)
+    pairs = [(f"{name}_{paper.suffix}", of) for of in profiles for name in paper.datasets.judged]
+    runs = [run for config, of in pairs if (run := kept.find(config, of))]
+    rows, causes = [], []
+    for run in runs:
+        numbers = [run.experiment.protocol.trials, *cells_by_outcome(run).values()]
+        cells = (Cell(f"{n:,}", value=n) for n in numbers)
+        rows.append([Cell(run.experiment.name), *cells])
+        for records in by_cause(run.unfinished):
+            names = ", ".join(dict.fromkeys(run.names[one["solver"]] for one in records))
+            where = places(records, run.axis)
+            causes.append(f"- {run.experiment.name}: {names}, {where}: {reason(records[0])}")
+    caption = "Trials of each experiment, and its cells (searches and fits) by how they ended."
+    yield "\n## What was run\n"
+    yield markdown(Layout(caption, ["Experiment", "Trials", *OUTCOMES], rows))
+    if causes:
+        yield "<details><summary>Cells without a result, by cause</summary>\n"
+        yield from causes
+        yield "\n</details>"
+
+
+def _left_out(paper: Paper) -> Iterator[str]:
+    """Yield the datasets that are not here, those that stand in, and remarks."""
+    absent = []
+    for name in paper.datasets.absent:
+        page = f": {DATASETS[name].homepage}" if name in DATASETS else ""
+        absent.append(f"{name}{page}")
+    parts = {
+        "Datasets of the paper that are not here, and where to get them": absent,
+        "Datasets that claims are judged on besides the paper's": [
+            f"{name}: {what}" for name, what in paper.datasets.stand_in.items()
+        ],
+        "Remarks on the paper and on what was judged": paper.notes,
+    }
+    yield "\n## What was left out, and what stands in"
+    for title, lines in parts.items():
+        if lines:
+            yield "\n".join([f"\n{title}:\n", *(f"- {line}" for line in lines)])
