@@ -83,6 +83,7 @@ class Shown(Spec):
     measure: Text = "fit_seconds"
     flag: Flag | None = None
     size: Count | None = None  # the largest size up to this one is shown
+    least: Count = 1  # no smaller size is shown
     x: Literal["seconds", "iteration"] = "seconds"  # along training
     leave_out: dict[str, dict[str, Any]] = Field(default_factory=dict)  # parameters, by solver
     printed: dict[str, Text] = Field(default_factory=dict)  # names in the paper, without results

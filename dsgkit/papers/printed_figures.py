@@ -62,11 +62,11 @@ def _drawing(
 ) -> Drawing:
     """Return the figure of panels with contents, by title; texts ``under`` their titles are added.
 
-    In place of an empty panel is why; if most are empty, they are left out.
+    In place of an empty panel is why; if half are empty, they are left out.
     """
     empty: dict[str, list[str]] = {}
     panels: list[tuple[str, Any]] = []
-    few = 2 * len(contents) < len(of.panels)
+    few = 2 * len(contents) <= len(of.panels)
     for place, panel in enumerate(of.panels):
         letter = f"({letter_of(place)}) " if place < len(of.shown.panels) else ""
         if panel.title in contents:
@@ -75,7 +75,7 @@ def _drawing(
             panels.append((text, contents[panel.title]))
             continue
         why = "no results" if panel.dataset else "the text does not name it"
-        why = "nothing to draw" if panel.title in of.runs else why
+        why = "too few rows or sizes" if panel.title in of.runs else why
         empty.setdefault(why, []).append(panel.title)
         panels += [] if few else [(f"{letter}{panel.title}", why)]
     left_out = "; ".join(f"{', '.join(titles)} ({why})" for why, titles in empty.items())
@@ -133,6 +133,7 @@ def _boxplots(of: Printed) -> Drawing:
         for entry in found.values():
             for remark in entry.remarks:
                 remarks.setdefault(remark, {})[entry.name] = None
+    shown = [e for groups, _ in contents.values() for _, group in groups for e in group.values()]
     most = max((len(groups) for groups, _ in contents.values()), default=0)
     for groups, _ in contents.values():  # all have the same rows
         groups += [("", dict.fromkeys(names))] * (most - len(groups))
@@ -140,7 +141,7 @@ def _boxplots(of: Printed) -> Drawing:
         of,
         contents,
         lambda axes, content: boxes(axes, content[0], measure, looks, content[1]),
-        reading("boxplot", [of.runs[title] for title in contents], measure),
+        reading("boxplot", [], measure, filter(None, shown)),
         f"{flag.means}." if flag else "",
         *(f"Some trials of {', '.join(who)}: {remark}." for remark, who in remarks.items()),
         labels=(measure.axis_label, ""),
@@ -163,16 +164,16 @@ def _common_sizes(found: Iterable[Entry]) -> list[int]:
 def _along(of: Printed) -> Drawing:
     measure, flag, looks = of.measure(), of.shown.flag, looks_of(of.runs.values())
     contents, under = {}, {}
-    failed: dict[str, None] = {}
+    found: list[Entry] = []
     for title, run in of.runs.items():
-        if sizes := traced_sizes(run, measure):
+        if sizes := [n for n in traced_sizes(run, measure) if n >= of.shown.least]:
             size = at_most(sizes, of.shown.size)
             flags = _flagged(run, flag)
             ringed = [name for name in run.names.values() if any(flags.get((name, size), ()))]
             contents[title] = along(run, measure, size), ringed
             under[title] = f"\n{short_count(size)} {run.axis.noun}" if run.axis else ""
-            lost = [one for one in entries(run, measure) if one.size == size and failure([one])]
-            failed |= dict.fromkeys(f"{one.name} ({ending_text(one)})" for one in lost)
+            found += [entry for entry in entries(run, measure) if entry.size == size]
+    lost = dict.fromkeys(f"{one.name} ({ending_text(one)})" for one in found if failure([one]))
 
     def legend() -> Iterator[Any]:
         yield from trace_legend((means for means, _ in contents.values()), looks)
@@ -185,8 +186,8 @@ def _along(of: Printed) -> Drawing:
         of,
         contents,
         lambda axes, content: trace(axes, content[0], measure, looks, content[1], of.shown.x),
-        reading("trace", [of.runs[title] for title in contents], measure),
-        f"Without a result: {', '.join(failed)}." if failed else "",
+        reading("trace", [], measure, found),
+        f"Without a result: {', '.join(lost)}." if lost else "",
         f"{flag.means}." if flag else "",
         under=under,
         labels=(TIME.axis_label if of.shown.x == "seconds" else "Iterations", measure.axis_label),

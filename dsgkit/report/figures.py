@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -62,10 +62,14 @@ def by_solver(run: Run, measure: Measure) -> dict[str, list[Entry]]:
     return lines
 
 
-def reading(way: str, runs: Sequence[Run], measure: Measure) -> str:
-    """Return how to read a figure: what its points and bars are, over how many trials."""
-    counts = {len(entry.values) for run in runs for entry in entries(run, measure)} - {0}
-    trials = f"{from_to(counts)} trials" if counts != {1} else "one trial"
+def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Entry] = ()) -> str:
+    """Return how to read a figure: what its points and bars are, over how many trials.
+
+    The trials are those of the ``shown`` entries, by default of all.
+    """
+    every = [*shown] or [entry for run in runs for entry in entries(run, measure)]
+    counts = {len(entry.values) for entry in every} - {0}
+    trials = f"{from_to(counts)} trials" if counts - {1} else "one trial"
     if way == "boxplot":
         boxed = max(counts, default=0) >= MIN_BOXED_TRIALS
         what = "a box has their quartiles and median" if boxed else "a bar their median"

@@ -214,11 +214,15 @@ def test_traces_are_those_at_the_largest_size_up_to_the_papers(paper):
     steps = [{"iteration": 1, "seconds": 0.1, "auc": 0.5}, {"iteration": 9, "seconds": 1, "auc": 1}]
     fits = {n: [fit(1.0, 1.0, trace=steps)] * 2 for n in (1000, 2000)}
     slow = {n: [fit(0.7, 3.0, **{"scores": {"auc": 0.7, "error": 1.0}})] for n in (1000, 2000)}
-    (axes,) = made(paper, "3", invented(fits={"fast": fits, "slow": slow})).draw().axes
+    run = invented(fits={"fast": fits, "slow": slow})
+    (axes,) = made(paper, "3", run).draw().axes
     assert axes.get_title() == "(a) CodRNA\n1,000 unlabelled"
     assert lines(axes) == {"FAST": [(0.1, 0.5), (1, 1)], "SLOW": [(3, 0.7)]}
     rings = [line.get_xydata()[0] for line in axes.lines if line.get_markersize() > 7]
     assert [tuple(one) for one in rings] == [(3, 0.7)]
+    larger = paper.figures[2].model_copy(update={"least": 3000})
+    with pytest.raises(ResultsError, match=r"CodRNA \(too few rows or sizes\)"):
+        made(paper.model_copy(update={"figures": [larger]}), "3", run)
 
 
 def test_tables_have_measured_values_and_the_sizes_of_datasets(paper):
