@@ -93,8 +93,7 @@ def caption(found: Iterable[Picture]) -> str:
     drawn = [*found]
     trials = {one.trial for one in drawn} - {0}
     which = f"in trial {min(trials)}" if len(trials) == 1 else "in each solver's first trial"
-    plane = "in their two columns, or in the first two principal components of more"
-    return f"Clusters of rows {which}; rows are drawn {plane}."
+    return f"Clusters of rows {which}, by two columns or the first two principal components."
 
 
 def draw_pictures(
