@@ -158,15 +158,18 @@ def _exponent(symbol: str, slopes: Sequence[Slope]) -> str:
 
 def dataset_table(of: Printed) -> Table:
     """Return the table of published sizes of datasets, and of those that ran."""
+    pairs = [(panel, of.runs[panel.title]) for panel in of.panels if panel.title in of.runs]
+    ran = {name: run for panel, run in pairs for name in (panel.dataset, run.dataset)}
     rows, data = [], []
     for row in _published_rows(of.shown.published):
-        info = DATASETS[row["dataset"]]
+        info, run = DATASETS[row["dataset"]], ran.get(row["dataset"])
         title = row.get("printed") or info.title
+        title += f" (here {run.dataset})" if run and run.dataset != info.name else ""
         sizes = {
             "rows_published": row["rows"],
-            "rows": info.n_rows,
+            "rows": run.data.get("n_rows") if run else None,
             "features_published": row["features"],
-            "features": info.n_features,
+            "features": run.data.get("n_features") if run else None,
             "classes_published": row.get("classes"),
         }
         rows.append([Cell(title, link=info.homepage), *map(_count, sizes.values())])

@@ -225,14 +225,15 @@ def test_traces_are_those_at_the_largest_size_up_to_the_papers(paper):
         made(paper.model_copy(update={"figures": [larger]}), "3", run)
 
 
-def test_tables_have_measured_values_and_the_sizes_of_datasets(paper):
+def test_tables_have_measured_values_and_the_rows_that_ran(paper):
     table = made(paper, "table-1", invented())
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.layouts[0].rows}
     assert rows == {"CodRNA, 1,000": ["0.790 ± 0.143"] * 2, "Skin": ["–", "–"]}
     assert table.frame["value"].tolist() == pytest.approx([sum(VALUES) / 5] * 2)
     table = made(paper, "table-2", invented("covtype_20k", n_rows=20_000, n_features=54))
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.layouts[0].rows}
-    assert rows["Covtype"] == ["581,012", "581,012", "54", "54"]
+    assert rows["Covtype (here covtype_20k)"] == ["581,012", "20,000", "54", "54"]
+    assert rows["Skin"] == ["245,057", "–", "3", "–"]
 
 
 def test_published_values_stand_beside_measured_ones_also_without_results():
