@@ -23,6 +23,7 @@ from dsgkit.report.numbers import NO_VALUE, counted, percents, short_count
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD, Measure, PublishedFigure
 
+WIDEST_INTERVAL = 2.0  # of an exponent that is printed
 Slope = tuple[str, float, float, float, str]  # where, with its interval, and by which sizes
 EXPONENTS = [
     *("method", "stated", "of", "grows", "where"),
@@ -120,7 +121,8 @@ def complexity_table(of: Printed) -> Table:
         rows.append(cells)
     text = (
         "Orders as stated, and measured exponents: slopes of medians on log scales, with a 95% "
-        "interval, or the range over datasets."
+        f"interval, or the range over datasets. Intervals wider than {WIDEST_INTERVAL:g} are left "
+        "out."
     )
     header = ["Algorithm", "Time", "measured", "Memory", "measured"]
     layout = Layout(of.caption(text), header, rows, of.shown.notes)
@@ -145,6 +147,7 @@ def _growth(of: Printed, growth: Growth) -> list[Slope]:
         (point.where, point.estimate, point.low, point.high, point.note)
         for point in grows(test, [Case(name, run) for name, run in runs.items()])
         if point.estimate is not None and point.low is not None and point.high is not None
+        if point.high - point.low <= WIDEST_INTERVAL
     ]
 
 
