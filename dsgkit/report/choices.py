@@ -13,7 +13,7 @@ import pandas as pd
 from dsgkit.experiment.runs import Run
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.frame import lowered
-from dsgkit.report.numbers import grid_edges, grid_text, percents, value_text
+from dsgkit.report.numbers import grid_edges, grid_text, value_text
 from dsgkit.tasks.measures import PARAMS_TABLE
 
 SHORTEST_WITH_INSIDE = 3  # values of a grid with values between its ends
@@ -50,28 +50,7 @@ def params_table(run: Run) -> Table:
         aside=True,
     )
     columns = ["dataset", "solver", "parameter", "value", "count", "grid", "at_edge"]
-    return Table(PARAMS_TABLE, [layout, *_held_out(run)], pd.DataFrame(data, columns=columns))
-
-
-def _held_out(run: Run) -> list[Layout]:
-    """Return the held-out scores of the choices, a row per solver with a search; none without."""
-    measure = {one.name: one for one in run.task.measures}.get(run.task.chooses)
-    points, rows = _points(run), []
-    scores = points[points["chosen"] & (points["folds"] > 1)]
-    for key in run.names if measure else ():
-        own = scores.loc[scores["solver"] == key, ["mean", "error"]].to_numpy()
-        if measure and len(own):
-            means = [percents(measure, float(mean)) for mean in own.mean(axis=0)]
-            cells = (Cell(f"{mean:.{measure.digits}f}", value=mean) for mean in means)
-            rows.append([Cell(run.names[key]), *cells])
-    if not measure or not rows:
-        return []
-    caption = (
-        f"{measure.axis_label} of the choices on held-out folds, and its standard error over the "
-        "folds of a trial: means over trials."
-    )
-    header = ["Solver", "Held-out score", "Standard error"]
-    return [Layout(caption, header, rows, about=f"{run.heading}.", aside=True)]
+    return Table(PARAMS_TABLE, [layout], pd.DataFrame(data, columns=columns))
 
 
 @dataclass(frozen=True)
@@ -95,7 +74,7 @@ def edge_choices(run: Run) -> Iterator[EdgeChoice]:
 
     Grids of two values are left out: they have no inner value.
     """
-    tied = _tied(_points(run))
+    tied = _tied(run)
     for key, name, grids, values in _choices(run):
         edges = grid_edges(grids[-1])
         if len(grids[-1]) < SHORTEST_WITH_INSIDE or not edges:
@@ -135,33 +114,24 @@ def _by_search(run: Run, table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(search=table["size"] if run.axis and run.axis.drawn else 0)
 
 
-def _points(run: Run) -> pd.DataFrame:
-    """Return the grid points of all searches: mean score over folds, its error, and if chosen."""
+def _tied(run: Run) -> set[tuple[Any, ...]]:
+    """Return the (solver, trial, search, parameter) in which another value scored as well."""
     shares = _by_search(run, run.searches)[[*_SEARCH, "points", "fold_scores"]]
     shares = shares[shares["points"].map(bool) & shares["fold_scores"].map(bool)]
     points = shares.explode(["points", "fold_scores"])
     points = points.merge(_chosen(run)[[*_SEARCH, "params"]], on=_SEARCH)
     scores = [[one for one in folds if one is not None] for folds in points["fold_scores"]]
+    points["mean"] = [np.mean(one) if one else np.nan for one in scores]
+    points["like"] = [(*p, len(s)) for p, s in zip(points["points"], scores, strict=True)]
     both = zip(points["points"], points["params"], strict=True)
-    return points.assign(
-        chosen=[point.items() <= params.items() for point, params in both],
-        folds=[*map(len, scores)],
-        mean=[np.mean(one) if one else np.nan for one in scores],
-        error=[np.std(one, ddof=1) / len(one) ** 0.5 if len(one) > 1 else np.nan for one in scores],
-    )
-
-
-def _tied(points: pd.DataFrame) -> set[tuple[Any, ...]]:
-    """Return the (solver, trial, search, parameter) in which another value scored as well."""
-    points = points.assign(names=[tuple(point) for point in points["points"]])
-    columns = [*_SEARCH, "names", "folds", "mean"]
-    both = points.merge(points.loc[points["chosen"], columns], on=columns[:-1])
-    equal = both[(both["mean_x"] - both["mean_y"]).abs() < _SAME_SCORE]
+    chosen = points.loc[[point.items() <= params.items() for point, params in both]]
+    pairs = points.merge(chosen[[*_SEARCH, "like", "mean"]], on=[*_SEARCH, "like"])
+    equal = pairs[(pairs["mean_x"] - pairs["mean_y"]).abs() < _SAME_SCORE]
     return {
         (one.solver, one.trial, one.search, name)
         for one in equal.itertuples()
-        for name in one.names
-        if name in one.params and one.points[name] != one.params[name]
+        for name, value in one.points.items()
+        if name in one.params and value != one.params[name]
     }
 
 

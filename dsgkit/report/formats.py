@@ -34,7 +34,7 @@ _LATEX = {
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
 }
 _MARKUP = re.compile(r"[\\|*]|<(?=[A-Za-z/!?])|&(?=#?\w+;)")  # < and & where a tag or entity begins
-_FORMULA = ("=", "+", "-", "@")  # first characters of texts that spreadsheets read as formulas
+_FORMULA = re.compile(r"\s*([=@]|[-+](?![\d.]+(e-?\d+)?$))")  # what spreadsheets run: no number
 
 
 def in_one_line(text: str) -> str:
@@ -88,14 +88,9 @@ class Layout:
     header, rows : sequence of str, sequence of sequences of Cell
     footnotes : sequence of str
     best_means : str
-        Meaning of a marked entry; formats with bold print it unless it is `BEST`.
+        Meaning of a marked entry.
     about : str
-        Dataset and setting of all fits; tables in a row say it once.
-    column : str
-        Title of the numbers, with which the caption begins; a terminal joins tables of one such
-        column. Empty for other tables.
-    corner : str
-        The first column's name if a terminal may transpose the table.
+        Dataset and setting of all fits, for where they do not stand already.
     aside : bool
         Whether it is shown only by name, and folded on a page.
     """
@@ -106,8 +101,6 @@ class Layout:
     footnotes: Sequence[str] = ()
     best_means: str = BEST
     about: str = ""
-    column: str = ""
-    corner: str = ""
     aside: bool = False
 
     def __post_init__(self) -> None:
@@ -122,10 +115,13 @@ class Layout:
         return any(cell.best for row in self.rows for cell in row)
 
     @property
-    def notes_on_bold(self) -> list[str]:
-        """The footnotes where marked entries are in bold."""
-        is_explained = self.has_best and self.best_means != BEST
-        return [*([f"Bold: {self.best_means}."] if is_explained else []), *self.footnotes]
+    def full_caption(self) -> str:
+        """The caption with the dataset and setting."""
+        return " ".join(filter(None, [self.caption, self.about]))
+
+    def notes(self, sign: str) -> list[str]:
+        """Return the footnotes, the first one on the ``sign`` of marked entries."""
+        return [*([f"{sign}: {self.best_means}."] if self.has_best else []), *self.footnotes]
 
     @property
     def numeric_columns(self) -> list[bool]:
@@ -137,12 +133,6 @@ class Layout:
         """Return the table with the wanted columns only."""
         rows = [list(compress(row, wanted)) for row in self.rows]
         return replace(self, header=list(compress(self.header, wanted)), rows=rows)
-
-    def transposed(self) -> Layout:
-        """Return the transposed table; ``corner`` names its first column."""
-        lines = [[Cell(name) for name in self.header], *self.rows]
-        names, *rows = (list(line) for line in zip(*lines, strict=True))
-        return replace(self, header=[self.corner, *(cell.text for cell in names[1:])], rows=rows)
 
 
 @dataclass(frozen=True)
@@ -173,8 +163,7 @@ def markdown(layout: Layout) -> str:
     lines.insert(1, rule)
     rows = ([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])] for first, *rest in lines)
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    above = " ".join(filter(None, [layout.caption, layout.about]))
-    before, *after = map(_escape_markdown, [above, *layout.notes_on_bold])
+    before, *after = map(_escape_markdown, [layout.full_caption, *layout.notes("Bold")])
     return "\n\n".join([before, table, *after]) + "\n"
 
 
@@ -193,9 +182,9 @@ def latex(layout: Layout) -> str:
 
     Caption and notes are comments.
     """
-    above = ["needs \\usepackage{booktabs}", layout.caption, layout.about]
     lines = [
-        *(f"% {text}" for text in above if text),
+        r"% needs \usepackage{booktabs}",
+        f"% {layout.full_caption}",
         rf"\begin{{tabular}}{{l{'r' * (len(layout.header) - 1)}}}",
         r"\toprule",
         " & ".join(map(_escape_latex, layout.header)) + r" \\",
@@ -203,7 +192,7 @@ def latex(layout: Layout) -> str:
         *(" & ".join(map(_latex_entry, row)) + r" \\" for row in layout.rows),
         r"\bottomrule",
         r"\end{tabular}",
-        *(f"% {note}" for note in layout.notes_on_bold),
+        *(f"% {note}" for note in layout.notes("Bold")),
     ]
     return "\n".join(lines) + "\n"
 
@@ -236,15 +225,7 @@ def csv_text(frame: pd.DataFrame) -> str:
 
 
 def _as_no_formula(value: Any) -> Any:
-    """Put an apostrophe before text that spreadsheets read as a formula, except a number."""
-    if not isinstance(value, str):
-        return value
-    text = in_one_line(value)
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}" if text.startswith(_FORMULA) else text
-    return text
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
 def write_text(path: Path, text: str) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -187,26 +186,20 @@ def progress(run: Run) -> str:
     return f"{planned - left:,} of {planned:,} fits have run" if left else ""
 
 
-_PARTS = re.compile(r", (?![^\[]*\])")  # commas inside of an interval do not separate
-
-
 def settings(runs: Sequence[Run]) -> str:
-    """Return the setting of all fits for captions; may be empty.
-
-    Parts that differ are followed by their datasets, and precede the common last parts:
-    ``z-scores (iris), unscaled features (jain), an oracle choice``.
-    """
+    """Return the setting of all fits for captions, with the datasets of each; may be empty."""
     datasets: dict[str, list[str]] = {}
     for run in runs:
         datasets.setdefault(run.task.caption, []).append(run.heading)
     if len(datasets) < 2:
         return next(iter(datasets), "")
-    captions = {setting: _PARTS.split(setting) for setting in datasets}
-    shared: list[str] = []
-    while len({p[-1] for p in captions.values()}) == 1 and min(map(len, captions.values())) > 1:
-        shared = [[parts.pop() for parts in captions.values()][-1], *shared]
-    own = [f"{', '.join(p)} ({', '.join(datasets[s])})" for s, p in captions.items() if s]
-    return ", ".join([*own, *shared])
+    return "; ".join(f"{one} ({', '.join(of)})" for one, of in datasets.items() if one)
+
+
+def about(runs: Sequence[Run]) -> str:
+    """Return a sentence on the dataset, if it is a single one, and the setting; may be empty."""
+    parts = [*(run.heading for run in runs if len(runs) == 1), settings(runs)]
+    return f"{', '.join(filter(None, parts))}." if any(parts) else ""
 
 
 def check_recorded(runs: Sequence[Run]) -> None:

@@ -14,13 +14,13 @@ from dsgkit.experiment.timing import DISTURBED_RATIO
 from dsgkit.report.formats import BEST, Cell, Layout, Table
 from dsgkit.report.frame import (
     Entry,
+    about,
     axis_title,
     entries,
     full_at,
     largest,
     lowered,
     progress,
-    settings,
     shows,
     size_text,
     solver_names,
@@ -72,23 +72,16 @@ Found = Sequence[tuple[Run, list[Entry]]]
 def _by_size(measure: Measure, found: Found) -> Layout:
     """Return the table of solvers by sizes; with one column without a sweep."""
     ((run, every),) = found
-    sizes, axis, column = full_at(run), run.axis, column_title(measure)
+    sizes, axis = full_at(run), run.axis
     columns = [entry_cells(measure, [one for one in every if one.size == size]) for size in sizes]
     texts = [size_text(*size) for size in sizes.items()]
     at = ""
     if axis:
         name = lowered(axis.title)
         at = f", by number of {name}" if len(texts) > 1 else f", at {texts[0]} {name}"
-    return Layout(
-        f"{column}: {statistic(measure, [run])}{at}.",
-        ["Solver", *(texts if axis else [measure.title])],
-        list(zip(map(Cell, run.names.values()), *columns, strict=True)),
-        notes(found),
-        best_means(measure),
-        about=f"{', '.join(filter(None, [run.heading, settings([run])]))}.",
-        column=column,
-        corner=axis.title if axis else "",
-    )
+    header = ["Solver", *(texts if axis else [measure.title])]
+    rows = list(zip(map(Cell, run.names.values()), *columns, strict=True))
+    return _layout(measure, found, at, header, rows)
 
 
 def _by_dataset(measure: Measure, found: Found) -> Layout:
@@ -101,18 +94,18 @@ def _by_dataset(measure: Measure, found: Found) -> Layout:
         contest = not progress(run)
         cells = entry_cells(measure, row, sized=run.axis is not None, contest=contest)
         rows.append([Cell(run.heading), *cells])
-    axes, setting, column = lowered(axis_title(runs)), settings(runs), column_title(measure)
+    axes = lowered(axis_title(runs))
     at = f", at the largest number of {axes} that each finished, in parentheses" if axes else ""
-    return Layout(
-        f"{column}: {statistic(measure, runs)}{at}.",
-        ["Dataset", *solvers],
-        rows,
-        notes(found),
-        best_means(measure),
-        about=setting and f"{setting}.",
-        column=column,
-        corner="Solver",
-    )
+    return _layout(measure, found, at, ["Dataset", *solvers], rows)
+
+
+def _layout(
+    measure: Measure, found: Found, at: str, header: list[str], rows: Sequence[Sequence[Cell]]
+) -> Layout:
+    runs = [run for run, _ in found]
+    caption = f"{column_title(measure)}: {statistic(measure, runs)}{at}."
+    best = best_means(measure)
+    return Layout(caption, header, rows, notes(found), best, about=about(runs))
 
 
 def column_title(measure: Measure) -> str:
@@ -227,32 +220,31 @@ def _clock(measure: Measure, runs: Sequence[Run]) -> str:
 
 
 def notes(found: Found) -> list[str]:
-    """Return the footnotes of a table; with several runs, each names its results."""
+    """Return the footnotes of a table, each with its solvers and numbers of trials."""
     said: dict[str, dict[tuple[str, int], list[int]]] = defaultdict(lambda: defaultdict(list))
-    every, unfinished = [entry for _, of_run in found for entry in of_run], []
-    for run, of_run in found:
+    for run, every in found:
         title = f"{run.heading}: " if len(found) > 1 else ""
-        unfinished += [f"{title}{left}"] if (left := progress(run)) else []
-        for entry in of_run:
+        if left := progress(run):
+            said["None is the best where fits are to come"][f"{title}{left}", 0] = []
+        for entry in every:
+            who = f"{title}{in_sentence(entry.name)}"
+            if run.axis and entry.level and entry.values:
+                axis = lowered(run.axis.title)
+                said[f"§ One fit per trial: it does not use {axis}"][who, 0] = []
+            if entry.ending == LEFT_OUT:
+                said[f"{LEFT_OUT}: by the config (at_most)"][who, 0] = []
             counts = {f"† {text}": n for text, n in entry.remarks.items()}
             counts[_DISTURBED] = entry.disturbed
             for ending, n in entry.others.items() if entry.values else ():
                 counts[f"(k/n): the other trials: {ending}"] = n if ending != TO_COME else 0
             for text, n in counts.items():
                 if n:
-                    said[text][f"{title}{in_sentence(entry.name)}", entry.planned].append(n)
-    result = []
+                    said[text][who, entry.planned].append(n)
+    lines = []
     for text, solvers in said.items():
-        who = (
-            f"{name} in {ranges(n, '-')} of {counted(planned, 'trial')}"
-            for (name, planned), n in solvers.items()
+        parts = (
+            f"{who} in {ranges(n, '-')} of {counted(planned, 'trial')}" if n else who
+            for (who, planned), n in solvers.items()
         )
-        result.append(f"{text} ({', '.join(who)}).")
-    if any(entry.level and entry.values for entry in every):
-        axes = lowered(axis_title(run for run, _ in found))
-        result.append(f"§ One fit per trial: it does not use {axes}.")
-    if any(entry.ending == LEFT_OUT for entry in every):
-        result.append(f"{LEFT_OUT}: by the config (at_most).")
-    if unfinished:
-        result.append(f"Unfinished: {'; '.join(unfinished)}; where some are to come, none is best.")
-    return result
+        lines.append(f"{text} ({', '.join(parts)}).")
+    return lines

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from string import ascii_lowercase
 from typing import Any
 
 from dsgkit.errors import spelled
 from dsgkit.tasks.measures import Measure
 
-MEMORY_UNITS = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10))
 NO_VALUE = "–"
 SHORTEST_TIME = 1e-6  # seconds: records round to it, so a time of 0 is raised to it for ratios
-SHORTENED_FROM = 10_000  # counts from here on are shortened, such as 59.5k
-
-_MOST_DIGITS = 6  # of a power of two that is printed as a decimal, such as 0.0625
-_MOST_IN_RANGE = 3  # of the end of a grid that is printed as a decimal, not as a power
 
 
 def letter_of(place: int) -> str:
@@ -52,14 +46,15 @@ def percents(measure: Measure, value: float) -> float:
 
 def memory_text(n_bytes: float, *, decimal_below: float = 100) -> str:
     """Return a size in its largest unit; with a decimal below ``decimal_below``."""
-    unit, size = next((u for u in MEMORY_UNITS if n_bytes >= u[1]), MEMORY_UNITS[-1])
+    units = {"GiB": 2**30, "MiB": 2**20, "KiB": 2**10}
+    unit, size = next((u for u in units.items() if n_bytes >= u[1]), ("KiB", 2**10))
     value = n_bytes / size
     return f"{value:.1f} {unit}" if value < decimal_below else f"{value:,.0f} {unit}"
 
 
 def short_count(n: int) -> str:
     """Return a short count: ``500``, ``3,975``, ``59.5k``, ``5M``."""
-    if n < SHORTENED_FROM:
+    if n < 10_000:
         return f"{n:,}"
     unit, size = ("M", 10**6) if n >= 10**6 else ("k", 10**3)
     return f"{n / size:.3g}{unit}"
@@ -152,20 +147,12 @@ def leaves(
 
 
 def value_text(value: object) -> str:
-    """Return a hyper-parameter's value in a config's notation, text without quotes.
-
-    Long powers of two are ``2^-14``, powers of ten with an exponent ``10^-5``.
-    """
+    """Return a hyper-parameter's value in a config's notation, text without quotes."""
     if isinstance(value, list | tuple):
         return f"[{' '.join(map(value_text, value))}]"
-    if not isinstance(value, float):
-        return value if isinstance(value, str) else spelled(value)
-    decimal = f"{value:.6g}"
-    if len(decimal) > _MOST_DIGITS and (exponent := _exponent(value, 2)) is not None:
-        return f"2^{exponent}"
-    if "e" in decimal and (exponent := _exponent(value, 10)) is not None:
-        return f"10^{exponent}"
-    return decimal
+    if isinstance(value, float):
+        return f"{value:g}"
+    return value if isinstance(value, str) else spelled(value)
 
 
 def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -176,20 +163,8 @@ def grid_edges(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def grid_text(values: Sequence[Any]) -> str:
-    """Return a grid in short, its range and number of values: ``2^-18..2^2 (11)``."""
+    """Return a grid in short: its range and number of values, ``0.1..10 (3)``, or its words."""
     edges = grid_edges(values)
     if not edges or len(values) == 1:
         return ", ".join(map(value_text, values))
-    ends = [value_text(edge) for edge in edges]
-    if max(len(f"{edge:.6g}") for edge in edges) > _MOST_IN_RANGE:
-        base = next((b for b in (2, 10) if all(_exponent(v, b) is not None for v in values)), None)
-        ends = [f"{base}^{_exponent(edge, base)}" for edge in edges] if base else ends
-    return f"{ends[0]}..{ends[1]} ({len(values)})"
-
-
-def _exponent(value: float, base: int) -> int | None:
-    """Return the exponent of a power of two or ten; None for other numbers."""
-    if not 0 < value < math.inf:
-        return None
-    exponent = round(math.log(value, base))
-    return exponent if value == float(Fraction(base) ** exponent) else None
+    return f"{'..'.join(map(value_text, edges))} ({len(values)})"

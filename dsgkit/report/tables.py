@@ -13,27 +13,24 @@ from dsgkit.experiment.runs import Run
 from dsgkit.report.choices import params_table
 from dsgkit.report.formats import Cell, Layout, Table, write_table
 from dsgkit.report.frame import (
-    axis_title,
+    about,
     check_recorded,
-    lowered,
     measures_of,
     outputs_asked,
-    settings,
     size_text,
 )
 from dsgkit.report.measure_tables import measure_table
 from dsgkit.report.numbers import difference_text, in_sentence, p_text, percents
 from dsgkit.report.published import published_table
 from dsgkit.report.stats import LEVEL, SPLITS_CAVEAT, Gain, gain_measures, gains
-from dsgkit.report.terminal import plain_tables
-from dsgkit.system.files import folder_name
+from dsgkit.report.terminal import plain
 from dsgkit.tasks.measures import GAINS, PARAMS_TABLE, PUBLISHED_TABLE, Measure
 from dsgkit.text import DEFAULT_WIDTH
 
 Maker = Callable[[], Table]
 
 FURTHER = (PUBLISHED_TABLE, PARAMS_TABLE)
-"""Tables of every report that has values for them; a terminal shows them by name."""
+"""Tables of every report that has values for them."""
 
 
 def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[str, Maker]]:
@@ -50,13 +47,11 @@ def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[s
         If nothing is recorded, or a table is unknown or has no values.
     """
     check_recorded(runs)
-    known = all_tables(runs)
+    known = _all_tables(runs)
     for name in only:
         if name not in known:
-            if name in {f"{measure.file}_table" for run in runs for measure in run.task.measures}:
-                folders = ", ".join(str(run.folder) for run in runs)
-                raise ResultsError(f"{folders}: no finished fit has a value for {name}")
-            raise ResultsError(f"there is no table {name!r}{nearest_or_all(name, known)}")
+            text = f"no table {name!r} in these results{nearest_or_all(name, known)}"
+            raise ResultsError(f"{', '.join(str(run.folder) for run in runs)}: {text}")
     if only:
         return [(name, make) for name, (_, make) in known.items() if name in only]
     asked = [name for name in outputs_asked(runs) if name != GAINS]
@@ -64,7 +59,7 @@ def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[s
     return [(name, make) for one in asked for name, (of, make) in known.items() if of == one]
 
 
-def all_tables(runs: Sequence[Run]) -> dict[str, tuple[str, Maker]]:
+def _all_tables(runs: Sequence[Run]) -> dict[str, tuple[str, Maker]]:
     """Return all tables by name, each with its name in a config's ``outputs`` and its maker."""
     files: dict[str, list[Measure]] = {}
     for measure in measures_of(runs):
@@ -85,30 +80,24 @@ def all_tables(runs: Sequence[Run]) -> dict[str, tuple[str, Maker]]:
 def write_tables(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) -> list[Path]:
     """Write tables as CSV, Markdown and LaTeX to ``tables/`` in a folder and return their paths.
 
-    They are those of `wanted_tables`; of several runs, each has its own in a subfolder, too.
+    They are those of `wanted_tables`.
     """
-    to = Path(folder) / "tables"
-    wanted = [(to, make) for _, make in wanted_tables(runs, only)]
-    for run in runs if len(runs) > 1 else ():
-        own = [name for name in only if name in all_tables([run])]
-        if own or not only:
-            inside = to / folder_name(run.title)
-            wanted += [(inside, make) for _, make in wanted_tables([run], own)]
-    made = ((place, make()) for place, make in wanted)
-    return [path for place, one in made if one.layouts for path in write_table(one, place)]
+    made = [make() for _, make in wanted_tables(runs, only)]
+    return [path for one in made if one.layouts for path in write_table(one, folder / "tables")]
 
 
 def text_tables(runs: Sequence[Run], only: Sequence[str] = (), width: int = DEFAULT_WIDTH) -> str:
     """Return tables for a terminal of ``width`` columns, by default those that configs ask for.
 
-    Without names, parts that stand aside, published values and hyper-parameters are left out.
+    Without names, parts that stand aside are left out; if nothing else is asked for, all other
+    tables are shown.
     """
-    names = [name for name, _ in wanted_tables(runs, only) if only or name not in FURTHER]
-    tables = all_tables(runs)
-    if not (only or {*names} - {GAINS}):  # the configs ask for figures only
-        names = [name for name in tables if name not in FURTHER]
-    layouts = [layout for name in names for layout in tables[name][1]().layouts]
-    return plain_tables([one for one in layouts if only or not one.aside], width)
+    layouts = [layout for _, make in wanted_tables(runs, only) for layout in make().layouts]
+    shown = [layout for layout in layouts if only or not layout.aside]
+    if not shown and not only:
+        layouts = [layout for _, make in _all_tables(runs).values() for layout in make().layouts]
+        shown = [layout for layout in layouts if not layout.aside]
+    return "\n".join(plain(layout, width) for layout in shown)
 
 
 def gain_table(runs: Sequence[Run]) -> Table:
@@ -131,26 +120,26 @@ def gain_table(runs: Sequence[Run]) -> Table:
 
 def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: bool) -> Layout:
     """Return gains, a row each."""
-    axes, over = lowered(axis_title(runs)), list(dict.fromkeys(gain.against for _, gain in found))
-    tested = any(gain.is_last for _, gain in found)
+    over = list(dict.fromkeys(gain.against for _, gain in found))
     whom = in_sentence(over[0]) if len(over) == 1 else "the solver it is compared with"
-    at = f"; tested at the largest number of {axes} that both finished" if axes and tested else ""
+    tested, swept = any(gain.is_last for _, gain in found), any(run.axis for run in runs)
     notes = ["Better in: trials, of those that both finished, in which the solver is better."]
     if tested:
+        at = " at the largest size that both finished" if swept else ""
         family = "all solvers" if len(runs) == 1 else "all solvers and datasets"
-        notes.append(f"p: paired t-test, Holm-corrected for {family}. {SPLITS_CAVEAT}")
-    about = [*(run.heading for run in runs[:1] if len(runs) == 1), settings(runs)]
-    columns = [True, len(runs) > 1, True, len(over) > 1, bool(axes), True, tested, True]
-    return Layout(
+        notes.append(f"p: paired t-test{at}, Holm-corrected for {family}. {SPLITS_CAVEAT}")
+    layout = Layout(
         f"{'Further gains' if further else 'Gains'} over {whom}: mean over trials, above 0 where "
-        f"better{at}.",
+        "better.",
         ["Measure", "Dataset", "Solver", "Over", "Rows", "Gain [95%]", "p", "Better in"],
         [_gain_cells(measure, gain) for measure, gain in found],
         notes,
         best_means=f"better at the {LEVEL:.0%} level",
-        about=f"{', '.join(filter(None, about))}." if any(about) else "",
+        about=about(runs),
         aside=further,
-    ).with_columns(columns)
+    )
+    several = len(runs) > 1, len(over) > 1
+    return layout.with_columns([True, several[0], True, several[1], swept, True, tested, True])
 
 
 def _gain_cells(measure: Measure, gain: Gain) -> list[Cell]:

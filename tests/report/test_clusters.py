@@ -70,7 +70,7 @@ def test_a_picture_has_the_rows_of_each_cluster_the_classes_and_the_domain(pictu
     assert rows(0, 1, 2, 3, 4) in points(last)
     assert {*map(tuple, SPHERE["equilibria"].tolist())} in points(last)
     assert "2 clusters, 1 row in none" in first.get_xlabel()
-    assert "2^-14" in first.get_xlabel()
+    assert "6.10352e-05" in first.get_xlabel()
     assert first.get_xlim() == last.get_xlim()
     assert last.get_xlim()[1] > 20  # the domain reaches farther than the rows
 
