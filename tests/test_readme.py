@@ -134,7 +134,7 @@ MINE = "## User-defined solvers"
 def test_a_solver_runs(toy, run):
     config = yaml.safe_load(toy.read_text()) | yaml.safe_load(block("yaml", PACKAGE, MINE))
     experiment, cells = run(config, my_solvers=block("python", PACKAGE, MINE))
-    assert set(cells["label"]) == {"LDA", "SVM, labelled rows"}
+    assert set(cells["label"]) == {"LDA", "SVM (labelled rows)"}
     assert cells.query("solver == 'lda'")["auc"].min() > 0.8
     assert experiment.solvers["lda"].against == "svc"
     assert experiment.solvers["svc"].against is None

@@ -116,9 +116,9 @@ estimators.s3vm
   bls3vm | BLS3VM | BLS3VM | Collobert et al., JMLR 2006
   s3vm_light | S3VMlight | S3VMLight | Joachims, ICML 1999
 estimators.svm
-  supervised_svm | SVM, labelled rows | SupervisedSVM | the SVM without the unlabelled rows \
+  supervised_svm | SVM (labelled rows) | SupervisedSVM | the SVM without the unlabelled rows \
     (LIBSVM: Chang & Lin, ACM TIST 2011)
-  all_labels_svm | SVM, all labels | AllLabelsSVM | the SVM with the labels that are hidden \
+  all_labels_svm | SVM (all labels) | AllLabelsSVM | the SVM with the labels that are hidden \
     from the others
   self_training | Self-training | SelfTraining | Yarowsky, ACL 1995, with an SVM
 estimators.ordinal

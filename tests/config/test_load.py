@@ -139,8 +139,8 @@ def test_labels_differ_and_what_uses_unlabelled_rows_has_a_rival(
         assert few.outputs == ["gain_table", "time_table"]
     # what is given hidden labels is neither a baseline nor compared with one
     svms = config("all_labels_svm: {}, tsgs3vm: {}, supervised_svm: {}", "semi_supervised_svm")
-    expected = "all_labels_svm: SVM, all labels, tsgs3vm: TSGS3VM > supervised_svm, "
-    assert labels(load_experiment(folder(svms))) == f"{expected}supervised_svm: SVM, labelled rows"
+    expected = "all_labels_svm: SVM (all labels), tsgs3vm: TSGS3VM > supervised_svm, "
+    assert labels(load_experiment(folder(svms))) == f"{expected}supervised_svm: SVM (labelled rows)"
 
 
 @pytest.mark.parametrize(("solver", "expected"), cases("values of a solver", RIGHT))

@@ -20,6 +20,7 @@ PROFILES = {p: list(read_config(p).data.get("profiles", {})) for p in CLAIMS.glo
 def test_a_config_loads_in_every_profile_and_comes_back(path, profile, tmp_path):
     experiment = load_experiment(path, profile=profile)
     assert experiment.threads == 1
+    assert not any("," in spec.label for spec in experiment.solvers.values())
     assert experiment.protocol.trials >= 5
     file = tmp_path / "config.yaml"
     file.write_text(experiment.to_yaml(), encoding="utf-8")
