@@ -6,6 +6,7 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable, Mapping
+from unicodedata import category
 
 
 class DsgError(Exception):
@@ -121,11 +122,12 @@ def spelled(value: object) -> str:
     return shown(value, 60)
 
 
-def in_a_line(text: str, most: int = 60) -> str:
-    """Return a text for a message: shortened, with line ends and terminal codes escaped."""
-    letters = text[: most + 1]
-    line = "".join(x if x.isprintable() else ascii(x)[1:-1] for x in letters)
-    return line if len(line) <= most else f"{line[: most - 3]}..."
+def in_a_line(text: str, most: int | None = 60) -> str:
+    """Return a text with line ends and terminal codes escaped, of at most ``most`` letters."""
+    letters = text if most is None else text[: most + 1]
+    safe = (x if x.isprintable() or category(x) == "Zs" else ascii(x)[1:-1] for x in letters)
+    line = "".join(safe)
+    return line if most is None or len(line) <= most else f"{line[: most - 3]}..."
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,37 +53,24 @@ def refresh_report(folder: Path) -> None:
 
     Figures need a finished fit.
     """
+    from dsgkit.experiment.folder import CONFIG, PLAN, TASK
     from dsgkit.experiment.runs import load
+    from dsgkit.experiment.store import CELLS
     from dsgkit.report.formats import write_text
     from dsgkit.report.frame import finished
     from dsgkit.report.tables import write_tables
 
-    made_from = _state(folder)
-    if _is_current(folder, made_from):
-        return
+    # a run writes the small files again, equal or not, and only adds to the large one
+    inputs = b"".join((folder / name).read_bytes() for name in (CONFIG, PLAN, TASK))
+    hashed = hashlib.sha256(inputs).hexdigest()
+    made_from = f"{__version__} {(folder / CELLS).stat().st_mtime_ns} {hashed}"
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        stamp = json.loads((folder / STAMP).read_text())
+        files = [folder / name for name in stamp["files"]]
+        if stamp["made_from"] == made_from and all(file.is_file() for file in files):
+            return
     (run,) = load(folder)
     paths = write_tables([run], folder)
     paths += draw_figures([run], folder) if finished(run) else []
-    files = [str(path.relative_to(folder)) for path in paths]
-    write_text(folder / STAMP, json.dumps({"made_from": made_from, "files": files}) + "\n")
-
-
-def _is_current(folder: Path, made_from: str) -> bool:
-    try:
-        stamp = json.loads((folder / STAMP).read_text())
-        made = all((folder / name).is_file() for name in stamp["files"])
-        return made and stamp["made_from"] == made_from
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return False
-
-
-def _state(folder: Path) -> str:
-    """Return a hash of a report's inputs; records enter by their file's size and time."""
-    from dsgkit.experiment.folder import CONFIG, PLAN, TASK
-    from dsgkit.experiment.store import CELLS
-
-    cells = (folder / CELLS).stat()
-    digest = hashlib.sha256(f"{__version__} {cells.st_size} {cells.st_mtime_ns}".encode())
-    for name in (CONFIG, PLAN, TASK):
-        digest.update((folder / name).read_bytes())
-    return digest.hexdigest()
+    names = [str(path.relative_to(folder)) for path in paths]
+    write_text(folder / STAMP, json.dumps({"made_from": made_from, "files": names}) + "\n")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,6 @@ from dsgkit.tasks.measures import PARAMS_TABLE
 
 SHORTEST_WITH_INSIDE = 3  # values of a grid with values between its ends
 
-_SEARCH = ["solver", "trial", "search"]
 _SAME_SCORE = 1e-9  # the tolerance of the search
 
 
@@ -79,7 +78,7 @@ def edge_choices(run: Run) -> Iterator[EdgeChoice]:
         edges = grid_edges(grids[-1])
         if len(grids[-1]) < SHORTEST_WITH_INSIDE or not edges:
             continue
-        clear = [value for at, value in values.items() if (key, *at, name) not in tied]
+        clear = [value for search, value in values.items() if (search, name) not in tied]
         facts = run.task.solvers.get(key)
         bounds = facts.ends.get(name, (None, None)) if facts else (None, None)
         for side, edge, bound in zip(("lower", "upper"), edges, bounds, strict=True):
@@ -88,7 +87,10 @@ def edge_choices(run: Run) -> Iterator[EdgeChoice]:
                 yield EdgeChoice(key, name, edge, side, count, len(values))
 
 
-def _choices(run: Run) -> Iterator[tuple[str, str, list[Any], dict[Any, Any]]]:
+Search = tuple[str, int, int]  # solver, trial, and the size if every size has its own search
+
+
+def _choices(run: Run) -> Iterator[tuple[str, str, list[Any], dict[Search, Any]]]:
     """Yield a solver, a parameter, its grid in each stage, and the value that each search chose."""
     chosen = _chosen(run)
     for key, spec in run.solvers.items():
@@ -96,43 +98,43 @@ def _choices(run: Run) -> Iterator[tuple[str, str, list[Any], dict[Any, Any]]]:
         for stage in spec.search if spec else ():
             for name, grid in stage.choices.items():
                 grids.setdefault(name, []).append(grid)
-        params = chosen[chosen["solver"] == key].set_index(["trial", "search"])["params"]
         for name, searched in grids.items():
-            values = {search: one[name] for search, one in params.items() if name in one}
+            own = ((at, params) for at, params in chosen.items() if at[0] == key)
+            values = {at: params[name] for at, params in own if name in params}
             if max(map(len, searched)) > 1 and values:
                 yield key, name, searched, values
 
 
-def _chosen(run: Run) -> pd.DataFrame:
+def _by_search(run: Run, table: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
+    """Yield the search of each cell, and some of its columns."""
+    own_sizes = run.axis is not None and run.axis.drawn
+    sizes = table["size"] if own_sizes else [0] * len(table)
+    searches = zip(table["solver"], table["trial"], sizes, strict=True)
+    return zip(searches, *(table[name] for name in columns), strict=True)
+
+
+def _chosen(run: Run) -> dict[Search, dict[str, Any]]:
     """Return the chosen parameters of each search."""
-    fits = _by_search(run, run.sized)
-    return fits[fits["params"].map(bool)].drop_duplicates(_SEARCH, keep="last")
+    return {search: params for search, params in _by_search(run, run.sized, "params") if params}
 
 
-def _by_search(run: Run, table: pd.DataFrame) -> pd.DataFrame:
-    """Return cells with the search of each: its size if every size has its own, else 0."""
-    return table.assign(search=table["size"] if run.axis and run.axis.drawn else 0)
-
-
-def _tied(run: Run) -> set[tuple[Any, ...]]:
-    """Return the (solver, trial, search, parameter) in which another value scored as well."""
-    shares = _by_search(run, run.searches)[[*_SEARCH, "points", "fold_scores"]]
-    shares = shares[shares["points"].map(bool) & shares["fold_scores"].map(bool)]
-    points = shares.explode(["points", "fold_scores"])
-    points = points.merge(_chosen(run)[[*_SEARCH, "params"]], on=_SEARCH)
-    scores = [[one for one in folds if one is not None] for folds in points["fold_scores"]]
-    points["mean"] = [np.mean(one) if one else np.nan for one in scores]
-    points["like"] = [(*p, len(s)) for p, s in zip(points["points"], scores, strict=True)]
-    both = zip(points["points"], points["params"], strict=True)
-    chosen = points.loc[[point.items() <= params.items() for point, params in both]]
-    pairs = points.merge(chosen[[*_SEARCH, "like", "mean"]], on=[*_SEARCH, "like"])
-    equal = pairs[(pairs["mean_x"] - pairs["mean_y"]).abs() < _SAME_SCORE]
-    return {
-        (one.solver, one.trial, one.search, name)
-        for one in equal.itertuples()
-        for name, value in one.points.items()
-        if name in one.params and value != one.params[name]
-    }
+def _tied(run: Run) -> set[tuple[Search, str]]:
+    """Return the searches and parameters in which another value scored as well."""
+    chosen, tied = _chosen(run), set()
+    scored: dict[Any, list[tuple[float, dict[str, Any]]]] = defaultdict(list)
+    for search, points, scores in _by_search(run, run.searches, "points", "fold_scores"):
+        for point, folds in zip(points or (), scores or (), strict=False):
+            known = [score for score in folds if score is not None]
+            if known and search in chosen:
+                scored[search, (*point, len(known))].append((float(np.mean(known)), point))
+    for (search, _), alike in scored.items():
+        params = chosen[search]
+        best = [score for score, point in alike if point.items() <= params.items()]
+        for score, point in alike:
+            if any(abs(score - one) < _SAME_SCORE for one in best):
+                others = (name for name, value in point.items() if value != params.get(name, value))
+                tied |= {(search, name) for name in others}
+    return tied
 
 
 def _is_at(value: Any, edges: Any) -> bool:

@@ -448,15 +448,14 @@ def _cells(measure: Measure, one: Effect) -> list[Cell]:
         change = ratio_text(one.b / one.a)
     else:
         averages = [f"{percents(measure, v):.{measure.digits + 1}f}" for v in (one.a, one.b)]
-        change = one.contrast.words(measure).replace(f", {1 - LEVEL:.0%} CI ", " [")
-        change = change.replace(" to ", ", ") + "]" * ("[" in change)
+        change = one.contrast.cell(measure)
     number = str(one.n_a) if one.n_a == one.n_b else f"{one.n_a}+{one.n_b}"
     return [
         Cell(one.name),
         Cell(f"{one.size:,}", value=one.size),
         Cell(number, value=one.n_a),
         *(Cell(text, value=value) for text, value in zip(averages, (one.a, one.b), strict=True)),
-        Cell("identical" if one.contrast.same else change, value=one.contrast.difference),
+        Cell(change, value=one.contrast.difference),
         *(Cell(p_text(p), value=p) for p in (one.contrast.p, one.holm)),
     ]
 

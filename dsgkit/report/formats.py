@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -12,11 +11,8 @@ from typing import Any, BinaryIO
 
 import pandas as pd
 
-from dsgkit.errors import ResultsError
+from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.system.files import write_atomically
-
-BEST = "best"
-"""Usual meaning of a marked entry."""
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -35,16 +31,6 @@ _LATEX = {
 }
 _MARKUP = re.compile(r"[\\|*]|<(?=[A-Za-z/!?])|&(?=#?\w+;)")  # < and & where a tag or entity begins
 _FORMULA = re.compile(r"\s*([=@]|[-+](?![\d.]+(e-?\d+)?$))")  # what spreadsheets run: no number
-
-
-def in_one_line(text: str) -> str:
-    """Return a text with line breaks and control characters escaped."""
-    return "".join(
-        letter
-        if letter.isprintable() or unicodedata.category(letter) == "Zs"
-        else ascii(letter)[1:-1]
-        for letter in text
-    )
 
 
 @dataclass(frozen=True)
@@ -74,7 +60,7 @@ class Cell:
 
     def __post_init__(self) -> None:
         for name in ("text", "note"):
-            object.__setattr__(self, name, in_one_line(getattr(self, name)))
+            object.__setattr__(self, name, in_a_line(getattr(self, name), None))
 
 
 @dataclass(frozen=True)
@@ -99,15 +85,15 @@ class Layout:
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     footnotes: Sequence[str] = ()
-    best_means: str = BEST
+    best_means: str = "best"
     about: str = ""
     aside: bool = False
 
     def __post_init__(self) -> None:
         for name in ("caption", "about"):
-            object.__setattr__(self, name, in_one_line(getattr(self, name)))
+            object.__setattr__(self, name, in_a_line(getattr(self, name), None))
         for name in ("header", "footnotes"):
-            object.__setattr__(self, name, [*map(in_one_line, getattr(self, name))])
+            object.__setattr__(self, name, [in_a_line(x, None) for x in getattr(self, name)])
 
     @property
     def has_best(self) -> bool:
@@ -137,17 +123,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Table:
-    """One table file: printed tables, and the same as tidy data.
-
-    Attributes
-    ----------
-    name : str
-        Path of its files in the folder of tables, without a suffix.
-    layouts : list of Layout
-        Printed one below the other.
-    frame : DataFrame
-        One row per entry.
-    """
+    """Tables in a file: as text, one below the other, and as tidy data, a row per entry."""
 
     name: str
     layouts: list[Layout]
@@ -229,25 +205,12 @@ def _as_no_formula(value: Any) -> Any:
 
 
 def write_text(path: Path, text: str) -> Path:
-    """Write a text file, see `write_file`."""
+    """Write a text file and return its path."""
     return write_file(path, lambda file: file.write(text.encode()))
 
 
 def write_file(path: Path, write: Callable[[BinaryIO], object]) -> Path:
-    """Write a file atomically and return its path; on an error the old file stays.
-
-    Parameters
-    ----------
-    path : Path
-        Its folder is made if needed.
-    write : callable
-        Takes the open binary file.
-
-    Raises
-    ------
-    ResultsError
-        If the folder or the file cannot be written.
-    """
+    """Let ``write`` fill a file, and return its path; on an error the old file stays."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, write)

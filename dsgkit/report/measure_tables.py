@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
 from dsgkit.experiment.timing import DISTURBED_RATIO
-from dsgkit.report.formats import BEST, Cell, Layout, Table
+from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.frame import (
     Entry,
     about,
@@ -39,8 +38,6 @@ from dsgkit.report.numbers import (
 )
 from dsgkit.tasks.measures import Measure
 
-FASTEST = "the fastest: its longest time is shorter than all others', and none was disturbed"
-
 _DISTURBED = (
     "‡ Disturbed by other processes: the wall time is more than "
     f"{DISTURBED_RATIO} times the processor time of the busiest thread"
@@ -55,57 +52,56 @@ def measure_table(runs: Sequence[Run], name: str, measures: Sequence[Measure]) -
     main = [m for m in measures if m.better] or [m for m in measures if m.tally] or measures
     layouts, data = [], []
     for measure in measures:
-        having = [run for run in runs if shows(run, measure)]
-        found = [(run, entries(run, measure)) for run in having]
+        found = [(run, entries(run, measure)) for run in runs if shows(run, measure)]
         if len(runs) > 1:
             found = [(run, largest(every)) for run, every in found]
-        layout = (_by_dataset if len(runs) > 1 else _by_size)(measure, found)
-        aside = measure.for_published or (len(runs) == 1 and measure not in main)
-        layouts.append(replace(layout, aside=aside))
+            at, header, rows = _by_dataset(measure, found)
+        else:
+            at, header, rows = _by_size(measure, *found[0])
+        of = [run for run, _ in found]
+        layout = Layout(
+            f"{column_title(measure)}: {statistic(measure, of)}{at}.",
+            header,
+            rows,
+            notes(found),
+            best_means(measure),
+            about=about(of),
+            aside=measure.for_published or (len(runs) == 1 and measure not in main),
+        )
+        layouts.append(layout)
         data += [_row(run, measure, entry) for run, every in found for entry in every]
     return Table(name, layouts, pd.DataFrame(data))
 
 
 Found = Sequence[tuple[Run, list[Entry]]]
+Parts = tuple[
+    str, list[str], Sequence[Sequence[Cell]]
+]  # the end of the caption, the header, the rows
 
 
-def _by_size(measure: Measure, found: Found) -> Layout:
-    """Return the table of solvers by sizes; with one column without a sweep."""
-    ((run, every),) = found
-    sizes, axis = full_at(run), run.axis
+def _by_size(measure: Measure, run: Run, every: Sequence[Entry]) -> Parts:
+    """Return the parts of a table of solvers by sizes; with one column without a sweep."""
+    sizes, names = full_at(run), map(Cell, run.names.values())
     columns = [entry_cells(measure, [one for one in every if one.size == size]) for size in sizes]
-    texts = [size_text(*size) for size in sizes.items()]
-    at = ""
-    if axis:
-        name = lowered(axis.title)
-        at = f", by number of {name}" if len(texts) > 1 else f", at {texts[0]} {name}"
-    header = ["Solver", *(texts if axis else [measure.title])]
-    rows = list(zip(map(Cell, run.names.values()), *columns, strict=True))
-    return _layout(measure, found, at, header, rows)
+    rows = list(zip(names, *columns, strict=True))
+    if run.axis is None:
+        return "", ["Solver", measure.title], rows
+    texts, axis = [size_text(*size) for size in sizes.items()], lowered(run.axis.title)
+    at = f", by number of {axis}" if len(texts) > 1 else f", at {texts[0]} {axis}"
+    return at, ["Solver", *texts], rows
 
 
-def _by_dataset(measure: Measure, found: Found) -> Layout:
-    """Return the table of datasets by solvers, each at its largest finished size."""
-    runs = [run for run, _ in found]
-    solvers, rows = solver_names(runs), []
+def _by_dataset(measure: Measure, found: Found) -> Parts:
+    """Return the parts of a table of datasets by solvers, each at its largest finished size."""
+    runs, rows = [run for run, _ in found], []
+    solvers, axes = solver_names(runs), lowered(axis_title(runs))
     for run, every in found:
         by_name = {entry.name: entry for entry in every}
-        row = [by_name.get(name) for name in solvers]
-        contest = not progress(run)
+        row, contest = [by_name.get(name) for name in solvers], not progress(run)
         cells = entry_cells(measure, row, sized=run.axis is not None, contest=contest)
         rows.append([Cell(run.heading), *cells])
-    axes = lowered(axis_title(runs))
     at = f", at the largest number of {axes} that each finished, in parentheses" if axes else ""
-    return _layout(measure, found, at, ["Dataset", *solvers], rows)
-
-
-def _layout(
-    measure: Measure, found: Found, at: str, header: list[str], rows: Sequence[Sequence[Cell]]
-) -> Layout:
-    runs = [run for run, _ in found]
-    caption = f"{column_title(measure)}: {statistic(measure, runs)}{at}."
-    best = best_means(measure)
-    return Layout(caption, header, rows, notes(found), best, about=about(runs))
+    return at, ["Dataset", *solvers], rows
 
 
 def column_title(measure: Measure) -> str:
@@ -193,30 +189,26 @@ def _cell(measure: Measure, entry: Entry, best: bool, sized: bool) -> Cell:
 
 def best_means(measure: Measure) -> str:
     """Return the meaning of a marked entry of a measure."""
-    return FASTEST if measure.unit == "seconds" else BEST
+    clear = "the fastest: its longest time is shorter than all others', and none was disturbed"
+    return clear if measure.unit == "seconds" else "best"
 
 
 def statistic(measure: Measure, runs: Sequence[Run]) -> str:
     """Return the shown statistic, such as ``mean ± standard deviation over 5 trials``."""
     counts = {run.experiment.protocol.trials for run in runs}
-    trials = "" if counts == {1} else f"{from_to(counts)} trials"
+    trials = f"{from_to(counts)} trials" if counts != {1} else ""
     if measure.unit == "seconds":
-        return f"{_clock(measure, runs)}median [range] over {trials or 'repeats of one trial'}"
+        threads = {*pd.concat([run.fits["timing.threads"] for run in runs]).dropna()}
+        clock = "processor time on one thread" if measure.clock and 1 in threads else ""
+        clock += ", else wall time" if clock and len(threads) > 1 else ""
+        over = trials or "repeats of one trial"
+        return ", ".join(filter(None, [clock, f"median [range] over {over}"]))
     if not trials:
         return "one trial"
     if measure.tally:
         return f"in how many of {trials}"
     name = "maximum" if measure.unit == "bytes" else "mean ± standard deviation"
     return f"{name} over {trials}"
-
-
-def _clock(measure: Measure, runs: Sequence[Run]) -> str:
-    """Return the kind of time; empty for fits on all cores."""
-    columns = [run.fits["timing.threads"].dropna() for run in runs if measure.clock]
-    threads = {*np.concatenate(columns)} if columns else set()
-    if threads == {1}:
-        return "processor time on one thread, "
-    return "processor time where it was on one thread, else wall time, " if 1 in threads else ""
 
 
 def notes(found: Found) -> list[str]:

@@ -120,21 +120,6 @@ def ratio_text(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
-def difference_text(difference: float, interval: tuple[float, float] | None, digits: int) -> str:
-    """Return a difference with its interval: ``+0.10 [0.08, 0.12]``."""
-    first, *limits = difference_parts(difference, interval, digits)
-    return f"{first} [{', '.join(limits)}]" if limits else first
-
-
-def difference_parts(
-    difference: float, interval: tuple[float, float] | None, digits: int
-) -> list[str]:
-    """Return a difference and its interval's ends; small ones as powers of ten."""
-    numbers = [difference, *(interval or ())]
-    form = f"z.{digits}f" if max(map(abs, numbers)) >= 5 * 10.0**-digits else ".1e"
-    return [f"{difference:+{form}}", *(f"{limit:{form}}" for limit in interval or ())]
-
-
 def leaves(
     nested: Mapping[str, Any], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any]]:

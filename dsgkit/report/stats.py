@@ -12,6 +12,7 @@ import pandas as pd
 from dsgkit.experiment.runs import TO_COME, Run
 from dsgkit.linalg import Array
 from dsgkit.report.frame import full_at, measures_of, shows
+from dsgkit.report.numbers import percents
 from dsgkit.tasks.measures import Measure
 
 LEVEL = 0.05
@@ -35,14 +36,22 @@ class Contrast(NamedTuple):
     p: float | None = None
     same: bool = False
 
-    def words(self, measure: Measure, p: float | None = None) -> str:
-        """Return ``+0.016, 95% CI -0.10 to 0.14, p = 0.34``, as far as it is known."""
-        scale = 100 if measure.percent else 1
-        numbers = [scale * one for one in (self.difference, *(self.interval or ()))]
+    def texts(self, measure: Measure) -> list[str]:
+        """Return the difference and the ends of its interval; small ones as powers of ten."""
+        numbers = [percents(measure, one) for one in (self.difference, *(self.interval or ()))]
         # one digit more than the scores: differences are smaller
         digits = measure.digits + 1
         form = f"z.{digits}f" if max(map(abs, numbers)) >= 5 * 10.0**-digits else ".1e"
-        first, *ends = [f"{number:{'' if i else '+'}{form}}" for i, number in enumerate(numbers)]
+        return [f"{number:{'' if i else '+'}{form}}" for i, number in enumerate(numbers)]
+
+    def cell(self, measure: Measure) -> str:
+        """Return ``+0.016 [-0.10, 0.14]``, as far as it is known."""
+        first, *ends = self.texts(measure)
+        return "identical" if self.same else f"{first} [{', '.join(ends)}]" if ends else first
+
+    def words(self, measure: Measure, p: float | None = None) -> str:
+        """Return ``+0.016, 95% CI -0.10 to 0.14, p = 0.34``, as far as it is known."""
+        first, *ends = self.texts(measure)
         parts = [first + (" points" if measure.percent else "")]
         parts += [f"{1 - LEVEL:.0%} CI {' to '.join(ends)}"] if ends else []
         return ", ".join(parts + ([p_words(p)] if p is not None else []))

@@ -20,7 +20,7 @@ from dsgkit.report.frame import (
     size_text,
 )
 from dsgkit.report.measure_tables import measure_table
-from dsgkit.report.numbers import difference_text, in_sentence, p_text, percents
+from dsgkit.report.numbers import in_sentence, p_text
 from dsgkit.report.published import published_table
 from dsgkit.report.stats import LEVEL, SPLITS_CAVEAT, Gain, gain_measures, gains
 from dsgkit.report.terminal import plain
@@ -143,16 +143,13 @@ def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: 
 
 
 def _gain_cells(measure: Measure, gain: Gain) -> list[Cell]:
-    difference, interval, _, same = gain.contrast
-    low_high = interval and (percents(measure, interval[0]), percents(measure, interval[1]))
-    # one digit more than the scores: differences are smaller
-    text = difference_text(percents(measure, difference), low_high, measure.digits + 1)
+    difference = gain.contrast.difference
     best = gain.significant and difference > 0
     return [
         Cell(f"{measure.heading} (%)" if measure.percent else measure.heading),
         *map(Cell, (gain.run.heading, gain.name, gain.against)),
         Cell(size_text(gain.size, gain.full), value=gain.size),
-        Cell("identical" if same else text, best=best, value=difference),
+        Cell(gain.contrast.cell(measure), best=best, value=difference),
         Cell(p_text(gain.holm), value=gain.holm),
         Cell(f"{gain.wins}/{len(gain.values)}", value=gain.wins / len(gain.values)),
     ]

@@ -1,13 +1,13 @@
 """The three formats of a table, and how numbers are written."""
 
 import csv
+from dataclasses import replace
 
 import pandas as pd
 import pytest
 
 from dsgkit.report.formats import Cell, Layout, Table, latex, markdown, write_table
 from dsgkit.report.numbers import (
-    difference_text,
     grid_text,
     memory_text,
     ranges,
@@ -18,7 +18,9 @@ from dsgkit.report.numbers import (
     value_text,
     with_std,
 )
+from dsgkit.report.stats import Contrast
 from dsgkit.report.terminal import plain
+from tests.report.runs import AUC, ERROR
 
 TABLE = Layout(
     "A caption.",
@@ -136,5 +138,7 @@ def test_numbers_are_written(form, values, texts):
 
 
 def test_differences_have_their_interval_small_ones_as_powers():
-    assert difference_text(0.0999, (0.08, 0.1234), 2) == "+0.10 [0.08, 0.12]"
-    assert difference_text(-1e-5, (-2e-5, 0.0), 3) == "-1.0e-05 [-2.0e-05, 0.0e+00]"
+    assert Contrast(0.0999, (0.08, 0.1234)).cell(replace(AUC, digits=1)) == "+0.10 [0.08, 0.12]"
+    assert Contrast(-1e-5, (-2e-5, 0.0)).cell(AUC) == "-1.0e-05 [-2.0e-05, 0.0e+00]"
+    assert Contrast(0.001, None).cell(ERROR) == "+0.100"
+    assert Contrast(1e-20, same=True).cell(AUC) == "identical"

@@ -12,6 +12,7 @@ from dsgkit import load_results
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.runs import load
+from dsgkit.report import refresh_report
 from dsgkit.report.choices import edge_choices, params_table
 from dsgkit.report.formats import markdown
 from dsgkit.report.tables import text_tables, wanted_tables, write_tables
@@ -318,6 +319,33 @@ def test_what_cannot_be_shown_is_an_error_in_one_line(tmp_path):
         with pytest.raises(ResultsError, match=told) as caught:
             write_tables(runs, folder, only)
         assert "\n" not in str(caught.value)
+
+
+def test_a_report_is_written_again_if_what_it_shows_has_changed(tmp_path, monkeypatch):
+    for name in ("config.yaml", "plan.json", "task.json", "cells.jsonl"):
+        (tmp_path / name).write_text(name)
+    monkeypatch.setattr("dsgkit.experiment.runs.load", lambda folder: [make_run(a=[0.9])])
+    monkeypatch.setattr("dsgkit.report.draw_figures", lambda runs, folder: [])
+    table = tmp_path / "tables" / "auc_table.md"
+
+    def is_written():
+        table.write_text("old")
+        refresh_report(tmp_path)
+        return table.read_text() != "old"
+
+    table.parent.mkdir()
+    assert is_written() and not is_written()
+    for name in ("config.yaml", "plan.json", "task.json", "cells.jsonl"):
+        os.utime(tmp_path / name)  # a run writes all but the records again
+        assert is_written() == (name == "cells.jsonl")
+        (tmp_path / name).write_text(f"new {name}")
+        assert is_written() and not is_written()
+    monkeypatch.setattr("dsgkit.report.__version__", "another")
+    assert is_written() and not is_written()
+    (tmp_path / "tables" / "time_table.csv").unlink()
+    assert is_written() and (tmp_path / "tables" / "time_table.csv").exists()
+    (tmp_path / ".report.json").write_text("[")
+    assert is_written() and not is_written()
 
 
 def test_reports_know_no_measure_and_read_no_registry():
