@@ -16,7 +16,7 @@ from dsgkit.experiment.frames import FILES
 from dsgkit.experiment.runs import Run, load
 from dsgkit.experiment.store import CELLS
 from dsgkit.papers.cases import Case
-from dsgkit.papers.schema import Bar, Claim, Criterion, OnSolvers, Paper
+from dsgkit.papers.schema import Bar, Claim, Criterion, Paper
 from dsgkit.papers.tests import TESTS, Point, chosen_sizes
 from dsgkit.published import bsgd_svc
 from dsgkit.text import tracked
@@ -293,7 +293,7 @@ def judge_criterion(paper: Paper, c: Criterion, kept: Kept) -> Judged:
     missing = [Point(name, note=NO_RESULTS) for name, case in found.items() if case is None]
     cases = [case for case in found.values() if case is not None]
     runs = [case.run for case in cases]
-    if isinstance(c, OnSolvers):
+    if hasattr(c, "sizes"):
         cases = [case for case in cases if chosen_sizes(c.sizes, case.sizes)]
     if runs and not cases and not missing:
         return Judged(c, untestable("no dataset has such a size"), [], runs)

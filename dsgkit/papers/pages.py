@@ -117,6 +117,7 @@ def _claim(one: JudgedClaim) -> Iterator[str]:
     if claim.why_not and outcomes & {Outcome.FAILS, Outcome.IN_PART}:
         yield f"\nWhy: {claim.why_not.words} (shown by `{claim.why_not.shown_by}`)"
     yield "\n<details><summary>Evidence</summary>\n"
+    yield f"{claim.reason or ''}\n"
     for part in one.parts:
         own = labels_of([part])
         found = with_labels(f"{part.verdict}{share(part.verdict)}", own)

@@ -13,7 +13,7 @@ from dsgkit.data.catalogue import DATASETS
 from dsgkit.papers.cases import Case
 from dsgkit.papers.figures import Growth, Printed, at_most
 from dsgkit.papers.judge import NO_RESULTS
-from dsgkit.papers.schema import Grows
+from dsgkit.papers.schema import criterion
 from dsgkit.papers.tests import grows
 from dsgkit.published.bsgd_svc import published_of
 from dsgkit.report.formats import Cell, Layout, Table
@@ -135,9 +135,9 @@ def _growth(of: Printed, growth: Growth) -> list[Slope]:
     if growth.config:
         special = of.kept.find(growth.config, [""])
         runs = {growth.config: special} if special else {}
-    test = Grows.model_validate(
+    test = criterion(
         {
-            **{"by": "protocol", "test": "grows", "a": growth.a, "axis": growth.axis},
+            **{"test": "grows", "a": growth.a, "axis": growth.axis},
             "measure": "fit" if growth.of == "time" else "peak_memory",
             **{"sizes": {"min": growth.least}, "interval": [0.0, None], "lengths": 2, "trials": 2},
             **{"leave_out": growth.without, "minus": growth.minus},

@@ -5,14 +5,23 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+    model_validator,
+)
 
 from dsgkit.config.spec import Count, Problem, Spec, Text
 from dsgkit.config.yaml import read_document
@@ -68,17 +77,29 @@ class Range(Spec):
     max: Count | None = None
 
 
+class Check(Spec):
+    """Numbers of a study, all of a list, and their bounds: each a number or a key in the study."""
+
+    number: Text
+    at_least: float | Text | None = None
+    at_most: float | Text | None = None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Check:
+        if self.at_least is None and self.at_most is None:
+            raise Problem("needs at_least or at_most")
+        return self
+
+
 # points that must count: `all` and the like, a number of datasets, or a share such as 0.8
 Bar = Annotated[Literal["all", "any", "more than half"] | int | float, AfterValidator(_bar)]
-Better = Literal["higher", "lower"]
 Limits = Annotated[list[float | None], Field(min_length=2, max_length=2), AfterValidator(_limits)]
 Margin = Annotated[float, Field(ge=0)]
 Methods = Annotated[list[Annotated[str, one_of(bsgd_svc.METHODS)]], Field(min_length=1)]
+Positive = Annotated[float, Field(gt=0)]
 Side = Annotated[  # one solver, several judged one by one, or the best of several
     list[Text] | Best, BeforeValidator(lambda x: [x] if isinstance(x, str) else x)
 ]
-# `largest`: the largest at which all compared solvers have enough trials
-Sizes = Literal["largest", "every"] | list[Count] | Range
 
 
 class Criterion(Spec):
@@ -101,177 +122,75 @@ class Criterion(Spec):
         """Whether it needs results of runs."""
         return self.test not in ("identity", "published") and not getattr(self, "study", None)
 
-
-class OnSolvers(Criterion):
-    """Tests of solvers ``a`` by a measure, a clock (``fit``, ``clustering``) or a diagnostic.
-
-    ``better`` is the good side if it is not the measure's own. ``leave_out`` has hyper-parameters
-    of fits to leave out: at ``gamma: 1`` SAMULT solves a smaller system.
-    """
-
-    a: Side
-    measure: Text
-    sizes: Sizes = "largest"
-    better: Better | None = None
-    leave_out: dict[str, Any] = Field(default_factory=dict)
-
-
-class OnPairs(OnSolvers):
-    """Tests of solvers ``a`` against solvers ``b``, pair by pair."""
-
-    b: Side
-
-
-class Faster(OnPairs):
-    """A is faster than b, by ``factor``."""
-
-    test: Literal["faster"]
-    measure: Text = "fit"
-    factor: Annotated[float, Field(gt=0)] = 1.0
-
-
-class Crosses(OnPairs):
-    """A is faster than b from some size on, which is ``at_most`` this."""
-
-    test: Literal["crosses"]
-    measure: Text = "fit"
-    sizes: Literal["every"] = "every"
-    at_most: Count
-
-
-class Sooner(OnPairs):
-    """A comes to the final value of b, or of the better of both, before b does."""
-
-    test: Literal["sooner"]
-    margin: Margin = 0.0
-    of: Literal["b", "better"] = "b"
-
-
-class Ends(OnPairs):
-    """B runs out of memory where a finishes."""
-
-    test: Literal["ends"]
-    measure: Text = "fit"
-
-
-class Equal(OnPairs):
-    """A and b are equal within a margin; if ``one_sided``, a may be better by any amount."""
-
-    test: Literal["equal"]
-    margin: Margin
-    one_sided: bool = False
-
-
-class BetterThan(OnPairs):
-    """A is significantly better than b, by ``least`` or more."""
-
-    test: Literal["better"]
-    least: Margin = 0.0
-
-
-class Ranked(OnPairs):
-    """The best of a is at least as good as the best of b (count); a is the best (best_of)."""
-
-    test: Literal["count", "best_of"]
-
-
-class Ratio(OnPairs):
-    """A's median divided by b's is within limits."""
-
-    test: Literal["ratio"]
-    interval: Limits
-
-
-class Within(OnSolvers):
-    """A's mean or median is within limits, ``around`` a number for each dataset or config."""
-
-    test: Literal["within"]
-    interval: Limits
-    of: Literal["mean", "median"] = "mean"
-    around: dict[str, float] | None = None
-
-
-class Grows(OnSolvers):
-    """A's median grows like a power of the size, or of a parameter, within limits."""
-
-    test: Literal["grows"]
-    interval: Limits
-    axis: Text = "size"
-    sizes: Sizes = "every"
-    minus: Text | None = None
-    lengths: Annotated[int, Field(ge=2)] = 3
-
-
-class Rate(Criterion):
-    """An error falls like a power of the iterations, in a study or along the training of a."""
-
-    test: Literal["rate"]
-    exponent: float
-    tolerance: Margin
-    one_sided: bool = False
-    study: Text | None = None
-    x: Text | None = None
-    y: Text | None = None
-    a: Text | None = None
-    measure: Text | None = None
-    x_min: float = 0.0
-    ends_below: Annotated[float, Field(gt=0)] | None = None
-
     @model_validator(mode="after")
-    def _one_source(self) -> Rate:
-        study, trace = (self.study, self.x, self.y), (self.a, self.measure)
-        if not (all(study) and not any(trace)) and not (all(trace) and not any(study)):
-            raise Problem("needs either study, x and y, or a and measure")
+    def _one_source(self) -> Criterion:
+        if self.test == "rate":
+            study, trace = ([getattr(self, x) for x in names] for names in RATE_SOURCES)
+            if not (all(study) and not any(trace)) and not (all(trace) and not any(study)):
+                raise Problem("needs either study, x and y, or a and measure")
         return self
 
 
-class Check(Spec):
-    """Numbers of a study, all of a list, and their bounds: each a number or a key in the study."""
+RATE_SOURCES = (("study", "x", "y"), ("a", "measure"))
+_MUST, _MAY = ..., None  # be given
+_SOLVERS: dict[str, Any] = {
+    "a": (Side, _MUST),
+    "measure": (Text, _MUST),  # or a clock (fit, clustering), or a diagnostic
+    # largest: the largest at which all compared solvers have enough trials
+    "sizes": (Literal["largest", "every"] | list[Count] | Range, "largest"),
+    "better": (Literal["higher", "lower"] | None, _MAY),  # if it is not the measure's own side
+    # hyper-parameters of fits to leave out: at gamma = 1 SAMULT solves a smaller system
+    "leave_out": (dict[str, Any], Field(default_factory=dict)),
+}
+_PAIRS = _SOLVERS | {"b": (Side, _MUST)}
+_FIT = {"measure": (Text, "fit")}
+_INTERVAL = {"interval": (Limits, _MUST)}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "faster": _PAIRS | _FIT | {"factor": (Positive, 1.0)},
+    "crosses": _PAIRS | _FIT | {"sizes": (Literal["every"], "every"), "at_most": (Count, _MUST)},
+    "sooner": _PAIRS | {"margin": (Margin, 0.0), "of": (Literal["b", "better"], "b")},
+    "ends": _PAIRS | _FIT,
+    "equal": _PAIRS | {"margin": (Margin, _MUST), "one_sided": (bool, False)},
+    "better": _PAIRS | {"least": (Margin, 0.0)},
+    "count": _PAIRS,
+    "best_of": _PAIRS,
+    "ratio": _PAIRS | _INTERVAL,
+    "within": _SOLVERS
+    | _INTERVAL
+    | {"of": (Literal["mean", "median"], "mean"), "around": (dict[str, float] | None, _MAY)},
+    "grows": _SOLVERS
+    | _INTERVAL
+    | {"sizes": (_SOLVERS["sizes"][0], "every"), "axis": (Text, "size")}
+    | {"minus": (Text | None, _MAY), "lengths": (Annotated[int, Field(ge=2)], 3)},
+    "rate": dict.fromkeys(itertools.chain(*RATE_SOURCES), (Text | None, _MAY))
+    | {"exponent": (float, _MUST), "tolerance": (Margin, _MUST), "one_sided": (bool, False)}
+    | {"x_min": (float, 0.0), "ends_below": (Positive | None, _MAY)},
+    "identity": {
+        "study": (Text, _MUST),
+        "checks": (Annotated[list[Check], Field(min_length=1)], _MUST),
+    },
+    "published": {"a": (Methods, _MUST), "b": (Methods, _MUST), "better": _SOLVERS["better"]}
+    | {"measure": (Annotated[str, one_of(bsgd_svc.MEASURES)], _MUST), "strictly": (bool, False)},
+    "reproduced": {
+        "measures": (Annotated[list[Text], Field(min_length=1)], _MUST),
+        "margin": (Margin, _MUST),
+    },
+}
+"""The settings of each test, with their types and defaults; `dsgkit.papers.tests` explains them."""
 
-    number: Text
-    at_least: float | Text | None = None
-    at_most: float | Text | None = None
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Check:
-        if self.at_least is None and self.at_most is None:
-            raise Problem("needs at_least or at_most")
-        return self
-
-
-class Identity(Criterion):
-    """Numbers of a study are within bounds."""
-
-    test: Literal["identity"]
-    study: Text
-    checks: Annotated[list[Check], Field(min_length=1)]
+_TESTS: dict[str, dict[str, Any]] = {
+    name: {"test": (Literal[name], _MUST), **settings} for name, settings in SETTINGS.items()
+}
+_MODELS = [create_model(name, __base__=Criterion, **fields) for name, fields in _TESTS.items()]
+if TYPE_CHECKING:
+    Judgement = Any
+else:
+    Judgement = Annotated[Union[tuple(_MODELS)], Field(discriminator="test")]  # noqa: UP007
 
 
-class Published(Criterion):
-    """In the paper's tables the best of a is at least as good as the best of b."""
-
-    test: Literal["published"]
-    a: Methods
-    b: Methods
-    measure: Annotated[str, one_of(bsgd_svc.MEASURES)]
-    strictly: bool = False
-    better: Better | None = None
-
-
-class Reproduced(Criterion):
-    """Means are those of the paper's tables, up to a margin, in all ``measures``."""
-
-    test: Literal["reproduced"]
-    measures: Annotated[list[Text], Field(min_length=1)]
-    margin: Margin
-
-
-OfTimes = Faster | Crosses | Sooner | Ends
-OfValues = Equal | BetterThan | Ranked | Ratio | Within
-Judgement = Annotated[
-    OfTimes | OfValues | Grows | Rate | Identity | Published | Reproduced,
-    Field(discriminator="test"),
-]
+def criterion(data: dict[str, Any]) -> Any:
+    """Return a criterion as a paper's file has it."""
+    return TypeAdapter(Judgement).validate_python({"by": "protocol", **data})
 
 
 class Datasets(Spec):
@@ -380,13 +299,6 @@ def papers() -> tuple[Paper, ...]:
     paths = [path for path in sorted(folder.glob("*.yaml")) if "_" not in path.stem]
     every = [read_strictly(path, Paper, "judged") for path in paths]
     return tuple(sorted(every, key=lambda paper: paper.number))
-
-
-def criteria(paper: Paper) -> Iterator[tuple[Claim, Judgement]]:
-    """Yield every criterion of a paper with its claim."""
-    for claim in paper.claims:
-        for criterion in claim.judged:
-            yield claim, criterion
 
 
 def read_strictly(path: Path, schema: type[Read], choices: str) -> Read:

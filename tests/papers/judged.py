@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from pydantic import TypeAdapter
-
 from dsgkit.experiment import frames
 from dsgkit.papers.judge import Kept, judge_criterion
-from dsgkit.papers.schema import Datasets, Judgement, Paper, Profiles
+from dsgkit.papers.schema import Datasets, Paper, Profiles
+from dsgkit.papers.schema import criterion as criterion_of
 from tests.report.runs import AUC, ERROR, TIMING, make_run
 
 DATASETS = ("codrna", "ijcnn1", "skin", "dota2")
@@ -100,9 +99,8 @@ def judged(criterion, fits=None, studies=None, missing=(), datasets=DATASETS, **
 def judged_runs(criterion, runs, studies=None, missing=()):
     """Return the verdict on a criterion by runs, and its points but for missing datasets."""
     configs = [*runs, *missing]
-    data = {"by": "protocol", **({"configs": configs} if configs else {}), **criterion}
+    c = criterion_of({**({"configs": configs} if configs else {}), **criterion})
     paper = Paper.model_construct(datasets=Datasets(), profiles=Profiles(protocol=[""]))
-    c = TypeAdapter(Judgement).validate_python(data)
     found = judge_criterion(paper, c, Kept(runs, studies or {}))
     return str(found.verdict), [point for point in found.points if point.where not in missing]
 

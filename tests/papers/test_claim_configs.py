@@ -6,7 +6,7 @@ import pytest
 
 from dsgkit.config.load import read_config
 from dsgkit.config.schema import load_experiment
-from dsgkit.papers.schema import criteria, papers
+from dsgkit.papers.schema import papers
 
 CLAIMS = Path(__file__).parents[2] / "configs" / "claims"
 PROFILES = {p: list(read_config(p).data.get("profiles", {})) for p in CLAIMS.glob("*.yaml")}
@@ -27,15 +27,10 @@ def test_a_config_loads_in_every_profile_and_comes_back(path, profile, tmp_path)
     assert load_experiment(file) == experiment
 
 
-def test_every_config_is_judged_by_a_claim():
-    named = {name for paper in papers() for _, one in criteria(paper) for name in one.configs or ()}
-    assert {path.stem for path in PROFILES} <= named
-
-
-def test_every_profile_of_a_config_is_judged():
+def test_every_config_is_judged_by_a_claim_in_all_its_profiles():
+    profiles = {}
     for paper in papers():
-        judged = {*paper.profiles.protocol, *paper.profiles.useful}
-        for _, criterion in criteria(paper):
-            for path, profiles in PROFILES.items():
-                if path.stem in (criterion.configs or ()):
-                    assert set(profiles) <= judged
+        for criterion in (one for claim in paper.claims for one in claim.judged):
+            judged = {*paper.profiles.protocol, *paper.profiles.useful}
+            profiles |= dict.fromkeys(criterion.configs or (), judged)
+    assert all({*own} <= profiles[path.stem] for path, own in PROFILES.items())

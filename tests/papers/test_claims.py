@@ -8,7 +8,7 @@ import pytest
 
 from dsgkit.config.load import read_config
 from dsgkit.errors import ConfigError
-from dsgkit.papers.schema import Best, Paper, criteria, papers, read_strictly
+from dsgkit.papers.schema import Best, Paper, papers, read_strictly
 from dsgkit.papers.sentences import sentence
 from dsgkit.papers.tests import TESTS
 from dsgkit.tasks import base as tasks
@@ -17,8 +17,9 @@ from tests.papers.judged import PAPER
 
 ROOT = Path(__file__).parents[2]
 DIAGNOSTICS = ("objective", "risk", "squared_norm", "symmetric_hinge_objective")
-JUDGEMENTS = [(paper, one) for paper in papers() for _, one in criteria(paper)]
-IDS = [f"{claim.id}-{i}" for paper in papers() for i, (claim, _) in enumerate(criteria(paper))]
+CLAIMS = [(paper, claim) for paper in papers() for claim in paper.claims]
+JUDGEMENTS = [(paper, one) for paper, claim in CLAIMS for one in claim.judged]
+IDS = [f"{claim.id}-{i}" for _, claim in CLAIMS for i in range(len(claim.judged))]
 
 
 @cache
