@@ -96,7 +96,8 @@ class Shown(Spec):
     def name(self) -> str:
         """Its name in the paper, such as ``Figure 2``."""
         kind, _, number = self.number.rpartition("-")
-        return f"{kind.capitalize() or 'Figure'} {number}" if number.isdigit() else number
+        named = number.isdigit()
+        return f"{kind.capitalize() or 'Figure'} {number}" if named else number.capitalize()
 
     @property
     def file_name(self) -> str:

@@ -105,7 +105,7 @@ def figure(
         for unused in axes[len(groups) :]:
             made.delaxes(unused)
         for panel in bottoms.values() if labels[0] else ():
-            panel.set_xlabel(labels[0])
+            panel.set_xlabel(wrapped(labels[0], letters))
         for panel in lefts.values():
             panel.set_ylabel(wrapped(labels[1], int(height * LETTERS_PER_INCH)))
         if handles:

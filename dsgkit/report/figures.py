@@ -93,24 +93,23 @@ class Drawing(NamedTuple):
     draw: Callable[[], Figure]
 
 
-def _title(run: Run, runs: Sequence[Run]) -> str:
-    return run.heading if len(runs) > 1 else ""
+def _title(run: Run, runs: Sequence[Run], at: str = "") -> str:
+    """Return a panel's title: its run, if there are several, and size."""
+    return ", ".join(filter(None, [run.heading * (len(runs) > 1), at]))
 
 
 def _draw_boxes(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
-    names = solver_names(runs)
-    panels = []
-    at = ""
+    names, panels, label = solver_names(runs), [], measure.axis_label
     for run in runs:
         found = {entry.name: entry for entry in largest(entries(run, measure))}
         at = short_count(common_size(found.values())) if run.axis else ""
-        title = ", ".join(filter(None, [run.heading, at])) if len(runs) > 1 else ""
-        panels.append((title, [(None, {name: found.get(name) for name in names})]))
+        if at and len(runs) == 1:
+            at, label = "", f"{label}\nat {at} {lowered(axis_title(runs))}"
+        rows = {name: found.get(name) for name in names}
+        panels.append((_title(run, runs, at), [(None, rows)]))
     draw = partial(boxes, measure=measure, looks=looks_of(runs), marked={})
-    alone = f"{measure.axis_label} at {at} {lowered(axis_title(runs))}" if at else ""
-    labels = (alone if len(runs) == 1 and at else measure.axis_label, "")
     height = rows_height(names)
-    return figure(panels, draw, width, labels=labels, height=height, same_rows=True)
+    return figure(panels, draw, width, labels=(label, ""), height=height, same_rows=True)
 
 
 def _draw_curves(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
@@ -135,8 +134,7 @@ def _draw_traces(runs: Sequence[Run], measure: Measure, width: Width | None) -> 
     for run in runs:
         for size in traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]:
             at = f"{short_count(size)} {run.axis.noun}" if run.axis else ""
-            title = ", ".join(filter(None, [_title(run, runs), at]))
-            panels.append((title, along(run, measure, size)))
+            panels.append((_title(run, runs, at), along(run, measure, size)))
     looks = looks_of(runs)
     return figure(
         panels,
@@ -155,16 +153,29 @@ def setting_words(runs: Sequence[Run]) -> str:
 
 
 class _Kind(NamedTuple):
-    """A kind of figure of a measure: whether a run has values for it, and how it is drawn."""
+    """A kind of figure of a measure: whether a run has values, how it is drawn, and of what."""
 
     has: Callable[[Run, Measure], bool]
     draw: Callable[[Sequence[Run], Measure, Width | None], Figure]
+    about: str
 
 
 KINDS = {
-    "boxplot": _Kind(lambda run, measure: bool(sizes_with(run, measure)), _draw_boxes),
-    "curve": _Kind(lambda run, measure: len(sizes_with(run, measure)) > 1, _draw_curves),
-    "trace": _Kind(lambda run, measure: bool(traced_sizes(run, measure)), _draw_traces),
+    "boxplot": _Kind(
+        lambda run, measure: bool(sizes_with(run, measure)),
+        _draw_boxes,
+        ", at each solver's largest finished number of {axis}",
+    ),
+    "curve": _Kind(
+        lambda run, measure: len(sizes_with(run, measure)) > 1,
+        _draw_curves,
+        " against the number of {axis}",
+    ),
+    "trace": _Kind(
+        lambda run, measure: bool(traced_sizes(run, measure)),
+        _draw_traces,
+        " against training time",
+    ),
 }
 
 
@@ -174,14 +185,36 @@ def wanted_figures(
     """Return the named figures; by default those that configs ask for and that have values.
 
     The name of an output, if no figure has it, stands for all its figures. Pictures of clusterings
-    run; of several runs they are made by name only.
+    are a figure per run; those of several runs are made by name only.
 
     Raises
     ------
     ResultsError
         If a named figure is unknown or has no value.
     """
-    known: dict[str, tuple[str, Callable[[], Drawing] | None]] = {}  # output, None without values
+    known = _known(runs, width)
+    groups = sorted({output for output, _ in known.values()} - {*known})
+    if unknown := next((name for name in only if name not in {*known, *groups}), ""):
+        hint = nearest_or_all(unknown, [*known, *groups])
+        raise ResultsError(f"there is no figure {unknown!r}{hint}")
+    if only:
+        several = {*only} & {*groups}
+        chosen = [name for name, (of, _) in known.items() if name in only or of in several]
+    else:
+        asked = [name for name in outputs_asked(runs) if len(runs) == 1 or name != PICTURES]
+        chosen = [n for one in asked for n, (of, make) in known.items() if make and of == one]
+    makers = {name: known[name][1] for name in chosen}
+    if lacking := next((name for name, make in makers.items() if make is None), ""):
+        folders = ", ".join(str(run.folder) for run in runs)
+        raise ResultsError(f"{folders}: no finished fit has a value for {lacking}")
+    return [make() for make in makers.values() if make]
+
+
+def _known(
+    runs: Sequence[Run], width: Width | None
+) -> dict[str, tuple[str, Callable[[], Drawing] | None]]:
+    """Return all figures by name: their outputs, and how to make them, None without values."""
+    known: dict[str, tuple[str, Callable[[], Drawing] | None]] = {}
     measures = dict.fromkeys(measure for run in runs for measure in run.task.measures)
     swept = any(run.axis for run in runs)
     for way, kind in KINDS.items():
@@ -192,37 +225,19 @@ def wanted_figures(
             make = partial(_drawing, name, way, shown, measure, width) if shown else None
             known[name] = f"{measure.output}_{way}", make
     kept = [run for run in runs if (run.fits["artefact"] != "").any()]
-    names = [f"{PICTURES}_{folder_name(run.title)}" for run in kept]
-    for name, run in zip(distinct(names) if len(runs) > 1 else [PICTURES], kept, strict=False):
+    names = distinct(f"{PICTURES}_{folder_name(run.title)}" for run in kept)
+    for name, run in zip(names if len(runs) > 1 else [PICTURES], kept, strict=False):
         known[name] = PICTURES, partial(_pictures, name, run, width)
-    groups = sorted({output for output, _ in known.values()} - {*known})
-    if unknown := next((name for name in only if name not in {*known, *groups}), ""):
-        hint = nearest_or_all(unknown, [*known, *groups])
-        raise ResultsError(f"there is no figure {unknown!r}{hint}")
-    if only:
-        wanted = {*only}
-        chosen = [n for n, (of, _) in known.items() if n in wanted or of in wanted & {*groups}]
-    else:
-        asked = [name for name in outputs_asked(runs) if len(runs) == 1 or name != PICTURES]
-        chosen = [n for of in asked for n, (output, make) in known.items() if make and output == of]
-    makers = {name: known[name][1] for name in chosen}
-    if lacking := next((name for name, make in makers.items() if make is None), ""):
-        folders = ", ".join(str(run.folder) for run in runs)
-        raise ResultsError(f"{folders}: no finished fit has a value for {lacking}")
-    return [make() for make in makers.values() if make]
+    return known
 
 
 def _drawing(
     name: str, way: str, runs: Sequence[Run], measure: Measure, width: Width | None
 ) -> Drawing:
-    axis = lowered(axis_title(runs))
-    about = {
-        "boxplot": f", at each solver's largest finished number of {axis}" if axis else "",
-        "curve": f" against the number of {axis}",
-        "trace": " against training time",
-    }[way]
+    axis, kind = lowered(axis_title(runs)), KINDS[way]
+    about = kind.about.format(axis=axis) if axis or way == "trace" else ""
     text = f"{measure.caption}{about}. {reading(way, runs, measure)}{setting_words(runs)}"
-    return Drawing(name, text, partial(KINDS[way].draw, runs, measure, width))
+    return Drawing(name, text, partial(kind.draw, runs, measure, width))
 
 
 def _pictures(name: str, run: Run, width: Width | None) -> Drawing:

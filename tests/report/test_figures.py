@@ -62,7 +62,7 @@ def test_a_row_without_values_says_why_and_one_at_another_size_which():
     run = make_run(a=both, b=both, c=both, d=both, records=ended)
     (axes,) = drawn(run, "auc_boxplot").axes
     assert texts(axes) == ["needs 26 GiB", "at 200"]
-    assert axes.get_xlabel() == "AUC at 500 unlabelled rows"
+    assert axes.get_xlabel() == "AUC\nat 500 unlabelled rows"
 
 
 def test_no_trial_is_off_the_axis_and_errors_that_hardly_differ_look_so():
