@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -19,8 +19,10 @@ from dsgkit.experiment.runs import Run, distinct
 from dsgkit.papers.judge import Kept, read_kept
 from dsgkit.papers.schema import Paper, one_of, papers, read_strictly
 from dsgkit.report.frame import sizes_with
-from dsgkit.report.style import Width
 from dsgkit.tasks.measures import Measure
+
+if TYPE_CHECKING:
+    from dsgkit.report.style import Width
 
 Dataset = Annotated[str, one_of(DATASETS)]
 Drawn = Literal["by_size", "boxplots", "along_training", "clusters"]
@@ -40,31 +42,17 @@ class Panel(Spec):
     config: Text | None = None
 
 
-class Flag(Spec):
-    """Marks trials with a ``measure`` above 0; ``means`` is a sentence on them."""
-
-    measure: Text
-    label: Text
-    means: Text
-
-
 class Growth(Spec):
-    """A measured growth: the slope of log seconds or log bytes on the log of a size.
+    """A measured growth: the slope of log seconds or log bytes on the log of a size."""
 
-    The size has a ``symbol``: ``n`` for rows, ``T`` for iterations. It is that of the fits of
-    solver ``a`` from ``least`` on or, with an ``axis``, a parameter in which solvers ``a`` differ,
-    in the results of ``config``. Fits with the hyper-parameters ``without`` are left out, and the
-    median of solver ``minus`` is subtracted, as the memory of a process without the method.
-    """
-
-    symbol: Text
+    symbol: Text  # of the size: n for rows, T for iterations
     of: Literal["time", "memory"] = "time"
-    a: Text | list[Text]
+    a: Text | list[Text]  # a solver at its sizes, or solvers that differ in a parameter, the axis
     axis: Text = "size"
-    config: Text | None = None
-    least: Count = 1
+    config: Text | None = None  # with these solvers; by default the datasets of the table
+    least: Count = 1  # smaller sizes are left out, and fits with the hyper-parameters `without`
     without: dict[str, Any] = Field(default_factory=dict)
-    minus: Text | None = None
+    minus: Text | None = None  # whose median is subtracted, as the memory of a bare process
 
 
 class Shown(Spec):
@@ -81,7 +69,7 @@ class Shown(Spec):
     columns: Count = 4
     ending: str = ""  # of the names of its configs
     measure: Text = "fit_seconds"
-    flag: Flag | None = None
+    flag: str = ""  # trials with a value of this measure above 0 are marked
     size: Count | None = None  # the largest size up to this one is shown
     least: Count = 1  # no smaller size is shown
     x: Literal["seconds", "iteration"] = "seconds"  # along training
@@ -163,8 +151,9 @@ def listing() -> Iterator[tuple[str, str]]:
 class Printed:
     """A figure or table of a paper, with the results that it shows.
 
-    ``runs`` are by the titles of panels, with the shown solvers; a run's own title says what is
-    shown instead. Of ``profiles``, the first one with results is shown.
+    ``runs`` are by the titles of panels, with the shown solvers, which have ``names`` by keys, in
+    the paper's order; a run's own title says what is shown instead. Of ``profiles``, the first one
+    with results is shown.
     """
 
     paper: Figures
@@ -174,13 +163,7 @@ class Printed:
     width: Width | None
     panels: Sequence[Panel]
     runs: Mapping[str, Run]
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The names of its solvers by their keys, in the paper's order."""
-        known = {key: name for run in self.runs.values() for key, name in run.names.items()}
-        keys = [key for key in self.shown.methods if key in known]
-        return {key: known[key] for key in dict.fromkeys([*keys, *known])}
+    names: Mapping[str, str]
 
     def measure(self) -> Measure:
         """Return the measure, as defined in the results; raise `ResultsError` without values."""
@@ -246,12 +229,13 @@ def fill(
                 title = f"{panel.title} ({', '.join(remarks)})" if remarks else panel.title
                 runs[panel.title] = replace(run, title=title)
     labels = {key: name for run in reversed(runs.values()) for key, name in run.names.items()}
-    keys = [key for key in labels if everything or not shown.methods or key in shown.methods]
+    keys = [key for key in shown.methods if key in labels]
+    keys += [key for key in labels if (everything or not keys) and key not in keys]
     names = dict(zip(keys, distinct(labels[key] for key in keys), strict=True))
     for title, run in runs.items():
-        own = {key: names[key] for key in run.names if key in names}
+        own = {key: name for key, name in names.items() if key in run.names}
         runs[title] = run.named(own, run.title)
-    return Printed(paper, shown, kept, profiles, width, panels, runs)
+    return Printed(paper, shown, kept, profiles, width, panels, runs, names)
 
 
 def at_most(sizes: Sequence[int], most: int | None) -> int:

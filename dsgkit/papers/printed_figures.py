@@ -12,38 +12,16 @@ import numpy as np
 
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.runs import Run
-from dsgkit.papers.figures import Figures, Flag, Printed, Shown, at_most, fill, read_needed
-from dsgkit.papers.printed_tables import (
-    complexity_table,
-    dataset_table,
-    measure_table,
-    stated_table,
-)
-from dsgkit.report.clusters import Picture, caption, draw_pictures, pictures_of
-from dsgkit.report.drawing import (
-    HOLLOW,
-    RATE,
-    RING,
-    along,
-    boxes,
-    curve,
-    ending_text,
-    failure,
-    figure,
-    line_handle,
-    mark_handle,
-    rows_height,
-    trace,
-    trace_legend,
-    traced_sizes,
-)
+from dsgkit.papers import printed_tables as tables
+from dsgkit.papers.figures import Figures, Printed, Shown, at_most, fill, read_needed
+from dsgkit.report import clusters, drawing
 from dsgkit.report.figures import Drawing, by_solver, reading, save, setting_words
 from dsgkit.report.formats import Table, write_table
 from dsgkit.report.frame import Entry, axis_title, entries, full_at, sizes_with
 from dsgkit.report.numbers import letter_of, short_count
 from dsgkit.report.style import looks_of
 from dsgkit.report.terminal import plain
-from dsgkit.tasks.measures import TIME
+from dsgkit.tasks.measures import TIME, Measure
 from dsgkit.text import paragraph, terminal_width
 
 
@@ -84,7 +62,7 @@ def _drawing(
     setting = setting_words([of.runs[title] for title in contents]).strip()
     text = of.caption(*of.shown.notes, *words, f"Left out: {left_out}." * few, setting)
     width = of.width or ("page" if len(panels) > 1 else None)
-    made = partial(figure, panels, draw, width, columns=of.shown.columns, **look)
+    made = partial(drawing.figure, panels, draw, width, columns=of.shown.columns, **look)
     return Drawing(of.shown.file_name, text, made)
 
 
@@ -96,10 +74,9 @@ def _by_size(of: Printed) -> Drawing:
     return _drawing(
         of,
         lines,
-        partial(curve, measure=measure, looks=looks),
+        partial(drawing.curve, measure=measure, looks=looks),
         reading("curve", [runs[title] for title in lines], measure),
         labels=(axis_title(runs.values()), measure.axis_label),
-        legend=lambda: [line_handle(looks[name], name) for name in of.names.values()],
     )
 
 
@@ -110,15 +87,24 @@ def _without(run: Run, leave_out: Mapping[str, Mapping[str, Any]]) -> Run:
     return replace(run, fits=run.fits[~np.array(out, bool)])
 
 
-def _flagged(run: Run, flag: Flag | None) -> dict[tuple[str, int], list[bool]]:
-    """Return which trials have a value of the flag's measure above 0, by solver and size."""
-    measure = next((m for m in run.task.measures if flag and m.name == flag.measure), None)
-    found = entries(run, measure) if measure else []
+def _flag(of: Printed) -> Measure | None:
+    """Return the measure that marks trials, if the results have it."""
+    measures = (measure for run in of.runs.values() for measure in run.task.measures)
+    return next((one for one in measures if one.name == of.shown.flag), None)
+
+
+def _flagged(run: Run, flag: Measure | None) -> dict[tuple[str, int], list[bool]]:
+    """Return which trials are marked, by solver and size."""
+    found = entries(run, flag) if flag else []
     return {(one.name, one.size): [value > 0 for value in one.values] for one in found}
 
 
+def _flag_words(flag: Measure | None) -> str:
+    return f"{drawing.FLAGGED.capitalize()}s are marked: {flag.title}." if flag else ""
+
+
 def _boxplots(of: Printed) -> Drawing:
-    measure, flag, names = of.measure(), of.shown.flag, [*of.names.values()]
+    measure, flag, names = of.measure(), _flag(of), [*of.names.values()]
     looks = looks_of(of.runs.values())
     contents = {}
     remarks: dict[str, dict[str, None]] = {}
@@ -140,13 +126,12 @@ def _boxplots(of: Printed) -> Drawing:
     return _drawing(
         of,
         contents,
-        lambda axes, content: boxes(axes, content[0], measure, looks, content[1]),
+        lambda axes, content: drawing.boxes(axes, content[0], measure, looks, content[1]),
         reading("boxplot", [], measure, filter(None, shown)),
-        f"{flag.means}." if flag else "",
+        _flag_words(flag),
         *(f"Some trials of {', '.join(who)}: {remark}." for remark, who in remarks.items()),
         labels=(measure.axis_label, ""),
-        legend=lambda: [mark_handle(flag.label, HOLLOW)] if flag else [],
-        height=rows_height(names, most, most),
+        height=drawing.rows_height(names, most, most),
         same_rows=True,
     )
 
@@ -162,59 +147,55 @@ def _common_sizes(found: Iterable[Entry]) -> list[int]:
 
 
 def _along(of: Printed) -> Drawing:
-    measure, flag, looks = of.measure(), of.shown.flag, looks_of(of.runs.values())
+    measure, flag, looks = of.measure(), _flag(of), looks_of(of.runs.values())
     contents, under = {}, {}
     found: list[Entry] = []
     for title, run in of.runs.items():
-        if sizes := [n for n in traced_sizes(run, measure) if n >= of.shown.least]:
+        if sizes := [n for n in drawing.traced_sizes(run, measure) if n >= of.shown.least]:
             size = at_most(sizes, of.shown.size)
             flags = _flagged(run, flag)
             ringed = [name for name in run.names.values() if any(flags.get((name, size), ()))]
-            contents[title] = along(run, measure, size), ringed
+            contents[title] = drawing.along(run, measure, size), ringed
             under[title] = f"\n{short_count(size)} {run.axis.noun}" if run.axis else ""
             found += [entry for entry in entries(run, measure) if entry.size == size]
-    lost = dict.fromkeys(f"{one.name} ({ending_text(one)})" for one in found if failure([one]))
-
-    def legend() -> Iterator[Any]:
-        yield from trace_legend((means for means, _ in contents.values()), looks)
-        if flag and any(ringed for _, ringed in contents.values()):
-            yield mark_handle(flag.label, RING)
-        if of.shown.x == "iteration":
-            yield mark_handle("proportional to 1/t", RATE)
+    lost = dict.fromkeys(
+        f"{one.name} ({drawing.ending_text(one)})" for one in found if drawing.failure([one])
+    )
 
     return _drawing(
         of,
         contents,
-        lambda axes, content: trace(axes, content[0], measure, looks, content[1], of.shown.x),
+        lambda axes, content: drawing.trace(
+            axes, content[0], measure, looks, content[1], of.shown.x
+        ),
         reading("trace", [], measure, found),
         f"Without a result: {', '.join(lost)}." if lost else "",
-        f"{flag.means}." if flag else "",
+        _flag_words(flag),
         under=under,
         labels=(TIME.axis_label if of.shown.x == "seconds" else "Iterations", measure.axis_label),
-        legend=legend,
     )
 
 
 def _clusters(of: Printed) -> Drawing:
-    panels: list[tuple[str, Picture | str, dict[str, Picture]]] = []
+    panels: list[tuple[str, clusters.Picture | str, dict[str, clusters.Picture]]] = []
     for run in of.runs.values():
-        found = pictures_of(run)
+        found = clusters.pictures_of(run)
         for name in run.names.values():
             both = [name] * (len(of.names) > 1) + [run.title] * (len(of.runs) > 1)
             title = f"({letter_of(len(panels))}) {', '.join(both)}"
             panels.append((title, found.get(name, "no picture"), found))
-    drawn = [one for _, one, _ in panels if isinstance(one, Picture)]
+    drawn = [one for _, one, _ in panels if isinstance(one, clusters.Picture)]
     if not drawn:
         raise of.error("no pictures in the results of its datasets")
-    words = [*of.shown.notes, caption(drawn), setting_words([*of.runs.values()]).strip()]
-    draw = partial(draw_pictures, panels, of.width, of.shown.columns)
+    words = [*of.shown.notes, clusters.caption(drawn), setting_words([*of.runs.values()]).strip()]
+    draw = partial(clusters.draw_pictures, panels, of.width, of.shown.columns)
     return Drawing(of.shown.file_name, of.caption(*words), draw)
 
 
 MAKERS: dict[str, Callable[[Printed], Drawing | Table]] = {
     **{"by_size": _by_size, "boxplots": _boxplots, "along_training": _along, "clusters": _clusters},
-    **{"measure": measure_table, "complexities": complexity_table},
-    **{"datasets": dataset_table, "stated": stated_table},
+    **{"measure": tables.measure_table, "complexities": tables.complexity_table},
+    **{"datasets": tables.dataset_table, "stated": tables.stated_table},
 }
 
 

@@ -25,10 +25,8 @@ from dsgkit.tasks.measures import STANDARD, Measure, PublishedFigure
 
 WIDEST_INTERVAL = 2.0  # of an exponent that is printed
 Slope = tuple[str, float, float, float, str]  # where, with its interval, and by which sizes
-EXPONENTS = [
-    *("method", "stated", "of", "grows", "where"),
-    *("exponent", "low", "high", "lengths"),
-]
+MEASURED = ["dataset", "solver", "size", "value", "std", "trials", "status", "published", "remark"]
+EXPONENTS = ["method", "stated", "of", "grows", "where", "exponent", "low", "high", "lengths"]
 
 
 def measure_table(of: Printed) -> Table:
@@ -50,18 +48,21 @@ def measure_table(of: Printed) -> Table:
         values = {one.solver: one for one in known if one.measure == measure.name}
         cells = entry_cells(measure, [row.get(key) for key in names])
         for i, (key, name) in enumerate(names.items()):
-            if value := values.get(key):
+            entry, value = row.get(key), values.get(key)
+            if value:
                 cells[i] = _with_published(measure, cells[i], value)
                 if value.flag:
                     flags.setdefault(f"{name}: {value.flag}", []).append(title)
-            if key in row or value:
-                tidy = _tidy(row.get(key), value)
-                data.append({"dataset": title, "solver": name, **tidy})
+            if entry or value:
+                e, none = entry, (None, None, None, 0, NO_RESULTS)
+                numbers = (e.size, e.centre, e.std, len(e.values), e.ending) if e else none
+                printed = (value.value, value.flag) if value else (None, "")
+                data.append((title, name, *numbers, *printed))
         rows.append([Cell(title), *cells])
     runs = [*of.runs.values()]
     setting = settings(runs) if runs else ""
     words = [f"{column_title(measure)}: {statistic(measure, runs)}" if runs else measure.caption]
-    if any(one["published"] is not None for one in data):
+    if any(published is not None for *_, published, _ in data):
         words.append("in parentheses as published (!: see below)")
     lacking = [panel.title for panel in of.panels if panel.title not in of.runs]
     notes_ = [f"{', '.join(titles)}; {text}." for text, titles in flags.items()]
@@ -74,7 +75,7 @@ def measure_table(of: Printed) -> Table:
         best_means(measure),
         about=f"{setting}." if setting else "",
     )
-    return Table(of.shown.file_name, [layout], pd.DataFrame(data))
+    return Table(of.shown.file_name, [layout], pd.DataFrame(data, columns=MEASURED))
 
 
 def _measure(of: Printed) -> Measure:
@@ -88,18 +89,6 @@ def _measure(of: Printed) -> Measure:
 def _with_published(measure: Measure, cell: Cell, value: PublishedFigure) -> Cell:
     text = f"{percents(measure, value.value):.{value.decimals}f}{'!' if value.flag else ''}"
     return replace(cell, note=f"{cell.note} ({text})".strip())
-
-
-def _tidy(entry: Entry | None, value: PublishedFigure | None) -> dict[str, object]:
-    return {
-        "size": entry.size if entry else None,
-        "value": entry.centre if entry else None,
-        "std": entry.std if entry else None,
-        "trials": len(entry.values) if entry else 0,
-        "status": entry.ending if entry else NO_RESULTS,
-        "published": value.value if value else None,
-        "remark": value.flag if value else "",
-    }
 
 
 def complexity_table(of: Printed) -> Table:

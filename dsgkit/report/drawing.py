@@ -51,11 +51,12 @@ LARGEST = 1e150  # squares of greater values overflow
 
 NO_FAILURES = {NOT_RUN, TO_COME, LEFT_OUT}
 GREY = "0.35"
-RATE: dict[str, Any] = {"color": GREY, "linewidth": 0.8}
+FLAGGED = "collapsed trial"
+RATE: dict[str, Any] = {"color": GREY, "linewidth": 0.8, "label": "proportional to 1/t"}
 CROSS: dict[str, Any] = {"color": "black", "marker": "x", "markersize": 5.5, "zorder": 4}
 _EDGE = {"linestyle": "none", "marker": "o", "markeredgecolor": "black", "markeredgewidth": 0.7}
-HOLLOW: dict[str, Any] = _EDGE | {"markersize": 3.2, "markerfacecolor": "white"}
-RING: dict[str, Any] = _EDGE | {"markersize": 7.5, "markerfacecolor": "none"}
+HOLLOW: dict[str, Any] = _EDGE | {"markersize": 3.2, "markerfacecolor": "white", "label": FLAGGED}
+RING: dict[str, Any] = _EDGE | {"markersize": 7.5, "markerfacecolor": "none", "label": FLAGGED}
 
 
 def figure(
@@ -64,7 +65,7 @@ def figure(
     width: Width | None = None,
     *,
     labels: tuple[str, str] = ("", ""),
-    legend: Callable[[], Iterable[Artist]] = tuple,
+    legend: Callable[[], Sequence[Artist]] | None = None,
     columns: int = COLUMNS,
     height: float = 0.0,
     same_rows: bool = False,
@@ -74,7 +75,8 @@ def figure(
     A content that is text stands in an empty panel. The width is by default a column for a single
     panel, else a page, with at most so many ``columns`` of panels; ``height`` is a panel's, in
     inches. ``labels`` are those of the x and of the y axes, and ``legend`` returns the handles of
-    the legend. With the ``same_rows`` on all y axes, their names are at the left only.
+    the legend, by default of all lines with a label. With the ``same_rows`` on all y axes, their
+    names are at the left only.
     """
     single = len(groups) == 1
     columns = min(len(groups), COLUMNS_IN_COLUMN if width == "column" else columns)
@@ -83,11 +85,7 @@ def figure(
     height = height or (PANEL_HEIGHT if columns > 2 else SINGLE_HEIGHT if single else WIDE_HEIGHT)
     letters = int(inches / columns * LETTERS_PER_INCH)
     with own_settings():
-        handles = [*legend()]
-        legend_columns = _legend_columns([str(one.get_label()) for one in handles], inches)
-        legend_height = LEGEND_ROW * -(-len(handles) // legend_columns)
-        size = inches, rows * height + 0.2 + legend_height
-        made = Figure(figsize=size, dpi=DPI, layout="constrained")
+        made = Figure(figsize=(inches, rows * height + 0.2), dpi=DPI, layout="constrained")
         axes = list(made.subplots(rows, columns, squeeze=False).flat)
         lefts: dict[int, Axes] = {}
         bottoms: dict[int, Axes] = {}
@@ -108,8 +106,13 @@ def figure(
             panel.set_xlabel(wrapped(labels[0], letters))
         for panel in lefts.values():
             panel.set_ylabel(wrapped(labels[1], int(height * LETTERS_PER_INCH)))
-        if handles:
-            made.legend(handles=handles, loc="outside lower center", ncols=legend_columns)
+        lines = [line for panel in axes for line in panel.lines]
+        labelled = {str(line.get_label()): line for line in reversed(lines)}
+        own = [line for label, line in reversed(labelled.items()) if not label.startswith("_")]
+        if handles := own if legend is None else legend():
+            in_row = _legend_columns([str(one.get_label()) for one in handles], inches)
+            made.set_figheight(made.get_figheight() + LEGEND_ROW * -(-len(handles) // in_row))
+            made.legend(handles=handles, loc="outside lower center", ncols=in_row)
     return made
 
 
@@ -247,9 +250,9 @@ def curve(
             where: dict[str, Any] = {"transform": axes.transData + aside}
             x, y = [*spans], [*map(median, spans.values())]
             level = len(x) > 1 and any(entry.level for entry in line)
-            handle = line_handle(looks[name], name, x, y, marker=not level)
-            handle.set(**where)
-            axes.add_line(handle)
+            drawn = _line(looks[name], name, x, y, marker=not level, line=True)
+            drawn.set(**where)
+            axes.add_line(drawn)
             low, high = [*map(min, spans.values())], [*map(max, spans.values())]
             axes.vlines(x, low, high, color=looks[name].color, linewidth=0.8, **where)
             if failure(line):
@@ -270,21 +273,9 @@ def _heights(measure: Measure, entry: Entry) -> list[float]:
     return [percents(measure, value) for value in entry.values]
 
 
-def mark_handle(label: str, look: Mapping[str, Any]) -> Line2D:
-    """Return the handle of a mark in a legend."""
-    return Line2D([], [], label=label, **look)
-
-
-def line_handle(
-    look: Look,
-    label: str,
-    x: Sequence[float] = (),
-    y: Sequence[float] = (),
-    *,
-    marker: bool = True,
-    line: bool = True,
+def _line(
+    look: Look, label: str, x: Iterable[float], y: Iterable[float], *, marker: bool, line: bool
 ) -> Line2D:
-    """Return a solver's line, or its handle in a legend."""
     style, shape = look.linestyle if line else "none", look.marker if marker else "none"
     return Line2D([*x], [*y], color=look.color, marker=shape, linestyle=style, label=label)
 
@@ -346,7 +337,7 @@ def trace(
     for name, table in means.items():
         moving, look = bool(table["iteration"].iloc[-1]), looks[name]
         some = [*range(len(table) - 1, -1, -max(1, len(table) // BARS_ALONG))]
-        line = line_handle(look, name, table[x], table["value"], line=moving)
+        line = _line(look, name, table[x], table["value"], marker=True, line=moving)
         line.set_markevery(some)
         axes.add_line(line)
         barred = table.iloc[some]
@@ -371,13 +362,3 @@ def trace(
         low, high = axes.get_ylim()
         ends = np.array([max(1.0, most / RATE_OVER), most])
         axes.plot(ends, 2 * low * most / ends, **RATE)
-
-
-def trace_legend(
-    panels: Iterable[Mapping[str, pd.DataFrame]], looks: Mapping[str, Look]
-) -> list[Artist]:
-    """Return the handles of a legend: lines, and markers alone of methods without iterations."""
-    moving: dict[str, bool] = {}
-    for name, table in (one for means in panels for one in means.items()):
-        moving[name] = moving.get(name, False) or bool(table["iteration"].iloc[-1])
-    return [line_handle(looks[name], name, line=line) for name, line in moving.items()]

@@ -12,37 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from dsgkit.errors import ResultsError, nearest_or_all
 from dsgkit.experiment.runs import Run, distinct
-from dsgkit.report.axes import NAME_LETTERS, name_ends
-from dsgkit.report.clusters import caption, draw_pictures, pictures_of
-from dsgkit.report.drawing import (
-    MIN_BOXED_TRIALS,
-    along,
-    boxes,
-    common_size,
-    curve,
-    ending_text,
-    failure,
-    figure,
-    line_handle,
-    rows_height,
-    trace,
-    trace_legend,
-    traced_sizes,
-)
+from dsgkit.report import axes, clusters, drawing, frame
 from dsgkit.report.formats import write_file
-from dsgkit.report.frame import (
-    Entry,
-    axis_title,
-    entries,
-    largest,
-    lowered,
-    outputs_asked,
-    progress,
-    settings,
-    shows,
-    sizes_with,
-    solver_names,
-)
+from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import from_to, short_count
 from dsgkit.report.style import Width, looks_of, own_settings
 from dsgkit.system.files import folder_name
@@ -71,7 +43,7 @@ def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Ent
     counts = {len(entry.values) for entry in every} - {0}
     trials = f"{from_to(counts)} trials" if counts - {1} else "one trial"
     if way == "boxplot":
-        boxed = max(counts, default=0) >= MIN_BOXED_TRIALS
+        boxed = max(counts, default=0) >= drawing.MIN_BOXED_TRIALS
         what = "a box has their quartiles and median" if boxed else "a bar their median"
         return f"A dot is a trial ({trials}); {what}."
     if way == "trace":
@@ -80,7 +52,7 @@ def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Ent
     clock = "processor time on one thread, " if measure.clock and threads == {1} else ""
     ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
     lines = [line for run in runs for line in by_solver(run, measure).values()]
-    cross = any(failure(line) and any(entry.values for entry in line) for line in lines)
+    cross = any(drawing.failure(line) and any(entry.values for entry in line) for line in lines)
     text = f"Medians over {trials}, {clock}with bars from the {ends}"
     return f"{text}; at a cross, the next size failed." if cross else f"{text}."
 
@@ -99,56 +71,52 @@ def _title(run: Run, runs: Sequence[Run], at: str = "") -> str:
 
 
 def _draw_boxes(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
-    names, panels, label = solver_names(runs), [], measure.axis_label
+    names, panels, label = frame.solver_names(runs), [], measure.axis_label
     for run in runs:
-        found = {entry.name: entry for entry in largest(entries(run, measure))}
-        at = short_count(common_size(found.values())) if run.axis else ""
+        found = {entry.name: entry for entry in frame.largest(entries(run, measure))}
+        at = short_count(drawing.common_size(found.values())) if run.axis else ""
         if at and len(runs) == 1:
             at, label = "", f"{label}\nat {at} {lowered(axis_title(runs))}"
         rows = {name: found.get(name) for name in names}
         panels.append((_title(run, runs, at), [(None, rows)]))
-    draw = partial(boxes, measure=measure, looks=looks_of(runs), marked={})
-    height = rows_height(names)
-    return figure(panels, draw, width, labels=(label, ""), height=height, same_rows=True)
+    draw = partial(drawing.boxes, measure=measure, looks=looks_of(runs), marked={})
+    height = drawing.rows_height(names)
+    return drawing.figure(panels, draw, width, labels=(label, ""), height=height, same_rows=True)
 
 
 def _draw_curves(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
-    looks, names = looks_of(runs), solver_names(runs)
+    looks, names = looks_of(runs), frame.solver_names(runs)
     panels = [(_title(run, runs), by_solver(run, measure)) for run in runs]
-    named = len(runs) == 1 and sum(len(wrap(n, NAME_LETTERS)) for n in names) <= MAX_NAME_LINES
-    made = figure(
+    named = len(runs) == 1 and sum(len(wrap(n, axes.NAME_LETTERS)) for n in names) <= MAX_NAME_LINES
+    made = drawing.figure(
         panels,
-        partial(curve, measure=measure, looks=looks),
+        partial(drawing.curve, measure=measure, looks=looks),
         width,
         labels=(axis_title(runs), measure.axis_label),
-        legend=lambda: [] if named else [line_handle(looks[name], name) for name in names],
+        legend=list if named else None,
     )
     if named:
-        failed = {name: failure(line) for name, line in panels[0][1].items()}
-        name_ends(made, looks, {name: ending_text(end) for name, end in failed.items() if end})
+        failed = {name: drawing.failure(line) for name, line in panels[0][1].items()}
+        axes.name_ends(
+            made, looks, {name: drawing.ending_text(end) for name, end in failed.items() if end}
+        )
     return made
 
 
 def _draw_traces(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
     panels = []
     for run in runs:
-        for size in traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]:
+        for size in drawing.traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]:
             at = f"{short_count(size)} {run.axis.noun}" if run.axis else ""
-            panels.append((_title(run, runs, at), along(run, measure, size)))
-    looks = looks_of(runs)
-    return figure(
-        panels,
-        partial(trace, measure=measure, looks=looks),
-        width,
-        labels=(TIME.axis_label, measure.axis_label),
-        legend=lambda: trace_legend((means for _, means in panels), looks),
-    )
+            panels.append((_title(run, runs, at), drawing.along(run, measure, size)))
+    draw = partial(drawing.trace, measure=measure, looks=looks_of(runs))
+    return drawing.figure(panels, draw, width, labels=(TIME.axis_label, measure.axis_label))
 
 
 def setting_words(runs: Sequence[Run]) -> str:
-    """Return the sentences of captions on the setting of all fits, and on progress."""
-    setting = settings(runs)
-    left = "; ".join(f"{run.heading}: {text}" for run in runs if (text := progress(run)))
+    """Return the sentences of captions on the setting of all fits, and on frame.progress."""
+    setting = frame.settings(runs)
+    left = "; ".join(f"{run.heading}: {text}" for run in runs if (text := frame.progress(run)))
     return f" Setting: {setting}." * bool(setting) + f" Unfinished: {left}." * bool(left)
 
 
@@ -164,7 +132,7 @@ KINDS = {
     "boxplot": _Kind(
         lambda run, measure: bool(sizes_with(run, measure)),
         _draw_boxes,
-        ", at each solver's largest finished number of {axis}",
+        ", at each solver's frame.largest finished number of {axis}",
     ),
     "curve": _Kind(
         lambda run, measure: len(sizes_with(run, measure)) > 1,
@@ -172,7 +140,7 @@ KINDS = {
         " against the number of {axis}",
     ),
     "trace": _Kind(
-        lambda run, measure: bool(traced_sizes(run, measure)),
+        lambda run, measure: bool(drawing.traced_sizes(run, measure)),
         _draw_traces,
         " against training time",
     ),
@@ -201,7 +169,7 @@ def wanted_figures(
         several = {*only} & {*groups}
         chosen = [name for name, (of, _) in known.items() if name in only or of in several]
     else:
-        asked = [name for name in outputs_asked(runs) if len(runs) == 1 or name != PICTURES]
+        asked = [name for name in frame.outputs_asked(runs) if len(runs) == 1 or name != PICTURES]
         chosen = [n for one in asked for n, (of, make) in known.items() if make and of == one]
     makers = {name: known[name][1] for name in chosen}
     if lacking := next((name for name, make in makers.items() if make is None), ""):
@@ -221,7 +189,7 @@ def _known(
         own = [m for m in measures if f"{m.output}_{way}" in outputs_of([m], swept=swept)]
         names = distinct(f"{measure.file}_{way}" for measure in own)
         for name, measure in zip(names, own, strict=True):
-            shown = [run for run in runs if shows(run, measure) and kind.has(run, measure)]
+            shown = [run for run in runs if frame.shows(run, measure) and kind.has(run, measure)]
             make = partial(_drawing, name, way, shown, measure, width) if shown else None
             known[name] = f"{measure.output}_{way}", make
     kept = [run for run in runs if (run.fits["artefact"] != "").any()]
@@ -241,10 +209,10 @@ def _drawing(
 
 
 def _pictures(name: str, run: Run, width: Width | None) -> Drawing:
-    found = pictures_of(run)
+    found = clusters.pictures_of(run)
     panels = [(title, one, found) for title, one in found.items()]
-    text = f"{caption(found.values())}{setting_words([run])}"
-    return Drawing(name, text, lambda: draw_pictures(panels, width))
+    text = f"{clusters.caption(found.values())}{setting_words([run])}"
+    return Drawing(name, text, lambda: clusters.draw_pictures(panels, width))
 
 
 NO_DATE: dict[str, dict[str, None]] = {

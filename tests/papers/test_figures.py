@@ -52,7 +52,7 @@ def test_a_figure_names_solvers_and_measures_that_its_configs_have(paper, shown)
     own = {name for one in grown if not one.config for name in (one.a, one.minus) if name}
     solvers = {*shown.methods, *shown.leave_out, *own}
     known = {one.name for one in (*tasks.get(paper.paper.task).measures, *STANDARD)}
-    assert {shown.measure, *([shown.flag.measure] if shown.flag else [])} <= known
+    assert {shown.measure, *([shown.flag] if shown.flag else [])} <= known
     for panel in (*shown.panels, *shown.further):
         for dataset in filter(None, (panel.dataset, panel.stand_in)):
             if solvers:
@@ -105,7 +105,7 @@ figures:
   title: AUC
   kind: boxplots
   measure: auc
-  flag: {measure: error, label: a mistake, means: A mistake is an error above 0}
+  flag: error
   methods: [slow, fast]
   panels: [{title: CodRNA, dataset: codrna}]
 - number: "3"
@@ -113,7 +113,7 @@ figures:
   kind: along_training
   measure: auc
   size: 1500
-  flag: {measure: error, label: a mistake, means: A mistake is an error above 0}
+  flag: error
   methods: [fast, slow]
   panels: [{title: CodRNA, dataset: codrna}]
 - number: table-1
@@ -206,7 +206,7 @@ def test_boxes_are_at_the_largest_size_of_all_and_of_any_with_marked_trials(pape
     dots = [line for line in axes.lines if line.get_linestyle() == "None"]
     hollow = [line for line in dots if line.get_markerfacecolor() == "white"]
     assert [tuple(line.get_xydata()[0]) for line in hollow] == [(0.9, 2), (0.9, 5)]
-    assert "A mistake is an error above 0." in figure.caption
+    assert "Collapsed trials are marked: Error." in figure.caption
     assert "Some trials of SLOW: gamma = 1." in figure.caption
 
 
@@ -217,9 +217,8 @@ def test_traces_are_those_at_the_largest_size_up_to_the_papers(paper):
     run = invented(fits={"fast": fits, "slow": slow})
     (axes,) = made(paper, "3", run).draw().axes
     assert axes.get_title() == "(a) CodRNA\n1,000 unlabelled"
-    assert lines(axes) == {"FAST": [(0.1, 0.5), (1, 1)], "SLOW": [(3, 0.7)]}
-    rings = [line.get_xydata()[0] for line in axes.lines if line.get_markersize() > 7]
-    assert [tuple(one) for one in rings] == [(3, 0.7)]
+    rings = {"collapsed trial": [(3, 0.7)]}
+    assert lines(axes) == {"FAST": [(0.1, 0.5), (1, 1)], "SLOW": [(3, 0.7)], **rings}
     larger = paper.figures[2].model_copy(update={"least": 3000})
     with pytest.raises(ResultsError, match=r"CodRNA \(too few rows or sizes\)"):
         made(paper.model_copy(update={"figures": [larger]}), "3", run)
