@@ -10,7 +10,7 @@ import pytest
 
 from dsgkit.config.load import read_config
 from dsgkit.data.catalogue import DATASETS
-from dsgkit.errors import ConfigError, DsgError, ResultsError
+from dsgkit.errors import DsgError, ResultsError
 from dsgkit.papers.figures import (
     Figures,
     all_papers,
@@ -22,7 +22,6 @@ from dsgkit.papers.figures import (
 )
 from dsgkit.papers.judge import Kept
 from dsgkit.papers.printed_figures import make, written
-from dsgkit.papers.schema import read_strictly
 from dsgkit.report.formats import Table, markdown
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD
@@ -88,59 +87,30 @@ def test_every_figure_is_made_of_the_kept_results_or_says_why_not(kept, paper, s
         assert made.caption.startswith(f"{paper.key}, {shown.name}: {shown.title}.")
 
 
-PAPER = """
-key: s2auc
-figures:
-- number: "1"
-  title: Time
-  kind: by_size
-  methods: [fast, slow]
-  leave_out: {slow: {gamma: 1}}
-  panels:
-  - {title: CodRNA, dataset: codrna}
-  - {title: Covtype, dataset: covtype, stand_in: covtype_20k}
-  - {title: another}
-  further: [{title: IJCNN1, dataset: ijcnn1}]
-- number: "2"
-  title: AUC
-  kind: boxplots
-  measure: auc
-  flag: error
-  methods: [slow, fast]
-  panels: [{title: CodRNA, dataset: codrna}]
-- number: "3"
-  title: AUC along training
-  kind: along_training
-  measure: auc
-  size: 1500
-  flag: error
-  methods: [fast, slow]
-  panels: [{title: CodRNA, dataset: codrna}]
-- number: table-1
-  title: AUC in numbers
-  kind: measure
-  measure: auc
-  size: 1500
-  methods: [slow, fast]
-  panels: [{title: CodRNA, dataset: codrna}, {title: Skin, dataset: skin}]
-- number: table-2
-  title: The datasets
-  kind: datasets
-  published: s2auc_datasets.csv
-  panels: [{title: Covtype, dataset: covtype, stand_in: covtype_20k}]
-- number: table-3
-  title: Losses
-  kind: stated
-  header: [Name, Loss]
-  rows: [[hinge, "max(0, 1 - r)"]]
-"""
+ONE = {"title": "CodRNA", "dataset": "codrna"}
+COVTYPE = {"title": "Covtype", "dataset": "covtype", "stand_in": "covtype_20k"}
+OF_AUC = {"title": "AUC", "measure": "auc", "flag": "error", "methods": ["slow", "fast"]}
+FIGURES = [
+    {
+        **{"number": "1", "title": "Time", "kind": "by_size", "methods": ["fast", "slow"]},
+        **{"leave_out": {"slow": {"gamma": 1}}, "panels": [ONE, COVTYPE, {"title": "another"}]},
+        "further": [{"title": "IJCNN1", "dataset": "ijcnn1"}],
+    },
+    OF_AUC | {"number": "2", "kind": "boxplots", "panels": [ONE]},
+    OF_AUC | {"number": "3", "kind": "along_training", "panels": [ONE], "size": 1500},
+    OF_AUC
+    | {"number": "table-1", "kind": "measure", "size": 1500}
+    | {"panels": [ONE, {"title": "Skin", "dataset": "skin"}]},
+    {
+        **{"number": "table-2", "title": "The datasets", "kind": "datasets"},
+        **{"published": "s2auc_datasets.csv", "panels": [COVTYPE]},
+    },
+]
 
 
 @pytest.fixture(scope="module")
-def paper(tmp_path_factory):
-    path = tmp_path_factory.mktemp("papers") / "s2auc_figures.yaml"
-    path.write_text(PAPER)
-    return read_strictly(path, Figures, "figures")
+def paper():
+    return Figures.model_validate({"key": "s2auc", "figures": FIGURES})
 
 
 def fit(auc, seconds, **more):
@@ -258,12 +228,10 @@ def test_what_is_written_is_said_and_what_has_no_results(tmp_path):
         [*written(chosen("s3vm/2"), [tmp_path / "kept"], tmp_path, ["pdf"])]
 
 
-def test_names_are_listed_and_others_refused(tmp_path):
+def test_names_are_listed_and_others_refused():
     assert ("s2auc/1", "Training time against the number of unlabelled rows") in [*listing()]
     for name, hint in {"s2au": "s2auc", "s2auc/table-9": "table-2", "svm/1": "s3vm"}.items():
         with pytest.raises(DsgError, match=hint):
             chosen(name)
-    broken = tmp_path / "figures.yaml"
-    broken.write_text(PAPER.replace('number: "2"', 'number: "1"'))
-    with pytest.raises(ConfigError, match="two are called 1"):
-        read_strictly(broken, Figures, "figures")
+    with pytest.raises(ValueError, match="two are called 2"):
+        Figures.model_validate({"key": "s2auc", "figures": [FIGURES[1]] * 2})
