@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,10 +28,8 @@ from dsgkit.report.numbers import (
     NO_VALUE,
     counted,
     from_to,
-    in_sentence,
     memory_text,
     percents,
-    ranges,
     time_digits,
     with_range,
     with_std,
@@ -141,8 +139,7 @@ def entry_cells(
     """
     known = [entry for entry in row if entry]
     contest = contest and len(row) > 1 and not any(entry.to_come for entry in known)
-    if sized and measure.unit == "seconds":
-        contest = False
+    contest = contest and not (sized and measure.unit == "seconds")
     best = _best(measure, known) if contest and measure.better else []
     return [_cell(measure, one, one in best, sized) if one else Cell(NO_VALUE) for one in row]
 
@@ -212,31 +209,26 @@ def statistic(measure: Measure, runs: Sequence[Run]) -> str:
 
 
 def notes(found: Found) -> list[str]:
-    """Return the footnotes of a table, each with its solvers and numbers of trials."""
-    said: dict[str, dict[tuple[str, int], list[int]]] = defaultdict(lambda: defaultdict(list))
+    """Return the footnotes of a table, each with those of whom it is true."""
+    said: list[tuple[str, str]] = []
     for run, every in found:
         title = f"{run.heading}: " if len(found) > 1 else ""
         if left := progress(run):
-            said["None is the best where fits are to come"][f"{title}{left}", 0] = []
+            said.append(("None is the best where fits are to come", f"{title}{left}"))
         for entry in every:
-            who = f"{title}{in_sentence(entry.name)}"
-            if run.axis and entry.level and entry.values:
-                axis = lowered(run.axis.title)
-                said[f"§ One fit per trial: it does not use {axis}"][who, 0] = []
-            if entry.ending == LEFT_OUT:
-                said[f"{LEFT_OUT}: by the config (at_most)"][who, 0] = []
-            counts = {f"† {text}": n for text, n in entry.remarks.items()}
+            counts = Counter({f"† {text}": n for text, n in entry.remarks.items()})
             counts[_DISTURBED] = entry.disturbed
+            if run.axis and entry.level:
+                axis = lowered(run.axis.title)
+                counts[f"§ One fit per trial: it does not use {axis}"] = len(entry.values)
+            if entry.ending == LEFT_OUT:
+                counts[f"{LEFT_OUT}: by the config (at_most)"] = entry.planned
             for ending, n in entry.others.items() if entry.values else ():
                 counts[f"(k/n): the other trials: {ending}"] = n if ending != TO_COME else 0
-            for text, n in counts.items():
-                if n:
-                    said[text][who, entry.planned].append(n)
-    lines = []
-    for text, solvers in said.items():
-        parts = (
-            f"{who} in {ranges(n, '-')} of {counted(planned, 'trial')}" if n else who
-            for (who, planned), n in solvers.items()
-        )
-        lines.append(f"{text} ({', '.join(parts)}).")
-    return lines
+            for text in +counts:
+                of = f" in {counts[text]} of {counted(entry.planned, 'trial')}"
+                who = f"{title}{entry.name}"
+                said.append((text, who + of * (counts[text] < entry.planned)))
+    texts = dict.fromkeys(text for text, _ in said)
+    whom = {text: dict.fromkeys(who for one, who in said if one == text) for text in texts}
+    return [f"{text} ({', '.join(who)})." for text, who in whom.items()]

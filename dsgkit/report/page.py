@@ -27,7 +27,7 @@ from dsgkit.report.findings import findings
 from dsgkit.report.formats import Cell, Layout, write_text
 from dsgkit.report.frame import finished, solver_names
 from dsgkit.report.numbers import NO_VALUE, counted, grid_text, leaves, ranges, value_text
-from dsgkit.report.tables import FURTHER, wanted_tables
+from dsgkit.report.tables import wanted_tables
 
 Context = dict[str, Any]
 """Variables of the template."""
@@ -141,9 +141,9 @@ def _layouts(runs: Sequence[Run]) -> tuple[list[Layout], list[Layout]]:
     """Return the tables that a terminal shows by default, and the others."""
     shown: list[Layout] = []
     folded: list[Layout] = []
-    for name, make in wanted_tables(runs):
+    for _, make in wanted_tables(runs):
         for layout in make().layouts:
-            (folded if layout.aside or name in FURTHER else shown).append(layout)
+            (folded if layout.aside else shown).append(layout)
     return shown, folded
 
 

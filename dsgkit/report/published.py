@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -19,11 +21,11 @@ Pair = tuple[Run, Measure, PublishedFigure, Entry]
 def published_table(runs: Sequence[Run]) -> Table:
     """Return the table with a row per published value that was measured, and how many agree."""
     pairs = [pair for run in runs for pair in _pairs(run)]
-    layouts = [
-        _by_measure(measure, [pair for pair in pairs if pair[1] == measure])
-        for measure in dict.fromkeys(measure for _, measure, _, _ in pairs)
-    ]
-    return Table(PUBLISHED_TABLE, layouts, pd.DataFrame([*map(_row, pairs)]))
+    frame = pd.DataFrame([_row(*pair) for pair in pairs])
+    rows = list(zip(pairs, frame.to_dict("records"), strict=True))
+    measures = dict.fromkeys(measure for _, measure, _, _ in pairs)
+    layouts = [_layout(m, [one for one in rows if one[0][1] == m]) for m in measures]
+    return Table(PUBLISHED_TABLE, layouts, frame)
 
 
 def _pairs(run: Run) -> Iterator[Pair]:
@@ -38,22 +40,14 @@ def _pairs(run: Run) -> Iterator[Pair]:
             yield run, measures[figure.measure], figure, entry
 
 
-def _compared(pair: Pair) -> tuple[float | None, bool | None]:
-    """Return the difference from a published value, and if the two agree; None if unknown."""
-    _, measure, figure, entry = pair
-    if measure.unit or not entry.values:  # seconds depend on the machine
-        return None, None
-    difference = entry.mean - figure.value
-    if figure.flag or figure.tolerance is None:
-        return difference, None
-    rounding = 10.0**-figure.decimals / 2
-    return difference, abs(difference) <= figure.tolerance + rounding
-
-
-def _row(pair: Pair) -> dict[str, object]:
+def _row(run: Run, measure: Measure, figure: PublishedFigure, entry: Entry) -> dict[str, Any]:
     """Return a published and a measured value as tidy data."""
-    run, measure, figure, entry = pair
-    difference, agrees = _compared(pair)
+    # seconds depend on the machine
+    difference = entry.mean - figure.value if not measure.unit else math.nan
+    agrees = None
+    if not (math.isnan(difference) or figure.tolerance is None or figure.flag):
+        rounding = 10.0**-figure.decimals / 2
+        agrees = abs(difference) <= figure.tolerance + rounding
     return {
         "dataset": run.title,
         "solver": entry.name,
@@ -68,40 +62,35 @@ def _row(pair: Pair) -> dict[str, object]:
     }
 
 
-def _cells(pair: Pair) -> list[Cell]:
-    run, measure, figure, entry = pair
-    difference, agrees = _compared(pair)
-    text = NO_VALUE
-    if difference is not None:
-        text = f"{percents(measure, difference):+z.{measure.digits}f}"
-        text = text if text.strip("+0.") else text[1:]
-    return [
-        *map(Cell, (run.heading, entry.name)),
-        Cell(f"{percents(measure, figure.value):.{figure.decimals}f}", value=figure.value),
-        *entry_cells(measure, [entry], sized=run.axis is not None),
-        Cell(text, best=agrees is True, value=difference),
-        Cell(figure.flag),
-    ]
-
-
-def _by_measure(measure: Measure, pairs: Sequence[Pair]) -> Layout:
+def _layout(measure: Measure, found: Sequence[tuple[Pair, dict[str, Any]]]) -> Layout:
     """Return the published and measured values of one measure."""
-    runs = list({id(run): run for run, *_ in pairs}.values())
+    runs = list({id(run): run for (run, *_), _ in found}.values())
     sources = dict.fromkeys(run.task.published.source for run in runs if run.task.published)
-    rows = [_cells(pair) for pair in pairs]
-    footnotes = notes([(run, [one[3] for one in pairs if one[0] is run]) for run in runs])
-    known = [agrees for _, agrees in map(_compared, pairs) if agrees is not None]
-    if known:
-        most = sorted({figure.tolerance for _, _, figure, _ in pairs if figure.tolerance})
-        tolerance = f"{' or '.join(f'{one:g}' for one in most)}, up to rounding"
-        count = f"{sum(known)} of {len(known)} published values without a remark"
-        footnotes = [f"{count} are within the tolerance: {tolerance}.", *footnotes]
+    measured = [(run, [one[3] for one, _ in found if one[0] is run]) for run in runs]
+    rows = []
+    for (run, _, figure, entry), known in found:
+        text = f"{percents(measure, known['difference']):+z.{measure.digits}f}"
+        text = text if text.strip("+0.") else text[1:]
+        difference = Cell(text, best=known["agrees"] is True, value=known["difference"])
+        rows.append(
+            [
+                *map(Cell, (run.heading, entry.name)),
+                Cell(f"{percents(measure, figure.value):.{figure.decimals}f}", value=figure.value),
+                *entry_cells(measure, [entry], sized=run.axis is not None),
+                Cell(NO_VALUE) if math.isnan(known["difference"]) else difference,
+                Cell(figure.flag),
+            ]
+        )
+    agrees = [known["agrees"] for _, known in found if known["agrees"] is not None]
+    most = sorted({figure.tolerance for (_, _, figure, _), _ in found if figure.tolerance})
+    within = f"within the tolerance: {' or '.join(f'{one:g}' for one in most)}, up to rounding"
+    count = f"{sum(agrees)} of {len(agrees)} published values without a remark are {within}."
     layout = Layout(
         f"{column_title(measure)}, as published by {'; '.join(sources)}, and as measured: "
         f"{statistic(measure, runs)}.",
         ["Dataset", "Solver", "Published", "Measured", "Difference", "Remark"],
         rows,
-        footnotes,
+        [*([count] if agrees else []), *notes(measured)],
         best_means="within the tolerance",
         about=about(runs),
         aside=True,

@@ -20,7 +20,7 @@ from dsgkit.report.frame import (
     size_text,
 )
 from dsgkit.report.measure_tables import measure_table
-from dsgkit.report.numbers import in_sentence, p_text
+from dsgkit.report.numbers import p_text
 from dsgkit.report.published import published_table
 from dsgkit.report.stats import LEVEL, SPLITS_CAVEAT, Gain, gain_measures, gains
 from dsgkit.report.terminal import plain
@@ -28,9 +28,6 @@ from dsgkit.tasks.measures import GAINS, PARAMS_TABLE, PUBLISHED_TABLE, Measure
 from dsgkit.text import DEFAULT_WIDTH
 
 Maker = Callable[[], Table]
-
-FURTHER = (PUBLISHED_TABLE, PARAMS_TABLE)
-"""Tables of every report that has values for them."""
 
 
 def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[str, Maker]]:
@@ -47,34 +44,27 @@ def wanted_tables(runs: Sequence[Run], only: Sequence[str] = ()) -> list[tuple[s
         If nothing is recorded, or a table is unknown or has no values.
     """
     check_recorded(runs)
-    known = _all_tables(runs)
+    files: dict[str, list[Measure]] = {}
+    for measure in measures_of(runs):
+        files.setdefault(f"{measure.file}_table", []).append(measure)
+    known: dict[str, Maker] = {
+        name: partial(measure_table, runs, name, measures) for name, measures in files.items()
+    }
+    asked = [
+        n for one in outputs_asked(runs) for n in files if one == f"{files[n][0].output}_table"
+    ]
+    if any(spec and spec.against in run.names for run in runs for spec in run.solvers.values()):
+        known[GAINS] = partial(gain_table, runs)
+    if any(run.task.published for run in runs):
+        known[PUBLISHED_TABLE] = partial(published_table, runs)
+    if len(runs) == 1:
+        known[PARAMS_TABLE] = partial(params_table, *runs)
     for name in only:
         if name not in known:
             text = f"no table {name!r} in these results{nearest_or_all(name, known)}"
             raise ResultsError(f"{', '.join(str(run.folder) for run in runs)}: {text}")
-    if only:
-        return [(name, make) for name, (_, make) in known.items() if name in only]
-    asked = [name for name in outputs_asked(runs) if name != GAINS]
-    asked += [GAINS, *FURTHER]
-    return [(name, make) for one in asked for name, (of, make) in known.items() if of == one]
-
-
-def _all_tables(runs: Sequence[Run]) -> dict[str, tuple[str, Maker]]:
-    """Return all tables by name, each with its name in a config's ``outputs`` and its maker."""
-    files: dict[str, list[Measure]] = {}
-    for measure in measures_of(runs):
-        files.setdefault(f"{measure.file}_table", []).append(measure)
-    tables: dict[str, tuple[str, Maker]] = {
-        name: (f"{measures[0].output}_table", partial(measure_table, runs, name, measures))
-        for name, measures in files.items()
-    }
-    if any(spec and spec.against in run.names for run in runs for spec in run.solvers.values()):
-        tables[GAINS] = GAINS, partial(gain_table, runs)
-    if any(run.task.published for run in runs):
-        tables[PUBLISHED_TABLE] = PUBLISHED_TABLE, partial(published_table, runs)
-    if len(runs) == 1:
-        tables[PARAMS_TABLE] = PARAMS_TABLE, partial(params_table, *runs)
-    return tables
+    names = only or [*asked, *(name for name in known if name not in files)]
+    return [(name, known[name]) for name in dict.fromkeys(names)]
 
 
 def write_tables(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) -> list[Path]:
@@ -89,14 +79,13 @@ def write_tables(runs: Sequence[Run], folder: Path, only: Sequence[str] = ()) ->
 def text_tables(runs: Sequence[Run], only: Sequence[str] = (), width: int = DEFAULT_WIDTH) -> str:
     """Return tables for a terminal of ``width`` columns, by default those that configs ask for.
 
-    Without names, parts that stand aside are left out; if nothing else is asked for, all other
-    tables are shown.
+    Without names, parts that stand aside are left out; if configs ask for figures only, all
+    measures are shown.
     """
     layouts = [layout for _, make in wanted_tables(runs, only) for layout in make().layouts]
     shown = [layout for layout in layouts if only or not layout.aside]
     if not shown and not only:
-        layouts = [layout for _, make in _all_tables(runs).values() for layout in make().layouts]
-        shown = [layout for layout in layouts if not layout.aside]
+        return text_tables(runs, [f"{one.file}_table" for one in measures_of(runs)], width)
     return "\n".join(plain(layout, width) for layout in shown)
 
 
@@ -121,7 +110,6 @@ def gain_table(runs: Sequence[Run]) -> Table:
 def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: bool) -> Layout:
     """Return gains, a row each."""
     over = list(dict.fromkeys(gain.against for _, gain in found))
-    whom = in_sentence(over[0]) if len(over) == 1 else "the solver it is compared with"
     tested, swept = any(gain.is_last for _, gain in found), any(run.axis for run in runs)
     notes = ["Better in: trials, of those that both finished, in which the solver is better."]
     if tested:
@@ -129,8 +117,8 @@ def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: 
         family = "all solvers" if len(runs) == 1 else "all solvers and datasets"
         notes.append(f"p: paired t-test{at}, Holm-corrected for {family}. {SPLITS_CAVEAT}")
     layout = Layout(
-        f"{'Further gains' if further else 'Gains'} over {whom}: mean over trials, above 0 where "
-        "better.",
+        f"{'Further gains' if further else 'Gains'} over {' or '.join(over)}: mean over trials, "
+        "above 0 where better.",
         ["Measure", "Dataset", "Solver", "Over", "Rows", "Gain [95%]", "p", "Better in"],
         [_gain_cells(measure, gain) for measure, gain in found],
         notes,
