@@ -231,4 +231,4 @@ def notes(found: Found) -> list[str]:
                 said.append((text, who + of * (counts[text] < entry.planned)))
     texts = dict.fromkeys(text for text, _ in said)
     whom = {text: dict.fromkeys(who for one, who in said if one == text) for text in texts}
-    return [f"{text} ({', '.join(who)})." for text, who in whom.items()]
+    return [f"{text} – {', '.join(who)}." for text, who in whom.items()]

@@ -125,11 +125,11 @@ REMARK = {"remark": "gamma = 1: unlabelled rows were not used"}
         ([0.8, 0.9], {0: REFUSED, 1: REFUSED}, "refused (needs 8.0 GiB)", ""),
         ([0.8, 0.9], {0: LIMITED, 1: LIMITED}, "out of memory", ""),
         ([0.8, 0.9], {0: LATE, 1: LATE}, "timeout", ""),
-        ([0.8, 0.9], {0: LATE}, "**0.900** (1/2)", "timeout (A in 1 of 2 trials)."),
+        ([0.8, 0.9], {0: LATE}, "**0.900** (1/2)", "timeout – A in 1 of 2 trials."),
         ([0.8, 0.9], {0: {"scores": {}}, 1: {"scores": {}}}, "–", ""),
-        ([0.8, None], {}, "0.800 (1/2)", "to come (3 of 4 fits have run)."),
-        ([None, None], {}, "not yet run", "to come (2 of 4 fits have run)."),
-        ([0.8, 0.9], {0: REMARK}, "**0.850 ± 0.071†**", "not used (A in 1 of 2 trials)."),
+        ([0.8, None], {}, "0.800 (1/2)", "to come – 3 of 4 fits have run."),
+        ([None, None], {}, "not yet run", "to come – 2 of 4 fits have run."),
+        ([0.8, 0.9], {0: REMARK}, "**0.850 ± 0.071†**", "not used – A in 1 of 2 trials."),
     ],
 )
 def test_what_became_of_the_trials_is_said(fits, records, cell, note):
@@ -144,10 +144,10 @@ def test_sizes_left_out_and_fits_for_all_sizes_are_marked():
     run = make_run(a={500: [0.9]}, c={500: [0.8], 900: [0.8]}, left_out=[("a", 900)])
     cells, text = shown(run)
     assert cells["A"] == {"500": "**0.900**", "900": "left out"}
-    assert "left out: by the config (at_most) (A)." in text
+    assert "left out: by the config (at_most) – A." in text
     level = make_run(a={900: [0.9, 0.7]}, b={900: [0.5, 0.6]}, also_at=[500])
     assert column(level) == ["**0.800 ± 0.141§**", "0.550 ± 0.071§"]
-    assert "§ One fit per trial: it does not use unlabelled rows (A, B)." in shown(level)[1]
+    assert "§ One fit per trial: it does not use unlabelled rows – A, B." in shown(level)[1]
 
 
 def test_tallies_bytes_and_solvers_that_know_hidden_labels():
