@@ -240,7 +240,8 @@ def difference_of(kept: Record, computed: Record) -> float:
 
 def _numbers(record: Record) -> Iterator[tuple[str, float | None]]:
     """Yield named scores of a fit, or of a search by point and fold."""
-    yield from sorted(record.get("scores", {}).items())
+    known = record.get("scores", {}).items()
+    yield from sorted((name, score) for name, score in known if score is not None)
     for place, folds in enumerate(record.get("fold_scores", ())):
         yield from ((f"point {place}, fold {fold}", score) for fold, score in enumerate(folds))
 

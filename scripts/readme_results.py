@@ -56,6 +56,8 @@ def verdicts(claim: JudgedClaim) -> str:
     """Return the verdicts on a claim, with the numbers of comparisons that support it."""
     parts = []
     for by, verdict in claim.verdicts.items():
+        if verdict.outcome is Outcome.UNTESTABLE and parts:
+            continue
         share = f" ({verdict.counted:g} of {verdict.tested})" if verdict.tested else ""
         setting = "" if by == PROTOCOL else "with settings tuned to the data it "
         parts.append(f"{setting}{verdict.outcome}{share}")

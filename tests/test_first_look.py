@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from dsgkit import load_results
 from dsgkit.cli import cli
 from dsgkit.config.schema import load_experiment
 from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import DsgError
-from dsgkit.experiment.results import load_results
 
 GOLDEN = Path(__file__).with_name("first_look.txt")
 N = 90
@@ -152,6 +152,6 @@ def test_a_run_ends_with_all_methods(monkeypatch, in_process):
     done = dsg_try(LAYOUTS["$SEMICOLON"], "--label", "kind")
     assert done.exit_code == 0, (done.output, done.exception)
     (folder,) = Path("results").iterdir()
-    cells = load_results(folder).cells
+    cells = load_results(folder)
     assert set(cells["solver"]) == set(load_experiment("rows_auc_try.yaml").solvers)
     assert set(cells["status"]) == {"ok"}

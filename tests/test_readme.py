@@ -11,8 +11,8 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import root_mean_squared_error
 from sklearn.preprocessing import minmax_scale
 
+from dsgkit import load_results
 from dsgkit.config.schema import load_experiment
-from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.seeds import derive_seed, permutation
 
@@ -123,7 +123,7 @@ def run(tmp_path, monkeypatch, own_modules, in_process):
         experiment = load_experiment(tmp_path / "mine.yaml")
         outcome = run_experiment(experiment, tmp_path / "results", Options(once=True))
         assert outcome.failures == []
-        return experiment, load_results(tmp_path / "results").cells
+        return experiment, load_results(tmp_path / "results")
 
     return run
 

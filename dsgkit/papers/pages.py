@@ -20,7 +20,7 @@ from dsgkit.report.formats import Cell, Layout, Table, csv_text, markdown, write
 from dsgkit.report.page import OUTCOMES, cells_by_outcome
 
 FIGURES = "figures"
-SCREEN = 110  # dots per inch of the pictures on pages
+SCREEN = 150  # dots per inch of the pictures on pages
 READING = (
     "Each claim was tested with the paper's settings (*protocol*) and, where it matters, with "
     "settings tuned to the data (*useful*). 8 of 16: of 16 comparisons, 8 support it."

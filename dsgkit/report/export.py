@@ -85,7 +85,7 @@ def _fits(run: Run) -> pd.DataFrame:
             "axis": run.axis.name if run.axis else "",
             "status": recorded["ending"].str.replace(" ", "_"),
             **{name: recorded[name] for name in _OWN},
-            "cell_seconds": recorded.filter(like="times.").sum(axis=1),
+            "cell_seconds": recorded.filter(like="times.").sum(axis=1).round(6),
             **values,
         }
     ).join(pd.DataFrame(params, recorded.index))

@@ -19,8 +19,8 @@ from dsgkit.errors import ConfigError, FitError, ResultsError, TimeLimitError
 from dsgkit.estimators import catalogue
 from dsgkit.experiment.cell import Job, new_record, run_job
 from dsgkit.experiment.plan import make_plan
-from dsgkit.experiment.results import load_results
 from dsgkit.experiment.run import Options, run_experiment
+from dsgkit.experiment.runs import load
 from dsgkit.experiment.status import describe_status
 from dsgkit.system.progress import listening
 from tests.conftest import TOY_CONFIG, change_toy
@@ -204,7 +204,7 @@ def test_a_run_goes_on_where_it_was_stopped(alone, monkeypatch):
     (elsewhere / "cells.jsonl").write_bytes(b"".join(lines))
     mended = run_experiment(config, elsewhere, Options(once=True))
     assert counts(mended) == (1, 5, 0, 0) and mended.bad == [4]
-    assert len(load_results(elsewhere).records) == 6
+    assert len(load(elsewhere)[0].recorded) == 6
 
 
 def test_a_failed_search_fails_its_fits_or_stops_the_run(alone, monkeypatch):
@@ -325,7 +325,7 @@ def test_larger_fits_are_not_begun_after_one_that_met_a_time_limit(alone, schedu
     assert [cell.at["unlabeled"] for cell, _ in log if cell.kind == "fit"] == [40, 40]
     assert fits(folder) == [(status, ""), (status, "not begun: a smaller fit met a time limit")] * 2
     assert counts(outcome) == (6, 0, 0, 0) and len(outcome.ended) == 4
-    assert len(load_results(folder).cells) == 8
+    assert len(load(folder)[0].sized) == 8
     assert scheduled(alone, Scheduled(ended=ended), timeout=5)[1].computed == 0
     log, outcome, _ = scheduled(alone, Scheduled(), timeout=50)
     assert len(log) == (0 if own else 4) == 4 - len(outcome.ended)
