@@ -54,12 +54,12 @@ def section(judged: Sequence[JudgedPaper]) -> Iterator[str]:
 
 def verdicts(claim: JudgedClaim) -> str:
     """Return the verdicts on a claim, with the numbers of comparisons that support it."""
-    parts = []
+    parts: list[str] = []
     for by, verdict in claim.verdicts.items():
         if verdict.outcome is Outcome.UNTESTABLE and parts:
             continue
         share = f" ({verdict.counted:g} of {verdict.tested})" if verdict.tested else ""
-        setting = "" if by == PROTOCOL else "with settings tuned to the data it "
+        setting = "" if by == PROTOCOL else "tuned to the data, "
         parts.append(f"{setting}{verdict.outcome}{share}")
     return "; ".join(parts)
 
