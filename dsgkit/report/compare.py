@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -35,9 +34,20 @@ from dsgkit.tasks.measures import Measure
 from dsgkit.text import paragraph
 
 MAX_NAMED = 3
-LONGEST_VALUES = 40
+LONGEST_VALUES = 60
 _SELECTS_FITS = ("seed", "sweep.", "protocol.trials")  # settings that select fits and their splits
 _TIMING = {"processor": "the processor", "threads": "the number of threads"}
+
+
+class Difference(NamedTuple):
+    """A setting with its values in A and in B as text."""
+
+    key: str
+    a: str
+    b: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.a} → {self.b}"
 
 
 class Effect(NamedTuple):
@@ -71,12 +81,10 @@ class Comparison:
         times).
     effects : dict of Measure to list of Effect
         Of every solver, at the largest size that both runs finished.
-    config, environment : list of (str, str, str)
-        Settings that differ, with both values as text.
-    changed : list of (str, str, str)
-        Settings that common fits depend on.
-    timing_problems : list of str
-        Why times cannot be compared; empty if they can.
+    config, environment : list of Difference
+        Settings that differ.
+    changed : list of Difference
+        Those of the config that common fits depend on.
     disturbed : int
         Fits whose times other processes disturbed: they are not compared.
     """
@@ -86,10 +94,9 @@ class Comparison:
     unpaired: list[str]
     fits: pd.DataFrame
     effects: dict[Measure, list[Effect]]
-    config: list[tuple[str, str, str]]
-    environment: list[tuple[str, str, str]]
-    changed: list[tuple[str, str, str]]
-    timing_problems: list[str]
+    config: list[Difference]
+    environment: list[Difference]
+    changed: list[Difference]
     disturbed: int
 
 
@@ -97,7 +104,8 @@ def compare(a: Run, b: Run) -> Comparison:
     """Compare two runs that were loaded together; `ResultsError` if no fit is in both."""
     check_recorded([a, b])
     a, b = _renamed(a, b)
-    unpaired = _unpaired(a, b)
+    config, changed = _config(a, b)
+    unpaired = _unpaired(a, b, config)
     # a measure's caption also names its rows
     theirs = {(measure.name, measure.caption) for measure in b.task.measures}
     measures = [m for m in a.task.measures if (m.name, m.caption) in theirs]
@@ -109,20 +117,10 @@ def compare(a: Run, b: Run) -> Comparison:
         columns = (f"{a.column(measure)}_a", f"{b.column(measure)}_b")
         if measure.better and set(columns) <= {*fits}:
             effects[measure] = _effects(rows, measure, columns, paired=not unpaired)
-    environments = [_environment(run) for run in (a, b)]
-    configs = [run.experiment.model_dump(mode="json") for run in (a, b)]
-    return Comparison(
-        a,
-        b,
-        unpaired,
-        fits,
-        {measure: found for measure, found in effects.items() if found},
-        list(_differences(configs[0], configs[1])),
-        [_texts(key, one, other) for key, one, other in _pairs(*environments) if one != other],
-        _changed(a, b, [*map(of_results, configs)]),
-        _timing_problems(*environments),
-        int(disturbed.sum()),
-    )
+    effects = {measure: found for measure, found in effects.items() if found}
+    environment = _differences(_environment(a), _environment(b))
+    n_disturbed = int(disturbed.sum())
+    return Comparison(a, b, unpaired, fits, effects, config, environment, changed, n_disturbed)
 
 
 def _renamed(a: Run, b: Run) -> tuple[Run, Run]:
@@ -207,93 +205,66 @@ def _effects(
     return [effect._replace(holm=p) for effect, p in zip(found, adjusted, strict=True)]
 
 
-def _unpaired(a: Run, b: Run) -> list[str]:
-    """Return why trials are different splits: these depend on rows, protocol and seed only."""
-    hashes = [run.data.get("content_hash") for run in (a, b)]
-    reasons = []
-    if all(hashes) and hashes[0] != hashes[1]:
-        names = f"the data are {a.dataset} in A and {b.dataset} in B"
-        reasons = [f"the rows of {a.dataset} differ" if a.dataset == b.dataset else names]
-    elif not all(hashes) and not set(a.fits["key"]) & set(b.fits["key"]):
-        reasons = ["the hash of the data is not stored in both"]
-    others = {*a.task.not_of_splits, *b.task.not_of_splits}
-    sides = [_split_settings(run, others) for run in (a, b)]
-    return reasons + [
-        f"{name} is {one} in A and {other} in B"
-        for name, one, other in _pairs(*sides)
-        if one != other
+def _config(a: Run, b: Run) -> tuple[list[Difference], list[Difference]]:
+    """Return the settings that differ, and those that make common fits different experiments.
+
+    The number of trials, swept sizes, the seed and solvers of one run only select fits, and the
+    name of a dataset does not matter if its content is the same.
+    """
+    dumps = [run.experiment.model_dump(mode="json") for run in (a, b)]
+    kinds = [{k: one["kind"] for k, one in dump["solvers"].items()} for dump in dumps]
+    others = {one.key for one in _differences(*kinds)}
+    differing = _differences(*(_settings(dump, others) for dump in dumps))
+    of_fits = {key for dump in dumps for key in _settings(of_results(dump), others)}
+    selects = (*_SELECTS_FITS, *(("dataset.",) if _same_data(a, b) else ()))
+    changed = [
+        one
+        for one in differing
+        if one.key in of_fits
+        and not one.key.startswith(selects)
+        and one.key.removeprefix("solvers.") not in others
     ]
+    return differing, changed
 
 
-def _split_settings(run: Run, others: set[str]) -> dict[str, Any]:
-    """Return the settings that determine a trial's rows: seed and protocol without ``others``."""
-    dumped = run.experiment.model_dump(mode="json")
-    # older results lack newer settings: they count as not set
-    known = {k: v for k, v in dumped["protocol"].items() if k not in others and v is not None}
-    if run.axis and run.axis.drawn:
-        known[run.axis.name] = f"up to {run.experiment.sizes[-1]}"
-    return {"seed": dumped["seed"], **{f"protocol.{name}": value for name, value in known.items()}}
+def _same_data(a: Run, b: Run) -> bool:
+    hashes = {run.data.get("content_hash") for run in (a, b)}
+    return len(hashes) == 1 and None not in hashes
 
 
-def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the keys of either mapping with both values, None for none."""
-    for key in dict.fromkeys([*a, *b]):
-        yield key, a.get(key), b.get(key)
+def _settings(dump: Mapping[str, Any], others: Collection[str]) -> dict[str, str]:
+    """Return a config's settings by dotted key; those of ``others`` by the solver's name alone."""
+    solvers = {
+        key: one.get("label", "")
+        if key in others
+        else one | {"search": {str(n): stage for n, stage in enumerate(one["search"], start=1)}}
+        for key, one in dump["solvers"].items()
+    }
+    texts = {}
+    for keys, value in leaves({**dump, "solvers": solvers}):
+        in_grid = isinstance(value, list) and "search" in keys
+        texts[".".join(keys)] = _text(sorted(value, key=_order) if in_grid else value)
+    return texts
 
 
-def _differences(a: Any, b: Any, key: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yield the settings that differ; the orders of grids and of solvers do not count."""
-    a, b = (_as_mapping(part) for part in (a, b))
-    if isinstance(a, dict) and isinstance(b, dict):
-        for name, one, other in _pairs(a, b):
-            yield from _differences(one, other, f"{key}.{name}".lstrip("."))
-    elif isinstance(a, list) and isinstance(b, list) and ".search." in key:
-        if sorted(map(str, a)) != sorted(map(str, b)):
-            yield _texts(key, sorted(a, key=_order), sorted(b, key=_order))
-    elif a != b:
-        yield _texts(key, a, b)
-
-
-def _as_mapping(part: Any) -> Any:
-    """Return the stages of a search as a mapping from their numbers, which start at 1."""
-    if isinstance(part, list) and part and all(isinstance(stage, dict) for stage in part):
-        return {str(number): stage for number, stage in enumerate(part, start=1)}
-    return part
-
-
-def _order(value: Any) -> tuple[bool, float, str]:
-    number = isinstance(value, int | float)
-    return not number, float(value) if number else 0.0, str(value)
-
-
-def _texts(key: str, a: Any, b: Any) -> tuple[str, str, str]:
-    return key, _text(a), _text(b)
+def _order(value: Any) -> tuple[bool, Any]:
+    """Return a key that sorts the values of a grid: numbers before others."""
+    is_number = isinstance(value, int | float)
+    return not is_number, value if is_number else str(value)
 
 
 def _text(value: Any) -> str:
-    """Return a setting as text; a whole solver by its name."""
-    if isinstance(value, dict):
-        return str(value.get("label", ", ".join(value)))
     if isinstance(value, list):
         return ", ".join(map(value_text, value))
     return NO_VALUE if value is None else value_text(value)
 
 
-def _changed(a: Run, b: Run, configs: Sequence[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    """Return the settings that make the common fits different experiments.
-
-    The number of trials, swept sizes, the seed and solvers of one run only select fits, and the
-    name of a dataset does not matter if its content is the same.
-    """
-    changed = [
-        one for one in _differences(configs[0], configs[1]) if not one[0].startswith(_SELECTS_FITS)
-    ]
-    hashes = {run.data.get("content_hash") for run in (a, b)}
-    kinds = [{k: s["kind"] for k, s in config["solvers"].items()} for config in configs]
-    unrelated = [f"solvers.{key}." for key, one, other in _pairs(*kinds) if one != other]
-    if len(hashes) == 1 and None not in hashes:
-        unrelated.append("dataset.")
-    return [one for one in changed if not f"{one[0]}.".startswith(tuple(unrelated))]
+def _differences(a: Mapping[str, str], b: Mapping[str, str]) -> list[Difference]:
+    """Return the entries that differ; one that is missing counts as not set."""
+    sections = [key.split(".")[:2] for key in {**a, **b}]
+    keys = sorted({**a, **b}, key=lambda key: sections.index(key.split(".")[:2]))
+    every = (Difference(key, a.get(key, NO_VALUE), b.get(key, NO_VALUE)) for key in keys)
+    return [one for one in every if one.a != one.b]
 
 
 def _environment(run: Run) -> dict[str, str]:
@@ -305,26 +276,47 @@ def _environment(run: Run) -> dict[str, str]:
     return {key: " and ".join(texts) for key, texts in values.items()}
 
 
-def _timing_problems(a: Mapping[str, str], b: Mapping[str, str]) -> list[str]:
-    if not (a.keys() >= _TIMING.keys() and b.keys() >= _TIMING.keys()):
-        return ["processor and threads are not stored in both"]
-    return [
-        f"{words} is {a[key]} in A and {b[key]} in B"
-        for key, words in _TIMING.items()
-        if a[key] != b[key]
+def _unpaired(a: Run, b: Run, config: Sequence[Difference]) -> list[str]:
+    """Return why trials are different splits: these depend on rows, protocol and seed only."""
+    hashes = [run.data.get("content_hash") for run in (a, b)]
+    reasons = []
+    if all(hashes) and hashes[0] != hashes[1]:
+        names = f"the data are {a.dataset} in A and {b.dataset} in B"
+        reasons = [f"the rows of {a.dataset} differ" if a.dataset == b.dataset else names]
+    elif not all(hashes) and not set(a.fits["key"]) & set(b.fits["key"]):
+        reasons = ["the hash of the data is not stored in both"]
+    ignored = {*a.task.not_of_splits, *b.task.not_of_splits}
+    drawn = [
+        {f"protocol.{run.axis.name}": f"up to {run.experiment.sizes[-1]}"}
+        if run.axis and run.axis.drawn
+        else {}
+        for run in (a, b)
     ]
+    of_splits = [
+        one
+        for one in config
+        if one.key == "seed"
+        or (
+            (one.key.startswith("protocol.") and one.key.split(".")[1] not in ignored)
+            and not any(one.key in sizes for sizes in drawn)
+        )
+    ]
+    return reasons + _told([*of_splits, *_differences(*drawn)])
+
+
+def _told(differences: Sequence[Difference]) -> list[str]:
+    return [f"{one.key} is {one.a} in A and {one.b} in B" for one in differences]
 
 
 def comparison_text(found: Comparison, width: int) -> str:
     """Return a comparison for a terminal: the answer in a sentence, then the evidence."""
-    remarks = [
-        f"Trials are not paired: {'; '.join(found.unpaired)}."
-        if found.unpaired
-        else "Trials are paired: the same splits in A and in B.",
-        _choices(found.fits[found.fits["common"]]),
-    ]
-    if found.timing_problems:
-        remarks.append(f"Times are not comparable: {'; '.join(found.timing_problems)}.")
+    unpaired = f"Trials are not paired: {'; '.join(found.unpaired)}."
+    remarks = [unpaired if found.unpaired else "Trials are paired: the same splits in A and in B."]
+    remarks.append(_choices(found.fits[found.fits["common"]]))
+    timing = [one for one in found.environment if one.key in _TIMING]
+    if timing:
+        words = _told([one._replace(key=_TIMING[one.key]) for one in timing])
+        remarks.append(f"Times are not comparable: {'; '.join(words)}.")
     if found.disturbed:
         number = counted(found.disturbed, "fit")
         remarks.append(f"Times of {number} were disturbed and are not compared.")
@@ -341,7 +333,7 @@ def comparison_text(found: Comparison, width: int) -> str:
     ]
     for name, members in (("config", found.config), ("environment", found.environment)):
         lines = [f"What differs in the {name} (A → B):" if members else f"The {name} is the same."]
-        lines += (paragraph(f"{k}: {a} → {b}", width, "    ", first="  ") for k, a, b in members)
+        lines += (paragraph(str(one), width, "    ", first="  ") for one in members)
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -349,68 +341,60 @@ def comparison_text(found: Comparison, width: int) -> str:
 def answer(found: Comparison) -> str:
     """Return whether B reproduces A, agrees with it up to chance, or is another experiment."""
     a, b, fits = found.a, found.b, found.fits
-    hashes = [run.data.get("content_hash") for run in (a, b)]
-    if a.dataset != b.dataset and (hashes[0] is None or hashes[0] != hashes[1]):
+    if a.dataset != b.dataset and not _same_data(a, b):
         return f"B does not repeat A: the data of B are {b.dataset}, those of A {a.dataset}."
-    common, same = int(fits["common"].sum()), int(fits["identical"].sum())
-    if same == common:
-        how, why = (
-            "B reproduces A",
-            f"all {counted(common, 'common fit')} are identical but for times",
-        )
-    else:
-        how, why = _agreement(found)
-        why += f"; {same:,} of {counted(common, 'common fit')} are identical"
-    endings = fits[["ending_a", "ending_b"]].fillna(NOT_RUN).isin([NOT_RUN, TO_COME, LEFT_OUT])
-    apart = Counter(
-        {
-            "in A only": int((~endings["ending_a"] & endings["ending_b"]).sum()),
-            "in B only": int((endings["ending_a"] & ~endings["ending_b"]).sum()),
-            "ended differently": int(
-                (fits["common"] & (fits["ending_a"] != fits["ending_b"])).sum()
-            ),
-        }
-    )
-    text = "; ".join([why, *(f"{counted(n, 'fit')} {where}" for where, n in apart.items() if n)])
+    how, why = _agreement(found)
+    missing = fits[["ending_a", "ending_b"]].fillna(NOT_RUN).isin([NOT_RUN, TO_COME, LEFT_OUT])
+    apart = {
+        "in A only": ~missing["ending_a"] & missing["ending_b"],
+        "in B only": missing["ending_a"] & ~missing["ending_b"],
+        "ended differently": fits["common"] & (fits["ending_a"] != fits["ending_b"]),
+    }
+    texts = [f"{counted(int(of.sum()), 'fit')} {where}" for where, of in apart.items() if of.any()]
+    text = "; ".join([why, *texts])
     if not found.changed:
         return f"{how}: {text}."
-    named = ", ".join(map(_short, found.changed[:MAX_NAMED]))
-    more = len(found.changed) - MAX_NAMED
-    named += f" and {more:,} more" if more > 0 else ""
-    what = f"A and B differ in {named}: this compares two experiments, not a reproduction"
-    return f"{what}. {text[0].upper()}{text[1:]}."
+    short = [f"{one.key} ({one.a}, {one.b})" for one in found.changed]
+    named = [
+        text if len(text) <= LONGEST_VALUES else one.key
+        for text, one in zip(short, found.changed, strict=True)
+    ]
+    what = f"A and B differ in {_first_of(named)}: this compares two experiments"
+    return f"{what}, not a reproduction. {text[0].upper()}{text[1:]}."
 
 
-def _short(setting: tuple[str, str, str]) -> str:
-    """Return a setting that differs, with its values unless they are long."""
-    values = ", ".join(setting[1:])
-    return f"{setting[0]} ({values})" if len(values) <= LONGEST_VALUES else setting[0]
+def _first_of(texts: Sequence[str]) -> str:
+    more = len(texts) - MAX_NAMED
+    return ", ".join(texts[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _agreement(found: Comparison) -> tuple[str, str]:
-    """Return the tests' conclusion on scores that are not all identical, and the reason."""
+    """Return whether B reproduces A, with the reason: identical fits, else the tests of scores."""
+    common, same = int(found.fits["common"].sum()), int(found.fits["identical"].sum())
+    number = counted(common, "common fit")
+    if same == common:
+        return "B reproduces A", f"all {number} are identical but for times"
     scores = [(m, one) for m, of in found.effects.items() if m.unit != "seconds" for one in of]
     # by their size in units of the last digit that tables show
     scores.sort(key=lambda one: -abs(one[1].contrast.difference) * 10 ** one[0].digits)
-    tested = [one for one in scores if one[1].holm is not None or one[1].contrast.same]
-    beyond = [one for one in scores if one[1].significant]
+    named = [
+        f"{measure.word} {one.contrast._replace(interval=None).words(measure)} ({one.name})"
+        for measure, one in scores
+    ]
+    tested = [one for _, one in scores if one.holm is not None or one.contrast.same]
+    beyond = [text for text, (_, one) in zip(named, scores, strict=True) if one.significant]
+    identical = f"{same:,} of {number} are identical"
     if not scores:
-        return "B does not reproduce A", "no fit finished in both"
-    largest = f"largest difference {_named(*scores[0])}"
+        return "B does not reproduce A", f"no fit finished in both; {identical}"
     if not tested:
-        return "Too few trials to tell B from A", f"{largest}, without a test"
-    if not beyond:
-        number = f"of {counted(len(tested), 'score')} none differs significantly"
-        return "B agrees with A", f"{number}; {largest}"
-    named = ", ".join(_named(*one) for one in beyond[:MAX_NAMED])
-    more = f" and {len(beyond) - MAX_NAMED:,} more" if len(beyond) > MAX_NAMED else ""
-    number = f"{len(beyond):,} of {counted(len(tested), 'score')}"
-    return "B does not reproduce A", f"{number} differ significantly: {named}{more}"
-
-
-def _named(measure: Measure, effect: Effect) -> str:
-    change = effect.contrast._replace(interval=None).words(measure)
-    return f"{measure.word} {change} ({effect.name})"
+        why = f"largest difference {named[0]}, without a test; {identical}"
+        return "Too few trials to tell B from A", why
+    of = counted(len(tested), "score")
+    if beyond:
+        why = f"{len(beyond):,} of {of} differ significantly: {_first_of(beyond)}; {identical}"
+        return "B does not reproduce A", why
+    why = f"of {of} none differs significantly; largest difference {named[0]}; {identical}"
+    return "B agrees with A", why
 
 
 def _choices(common: pd.DataFrame) -> str:
@@ -419,10 +403,8 @@ def _choices(common: pd.DataFrame) -> str:
     if differing.empty:
         return "Chosen hyper-parameters are the same in all common fits."
     counts = [f"{name} ({n:,})" for name, n in differing["name"].value_counts().items()]
-    return (
-        f"Chosen hyper-parameters differ in {len(differing):,} of {len(common):,} common fits: "
-        + (f"{', '.join(counts)}.")
-    )
+    which = f"{len(differing):,} of {len(common):,} common fits: {', '.join(counts)}"
+    return f"Chosen hyper-parameters differ in {which}."
 
 
 def _layout(found: Comparison, measure: Measure, effects: Sequence[Effect]) -> Layout:
@@ -430,13 +412,13 @@ def _layout(found: Comparison, measure: Measure, effects: Sequence[Effect]) -> L
     timed, axis = measure.unit == "seconds", found.a.axis
     average, change = ("median", "B / A") if timed else ("mean", "B - A [95%]")
     header = ["Solver", axis.title if axis else "", "n", "A", "B", change, "p", "Holm"]
-    test = "Welch's t-test" if found.unpaired else "paired t-test"
-    notes = [f"{test.capitalize()}{' of logarithms' if timed else ''}; p-values by Holm's method."]
-    note = f"{notes[0]} {SPLITS_CAVEAT}"
     size = f", at the largest number of {lowered(axis.title)} in both" if axis else ""
     if timed:
         ratio = ratio_text(median(one.b / one.a for one in effects))
         note = f"B takes {ratio} times as long as A, median over {counted(len(effects), 'solver')}."
+    else:
+        test = "Welch's t-test" if found.unpaired else "Paired t-test"
+        note = f"{test}; p-values by Holm's method. {SPLITS_CAVEAT}"
     rows = [_cells(measure, one) for one in effects]
     layout = Layout(f"{measure.caption}: {average} over trials{size}.", header, rows, [note])
     return layout.with_columns([True, axis is not None, *[True] * 6])
@@ -450,29 +432,19 @@ def _cells(measure: Measure, one: Effect) -> list[Cell]:
         averages = [f"{percents(measure, v):.{measure.digits + 1}f}" for v in (one.a, one.b)]
         change = one.contrast.cell(measure)
     number = str(one.n_a) if one.n_a == one.n_b else f"{one.n_a}+{one.n_b}"
-    return [
-        Cell(one.name),
-        Cell(f"{one.size:,}", value=one.size),
-        Cell(number, value=one.n_a),
-        *(Cell(text, value=value) for text, value in zip(averages, (one.a, one.b), strict=True)),
-        Cell(change, value=one.contrast.difference),
-        *(Cell(p_text(p), value=p) for p in (one.contrast.p, one.holm)),
-    ]
+    p_values = (one.contrast.p, one.holm)
+    texts = [f"{one.size:,}", number, *averages, change, *map(p_text, p_values)]
+    values = [one.size, one.n_a, one.a, one.b, one.contrast.difference, *p_values]
+    numbers = (Cell(text, value=value) for text, value in zip(texts, values, strict=True))
+    return [Cell(one.name), *numbers]
 
 
 def write_comparison(found: Comparison, folder: Path) -> list[Path]:
     """Write the tables of a comparison as CSV, Markdown and LaTeX, and return their paths."""
     paths = []
     for measure, effects in found.effects.items():
-        rows = [
-            {
-                **{k: v for k, v in one._asdict().items() if k != "contrast"},
-                **one.contrast._asdict(),
-            }
-            for one in effects
-        ]
-        table = Table(
-            f"compare_{measure.name}", [_layout(found, measure, effects)], pd.DataFrame(rows)
-        )
-        paths += write_table(table, folder / "tables")
+        rows = [one._asdict() | one.contrast._asdict() for one in effects]
+        frame = pd.DataFrame(rows).drop(columns="contrast")
+        layout = _layout(found, measure, effects)
+        paths += write_table(Table(f"compare_{measure.name}", [layout], frame), folder / "tables")
     return paths
