@@ -78,11 +78,6 @@ def counted(n: int, noun: str, plural: str = "") -> str:
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
 
 
-def in_sentence(name: str) -> str:
-    """Return a name for a sentence: in quotes if it has a comma."""
-    return f'"{name}"' if "," in name else name
-
-
 def listed(texts: Sequence[str]) -> str:
     """Return texts as a list in a sentence: ``a, b and c``."""
     *most, last = texts
