@@ -199,10 +199,29 @@ def test_tables_have_measured_values_and_the_rows_that_ran(paper):
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.layouts[0].rows}
     assert rows == {"CodRNA, 1,000": ["0.790 ± 0.143"] * 2, "Skin": ["–", "–"]}
     assert table.frame["value"].tolist() == pytest.approx([sum(VALUES) / 5] * 2)
+    assert table.layouts[0].footnotes[-1] == "Without results: Skin."
+    assert "published" not in table.layouts[0].caption
     table = made(paper, "table-2", invented("covtype_20k", n_rows=20_000, n_features=54))
     rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.layouts[0].rows}
     assert rows["Covtype (here covtype_20k)"] == ["581,012", "20,000", "54", "54"]
     assert rows["Skin"] == ["245,057", "–", "3", "–"]
+
+
+def test_exponents_are_measured_where_they_are_known_well_enough(paper):
+    seconds = {n: [n / 1000] * 5 for n in (1000, 2000, 4000)}
+    loose = {n: [1e-4, 1e-4, 1.0, 1e2, 1e2] for n in (1000, 2000)}
+    run = run_of({"fast": seconds, "slow": loose}, "fit")
+    growths = {"PNU-AUC": ["fast"], "SAMULT": ["slow"], "QSG-S2AUC": ["fast"]}
+    measured = {name: [{"symbol": "n", "a": a} for a in of] for name, of in growths.items()}
+    measured["QSG-S2AUC"][0]["least"] = 3000
+    shown = {"number": "table-1", "title": "Orders", "kind": "complexities", "panels": [ONE]}
+    orders = Figures.model_validate({"key": "s2auc", "figures": [shown | {"measured": measured}]})
+    table = make(fill(orders, orders.figures[0], Kept({"codrna_s2auc": run})))
+    rows = {row[0].text: [cell.text for cell in row[1:]] for row in table.layouts[0].rows}
+    assert rows["PNU-AUC"] == ["O(n^3)", "n^1.0 [1.0, 1.0]", "O(n^2)", "not measured"]
+    assert rows["SAMULT"] == ["O(n^3)", "not measured", "O(n^2)", "not measured"]
+    assert rows["QSG-S2AUC"][1] == "not measured" and rows["OptAG"][1] == "not here"
+    assert table.frame[["method", "exponent"]].values.tolist() == [["PNU-AUC", pytest.approx(1)]]
 
 
 def test_published_values_stand_beside_measured_ones_also_without_results():
@@ -212,6 +231,7 @@ def test_published_values_stand_beside_measured_ones_also_without_results():
     assert layout.header[1:] == ["SVC", "SGD", "FSVC", "BSGD-R", "BSGD-PNN", "BSGD-PRN"]
     (iris,) = (row for row in layout.rows if row[0].text == "Iris")
     assert [cell.text for cell in iris[1:]] == ["–"] * 6
+    assert "in parentheses as published" in layout.caption
     printed = [float(cell.note.strip("()!")) for cell in iris[1:]]
     assert printed == table.frame.loc[table.frame["dataset"] == "Iris", "published"].tolist()
 

@@ -62,7 +62,10 @@ def test_a_picture_has_the_rows_of_each_cluster_the_classes_and_the_domain(pictu
     )
     (one,) = wanted_figures([run])
     assert "trial 2" in one.caption
-    truth, first, last = one.draw().axes
+    figure = one.draw()
+    truth, first, last = figure.axes
+    marks = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert marks == ["inside, f ≥ 0", "equilibrium", "row in no cluster"]
     titles = [axes.get_title() for axes in (truth, first, last)]
     assert titles == ["True classes", "A", "C"]
     assert points(truth) == [rows(0, 1, 2), rows(3, 4)]
@@ -73,6 +76,7 @@ def test_a_picture_has_the_rows_of_each_cluster_the_classes_and_the_domain(pictu
     assert "6.10352e-05" in first.get_xlabel()
     assert first.get_xlim() == last.get_xlim()
     assert last.get_xlim()[1] > 20  # the domain reaches farther than the rows
+    assert first.get_box_aspect() == pytest.approx(9 / 20)
 
 
 def test_equal_clusterings_have_equal_looks_whatever_their_labels():
@@ -90,7 +94,12 @@ def test_arrays_that_are_no_picture_are_an_error_in_one_line(pictured):
 
 
 def test_of_several_runs_each_has_a_figure_made_by_name(pictured, tmp_path):
-    runs = [pictured(name, a=clustering([0, 0, 1, 1, 1])) for name in ("one", "other")]
+    empty = SPHERE | {"domain": -np.ones((2, 2))}
+    runs = [pictured(name, a=clustering([0, 0, 1, 1, 1], **empty)) for name in ("one", "other")]
+    assert pictures_of(runs[0])["A"].text.startswith("2 clusters, empty domain")
+    (figure,) = wanted_figures(runs[:1])
+    marks = figure.draw().legends[0].get_texts()
+    assert [text.get_text() for text in marks] == ["equilibrium"]
     assert wanted_figures(runs) == []
     figures = wanted_figures(runs, ["pictures"])
     assert [one.name for one in figures] == ["pictures_one", "pictures_other"]

@@ -52,6 +52,7 @@ def test_a_box_plot_has_a_row_for_each_solver_with_a_box_and_a_dot_per_trial():
     assert {round(one, 9) for one in x} == {*np.percentile(TRIALS, [25, 75]).round(9)}
     assert y.min() < 0 < y.max()
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first row is at the top
+    assert "white" not in {line.get_markerfacecolor() for line in axes.lines}
 
 
 def test_a_row_without_values_says_why_and_one_at_another_size_which():
@@ -88,6 +89,7 @@ def test_a_curve_joins_medians_with_bars_from_the_lowest_to_the_highest():
     (axes,) = drawn(run, "time_curve").axes
     assert lines(axes) == {"A": [(500, 2), (1000, 5)]}
     assert axes.get_xscale() == axes.get_yscale() == "log"
+    assert {tick.get_text() for tick in axes.get_xticklabels()} == {"500", "1,000"}
     (bars,) = axes.collections
     ends = [[y for _, y in path.vertices] for path in bars.get_paths()]
     assert ends == [[1, 3], [1e-6, 8]]  # a time of 0 has no logarithm
@@ -147,10 +149,36 @@ def test_a_trace_joins_means_at_equal_iterations_and_others_are_points():
     (axes,) = drawn(run, "error_trace").axes
     expected = {"A": [(0.25, 30), (0.25, 10)], "B": [(1, 30)]}
     assert {n: [*map(pytest.approx, p)] for n, p in lines(axes).items()} == expected
+    assert axes.get_xlabel() == "Training time (s)"
+    ends = [path.vertices.tolist() for one in axes.collections for path in one.get_paths()]
+    up, aside = stdev([20, 40]), stdev([0.5, 1.5])
+    for bar in ([(0.25, 30 - up), (0.25, 30 + up)], [(1, 30 - up), (1, 30 + up)]):
+        assert [*map(pytest.approx, bar)] in ends
+    assert [*map(pytest.approx, [(1 - aside, 30), (1 + aside, 30)])] in ends
     assert traced_sizes(run, measure) == [0]
     table = along(run, measure, 0)["A"]
     assert table["value_std"].tolist() == pytest.approx([stdev([40, 20]), 0])
     assert (table["iteration"].tolist(), mean([40, 20])) == ([1, 10], 30)
+
+
+def test_of_one_run_every_size_is_traced_of_several_the_largest_gaps_on_a_log_axis():
+    gap = Measure("gap", "Gap", better="lower", traced=True)
+    steps = [
+        {"iteration": 1, "seconds": 0.1, "gap": 1.0},
+        {"iteration": 9, "seconds": 1, "gap": 1e-4},
+    ]
+    records = {("a", n, i): {"trace": steps} for n in (100, 200) for i in range(2)}
+    records["a", 200, 1] = {"trace": [steps[0], steps[1] | {"gap": 9e-4}]}
+    run = make_run(measure=gap, a={100: [1e-4] * 2, 200: [1e-4] * 2}, records=records)
+    first, last = drawn(run, "gap_trace").axes
+    assert [first.get_title(), last.get_title()] == ["100 unlabelled", "200 unlabelled"]
+    assert last.get_yscale() == "log" and last.get_ylim()[0] > 1e-4  # not by a bar below 0
+    assert "10⁻⁴" in {tick.get_text() for tick in first.get_yticklabels()}
+    several = drawn([run, run.named(run.names, "other")], "gap_trace").axes
+    assert [axes.get_title() for axes in several] == [
+        "toy, 200 unlabelled",
+        "other, 200 unlabelled",
+    ]
 
 
 def test_figures_are_those_that_configs_ask_for_and_that_have_values():
@@ -167,8 +195,11 @@ def test_figures_are_those_that_configs_ask_for_and_that_have_values():
 def test_a_caption_says_how_many_trials_there_are_and_what_is_to_come():
     run = make_run(a={500: TRIALS}, b={500: [0.5, 0.6, None, None, None]})
     (figure,) = wanted_figures([run], ["auc_boxplot"])
-    for part in ("AUC on the unlabelled rows", "2-5 trials", "7 of 10 fits have run"):
+    for part in ("AUC on the unlabelled rows", "2-5 trials", "a box", "7 of 10 fits have run"):
         assert part in figure.caption
+    few = make_run(a={500: [0.5, 0.6], 1000: [0.5, 0.6]})
+    (boxes, times) = wanted_figures([few], ["auc_boxplot", "time_curve"])
+    assert "a bar" in boxes.caption and "processor time on one thread" in times.caption
 
 
 def test_equal_figures_have_equal_files_whatever_is_in_a_name(tmp_path):
