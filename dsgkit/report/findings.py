@@ -158,7 +158,7 @@ def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
         by = change.words(measure, p)
         text = f"{first.name} {scores[0]}, then {second.name} {scores[1]} ({by}){_at(run, first)}, "
         if p is None:
-            once = len(first.values) == 1
+            once = change.interval is None
             text += "in one trial, so this may be chance" if once else "in every trial"
         else:
             text += f"{'a' if p < LEVEL else 'no'} significant difference"

@@ -55,7 +55,7 @@ def test_findings_figures_tables_and_causes_are_there(text):
     assert [t for t in page.texts["h2"] if t != "Environment"] == [
         "Findings", "Figures", "Tables", "Failures", "Limits met", "What was run",
     ]  # fmt: skip
-    assert "9 of 12 cells finished, 2 failed, 1 timeout." in text
+    assert "12 planned, 9 finished, 1 limits met, 2 failed" in text
     assert "no 1" in text and "and others like it" in text and "in fit" in text
     assert "stopped after 9 s" in text
 
