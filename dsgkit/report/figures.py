@@ -132,7 +132,7 @@ KINDS = {
     "boxplot": _Kind(
         lambda run, measure: bool(sizes_with(run, measure)),
         _draw_boxes,
-        ", at each solver's frame.largest finished number of {axis}",
+        ", at each solver's largest finished number of {axis}",
     ),
     "curve": _Kind(
         lambda run, measure: len(sizes_with(run, measure)) > 1,
