@@ -14,24 +14,25 @@ than twice as much as then. --write lists the cells anew.
 
 from __future__ import annotations
 
-import math
-import random
-from collections.abc import Callable, Container, Iterator, Sequence
-from functools import partial
+import functools
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import click
+import numpy as np
+import pandas as pd
 from keep_results import keyed
 
 from dsgkit.config.schema import Experiment, load_experiment
-from dsgkit.data.dataset import Dataset, load_dataset
+from dsgkit.data.dataset import load_dataset
 from dsgkit.errors import DataError
+from dsgkit.experiment import frames
 from dsgkit.experiment.cell import Job
-from dsgkit.experiment.folder import CONFIG, read_task
-from dsgkit.experiment.plan import Cell, Plan, make_plan, solver_info
+from dsgkit.experiment.folder import CONFIG
+from dsgkit.experiment.plan import Cell, make_plan, solver_info
 from dsgkit.experiment.runs import load
-from dsgkit.experiment.store import Record
 from dsgkit.experiment.workers import LocalExecutor
 
 MAX_CELL_SECONDS = 5.0
@@ -40,28 +41,20 @@ MAX_CELL_SECONDS = 5.0
 TOLERANCE = 1e-3
 """Relative to the larger number, or 1: processors round differently, which affects choices."""
 
-
 LISTED = Path(__file__).with_name("reference_cells.txt")
 """The cells of --every: difference, folder, key and description in each line."""
 
 
 class Check(NamedTuple):
-    """A recomputed cell.
-
-    Attributes
-    ----------
-    folder : Path
-    key, cell : str
-        Its key and its description.
-    difference : float
-        Largest difference of its numbers, relative to the larger number or 1; infinite if its
-        status differs.
-    """
+    """A cell that was computed again, in words, and its difference from the kept one."""
 
     folder: Path
     key: str
     cell: str
     difference: float
+
+    def __str__(self) -> str:
+        return f"{self.difference:.2g} {self.folder.name} {self.key} {self.cell}"
 
 
 @click.command(help=__doc__)
@@ -69,188 +62,126 @@ class Check(NamedTuple):
 @click.option("--cells", default=6, show_default=True, help="Of each setting.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--every", is_flag=True, help="Check the listed cells instead.")
-@click.option("--write", is_flag=True, help="With --every: list the cells anew.")
+@click.option("--write", is_flag=True, help="List the cheapest cells anew.")
 def main(results: tuple[Path, ...], cells: int, seed: int, every: bool, write: bool) -> None:
     """Check results folders, by default all kept ones."""
     folders = results or tuple(path.parent for path in Path("results/reference").glob("*/fits*"))
-    if every:
-        raise SystemExit(check_listed(sorted(folders), write) > 0)
-    by_setting: dict[str, list[Path]] = {}
-    for folder in sorted(folders):
-        by_setting.setdefault(read_task(folder)[0].kind, []).append(folder)
-    differing = 0
-    for setting, members in by_setting.items():
-        done = list(check_some(members, cells, random.Random(f"{seed} {setting}")))
-        wrong = [check for check in done if not check.difference <= TOLERANCE]
-        same = sum(check.difference == 0 for check in done)
-        click.echo(
-            f"{setting}: {len(done)} cells of {len({check.folder for check in done})} folders "
-            f"computed again, {same} identical, {len(wrong)} different"
-        )
-        for check in wrong:
-            click.echo(f"  {check.folder}: {check.cell}: differs by {check.difference:.3g}")
-        differing += len(wrong)
-    raise SystemExit(differing > 0)
-
-
-def check_listed(folders: Sequence[Path], write: bool) -> int:
-    """Check the listed cells of some folders, or list the cheapest; return how many changed."""
-    rows = [] if write else LISTED.read_text(encoding="utf-8").splitlines()
-    split = (row.split(" ", 3) for row in rows)
-    before = {(name, key): float(difference) for difference, name, key, _ in split}
-    listed = cheapest(folders) if write else set(before)
-    lines: list[str] = []
-    changed = 0
-    for folder in folders:
-        keys = {key for name, key in listed if name == folder.name}
-        if not keys:
-            continue
-        try:
-            checks = list(check(folder, partial(_among, keys)))
-        except DataError as error:
-            click.echo(f"{folder}: left out: {error}", err=True)
-            continue
-        for key in keys.difference(one.key for one in checks) if not write else ():
-            click.echo(f"{folder.name} {key}: not planned any more")
-            changed += 1
-        for one in checks:
-            lines.append(f"{one.difference:.2g} {folder.name} {one.key} {one.cell}")
-            listed_as = before.get((folder.name, one.key), math.inf)
-            worse = one.difference > 2 * listed_as
-            click.echo(lines[-1] + f", {listed_as:.2g} when listed" * worse)
-            changed += worse
+    rows, bounds = short_cells(sorted(folders)), dict[tuple[Path, str], float]()
     if write:
-        LISTED.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    click.echo(f"{len(lines)} cells computed again, {changed} changed since they were listed")
-    return changed
-
-
-def cheapest(folders: Sequence[Path]) -> set[tuple[str, str]]:
-    """Return folder and key of the cheapest search and fit of every solver of every setting."""
-    best: dict[tuple[str, ...], tuple[float, str, str]] = {}
-    for folder in folders:
-        experiment = load_experiment(folder / CONFIG)
-        try:
-            plan = make_plan(experiment, load_dataset(experiment.dataset))
-        except DataError as error:
-            click.echo(f"{folder}: left out: {error}", err=True)
-            continue
-        for key, record in records_of(folder, plan).items():
-            place = (experiment.protocol.kind, record["solver"], record["kind"])
-            if (seconds := _seconds(record)) <= MAX_CELL_SECONDS:
-                cell = (seconds, folder.name, key)
-                best[place] = min(best.get(place, cell), cell)
-    return {(name, key) for _, name, key in best.values()}
-
-
-def check_some(folders: Sequence[Path], number: int, draw: random.Random) -> Iterator[Check]:
-    """Yield checks of ``number`` cells of some folders whose data are available.
-
-    Parameters
-    ----------
-    folders : sequence of Path
-    number : int
-    draw : Random
-        Draws the folders, and the cells.
-    """
-    left = number
-    order = list(folders)
-    draw.shuffle(order)
-    for place, folder in enumerate(order):
-        share = math.ceil(left / (len(order) - place))
-        try:
-            checks = list(check(folder, partial(_some, share, draw)))
-        except DataError as error:
-            click.echo(f"{folder}: left out: {error}", err=True)
-            continue
-        left -= len(checks)
-        yield from checks
-
-
-def _among(keys: Container[str], cells: Sequence[Cell]) -> list[Cell]:
-    return [cell for cell in cells if cell.key in keys]
-
-
-def _some(number: int, draw: random.Random, cells: Sequence[Cell]) -> list[Cell]:
-    return draw.sample(cells, min(number, len(cells)))
-
-
-def check(folder: Path, choose: Callable[[list[Cell]], list[Cell]]) -> Iterator[Check]:
-    """Yield checks of the cells that are chosen from a folder's short ones.
-
-    Raises
-    ------
-    DataError
-        If its dataset is missing.
-    """
-    experiment = load_experiment(folder / CONFIG)
-    dataset = load_dataset(experiment.dataset)
-    plan = make_plan(experiment, dataset)
-    records = records_of(folder, plan)
-    planned = [cell for cell in plan.cells if cell.key in records]
-    cells = [cell for cell in planned if _seconds(records[cell.key]) <= MAX_CELL_SECONDS]
+        rows = rows.sort_values("seconds", kind="stable")
+        groups, number = rows.groupby(["setting", "solver", "kind"]), 1
+    elif every:
+        bounds = listed(folders)
+        rows = rows[rows["folder"].isin([folder for folder, _ in bounds])]
+        groups, number = rows.groupby("setting"), len(rows)
+    else:
+        rows = rows.sample(frac=1, random_state=seed)
+        turns = rows.groupby("folder").cumcount()  # every folder's first cell before a second one
+        groups, number = rows.iloc[turns.argsort(kind="stable")].groupby("setting"), cells
+    checks: list[Check] = []
+    wrong = 0
     with LocalExecutor(1) as workers:
-        for cell in choose(cells):
-            job = _job(experiment, dataset, cell, records[cell.key])
-            record, _ = workers.submit(job).result()
-            difference = difference_of(records[cell.key], record)
-            yield Check(folder, cell.key, job.description, difference)
+        for _, group in groups:
+            for check in islice(computed_again(group, bounds, workers), number):
+                bound = np.inf if write else bounds.get(check[:2], TOLERANCE)
+                is_wrong = not check.difference <= bound
+                click.echo(f"{check}{f': more than {bound:.2g}' if is_wrong else ''}")
+                checks.append(check)
+                wrong += is_wrong
+    for folder, key in bounds.keys() - {check[:2] for check in checks}:
+        if opened(folder):
+            click.echo(f"{folder.name} {key}: not planned any more")
+            wrong += 1
+    if write:
+        lines = [f"{check}\n" for check in sorted(checks, key=lambda check: check.folder)]
+        LISTED.write_text("".join(lines), encoding="utf-8")
+    same = sum(check.difference == 0 for check in checks)
+    click.echo(f"{len(checks)} cells computed again, {same} identical, {wrong} wrong")
+    raise SystemExit(wrong > 0)
 
 
-def records_of(folder: Path, plan: Plan) -> dict[str, Record]:
-    """Return the kept records of a folder by key."""
-    (run,) = load(folder)
-    return {record["key"]: record for record in keyed((one for _, one in run.recorded), plan)}
+def listed(folders: Iterable[Path]) -> dict[tuple[Path, str], float]:
+    """Return how much the listed cells of some folders may differ, by folder and key."""
+    by_name = {folder.name: folder for folder in folders}
+    lines = [line.split() for line in LISTED.read_text(encoding="utf-8").splitlines()]
+    return {(by_name[name], key): 2 * float(off) for off, name, key, *_ in lines if name in by_name}
 
 
-def _seconds(record: Record) -> float:
-    """Return how long a cell took; infinite if it did not succeed."""
-    if record["status"] != "ok":
-        return math.inf
-    return sum(record["times"].get(name, 0.0) for name in ("search", "fit", "predict"))
+def short_cells(folders: Iterable[Path]) -> pd.DataFrame:
+    """Return a row for each search and fit that took a few seconds: its place in the frames."""
+    tables = [
+        table.assign(folder=run.folder, setting=run.task.kind, kind=kind, row=table.index)
+        for run in load(*folders)
+        for kind, table in (("search", run.searches), ("fit", run.fits))
+    ]
+    cells = pd.concat(tables, ignore_index=True)
+    times = cells.reindex(columns=["times.search", "times.fit", "times.predict"])
+    cells["seconds"] = times.sum(axis=1).where(cells["status"] == "ok")
+    columns = ["folder", "setting", "solver", "kind", "row", "seconds"]
+    return cells.loc[cells["seconds"] <= MAX_CELL_SECONDS, columns]
 
 
-def _job(experiment: Experiment, dataset: Dataset, cell: Cell, record: Record) -> Job:
-    """Return the job of a record, without repeats."""
-    version = solver_info(experiment, cell.solver).version
-    chosen = {} if record["params"] is None else record["params"]
-    return Job(
-        experiment,
-        dataset.content_hash,
-        version,
-        cell,
-        chosen,
-        threads=experiment.threads,
-        once=True,
-    )
+class Opened(NamedTuple):
+    """A folder with its plan."""
+
+    experiment: Experiment
+    content_hash: str
+    planned: Mapping[tuple[str, str], Cell]  # by solver and key
+    kept: Mapping[str, pd.DataFrame]  # by kind of cell; searches have the keys of the plan
 
 
-def difference_of(kept: Record, computed: Record) -> float:
-    """Return the largest difference of two records' scores, relative to the larger or 1.
+@functools.cache
+def opened(folder: Path) -> Opened | None:
+    """Return a folder with its plan; if its data are missing, say so and return None."""
+    experiment, (run,) = load_experiment(folder / CONFIG), load(folder)
+    try:
+        dataset = load_dataset(experiment.dataset)
+        plan = make_plan(experiment, dataset)
+    except DataError as error:
+        click.echo(f"{folder}: left out: {error}", err=True)
+        return None
+    planned = {(cell.solver, cell.key): cell for cell in plan.cells}
+    kept = {"search": keyed(run.searches, plan), "fit": run.fits}
+    return Opened(experiment, dataset.content_hash, planned, kept)
 
-    Infinite if statuses differ, or if only one has some number.
+
+def computed_again(
+    rows: pd.DataFrame, wanted: Container[tuple[Path, str]], workers: LocalExecutor
+) -> Iterator[Check]:
+    """Yield checks of cells that are planned and have their data, only wanted ones if any are."""
+    for folder, _, solver, kind, row, _ in rows.itertuples(index=False):
+        if (of := opened(folder)) is None:
+            continue
+        key = of.kept[kind]["key"].get(row, "")
+        if (solver, key) not in of.planned or (wanted and (folder, key) not in wanted):
+            continue
+        cell, kept = of.planned[solver, key], of.kept[kind].loc[row]
+        version, chosen = solver_info(of.experiment, solver).version, kept["params"] or {}
+        threads = of.experiment.threads
+        job = Job(of.experiment, of.content_hash, version, cell, chosen, threads, once=True)
+        record, _ = workers.submit(job).result()
+        done = [(cell, record)]
+        table = frames.searches_of(done) if kind == "search" else frames.fits_of(done, ())
+        yield Check(folder, key, job.description, difference_of(kept, table.iloc[0]))
+
+
+def difference_of(kept: pd.Series, computed: pd.Series) -> float:
+    """Return the largest difference of two cells' scores, relative to the larger one or 1.
+
+    It is infinite if only one of them has some score.
     """
-    if kept["status"] != computed["status"]:
-        return math.inf
-    one, other = list(_numbers(kept)), list(_numbers(computed))
-    if len(one) != len(other):
-        return math.inf
-    return max(map(_relative_difference, one, other), default=0.0)
+    one, other = numbers_of(kept).align(numbers_of(computed))
+    if (one.isna() != other.isna()).any():
+        return np.inf
+    larger = np.maximum(1, np.maximum(one.abs(), other.abs()))
+    return float(np.nanmax([0.0, *((one - other).abs() / larger)]))
 
 
-def _numbers(record: Record) -> Iterator[tuple[str, float | None]]:
-    """Yield named scores of a fit, or of a search by point and fold."""
-    known = record.get("scores", {}).items()
-    yield from sorted((name, score) for name, score in known if score is not None)
-    for place, folds in enumerate(record.get("fold_scores", ())):
-        yield from ((f"point {place}, fold {fold}", score) for fold, score in enumerate(folds))
-
-
-def _relative_difference(a: tuple[str, float | None], b: tuple[str, float | None]) -> float:
-    (name_a, x), (name_b, y) = a, b
-    if name_a != name_b or (x is None) != (y is None):
-        return math.inf
-    return 0.0 if x is None or y is None else abs(x - y) / max(1.0, abs(x), abs(y))
+def numbers_of(cell: pd.Series) -> pd.Series:
+    """Return the scores of a fit, or of a search by point and fold."""
+    if "fold_scores" in cell:
+        return pd.Series(np.ravel(np.array(cell["fold_scores"] or [], float)))
+    return cell[cell.index.str.startswith("scores.")].astype(float)
 
 
 if __name__ == "__main__":

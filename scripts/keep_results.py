@@ -18,11 +18,12 @@ import io
 import json
 import lzma
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import numpy as np
+import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
@@ -41,9 +42,9 @@ from dsgkit.experiment.folder import (
     read_environments,
     read_task,
 )
-from dsgkit.experiment.plan import Cell, Plan, make_plan
+from dsgkit.experiment.plan import Plan, make_plan
 from dsgkit.experiment.runs import Run, load
-from dsgkit.experiment.store import CELLS, Record, seal
+from dsgkit.experiment.store import CELLS, seal, write_file
 from dsgkit.tasks.measures import PICTURES as PICTURES_OUTPUT
 
 KEPT = Path("results/reference")
@@ -89,17 +90,16 @@ def keep(folder: Path, target: Path) -> None:
         named = {f"{key}/{name}": one for key, of in arrays.items() for name, one in of.items()}
         np.savez(file, **named)  # type: ignore[arg-type]
         (new / PICTURES).write_bytes(lzma.compress(file.getvalue(), preset=9 | lzma.PRESET_EXTREME))
-    environments = target.parent / ENVIRONMENTS
-    environments.mkdir(exist_ok=True)
-    known = {*fits["environment"], *searches["environment"]}
-    for name, content in read_environments(folder, known).items():
-        (environments / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n")
-    old = target.with_name(f".{target.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
+    copy_environments(folder, target.parent, fits, searches)
+    shutil.rmtree(target, ignore_errors=True)
     new.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+
+
+def copy_environments(folder: Path, parent: Path, *tables: pd.DataFrame) -> None:
+    """Write the environments that a folder's cells name to the folder of those of another one."""
+    names = pd.concat([table["environment"] for table in tables])
+    for name, content in read_environments(folder, names).items():
+        write_file(parent / ENVIRONMENTS / f"{name}.json", json.dumps(content, indent=2) + "\n")
 
 
 def pictures(run: Run) -> Iterator[tuple[str, dict[str, NDArray[np.generic]]]]:
@@ -128,63 +128,43 @@ def contour_of(f: NDArray[np.floating]) -> NDArray[np.float16]:
 
 def unpacked(folder: Path, out: Path) -> Path:
     """Write the records of kept results to a results folder and return it."""
-    kept = frames.Frames(*(frames.read_frame(folder / name) for name in frames.FILES))
     experiment = load_experiment(folder / CONFIG)
+    plan = make_plan(experiment, load_dataset(experiment.dataset))
     target = out / experiment.name
     if (target / CELLS).exists():
         raise ResultsError(f"{target}: has records already; name another --out")
-    (target / ENVIRONMENTS).mkdir(parents=True)
+    (target / ARTEFACTS).mkdir(parents=True)
     shutil.copyfile(folder / CONFIG, target / CONFIG)
     task, data = read_task(folder)
-    (target / TASK).write_text(task.model_dump_json(indent=2) + "\n")
-    (target / DATASET).write_text(json.dumps(data, indent=2) + "\n")
-    plan = make_plan(experiment, load_dataset(experiment.dataset))
+    write_file(target / TASK, task.model_dump_json(indent=2) + "\n")
+    write_file(target / DATASET, json.dumps(data, indent=2) + "\n")
+    fits, traces, searches = (frames.read_frame(folder / name) for name in frames.FILES)
+    copy_environments(folder, target, fits, searches)
     with (target / CELLS).open("wb") as file:
-        for record in keyed(frames.records_of(kept), plan):
-            if record.pop("artefact", None):
-                record["artefact"] = _unpack_arrays(folder, target, record["key"])
+        for record in frames.records_of(frames.Frames(fits, traces, keyed(searches, plan))):
+            if arrays := load_artefact(folder, record):
+                record["artefact"] = f"{ARTEFACTS}/{record['key']}.npz"
+                np.savez_compressed(target / record["artefact"], **arrays)  # type: ignore[arg-type]
             file.write(seal(record))
-    known = {*kept.fits["environment"], *kept.searches["environment"]}
-    for name, content in read_environments(folder, known).items():
-        (target / ENVIRONMENTS / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n")
     return target
 
 
-def keyed(records: Iterable[Record], plan: Plan) -> Iterator[Record]:
-    """Yield records with the keys of a plan; searches that are not planned any more are left out.
+def keyed(searches: pd.DataFrame, plan: Plan) -> pd.DataFrame:
+    """Return searches with the keys of a plan, without those that are not planned any more.
 
     A share of a search is known by its solver, trial, sizes and points.
     """
     # the points of a search of one number after the other are known when it has ended
-    keys = {
-        _share(_about(cell), () if cell.coordinate else cell.points): cell.key
-        for cell in plan.cells
-        if cell.kind == "search"
-    }
-    for record in records:
-        if record["kind"] == "search":
-            shares = (_share(record, points) for points in (record["points"], ()))
-            record["key"] = next((keys[share] for share in shares if share in keys), "")
-        if record["key"]:
-            yield record
-
-
-def _about(cell: Cell) -> Record:
-    return {"solver": cell.solver, "trial": cell.trial, "at": dict(cell.at)}
-
-
-def _share(cell: Record, points: Iterable[object]) -> str:
-    about = [cell[name] for name in ("solver", "trial", "at")]
-    return json.dumps([*about, *points], sort_keys=True)
-
-
-def _unpack_arrays(folder: Path, target: Path, key: str) -> str:
-    """Write the arrays of a fit's pictures and return the name of their file."""
-    name = f"{ARTEFACTS}/{key}.npz"
-    (target / ARTEFACTS).mkdir(exist_ok=True)
-    arrays = load_artefact(folder, {"key": key, "artefact": PICTURES})
-    np.savez_compressed(target / name, **arrays)  # type: ignore[arg-type]
-    return name
+    cells = [(cell, {"points": [] if cell.coordinate else cell.points}) for cell in plan.cells]
+    planned, found = (
+        table.assign(share=[json.dumps(points, sort_keys=True) for points in table["points"]])
+        for table in (frames.searches_of(cells), searches.drop(columns="key"))
+    )
+    found["share"] = found["share"].where(found["share"].isin(planned["share"]), "[]")
+    names = planned.columns.intersection(found.columns)
+    place = [name for name in names if name.startswith(("solver", "trial", "at.", "share"))]
+    keys = planned.set_index(place)["key"]
+    return found.join(keys, on=place).dropna(subset="key").drop(columns="share")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from click.testing import CliRunner
 
 from dsgkit.cli import cli
 
-SCRIPTS = Path(__file__).parents[2] / "scripts"
+ROOT = Path(__file__).parents[2]
+SCRIPTS, KEPT = ROOT / "scripts", ROOT / "results" / "reference"
 
 
 @pytest.fixture

@@ -9,10 +9,7 @@ from dsgkit.config.schema import load_stored
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.experiment.folder import read_task
 from dsgkit.system.files import CHANGED_SUFFIX
-from tests.scripts.conftest import SCRIPTS
-
-ROOT = SCRIPTS.parent
-KEPT = ROOT / "results" / "reference"
+from tests.scripts.conftest import KEPT, ROOT
 
 BEFORE = "before the first commit of this repository"
 

@@ -3,7 +3,6 @@
 import re
 import runpy
 import shutil
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,7 +14,7 @@ from dsgkit.experiment import frames
 from dsgkit.experiment.runs import load
 from dsgkit.experiment.store import read_records
 from tests.conftest import cells_in_this_process, write_toy
-from tests.scripts.conftest import SCRIPTS, invoke
+from tests.scripts.conftest import KEPT, SCRIPTS, invoke
 
 
 @pytest.fixture(scope="module")
@@ -78,53 +77,52 @@ def test_a_copy_that_fails_leaves_the_kept_folder_as_it_was(script, tmp_path):
     assert (tmp_path / "kept" / "run" / "old").read_text() == "old"
 
 
-def change(folder, place, by):
-    """Change the score of a fit in kept results."""
-    table = frames.read_frame(folder / frames.FILES.fits)
-    table.loc[table.index[place], "scores.auc"] += by
-    (folder / frames.FILES.fits).write_bytes(frames.packed(table))
-
-
 @pytest.mark.slow
-def test_cells_are_computed_again_and_a_wrong_number_is_found(copy, script, in_process):
-    main, number = script("check_reference")["main"], len(load(copy)[0].recorded)
-    done = invoke(main, copy, "--cells", 100)
-    assert f"{number} cells of 1 folders computed again, {number} identical" in done.output
-    change(copy, -1, -0.01)
-    done = invoke(main, copy, "--cells", 100, code=1)
-    assert re.search(r"1 different\n.*fit, trial 2.*: differs by 0\.01\n", done.output)
+@pytest.mark.parametrize(
+    ("by", "drawn", "listed"),
+    [(0.0, 0, 0), (-1e-9, 0, 1), (-0.01, 1, 1), (np.nan, 1, 1)],
+    ids=["the same", "rounded", "another number", "no number"],
+)
+def test_cells_are_computed_again_and_a_wrong_number_is_found(
+    copy, study, in_process, by, drawn, listed
+):
+    file = copy.parent / "listed.txt"
 
+    def check(*options, code=0):
+        main, names = study("check_reference")
+        names["LISTED"] = file
+        return invoke(main, copy, *options, code=code).output
 
-@pytest.mark.slow
-def test_a_listed_cell_that_is_not_identical_any_more_is_told(copy, study, in_process, tmp_path):
-    main, names = study("check_reference")
-    names["LISTED"] = tmp_path / "listed.txt"
-    invoke(main, copy, "--every", "--write")
-    lines = names["LISTED"].read_text().splitlines()
+    check("--write")
+    lines = file.read_text().splitlines()
     (run,) = load(copy)
     assert len(run.names) < len(lines) <= 2 * len(run.names)
     assert {line.split()[0] for line in lines} == {"0"}
-    assert f"{len(lines)} cells computed again, 0 changed" in invoke(main, copy, "--every").output
+    table = run.fits.drop(columns=["name", "size", "level", "ending"])
     key = next(line for line in lines if " fit, " in line).split()[2]
-    change(copy, run.fits["key"].tolist().index(key), -1e-9)
-    done = invoke(main, copy, "--every", code=1)
-    assert re.search(r"^1e-09 .*, 0 when listed$", done.output, re.MULTILINE)
+    table.loc[table["key"] == key, "scores.auc"] += by
+    (copy / frames.FILES.fits).write_bytes(frames.packed(table))
+    every = {"--cells=100": (len(run.recorded), drawn), "--every": (len(lines), listed)}
+    for option, (n, wrong) in every.items():
+        done = check(option, code=wrong)
+        assert f"{n} cells computed again, {n - (by != 0)} identical, {wrong} wrong" in done
+        assert len(re.findall(rf"toy {key} .*: more than", done)) == wrong
+    file.write_text("\n".join([*lines, f"0 toy {32 * 'a'} A solver fit, trial 1"]))
+    assert "not planned any more" in check("--every", code=1)
 
 
 @pytest.mark.slow
 def test_some_of_the_kept_cells_are_what_they_were(script, in_process):
-    kept = SCRIPTS.parent / "results" / "reference" / "layers_5_ordinal_labels"  # generated rows
+    kept = KEPT / "layers_5_ordinal_labels"  # generated rows
     done = invoke(script("check_reference")["main"], kept, "--cells", 3)
-    assert "3 cells of 1 folders computed again" in done.output
+    assert "3 cells computed again" in done.output
 
 
 def test_kept_folders_have_what_they_should_have_and_no_more():
-    kept = Path(SCRIPTS.parent / "results" / "reference")
-    files = {"config.yaml", "task.json.xz", *frames.FILES, "pictures.npz.xz"}
-    folders = [path.parent for path in kept.glob("*/config.yaml")]
-    for folder in folders:
-        found = {path.name for path in folder.iterdir() if path.name not in ("figures",)}
-        assert {"config.yaml", "task.json.xz", frames.FILES.fits} <= found <= files, folder
+    files = {"config.yaml", "task.json.xz", *frames.FILES, "pictures.npz.xz", "figures"}
+    for config in KEPT.glob("*/config.yaml"):
+        found = {path.name for path in config.parent.iterdir()}
+        assert {"config.yaml", "task.json.xz", frames.FILES.fits} <= found <= files, config
 
 
 @pytest.mark.parametrize("level", [0, 100, -100], ids=["a boundary", "all inside", "all outside"])
