@@ -74,7 +74,6 @@ class Shown(Spec):
     least: Count = 1  # no smaller size is shown
     x: Literal["seconds", "iteration"] = "seconds"  # along training
     leave_out: dict[str, dict[str, Any]] = Field(default_factory=dict)  # parameters, by solver
-    printed: dict[str, Text] = Field(default_factory=dict)  # names in the paper, without results
     measured: dict[str, list[Growth]] = Field(default_factory=dict)  # by names in complexities.csv
     published: str = ""  # file of the sizes of datasets
     header: list[Text] = Field(default_factory=list)

@@ -12,16 +12,13 @@ import pandas as pd
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.papers.cases import Case
 from dsgkit.papers.figures import Growth, Printed, at_most
-from dsgkit.papers.judge import NO_RESULTS
 from dsgkit.papers.schema import criterion
 from dsgkit.papers.tests import grows
-from dsgkit.published.bsgd_svc import published_of
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.frame import Entry, entries, settings, sizes_with
 from dsgkit.report.measure_tables import best_means, column_title, entry_cells, notes, statistic
 from dsgkit.report.numbers import NO_VALUE, counted, percents, short_count
-from dsgkit.tasks import base as tasks
-from dsgkit.tasks.measures import STANDARD, Measure, PublishedFigure
+from dsgkit.tasks.measures import Measure, PublishedFigure
 
 WIDEST_INTERVAL = 2.0  # of an exponent that is printed
 Slope = tuple[str, float, float, float, str]  # where, with its interval, and by which sizes
@@ -31,20 +28,20 @@ EXPONENTS = ["method", "stated", "of", "grows", "where", "exponent", "low", "hig
 
 def measure_table(of: Printed) -> Table:
     """Return the table of datasets by methods, each at one size, with published values."""
-    measure, names = _measure(of), of.names or of.shown.printed
+    measure, names = of.measure(), of.names
     rows, found, data = [], [], []
     flags: dict[str, list[str]] = {}
     for panel in of.panels:
         run, title = of.runs.get(panel.title), panel.title
         row: dict[str, Entry] = {}
-        published = published_of(panel.dataset) if of.shown.printed else None
+        known: Sequence[PublishedFigure] = ()
         if run:
             size = at_most(sorted(sizes_with(run, measure)) or [0], of.shown.size)
             row = {one.solver: one for one in entries(run, measure) if one.size == size}
             found.append((run, [*row.values()]))
             at = f", {short_count(size)}" if of.shown.size and run.axis else ""
-            title, published = run.title + at, run.task.published
-        known = published.figures if published else ()
+            title = run.title + at
+            known = run.task.published.figures if run.task.published else ()
         values = {one.solver: one for one in known if one.measure == measure.name}
         cells = entry_cells(measure, [row.get(key) for key in names])
         for i, (key, name) in enumerate(names.items()):
@@ -53,15 +50,14 @@ def measure_table(of: Printed) -> Table:
                 cells[i] = _with_published(measure, cells[i], value)
                 if value.flag:
                     flags.setdefault(f"{name}: {value.flag}", []).append(title)
-            if entry or value:
-                e, none = entry, (None, None, None, 0, NO_RESULTS)
-                numbers = (e.size, e.centre, e.std, len(e.values), e.ending) if e else none
+            if entry:
+                numbers = entry.size, entry.centre, entry.std, len(entry.values), entry.ending
                 printed = (value.value, value.flag) if value else (None, "")
                 data.append((title, name, *numbers, *printed))
         rows.append([Cell(title), *cells])
     runs = [*of.runs.values()]
-    setting = settings(runs) if runs else ""
-    words = [f"{column_title(measure)}: {statistic(measure, runs)}" if runs else measure.caption]
+    setting = settings(runs)
+    words = [f"{column_title(measure)}: {statistic(measure, runs)}"]
     if any(published is not None for *_, published, _ in data):
         words.append("in parentheses as published (!: see below)")
     lacking = [panel.title for panel in of.panels if panel.title not in of.runs]
@@ -76,14 +72,6 @@ def measure_table(of: Printed) -> Table:
         about=f"{setting}." if setting else "",
     )
     return Table(of.shown.file_name, [layout], pd.DataFrame(data, columns=MEASURED))
-
-
-def _measure(of: Printed) -> Measure:
-    """Return the measure as defined in the results or, without any, by the task."""
-    if of.runs or not of.shown.printed:
-        return of.measure()
-    measures = (*tasks.get(of.paper.paper.task).measures, *STANDARD)
-    return next(one for one in measures if one.name == of.shown.measure)
 
 
 def _with_published(measure: Measure, cell: Cell, value: PublishedFigure) -> Cell:

@@ -24,7 +24,7 @@ from dsgkit.papers.judge import Kept
 from dsgkit.papers.printed_figures import make, written
 from dsgkit.report.formats import Table, markdown
 from dsgkit.tasks import base as tasks
-from dsgkit.tasks.measures import STANDARD
+from dsgkit.tasks.measures import STANDARD, Published, PublishedFigure
 from tests.papers.judged import run_of, write_kept
 
 ROOT = Path(__file__).parents[2]
@@ -224,16 +224,15 @@ def test_exponents_are_measured_where_they_are_known_well_enough(paper):
     assert table.frame[["method", "exponent"]].values.tolist() == [["PNU-AUC", pytest.approx(1)]]
 
 
-def test_published_values_stand_beside_measured_ones_also_without_results():
-    svc = next(one for one in all_papers() if one.key == "svc")
-    table = made(svc, "table-2")
-    (layout,) = table.layouts
-    assert layout.header[1:] == ["SVC", "SGD", "FSVC", "BSGD-R", "BSGD-PNN", "BSGD-PRN"]
-    (iris,) = (row for row in layout.rows if row[0].text == "Iris")
-    assert [cell.text for cell in iris[1:]] == ["–"] * 6
+def test_published_values_stand_beside_measured_ones(paper):
+    values = {"solver": "fast", "measure": "auc", "value": 0.8, "flag": "impossible"}
+    told = Published(source="A paper", figures=(PublishedFigure(**values),))
+    run = invented()
+    run = replace(run, task=run.task.model_copy(update={"published": told}))
+    (layout,) = made(paper, "table-1", run).layouts
+    assert layout.rows[0][2].note == "(0.80!)"
     assert "in parentheses as published" in layout.caption
-    printed = [float(cell.note.strip("()!")) for cell in iris[1:]]
-    assert printed == table.frame.loc[table.frame["dataset"] == "Iris", "published"].tolist()
+    assert "CodRNA, 1,000; FAST: impossible." in layout.footnotes
 
 
 def test_what_is_written_is_said_and_what_has_no_results(tmp_path):
