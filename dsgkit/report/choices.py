@@ -94,35 +94,33 @@ def _choices(run: Run) -> Iterator[tuple[str, str, list[Any], dict[Search, Any]]
     """Yield a solver, a parameter, its grid in each stage, and the value that each search chose."""
     chosen = _chosen(run)
     for key, spec in run.solvers.items():
-        grids: dict[str, list[Any]] = {}
-        for stage in spec.search if spec else ():
-            for name, grid in stage.choices.items():
-                grids.setdefault(name, []).append(grid)
-        for name, searched in grids.items():
+        stages = [stage.choices for stage in spec.search] if spec else []
+        for name in dict.fromkeys(name for grids in stages for name in grids):
+            grids = [stage[name] for stage in stages if name in stage]
             own = ((at, params) for at, params in chosen.items() if at[0] == key)
             values = {at: params[name] for at, params in own if name in params}
-            if max(map(len, searched)) > 1 and values:
-                yield key, name, searched, values
+            if max(map(len, grids)) > 1 and values:
+                yield key, name, grids, values
 
 
-def _by_search(run: Run, table: pd.DataFrame, *columns: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the search of each cell, and some of its columns."""
-    own_sizes = run.axis is not None and run.axis.drawn
-    sizes = table["size"] if own_sizes else [0] * len(table)
-    searches = zip(table["solver"], table["trial"], sizes, strict=True)
-    return zip(searches, *(table[name] for name in columns), strict=True)
+def _searches(run: Run, table: pd.DataFrame) -> list[Search]:
+    """Return the search of each row."""
+    sizes = table["size"] if run.axis and run.axis.drawn else [0] * len(table)
+    return list(zip(table["solver"], table["trial"], sizes, strict=True))
 
 
 def _chosen(run: Run) -> dict[Search, dict[str, Any]]:
     """Return the chosen parameters of each search."""
-    return {search: params for search, params in _by_search(run, run.sized, "params") if params}
+    found = zip(_searches(run, run.sized), run.sized["params"], strict=True)
+    return {search: params for search, params in found if params}
 
 
 def _tied(run: Run) -> set[tuple[Search, str]]:
     """Return the searches and parameters in which another value scored as well."""
     chosen, tied = _chosen(run), set()
     scored: dict[Any, list[tuple[float, dict[str, Any]]]] = defaultdict(list)
-    for search, points, scores in _by_search(run, run.searches, "points", "fold_scores"):
+    columns = (run.searches[name] for name in ("points", "fold_scores"))
+    for search, points, scores in zip(_searches(run, run.searches), *columns, strict=True):
         for point, folds in zip(points or (), scores or (), strict=False):
             known = [score for score in folds if score is not None]
             if known and search in chosen:

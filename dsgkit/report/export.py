@@ -13,11 +13,6 @@ FIRST_COLUMNS = ("config", "dataset", "task", "solver", "label", "axis", "size",
 LAST_COLUMNS = ("cell_seconds", "status", "message", "remark", "key")
 """Parameters and measures come between `FIRST_COLUMNS` and these."""
 
-_OWN = ("solver", "label", "size", "trial", "message", "remark", "key")
-
-PARAMETER_PREFIX = "param_"
-"""Prefix of parameter columns."""
-
 
 def load_results(*folders: Path | str) -> pd.DataFrame:
     """Return every fit of some results folders, including running ones, as rows of one table.
@@ -61,7 +56,7 @@ def fits(runs: Sequence[Run]) -> pd.DataFrame:
     """Return the table of `load_results` for loaded runs."""
     parts = [_fits(run) for run in runs]
     every = dict.fromkeys(str(name) for part in parts for name in part)
-    parameters = sorted(name for name in every if name.startswith(PARAMETER_PREFIX))
+    parameters = sorted(name for name in every if name.startswith("param_"))
     measures = [measure.name for run in runs for measure in run.task.measures]
     names = dict.fromkeys([*FIRST_COLUMNS, *parameters, *measures, *LAST_COLUMNS])
     return pd.concat(parts, ignore_index=True).reindex(columns=list(names))
@@ -72,20 +67,17 @@ def _fits(run: Run) -> pd.DataFrame:
     recorded, data = run.fits[run.fits["status"] != ""], run.experiment.dataset
     fixed = {key: spec.params if spec else {} for key, spec in run.solvers.items()}
     params = [
-        {f"{PARAMETER_PREFIX}{name}": value for name, value in (fixed[key] | (own or {})).items()}
+        {f"param_{name}": value for name, value in (fixed[key] | (own or {})).items()}
         for key, own in zip(recorded["solver"], recorded["params"], strict=True)
     ]
     missing = pd.Series(float("nan"), recorded.index)
     values = {m.name: recorded.get(run.column(m), missing) for m in run.task.measures}
-    return pd.DataFrame(
-        {
-            "config": run.experiment.name,
-            "dataset": data.name or Path(data.path or "").name,
-            "task": run.task.kind,
-            "axis": run.axis.name if run.axis else "",
-            "status": recorded["ending"].str.replace(" ", "_"),
-            **{name: recorded[name] for name in _OWN},
-            "cell_seconds": recorded.filter(like="times.").sum(axis=1).round(6),
-            **values,
-        }
+    return recorded.assign(
+        config=run.experiment.name,
+        dataset=data.name or Path(data.path or "").name,
+        task=run.task.kind,
+        axis=run.axis.name if run.axis else "",
+        status=recorded["ending"].str.replace(" ", "_"),
+        cell_seconds=recorded.filter(like="times.").sum(axis=1).round(6),
+        **values,
     ).join(pd.DataFrame(params, recorded.index))

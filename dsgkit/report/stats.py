@@ -54,11 +54,9 @@ class Contrast(NamedTuple):
         first, *ends = self.texts(measure)
         parts = [first + (" points" if measure.percent else "")]
         parts += [f"{1 - LEVEL:.0%} CI {' to '.join(ends)}"] if ends else []
-        return ", ".join(parts + ([p_words(p)] if p is not None else []))
-
-
-def p_words(p: float) -> str:
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+        if p is not None:
+            parts.append("p < 0.001" if p < 0.001 else f"p = {p:.3f}")
+        return ", ".join(parts)
 
 
 def contrast(a: Array, b: Array, *, paired: bool = True) -> Contrast:
@@ -72,16 +70,11 @@ def contrast(a: Array, b: Array, *, paired: bool = True) -> Contrast:
     groups = [b - a] if paired else [a, b]
     if max(map(np.ptp, groups)) <= rounding:  # nothing varies: no test
         return Contrast(difference, (difference, difference))
-    errors = [float(one.var(ddof=1)) / len(one) for one in groups]
-    freedom = sum(errors) ** 2 / sum(
-        e**2 / (len(one) - 1) for e, one in zip(errors, groups, strict=True)
-    )
-    return _with_t(difference, math.sqrt(sum(errors)), freedom)
-
-
-def _with_t(difference: float, error: float, freedom: float) -> Contrast:
     from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to import
 
+    errors = [float(one.var(ddof=1)) / len(one) for one in groups]
+    weights = [e**2 / (len(one) - 1) for e, one in zip(errors, groups, strict=True)]
+    freedom, error = sum(errors) ** 2 / sum(weights), math.sqrt(sum(errors))
     reach = float(stdtrit(freedom, 1 - LEVEL / 2)) * error
     p = 2 * float(stdtr(freedom, -abs(difference) / error))
     return Contrast(difference, (difference - reach, difference + reach), p)
@@ -149,18 +142,17 @@ def gain_measures(runs: Iterable[Run]) -> list[Measure]:
 
 def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
     sign = 1 if measure.better == "higher" else -1
-    sizes = full_at(run)
+    sizes, to_come = full_at(run), run.sized[run.sized["ending"] == TO_COME]
     for key, spec in run.solvers.items():
-        if spec is None or spec.against is None or spec.against not in run.names:
-            continue
-        both = pairs(run, measure, spec.against, key)
-        to_come = run.sized.loc[run.sized["ending"] == TO_COME, ["solver", "size"]]
-        waiting = set(to_come.loc[to_come["solver"].isin([key, spec.against]), "size"])
-        for size, of in both.groupby("size"):
-            a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
-            last = size == both["size"].max()
-            names, n = (run.names[key], run.names[spec.against]), int(size)
-            yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), n in waiting, is_last=last)
+        against = (spec and spec.against) or ""
+        if against in run.names:
+            both = pairs(run, measure, against, key)
+            waiting = {*to_come.loc[to_come["solver"].isin([key, against]), "size"]}
+            for size, of in both.groupby("size"):
+                a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
+                last = size == both["size"].max()
+                names, n = (run.names[key], run.names[against]), int(size)
+                yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), n in waiting, last)
 
 
 def pairs(run: Run, measure: Measure, a: str, b: str) -> pd.DataFrame:
@@ -168,16 +160,9 @@ def pairs(run: Run, measure: Measure, a: str, b: str) -> pd.DataFrame:
 
     Fits that do not depend on the size make one pair, at the largest one.
     """
-    fits, column = run.sized, run.column(measure)
-    if column not in fits:
-        return pd.DataFrame(columns=["size", "trial", "a", "b"])
-    done = fits[(fits["ending"] == "ok") & fits[column].notna()]
-    sides = [
-        done.loc[done["solver"] == key, ["size", "trial", "level", column]]
-        .drop_duplicates(["size", "trial"], keep="last")
-        .rename(columns={column: side})
-        for key, side in ((a, "a"), (b, "b"))
-    ]
-    both = sides[0].merge(sides[1], on=["size", "trial"]).sort_values("size", kind="stable")
-    level = both["level_x"] & both["level_y"]
-    return both.loc[~(level & both.duplicated("trial", keep="last")), ["size", "trial", "a", "b"]]
+    fits = run.sized[(run.sized["ending"] == "ok") & run.sized["solver"].isin([a, b])]
+    column = run.column(measure)
+    values = fits.reindex(columns=["size", "trial", "solver", column])
+    both = values.pivot_table(column, ["size", "trial"], "solver", "last")
+    both = both.reindex(columns=[a, b]).dropna().set_axis(["a", "b"], axis=1).reset_index()
+    return both.drop_duplicates("trial", keep="last") if fits["level"].all() else both
