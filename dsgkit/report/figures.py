@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from dsgkit.errors import ResultsError, nearest_or_all
 from dsgkit.experiment.runs import Run, distinct
+from dsgkit.experiment.status import from_to
 from dsgkit.report import axes, clusters, drawing, frame
 from dsgkit.report.formats import write_file
 from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
-from dsgkit.report.numbers import from_to, short_count
+from dsgkit.report.numbers import short_count
 from dsgkit.report.style import Width, looks_of, own_settings
 from dsgkit.system.files import folder_name
 from dsgkit.tasks.measures import PICTURES, TIME, Measure, outputs_of

@@ -41,7 +41,6 @@ from dsgkit.text import paragraph
 
 MAX_FINDING_LINES = 20
 MAX_MEASURES = 3
-MAX_CAUSES = 4
 LONGEST_REASON = 120
 
 
@@ -260,13 +259,10 @@ def _times(run: Run) -> Iterator[Finding]:
 
 def _endings(run: Run) -> Iterator[Finding]:
     """Yield the causes of missing results, the most frequent first."""
-    causes = by_cause(run.unfinished)
-    for records in causes[:MAX_CAUSES]:
+    for records in by_cause(run.unfinished):
         names = ", ".join(dict.fromkeys(run.names[record["solver"]] for record in records))
         why = in_a_line(reason(records[0]), LONGEST_REASON)
         yield Finding("ending", f"Without a result: {names}, {places(records, run.axis)}: {why}")
-    if more := sum(map(len, causes[MAX_CAUSES:])):
-        yield Finding("ending", f"Without a result for other causes: {counted(more, 'cell')}.")
 
 
 def _edges(run: Run) -> Iterator[Finding]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
+from dsgkit.experiment.status import from_to
 from dsgkit.experiment.timing import DISTURBED_RATIO
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.frame import (
@@ -27,7 +28,6 @@ from dsgkit.report.frame import (
 from dsgkit.report.numbers import (
     NO_VALUE,
     counted,
-    from_to,
     memory_text,
     percents,
     time_digits,

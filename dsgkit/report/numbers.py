@@ -95,12 +95,6 @@ def ranges(numbers: Iterable[int], dash: str = "–") -> str:
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}{dash}{run[-1]}" for run in runs)
 
 
-def from_to(counts: Iterable[int]) -> str:
-    """Return the range of some counts: ``5-10``, or ``5`` if all are equal."""
-    every = sorted(counts)
-    return "-".join(map(str, dict.fromkeys([every[0], every[-1]])))
-
-
 def p_text(p: float | None) -> str:
     """Return a p-value."""
     if p is None:
