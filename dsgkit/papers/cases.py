@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,8 +40,8 @@ class Case:
         words = np.where(searching, f" {SEARCHING_PREFIX.rstrip(': ')}", "")
         self.endings = (fits["ending"] + words).to_numpy(object)
         # by other processes; then wall times are too long, as they are on several threads
-        self.disturbed = fits["timing.disturbed"].to_numpy(bool)
-        self.misleads = self.disturbed & (fits["timing.threads"] > 1).to_numpy()
+        disturbed = fits["timing.disturbed"].to_numpy(bool)
+        self.misleads = disturbed & (fits["timing.threads"] > 1).to_numpy()
         # least seconds of fits that were stopped at their time limit, which is a wall time: divided
         # by the largest slowdown of a fit on one thread, a lower bound on the processor time
         limits = np.where(self.endings == "timeout", self.numbers("timeout"), np.nan)
@@ -56,17 +55,21 @@ class Case:
             self._columns[column] = numeric(values)
         return self._columns[column]
 
-    def rows(self, key: str, size: int, finished: bool = False) -> Array:
-        """Return the rows of a solver's fits at one size."""
-        rows = self.places.get((key, size), np.empty(0, int))
-        return rows[self.endings[rows] == "ok"] if finished else rows
+    def rows(self, key: str, size: int, left_out: Mapping[str, Any] | None = None) -> Array:
+        """Return the rows of a solver's fits at one size.
 
-    def kept(self, rows: Array, left_out: Mapping[str, Any]) -> Array:
-        """Return the rows without fits at all of these hyper-parameters, such as ``gamma: 1``."""
+        Fits at all of the hyper-parameters ``left_out`` are left out, such as ``gamma: 1``.
+        """
+        rows = self.places.get((key, size), np.empty(0, int))
         if not left_out:
             return rows
         at = [left_out.items() <= (self.params[row] or {}).items() for row in rows]
         return rows[~np.array(at, bool)]
+
+    def finished(self, key: str, size: int) -> Array:
+        """Return the rows of a solver's finished fits at one size."""
+        rows = self.rows(key, size)
+        return rows[self.endings[rows] == "ok"]
 
     def measure(self, name: str) -> Measure | None:
         """Return the measure with a name or clock; None for a diagnostic."""
@@ -76,16 +79,11 @@ class Case:
         measure = self.measure(name)
         return measure is not None and measure.unit == "seconds"
 
-    def values(self, name: str) -> Array:
-        """Return the values of a measure, a clock or a diagnostic."""
+    def values(self, name: str, rows: Array) -> Array:
+        """Return values of a measure, a clock or a diagnostic; NaN for unfinished fits."""
         measure = self.measure(name)
-        return self.numbers(self.run.column(measure) if measure else f"diagnostics.{name}")
-
-    def settings(self, key: str, size: int, name: str) -> set[Any]:
-        """Return the values of a hyper-parameter in the finished trials, fixed or chosen."""
-        spec = self.run.solvers.get(key)
-        fixed = spec.params.get(name) if spec else None
-        return {(self.params[row] or {}).get(name, fixed) for row in self.rows(key, size, True)}
+        column = self.run.column(measure) if measure else f"diagnostics.{name}"
+        return np.where(self.endings[rows] == "ok", self.numbers(column)[rows], np.nan)
 
     def ended(self, key: str, size: int) -> str:
         """Describe how a solver's trials ended."""
@@ -95,52 +93,41 @@ class Case:
         texts = [counted(n, "trial") if how == "ok" else f"{n} {how}" for how, n in ways]
         return f"{key}: {', '.join(texts)}" if texts else f"{key} is left out"
 
-    @cached_property
-    def traces(self) -> pd.DataFrame:
-        """The checkpoints of the fits, with a row per size at which they hold."""
-        table = self.run.traces
-        further = table[table["also_at"].map(bool).astype(bool)].explode("also_at")
-        return pd.concat([table, further.assign(size=further["also_at"].astype(int))])
-
-    def traced(self, size: int, name: str) -> pd.DataFrame:
-        """Return the checkpoints of a measure at one size."""
-        table = self.traces[self.traces["size"] == size]
-        values = numeric(table[name]) if name in table else np.nan
-        table = table[["solver", "trial", "iteration", "seconds"]].assign(value=values)
-        return table[table["value"].abs() <= LARGEST].dropna()
-
-    def courses(self, key: str, size: int, name: str) -> pd.DataFrame:
+    def course(self, key: str, size: int, name: str) -> pd.DataFrame:
         """Return a solver's checkpoints; of trials without any, their end as iteration 0."""
-        table, rows = self.traced(size, name), self.rows(key, size, True)
-        table = table[(table["solver"] == key) & table["trial"].isin(self.trials[rows])]
-        ends = pd.DataFrame({"solver": key, "trial": self.trials[rows], "iteration": 0.0})
+        rows = self.finished(key, size)
+        table = self.run.traces
+        at = (table["solver"] == key) & (table["size"] == size)
+        table = table[at & table["trial"].isin(self.trials[rows])]
+        values = numeric(table[name]) if name in table else np.nan
+        table = table[["trial", "iteration", "seconds"]].assign(value=values)
+        table = table[table["value"].abs() <= LARGEST].dropna()
+        ends = pd.DataFrame({"trial": self.trials[rows], "iteration": 0.0})
         ends["seconds"] = self.numbers(f"times.{TIME.clock}")[rows]
-        ends["value"] = self.values(name)[rows]
+        ends["value"] = self.values(name, rows)
         return pd.concat([table, ends[~ends["trial"].isin(table["trial"])].dropna()])
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The values of one solver at one size, by trial."""
+    """The values of one solver's trials at one size; ``stopped`` if some are time limits."""
 
     key: str
     size: int
-    values: Mapping[int, float]
+    trials: Array
+    values: Array
+    stopped: bool
 
     def __len__(self) -> int:
         return len(self.values)
 
     @property
-    def array(self) -> Array:
-        return np.array([*self.values.values()], np.float64)
-
-    @property
     def median(self) -> float:
-        return float(np.median(self.array))
+        return float(np.median(self.values))
 
     @property
     def mean(self) -> float:
-        return float(self.array.mean())
+        return float(self.values.mean())
 
 
 def sample(case: Case, key: str, size: int, c: Any) -> Sample:
@@ -148,27 +135,21 @@ def sample(case: Case, key: str, size: int, c: Any) -> Sample:
 
     Of times, those of undisturbed trials. Limits of stopped trials come first, where they count.
     """
-    rows = case.kept(case.rows(key, size, finished=True), c.leave_out)
+    rows = case.rows(key, size, c.leave_out)
+    values, limits, trials = case.values(c.measure, rows), case.limits[rows], case.trials[rows]
+    known = ~np.isnan(values)
     if case.is_time(c.measure):
-        rows = rows[~case.misleads[rows]]
-    values = case.values(c.measure)
-    found = {int(case.trials[row]): float(case.limits[row]) for row in stopped(case, key, size, c)}
-    found |= {int(case.trials[row]): float(values[row]) for row in rows[~np.isnan(values[rows])]}
-    return Sample(key, size, found)
-
-
-def stopped(case: Case, key: str, size: int, c: Any) -> Array:
-    """Return the fits that were stopped at their time limit, where the limit counts as a time."""
-    rows = case.rows(key, size)
-    return (
-        rows[~np.isnan(case.limits[rows])] if c.test in TIMED and c.measure == "fit" else rows[:0]
-    )
+        known &= ~case.misleads[rows]
+    stopped = ~np.isnan(limits) & (c.test in TIMED and c.measure == "fit")
+    found = np.concatenate([limits[stopped], values[known]])
+    trials = np.concatenate([trials[stopped], trials[known]])
+    return Sample(key, size, trials, found, bool(stopped.any()))
 
 
 def lack(case: Case, key: str, size: int, c: Any) -> str:
     """Return why a solver has few values."""
     text, number = case.ended(key, size), len(sample(case, key, size, c))
-    if number >= len(case.rows(key, size, finished=True)):
+    if number >= len(case.finished(key, size)):
         return text
     return f"{text}, of which {number} have a {c.measure} that counts"
 

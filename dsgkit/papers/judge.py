@@ -48,24 +48,17 @@ class Verdict:
     outcome: Outcome
     counted: float = 0  # points that count
     tested: int = 0  # points with evidence
-    sure: int = 0  # points that count significantly
-    reasons: tuple[str, ...] = ()  # why it is not testable
-    parts: tuple[int, int] | None = None  # that hold (or do in part), and all, if they differ
-    of: str = "parts"
+    remarks: tuple[str, ...] = ()  # why it is not testable, or how many parts hold
 
     def __str__(self) -> str:
-        if self.outcome is Outcome.UNTESTABLE:
-            return f"{self.outcome}: {'; '.join(self.reasons)}"
-        if self.outcome is not Outcome.IN_PART:
-            return str(self.outcome)
-        if self.parts:
-            return f"{self.outcome}: {self.parts[0]} of {self.parts[1]} {self.of}"
-        return f"{self.outcome}: {self.counted:g} of {self.tested}"
+        remarks = f": {'; '.join(self.remarks)}" if self.remarks else ""
+        share = f" ({self.counted:g} of {self.tested})" if self.tested else ""
+        return f"{self.outcome}{remarks}{share}"
 
 
 def untestable(*reasons: str) -> Verdict:
     """Return the verdict on a claim without enough evidence."""
-    return Verdict(Outcome.UNTESTABLE, reasons=tuple(dict.fromkeys(filter(None, reasons))))
+    return Verdict(Outcome.UNTESTABLE, remarks=tuple(dict.fromkeys(filter(None, reasons))))
 
 
 def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
@@ -74,12 +67,9 @@ def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
     A number of datasets is scaled down if only some of the ``claimed`` ones were tested.
     """
     counted = sum(point.counts or 0 for point in points)
-    if bar == "all":
-        return counted == len(points)
-    if bar == "any":
-        return counted > 0
-    if bar == "more than half":
-        return counted > len(points) / 2
+    if isinstance(bar, str):
+        n = len(points)
+        return {"all": counted == n, "any": counted > 0, "more than half": counted > n / 2}[bar]
     if isinstance(bar, float):
         return counted >= bar * len(points)
     tested = len({point.where for point in points})
@@ -98,7 +88,7 @@ def judged(points: Sequence[Point], holds: Bar, in_part: Bar | None, claimed: in
     elif in_part is not None and meets(in_part, tested, claimed):
         outcome = Outcome.IN_PART
     counted = sum(point.counts or 0 for point in tested)
-    return Verdict(outcome, counted, len(tested), sum(point.sure for point in tested))
+    return Verdict(outcome, counted, len(tested))
 
 
 def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> list[str]:
@@ -116,26 +106,19 @@ def combined(verdicts: Sequence[Verdict], of: str = "parts") -> Verdict:
 
     An untestable part makes a claim untestable that would hold otherwise.
     """
-    if len(verdicts) == 1:
-        return verdicts[0]
     known = [verdict for verdict in verdicts if verdict.outcome is not Outcome.UNTESTABLE]
-    reasons = [reason for verdict in verdicts for reason in verdict.reasons]
+    reasons = [reason for one in verdicts if one not in known for reason in one.remarks]
     counts = Counter(verdict.outcome for verdict in known)
     n_hold = counts[Outcome.HOLDS]
-    if not known:
-        return untestable(*reasons)
-    if n_hold == len(known) and reasons:
-        return untestable(f"{n_hold} of {len(verdicts)} {of} hold", *reasons)
-    outcome = known[0].outcome if len(counts) == 1 else Outcome.IN_PART
-    parts = (n_hold or counts[Outcome.IN_PART], len(known)) if len(counts) > 1 else None
-    return Verdict(
-        outcome,
-        sum(one.counted for one in known),
-        sum(one.tested for one in known),
-        sum(one.sure for one in known),
-        parts=parts,
-        of=of,
-    )
+    if len(verdicts) == 1:
+        return verdicts[0]
+    if n_hold == len(known) and (reasons or not known):
+        return untestable(f"{n_hold} of {len(verdicts)} {of} hold" if known else "", *reasons)
+    counted, tested = sum(one.counted for one in known), sum(one.tested for one in known)
+    if len(counts) == 1:
+        return Verdict(known[0].outcome, counted, tested)
+    parts = f"{n_hold or counts[Outcome.IN_PART]} of {len(known)} {of}"
+    return Verdict(Outcome.IN_PART, counted, tested, (parts,))
 
 
 # --- kept results
@@ -219,22 +202,26 @@ def _numbers(file: Path) -> Any:
 
 @dataclass(frozen=True)
 class Judged:
-    """A criterion with its verdict, its evidence, the judged runs, and the verdict on each pair."""
+    """A criterion with its evidence, the judged runs, and the verdict on each pair of solvers."""
 
     criterion: Criterion
-    verdict: Verdict
     points: list[Point]
     runs: list[Run]
-    pairs: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], Verdict]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on all pairs, which must all hold."""
+        of = "pairs" if hasattr(self.criterion, "b") else "parts"
+        return combined([*self.pairs.values()], of)
 
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its judged criteria; ``explained`` if its explanation's results were kept."""
+    """A claim with its judged criteria."""
 
     claim: Claim
     parts: list[Judged]
-    explained: bool
 
     @property
     def verdicts(self) -> dict[str, Verdict]:
@@ -268,12 +255,10 @@ def judge(papers: Iterable[Paper], kept: Kept) -> list[JudgedPaper]:
     """Judge every claim of some papers."""
     judged_papers = []
     for paper in tracked([*papers], "judging claims"):
-        claims = []
-        for claim in paper.claims:
-            parts = [judge_criterion(paper, criterion, kept) for criterion in claim.judged]
-            shown_by = claim.why_not.shown_by if claim.why_not else ""
-            explained = shown_by in kept.studies or shown_by in kept.runs
-            claims.append(JudgedClaim(claim, parts, explained))
+        claims = [
+            JudgedClaim(claim, [judge_criterion(paper, one, kept) for one in claim.judged])
+            for claim in paper.claims
+        ]
         judged_papers.append(JudgedPaper(paper, claims))
     return judged_papers
 
@@ -296,11 +281,11 @@ def judge_criterion(paper: Paper, c: Criterion, kept: Kept) -> Judged:
     if hasattr(c, "sizes"):
         cases = [case for case in cases if chosen_sizes(c.sizes, case.sizes)]
     if runs and not cases and not missing:
-        return Judged(c, untestable("no dataset has such a size"), [], runs)
+        return Judged(c, [], runs, {("", ""): untestable("no dataset has such a size")})
     try:
         points = TESTS[c.test](c, cases, kept.studies)
     except ResultsError as error:  # of a study
-        return Judged(c, untestable(str(error)), [], runs)
+        return Judged(c, [], runs, {("", ""): untestable(str(error))})
     pairs: dict[tuple[str, str], list[Point]] = {}
     for point in points:
         pairs.setdefault((point.a, point.b), []).append(point)
@@ -308,9 +293,7 @@ def judge_criterion(paper: Paper, c: Criterion, kept: Kept) -> Judged:
         pair: judged([*several, *missing], c.holds, c.in_part, len(cases) + len(missing))
         for pair, several in (pairs or {("", ""): []}).items()
     }
-    of = "numbers" if c.test == "identity" else "pairs" if hasattr(c, "b") else "solvers"
-    verdict = combined([*verdicts.values()], of)
-    return Judged(c, verdict, [*points, *missing], runs, verdicts)
+    return Judged(c, [*points, *missing], runs, verdicts)
 
 
 def selected(

@@ -14,7 +14,7 @@ from dsgkit.papers.figures import all_papers, fill
 from dsgkit.papers.judge import PROTOCOL, JudgedClaim, JudgedPaper, Kept, Outcome
 from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
-from dsgkit.papers.text import criterion_text, evidence, labels_of, share, with_labels
+from dsgkit.papers.text import evidence, labels_of, part_text, with_labels
 from dsgkit.report.figures import save
 from dsgkit.report.formats import Cell, Layout, Table, csv_text, markdown, write_text
 from dsgkit.report.page import OUTCOMES, cells_by_outcome
@@ -79,10 +79,9 @@ def _summary(judged: JudgedPaper, page: str = "") -> Iterator[str]:
 
 def _verdicts(claim: JudgedClaim) -> str:
     """Return the verdicts of a claim, the paper's protocol first."""
-    several = len(claim.verdicts) > 1
+    several, names = len(claim.verdicts) > 1, labels_of(claim.parts)
     return ", ".join(
-        f"**{verdict.outcome}**"
-        + (f" ({verdict.counted:g} of {verdict.tested})" if verdict.tested else "")
+        with_labels(str(verdict), names).replace(verdict.outcome, f"**{verdict.outcome}**", 1)
         + (f" with {by} settings" if several or by != PROTOCOL else "")
         for by, verdict in claim.verdicts.items()
     )
@@ -107,24 +106,18 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
 
 def _claim(one: JudgedClaim) -> Iterator[str]:
     """Yield a claim with its verdicts, why it does not hold, and its evidence."""
-    claim, names = one.claim, labels_of(one.parts)
+    claim = one.claim
     yield f'\n<a id="{claim.id}"></a>\n\n**{claim.id}**: {_verdicts(one)}\n'
     yield f"{claim.claim} ({claim.place})"
-    for by, verdict in one.verdicts.items():
-        if verdict.reasons:
-            yield f"\n{by.capitalize()}: {with_labels('; '.join(verdict.reasons), names)}."
     outcomes = {verdict.outcome for verdict in one.verdicts.values()}
     if claim.why_not and outcomes & {Outcome.FAILS, Outcome.IN_PART}:
         yield f"\nWhy: {claim.why_not.words} (shown by `{claim.why_not.shown_by}`)"
     yield "\n<details><summary>Evidence</summary>\n"
     yield f"{claim.reason or ''}\n"
     for part in one.parts:
-        own = labels_of([part])
-        found = with_labels(f"{part.verdict}{share(part.verdict)}", own)
-        yield f"{criterion_text(part, own)} Verdict: {found}.\n"
-        for table in evidence(part, own):
-            rows = [[Cell(text) for text in row] for row in table.rows]
-            yield markdown(Layout(table.title, table.heads, rows)).lstrip()
+        names = labels_of([part])
+        yield f"{part_text(part, names)}\n"
+        yield from (markdown(table).lstrip() for table in evidence(part, names))
     yield "</details>"
 
 

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
@@ -30,7 +28,6 @@ from dsgkit.published import bsgd_svc
 from dsgkit.tasks.base import TASKS
 
 MIN_TRIALS = 5
-N_HEADLINES = 3  # claims of a paper in an overview of all papers
 
 Read = TypeVar("Read", bound=Spec)
 
@@ -45,23 +42,6 @@ def one_of(names: Iterable[str]) -> AfterValidator:
         return value
 
     return AfterValidator(check)
-
-
-def _limits(value: list[float | None]) -> list[float | None]:
-    low, high = value
-    if low is None and high is None:
-        raise Problem("must have a lower or an upper limit")
-    if low is not None and high is not None and low > high:
-        raise Problem(f"the lower limit {low:g} is above the upper one {high:g}")
-    return value
-
-
-def _bar(bar: Any) -> Any:
-    if isinstance(bar, float) and not 0 < bar < 1:
-        raise Problem(f"must be a share between 0 and 1, got {bar:g}")
-    if isinstance(bar, int) and bar < 1:
-        raise Problem(f"must be at least 1, got {bar}")
-    return bar
 
 
 class Best(Spec):
@@ -84,16 +64,11 @@ class Check(Spec):
     at_least: float | Text | None = None
     at_most: float | Text | None = None
 
-    @model_validator(mode="after")
-    def _bounded(self) -> Check:
-        if self.at_least is None and self.at_most is None:
-            raise Problem("needs at_least or at_most")
-        return self
-
 
 # points that must count: `all` and the like, a number of datasets, or a share such as 0.8
-Bar = Annotated[Literal["all", "any", "more than half"] | int | float, AfterValidator(_bar)]
-Limits = Annotated[list[float | None], Field(min_length=2, max_length=2), AfterValidator(_limits)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Bar = Literal["all", "any", "more than half"] | Count | Share
+Limits = Annotated[list[float | None], Field(min_length=2, max_length=2)]  # None is no limit
 Margin = Annotated[float, Field(ge=0)]
 Methods = Annotated[list[Annotated[str, one_of(bsgd_svc.METHODS)]], Field(min_length=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -120,34 +95,34 @@ class Criterion(Spec):
     @property
     def on_results(self) -> bool:
         """Whether it needs results of runs."""
-        return self.test not in ("identity", "published") and not getattr(self, "study", None)
-
-    @model_validator(mode="after")
-    def _one_source(self) -> Criterion:
-        if self.test == "rate":
-            study, trace = ([getattr(self, x) for x in names] for names in RATE_SOURCES)
-            if not (all(study) and not any(trace)) and not (all(trace) and not any(study)):
-                raise Problem("needs either study, x and y, or a and measure")
-        return self
+        return self.test not in ("identity", "rate", "published")
 
 
-RATE_SOURCES = (("study", "x", "y"), ("a", "measure"))
 _MUST, _MAY = ..., None  # be given
 _SOLVERS: dict[str, Any] = {
     "a": (Side, _MUST),
     "measure": (Text, _MUST),  # or a clock (fit, clustering), or a diagnostic
     # largest: the largest at which all compared solvers have enough trials
-    "sizes": (Literal["largest", "every"] | list[Count] | Range, "largest"),
+    "sizes": (Literal["largest"] | Range, "largest"),
     "better": (Literal["higher", "lower"] | None, _MAY),  # if it is not the measure's own side
     # hyper-parameters of fits to leave out: at gamma = 1 SAMULT solves a smaller system
     "leave_out": (dict[str, Any], Field(default_factory=dict)),
 }
 _PAIRS = _SOLVERS | {"b": (Side, _MUST)}
 _FIT = {"measure": (Text, "fit")}
+_FASTER = _FIT | {"factor": (Positive, 1.0)}
+_EVERY = {"sizes": (Range, Range())}
 _INTERVAL = {"interval": (Limits, _MUST)}
+_RATE = {
+    "exponent": (float, _MUST),
+    "tolerance": (Margin, _MUST),
+    "one_sided": (bool, False),
+    "x_min": (float, 0.0),
+    "ends_below": (Positive | None, _MAY),
+}
 SETTINGS: dict[str, dict[str, Any]] = {
-    "faster": _PAIRS | _FIT | {"factor": (Positive, 1.0)},
-    "crosses": _PAIRS | _FIT | {"sizes": (Literal["every"], "every"), "at_most": (Count, _MUST)},
+    "faster": _PAIRS | _FASTER,
+    "crosses": _PAIRS | _FASTER | _EVERY | {"at_most": (Count, _MUST)},
     "sooner": _PAIRS | {"margin": (Margin, 0.0), "of": (Literal["b", "better"], "b")},
     "ends": _PAIRS | _FIT,
     "equal": _PAIRS | {"margin": (Margin, _MUST), "one_sided": (bool, False)},
@@ -160,21 +135,18 @@ SETTINGS: dict[str, dict[str, Any]] = {
     | {"of": (Literal["mean", "median"], "mean"), "around": (dict[str, float] | None, _MAY)},
     "grows": _SOLVERS
     | _INTERVAL
-    | {"sizes": (_SOLVERS["sizes"][0], "every"), "axis": (Text, "size")}
-    | {"minus": (Text | None, _MAY), "lengths": (Annotated[int, Field(ge=2)], 3)},
-    "rate": dict.fromkeys(itertools.chain(*RATE_SOURCES), (Text | None, _MAY))
-    | {"exponent": (float, _MUST), "tolerance": (Margin, _MUST), "one_sided": (bool, False)}
-    | {"x_min": (float, 0.0), "ends_below": (Positive | None, _MAY)},
+    | _EVERY
+    | {"axis": (Text, "size"), "minus": (Text | None, _MAY)}
+    | {"lengths": (Annotated[int, Field(ge=2)], 3)},
+    "rate": {"study": (Text, _MUST), "x": (Text, _MUST), "y": (Text, _MUST)} | _RATE,
+    "traced_rate": {"a": (Text, _MUST), "measure": (Text, _MUST)} | _RATE,
     "identity": {
         "study": (Text, _MUST),
         "checks": (Annotated[list[Check], Field(min_length=1)], _MUST),
     },
     "published": {"a": (Methods, _MUST), "b": (Methods, _MUST), "better": _SOLVERS["better"]}
     | {"measure": (Annotated[str, one_of(bsgd_svc.MEASURES)], _MUST), "strictly": (bool, False)},
-    "reproduced": {
-        "measures": (Annotated[list[Text], Field(min_length=1)], _MUST),
-        "margin": (Margin, _MUST),
-    },
+    "reproduced": {"measures": (Annotated[list[Text], Field(min_length=1)], _MUST)},
 }
 """The settings of each test, with their types and defaults; `dsgkit.papers.tests` explains them."""
 
@@ -220,22 +192,10 @@ class Profiles(Spec):
 
 
 class WhyNot(Spec):
-    """Why a claim does not hold; the kept ``study`` or ``config`` has the results that show it."""
+    """Why a claim does not hold, and the kept study or experiment whose results show it."""
 
     words: Text
-    study: Text | None = None
-    config: Text | None = None
-
-    @model_validator(mode="after")
-    def _backed(self) -> WhyNot:
-        if (self.study is None) == (self.config is None):
-            raise Problem("needs the study or the config whose kept result shows it")
-        return self
-
-    @property
-    def shown_by(self) -> str:
-        """Name of the study or config."""
-        return str(self.study or self.config)
+    shown_by: Text
 
 
 class Claim(Spec):
@@ -273,17 +233,8 @@ class Paper(Spec):
     claims: Annotated[list[Claim], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _consistent(self) -> Paper:
-        ids = Counter(one.id for one in self.claims)
-        if repeated := [name for name, n in ids.items() if n > 1]:
-            raise Problem(f"two claims are called {repeated[0]}", "claims")
-        if unknown := {*self.headlines} - {*ids}:
-            raise Problem(f"no such claim: {min(unknown)}", "headlines")
-        if len(self.headlines) not in (0, N_HEADLINES):
-            raise Problem(f"must be {N_HEADLINES}", "headlines")
+    def _own_datasets(self) -> Paper:
         for i, claim in enumerate(self.claims):
-            if not claim.id.startswith(f"{self.key}-"):
-                raise Problem(f"must begin with {self.key}-", "claims", i, "id")
             for j, criterion in enumerate(claim.judged):
                 if unknown := {*(criterion.datasets or ())} - {*self.datasets.judged}:
                     text = f"not a dataset of the paper: {min(unknown)}"

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,12 +17,12 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.linalg import Array
-from dsgkit.papers.cases import Case, Sample, lack, sample, stopped
-from dsgkit.papers.schema import Best, Range, Side
+from dsgkit.papers.cases import Case, Sample, lack, sample
+from dsgkit.papers.schema import Best, Side
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import SHORTEST_TIME, counted
+from dsgkit.report.published import published_table
 from dsgkit.report.stats import LEVEL, contrast, holm
-from dsgkit.tasks.measures import PublishedFigure
 
 N_RESAMPLES = 2000  # of bootstrap intervals over trials
 MIN_LENGTHS = 3  # of a rate
@@ -51,8 +50,7 @@ class Point:
     of: str = ""
     p: float | None = None  # adjusted
     against: bool = False  # whether it contradicts the claim, whatever the other points
-    sure: bool = False  # whether it supports the claim significantly
-    note: str = ""  # why it does not count, or another remark
+    note: str = ""  # why there is no evidence, or a remark
     unit: str = ""  # of both values: "seconds", "bytes", "percent"
 
 
@@ -64,24 +62,15 @@ def contenders(side: Side) -> list[Contender]:
     return [tuple(side.best)] if isinstance(side, Best) else [(key,) for key in side]
 
 
-def together(side: Side) -> list[Contender]:
-    """Return all solvers of a side as one contender."""
-    return [tuple(key for keys in contenders(side) for key in keys)]
-
-
 def named(keys: Contender) -> str:
     return keys[0] if len(keys) == 1 else f"best of {', '.join(keys)}"
 
 
-def chosen_sizes(sizes: Any, both: Sequence[int]) -> list[int]:
-    """Return which sizes to judge, of those with enough trials of every contender, ascending."""
-    if sizes == "every" or both == [0]:
-        return [*both]
+def chosen_sizes(sizes: Any, there: Sequence[int]) -> list[int]:
+    """Return which of some ascending sizes to judge."""
     if sizes == "largest":
-        return [*both[-1:]]
-    if isinstance(sizes, Range):
-        return [n for n in both if sizes.min <= n <= (sizes.max or n)]
-    return [*sizes]
+        return [*there[-1:]]
+    return [n for n in there if n == 0 or sizes.min <= n <= (sizes.max or n)]
 
 
 def common_sizes(case: Case, needed: Sequence[Contender], c: Any) -> list[int]:
@@ -118,64 +107,40 @@ def centre(case: Case, one: Sample, c: Any) -> float:
     return one.median if case.is_time(c.measure) else one.mean
 
 
-def compared(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
-    """Return a point per pair, dataset and size, by the function for one such comparison."""
-    sides = [contenders(side) for side in (c.a, getattr(c, "b", None)) if side is not None]
-    if c.test in ("count", "best_of"):
-        sides = [contenders(c.a) if c.test == "best_of" else together(c.a), together(c.b)]
-    points = []
-    for pair in itertools.product(*sides):
-        of_cases = [[*at_sizes(case, pair, c)] for case in cases]
-        if c.test == "crosses":
-            of_cases = [[crossing(several, c)] for several in of_cases]
-        several = [point for one in of_cases for point in one]
-        points += by_holm(several, c) if c.test == "better" else several
-    return points
-
-
-def at_sizes(case: Case, pair: Sequence[Contender], c: Any) -> Iterator[Point]:
-    """Yield the points of a pair on one dataset, or a single point with the reason for none."""
-    needed = [(key,) for keys in pair for key in keys] if c.test == "best_of" else pair
-    sizes = common_sizes(case, needed, c)
-    a, b = [*map(named, pair), ""][:2]
-    for size in sizes or case.sizes[:1]:
-        point = Point(case.name, a, b, size=size if sizes else 0, unit=unit(case, c))
-        lacking = [keys for keys in needed if len(best(case, keys, size, c)) < c.trials]
-        samples = [best(case, keys, size, c) for keys in pair]
-        if lacking or not sizes:
-            notes = [lack(case, key, size, c) for keys in lacking[:1] for key in keys]
-            yield replace(point, note=joined(*notes) or "no common size")
-        elif len(paired(*samples)[0]) < c.trials:
-            yield replace(point, note="too few common trials")
-        else:
-            fields = COMPARISONS[c.test](case, *samples, c)
-            several = any(len(keys) > 1 for keys in pair)
-            chosen = " against ".join(one.key for one in samples) if several else ""
-            notes = [chosen, fields.pop("note", ""), disturbances(case, samples, c)]
-            yield replace(point, note=joined(*notes), **fields)
-
-
 def unit(case: Case, c: Any) -> str:
     measure = case.measure(c.measure)
     return (measure.unit or ("percent" if measure.percent else "")) if measure else ""
 
 
-def disturbances(case: Case, samples: Sequence[Sample], c: Any) -> str:
-    """Return how many finished fits were disturbed, if times are judged and any were."""
-    rows = finished(case, samples)
-    if not case.is_time(c.measure) or not case.disturbed[rows].any():
-        return ""
-    what = "left out" if case.misleads[rows].any() else "processor time"
-    return f"{case.disturbed[rows].sum()} of {len(rows)} disturbed: {what}"
+def compared(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
+    """Return a point per pair, dataset and size, by the function for one such comparison."""
+    sides = [contenders(side) for side in (c.a, getattr(c, "b", None)) if side is not None]
+    pairs = itertools.product(itertools.product(*sides), cases)
+    return [point for pair, case in pairs for point in at_sizes(case, pair, c)]
 
 
-def finished(case: Case, samples: Sequence[Sample]) -> Array:
-    return np.concatenate([case.rows(one.key, one.size, finished=True) for one in samples])
-
-
-def joined(*notes: str) -> str:
-    """Return notes in one line, without empty ones."""
-    return "; ".join(filter(None, notes))
+def at_sizes(case: Case, pair: Sequence[Contender], c: Any) -> list[Point]:
+    """Return the points of a pair on one dataset, or a single point with the reason for none."""
+    needed = [(key,) for keys in pair for key in keys] if c.test == "best_of" else pair
+    a, b = [*map(named, pair), ""][:2]
+    point = Point(case.name, a, b, unit=unit(case, c))
+    sizes = common_sizes(case, needed, c)
+    if not sizes:
+        least = case.sizes[0]
+        few = [keys for keys in needed if len(best(case, keys, least, c)) < c.trials]
+        lacks = [lack(case, key, least, c) for keys in few[:1] for key in keys]
+        return [replace(point, note="; ".join(lacks) or "no common size")]
+    points = []
+    for size in sizes:
+        samples = [best(case, keys, size, c) for keys in pair]
+        fields: Fields = {"note": "too few common trials"}
+        if len(paired(samples[0], samples[-1])[0]) >= c.trials:
+            fields = COMPARISONS[c.test](case, *samples, c)
+            if any(len(keys) > 1 for keys in pair):
+                chosen = " against ".join(one.key for one in samples)
+                fields["note"] = "; ".join(filter(None, [chosen, fields.get("note")]))
+        points.append(replace(point, size=size, **fields))
+    return points
 
 
 # --- comparisons of one or two solvers at one size
@@ -183,63 +148,44 @@ def joined(*notes: str) -> str:
 
 def faster(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     """Test that b's median time is over ``factor`` times a's, and significantly above a's."""
-    names = [one.key for one in (a, b) if len(stopped(case, one.key, one.size, c))]
-    if len(names) == 2:
+    if a.stopped and b.stopped:
         return {"note": "both were stopped"}
-    quotient, factor = b.median / max(a.median, SHORTEST_TIME), getattr(c, "factor", 1.0)
-    of_a, of_b = resampled_medians([a.array, b.array])
+    quotient = b.median / max(a.median, SHORTEST_TIME)
+    of_a, of_b = resampled_medians([a.values, b.values])
     low, high = interval_of(of_b / np.maximum(of_a, SHORTEST_TIME))
-    note = "".join(f"{name} was stopped at its time limit" for name in names)
-    fields = {"low": low, "high": high, "sure": low > factor, "note": note}
-    counts = float(quotient > factor and low > 1)
-    return fields | numbers("ratio", quotient, a.median, b.median, counts)
-
-
-def crossing(points: Sequence[Point], c: Any) -> Point:
-    """Return the point at the size from which on a is faster, which is to be ``at_most``."""
-    tested = [point for point in points if point.counts is not None]
-    if not tested:
-        return points[0]
-    if run := [*itertools.takewhile(lambda point: point.counts, reversed(tested))]:
-        first = run[-1]
-        note = joined(f"faster from {first.size:,} on", first.note)
-        return replace(first, counts=float(first.size <= c.at_most), note=note)
-    last = tested[-1]
-    note = f"not faster at {last.size:,}, the largest size of both"
-    return replace(last, counts=0.0 if last.size >= c.at_most else None, note=note)
+    stopped = "".join(one.key for one in (a, b) if one.stopped)
+    note = f"{stopped} was stopped at its time limit" if stopped else ""
+    fields = numbers("ratio", quotient, a.median, b.median, quotient > c.factor and low > 1)
+    return fields | {"low": low, "high": high, "note": note}
 
 
 def sooner(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     """Test that, along training, a comes to b's final value less ``margin`` before b does.
 
-    With ``of: better``, to that of the better of both. There is no test if most fits have
-    disturbed wall times.
+    With ``of: better``, to that of the better of both. There is no test if neither comes there, or
+    by disturbed wall times.
     """
-    rows, side = finished(case, [a, b]), sign(case, c)
-    slow = case.disturbed[rows].sum()
-    courses = [case.courses(one.key, one.size, c.measure) for one in (a, b)]
+    side = sign(case, c)
+    if any(case.misleads[case.rows(one.key, one.size)].any() for one in (a, b)):
+        return {"note": "disturbed, timed on the wall clock"}
+    courses = [case.course(one.key, one.size, c.measure) for one in (a, b)]
     if min(map(len, courses)) == 0 or not any((one["iteration"] > 0).any() for one in courses):
         return {"note": f"no {c.measure} along training"}
-    if case.misleads[rows].any() and 2 * slow > len(rows):
-        return {"note": f"{slow} of {len(rows)} fits disturbed, timed on the wall clock"}
-    target = (side * b.mean if c.of == "b" else max(side * a.mean, side * b.mean)) - c.margin
-    of_a, of_b = (seconds_to(one, target, side) for one in courses)
-    fields: Fields = {"unit": "seconds", "note": f"to {side * target:.4g}"}
-    if of_a is not None and of_b is not None:
-        quotient = of_b / max(of_a, SHORTEST_TIME)
-        return fields | numbers("ratio", quotient, of_a, of_b, float(quotient > 1))
-    who = "the other" if of_a is not None else "a" if of_b is not None else "either"
-    counts = None if of_a is of_b else float(of_b is None)
-    fields["note"] += f"; never by {who}"
-    return fields | {"counts": counts, "a_value": of_a, "b_value": of_b}
+    finals = [side * b.mean] if c.of == "b" else [side * a.mean, side * b.mean]
+    of_a, of_b = (seconds_to(one, max(finals) - c.margin, side) for one in courses)
+    if of_a == of_b == math.inf:
+        return {"note": "never by either"}
+    if math.inf in (of_a, of_b):
+        return {"counts": float(of_a < of_b), "note": f"{min(of_a, of_b):.3g} s, the other never"}
+    quotient = of_b / max(of_a, SHORTEST_TIME)
+    return numbers("ratio", quotient, of_a, of_b, quotient > 1) | {"unit": "seconds"}
 
 
-def seconds_to(course: pd.DataFrame, target: float, side: int) -> float | None:
-    """Return the median seconds until trials reach a value; None if half do not."""
+def seconds_to(course: pd.DataFrame, target: float, side: int) -> float:
+    """Return the median seconds until trials reach a value; infinity if half do not."""
     first = course[side * course["value"] >= target].groupby("trial")["seconds"].min()
     every = sorted(first.reindex(course["trial"].unique(), fill_value=math.inf))
-    seconds = every[len(every) // 2]
-    return None if math.isinf(seconds) else float(seconds)
+    return float(every[len(every) // 2])
 
 
 def equal(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
@@ -254,70 +200,36 @@ def equal(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     x, y = paired(a, b)
     mean, n = float((x - y).mean()), len(x)
     half = float(stdtrit(n - 1, 1 - LEVEL) * (x - y).std(ddof=1)) / math.sqrt(n)
-    gain, most = sign(case, c) * mean, math.inf if c.one_sided else c.margin
-    sure = -c.margin <= gain - half and gain + half <= most
-    fields = {"low": mean - half, "high": mean + half, "sure": sure}
-    counts = float(-c.margin <= gain <= most)
-    return fields | numbers("difference", mean, x.mean(), y.mean(), counts)
+    most = math.inf if c.one_sided else c.margin
+    counts = -c.margin <= sign(case, c) * mean <= most
+    fields = numbers("difference", mean, x.mean(), y.mean(), counts)
+    return fields | {"low": mean - half, "high": mean + half}
 
 
-def better(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
-    """Test that a is significantly better than b, by ``least`` or more in the mean.
-
-    By paired t-tests, with Holm's correction over the points of a pair (`by_holm`).
-    """
+def gained(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
+    """Compare a with b by a paired t-test, not adjusted yet."""
     x, y = paired(a, b)
-    side = sign(case, c)
-    found = contrast(side * y, side * x)
+    found = contrast(sign(case, c) * y, sign(case, c) * x)
     low, high = found.interval or (None, None)
-    fields = {"low": low, "high": high, "p": found.p}
-    return fields | numbers("gain", found.difference, x.mean(), y.mean(), 0.0)
+    fields = numbers("gain", found.difference, x.mean(), y.mean(), False)
+    return fields | {"low": low, "high": high, "p": found.p}
 
 
-def by_holm(points: Sequence[Point], c: Any) -> list[Point]:
-    """Return the points of a pair with outcomes by adjusted p-values.
+def as_good(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
+    """Test that a is at least as good as b; for ``best_of``, a tie counts half.
 
-    One that is significantly worse contradicts a claim, however many others are better.
+    Values are rounded as in tables, so that those that print alike are equal.
     """
-    result = []
-    for point, p in zip(points, holm([point.p for point in points]), strict=True):
-        if point.estimate is not None:
-            beyond = p is not None and p < LEVEL
-            won = beyond and point.estimate > 0 and point.estimate >= c.least
-            lost = beyond and point.estimate < 0
-            note = joined(point.note, "better" if won else "worse" if lost else "undecided")
-            point = replace(point, counts=float(won), p=p, sure=won, against=lost, note=note)
-        result.append(point)
-    return result
-
-
-def count(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
-    """Test that the best of solvers a is at least as good as the best of b, as printed."""
-    x, y = (as_printed(case, centre(case, one, c), c) for one in (a, b))
-    return numbers("difference", x - y, x, y, float(sign(case, c) * (x - y) >= 0))
-
-
-def best_of(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
-    """Test that a has the best mean of all named solvers; a tie as printed counts half.
-
-    Only datasets and sizes with results of all these solvers count.
-    """
-    fields = count(case, a, b, c)
-    return fields if fields["estimate"] else fields | {"counts": 0.5}
-
-
-def as_printed(case: Case, value: float, c: Any) -> float:
-    """Return a value rounded as in tables, so that values that print alike are equal."""
     measure = case.measure(c.measure)
-    if measure is None or measure.unit:
-        return value
-    return round(value, measure.digits + 2 * measure.percent)
+    x, y = centre(case, a, c), centre(case, b, c)
+    if measure is not None and not measure.unit:
+        x, y = (round(one, measure.digits + 2 * measure.percent) for one in (x, y))
+    tie = 0.5 if c.test == "best_of" else 1.0
+    return numbers("difference", x - y, x, y, tie if x == y else sign(case, c) * (x - y) > 0)
 
 
 def ratio(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     """Test that a's median divided by b's is within ``interval``; null is no limit."""
-    if not b.median:
-        return {"a_value": a.median, "b_value": b.median, "note": "nothing to divide by"}
     quotient = a.median / b.median
     return numbers("ratio", quotient, a.median, b.median, inside(quotient, c.interval))
 
@@ -327,19 +239,56 @@ def within(case: Case, a: Sample, c: Any) -> Fields:
 
     With ``around``, the limits are relative to a number for each dataset or config.
     """
-    middle = c.around.get(case.name) if c.around else 0.0
-    if middle is None:
-        return {"note": "nothing to be around"}
-    value, note = a.median if c.of == "median" else a.mean, f"around {middle:g}"
-    fields = {"low": float(a.array.min()), "high": float(a.array.max()), "of": "values"}
-    fields |= {"a_value": value, "note": note if c.around else ""}
-    return fields | {"counts": inside(value - middle, c.interval)}
+    middle = c.around[case.name] if c.around else 0.0
+    value = a.median if c.of == "median" else a.mean
+    return {
+        **{"low": float(a.values.min()), "high": float(a.values.max()), "of": "values"},
+        **{"a_value": value, "counts": float(inside(value - middle, c.interval))},
+        "note": f"around {middle:g}" if c.around else "",
+    }
 
 
 COMPARISONS: dict[str, Callable[..., Fields]] = {
-    **{"faster": faster, "crosses": faster, "sooner": sooner, "equal": equal, "better": better},
-    **{"count": count, "best_of": best_of, "ratio": ratio, "within": within},
+    **{"faster": faster, "crosses": faster, "sooner": sooner, "equal": equal, "better": gained},
+    **{"count": as_good, "best_of": as_good, "ratio": ratio, "within": within},
 }
+
+
+# --- tests of several points together
+
+
+def crosses(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
+    """Test that from some size on, which is to be ``at_most``, a is faster than b."""
+    points = []
+    several = itertools.groupby(compared(c, cases, studies), lambda one: (one.a, one.b, one.where))
+    for _, of_case in several:
+        found, *_ = sizes = [*of_case]
+        tested = [point for point in sizes if point.counts is not None]
+        if run := [*itertools.takewhile(lambda point: point.counts, reversed(tested))]:
+            found = replace(run[-1], counts=float(run[-1].size <= c.at_most))
+        elif tested:
+            counts = None if tested[-1].size < c.at_most else 0.0
+            found = replace(tested[-1], counts=counts, note="not faster at the largest common size")
+        points.append(found)
+    return points
+
+
+def better(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
+    """Test that a is significantly better than b, by ``least`` or more in the mean.
+
+    By paired t-tests, with Holm's correction over the points of a pair. One that is significantly
+    worse contradicts a claim, however many others are better.
+    """
+    points = []
+    for _, of_pair in itertools.groupby(compared(c, cases, studies), lambda one: (one.a, one.b)):
+        several = [*of_pair]
+        for point, p in zip(several, holm([one.p for one in several]), strict=True):
+            beyond, gain = p is not None and p < LEVEL, point.estimate or 0.0
+            counts = (
+                None if point.counts is None else float(beyond and gain > 0 and gain >= c.least)
+            )
+            points.append(replace(point, counts=counts, p=p, against=beyond and gain < 0))
+    return points
 
 
 # --- tests that do not compare samples at one size
@@ -354,43 +303,42 @@ def ends(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     points = []
     for (a,), b, case in itertools.product(contenders(c.a), contenders(c.b), cases):
         sizes = common_sizes(case, [(a,)], every)
-        for size in sizes or case.sizes[:1]:
-            rows = np.concatenate([case.rows(key, size) for key in b])
-            ways = {*case.endings[case.kept(rows, c.leave_out)]}
+        for size in sizes:
+            rows = np.concatenate([case.rows(key, size, c.leave_out) for key in b])
+            ways = {*case.endings[rows]}
             counts = 1.0 if ways and ways <= NO_MEMORY else 0.0 if "ok" in ways else None
-            note = joined(*(case.ended(key, size) for key in b))
-            if not sizes:
-                counts, note = None, lack(case, a, size, every)
+            note = "; ".join(case.ended(key, size) for key in b)
             points.append(Point(case.name, a, named(b), counts, size, note=note))
+        if not sizes:
+            note = lack(case, a, case.sizes[0], every)
+            points.append(Point(case.name, a, named(b), size=case.sizes[0], note=note))
     return points
 
 
 def grows(c: Any, cases: Sequence[Case], studies: Studies | None = None) -> list[Point]:
     """Test that the least-squares slope of log(median) on log(size) is within ``interval``.
 
-    With an ``axis``, it is on the log of that parameter, in which solvers a differ. The median of
-    solver ``minus`` is subtracted, such as the memory of a process without the method. ``lengths``
-    is the number of sizes needed.
+    With an ``axis``, it is on the log of that chosen parameter, in which solvers a differ. The
+    median of solver ``minus`` is subtracted, such as the memory of a process without the method.
+    ``lengths`` is the number of sizes needed.
     """
-    series = contenders(c.a) if c.axis == "size" else together(c.a)
+    series = contenders(c.a) if c.axis == "size" else [tuple(c.a)]
     return [growth(case, keys, c) for keys in series for case in cases]
 
 
 def growth(case: Case, keys: Contender, c: Any) -> Point:
     """Return the point of the slope of one series."""
-    plain = c.model_copy(update={"leave_out": {}})
     groups: dict[float, Array] = {}
-    samples = []
     for key in keys:
         sizes = common_sizes(case, [(key,)], c)
         for size in sizes if c.axis == "size" else sizes[-1:]:
-            samples.append(one := sample(case, key, size, c))
-            values = one.array
+            values = sample(case, key, size, c).values
             if c.minus is not None:
-                other = sample(case, c.minus, size, plain)
+                other = sample(case, c.minus, size, c)
                 values = values - (other.median if len(other) else math.inf)
             if np.median(values) > 0:  # else it has no logarithm
-                lengths = {size} if c.axis == "size" else case.settings(key, size, c.axis)
+                chosen = case.params[case.finished(key, size)]
+                lengths = {size} if c.axis == "size" else {one[c.axis] for one in chosen}
                 groups |= dict.fromkeys(map(float, lengths), values)
     name, x = ", ".join(keys), np.array(sorted(groups))
     point = Point(case.name, name, unit=unit(case, c))
@@ -402,38 +350,39 @@ def growth(case: Case, keys: Contender, c: Any) -> Point:
     resampled = resampled_medians([groups[one] for one in x])
     low, high = interval_of(slope(x, np.maximum(resampled, np.finfo(np.float64).tiny)))
     estimate = slope(x, medians)
-    note = joined(f"{c.axis} {x[0]:,g} to {x[-1]:,g}", disturbances(case, samples, c))
-    sure = bool(inside(low, c.interval) and inside(high, c.interval))
     told = numbers("slope", estimate, medians[-1], None, inside(estimate, c.interval))
-    return replace(point, size=int(x[-1]), low=low, high=high, sure=sure, note=note, **told)
+    note = f"{c.axis} {x[0]:,g} to {x[-1]:,g}"
+    return replace(point, size=int(x[-1]), note=note, **told | {"low": low, "high": high})
 
 
 def rate(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     """Test that the slope of log error on log t is ``exponent``, up to ``tolerance``.
 
     Errors are those of a study, at ``y`` (rows of several seeds are averaged) with lengths at
-    ``x``, or a measure traced along the training of a. With ``one_sided`` they may fall faster.
-    Runs shorter than ``x_min`` are left out. Above ``ends_below`` in the longest run there is no
-    test: it is still in its transient, in which an exploded error falls faster than any rate.
+    ``x``. With ``one_sided`` they may fall faster. Runs shorter than ``x_min`` are left out. Above
+    ``ends_below`` in the longest run there is no test: it is still in its transient, in which an
+    exploded error falls faster than any rate.
     """
-    if c.study is None:
-        return [traced_rate(case, c) for case in cases]
     x, y = (of_study(studies, c.study, place) for place in (c.x, c.y))
     return [rate_of(c.study, c.y, x, np.atleast_2d(y).mean(axis=0), c)]
 
 
-def traced_rate(case: Case, c: Any) -> Point:
-    """Return the point of a measure along training, at the largest size that has it."""
-    size = next((n for n in reversed(case.sizes) if len(case.traced(n, c.measure))), 0)
-    course = case.courses(c.a, size, c.measure)
-    n_trials = course["trial"].nunique()
-    steps = course[course["iteration"] > 0]
-    if n_trials < c.trials or steps.empty:
-        note = f"no {c.measure} of {c.a} along {c.trials} trainings"
-        return Point(case.name, c.a, note=note)
-    at = steps.groupby("iteration")["value"].agg(["mean", "size"])
-    at = at[at["size"] == n_trials]
-    return rate_of(case.name, c.a, at.index.to_numpy(float), at["mean"].to_numpy(), c)
+def traced_rate(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
+    """Test as `rate` does, by a measure along the training of a, at the largest size."""
+    points = []
+    for case in cases:
+        course = case.course(c.a, case.sizes[-1], c.measure)
+        steps = course[course["iteration"] > 0]
+        n_trials = course["trial"].nunique()
+        if n_trials < c.trials or steps.empty:
+            note = f"no {c.measure} of {c.a} along {c.trials} trainings"
+            points.append(Point(case.name, c.a, note=note))
+            continue
+        at = steps.groupby("iteration")["value"].agg(["mean", "size"])
+        at = at[at["size"] == n_trials]
+        x, y = at.index.to_numpy(float), at["mean"].to_numpy()
+        points.append(rate_of(case.name, c.a, x, y, c))
+    return points
 
 
 def rate_of(where: str, name: str, x: Array, y: Array, c: Any) -> Point:
@@ -443,11 +392,10 @@ def rate_of(where: str, name: str, x: Array, y: Array, c: Any) -> Point:
         note = f"{counted(len(x), 'length')}; needs {MIN_LENGTHS} with errors above 0"
         return Point(where, name, note=note)
     if c.ends_below is not None and y[-1] > c.ends_below:
-        note = f"still {y[-1]:.3g} at t {x[-1]:,g}, above {c.ends_below:g}"
-        return Point(where, name, a_value=float(y[-1]), note=note)
+        return Point(where, name, note=f"still {y[-1]:.3g} at t {x[-1]:,g}")
     found, low = float(slope(x, y)), None if c.one_sided else c.exponent - c.tolerance
     counts = inside(found, [low, c.exponent + c.tolerance])
-    note = f"t {x[0]:,g} to {x[-1]:,g}; theory {c.exponent:g}"
+    note = f"t {x[0]:,g} to {x[-1]:,g}"
     return Point(where, name, note=note, **numbers("slope", found, y[-1], None, counts))
 
 
@@ -455,16 +403,14 @@ def identity(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     """Test that numbers of a study are within bounds: a point per number."""
     points = []
     for check in c.checks:
-        values = np.ravel(of_study(studies, c.study, check.number))
         bounds = [
             of_study(studies, c.study, one) if isinstance(one, str) else np.array(one, float)
-            for one in (check.at_least, check.at_most)  # NaN for None
+            for one in (check.at_least, check.at_most)
         ]
-        limits = [np.broadcast_to(bound, values.shape) for bound in bounds]
-        for value, *pair in zip(values, *limits, strict=True):
-            low, high = (None if np.isnan(one) else float(one) for one in pair)
+        for value, *limits in np.broadcast(of_study(studies, c.study, check.number), *bounds):
+            low, high = (None if np.isnan(one) else float(one) for one in limits)
             fields: Fields = {"a_value": float(value), "low": low, "high": high, "of": "bounds"}
-            counts = inside(value, [low, high])
+            counts = float(inside(value, [low, high]))
             points.append(Point(c.study, check.number, counts=counts, **fields))
     return points
 
@@ -475,78 +421,68 @@ def published(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     With ``strictly`` ties do not count.
     """
     side = -1 if (c.better or bsgd_svc.MEASURES[c.measure]) == "lower" else 1
+    unit = "seconds" if c.measure.endswith("seconds") else ""
     points = []
     for name in bsgd_svc.datasets():
         x, y = (
             side * max(side * bsgd_svc.value(name, method, c.measure) for method in methods)
             for methods in (c.a, c.b)
         )
-        counts = float(side * (x - y) > 0 or (x == y and not c.strictly))
-        told = numbers("difference", x - y, x, y, counts)
-        told["unit"] = "seconds" if c.measure.endswith("seconds") else ""
-        points.append(Point(name, ", ".join(c.a), ", ".join(c.b), **told))
+        told = numbers("difference", x - y, x, y, side * (x - y) > 0 or (x == y and not c.strictly))
+        points.append(Point(name, ", ".join(c.a), ", ".join(c.b), unit=unit, **told))
     return points
 
 
 def reproduced(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     """Test that a method's means agree with those of the paper's tables in all ``measures``.
 
-    Up to ``margin`` and the rounding of the published figures; those that cannot be right, or that
-    show no structure, are left out.
+    Up to the tolerance and rounding of the published figures; those that cannot be right, or that
+    show no structure, are left out. A point is of the figure that differs most.
     """
     points = []
     for case in cases:
-        figures = defaultdict(list)
-        for one in case.run.task.published.figures if case.run.task.published else ():
-            if one.measure in c.measures and one.solver in case.run.names:
-                figures[one.solver].append(one)
-        points += [reproduction(case, key, several, c) for key, several in figures.items()]
+        table = published_table([case.run]).frame
+        table = table[table["measure"].isin(c.measures)]
+        for name, own in table.groupby("solver", sort=False):
+            if own["remark"].any() or own["trials"].min() < c.trials:
+                note = f"{name}: {max(own['remark']) or 'too few trials'}"
+                points.append(Point(case.name, note=note))
+                continue
+            worst = own.loc[own["difference"].abs().idxmax()]
+            values = worst["difference"], worst["mean"], worst["published"]
+            told = numbers("difference", *values, worst["agrees"])
+            points.append(Point(case.name, note=f"{name}, {worst['measure']}", **told))
     return points
-
-
-def reproduction(case: Case, key: str, figures: Sequence[PublishedFigure], c: Any) -> Point:
-    """Return the point of the figure that differs most from the measured mean."""
-    if flag := next((one.flag for one in figures if one.flag), ""):
-        return Point(case.name, note=f"{key}: {flag}")
-    rows = case.rows(key, case.sizes[-1], finished=True)
-    if len(rows) < c.trials:
-        return Point(case.name, note=f"{key}: too few trials")
-    means = [float(case.values(one.measure)[rows].mean()) for one in figures]
-    pairs = zip(means, figures, strict=True)
-    mean, worst = max(pairs, key=lambda pair: abs(pair[0] - pair[1].value))
-    difference, rounding = mean - worst.value, 10.0**-worst.decimals / 2
-    told = numbers("difference", difference, mean, worst.value, None)
-    told["counts"] = float(abs(difference) <= c.margin + rounding)
-    return Point(case.name, note=f"{key}, {worst.measure}", **told)
 
 
 TESTS: dict[str, Callable[[Any, Sequence[Case], Studies], list[Point]]] = {
     **dict.fromkeys(COMPARISONS, compared),
-    **{"ends": ends, "grows": grows, "rate": rate, "identity": identity},
-    **{"published": published, "reproduced": reproduced},
+    **{"crosses": crosses, "better": better, "ends": ends, "grows": grows, "rate": rate},
+    **{"traced_rate": traced_rate, "identity": identity, "published": published},
+    "reproduced": reproduced,
 }
 
 
 # --- numbers
 
 
-def numbers(of: str, estimate: float, a: float, b: float | None, counts: float | None) -> Fields:
+def numbers(of: str, estimate: float, a: float, b: float | None, counts: float) -> Fields:
     """Return the fields of a point with a kind of estimate from one or two values."""
     of_b = None if b is None else float(b)
     fields = {"a_value": float(a), "b_value": of_b, "estimate": float(estimate)}
-    return {"of": of, "counts": counts, **fields}
+    return {"of": of, "counts": float(counts), **fields}
 
 
-def inside(value: float, interval: Sequence[float | None]) -> float:
-    """Return 1.0 if a value is within limits, each of which may be None, else 0.0."""
+def inside(value: float, interval: Sequence[float | None]) -> bool:
+    """Return whether a value is within limits, each of which may be None."""
     low, high = interval
-    return float((low is None or value >= low) and (high is None or value <= high))
+    return bool((low is None or value >= low) and (high is None or value <= high))
 
 
-def paired(*samples: Sample) -> Array:
-    """Return the values of the common trials, a row per sample."""
-    trials = sorted(set.intersection(*({*one.values} for one in samples)))
-    return np.array([[one.values[trial] for trial in trials] for one in samples], np.float64)
+def paired(a: Sample, b: Sample) -> tuple[Array, Array]:
+    """Return both solvers' values of the common trials."""
+    _, of_a, of_b = np.intersect1d(a.trials, b.trials, return_indices=True)
+    return a.values[of_a], b.values[of_b]
 
 
 def of_study(studies: Studies, study: str, place: str) -> Array:

@@ -1,4 +1,4 @@
-"""Verdicts on claims for a terminal, and as data for JSON."""
+"""Verdicts on claims for a terminal, and as data for JSON; evidence as tables."""
 
 from __future__ import annotations
 
@@ -6,23 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from dsgkit.papers.judge import (
-    NO_RESULTS,
-    PROTOCOL,
-    Judged,
-    JudgedClaim,
-    JudgedPaper,
-    Outcome,
-    Verdict,
-)
+from dsgkit.papers.judge import NO_RESULTS, PROTOCOL, Judged, JudgedClaim, JudgedPaper, Outcome
 from dsgkit.papers.sentences import sentence
 from dsgkit.papers.tests import Point
+from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.numbers import NO_VALUE, counted, memory_text, p_text, seconds_text
-from dsgkit.text import Column, paragraph, table
-
-NUMBER = re.compile(r"-?[\d.,]+(e-\d+)?( (ms|s|[KMG]iB)|%)?")
+from dsgkit.report.terminal import plain
+from dsgkit.text import paragraph
 
 
 def overview(papers: Sequence[JudgedPaper], width: int) -> str:
@@ -33,19 +25,18 @@ def overview(papers: Sequence[JudgedPaper], width: int) -> str:
 def _paper(paper: JudgedPaper, width: int) -> str:
     rows, rest = [], []
     for one in paper.claims:
-        verdicts = one.verdicts
-        if all(verdict.outcome is Outcome.UNTESTABLE for verdict in verdicts.values()):
+        if {verdict.outcome for verdict in one.verdicts.values()} == {Outcome.UNTESTABLE}:
             rest.append(one.claim.id)
             continue
-        texts = []
-        for by, verdict in verdicts.items():
+        about = [one.claim.id, one.claim.claim]
+        for by, verdict in one.verdicts.items():
             text = str(verdict.outcome if verdict.outcome is Outcome.UNTESTABLE else verdict)
-            texts.append(text if by == PROTOCOL else f"{by}: {text}")
-        rows.append((one.claim.id, texts[0], one.claim.claim))
-        rows += [("", text, "") for text in texts[1:]]
+            told = text if by == PROTOCOL else f"{by}: {text}"
+            rows.append([Cell(about[0]), Cell(told), Cell(about[1])])
+            about = ["", ""]
     parts = [paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")]
     if rows:
-        parts.append(_table(("Claim", "Verdict", "Statement"), rows, width))
+        parts.append(plain(Layout("", ["Claim", "Verdict", "Statement"], rows), width).rstrip())
     if rest:
         text = f"Not testable by these results (--id {rest[0]} says why): {', '.join(rest)}"
         parts.append(paragraph(text, width, "  "))
@@ -54,47 +45,28 @@ def _paper(paper: JudgedPaper, width: int) -> str:
     return "\n".join([*parts, f"{paper.paper.key}: {claims}: {', '.join(counts)}"])
 
 
-def full_text(claim: JudgedClaim, width: int) -> str:
+def full_text(one: JudgedClaim, width: int) -> str:
     """Return a claim with its criteria, its verdicts and all evidence."""
-    about = [
-        f"{claim.claim.id}: {claim.claim.claim}",
-        f"({claim.claim.kind}; {claim.claim.place})",
-        *(f"{by}: {verdict}" for by, verdict in claim.verdicts.items()),
-        *([claim.claim.reason] if claim.claim.reason else []),
-    ]
-    parts = ["\n".join(paragraph(line, width, "  ") for line in about)]
-    parts += [_part(part, width) for part in claim.parts]
-    why = claim.claim.why_not
-    if why is not None and claim.verdict.outcome in (Outcome.FAILS, Outcome.IN_PART):
-        kept = f"shown by {why.shown_by}" + ("" if claim.explained else ", not among these results")
-        parts.append(paragraph(f"Why: {why.words} ({kept})", width))
+    claim, lines = one.claim, [f"{by}: {verdict}" for by, verdict in one.verdicts.items()]
+    lines = [f"{claim.id}: {claim.claim}", f"({claim.kind}; {claim.place})", *lines]
+    lines += [claim.reason] if claim.reason else []
+    parts = ["\n".join(paragraph(line, width, "  ") for line in lines)]
+    for part in one.parts:
+        names = labels_of([part])
+        parts.append(paragraph(f"{part.criterion.by}: {part_text(part, names)}", width, "  "))
+        parts += [plain(table, width).rstrip() for table in evidence(part, names)]
+    if claim.why_not and one.verdict.outcome in (Outcome.FAILS, Outcome.IN_PART):
+        why = f"Why: {claim.why_not.words} (shown by {claim.why_not.shown_by})"
+        parts.append(paragraph(why, width))
     return "\n\n".join(parts)
 
 
-def _part(part: Judged, width: int) -> str:
-    names = labels_of([part])
-    verdict = with_labels(f"{part.verdict}{share(part.verdict)}", names)
-    lines = [f"{part.criterion.by}: {criterion_text(part, names)}", f"Verdict: {verdict}."]
-    text = "\n".join(paragraph(line, width, "  ") for line in lines)
-    tables = [(one.title, _table(one.heads, one.rows, width)) for one in evidence(part, names)]
-    return "\n\n".join([text, *("\n".join(filter(None, pair)) for pair in tables)])
-
-
-def criterion_text(part: Judged, names: Mapping[str, str]) -> str:
-    """Return when a criterion holds, and the runs that it judges."""
+def part_text(part: Judged, names: Mapping[str, str]) -> str:
+    """Return when a criterion holds, the runs that it judges, and its verdict."""
     where = [*dict.fromkeys(point.where for point in part.points)]
     runs = ", ".join(run.experiment.name for run in part.runs)
-    return sentence(part.criterion, part.runs, names, where) + (f" Judged: {runs}." if runs else "")
-
-
-def share(verdict: Verdict) -> str:
-    """Return the numbers of points that count (unless in the verdict) and that are significant."""
-    texts = []
-    if verdict.tested and (verdict.outcome is not Outcome.IN_PART or verdict.parts):
-        texts.append(f"{verdict.counted:g} of {verdict.tested}")
-    if verdict.sure:
-        texts.append(f"{verdict.sure} beyond chance")
-    return f" ({', '.join(texts)})" if texts else ""
+    text = sentence(part.criterion, part.runs, names, where) + (f" Judged: {runs}." if runs else "")
+    return f"{text} Verdict: {with_labels(str(part.verdict), names)}."
 
 
 def labels_of(parts: Sequence[Judged]) -> dict[str, str]:
@@ -109,15 +81,7 @@ def with_labels(text: str, names: Mapping[str, str]) -> str:
     return re.sub(r"[A-Za-z_]\w*", lambda word: names.get(word[0], word[0]), text)
 
 
-class Evidence(NamedTuple):
-    """The points of one pair as a table, with the pair's verdict if there are several pairs."""
-
-    title: str
-    heads: list[str]
-    rows: list[list[str]]
-
-
-def evidence(part: Judged, names: Mapping[str, str]) -> Iterator[Evidence]:
+def evidence(part: Judged, names: Mapping[str, str]) -> Iterator[Layout]:
     """Yield a table for each pair of solvers, without empty columns.
 
     Numbers of a list with the same bounds and outcome share a row. The verdict names datasets
@@ -133,32 +97,32 @@ def evidence(part: Judged, names: Mapping[str, str]) -> Iterator[Evidence]:
             groups.setdefault(alike, []).append(point)
         rows = [_row(several, len(points), names) for several in groups.values()]
         kinds = {one.of for one in points} - {""}
-        sides = [with_labels(one, names) for one in (a, b)]
         compared = kinds.pop().capitalize() if len(kinds) == 1 else "Compared"
-        heads = ["Where", "Size", *sides, compared, "Agrees", "Remark"]
-        filled = [any(texts) for texts in zip(*rows, strict=True)]
-        title = f"{' and '.join(filter(None, (a, b)))}: {verdict}{share(verdict)}."
-        yield Evidence(
-            with_labels(title, names) if len(part.pairs) > 1 else "",
-            [head or "Value" for head, some in zip(heads, filled, strict=True) if some],
-            [[text for text, some in zip(row, filled, strict=True) if some] for row in rows],
-        )
+        sides = [with_labels(one, names) for one in (a, b)]
+        heads = ["Where", "Size", sides[0] or "Value", sides[1] or "Value", compared]
+        title = f"{' and '.join(filter(None, sides))}: {with_labels(str(verdict), names)}."
+        title = title if len(part.pairs) > 1 else ""
+        table = Layout(title, [*heads, "Agrees", "Remark"], rows)
+        columns = zip(*rows, strict=True)
+        yield table.with_columns([any(cell.text for cell in column) for column in columns])
 
 
-def _row(points: Sequence[Point], among: int, names: Mapping[str, str]) -> list[str]:
+def _row(points: Sequence[Point], among: int, names: Mapping[str, str]) -> list[Cell]:
     """Return the row of a point, or of several that are alike but for their value."""
     first, values = points[0], sorted(one.a_value for one in points if one.a_value is not None)
     ends = [value_text(value, first.unit) for value in (*values[:1], *values[-1:])]
     several = first.of == "bounds" and among > 1
-    return [
-        first.where,
+    numbers = [
         f"{first.size:,}" if first.size else "",
         " to ".join(dict.fromkeys(ends)),
         value_text(first.b_value, first.unit),
         _estimate(first),
+    ]
+    texts = [
         {None: NO_VALUE, 1.0: "yes", 0.0: "no"}.get(first.counts, f"{first.counts}"),
         f"{len(points)} of {among} numbers" if several else with_labels(first.note, names),
     ]
+    return [Cell(first.where), *(Cell(text, value=0) for text in numbers), *map(Cell, texts)]
 
 
 def value_text(value: float | None, unit: str) -> str:
@@ -182,48 +146,27 @@ def _estimate(point: Point) -> str:
     return " ".join(filter(None, [value_text(point.estimate, unit), interval, p]))
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> str:
-    """Return rows in columns that fit a terminal; numbers are not broken."""
-    columns = zip(heads, zip(*rows, strict=True), strict=True)
-    return table(
-        [
-            Column(head, texts, [bool(NUMBER.fullmatch(x)) for x in texts])
-            for head, texts in columns
-        ],
-        width,
-    )
-
-
 def as_data(papers: Sequence[JudgedPaper]) -> dict[str, Any]:
     """Return verdicts and evidence as plain data for JSON."""
     return {
         "papers": [
-            {
-                "key": one.paper.key,
-                "title": one.paper.title,
-                "counts": {str(outcome): n for outcome, n in one.counts.items()},
-                "claims": [_claim_data(claim) for claim in one.claims],
-            }
+            {"key": one.paper.key, "title": one.paper.title, "counts": one.counts}
+            | {"claims": [_claim_data(claim) for claim in one.claims]}
             for one in papers
         ]
     }
 
 
 def _claim_data(claim: JudgedClaim) -> dict[str, Any]:
-    about = {name: getattr(claim.claim, name) for name in ("id", "claim", "place", "kind")}
-    return about | {
-        "verdicts": {by: _data(verdict) for by, verdict in claim.verdicts.items()},
+    return claim.claim.model_dump(include={"id", "claim", "place", "kind"}) | {
+        "verdicts": {by: asdict(verdict) for by, verdict in claim.verdicts.items()},
         "judged": [
             {
                 "criterion": part.criterion.model_dump(exclude_defaults=True),
-                "verdict": _data(part.verdict),
+                "verdict": asdict(part.verdict),
                 "results": [run.experiment.name for run in part.runs],
                 "points": [asdict(point) for point in part.points],
             }
             for part in claim.parts
         ],
     }
-
-
-def _data(verdict: Verdict) -> dict[str, Any]:
-    return asdict(verdict) | {"text": str(verdict)}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dsgkit.experiment import frames
-from dsgkit.papers.judge import Kept, judge_criterion
+from dsgkit.papers.judge import Kept, Outcome, judge_criterion
 from dsgkit.papers.schema import Datasets, Paper, Profiles
 from dsgkit.papers.schema import criterion as criterion_of
 from tests.report.runs import AUC, ERROR, TIMING, make_run
@@ -30,7 +30,7 @@ claims:
   judged:
   - {by: protocol, test: equal, a: own, b: other, measure: auc, margin: 0.01}
   - {by: useful, test: equal, a: own, b: other, measure: auc, margin: 0.01}
-  why_not: {words: The grid is too coarse., study: grids}
+  why_not: {words: The grid is too coarse., shown_by: grids}
 - id: mine-02
   claim: The error falls like 1/t.
   place: Theorem 1
@@ -97,12 +97,18 @@ def judged(criterion, fits=None, studies=None, missing=(), datasets=DATASETS, **
 
 
 def judged_runs(criterion, runs, studies=None, missing=()):
-    """Return the verdict on a criterion by runs, and its points but for missing datasets."""
+    """Return the verdict on a criterion by runs, and its points but for missing datasets.
+
+    The verdict has the number of points that count only if it holds for a part of them.
+    """
     configs = [*runs, *missing]
     c = criterion_of({**({"configs": configs} if configs else {}), **criterion})
     paper = Paper.model_construct(datasets=Datasets(), profiles=Profiles(protocol=[""]))
     found = judge_criterion(paper, c, Kept(runs, studies or {}))
-    return str(found.verdict), [point for point in found.points if point.where not in missing]
+    text, is_part = str(found.verdict), found.verdict.outcome is Outcome.IN_PART
+    if found.verdict.tested and (found.verdict.remarks or not is_part):
+        text = text.rpartition(" (")[0]
+    return text, [point for point in found.points if point.where not in missing]
 
 
 def write_kept(folder, run):

@@ -15,11 +15,11 @@ def dsg(run_dsg):
 
 
 OVERVIEW = """mine: A paper
-Claim    Verdict        Statement
--------  -------------  -------------------------
-mine-01  does not hold  A is as good as b.
-         useful: holds
-mine-02  holds          The error falls like 1/t.
+Claim    Verdict                 Statement
+-------  ----------------------  -------------------------
+mine-01  does not hold (0 of 4)  A is as good as b.
+         useful: holds (4 of 4)
+mine-02  holds (1 of 1)          The error falls like 1/t.
 mine: 2 claims: 1 holds, 1 does not hold
 """
 
@@ -38,7 +38,7 @@ def test_some_folders_can_be_named_and_the_kept_ones_are_the_default(dsg, folder
     assert "mine-02  holds " in out  # studies beside the folders count
     _, out, _ = dsg(folders / f"{DATASETS[0]}_s2auc-reference")
     assert out.splitlines()[3:] == [
-        "mine-02  holds    The error falls like 1/t.",
+        "mine-02  holds (1 of 1)  The error falls like 1/t.",
         "Not testable by these results (--id mine-01 says why): mine-01",
         "mine: 2 claims: 1 holds, 1 not testable here",
     ]
@@ -51,12 +51,12 @@ def test_claims_in_full(dsg, folders):
     code, out, _ = dsg(folders, "--id", "mine-01")
     lines = out.splitlines()
     assert code == 0
-    assert lines[2:4] == ["protocol: does not hold", "useful: holds"]
-    start = lines.index("Where    Size  OWN  OTHER  Difference         Agrees")
-    assert " ".join(lines[start + 4].split()) == "skin 2,000 0.8 0.9 -0.1 [-0.1, -0.1] no"
-    assert lines[-1] == "Why: The grid is too coarse. (shown by grids, not among these results)"
+    assert lines[2:4] == ["protocol: does not hold (0 of 4)", "useful: holds (4 of 4)"]
+    words = [line.split() for line in lines]
+    assert ["Where", "Size", "OWN", "OTHER", "Difference", "Agrees"] in words
+    assert ["skin", "2,000", "0.8", "0.9", "-0.1", "[-0.1,", "-0.1]", "no"] in words
+    assert lines[-1] == "Why: The grid is too coarse. (shown by grids)"
     # an explanation is for claims that fail
-    (folders / "studies" / "grids.json").write_text('{"numbers": {}}')
     _, out, _ = dsg(folders, "--id", "mine-01,mine-02")
     assert [out.count(x) for x in ("Why:", "(shown by grids)", "Better is as")] == [1, 1, 1]
 
@@ -66,7 +66,7 @@ def test_json_has_verdicts_and_points(dsg, folders, tmp_path):
     (paper,) = json.loads((tmp_path / "out.json").read_text())["papers"]
     assert paper["counts"]["does not hold"] == 1
     claim = paper["claims"][0]
-    verdict = {"outcome": "holds", "text": "holds", "counted": 4, "tested": 4, "sure": 4}
+    verdict = {"outcome": "holds", "counted": 4, "tested": 4}
     assert claim["verdicts"]["useful"].items() >= verdict.items()
     (point,) = [p for p in claim["judged"][0]["points"] if p["where"] == "skin"]
     assert (point["a_value"], point["counts"]) == (pytest.approx(0.8), 0.0)

@@ -42,8 +42,8 @@ def compared(name, **more):
 
 EQUAL = compared("equal", measure="auc", margin=0.01)
 BETTER = compared("better", measure="auc")
-BEST = compared("best_of", b=["other", "third"], measure="auc", in_part=0.5)
-COUNT = compared("count", a=["own", "second"], measure="auc", holds=3, in_part=2)
+BEST = compared("best_of", b={"best": ["other", "third"]}, measure="auc", in_part=0.5)
+COUNT = compared("count", a={"best": ["own", "second"]}, measure="auc", holds=3, in_part=2)
 CHOSEN = by_dataset(*[fits(HIGH, LOW, third=HIGH), fits(HIGH, HIGH, third=LOW)] * 2)
 TIE, WORSE = fits(LOW, SAME, second=LOW), fits(LOW, HIGH, second=LOW)
 OF_VALUES = [
@@ -57,7 +57,7 @@ OF_VALUES = [
     (EQUAL, fits(["diverged", *HIGH[1:]], LOW), f"{NOT}: own: 4 trials, 1 diverged"),
     (EQUAL, fits([*LOW, *LATE[:2]], [*LATE[:2], *LOW]), f"{NOT}: too few common trials"),
     (EQUAL | HALF | {"in_part": 0.5},
-     by_dataset(*[fits(SAME, LOW)] * 2, *[fits(HIGH, LOW)] * 2), "holds in part: 2 of 4"),
+     by_dataset(*[fits(SAME, LOW)] * 2, *[fits(HIGH, LOW)] * 2), "holds in part (2 of 4)"),
     # the best of some is chosen on every dataset
     (EQUAL | {"b": {"best": ["other", "third"]}, "margin": 0.001}, CHOSEN, "holds"),
     (BETTER, fits(HIGH, LOW), "holds"),
@@ -70,14 +70,14 @@ OF_VALUES = [
     (BETTER | {"b": "third"}, fits(HIGH, LOW), f"{NOT}: third was not run {EVERY}"),
     # a lost dataset is not made up for
     (BETTER | HALF | ANY, by_dataset(*[fits(HIGH, LOW)] * 3, fits(LOW, HIGH)),
-     "holds in part: 3 of 4"),
+     "holds in part (3 of 4)"),
     (BEST, fits(HIGH, SAME, third=LOW), "holds"),
     (BEST, fits(LOWER, SAME, third=LOW), "does not hold"),
-    (BEST, fits(SAME, SAME, third=LOW), "holds in part: 2 of 4"),  # a tie as printed is a half
+    (BEST, fits(SAME, SAME, third=LOW), "holds in part (2 of 4)"),  # a tie as printed is a half
     (BEST, fits(LOW[:3], SAME, third=LOW), NOT),
     (COUNT, TIE, "holds"),  # a tie is good enough
     (COUNT, by_dataset(*[TIE] * 3, WORSE), "holds"),
-    (COUNT, by_dataset(*[TIE] * 2, *[WORSE] * 2), "holds in part: 2 of 4"),
+    (COUNT, by_dataset(*[TIE] * 2, *[WORSE] * 2), "holds in part (2 of 4)"),
     (COUNT, by_dataset(TIE, *[WORSE] * 3), "does not hold"),
 ]  # fmt: skip
 
@@ -121,7 +121,7 @@ OF_TIMES = [
     # a dataset on which it is slower may be outvoted, or leave a part
     (FASTER, MOST, "does not hold"),
     (FASTER | HALF, MOST, "holds"),
-    (FASTER | ANY, MOST, "holds in part: 3 of 4"),
+    (FASTER | ANY, MOST, "holds in part (3 of 4)"),
     # every pair must hold
     (FASTER | {"b": ["other", "third"]}, fits(FAST, SLOW, third=QUICKEST),
      "holds in part: 1 of 2 pairs"),
@@ -136,7 +136,7 @@ OF_TIMES = [
     (CROSSES, crossing(n5000=QUICKEST), "does not hold"),
     (CROSSES, crossing(n5000=LATE, n2000=QUICKEST), "holds"),
     (CROSSES | {"at_most": 10_000}, crossing(n5000=QUICKEST),
-     f"{NOT}: not faster at 5,000, the largest size of both"),
+     f"{NOT}: not faster at the largest common size"),
     (CROSSES, fits(LATE, LATE), f"{NOT}: both were stopped"),
     (ENDS, REFUSED, "holds"),
     (ENDS, fits(FAST, ["refused"] * 4 + ["out_of_memory"]), "holds"),
@@ -157,12 +157,11 @@ OF_TIMES = [
     (SOONER | {"of": "better"}, fits(EARLY, AT_ONCE), "holds"),  # the other one never
     (SOONER, fits(traced((1, 0.9), (2, 0.9)), traced((1.5, 0.9), (3, 0.9))), "holds"),
     # the mean is above what most of the trials reach
-    (SOONER, fits(traced((1, 0.5)), SELDOM), f"{NOT}: to 0.58; never by either"),
+    (SOONER, fits(traced((1, 0.5)), SELDOM), f"{NOT}: never by either"),
     (SOONER, fits(AT_ONCE, AT_ONCE), f"{NOT}: no auc along training"),
-    # it says nothing of trainings most of which were disturbed
-    (SOONER, fits(traced((1, 0.9), **MEASURED), traced((9, 0.9), **BUSY)), "holds"),
-    (SOONER, fits(traced((1, 0.9), **BUSY), traced((9, 0.9), **BUSY)),
-     f"{NOT}: 10 of 10 fits disturbed, timed on the wall"),
+    # it says nothing of trainings that were disturbed
+    (SOONER, fits(traced((1, 0.9), **MEASURED), traced((9, 0.9), **MEASURED)), "holds"),
+    (SOONER, fits(traced((1, 0.9), **MEASURED), traced((9, 0.9), **BUSY)), f"{NOT}: disturbed"),
 ]  # fmt: skip
 
 
@@ -187,10 +186,10 @@ SETTLED = {
 }
 ON_TOP = {"own": {n: [2**28 + n * n] * 5 for n in SIZES}, "other": {n: [2**28] * 5 for n in SIZES}}
 NOT_ABOVE = ON_TOP | {"own": ON_TOP["own"] | {500: [2**28] * 5}}
-ALONG = {"test": "rate", "a": "own", "measure": "auc", "exponent": -1, "tolerance": 0.25}
+ALONG = {"test": "traced_rate", "a": "own", "measure": "auc", "exponent": -1, "tolerance": 0.25}
 NEAR = {"one_sided": True, "ends_below": 1e-3}
 WITHIN = {"test": "within", "a": "own", "measure": "auc", "interval": [0.8, 0.9]}
-AROUND = WITHIN | {"interval": [-1, 1], "around": {"codrna": 2, "ijcnn1": 2}}
+AROUND = WITHIN | {"interval": [-1, 1], "around": {"codrna": 2, "ijcnn1": 2, "skin": 7}}
 AT_EACH = by_dataset(*[{"own": {2000: [n] * 5}} for n in (2.0, 3.0, 8.0)])
 DIAGNOSED = {"own": {2000: [{"diagnostics": {"objective": 1.5}}] * 5}}
 RATIO = compared("ratio", measure="peak_memory", interval=[None, 0.5], **ANY)
@@ -207,9 +206,9 @@ OF_NUMBERS = [
     (GROWS | {"interval": [1.7, None]}, {"own": power(3)}, "holds"),
     (GROWS | {"interval": [None, 0.1]}, {"own": power(0)}, "holds"),
     (GROWS | ANY, by_dataset(*[{"own": power(2)}] * 2, *[{"own": power(1)}] * 2),
-     "holds in part: 2 of 4"),
+     "holds in part (2 of 4)"),
     (GROWS | {"a": ["own", "other"]}, {"own": power(2), "other": power(1)},
-     "holds in part: 1 of 2 solvers"),
+     "holds in part: 1 of 2 parts"),
     (GROWS, {"own": power(2, SIZES[:2])}, f"{NOT}: own: 2 of 3 sizes have 5 trials (codrna"),
     (GROWS | {"lengths": 2}, {"own": power(2, SIZES[:2])}, "holds"),
     (GROWS | {"sizes": {"min": 1000}}, {"own": power(2)}, NOT),
@@ -229,30 +228,26 @@ OF_NUMBERS = [
     (ALONG | {"one_sided": True}, descent(-3, 1e13), "holds"),
     (ALONG | NEAR, descent(-3, 1e13), f"{NOT}: still"),
     (ALONG | NEAR | ANY | {"ends_below": 0.1},
-     by_dataset(*[descent(-1)] * 2, descent(-0.5), descent(-3, 1e13)), "holds in part: 2 of 3"),
+     by_dataset(*[descent(-1)] * 2, descent(-0.5), descent(-3, 1e13)), "holds in part (2 of 3)"),
     (WITHIN, aucs(0.7), "holds"),
     (WITHIN, aucs(0.1), "does not hold"),
     (WITHIN | {"of": "median"}, aucs(0.1), "holds"),
-    (AROUND | {"around": {"codrna": 2, "ijcnn1": 2, "skin": 7}}, AT_EACH, "holds"),
-    (AROUND, AT_EACH,
-     f"{NOT}: 2 of 3 datasets have enough results; nothing to be around (skin)"),
+    (AROUND, AT_EACH, "holds"),
     (WITHIN | ANY | {"measure": "fit", "sizes": {"min": 2000}, "interval": [None, 10]},
-     {"own": power(2)}, "holds in part: 4 of 8"),
+     {"own": power(2)}, "holds in part (4 of 8)"),
     (WITHIN | {"measure": "objective", "interval": [1, 2]}, DIAGNOSED, "holds"),
     (WITHIN | {"measure": "risk"}, DIAGNOSED, f"{NOT}: own: 5 trials, of which 0 have a risk"),
     (RATIO, fits(ONE, TWO), "holds"),
     (RATIO, fits(THREE, TWO), "does not hold"),
     (RATIO, fits(["diverged"] * 5, TWO), NOT),
-    (RATIO, by_dataset(fits(ONE, TWO), *[fits(THREE, TWO)] * 2), "holds in part: 1 of 3"),
+    (RATIO, by_dataset(fits(ONE, TWO), *[fits(THREE, TWO)] * 2), "holds in part (1 of 3)"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("criterion", "of", "verdict"), OF_VALUES + OF_TIMES + OF_NUMBERS)
 def test_verdicts_on_runs(criterion, of, verdict):
-    found, points = judged(criterion, of)
+    found, _ = judged(criterion, of)
     assert found == verdict or (verdict.startswith(NOT) and found.startswith(verdict))
-    if criterion["test"] == "equal":  # sure where the interval is within the margin, too
-        assert {point.sure for point in points} <= {of != fits(WIDE, LOW), False}
 
 
 def test_missing_datasets():
@@ -297,11 +292,11 @@ def check(**bounds):
         (RATE | NEAR, study(-3.0), "holds"),
         (RATE | NEAR | {"ends_below": 0.1}, study(-0.5), "does not hold"),
         (RATE | NEAR | {"ends_below": 1e-4}, study(-1.0),
-         f"{NOT}: still 0.000244 at t 4,096, above 0.0001 (of)"),
+         f"{NOT}: still 0.000244 at t 4,096 (of)"),
         (check(number="arms.0.one", at_most=3600), study(-1), "holds"),
         (check(number="arms.0.one", at_least=156), study(-1), "does not hold"),
         (check(number="gap", at_most="arms.0.one"), study(-1), "holds"),
-        (check(number="gap", at_least=0), study(-1), "holds in part: 1 of 2"),
+        (check(number="gap", at_least=0), study(-1), "holds in part (1 of 2)"),
         (check(number="arms.1.one", at_most=0), study(-1),
          f"{NOT}: study of has no arms.1.one (nothing at 1)"),
     ],
@@ -325,7 +320,7 @@ def test_differences_have_the_interval_and_the_p_value_of_a_paired_t_test():
     test = stats.ttest_rel(slight, LOW)
     interval = test.confidence_interval()
     assert test.pvalue < 0.05 < 3 * test.pvalue
-    assert [point.note for point in points] == ["better", *["undecided"] * 3]
+    assert [point.counts for point in points] == [1, 0, 0, 0]
     assert points[1].p == pytest.approx(3 * test.pvalue)
     assert points[0].p == pytest.approx(4 * stats.ttest_rel(HIGH, LOW).pvalue)
     assert (points[1].low, points[1].high) == pytest.approx((interval.low, interval.high))
@@ -343,7 +338,7 @@ def test_rivals_are_met_where_all_have_results():
     third[500] = LATE
     assert judged(BEST, of)[0].startswith(f"{NOT}: third: 5 timeout (codrna")
     # of the best of some, one that finished nowhere is not waited for
-    assert judged(BEST | {"test": "count", "holds": 4}, of)[0] == "holds"
+    assert judged(BEST | {"test": "count"}, of)[0] == "holds"
 
 
 def test_a_ratio_of_times_is_that_of_medians_with_a_bootstrap_interval():
@@ -372,8 +367,8 @@ AT_GAMMA_1 = [{"times": {"fit": t}, "params": {"gamma": 1.0}} for t in SLOW]
         # a stopped fit took the time limit at least
         (fits(FAST, [3.0, 4.0, *LATE[:3]]), {}, 90, "other was stopped"),
         # of disturbed fits the processor time counts on one thread, and no time on several
-        (fits(FAST, ON_ONE_THREAD), {}, 2.2, "2 of 10 disturbed: processor time"),
-        (fits([*FAST, 1.2], [*SLOWED, DISTURBED]), {}, 2.2, "1 of 12 disturbed: left out"),
+        (fits(FAST, ON_ONE_THREAD), {}, 2.2, ""),
+        (fits([*FAST, 1.2], [*SLOWED, DISTURBED]), {}, 2.2, ""),
         (fits(FAST, [*SLOWED[1:], DISTURBED]), {}, None, "other: 5 trials, of which 4 have a fit"),
         # 90 s on the clock, where others took up to three times as long as on the processor
         (fits(UP_TO_THREEFOLD, LATE), {}, 90 / 3, "other was stopped"),
@@ -391,9 +386,9 @@ def test_which_times_count(of, more, value, note):
 
 
 def test_exponents():
-    for exponent, most, sure in ((0, 2.1, False), (2, 2.1, True), (2, 2.0001, False)):
-        _, (point, *_) = judged(GROWS | {"interval": [1.7, most]}, {"own": power(exponent)})
-        assert (point.estimate, point.sure) == (pytest.approx(exponent, abs=1e-6), sure)
+    for exponent in (0, 2):
+        _, (point, *_) = judged(GROWS, {"own": power(exponent)})
+        assert point.estimate == pytest.approx(exponent, abs=1e-6)
         assert point.low <= point.estimate <= point.high
     _, (point, *_) = judged(MEMORY | {"minus": "other"}, ON_TOP)
     assert (point.estimate, point.unit) == (pytest.approx(2), "bytes")
@@ -401,21 +396,12 @@ def test_exponents():
     assert point.estimate == pytest.approx(-0.5)
 
 
-@pytest.mark.parametrize("fixed", [True, False])
-def test_time_grows_with_a_parameter_of_several_entries(fixed):
-    settings = {f"own_{t}": {"n_iterations": t} for t in (100, 200, 400)}
-    of = {
-        key: {
-            2000: [
-                {"times": {"fit": s}, "params": {} if fixed else one}
-                for s in power(2, one.values())[one["n_iterations"]]
-            ]
-        }
-        for key, one in settings.items()
-    }
-    solvers = {key: {"params": one} for key, one in settings.items()} if fixed else None
-    criterion = GROWS | {"a": [*of], "axis": "n_iterations"}
-    found, (point,) = judged_runs(criterion, {"codrna": run_of(of, "fit", solvers=solvers)})
+def test_time_grows_with_a_parameter_of_several_entries():
+    of = {}
+    for t, seconds in power(2, (100, 200, 400)).items():
+        fields = [{"times": {"fit": s}, "params": {"n_iterations": t}} for s in seconds]
+        of[f"own_{t}"] = {2000: fields}
+    found, (point, *_) = judged(GROWS | {"a": [*of], "axis": "n_iterations"}, of)
     assert (found, point.estimate) == ("holds", pytest.approx(2))
 
 
@@ -428,7 +414,7 @@ VARIANTS, BASELINES = ["BSGD-R", "BSGD-PNN", "BSGD-PRN"], ["SVC", "SGD", "FSVC"]
     ("measure", "good", "more", "verdict"),
     [
         ("purity", max, {"holds": 12}, "holds"),
-        ("purity", max, {"holds": 12, "in_part": 8, "strictly": True}, "holds in part: 8 of 15"),
+        ("purity", max, {"holds": 12, "in_part": 8, "strictly": True}, "holds in part (8 of 15)"),
         ("compactness", min, {"holds": 11}, "holds"),
         ("davies_bouldin", min, {"holds": 15}, "does not hold"),
         ("davies_bouldin", max, {"holds": 15, "better": "higher"}, "holds"),
@@ -449,7 +435,7 @@ def test_published(measure, good, more, verdict):
 def reproduction(auc, error=0.2, flag="", trials=5):
     run = run_of({"own": {2000: [{"scores": {"auc": auc, "error": error}}] * trials}})
     figures = [
-        PublishedFigure(solver=solver, measure=name, value=value, flag=flag)
+        PublishedFigure(solver=solver, measure=name, value=value, tolerance=0.05, flag=flag)
         for solver in ("own", "absent")
         for name, value in (("auc", 0.9), ("error", 0.2), ("purity", 0.1))
     ]
@@ -461,13 +447,13 @@ def reproduction(auc, error=0.2, flag="", trials=5):
     ("run", "verdict"),
     [
         (reproduction(0.846, 0.254), "holds"),  # rounding counts
-        (reproduction(0.9, 0.26), "holds in part: 2 of 3"),
-        (reproduction(0.9, flag="impossible"), f"{NOT}: 2 of 3 datasets have enough results; own:"),
-        (reproduction(0.9, trials=4), f"{NOT}: 2 of 3 datasets have enough results; own: too few"),
+        (reproduction(0.9, 0.26), "holds in part (2 of 3)"),
+        (reproduction(0.9, flag="impossible"), f"{NOT}: 2 of 3 datasets have enough results; OWN:"),
+        (reproduction(0.9, trials=4), f"{NOT}: 2 of 3 datasets have enough results; OWN: too few"),
     ],
 )
 def test_reproduced(run, verdict):
-    criterion = {"test": "reproduced", "measures": ["auc", "error"], "margin": 0.05, "in_part": 0.5}
+    criterion = {"test": "reproduced", "measures": ["auc", "error"], "in_part": 0.5}
     runs = {"codrna": reproduction(0.9), "ijcnn1": reproduction(0.9), "skin": run}
     assert judged_runs(criterion, runs)[0].startswith(verdict)
 
@@ -488,7 +474,9 @@ def test_a_fit_counts_at_every_size_that_it_holds_at_and_one_to_come_nowhere():
     assert case.sizes == [500, 2000]
     assert case.ended("third", 2000) == "third is left out"
     for size, own in ((500, SAME), (2000, HIGH)):
-        verdict, (point,) = judged_runs(EQUAL | {"sizes": [size]}, {"codrna": run})
+        verdict, (point,) = judged_runs(
+            EQUAL | {"sizes": {"min": size, "max": size}}, {"codrna": run}
+        )
         assert (point.size, point.a_value) == (size, pytest.approx(np.mean(own)))
         assert verdict == ("holds" if size == 500 else "does not hold")
 

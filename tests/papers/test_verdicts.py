@@ -37,16 +37,16 @@ def test_how_many_must_count(bar, counts, claimed, met):
 @pytest.mark.parametrize(
     ("parts", "verdict"),
     [
-        ([HOLDS, HOLDS], "holds"),
-        ([FAILS, FAILS], "does not hold"),
-        ([HOLDS, FAILS], "holds in part: 1 of 2 pairs"),
-        ([IN_PART, FAILS], "holds in part: 1 of 2 pairs"),
-        ([HOLDS, IN_PART, FAILS], "holds in part: 1 of 3 pairs"),
-        ([IN_PART, IN_PART], "holds in part: 4 of 6"),
+        ([HOLDS, HOLDS], "holds (6 of 6)"),
+        ([FAILS, FAILS], "does not hold (0 of 6)"),
+        ([HOLDS, FAILS], "holds in part: 1 of 2 pairs (3 of 6)"),
+        ([IN_PART, FAILS], "holds in part: 1 of 2 pairs (2 of 6)"),
+        ([HOLDS, IN_PART, FAILS], "holds in part: 1 of 3 pairs (5 of 9)"),
+        ([IN_PART, IN_PART], "holds in part (4 of 6)"),
         ([HOLDS, OPEN], "not testable here: 1 of 2 pairs hold; no results"),
-        ([FAILS, OPEN], "does not hold"),
+        ([FAILS, OPEN], "does not hold (0 of 3)"),
         ([OPEN, OPEN], "not testable here: no results"),
-        ([IN_PART], "holds in part: 2 of 3"),
+        ([IN_PART], "holds in part (2 of 3)"),
     ],
 )
 def test_all_parts_must_hold(parts, verdict):
