@@ -28,13 +28,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
+import psutil
 from hardware import feature_seconds
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
@@ -95,28 +95,14 @@ def written(parent: Path, n_rows: int, n_inputs: int) -> Path:
     return path
 
 
-@contextmanager
-def own_memory(figures: dict[str, Any]) -> Iterator[None]:
-    """Add the peak memory of this process without mapped files, sampled every 5 ms."""
-    peak, ended = 0, threading.Event()
-
-    def look() -> None:
-        nonlocal peak
-        while True:
-            status = Path("/proc/self/status").read_text()
-            line = next(line for line in status.splitlines() if line.startswith("RssAnon:"))
-            peak = max(peak, int(line.split()[1]) * 1024)
-            if ended.wait(0.005):
-                return
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        figures["memory"] = peak
+def own_memory(ended: threading.Event) -> int:
+    """Return this process's peak memory without mapped files until an event, every 5 ms."""
+    process, peak = psutil.Process(), 0
+    while True:
+        memory = process.memory_info()
+        peak = max(peak, memory.rss - memory.shared)
+        if ended.wait(0.005):
+            return peak
 
 
 def problem(
@@ -164,10 +150,14 @@ def measure(task: str, path: Path) -> dict[str, Any]:
     d, m = X.shape[1], model.n_features
     figures: dict[str, Any] = {"rows": len(X), "inputs": d}
     limits = [feature_seconds(d, m)]
-    start, cpu = time.perf_counter(), time.process_time()
-    with own_memory(figures):
-        model.fit(*labeled, rest)
-    figures["seconds"] = time.perf_counter() - start
+    start, cpu, ended = time.perf_counter(), time.process_time(), threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        memory = pool.submit(own_memory, ended)
+        try:
+            model.fit(*labeled, rest)
+        finally:
+            ended.set()
+    figures |= {"seconds": time.perf_counter() - start, "memory": memory.result()}
     figures |= {"cpu_seconds": time.process_time() - cpu, "load": os.getloadavg()[0]}
     figures["quality"] = quality(task, y, function_of(model)(head[n:]))
     figures["best_quality"] = quality(task, y, law)

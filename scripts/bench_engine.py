@@ -51,6 +51,7 @@ SETTING: dict[str, Any] = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
 N_LABELED, N_TEST, BATCH, N_FREQUENCIES, N_FOLDS = 200, 20_000, 256, 256, 5
 POINTS = [{"lam": 2.0**k, "gamma": j / 10} for k, j in itertools.product(range(-3, 4), range(11))]
 N_MODELS = len(POINTS) * N_FOLDS
+COLUMNS = (256, 784, 1000, 3072)  # of structured frequencies
 SAMPLER_SIZES = (512, 2000, 10_000)
 EXACT_SIZES = (500, 1000, 2000, 4000, 8000)
 CALL_COLUMNS = 50_000
@@ -245,18 +246,9 @@ def measure_peers(n_iterations: int, repeats: int) -> dict[str, Any]:
 @click.command(help=__doc__)
 @click.option("--inputs", multiple=True, type=int, default=(3, 8, 18, 54, 128), show_default=True)
 @click.option("--iterations", default=200, show_default=True, help="T; one pass over 256 T rows.")
-@click.option(
-    "--columns", multiple=True, type=int, default=(256, 784, 1000, 3072), show_default=True
-)
 @click.option("--repeats", default=3, show_default=True)
 @json_option
-def main(
-    inputs: tuple[int, ...],
-    iterations: int,
-    columns: tuple[int, ...],
-    repeats: int,
-    json_file: Path | None,
-) -> None:
+def main(inputs: tuple[int, ...], iterations: int, repeats: int, json_file: Path | None) -> None:
     """Measure and print."""
     # makes malloc keep freed memory, so that the author-style loop is 5 times faster: glibc raises
     # its thresholds after a large block has been freed
@@ -265,7 +257,7 @@ def main(
     warnings.filterwarnings("ignore", "sigma=", DsgWarning)
     numbers: dict[str, Any] = {
         "inputs": {d: measure_size(d, iterations, repeats) for d in inputs},
-        "structured": {d: measure_structured(d, repeats) for d in columns},
+        "structured": {d: measure_structured(d, repeats) for d in COLUMNS},
     }
     for title, rows in numbers.items():
         show(title, list(rows.values()), list(rows))

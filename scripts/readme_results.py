@@ -18,23 +18,23 @@ from dsgkit.papers.judge import PROTOCOL, JudgedClaim, JudgedPaper, Outcome, jud
 from dsgkit.papers.schema import papers
 
 ROOT = Path(__file__).parents[1]
+KEPT = ROOT / "results" / "reference"
 SECTION = re.compile(r"(?<=<!-- results: begin -->\n).*?(?=<!-- results: end -->)", re.DOTALL)
 WIDTH = 104
 
 
 @click.command(help=__doc__)
-@click.option("--results", default=ROOT / "results" / "reference", type=click.Path(path_type=Path))
 @click.option("--readme", default=ROOT / "README.md", type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Compare only.")
-def main(results: Path, readme: Path, check: bool) -> None:
+def main(readme: Path, check: bool) -> None:
     """Write the section, or check it."""
     before = readme.read_text(encoding="utf-8")
     if not SECTION.search(before):
         raise click.ClickException(f"{readme}: has no place for results (<!-- results: begin -->)")
-    text = "\n".join(section(judge(papers(), read_kept([results])))) + "\n"
+    text = "\n".join(section(judge(papers(), read_kept([KEPT])))) + "\n"
     wanted = SECTION.sub(lambda _: text, before)
     if check and wanted != before:
-        raise click.ClickException(f"{readme}: other results than {results}; run this script")
+        raise click.ClickException(f"{readme}: other results than {KEPT}; run this script")
     readme.write_text(wanted, encoding="utf-8")
 
 

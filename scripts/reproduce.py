@@ -49,34 +49,22 @@ FITTING_PROFILES = ("wide", "useful")
 
 
 class Run(NamedTuple):
-    """A config with a profile.
-
-    Attributes
-    ----------
-    config : Path
-    profile : str or None
-    experiment : Experiment
-    seconds : float
-        Remaining processor time by the plan.
-    """
+    """A config with a profile."""
 
     config: Path
     profile: str | None
     experiment: Experiment
-    seconds: float
+    seconds: float  # of processor time that are left by the plan
 
 
 @click.command(help=__doc__)
 @click.option("--profile", default="reference", show_default=True)
 @click.option("--out", default="results", show_default=True, type=click.Path(path_type=Path))
 @click.option("--jobs", default=default_jobs(), show_default=True)
-@click.option(
-    "--timeout", default=TIMEOUT_SECONDS, show_default=True, help="Time limit of a cell in seconds."
-)
 @click.option("--plan-only", is_flag=True, help="Print the plan, and run nothing.")
-def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> None:
+def main(profile: str, out: Path, jobs: int, plan_only: bool) -> None:
     """Plan, then run."""
-    options = Options(jobs=jobs, timeout=timeout)
+    options = Options(jobs=jobs, timeout=TIMEOUT_SECONDS)
     runs = in_turn(planned(wanted(profile), out, options))
     left = sum(run.seconds for run in runs)
     click.echo(
@@ -88,7 +76,7 @@ def main(profile: str, out: Path, jobs: int, timeout: int, plan_only: bool) -> N
     failed = []
     for number, run in enumerate(runs, start=1):
         click.echo(f"\n== {number} of {len(runs)}: {run.experiment.name}", color=True)
-        code = subprocess.run(command(run, out, jobs, timeout), check=False).returncode
+        code = subprocess.run(command(run, out, jobs), check=False).returncode
         if code < 0 or code > 128:  # stopped by a signal
             raise SystemExit(code if code > 0 else 128 - code)
         if code:
@@ -147,12 +135,11 @@ def in_turn(runs: Iterable[Run]) -> list[Run]:
     return order
 
 
-def command(run: Run, out: Path, jobs: int, timeout: int) -> list[str]:
+def command(run: Run, out: Path, jobs: int) -> list[str]:
     """Return the command line of a run."""
-    options = {"profile": run.profile, "out": out, "jobs": jobs, "timeout": timeout}
-    given = {name: str(value) for name, value in options.items() if value is not None}
-    words = [word for name, value in given.items() for word in (f"--{name}", value)]
-    return [*DSG, "run", str(run.config), "--yes", *words]
+    profile = ("--profile", run.profile) if run.profile else ()
+    options = ("--out", out, "--jobs", jobs, "--timeout", TIMEOUT_SECONDS)
+    return [*DSG, "run", *map(str, (run.config, "--yes", *profile, *options))]
 
 
 if __name__ == "__main__":

@@ -4,11 +4,10 @@ Rows that are drawn once all have the coefficient C/t, so removal takes the olde
 weighs C (B + repeated draws of kept rows)/t, which falls: fewer rows are inside the domain, in the
 end often none. Projection transfers the coefficient to others, and keeps the mass.
 
-The script trains on Aggregation, or on generated rows if its file is missing in ``DSGKIT_DATA``,
-scaled to [0, 1]. For each seed and number of steps it measures the sum of the coefficients, the
-share of rows inside, the objective above its minimum, by the dual quadratic program, and the number
-of support vectors. It exits with code 1 unless removal loses many rows while PNN stays as without a
-budget.
+The script trains on the rows of a dataset, scaled to [0, 1]. For each seed and number of steps it
+measures the sum of the coefficients, the share of rows inside, the objective above its minimum, by
+the dual quadratic program, and the number of support vectors. It exits with code 1 unless removal
+loses many rows while PNN stays as without a budget.
 
 Theorem 7 of the paper bounds the mean of the objectives of all iterates minus the minimum: without
 maintenance by O(log T/T), with removal by an additional term for the removed coefficients. A loop
@@ -18,7 +17,6 @@ budget, with removal, and with removal of random vectors.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -26,31 +24,21 @@ import click
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import minmax_scale
 from study import finish, json_option, show
 
 from dsgkit.clustering.estimators import BSGDLMOC, SGDLMOC
 from dsgkit.clustering.one_class import ROWS
+from dsgkit.data.catalogue import DATASETS
+from dsgkit.data.dataset import load_dataset
 from dsgkit.linalg import Array, solve_qp
 from dsgkit.random import draw_with_replacement
 
-FILE = "aggregation/Aggregation.txt"
+GAMMA, C = 8.0, 32.0
 LENGTHS = (100, 150, 200, 300, 500, 700, 1000, 2000, 3000, 5000, 10_000, 20_000, 30_000)
 STRATEGIES = ("removal", "pnn", "prn", "none")
 MIN_LOST_SHARE = 0.3  # of rows inside at the end, PNN minus removal
 MAX_SHARE_GAP = 0.1  # between PNN and no budget
-
-
-def scaled_rows() -> tuple[str, Array]:
-    """Return the name of the rows, and the rows scaled to [0, 1]."""
-    path = Path(os.environ.get("DSGKIT_DATA", "")) / FILE
-    if path.is_file():
-        name, X = "aggregation", np.loadtxt(path)[:, :2]
-    else:
-        rng = np.random.default_rng(0)
-        centers = rng.random((7, 2))
-        name = "seven generated groups"
-        X = centers[rng.integers(7, size=788)] + 0.05 * rng.normal(size=(788, 2))
-    return name, (X - X.min(axis=0)) / np.ptp(X, axis=0)
 
 
 def machine(strategy: Any, gamma: float, C: float, budget: int, steps: int, seed: int) -> SGDLMOC:
@@ -125,26 +113,28 @@ def minimum(K: Array, C: float) -> float:
 
 
 @click.command(help=__doc__)
-@click.option("--gamma", default=8.0, show_default=True)
-@click.option("--c", "C", default=32.0, show_default=True)
+@click.option("--dataset", default="aggregation", show_default=True)
 @click.option("--budget", default=50, show_default=True)
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--most", default=LENGTHS[-1], show_default=True, help="Largest number of steps.")
 @json_option
-def main(
-    gamma: float, C: float, budget: int, seeds: int, most: int, json_file: Path | None
-) -> None:
+def main(dataset: str, budget: int, seeds: int, most: int, json_file: Path | None) -> None:
     """Print what is measured after growing numbers of steps."""
-    name, X = scaled_rows()
+    X = minmax_scale(load_dataset(DATASETS[dataset]).X[:].astype(float))
     lengths = [n for n in LENGTHS if n <= most]
-    K = rbf_kernel(X, gamma=gamma)
+    K = rbf_kernel(X, gamma=GAMMA)
     least = minimum(K, C)
-    numbers: dict[str, Any] = {"rows": name, "n_rows": len(X), "budget": budget, "steps": lengths}
+    numbers: dict[str, Any] = {
+        "rows": dataset,
+        "n_rows": len(X),
+        "budget": budget,
+        "steps": lengths,
+    }
     parts = ("mass", "inside", "above_minimum", "supports", "averaged_gaps", "bounds")
     numbers |= {part: {} for part in parts}
     for strategy in STRATEGIES:
         runs = [
-            [measured(machine(strategy, gamma, C, budget, n, seed), X) for n in lengths]
+            [measured(machine(strategy, GAMMA, C, budget, n, seed), X) for n in lengths]
             for seed in range(seeds)
         ]
         mass, inside, objective, supports = np.moveaxis(np.array(runs), 2, 0)

@@ -30,7 +30,7 @@ from dsgkit.linalg import Array
 from dsgkit.risks.pairwise import OrdinalAUC, SemiSupervisedAUC
 
 N_LABELED, N_UNLABELED, N_INPUTS = 200, 1000, 8
-SIGMA, GAMMA = 1.0, 0.5
+LAM, SIGMA, GAMMA = 0.125, 1.0, 0.5
 BATCH, N_FREQUENCIES = 64, 64
 LENGTHS = (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192)
 FIRST_FITTED = 64  # iteration from which slopes are fitted
@@ -86,19 +86,16 @@ def errors_of(run: Training, exact: Array, lengths: list[int]) -> list[list[floa
 
 @click.command(help=__doc__)
 @click.option("--seeds", default=10, show_default=True)
-@click.option("--lam", default=0.125, show_default=True)
 @click.option("--theta-lam", default=1.5, show_default=True)
 @click.option("--most", default=4096, show_default=True, type=click.IntRange(128, LENGTHS[-1]))
 @click.option("--ordinal", is_flag=True, help="Study QS3ORAO.")
 @json_option
-def main(
-    seeds: int, lam: float, theta_lam: float, most: int, ordinal: bool, json_file: Path | None
-) -> None:
+def main(seeds: int, theta_lam: float, most: int, ordinal: bool, json_file: Path | None) -> None:
     """Print the errors and their slopes."""
     lengths = [t for t in LENGTHS if t <= most]
     X, y = synthetic_rows(4 if ordinal else 2)
-    exact = minimiser(X, y, lam)
-    runs = [training(X, y, lam, theta_lam, lengths[-1], seed) for seed in range(seeds)]
+    exact = minimiser(X, y, LAM)
+    runs = [training(X, y, LAM, theta_lam, lengths[-1], seed) for seed in range(seeds)]
     each = np.array([errors_of(run, exact, lengths) for run in runs])
     errors = dict(zip(ERRORS, each.swapaxes(0, 1), strict=True))
     means = {name: values.mean(axis=0) for name, values in errors.items()}

@@ -32,7 +32,7 @@ from study import finish, json_option, show, slope
 from dsgkit.engine.problem import Data
 from dsgkit.features import FourierFeatures
 from dsgkit.linalg import Array
-from dsgkit.risks.margin import UNLABELED_LOSSES, Margin
+from dsgkit.risks.margin import Margin
 from dsgkit.risks.similar import SLOPE_BELOW, SimilarUnlabeled, similar_share
 
 N_LABELED, N_UNLABELED, N_PAIRS = 200, 1000, 300
@@ -62,11 +62,11 @@ def features(seed: int) -> FourierFeatures:
     return FourierFeatures("gaussian", SIGMA, N_FREQUENCIES, seed)
 
 
-def s3vm_training(loss: str, T: int, seed: int) -> Training:
+def s3vm_training(T: int, seed: int) -> Training:
     """Return a training of TSGS3VM by the steps of its theorems."""
     X, positive = two_moons(N_LABELED + N_UNLABELED, seed)
     data = Data(X[:N_LABELED], np.where(positive[:N_LABELED], 0, 1), X[N_LABELED:])
-    risk = Margin(C, C_UNLABELED, loss=loss)
+    risk = Margin(C, C_UNLABELED)
     return Training(data, risk, features(seed), T, BATCH, lam=1.0, eta=THETA / T**0.75)
 
 
@@ -140,9 +140,6 @@ def followed(run: Training, start: str) -> dict[str, float]:
 
 @click.command(help=__doc__)
 @click.option("--objective", "kind", type=click.Choice(list(RATES)), default="s3vm")
-@click.option(
-    "--loss", type=click.Choice(list(UNLABELED_LOSSES)), default="shg", help="Of TSGS3VM."
-)
 @click.option("--correction", type=click.Choice(list(SLOPE_BELOW)), default="abs", help="Of TSGSU.")
 @click.option("--correction-at", "at", type=click.Choice(["sample", "batch"]), default="batch")
 @click.option("--seeds", default=3, show_default=True)
@@ -151,7 +148,6 @@ def followed(run: Training, start: str) -> dict[str, float]:
 @json_option
 def main(
     kind: str,
-    loss: str,
     correction: str,
     at: str,
     seeds: int,
@@ -166,7 +162,7 @@ def main(
     by_start: dict[str, dict[str, Array]] = {}
     for start in STARTS if from_far else STARTS[:1]:
         runs = [
-            s3vm_training(loss, T, s) if kind == "s3vm" else su_training(correction, at, T, s)
+            s3vm_training(T, s) if kind == "s3vm" else su_training(correction, at, T, s)
             for s in range(seeds)
             for T in lengths
         ]

@@ -1,6 +1,6 @@
 """Compare rules for thresholds on the same ranking functions of several datasets.
 
-For each dataset and trial one function is trained (QS3ORAO at the given hyper-parameters), and its
+For each dataset and trial one function is trained (QS3ORAO at fixed hyper-parameters), and its
 thresholds are placed by every rule. The paper's rule, the hinge, depends on the scale of the
 function; the others do not. ``constant`` predicts the median class of the labelled rows.
 
@@ -29,6 +29,7 @@ from dsgkit.experiment.timing import Clock
 from dsgkit.linalg import Array
 from dsgkit.tasks.ordinal import Ordinal
 
+SETTING: dict[str, Any] = {"lam": 0.125, "sigma": 1.0, "gamma": 0.5}
 RULES = ("logistic", "absolute", "share", "hinge")
 COLUMNS = ["mae", "macro_mae", "accuracy", "never"]
 LOSS_TOLERANCE = 1e-9  # relative difference up to which two losses are equal
@@ -54,14 +55,14 @@ def widths_of(model: Any, X: Any, y: NDArray) -> list[float]:
     return [high - low for low, high in ends]
 
 
-def scores_of(name: str, trials: int, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def scores_of(name: str, trials: int) -> Iterator[dict[str, Any]]:
     """Yield the scores of every rule and trial on a dataset."""
     dataset = load_dataset(DATASETS[name])
     for number in range(trials):
         trial = Ordinal(dataset, Ordinal.Spec(kind=Ordinal.kind), number)
         at = {axis: min(size, 2000) for axis, size in trial.sizes.items()}
         training = trial.training(at)
-        model = QS3ORAO(**params, random_state=number).fit_function(**training)
+        model = QS3ORAO(**SETTING, random_state=number).fit_function(**training)
         for rule in RULES:
             model.set_params(thresholds=rule).fit_thresholds(**training)
             row: dict[str, Any] = {"dataset": name, "rule": rule}
@@ -77,21 +78,10 @@ def scores_of(name: str, trials: int, params: dict[str, Any]) -> Iterator[dict[s
 @click.command(help=__doc__)
 @click.argument("datasets", nargs=-1, default=("sgemm", "abalone", "lev"))
 @click.option("--trials", default=3, show_default=True)
-@click.option("--lam", default=0.125, show_default=True)
-@click.option("--sigma", default=1.0, show_default=True)
-@click.option("--gamma", default=0.5, show_default=True)
 @json_option
-def main(
-    datasets: tuple[str, ...],
-    trials: int,
-    lam: float,
-    sigma: float,
-    gamma: float,
-    json_file: Path | None,
-) -> None:
+def main(datasets: tuple[str, ...], trials: int, json_file: Path | None) -> None:
     """Print the means over the trials."""
-    params = {"lam": lam, "sigma": sigma, "gamma": gamma}
-    rows = pd.DataFrame([row for name in datasets for row in scores_of(name, trials, params)])
+    rows = pd.DataFrame([row for name in datasets for row in scores_of(name, trials)])
     means = rows.groupby(["dataset", "rule"], sort=False)[COLUMNS].mean()
     show(f"means over {trials} trials", means.reset_index())
     numbers: dict[str, Any] = {"datasets": datasets}
