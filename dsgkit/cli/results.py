@@ -119,10 +119,12 @@ def report(results: Paths, out: Path | None, solvers: Names) -> None:
 
     Several folders get an overview and a section each.
     """
-    from dsgkit.report.page import write_page
+    from dsgkit.report.formats import write_text
+    from dsgkit.report.page import page_text
 
     path = _target(results, out, is_part=bool(solvers))
-    click.echo(write_page(_runs(results, solvers), path if out else path / "report.html"))
+    text = page_text(_runs(results, solvers))
+    click.echo(write_text(path if out else path / "report.html", text))
 
 
 @click.command()

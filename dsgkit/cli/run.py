@@ -130,11 +130,12 @@ def _write_page(out: Path, failures: Mapping[str, str], path: Path) -> Path:
     """Write a page on experiments, with the reasons why some have no results."""
     from dsgkit.experiment.folder import CONFIG
     from dsgkit.experiment.runs import load
-    from dsgkit.report.page import write_page
+    from dsgkit.report.formats import write_text
+    from dsgkit.report.page import page_text
 
     present = [name for name in failures if (out / name / CONFIG).is_file()]
     missing = [(name, why) for name, why in failures.items() if name not in present]
-    return write_page(load(*(out / name for name in present)), path, missing)
+    return write_text(path, page_text(load(*(out / name for name in present)), missing))
 
 
 def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) -> str:

@@ -12,7 +12,6 @@ import pandas as pd
 
 from dsgkit.experiment.runs import Run
 from dsgkit.report.formats import Cell, Layout, Table
-from dsgkit.report.frame import lowered
 from dsgkit.report.numbers import grid_edges, grid_text, value_text
 from dsgkit.tasks.measures import PARAMS_TABLE
 
@@ -38,12 +37,10 @@ def params_table(run: Run) -> Table:
         texts = ", ".join(f"{text} ({n})" for text, n in ordered)
         share = Cell(f"{len(at_edge)}/{len(values)}", value=len(at_edge) / len(values))
         rows.append([*map(Cell, (run.names[key], name, texts, grid)), share])
-    unit, each, by = "trials", "", run.task.selection
-    if run.axis and run.axis.drawn:
-        unit, each = "searches", f" (one per trial and number of {lowered(run.axis.title)})"
+    by = run.task.selection and f": {run.task.selection}"
     layout = Layout(
-        f"Chosen hyper-parameters and how many {unit} chose each{each}{by and f': {by}'}.",
-        ["Solver", "Parameter", f"Chosen ({unit})", "Grid", "At its edge"],
+        f"Chosen hyper-parameters and how many searches chose each{by}.",
+        ["Solver", "Parameter", "Chosen (searches)", "Grid", "At its edge"],
         rows,
         about=f"{run.heading}.",
         aside=True,

@@ -204,24 +204,15 @@ def _clusterings(run: Run) -> Iterator[Finding]:
     if texts := [f"{one.name} {one.mean:.3g}" for one in found]:
         yield Finding("clusters", f"Clusters found, mean over trials: {', '.join(texts)}.")
     drawn = run.fits[run.fits["artefact"] != ""].sort_values("trial").drop_duplicates("solver")
-    labels = {
-        row["name"]: arrays["labels"]
-        for row in drawn.to_dict("records")
-        if "labels" in (arrays := load_artefact(run.folder, row))
-    }
+    arrays = [load_artefact(run.folder, row) for row in drawn.to_dict("records")]
+    labels = [one["labels"] for one in arrays if "labels" in one]
     from sklearn.metrics import adjusted_rand_score  # takes a second to import
 
-    agreement = {
-        f"{a} and {b}": adjusted_rand_score(labels[a], labels[b])
-        for a, b in itertools.combinations(labels, 2)
-        if len(labels[a]) == len(labels[b])
-    }
-    if len(agreement) > 1:
-        ends = [pick(agreement, key=agreement.__getitem__) for pick in (min, max)]
-        least, most = (f"{pair} ({agreement[pair]:.2f})" for pair in ends)
+    both = [(a, b) for a, b in itertools.combinations(labels, 2) if len(a) == len(b)]
+    if agreement := [adjusted_rand_score(a, b) for a, b in both]:
         sentence = (
             "Agreement of two methods, adjusted Rand index in the first trial: "
-            f"{np.mean([*agreement.values()]):.2f} on average, from {least} to {most}."
+            f"{np.mean(agreement):.2f} on average, {min(agreement):.2f} to {max(agreement):.2f}."
         )
         yield Finding("clusters", sentence)
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -23,7 +22,7 @@ from dsgkit.experiment.status import FAILURES, by_cause, ending, places, status_
 from dsgkit.experiment.store import Record
 from dsgkit.report.figures import svg, wanted_figures
 from dsgkit.report.findings import findings
-from dsgkit.report.formats import Cell, Layout, write_text
+from dsgkit.report.formats import Cell, Layout
 from dsgkit.report.frame import finished, solver_names
 from dsgkit.report.numbers import NO_VALUE, counted, grid_text, leaves, value_text
 from dsgkit.report.tables import wanted_tables
@@ -35,27 +34,21 @@ CSS_INCH = 96
 OUTCOMES = ("Planned", "Finished", "Limits met", "Failed", "Not run")
 
 
-def write_page(runs: Sequence[Run], path: Path, missing: Sequence[tuple[str, str]] = ()) -> Path:
-    """Write one HTML file on one or several runs and return its path.
+def page_text(runs: Sequence[Run], missing: Sequence[tuple[str, str]] = ()) -> str:
+    """Return one HTML file; equal results give equal text.
 
     Parameters
     ----------
     runs : sequence of Run
         Several have an overview before their sections.
-    path : Path
     missing : sequence of (str, str)
         Names of experiments without results, and reasons.
 
     Raises
     ------
     ResultsError
-        If there is nothing to show, or the file cannot be written.
+        If there is nothing to show.
     """
-    return write_text(path, page_text(runs, missing))
-
-
-def page_text(runs: Sequence[Run], missing: Sequence[tuple[str, str]] = ()) -> str:
-    """Return the page, see `write_page`; equal results give equal text."""
     if not runs and not missing:
         raise ResultsError("no results were named; name at least one results folder")
     sections = [_section(run, number) for number, run in enumerate(runs, start=1)]
@@ -204,14 +197,12 @@ def _facts(run: Run) -> dict[str, str]:
     title = data.get("title") or experiment.dataset.path or run.dataset
     known = [f"{n:,} {of}" for of in ("rows", "features") if (n := data.get(f"n_{of}"))]
     further = [text for text in (task.setting, task.oracle) if text not in task.protocol]
-    started = sorted(filter(None, run.fits.get("started", [])))
     facts = {
         "Dataset": ", ".join([title, *known]),
         "Labels": data.get("target", ""),
         "Task": ", ".join([task.protocol, *further]),
         "Trials": f"{experiment.protocol.trials:,}, seed {experiment.seed}",
         "Hyper-parameters": task.selection,
-        "Fits started": " to ".join(dict.fromkeys([*started[:1], *started[-1:]])),
     }
     return {name: text for name, text in facts.items() if text}
 

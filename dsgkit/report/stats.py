@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from dsgkit.experiment.runs import TO_COME, Run
+from dsgkit.experiment.runs import Run
 from dsgkit.linalg import Array
-from dsgkit.report.frame import full_at, measures_of, shows
+from dsgkit.report.frame import full_at, measures_of, progress, shows
 from dsgkit.report.numbers import percents
 from dsgkit.tasks.measures import Measure
 
@@ -113,7 +113,6 @@ class Gain(NamedTuple):
     full: bool
     values: Array
     contrast: Contrast
-    to_come: bool
     is_last: bool
     holm: float | None = None
 
@@ -124,8 +123,8 @@ class Gain(NamedTuple):
 
     @property
     def significant(self) -> bool:
-        """Whether it differs significantly, and no trial is to come."""
-        return self.holm is not None and self.holm < LEVEL and not self.to_come
+        """Whether it differs significantly, and no fit of the run is to come."""
+        return self.holm is not None and self.holm < LEVEL and not progress(self.run)
 
 
 def gains(runs: Iterable[Run], measure: Measure) -> list[Gain]:
@@ -142,17 +141,16 @@ def gain_measures(runs: Iterable[Run]) -> list[Measure]:
 
 def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
     sign = 1 if measure.better == "higher" else -1
-    sizes, to_come = full_at(run), run.sized[run.sized["ending"] == TO_COME]
+    sizes = full_at(run)
     for key, spec in run.solvers.items():
         against = (spec and spec.against) or ""
         if against in run.names:
             both = pairs(run, measure, against, key)
-            waiting = {*to_come.loc[to_come["solver"].isin([key, against]), "size"]}
             for size, of in both.groupby("size"):
                 a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
                 last = size == both["size"].max()
                 names, n = (run.names[key], run.names[against]), int(size)
-                yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), n in waiting, last)
+                yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), last)
 
 
 def pairs(run: Run, measure: Measure, a: str, b: str) -> pd.DataFrame:
