@@ -167,7 +167,8 @@ def solver_names(runs: Iterable[Run]) -> list[str]:
 
 def axis_title(runs: Iterable[Run]) -> str:
     """Return the title of the swept axis, or axes; empty without a sweep."""
-    return " or ".join(dict.fromkeys(run.axis.title for run in runs if run.axis))
+    title = " or ".join(dict.fromkeys(lowered(run.axis.title) for run in runs if run.axis))
+    return title[:1].upper() + title[1:]
 
 
 def lowered(title: str) -> str:
