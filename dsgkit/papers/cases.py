@@ -75,9 +75,10 @@ class Case:
         """Return the measure with a name or clock; None for a diagnostic."""
         return next((m for m in self.run.task.measures if name in (m.name, m.clock)), None)
 
-    def is_time(self, name: str) -> bool:
+    def unit(self, name: str) -> str:
+        """Return ``seconds``, ``bytes``, ``percent``, or nothing for other numbers."""
         measure = self.measure(name)
-        return measure is not None and measure.unit == "seconds"
+        return (measure.unit or "percent" * measure.percent) if measure else ""
 
     def values(self, name: str, rows: Array) -> Array:
         """Return values of a measure, a clock or a diagnostic; NaN for unfinished fits."""
@@ -138,7 +139,7 @@ def sample(case: Case, key: str, size: int, c: Any) -> Sample:
     rows = case.rows(key, size, c.leave_out)
     values, limits, trials = case.values(c.measure, rows), case.limits[rows], case.trials[rows]
     known = ~np.isnan(values)
-    if case.is_time(c.measure):
+    if case.unit(c.measure) == "seconds":
         known &= ~case.misleads[rows]
     stopped = ~np.isnan(limits) & (c.test in TIMED and c.measure == "fit")
     found = np.concatenate([limits[stopped], values[known]])

@@ -306,18 +306,13 @@ def selected(
     DsgError
         If a paper or claim is unknown.
     """
-    _check_known(keys, [paper.key for paper in papers], "paper")
-    papers = [paper for paper in papers if not keys or paper.key in keys]
-    _check_known(ids, [claim.id for paper in papers for claim in paper.claims], "claim")
-    chosen = []
-    for paper in papers:
-        if claims := [claim for claim in paper.claims if not ids or claim.id in ids]:
-            chosen.append(paper.model_copy(update={"claims": claims}))
-    return chosen
-
-
-def _check_known(names: Iterable[str], known: Sequence[str], what: str) -> None:
-    for name in names:
-        if name not in known:
-            told = nearest_or_all(name, known, "dsg claims")
-            raise DsgError(f"unknown {what} {spelled(name)}{told}")
+    of_papers = [paper for paper in papers if not keys or paper.key in keys]
+    ids_known = [claim.id for paper in of_papers for claim in paper.claims]
+    known = (("paper", keys, [paper.key for paper in papers]), ("claim", ids, ids_known))
+    for what, names, there in known:
+        if unknown := [name for name in names if name not in there]:
+            told = nearest_or_all(unknown[0], there, "dsg claims")
+            raise DsgError(f"unknown {what} {spelled(unknown[0])}{told}")
+    claims = [[one for one in paper.claims if not ids or one.id in ids] for paper in of_papers]
+    pairs = zip(of_papers, claims, strict=True)
+    return [paper.model_copy(update={"claims": several}) for paper, several in pairs if several]

@@ -11,10 +11,10 @@ from dsgkit.data.catalogue import DATASETS
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.status import by_cause, places, reason
 from dsgkit.papers.figures import all_papers, fill
-from dsgkit.papers.judge import PROTOCOL, JudgedClaim, JudgedPaper, Kept, Outcome
+from dsgkit.papers.judge import PROTOCOL, JudgedClaim, JudgedPaper, Kept
 from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
-from dsgkit.papers.text import evidence, labels_of, part_text, with_labels
+from dsgkit.papers.text import about, labels_of, proof, with_labels
 from dsgkit.report.figures import save
 from dsgkit.report.formats import Cell, Layout, Table, csv_text, markdown, write_text
 from dsgkit.report.page import OUTCOMES, cells_by_outcome
@@ -106,18 +106,11 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
 
 def _claim(one: JudgedClaim) -> Iterator[str]:
     """Yield a claim with its verdicts, why it does not hold, and its evidence."""
-    claim = one.claim
-    yield f'\n<a id="{claim.id}"></a>\n\n**{claim.id}**: {_verdicts(one)}\n'
-    yield f"{claim.claim} ({claim.place})"
-    outcomes = {verdict.outcome for verdict in one.verdicts.values()}
-    if claim.why_not and outcomes & {Outcome.FAILS, Outcome.IN_PART}:
-        yield f"\nWhy: {claim.why_not.words} (shown by `{claim.why_not.shown_by}`)"
+    yield f'\n<a id="{one.claim.id}"></a>\n\n**{one.claim.id}**: {_verdicts(one)}'
+    yield from (f"\n{text}" for text in about(one))
     yield "\n<details><summary>Evidence</summary>\n"
-    yield f"{claim.reason or ''}\n"
-    for part in one.parts:
-        names = labels_of([part])
-        yield f"{part_text(part, names)}\n"
-        yield from (markdown(table).lstrip() for table in evidence(part, names))
+    for part in proof(one):
+        yield f"{part}\n" if isinstance(part, str) else markdown(part).lstrip()
     yield "</details>"
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.resources import files
 
 import pandas as pd
 
@@ -14,6 +12,7 @@ from dsgkit.papers.cases import Case
 from dsgkit.papers.figures import Growth, Printed, at_most
 from dsgkit.papers.schema import criterion
 from dsgkit.papers.tests import grows
+from dsgkit.published import rows_of
 from dsgkit.report.formats import Cell, Layout, Table
 from dsgkit.report.frame import Entry, entries, settings, sizes_with
 from dsgkit.report.measure_tables import best_means, column_title, entry_cells, notes, statistic
@@ -82,7 +81,7 @@ def _with_published(measure: Measure, cell: Cell, value: PublishedFigure) -> Cel
 def complexity_table(of: Printed) -> Table:
     """Return the table of stated orders and measured exponents."""
     rows, data = [], []
-    for stated in _published_rows("complexities.csv"):
+    for stated in rows_of("complexities.csv"):
         if stated["paper"] != of.paper.key:
             continue
         method, orders = stated["method"], {"time": stated["time"], "memory": stated["space"]}
@@ -141,7 +140,7 @@ def dataset_table(of: Printed) -> Table:
     pairs = [(panel, of.runs[panel.title]) for panel in of.panels if panel.title in of.runs]
     ran = {name: run for panel, run in pairs for name in (panel.dataset, run.dataset)}
     rows, data = [], []
-    for row in _published_rows(of.shown.published):
+    for row in rows_of(of.shown.published):
         info, run = DATASETS[row["dataset"]], ran.get(row["dataset"])
         title = row.get("printed") or info.title
         title += f" (here {run.dataset})" if run and run.dataset != info.name else ""
@@ -158,11 +157,6 @@ def dataset_table(of: Printed) -> Table:
     layout = Layout(of.caption(), [*header, "Classes published"], rows, of.shown.notes)
     layout = layout.with_columns([True, *layout.numeric_columns[1:]])
     return Table(of.shown.file_name, [layout], pd.DataFrame(data))
-
-
-def _published_rows(name: str) -> list[dict[str, str]]:
-    with files("dsgkit.published").joinpath(name).open(encoding="utf-8") as lines:
-        return list(csv.DictReader(lines))
 
 
 def _count(value: str | int | None) -> Cell:

@@ -81,7 +81,7 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
         if getattr(c, setting) != type(c).model_fields[setting].default
     ]
     if (sizes := words.get("sizes", "largest")) not in ("largest", Range()):
-        clauses.insert(0, f"at sizes {_limits(sizes.min, sizes.max)}")
+        clauses.insert(0, f"where the size is {_limits(sizes.min, sizes.max)}")
     text = ", ".join([PREDICATES[c.test].format_map(words), *clauses])
     in_part = "" if c.in_part is None else f"; in part {_on(c.in_part, c, where).rstrip()}"
     return f"Holds if {_on(c.holds, c, where)}{text}{in_part}."

@@ -104,12 +104,7 @@ def sign(case: Case, c: Any) -> int:
 
 def centre(case: Case, one: Sample, c: Any) -> float:
     """Return the median of times, else the mean, as tables do."""
-    return one.median if case.is_time(c.measure) else one.mean
-
-
-def unit(case: Case, c: Any) -> str:
-    measure = case.measure(c.measure)
-    return (measure.unit or ("percent" if measure.percent else "")) if measure else ""
+    return one.median if case.unit(c.measure) == "seconds" else one.mean
 
 
 def compared(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
@@ -123,7 +118,7 @@ def at_sizes(case: Case, pair: Sequence[Contender], c: Any) -> list[Point]:
     """Return the points of a pair on one dataset, or a single point with the reason for none."""
     needed = [(key,) for keys in pair for key in keys] if c.test == "best_of" else pair
     a, b = [*map(named, pair), ""][:2]
-    point = Point(case.name, a, b, unit=unit(case, c))
+    point = Point(case.name, a, b, unit=case.unit(c.measure))
     sizes = common_sizes(case, needed, c)
     if not sizes:
         least = case.sizes[0]
@@ -136,9 +131,9 @@ def at_sizes(case: Case, pair: Sequence[Contender], c: Any) -> list[Point]:
         fields: Fields = {"note": "too few common trials"}
         if len(paired(samples[0], samples[-1])[0]) >= c.trials:
             fields = COMPARISONS[c.test](case, *samples, c)
-            if any(len(keys) > 1 for keys in pair):
-                chosen = " against ".join(one.key for one in samples)
-                fields["note"] = "; ".join(filter(None, [chosen, fields.get("note")]))
+            several = zip(pair, samples, strict=True)
+            chosen = [f"best: {one.key}" for keys, one in several if len(keys) > 1]
+            fields["note"] = "; ".join(filter(None, [*chosen, fields.get("note")]))
         points.append(replace(point, size=size, **fields))
     return points
 
@@ -328,20 +323,21 @@ def grows(c: Any, cases: Sequence[Case], studies: Studies | None = None) -> list
 
 def growth(case: Case, keys: Contender, c: Any) -> Point:
     """Return the point of the slope of one series."""
+    plain = c.model_copy(update={"leave_out": {}})
     groups: dict[float, Array] = {}
     for key in keys:
         sizes = common_sizes(case, [(key,)], c)
         for size in sizes if c.axis == "size" else sizes[-1:]:
             values = sample(case, key, size, c).values
             if c.minus is not None:
-                other = sample(case, c.minus, size, c)
+                other = sample(case, c.minus, size, plain)
                 values = values - (other.median if len(other) else math.inf)
             if np.median(values) > 0:  # else it has no logarithm
                 chosen = case.params[case.finished(key, size)]
                 lengths = {size} if c.axis == "size" else {one[c.axis] for one in chosen}
                 groups |= dict.fromkeys(map(float, lengths), values)
     name, x = ", ".join(keys), np.array(sorted(groups))
-    point = Point(case.name, name, unit=unit(case, c))
+    point = Point(case.name, name, unit=case.unit(c.measure))
     if len(x) < c.lengths:
         what = "sizes" if c.axis == "size" else f"values of {c.axis}"
         note = f"{name}: {len(x)} of {c.lengths} {what} have {c.trials} trials"

@@ -47,26 +47,34 @@ def _paper(paper: JudgedPaper, width: int) -> str:
 
 def full_text(one: JudgedClaim, width: int) -> str:
     """Return a claim with its criteria, its verdicts and all evidence."""
-    claim, lines = one.claim, [f"{by}: {verdict}" for by, verdict in one.verdicts.items()]
-    lines = [f"{claim.id}: {claim.claim}", f"({claim.kind}; {claim.place})", *lines]
-    lines += [claim.reason] if claim.reason else []
-    parts = ["\n".join(paragraph(line, width, "  ") for line in lines)]
+    verdicts = ", ".join(f"{by}: {verdict}" for by, verdict in one.verdicts.items())
+    parts = [f"{one.claim.id}: {verdicts}", *about(one), *proof(one)]
+    return "\n\n".join(
+        paragraph(part, width) if isinstance(part, str) else plain(part, width).rstrip()
+        for part in parts
+    )
+
+
+def about(one: JudgedClaim) -> Iterator[str]:
+    """Yield a claim in words, and why it does not hold."""
+    yield f"{one.claim.claim} ({one.claim.place})"
+    outcomes, why = {verdict.outcome for verdict in one.verdicts.values()}, one.claim.why_not
+    if why and outcomes & {Outcome.FAILS, Outcome.IN_PART}:
+        yield f"Why: {why.words} (shown by {why.shown_by})"
+
+
+def proof(one: JudgedClaim) -> Iterator[str | Layout]:
+    """Yield the reason for a claim's criteria, and each of these with its evidence."""
+    if one.claim.reason:
+        yield one.claim.reason
     for part in one.parts:
-        names = labels_of([part])
-        parts.append(paragraph(f"{part.criterion.by}: {part_text(part, names)}", width, "  "))
-        parts += [plain(table, width).rstrip() for table in evidence(part, names)]
-    if claim.why_not and one.verdict.outcome in (Outcome.FAILS, Outcome.IN_PART):
-        why = f"Why: {claim.why_not.words} (shown by {claim.why_not.shown_by})"
-        parts.append(paragraph(why, width))
-    return "\n\n".join(parts)
-
-
-def part_text(part: Judged, names: Mapping[str, str]) -> str:
-    """Return when a criterion holds, the runs that it judges, and its verdict."""
-    where = [*dict.fromkeys(point.where for point in part.points)]
-    runs = ", ".join(run.experiment.name for run in part.runs)
-    text = sentence(part.criterion, part.runs, names, where) + (f" Judged: {runs}." if runs else "")
-    return f"{text} Verdict: {with_labels(str(part.verdict), names)}."
+        names, runs = labels_of([part]), [run.experiment.name for run in part.runs]
+        where = [*dict.fromkeys(point.where for point in part.points)]
+        text = sentence(part.criterion, part.runs, names, where)
+        text = f"{part.criterion.by.capitalize()}: {text}"
+        text += f" Judged: {', '.join(runs)}." if runs else ""
+        yield f"{text} Verdict: {with_labels(str(part.verdict), names)}."
+        yield from evidence(part, names)
 
 
 def labels_of(parts: Sequence[Judged]) -> dict[str, str]:

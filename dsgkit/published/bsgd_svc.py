@@ -18,10 +18,9 @@ References
 
 from __future__ import annotations
 
-import csv
 from functools import cache
-from importlib.resources import files
 
+from dsgkit.published import rows_of
 from dsgkit.tasks.measures import Published, PublishedFigure
 
 METHODS = ("SVC", "SGD", "FSVC", "BSGD-R", "BSGD-PNN", "BSGD-PRN")
@@ -58,7 +57,7 @@ def key_of(method: str) -> str:
 
 def datasets() -> list[str]:
     """Return the names of the datasets of Table 1."""
-    return [row["dataset"] for row in _rows("bsgd_svc_datasets.csv")]
+    return [row["dataset"] for row in rows_of("bsgd_svc_datasets.csv")]
 
 
 def value(dataset: str, method: str, measure: str) -> float:
@@ -98,16 +97,10 @@ def bounds() -> dict[str, list[int]]:
 
 @cache
 def _printed() -> dict[tuple[str, str], dict[str, str]]:
-    return {(row["measure"], row["dataset"]): row for row in _rows("bsgd_svc.csv")}
+    return {(row["measure"], row["dataset"]): row for row in rows_of("bsgd_svc.csv")}
 
 
 @cache
 def _flags() -> dict[tuple[str, str, str], str]:
-    rows = _rows("bsgd_svc_flags.csv")
+    rows = rows_of("bsgd_svc_flags.csv")
     return {(row["dataset"], row["method"], row["measure"]): row["flag"] for row in rows}
-
-
-@cache
-def _rows(name: str) -> list[dict[str, str]]:
-    with files(__package__).joinpath(name).open(encoding="utf-8") as lines:
-        return [*csv.DictReader(lines)]

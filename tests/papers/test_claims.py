@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from dsgkit.config.load import read_config
+from dsgkit.config.schema import load_experiment
 from dsgkit.errors import ConfigError
 from dsgkit.papers.schema import Best, Paper, papers, read_strictly
 from dsgkit.papers.sentences import sentence
@@ -16,6 +17,10 @@ from dsgkit.tasks.measures import STANDARD
 from tests.papers.judged import PAPER
 
 ROOT = Path(__file__).parents[2]
+MADE = {
+    path: list(read_config(path).data.get("profiles", {}))
+    for path in (ROOT / "configs" / "claims").glob("*.yaml")
+}
 DIAGNOSTICS = ("objective", "risk", "squared_norm", "symmetric_hinge_objective")
 CLAIMS = [(paper, claim) for paper in papers() for claim in paper.claims]
 JUDGEMENTS = [(paper, one) for paper, claim in CLAIMS for one in claim.judged]
@@ -81,6 +86,25 @@ def test_a_criterion_is_a_sentence_that_names_its_solvers_and_numbers(paper, cri
         if isinstance(number, int | float) and number:
             is_share = number in (criterion.holds, criterion.in_part) and number < 1
             assert (f"{number:.0%}" if is_share else f"{number:,g}") in text
+
+
+@pytest.mark.parametrize(
+    ("path", "profile"),
+    [(path, profile) for path in sorted(MADE) for profile in (None, *MADE[path])],
+    ids=lambda value: getattr(value, "stem", value),
+)
+def test_a_config_of_claims_loads_in_every_profile(path, profile):
+    experiment = load_experiment(path, profile=profile)
+    assert experiment.threads == 1 and experiment.protocol.trials >= 5
+    assert not any("," in spec.label for spec in experiment.solvers.values())
+
+
+def test_a_config_of_claims_is_judged_in_all_its_profiles():
+    profiles = {}
+    for paper, criterion in JUDGEMENTS:
+        judged = {*paper.profiles.protocol, *paper.profiles.useful}
+        profiles |= dict.fromkeys(criterion.configs or (), judged)
+    assert all({*own} <= profiles[path.stem] for path, own in MADE.items())
 
 
 def test_a_kept_study_has_the_numbers_that_a_claim_reads():
