@@ -55,6 +55,11 @@ class Verdict:
         share = f" ({self.counted:g} of {self.tested})" if self.tested else ""
         return f"{self.outcome}{remarks}{share}"
 
+    @property
+    def short(self) -> str:
+        """The verdict without reasons why it is not testable."""
+        return str(self.outcome if self.outcome is Outcome.UNTESTABLE else self)
+
 
 def untestable(*reasons: str) -> Verdict:
     """Return the verdict on a claim without enough evidence."""

@@ -14,7 +14,7 @@ from dsgkit.papers.figures import all_papers, fill
 from dsgkit.papers.judge import PROTOCOL, JudgedClaim, JudgedPaper, Kept
 from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
-from dsgkit.papers.text import about, labels_of, proof, with_labels
+from dsgkit.papers.text import about, proof
 from dsgkit.report.figures import save
 from dsgkit.report.formats import Cell, Layout, Table, csv_text, markdown, write_text
 from dsgkit.report.page import OUTCOMES, cells_by_outcome
@@ -79,9 +79,9 @@ def _summary(judged: JudgedPaper, page: str = "") -> Iterator[str]:
 
 def _verdicts(claim: JudgedClaim) -> str:
     """Return the verdicts of a claim, the paper's protocol first."""
-    several, names = len(claim.verdicts) > 1, labels_of(claim.parts)
+    several = len(claim.verdicts) > 1
     return ", ".join(
-        with_labels(str(verdict), names).replace(verdict.outcome, f"**{verdict.outcome}**", 1)
+        verdict.short.replace(verdict.outcome, f"**{verdict.outcome}**", 1)
         + (f" with {by} settings" if several or by != PROTOCOL else "")
         for by, verdict in claim.verdicts.items()
     )

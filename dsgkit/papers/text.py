@@ -30,8 +30,7 @@ def _paper(paper: JudgedPaper, width: int) -> str:
             continue
         about = [one.claim.id, one.claim.claim]
         for by, verdict in one.verdicts.items():
-            text = str(verdict.outcome if verdict.outcome is Outcome.UNTESTABLE else verdict)
-            told = text if by == PROTOCOL else f"{by}: {text}"
+            told = verdict.short if by == PROTOCOL else f"{by}: {verdict.short}"
             rows.append([Cell(about[0]), Cell(told), Cell(about[1])])
             about = ["", ""]
     parts = [paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")]
