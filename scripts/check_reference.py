@@ -152,17 +152,17 @@ def computed_again(
     for folder, _, solver, kind, row, _ in rows.itertuples(index=False):
         if (of := opened(folder)) is None:
             continue
-        key = of.kept[kind]["key"].get(row, "")
-        if (solver, key) not in of.planned or (wanted and (folder, key) not in wanted):
+        experiment, content_hash, planned, kept = of
+        key = kept[kind]["key"].get(row, "")
+        if (solver, key) not in planned or (wanted and (folder, key) not in wanted):
             continue
-        cell, kept = of.planned[solver, key], of.kept[kind].loc[row]
-        version, chosen = solver_info(of.experiment, solver).version, kept["params"] or {}
-        threads = of.experiment.threads
-        job = Job(of.experiment, of.content_hash, version, cell, chosen, threads, once=True)
-        record, _ = workers.submit(job).result()
-        done = [(cell, record)]
+        before, cell = kept[kind].loc[row], planned[solver, key]
+        settings = before["params"] or {}, experiment.threads
+        version = solver_info(experiment, solver).version
+        job = Job(experiment, content_hash, version, cell, *settings, once=True)
+        done = [(cell, workers.submit(job).result()[0])]
         table = frames.searches_of(done) if kind == "search" else frames.fits_of(done, ())
-        yield Check(folder, key, job.description, difference_of(kept, table.iloc[0]))
+        yield Check(folder, key, job.description, difference_of(before, table.iloc[0]))
 
 
 def difference_of(kept: pd.Series, computed: pd.Series) -> float:

@@ -160,7 +160,9 @@ def keyed(searches: pd.DataFrame, plan: Plan) -> pd.DataFrame:
         table.assign(share=[json.dumps(points, sort_keys=True) for points in table["points"]])
         for table in (frames.searches_of(cells), searches.drop(columns="key"))
     )
-    found["share"] = found["share"].where(found["share"].isin(planned["share"]), "[]")
+    known = {*zip(planned["solver"], planned["share"], strict=True)}
+    shares = zip(found["solver"], found["share"], strict=True)
+    found["share"] = [share[1] if share in known else "[]" for share in shares]
     names = planned.columns.intersection(found.columns)
     place = [name for name in names if name.startswith(("solver", "trial", "at.", "share"))]
     keys = planned.set_index(place)["key"]

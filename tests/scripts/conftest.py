@@ -1,12 +1,9 @@
 import json
 import runpy
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
-
-from dsgkit.cli import cli
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS, KEPT = ROOT / "scripts", ROOT / "results" / "reference"
@@ -41,14 +38,3 @@ def invoke(main, *arguments, code=0):
 def numbers_of(file):
     """Return the numbers that a study kept."""
     return json.loads(file.read_text())["numbers"]
-
-
-@pytest.fixture
-def processes(in_process):
-    """A stand-in for the module `subprocess`: ``dsg`` is run in this process."""
-
-    def run(command, **_):
-        words = command[command.index("dsgkit") + 1 :]
-        return SimpleNamespace(returncode=CliRunner().invoke(cli, words).exit_code)
-
-    return SimpleNamespace(run=run, DEVNULL=None)

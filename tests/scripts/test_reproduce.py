@@ -1,11 +1,11 @@
 """The run of everything: its order, its plan, and what it leaves out."""
 
-from functools import partial
 from types import SimpleNamespace
 
 import pytest
 import yaml
 
+from dsgkit.cli import cli
 from tests.conftest import TOY_CONFIG
 from tests.scripts.conftest import invoke
 
@@ -20,49 +20,42 @@ from tests.scripts.conftest import invoke
 )
 def test_the_setting_with_the_least_done_is_next(script, seconds, order):
     scope = script("reproduce")
+    kinds = {kind: SimpleNamespace(protocol=SimpleNamespace(kind=kind)) for kind in seconds}
     runs = [
-        scope["Run"](
-            f"{kind} {n}", "quick", SimpleNamespace(protocol=SimpleNamespace(kind=kind)), n
-        )
-        for kind, every in seconds.items()
-        for n in every
+        scope["Run"](f"{kind} {n}", "quick", kinds[kind], n)
+        for kind in kinds
+        for n in seconds[kind]
     ]
     assert [run.config for run in scope["in_turn"](runs)] == order
 
 
-@pytest.fixture
-def everything(study, toy, processes):
-    """The command, with two configs in the place of the shipped ones, one without its data."""
-    folder = toy.parent / "configs"
+@pytest.mark.slow
+def test_a_plan_says_what_is_missing_and_runs_go_on_where_they_were_stopped(study, toy, in_process):
+    """With two configs in the place of the shipped ones, one without its data."""
+    main, scope = study("reproduce")
+    scope["CONFIGS"] = folder = toy.parent / "configs"
     folder.mkdir()
     small = TOY_CONFIG | {"profiles": {"quick": {"protocol": {"trials": 1}}}}
     small["solvers"] = {"rff_s2auc": TOY_CONFIG["solvers"]["rff_s2auc"]}
     small["dataset"] = {**small["dataset"], "path": str(toy.parent / "toy.csv")}
     (folder / "small.yaml").write_text(yaml.safe_dump(small))
-    far = {**small, "dataset": {"name": "higgs"}}
-    (folder / "far.yaml").write_text(yaml.safe_dump(far))
+    (folder / "far.yaml").write_text(yaml.safe_dump({**small, "dataset": {"name": "higgs"}}))
+    called = []
 
-    concluded = []  # the commands at the end of a run, which take long
+    def run(command, **_):
+        called.append(words := command[command.index("dsgkit") + 1 :])
+        if words[0] == "run":  # the commands at the end take long
+            invoke(cli, *words)
+        return SimpleNamespace(returncode=0)
 
-    def run(command, **settings):
-        words = command[command.index("dsgkit") + 1 :]
-        return processes.run(command) if words[0] == "run" else concluded.append(words)
-
-    main, scope = study("reproduce")
-    scope.update(CONFIGS=folder, subprocess=SimpleNamespace(run=run))
+    scope["subprocess"] = SimpleNamespace(run=run)
     here = ("--profile", "quick", "--out", toy.parent / "results")
-    return partial(invoke, main, *here), concluded
-
-
-@pytest.mark.slow
-def test_a_plan_says_what_is_missing_and_runs_go_on_where_they_were_stopped(everything, toy):
-    everything, concluded = everything
-    far, small, total = everything("--plan-only").output.splitlines()
+    far, small, total = invoke(main, *here, "--plan-only").output.splitlines()
     assert "far-quick" in far and "left out: dataset higgs" in far and "https://" in far
     assert small.startswith("small-quick ")
     assert total.startswith("1 runs: about ")
-    assert not (toy.parent / "results").exists()
-    everything()
+    assert not called
+    invoke(main, *here)
     assert (toy.parent / "results" / "small-quick" / "tables").is_dir()
-    assert [words[0] for words in concluded] == ["claims", "pages"]
-    assert "cells finished" in everything("--plan-only").output
+    assert [words[0] for words in called] == ["run", "claims", "pages"]
+    assert "cells finished" in invoke(main, *here, "--plan-only").output
