@@ -10,9 +10,9 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from dsgkit.cli import cli
+from dsgkit.errors import ResultsError
 from dsgkit.experiment import frames
 from dsgkit.experiment.runs import load
-from dsgkit.experiment.store import read_records
 from tests.conftest import cells_in_this_process, write_toy
 from tests.scripts.conftest import KEPT, SCRIPTS, invoke
 
@@ -40,33 +40,27 @@ def copy(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_kept_results_are_the_same_and_are_kept_again_without_a_change(run, copy, script):
-    (whole,), (kept,) = (load(folder) for folder in run)
-    assert_frame_equal(kept.fits, whole.fits)
-    assert kept.data == whole.data and kept.task == whole.task
-    assert {*kept.environments} == {*whole.environments} and all(kept.environments.values())
-    before = {path.name: path.read_bytes() for path in copy.iterdir()}
-    invoke(script("keep_results")["main"], copy, "--out", copy.parent)
-    assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
-
-
-@pytest.mark.slow
-def test_kept_results_are_unpacked_and_gone_on_with(run, copy, script, tmp_path, in_process):
-    """Every record comes back with its key: nothing but further trials is computed."""
-    folder, _ = run
-    done = script("keep_results")["unpacked"](copy, tmp_path)
-    (before, _), (after, bad) = read_records(folder), read_records(done)
-    assert before.keys() == after.keys() and not bad
-    for key, record in before.items():
-        scores = {name: one for name, one in record.get("scores", {}).items() if one is not None}
-        assert after[key].get("scores", {}) == scores
-        assert after[key].get("fold_scores") == record.get("fold_scores")
-    again = ("run", folder / "config.yaml", "--once", "--out", tmp_path)
+def test_kept_results_are_the_same_are_kept_again_and_gone_on_with(
+    run, copy, script, tmp_path, in_process
+):
+    """Unpacked, every record comes back with its key: only further trials are computed."""
+    scope, before = script("keep_results"), {path: path.read_bytes() for path in copy.iterdir()}
+    done = scope["unpacked"](copy, tmp_path)
+    invoke(scope["main"], copy, "--out", copy.parent)
+    assert {path: path.read_bytes() for path in copy.iterdir()} == before
+    whole, kept, unpacked = (load(folder)[0] for folder in (*run, done))
+    for one in (kept, unpacked):
+        assert_frame_equal(one.fits, whole.fits)
+        assert one.data == whole.data and one.task == whole.task
+        assert {*one.environments} == {*whole.environments} and all(one.environments.values())
+    names = ["key", "points", "fold_scores"]
+    assert_frame_equal(unpacked.searches[names], whole.searches[names])
+    again = ("run", run[0] / "config.yaml", "--once", "--out", tmp_path)
     assert "0 cells computed" in invoke(cli, *again).output
     more = invoke(cli, *again, "--set=protocol.trials=3").output
-    assert f"{len(before)} reused" in more and "0 cells computed" not in more
-    with pytest.raises(Exception, match="has records already"):
-        script("keep_results")["unpacked"](copy, tmp_path)
+    assert f"{len(whole.recorded)} reused" in more and "0 cells computed" not in more
+    with pytest.raises(ResultsError, match="has records already"):
+        scope["unpacked"](copy, tmp_path)
 
 
 def test_a_copy_that_fails_leaves_the_kept_folder_as_it_was(script, tmp_path):
