@@ -13,9 +13,9 @@ import pandas as pd
 
 from dsgkit.config.load import of_results
 from dsgkit.errors import ResultsError
-from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
+from dsgkit.experiment.runs import Run
 from dsgkit.report.formats import Cell, Layout, Table, write_table
-from dsgkit.report.frame import axis_title, check_recorded, lowered, solver_names
+from dsgkit.report.frame import check_recorded, lowered, solver_names
 from dsgkit.report.numbers import (
     NO_VALUE,
     SHORTEST_TIME,
@@ -23,7 +23,6 @@ from dsgkit.report.numbers import (
     leaves,
     p_text,
     percents,
-    ranges,
     ratio_text,
     time_digits,
     value_text,
@@ -77,16 +76,14 @@ class Comparison:
     unpaired : list of str
         Why trials of the same number are different splits; empty if trials are paired.
     fits : DataFrame
-        A row per fit of either run, with columns of both, and ``common`` and ``identical`` (but for
-        times).
+        A row per fit of either run, with columns of both, and whether it is ``common`` to both,
+        ``identical`` but for times, and has ``disturbed`` times, which are not compared.
     effects : dict of Measure to list of Effect
         Of every solver, at the largest size that both runs finished.
     config, environment : list of Difference
         Settings that differ.
     changed : list of Difference
         Those of the config that common fits depend on.
-    disturbed : int
-        Fits whose times other processes disturbed: they are not compared.
     """
 
     a: Run
@@ -97,41 +94,26 @@ class Comparison:
     config: list[Difference]
     environment: list[Difference]
     changed: list[Difference]
-    disturbed: int
 
 
 def compare(a: Run, b: Run) -> Comparison:
     """Compare two runs that were loaded together; `ResultsError` if no fit is in both."""
     check_recorded([a, b])
-    a, b = _renamed(a, b)
     config, changed = _config(a, b)
     unpaired = _unpaired(a, b, config)
     # a measure's caption also names its rows
     theirs = {(measure.name, measure.caption) for measure in b.task.measures}
     measures = [m for m in a.task.measures if (m.name, m.caption) in theirs]
     fits = _matched(a, b, measures)
-    disturbed = fits["common"] & (_disturbed(fits, "a") | _disturbed(fits, "b"))
     effects = {}
     for measure in measures:
-        rows = fits[~disturbed] if measure.unit == "seconds" else fits
+        rows = fits[~fits["disturbed"]] if measure.unit == "seconds" else fits
         columns = (f"{a.column(measure)}_a", f"{b.column(measure)}_b")
         if measure.better and set(columns) <= {*fits}:
             effects[measure] = _effects(rows, measure, columns, paired=not unpaired)
-    effects = {measure: found for measure, found in effects.items() if found}
     environment = _differences(_environment(a), _environment(b))
-    n_disturbed = int(disturbed.sum())
-    return Comparison(a, b, unpaired, fits, effects, config, environment, changed, n_disturbed)
-
-
-def _renamed(a: Run, b: Run) -> tuple[Run, Run]:
-    """Return the runs with the name ``a → b`` for a solver that only has another label in B."""
-    names = [dict(a.names), dict(b.names)]
-    for key in a.names.keys() & b.names.keys():
-        of_a, of_b = a.names[key], b.names[key]
-        kinds = {spec and spec.kind for spec in (a.solvers[key], b.solvers[key])}
-        if of_a not in b.names.values() and of_b not in a.names.values() and len(kinds) == 1:
-            names[0][key] = names[1][key] = f"{of_a} → {of_b}"
-    return a.named(names[0], a.title), b.named(names[1], b.title)
+    effects = {measure: found for measure, found in effects.items() if found}
+    return Comparison(a, b, unpaired, fits, effects, config, environment, changed)
 
 
 def _matched(a: Run, b: Run, measures: Sequence[Measure]) -> pd.DataFrame:
@@ -143,11 +125,8 @@ def _matched(a: Run, b: Run, measures: Sequence[Measure]) -> pd.DataFrame:
     fits = sides[0].merge(sides[1], "outer", cell, suffixes=("_a", "_b"))
     fits["common"] = fits["key_a"].notna() & fits["key_b"].notna()
     if (a.axis and a.axis.name) != (b.axis and b.axis.name) or not fits["common"].any():
-        size = f", a number of {lowered(axis_title([a, b]))}" if a.axis or b.axis else ""
-        raise ResultsError(
-            f"no fit is in both: {a.folder} has {_extent(a)}; {b.folder} has {_extent(b)}; to be "
-            f"compared, they must share a solver (by its label){size} and a trial"
-        )
+        needed = "a solver (by its label), a size and a trial"
+        raise ResultsError(f"no fit is in both {a.folder} and {b.folder}; they must share {needed}")
     # fits that do not depend on the size make one pair, recorded at every size
     order = solver_names([a, b])
     fits = fits.sort_values(
@@ -162,21 +141,12 @@ def _matched(a: Run, b: Run, measures: Sequence[Measure]) -> pd.DataFrame:
         if f"{name}_a" in fits and f"{name}_b" in fits:
             one, other = fits[f"{name}_a"], fits[f"{name}_b"]
             same &= (one == other) | (one.isna() & other.isna())
-    return fits.assign(identical=same)
-
-
-def _extent(run: Run) -> str:
-    """Describe the solvers, sizes and trials of a run's fits."""
-    fits = run.sized[run.sized["status"] != ""]
-    sizes = ", ".join(f"{n:,}" for n in sorted(set(fits["size"])))
-    at = f" at {sizes} {run.axis.noun}" if run.axis else ""
-    names = ", ".join(dict.fromkeys(fits["name"]))
-    return f"{names}{at}, trials {ranges((int(t) + 1 for t in fits['trial']), '-')}"
-
-
-def _disturbed(fits: pd.DataFrame, side: str) -> pd.Series:
-    several = fits[f"timing.threads_{side}"] > 1
-    return fits[f"timing.disturbed_{side}"].eq(True) & several
+    disturbed = [
+        fits[f"timing.disturbed_{side}"].eq(True) & (fits[f"timing.threads_{side}"] > 1)
+        for side in "ab"
+    ]
+    either = fits["common"] & (disturbed[0] | disturbed[1])
+    return fits.assign(identical=same, disturbed=either)
 
 
 def _effects(
@@ -278,13 +248,9 @@ def _environment(run: Run) -> dict[str, str]:
 
 def _unpaired(a: Run, b: Run, config: Sequence[Difference]) -> list[str]:
     """Return why trials are different splits: these depend on rows, protocol and seed only."""
-    hashes = [run.data.get("content_hash") for run in (a, b)]
-    reasons = []
-    if all(hashes) and hashes[0] != hashes[1]:
-        names = f"the data are {a.dataset} in A and {b.dataset} in B"
-        reasons = [f"the rows of {a.dataset} differ" if a.dataset == b.dataset else names]
-    elif not all(hashes) and not set(a.fits["key"]) & set(b.fits["key"]):
-        reasons = ["the hash of the data is not stored in both"]
+    reasons = [] if _same_data(a, b) else [f"the data are {a.dataset} in A and {b.dataset} in B"]
+    if reasons and a.dataset == b.dataset:
+        reasons = [f"the rows of {a.dataset} differ"]
     ignored = {*a.task.not_of_splits, *b.task.not_of_splits}
     drawn = [
         {f"protocol.{run.axis.name}": f"up to {run.experiment.sizes[-1]}"}
@@ -317,9 +283,8 @@ def comparison_text(found: Comparison, width: int) -> str:
     if timing:
         words = _told([one._replace(key=_TIMING[one.key]) for one in timing])
         remarks.append(f"Times are not comparable: {'; '.join(words)}.")
-    if found.disturbed:
-        number = counted(found.disturbed, "fit")
-        remarks.append(f"Times of {number} were disturbed and are not compared.")
+    if n := int(found.fits["disturbed"].sum()):
+        remarks.append(f"Times of {counted(n, 'fit')} were disturbed and are not compared.")
     sides = (
         f"{name}: {run.folder} ({run.dataset}, "
         f"{counted(run.experiment.protocol.trials, 'trial')}, {len(run.fits):,} fits)"
@@ -344,10 +309,9 @@ def answer(found: Comparison) -> str:
     if a.dataset != b.dataset and not _same_data(a, b):
         return f"B does not repeat A: the data of B are {b.dataset}, those of A {a.dataset}."
     how, why = _agreement(found)
-    missing = fits[["ending_a", "ending_b"]].fillna(NOT_RUN).isin([NOT_RUN, TO_COME, LEFT_OUT])
     apart = {
-        "in A only": ~missing["ending_a"] & missing["ending_b"],
-        "in B only": missing["ending_a"] & ~missing["ending_b"],
+        "in A only": fits["key_b"].isna(),
+        "in B only": fits["key_a"].isna(),
         "ended differently": fits["common"] & (fits["ending_a"] != fits["ending_b"]),
     }
     texts = [f"{counted(int(of.sum()), 'fit')} {where}" for where, of in apart.items() if of.any()]
