@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
 from typing import Any
 
@@ -82,17 +82,6 @@ def listed(texts: Sequence[str]) -> str:
     """Return texts as a list in a sentence: ``a, b and c``."""
     *most, last = texts
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def ranges(numbers: Iterable[int], dash: str = "–") -> str:
-    """Return integers as ranges: ``1–3, 5``."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}{dash}{run[-1]}" for run in runs)
 
 
 def p_text(p: float | None) -> str:

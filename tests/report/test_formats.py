@@ -10,7 +10,6 @@ from dsgkit.report.formats import Cell, Layout, Table, latex, markdown, write_ta
 from dsgkit.report.numbers import (
     grid_text,
     memory_text,
-    ranges,
     ratio_text,
     seconds_text,
     short_count,
@@ -127,7 +126,6 @@ def seconds_in_table(seconds):
         (short_count, [9999, 59_335, 581_012, 5_000_000], "9,999 59.3k 581k 5M"),
         (seconds_text, [0.0004, 35.2, 1234.5], "0.4_ms 35_s 1,234_s"),
         (ratio_text, [0.0123, 1.5, 1234], "0.012 1.50 1,234"),
-        (ranges, [[3, 1, 2, 5]], "1–3,_5"),
         (grid_text, [[2.0**-14, 0.25, 4.0], [5], [0, 2]], "6.10352e-05..4_(3) 5 0..2_(2)"),
         (grid_text, [[None, "balanced"]], "null,_balanced"),
         (value_text, [[0.5, 2.0**-14], None, 0.001, 2**20], "[0.5_6.10352e-05] null 0.001 1048576"),
