@@ -124,14 +124,9 @@ def main(dataset: str, budget: int, seeds: int, most: int, json_file: Path | Non
     lengths = [n for n in LENGTHS if n <= most]
     K = rbf_kernel(X, gamma=GAMMA)
     least = minimum(K, C)
-    numbers: dict[str, Any] = {
-        "rows": dataset,
-        "n_rows": len(X),
-        "budget": budget,
-        "steps": lengths,
-    }
+    numbers: dict[str, Any] = {"rows": dataset, "n_rows": len(X)}
     parts = ("mass", "inside", "above_minimum", "supports", "averaged_gaps", "bounds")
-    numbers |= {part: {} for part in parts}
+    numbers |= {"budget": budget, "steps": lengths, **{part: {} for part in parts}}
     for strategy in STRATEGIES:
         runs = [
             [measured(machine(strategy, GAMMA, C, budget, n, seed), X) for n in lengths]
