@@ -11,20 +11,14 @@ SCRIPTS, KEPT = ROOT / "scripts", ROOT / "results" / "reference"
 
 @pytest.fixture
 def script(monkeypatch):
-    """Run a script's file as ``python scripts/<name>.py`` finds its neighbours."""
-    monkeypatch.syspath_prepend(SCRIPTS)
-    return lambda name: runpy.run_path(str(SCRIPTS / f"{name}.py"))
+    """Return a function from a script's name to its names, which a test may change."""
+    monkeypatch.syspath_prepend(SCRIPTS)  # its neighbours
 
+    def run(name):
+        names = runpy.run_path(str(SCRIPTS / f"{name}.py"))
+        return names["main"].callback.__globals__ if "main" in names else names
 
-@pytest.fixture
-def study(script):
-    """Return a function from a script's name to its command and what it looks up."""
-
-    def command(name):
-        main = script(name)["main"]
-        return main, main.callback.__globals__
-
-    return command
+    return run
 
 
 def invoke(main, *arguments, code=0):

@@ -78,14 +78,14 @@ def test_a_copy_that_fails_leaves_the_kept_folder_as_it_was(script, tmp_path):
     ids=["the same", "rounded", "another number", "no number"],
 )
 def test_cells_are_computed_again_and_a_wrong_number_is_found(
-    copy, study, in_process, by, drawn, listed
+    copy, script, in_process, by, drawn, listed
 ):
     file = copy.parent / "listed.txt"
 
     def check(*options, code=0):
-        main, names = study("check_reference")
-        names["LISTED"] = file
-        return invoke(main, copy, *options, code=code).output
+        scope = script("check_reference")
+        scope["LISTED"] = file
+        return invoke(scope["main"], copy, *options, code=code).output
 
     check("--write")
     lines = file.read_text().splitlines()

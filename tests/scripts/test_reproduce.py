@@ -30,9 +30,11 @@ def test_the_setting_with_the_least_done_is_next(script, seconds, order):
 
 
 @pytest.mark.slow
-def test_a_plan_says_what_is_missing_and_runs_go_on_where_they_were_stopped(study, toy, in_process):
+def test_a_plan_says_what_is_missing_and_runs_go_on_where_they_were_stopped(
+    script, toy, in_process
+):
     """With two configs in the place of the shipped ones, one without its data."""
-    main, scope = study("reproduce")
+    scope = script("reproduce")
     scope["CONFIGS"] = folder = toy.parent / "configs"
     folder.mkdir()
     small = TOY_CONFIG | {"profiles": {"quick": {"protocol": {"trials": 1}}}}
@@ -50,12 +52,12 @@ def test_a_plan_says_what_is_missing_and_runs_go_on_where_they_were_stopped(stud
 
     scope["subprocess"] = SimpleNamespace(run=run)
     here = ("--profile", "quick", "--out", toy.parent / "results")
-    far, small, total = invoke(main, *here, "--plan-only").output.splitlines()
+    far, small, total = invoke(scope["main"], *here, "--plan-only").output.splitlines()
     assert "far-quick" in far and "left out: dataset higgs" in far and "https://" in far
     assert small.startswith("small-quick ")
     assert total.startswith("1 runs: about ")
     assert not called
-    invoke(main, *here)
+    invoke(scope["main"], *here)
     assert (toy.parent / "results" / "small-quick" / "tables").is_dir()
     assert [words[0] for words in called] == ["run", "claims", "pages"]
-    assert "cells finished" in invoke(main, *here, "--plan-only").output
+    assert "cells finished" in invoke(scope["main"], *here, "--plan-only").output

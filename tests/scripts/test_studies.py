@@ -37,14 +37,14 @@ SHORT = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "arguments", "places"), SHORT)
 def test_a_short_study_has_the_numbers_that_claims_read(
-    study, tmp_path, monkeypatch, name, arguments, places
+    script, tmp_path, monkeypatch, name, arguments, places
 ):
     monkeypatch.delenv("DSGKIT_DATA", raising=False)
-    main, scope = study(name)
+    scope = script(name)
     if name == "study_budget":
         scope.update(GAMMAS=[2.0], MARGIN_C=[128.0], SPHERE_C=[0.125])
     file = tmp_path / "study.json"
-    invoke(main, *arguments.split(), "--json", file, code=None)  # it may miss a rate
+    invoke(scope["main"], *arguments.split(), "--json", file, code=None)  # it may miss a rate
     kept = json.loads(file.read_text())
     assert kept["made_by"]["script"] == f"scripts/{name}.py" and kept["made_by"]["commit"]
     assert str(tmp_path) not in file.read_text()
@@ -53,19 +53,18 @@ def test_a_short_study_has_the_numbers_that_claims_read(
 
 
 @pytest.mark.parametrize(("rate", "code"), [(-1.0, 0), (-0.6, 1), (np.nan, 1)])
-def test_a_slope_that_is_not_the_theorems_ends_with_code_1(study, rate, code):
-    main, scope = study("study_convergence")
+def test_a_slope_that_is_not_the_theorems_ends_with_code_1(script, rate, code):
+    scope = script("study_convergence")
     scope["minimiser"] = lambda *_: None
     scope["errors_of"] = lambda run, exact, at: [np.array(at, float) ** r for r in (-1, -1, rate)]
-    assert ("missed: slope of data_errors" in invoke(main, code=code).output) == bool(code)
+    output = invoke(scope["main"], code=code).output
+    assert ("missed: slope of data_errors" in output) == bool(code)
 
 
 def test_a_replay_is_a_loop_over_triplets_with_the_exact_kernel(script):
     """With many frequencies f is h, which that loop gives too."""
     scope = script("study_convergence")
-    scope["main"].callback.__globals__.update(
-        N_LABELED=20, N_UNLABELED=40, N_INPUTS=3, BATCH=8, N_FREQUENCIES=8192
-    )
+    scope.update(N_LABELED=20, N_UNLABELED=40, N_INPUTS=3, BATCH=8, N_FREQUENCIES=8192)
     X, y = scope["synthetic_rows"](2)
     run = scope["training"](X, y, 2.0, 1.5, 16, 0)
     *_, last = scope["replay"](run, [16])
@@ -102,7 +101,7 @@ def corrected_risk(run, h):
 def test_the_gradient_of_the_study_is_that_of_the_objective(script, training, risk):
     """Central differences along a direction in the RKHS, away from kinks by chance."""
     scope = script("study_gradient_norm")
-    scope["main"].callback.__globals__.update(N_PAIRS=30, N_UNLABELED=50)
+    scope.update(N_PAIRS=30, N_UNLABELED=50)
     given = () if risk is s3vm_risk else ("abs", "batch")
     run = scope[training](*given, 16, 0)
     pools, K = run.rows()[0], run.K
