@@ -222,7 +222,6 @@ def pages(results: Paths, out: Path) -> None:
 @click.command()
 @click.argument("name", metavar="PAPER/NUMBER", required=False)
 @kept_argument
-@click.option("--all", "everything", is_flag=True, help="Show all solvers and datasets there are.")
 @out_option(RESULTS / "papers", "Folder to write to, with a subfolder per paper.")
 @formats_option(*FIGURE_FORMATS)
 @width_option

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from dsgkit.config.spec import Count, Problem, Spec, Text
-from dsgkit.data.catalogue import DATASETS
+from dsgkit.config.spec import Count, Spec, Text
 from dsgkit.errors import DsgError, ResultsError, nearest_or_all, spelled
 from dsgkit.experiment.runs import Run, distinct
 from dsgkit.papers.judge import Kept, read_kept
-from dsgkit.papers.schema import Paper, one_of, papers, read_strictly
+from dsgkit.papers.schema import Paper, papers, read_strictly
 from dsgkit.report.frame import sizes_with
 from dsgkit.tasks.measures import Measure
 
 if TYPE_CHECKING:
     from dsgkit.report.style import Width
-
-Dataset = Annotated[str, one_of(DATASETS)]
-Drawn = Literal["by_size", "boxplots", "along_training", "clusters"]
-Tabled = Literal["measure", "complexities", "datasets", "stated"]
 
 
 class Panel(Spec):
@@ -37,8 +31,8 @@ class Panel(Spec):
     """
 
     title: Text
-    dataset: Dataset | None = None
-    stand_in: Dataset | None = None
+    dataset: Text | None = None
+    stand_in: Text | None = None
     config: Text | None = None
 
 
@@ -58,15 +52,12 @@ class Growth(Spec):
 class Shown(Spec):
     """A figure or table of a paper: its content, and the arrangement of its panels or rows."""
 
-    # "1" is Figure 1, "table-1" is Table 1; no paper has `convergence` and `labels`
-    number: Annotated[str, Field(pattern=r"^((table-)?[1-9][0-9]?|convergence|labels)$")]
+    number: Text  # "1" is Figure 1, "table-1" is Table 1; no paper has `convergence` and `labels`
     title: Text  # in our words
-    kind: Drawn | Tabled
+    kind: Text  # a key of `printed_figures.MAKERS`
     notes: list[Text] = Field(default_factory=list)  # inferred facts, differences to the paper's
     methods: list[Text] = Field(default_factory=list)  # keys of solvers, in the paper's order
     panels: list[Panel] = Field(default_factory=list)
-    further: list[Panel] = Field(default_factory=list)  # not in the paper, shown on request
-    columns: Count = 4
     ending: str = ""  # of the names of its configs
     measure: Text = "fit_seconds"
     flag: str = ""  # trials with a value of this measure above 0 are marked
@@ -97,14 +88,7 @@ class Figures(Spec):
 
     key: Text
     shared: dict[str, list[Panel]] = Field(default_factory=dict)
-    figures: Annotated[list[Shown], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _numbered(self) -> Figures:
-        numbers = Counter(one.number for one in self.figures)
-        if repeated := [number for number, many in numbers.items() if many > 1]:
-            raise Problem(f"two are called {repeated[0]}", "figures")
-        return self
+    figures: list[Shown]
 
     @property
     def paper(self) -> Paper:
@@ -160,7 +144,6 @@ class Printed:
     kept: Kept
     profiles: Sequence[str]
     width: Width | None
-    panels: Sequence[Panel]
     runs: Mapping[str, Run]
     names: Mapping[str, str]
 
@@ -170,7 +153,7 @@ class Printed:
             for measure in run.task.measures:
                 if measure.name == self.shown.measure and sizes_with(run, measure):
                     return measure
-        configs = [config_of(self.paper, self.shown, panel) for panel in self.panels]
+        configs = [config_of(self.paper, self.shown, panel) for panel in self.shown.panels]
         which = f"{', '.join(filter(None, configs))} ({' or '.join(filter(None, self.profiles))})"
         raise self.error(f"no results of its datasets; it shows those of {which}")
 
@@ -196,9 +179,8 @@ def read_needed(
     """Read the results that figures need from results folders, or folders of them."""
     names: set[str] = set()
     for paper, shown in wanted:
-        panels = [*shown.panels, *shown.further]
-        configs = [config_of(paper, shown, one, one.stand_in) for one in panels]
-        configs += [config_of(paper, shown, one) for one in panels]
+        configs = [config_of(paper, shown, one, one.stand_in) for one in shown.panels]
+        configs += [config_of(paper, shown, one) for one in shown.panels]
         configs += [one.config or "" for several in shown.measured.values() for one in several]
         ends = ["", *(f"-{one}" for one in profiles or paper.paper.profiles.protocol if one)]
         names |= {f"{config}{end}" for config in configs if config for end in ends}
@@ -211,14 +193,11 @@ def fill(
     kept: Kept,
     profiles: Sequence[str] = (),
     width: Width | None = None,
-    *,
-    everything: bool = False,
 ) -> Printed:
-    """Return a figure with its results; with ``everything``, of all solvers and further panels."""
+    """Return a figure with its results."""
     profiles = profiles or paper.paper.profiles.protocol
-    panels = [*shown.panels, *(shown.further if everything else ())]
     runs: dict[str, Run] = {}
-    for panel in panels:
+    for panel in shown.panels:
         for dataset in filter(None, (panel.stand_in, panel.dataset)):
             config = config_of(paper, shown, panel, dataset)
             if run := kept.find(config, profiles):
@@ -228,13 +207,12 @@ def fill(
                 title = f"{panel.title} ({', '.join(remarks)})" if remarks else panel.title
                 runs[panel.title] = replace(run, title=title)
     labels = {key: name for run in reversed(runs.values()) for key, name in run.names.items()}
-    keys = [key for key in shown.methods if key in labels]
-    keys += [key for key in labels if (everything or not keys) and key not in keys]
+    keys = [key for key in shown.methods if key in labels] or [*labels]
     names = dict(zip(keys, distinct(labels[key] for key in keys), strict=True))
     for title, run in runs.items():
         own = {key: name for key, name in names.items() if key in run.names}
         runs[title] = run.named(own, run.title)
-    return Printed(paper, shown, kept, profiles, width, panels, runs, names)
+    return Printed(paper, shown, kept, profiles, width, runs, names)
 
 
 def at_most(sizes: Sequence[int], most: int | None) -> int:

@@ -30,7 +30,7 @@ def measure_table(of: Printed) -> Table:
     measure, names = of.measure(), of.names
     rows, found, data = [], [], []
     flags: dict[str, list[str]] = {}
-    for panel in of.panels:
+    for panel in of.shown.panels:
         run, title = of.runs.get(panel.title), panel.title
         row: dict[str, Entry] = {}
         known: Sequence[PublishedFigure] = ()
@@ -59,7 +59,7 @@ def measure_table(of: Printed) -> Table:
     words = [f"{column_title(measure)}: {statistic(measure, runs)}"]
     if any(published is not None for *_, published, _ in data):
         words.append("in parentheses as published (!: see below)")
-    lacking = [panel.title for panel in of.panels if panel.title not in of.runs]
+    lacking = [panel.title for panel in of.shown.panels if panel.title not in of.runs]
     notes_ = [f"{', '.join(titles)}; {text}." for text, titles in flags.items()]
     notes_ += [f"Without results: {', '.join(lacking)}."] if lacking else []
     layout = Layout(
@@ -137,7 +137,7 @@ def _exponent(symbol: str, slopes: Sequence[Slope]) -> str:
 
 def dataset_table(of: Printed) -> Table:
     """Return the table of published sizes of datasets, and of those that ran."""
-    pairs = [(panel, of.runs[panel.title]) for panel in of.panels if panel.title in of.runs]
+    pairs = [(panel, of.runs[panel.title]) for panel in of.shown.panels if panel.title in of.runs]
     ran = {name: run for panel, run in pairs for name in (panel.dataset, run.dataset)}
     rows, data = [], []
     for row in rows_of(of.shown.published):

@@ -16,26 +16,21 @@ from numpy.typing import NDArray
 from dsgkit.errors import ResultsError, in_a_line
 from dsgkit.experiment.folder import load_artefact
 from dsgkit.experiment.runs import Run
-from dsgkit.report.axes import wrapped
-from dsgkit.report.drawing import figure
+from dsgkit.report.drawing import COLUMNS, figure, wrapped
 from dsgkit.report.numbers import counted, value_text
 from dsgkit.report.style import INCHES, LOOKS, SMALL_FONT, Width
 
 # isort: split
 # after the style, which imports matplotlib without the user's settings
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
-COLUMNS = 5
 COLORS = tuple(look.color for look in LOOKS[:8])
-SHAPES = {"o": 1.0, "^": 1.2, "s": 0.8, "v": 1.2}  # with areas at which they look equally large
+SHAPES = "o^sv"
 INSIDE, BOUNDARY, NOWHERE = "#FBE7C6", "0.25", "0.55"
-MANY_EQUILIBRIA, MANY_ROWS = 30, 10_000
+MANY_ROWS = 1000  # are drawn as pixels
 MAX_ASPECT = 3.0  # of data that are drawn true to scale
-MAX_SIDE, TITLE_AND_TEXT = 2.3, 0.5  # inches: of a panel, and above and below it
+MAX_SIDE, TITLE_AND_TEXT = 2.3, 0.55  # inches: of a panel, and above and below it
 TEXT_LETTERS_PER_INCH = 17
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -96,86 +91,50 @@ def caption(found: Iterable[Picture]) -> str:
     return f"Clusters of rows {which}, by two columns or the first two principal components."
 
 
-def draw_pictures(
-    panels: Sequence[tuple[str, Picture | str, Mapping[str, Picture]]],
-    width: Width | None,
-    columns: int = COLUMNS,
-) -> Figure:
-    """Draw pictures with their titles, or a text in place of one.
-
-    A panel comes with all pictures of its run, which show the same part of the plane.
-    """
-    drawn = [one for _, one, _ in panels if isinstance(one, Picture)]
-    places = [Place.of([one.arrays for one in every.values()]) for _, _, every in panels]
-    contents = zip(panels, places, strict=True)
-    side = min(MAX_SIDE, INCHES[width or "page"] / min(columns, len(panels)))
+def draw_pictures(panels: Sequence[tuple[str, Picture]], width: Width | None) -> Figure:
+    """Draw pictures with their titles, all of the same part of the plane, if possible to scale."""
+    rows = np.concatenate([one.arrays["rows"] for _, one in panels])
+    wide, high = (max(float(side), 1e-12) for side in np.ptp(rows, axis=0))
+    to_scale = 1 / MAX_ASPECT <= high / wide <= MAX_ASPECT
+    side = min(MAX_SIDE, INCHES[width or "page"] / min(COLUMNS, len(panels)))
     letters = int(side * TEXT_LETTERS_PER_INCH)
-    many = sum(len(one.arrays["rows"]) for one in drawn) > MANY_ROWS
-    return figure(
-        [(title, one if isinstance(one, str) else (one, at)) for (title, one, _), at in contents],
-        lambda axes, of: _draw(axes, of[0], of[1], letters, rasterized=many),
-        width or "page",
-        legend=lambda: _legend(drawn),
-        columns=columns,
-        height=side * max(place.aspect for place in places) + TITLE_AND_TEXT,
-    )
+
+    def draw(axes: Axes, picture: Picture) -> None:
+        _draw(axes, picture.arrays)
+        axes.set_xlabel(wrapped(picture.text, letters), fontsize=SMALL_FONT, labelpad=2)
+        axes.set_aspect("equal" if to_scale else "auto")
+
+    height = side * (high / wide if to_scale else 1.0) + TITLE_AND_TEXT
+    return figure(panels, draw, width or "page", height=height, shared="xy")
 
 
-class Place(NamedTuple):
-    """The part of the plane in a run's panels: limits, and a panel's height by its width."""
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    aspect: float
-
-    @classmethod
-    def of(cls, every: Sequence[Arrays]) -> Place:
-        """Return the place of all rows and domains, true to scale up to `MAX_ASPECT`."""
-        points = [arrays["rows"] for arrays in every]
-        for arrays in every:
-            if "domain" in arrays and (arrays["domain"] >= 0).any():
-                y, x = np.nonzero(arrays["domain"] >= 0)
-                points.append(np.column_stack([arrays["grid_x"][x], arrays["grid_y"][y]]))
-        rows = np.concatenate(points or [np.zeros((1, 2))]).astype(float)
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        sides = np.where(high > low, high - low, 1.0)
-        aspect = 1.0
-        if sides.max() <= MAX_ASPECT * sides.min():
-            sides[0] = sides.max()
-            aspect = float(sides[1] / sides[0])
-        begin, end = (low + high) / 2 - 0.53 * sides, (low + high) / 2 + 0.53 * sides
-        return cls((begin[0], end[0]), (begin[1], end[1]), aspect)
-
-
-def _draw(axes: Axes, picture: Picture, place: Place, letters: int, *, rasterized: bool) -> None:
+def _draw(axes: Axes, arrays: Arrays) -> None:
     """Draw the domain, then rows, then equilibria, without ticks: the axes have no common unit."""
-    arrays = picture.arrays
     rows, labels = arrays["rows"], arrays["labels"]
-    axes.set(xlim=place.x, ylim=place.y, box_aspect=place.aspect, xticks=[], yticks=[])
-    text = wrapped(picture.text, letters)
-    axes.set_xlabel(text, fontsize=SMALL_FONT, linespacing=1.1, labelpad=2)
+    axes.set(xticks=[], yticks=[])
     axes.spines[:].set(visible=True, color="0.6", linewidth=0.5)
     if "domain" in arrays and (highest := float(arrays["domain"].max())) > 0:
         grid = arrays["grid_x"], arrays["grid_y"], arrays["domain"]
         axes.contourf(*grid, levels=[0, 2 * highest], colors=[INSIDE], zorder=0.5)
         if arrays["domain"].min() < 0:
             axes.contour(*grid, levels=[0], colors=[BOUNDARY], linewidths=0.6, zorder=0.6)
+        mark: dict[str, Any] = {"marker": "s", "markeredgecolor": BOUNDARY, "linestyle": "none"}
+        axes.plot([], [], color=INSIDE, label="inside, f \u2265 0", **mark)
     size = float(np.clip(1800 / len(rows), 2.0, 8))
-    points: dict[str, Any] = {"linewidths": 0, "rasterized": rasterized}
+    points: dict[str, Any] = {"s": size, "linewidths": 0, "rasterized": len(rows) > MANY_ROWS}
     if (labels < 0).any():
-        cross = points | {"s": 2 * size, "c": NOWHERE, "marker": "x", "linewidths": 0.5}
-        axes.scatter(*rows[labels < 0].T, **cross)
+        x, y = rows[labels < 0].T
+        cross = points | {"c": NOWHERE, "marker": "x", "linewidths": 0.5}
+        axes.scatter(x, y, label="row in no cluster", **cross)
     looks = cluster_looks(rows, labels)
     for label, (color, shape) in looks.items():
-        look = points | {"s": size * SHAPES[shape], "c": color, "marker": shape}
-        axes.scatter(*rows[labels == label].T, **look)
+        x, y = rows[labels == label].T
+        axes.scatter(x, y, **points | {"c": color, "marker": shape})
     if "equilibria" in arrays:
         x, y = arrays["equilibria"].T
         colors = [looks.get(int(one), ("white", ""))[0] for one in arrays["equilibrium_labels"]]
-        size, edge = (11, 0.7) if len(x) <= MANY_EQUILIBRIA else (5, 0.4)
-        # a rim distinguishes them from rows of their colour
-        axes.scatter(x, y, s=2 * size, c="white", marker="D", linewidths=0, zorder=3)
-        axes.scatter(x, y, s=size, c=colors, marker="D", edgecolors="k", linewidths=edge, zorder=3)
+        edge: dict[str, Any] = {"edgecolors": "k", "linewidths": 0.5, "label": "equilibrium"}
+        axes.scatter(x, y, s=8, c=colors, marker="D", zorder=3, **edge)
 
 
 def cluster_looks(rows: NDArray[Any], labels: NDArray[Any]) -> dict[int, tuple[str, str]]:
@@ -187,18 +146,3 @@ def cluster_looks(rows: NDArray[Any], labels: NDArray[Any]) -> dict[int, tuple[s
     order = sorted((k for k in centres if k >= 0), key=lambda k: (*centres[k], k))
     looks = [(color, shape) for shape in SHAPES for color in COLORS]
     return {k: looks[place % len(looks)] for place, k in enumerate(order)}
-
-
-def _legend(drawn: Sequence[Picture]) -> list[Artist]:
-    arrays = [one.arrays for one in drawn]
-    edges: dict[str, Any] = {"markerfacecolor": "white", "markeredgecolor": "k"}
-    inside: dict[str, Any] = {"facecolor": INSIDE, "edgecolor": BOUNDARY, "linewidth": 0.6}
-    handles: list[Artist] = []
-    if any("domain" in one and (one["domain"] > 0).any() for one in arrays):
-        handles.append(Patch(**inside, label="inside, f \u2265 0"))
-    if any("equilibria" in one for one in arrays):
-        handles.append(Line2D([], [], marker="D", linestyle="none", label="equilibrium", **edges))
-    if any((one["labels"] < 0).any() for one in arrays):
-        mark: dict[str, Any] = {"marker": "x", "linestyle": "none", "color": NOWHERE}
-        handles.append(Line2D([], [], label="row in no cluster", **mark))
-    return handles

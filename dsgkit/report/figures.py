@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 from dsgkit.errors import ResultsError, nearest_or_all
 from dsgkit.experiment.runs import Run, distinct
 from dsgkit.experiment.status import from_to
-from dsgkit.report import axes, clusters, drawing, frame
+from dsgkit.report import clusters, drawing, frame
 from dsgkit.report.formats import write_file
 from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import short_count
 from dsgkit.report.style import Width, looks_of, own_settings
 from dsgkit.system.files import folder_name
-from dsgkit.tasks.measures import PICTURES, TIME, Measure, outputs_of
+from dsgkit.tasks.measures import PICTURES, TIME, TRIVIAL, Measure, outputs_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-MAX_NAME_LINES = 20  # most lines of names at the ends of lines
 
 
 def by_solver(run: Run, measure: Measure) -> dict[str, list[Entry]]:
@@ -53,7 +49,7 @@ def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Ent
     clock = "processor time on one thread, " if measure.clock and threads == {1} else ""
     ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
     lines = [line for run in runs for line in by_solver(run, measure).values()]
-    cross = any(drawing.failure(line) and any(entry.values for entry in line) for line in lines)
+    cross = any(drawing.failed(line) and any(entry.values for entry in line) for line in lines)
     text = f"Medians over {trials}, {clock}with bars from the {ends}"
     return f"{text}; at a cross, the next size failed." if cross else f"{text}."
 
@@ -72,36 +68,19 @@ def _title(run: Run, runs: Sequence[Run], at: str = "") -> str:
 
 
 def _draw_boxes(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
-    names, panels, label = frame.solver_names(runs), [], measure.axis_label
+    names, panels = frame.solver_names(runs), []
     for run in runs:
         found = {entry.name: entry for entry in frame.largest(entries(run, measure))}
-        at = short_count(drawing.common_size(found.values())) if run.axis else ""
-        if at and len(runs) == 1:
-            at, label = "", f"{label}\nat {at} {lowered(axis_title(runs))}"
-        rows = {name: found.get(name) for name in names}
-        panels.append((_title(run, runs, at), [(None, rows)]))
-    draw = partial(drawing.boxes, measure=measure, looks=looks_of(runs), marked={})
-    height = drawing.rows_height(names)
-    return drawing.figure(panels, draw, width, labels=(label, ""), height=height, same_rows=True)
+        panels.append((_title(run, runs), [("", {name: found.get(name) for name in names})]))
+    draw = partial(drawing.boxes, measure=measure, looks=looks_of(runs), ringed={})
+    height, labels = drawing.rows_height(names), (measure.axis_label, "")
+    return drawing.figure(panels, draw, width, labels=labels, height=height, shared="y")
 
 
 def _draw_curves(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
-    looks, names = looks_of(runs), frame.solver_names(runs)
     panels = [(_title(run, runs), by_solver(run, measure)) for run in runs]
-    named = len(runs) == 1 and sum(len(wrap(n, axes.NAME_LETTERS)) for n in names) <= MAX_NAME_LINES
-    made = drawing.figure(
-        panels,
-        partial(drawing.curve, measure=measure, looks=looks),
-        width,
-        labels=(axis_title(runs), measure.axis_label),
-        legend=list if named else None,
-    )
-    if named:
-        failed = {name: drawing.failure(line) for name, line in panels[0][1].items()}
-        axes.name_ends(
-            made, looks, {name: drawing.ending_text(end) for name, end in failed.items() if end}
-        )
-    return made
+    draw = partial(drawing.curve, measure=measure, looks=looks_of(runs))
+    return drawing.figure(panels, draw, width, labels=(axis_title(runs), measure.axis_label))
 
 
 def _draw_traces(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
@@ -187,10 +166,12 @@ def _known(
     measures = dict.fromkeys(measure for run in runs for measure in run.task.measures)
     swept = any(run.axis for run in runs)
     for way, kind in KINDS.items():
+        # beside the box of a trivial solver, the others would be lines
+        drawn = [*map(_without_trivial, runs)] if way == "boxplot" else runs
         own = [m for m in measures if f"{m.output}_{way}" in outputs_of([m], swept=swept)]
         names = distinct(f"{measure.file}_{way}" for measure in own)
         for name, measure in zip(names, own, strict=True):
-            shown = [run for run in runs if frame.shows(run, measure) and kind.has(run, measure)]
+            shown = [run for run in drawn if frame.shows(run, measure) and kind.has(run, measure)]
             make = partial(_drawing, name, way, shown, measure, width) if shown else None
             known[name] = f"{measure.output}_{way}", make
     kept = [run for run in runs if (run.fits["artefact"] != "").any()]
@@ -198,6 +179,10 @@ def _known(
     for name, run in zip(names if len(runs) > 1 else [PICTURES], kept, strict=False):
         known[name] = PICTURES, partial(_pictures, name, run, width)
     return known
+
+
+def _without_trivial(run: Run) -> Run:
+    return run.of([key for key, one in run.solvers.items() if not one or one.kind not in TRIVIAL])
 
 
 def _drawing(
@@ -211,9 +196,8 @@ def _drawing(
 
 def _pictures(name: str, run: Run, width: Width | None) -> Drawing:
     found = clusters.pictures_of(run)
-    panels = [(title, one, found) for title, one in found.items()]
     text = f"{clusters.caption(found.values())}{setting_words([run])}"
-    return Drawing(name, text, lambda: clusters.draw_pictures(panels, width))
+    return Drawing(name, text, partial(clusters.draw_pictures, [*found.items()], width))
 
 
 NO_DATE: dict[str, dict[str, None]] = {
@@ -221,8 +205,6 @@ NO_DATE: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Creator": None, "Date": None},
 }
-_SVG_PATH = re.compile(r'(?<= d=")[^"]*')
-_LONG_NUMBER = re.compile(r"\d+\.\d{3,}")
 
 
 def save(
@@ -231,28 +213,18 @@ def save(
     """Write a figure in some formats and return the paths; equal figures give equal bytes."""
     paths = []
     for form in formats:
-
-        def write(file: BinaryIO, form: str = form) -> None:
-            if form == "svg":
-                file.write(svg(made).encode())
-            else:
-                with own_settings():
-                    made.savefig(file, format=form, metadata=NO_DATE[form], dpi=dpi or made.dpi)
-
+        write = partial(_write, made, form=form, dpi=dpi)
         paths.append(write_file(stem.with_name(f"{stem.name}.{form}"), write))
     return paths
 
 
 def svg(made: Figure) -> str:
-    """Return a figure as SVG with text as paths; equal figures give equal text.
-
-    Paths are rounded to a hundredth of a point, which halves hatches, most of a file.
-    """
+    """Return a figure as SVG with text as paths; equal figures give equal text."""
     buffer = BytesIO()
+    _write(made, buffer, "svg")
+    return buffer.getvalue().decode()
+
+
+def _write(made: Figure, file: BinaryIO, form: str, dpi: float | None = None) -> None:
     with own_settings():
-        made.savefig(buffer, format="svg", metadata=NO_DATE["svg"])
-
-    def rounded(path: re.Match[str]) -> str:
-        return _LONG_NUMBER.sub(lambda number: f"{float(number[0]):.2f}", path[0])
-
-    return _SVG_PATH.sub(rounded, buffer.getvalue().decode())
+        made.savefig(file, format=form, metadata=NO_DATE[form], dpi=dpi or made.dpi)

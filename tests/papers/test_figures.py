@@ -52,7 +52,7 @@ def test_a_figure_names_solvers_and_measures_that_its_configs_have(paper, shown)
     solvers = {*shown.methods, *shown.leave_out, *own}
     known = {one.name for one in (*tasks.get(paper.paper.task).measures, *STANDARD)}
     assert {shown.measure, *([shown.flag] if shown.flag else [])} <= known
-    for panel in (*shown.panels, *shown.further):
+    for panel in shown.panels:
         for dataset in filter(None, (panel.dataset, panel.stand_in)):
             if solvers:
                 name = config_of(paper, shown, panel, dataset)
@@ -94,7 +94,6 @@ FIGURES = [
     {
         **{"number": "1", "title": "Time", "kind": "by_size", "methods": ["fast", "slow"]},
         **{"leave_out": {"slow": {"gamma": 1}}, "panels": [ONE, COVTYPE, {"title": "another"}]},
-        "further": [{"title": "IJCNN1", "dataset": "ijcnn1"}],
     },
     OF_AUC | {"number": "2", "kind": "boxplots", "panels": [ONE]},
     OF_AUC | {"number": "3", "kind": "along_training", "panels": [ONE], "size": 1500},
@@ -151,15 +150,11 @@ def test_trials_of_another_problem_are_left_out_of_times(paper):
     assert crosses == [(1000, 7)]
 
 
-def test_panels_keep_their_letters_and_name_stand_ins_and_what_is_empty(paper):
+def test_panels_have_their_letters_and_name_stand_ins(paper):
     figure = made(paper, "1", invented(), invented("covtype_20k")).draw()
-    first, second, empty = figure.axes
+    first, second = figure.axes
     assert first.get_title() == "(a) CodRNA"
     assert second.get_title() == "(b) Covtype\n(here covtype_20k)"
-    (text,) = (text.get_text() for text in empty.texts)
-    assert text.split() == ["(c)", "another:", "the", "text", "does", "not", "name", "it"]
-    every = made(paper, "1", invented(), invented("ijcnn1"), everything=True).draw()
-    assert [axes.get_title() for axes in every.axes if axes.lines] == ["(a) CodRNA", "IJCNN1"]
 
 
 def test_boxes_are_at_the_largest_size_of_all_and_of_any_with_marked_trials(paper):
@@ -173,9 +168,8 @@ def test_boxes_are_at_the_largest_size_of_all_and_of_any_with_marked_trials(pape
     names = [tick.get_text() for tick in axes.get_yticklabels()]
     assert names == ["SLOW", "FAST", "SLOW", "FAST"]
     assert [text.get_text() for text in axes.texts] == ["at 1,000", "at 2,000", "timeout"]
-    dots = [line for line in axes.lines if line.get_linestyle() == "None"]
-    hollow = [line for line in dots if line.get_markerfacecolor() == "white"]
-    assert [tuple(line.get_xydata()[0]) for line in hollow] == [(0.9, 2), (0.9, 5)]
+    rings = [line for line in axes.lines if line.get_label() == "collapsed trial"]
+    assert [tuple(line.get_xydata()[0]) for line in rings] == [(0.9, 2), (0.9, 5)]
     assert "Collapsed trials are marked: Error." in figure.caption
     assert "Some trials of SLOW: gamma = 1." in figure.caption
 
@@ -252,5 +246,3 @@ def test_names_are_listed_and_others_refused():
     for name, hint in {"s2au": "s2auc", "s2auc/table-9": "table-2", "svm/1": "s3vm"}.items():
         with pytest.raises(DsgError, match=hint):
             chosen(name)
-    with pytest.raises(ValueError, match="two are called 2"):
-        Figures.model_validate({"key": "s2auc", "figures": [FIGURES[1]] * 2})

@@ -9,51 +9,41 @@ from pathlib import Path
 import pytest
 from matplotlib.colors import same_color
 
-from dsgkit.report.style import FAINT_LOOK, LOOKS, choose_looks, looks_of, places
+from dsgkit.report.style import LOOKS, looks_of
 from tests.report.runs import make_run
 
 
+def looks(**kinds):
+    """Return the looks of solvers by their keys, of which names are made."""
+    solvers = {key: {"kind": kind} for key, kind in kinds.items()}
+    run = make_run(solvers=solvers, **{key: [0.9] for key in kinds})
+    return {key: looks_of([run])[name] for key, name in run.names.items()}
+
+
 def test_the_look_of_a_solver_is_its_own_whatever_else_is_drawn():
-    kinds = {"SAMULT": "samult", "FRS3VM": "frs3vm", "Mine": "my:Mine", "Yours": "your:Own"}
-    together = choose_looks(kinds)
-    for name in ("SAMULT", "FRS3VM"):
-        assert choose_looks({name: kinds[name]}) == {name: together[name]}
-        assert choose_looks(dict(reversed(kinds.items())))[name] == together[name]
-    assert together["SAMULT"] == LOOKS[1]
-
-
-def test_the_first_solvers_of_ones_own_are_seen_best():
-    looks = list(choose_looks({f"Mine {i}": f"my:Mine{i}" for i in range(20)}).values())
-    assert looks[:8] == list(LOOKS[:8])
-    assert looks[:15].index(FAINT_LOOK) == 14
-    # beside the methods of a paper, they take the first looks that these leave
-    beside = choose_looks({"Mine": "my:Mine", "QSG-S2AUC": "qsg_s2auc", "SAMULT": "samult"})
-    assert beside["Mine"] == LOOKS[2]
-    variants = choose_looks({"QSG-S2AUC": "qsg_s2auc", "QSG, a variant": "qsg_s2auc"})
-    assert variants["QSG, a variant"] == LOOKS[7]
+    kinds = {"a": "samult", "b": "rff_s2auc", "mine": "my:Mine", "yours": "your:Own"}
+    together = looks(**kinds)
+    assert (together["a"], together["b"]) == (LOOKS[1], LOOKS[3])
+    assert (together["mine"], together["yours"]) == (LOOKS[0], LOOKS[2])
+    for key in "ab":
+        assert looks(**{key: kinds[key]}) == {key: together[key]}
+        assert looks(**dict(reversed(kinds.items())))[key] == together[key]
 
 
 def test_a_solver_keeps_its_look_where_only_some_are_drawn():
-    solvers = {f"s{i}": {"kind": "samult"} for i in range(20)}
+    solvers = {f"s{i}": {"kind": "samult"} for i in range(9)}
     run = make_run(solvers=solvers, **{key: [0.9] for key in solvers})
-    looks = looks_of([run])
-    assert looks["S0"] == LOOKS[places()["samult"]]
+    together = looks_of([run])
     for key, name in run.names.items():
-        assert looks_of([run.of([key])])[name] == looks[name]
+        assert looks_of([run.of([key])])[name] == together[name]
+    assert len({*together.values()}) == len(solvers)
 
 
-def test_no_two_solvers_share_a_look():
-    kinds = {f"QSG {i}": "qsg_s2auc" for i in range(9)} | {f"Mine {i}": "my:Mine" for i in range(9)}
-    kinds |= {f"{kind}, again": kind for kind in places()}
-    assert len({*choose_looks(kinds).values()}) == len(kinds)
-
-
-def test_every_look_differs_in_colour_marker_line_and_hatch():
+def test_every_look_differs_in_colour_marker_and_line():
     for one, other in combinations(LOOKS, 2):
         assert not same_color(one.color, other.color)
         assert one.marker != other.marker
         assert one.linestyle != other.linestyle
-        assert one.hatch != other.hatch
 
 
 DRAW = """
