@@ -92,7 +92,7 @@ def figure(
             made.supxlabel(wrapped(labels[0], int(inches * LETTERS_PER_INCH)))
             made.supylabel(wrapped(labels[1], int(rows * height * LETTERS_PER_INCH)))
         if handles and len(panels) == 1 and width != "column":
-            made.set_figwidth(INCHES["page"])
+            made.set_size_inches(INCHES["page"], max(height, LEGEND_ROW * len(handles)) + 0.2)
             made.legend([*handles.values()], [*handles], loc="outside right center")
         elif handles:
             longest = LEGEND_ENTRY + LEGEND_LETTER * max(map(len, handles))
@@ -154,7 +154,7 @@ def boxes(
                 _box(axes, y, values, looks[name])
                 flags = zip(values, ringed.get((name, entry.size), ()), strict=False)
                 if rings := [value for value, flag in flags if flag]:
-                    axes.plot(rings, [y] * len(rings), **RING)
+                    axes.plot(rings, [y] * len(rings), **RING | {"markersize": 4.5})
                 if entry.size and not heading and not entry.level:
                     axes.text(1.01, y, f"at {short_count(entry.size)}", **note)
             elif entry:

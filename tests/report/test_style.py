@@ -13,30 +13,17 @@ from dsgkit.report.style import LOOKS, looks_of
 from tests.report.runs import make_run
 
 
-def looks(**kinds):
-    """Return the looks of solvers by their keys, of which names are made."""
-    solvers = {key: {"kind": kind} for key, kind in kinds.items()}
-    run = make_run(solvers=solvers, **{key: [0.9] for key in kinds})
-    return {key: looks_of([run])[name] for key, name in run.names.items()}
-
-
 def test_the_look_of_a_solver_is_its_own_whatever_else_is_drawn():
-    kinds = {"a": "samult", "b": "rff_s2auc", "mine": "my:Mine", "yours": "your:Own"}
-    together = looks(**kinds)
-    assert (together["a"], together["b"]) == (LOOKS[1], LOOKS[3])
-    assert (together["mine"], together["yours"]) == (LOOKS[0], LOOKS[2])
-    for key in "ab":
-        assert looks(**{key: kinds[key]}) == {key: together[key]}
-        assert looks(**dict(reversed(kinds.items())))[key] == together[key]
-
-
-def test_a_solver_keeps_its_look_where_only_some_are_drawn():
-    solvers = {f"s{i}": {"kind": "samult"} for i in range(9)}
+    kinds = {"mine": "my:Mine", "a": "samult", "yours": "your:Own", "b": "rff_s2auc"}
+    solvers = {key: {"kind": kind} for key, kind in kinds.items()}
+    solvers |= {f"s{i}": {"kind": "samult"} for i in range(6)}
     run = make_run(solvers=solvers, **{key: [0.9] for key in solvers})
     together = looks_of([run])
+    first = [together[name] for name in ("MINE", "A", "YOURS", "B")]
+    assert first == [LOOKS[0], LOOKS[1], LOOKS[2], LOOKS[3]]
+    assert len({*together.values()}) == len(solvers)
     for key, name in run.names.items():
         assert looks_of([run.of([key])])[name] == together[name]
-    assert len({*together.values()}) == len(solvers)
 
 
 def test_every_look_differs_in_colour_marker_and_line():
