@@ -122,7 +122,7 @@ def size_ticks(axes: Axes, sizes: Iterable[int]) -> None:
     low, high = axes.get_xlim()
     kept: list[int] = []
     for n in sorted(sizes, reverse=True):
-        if not kept or kept[-1] / n > (high / low) ** 0.25:
+        if not kept or kept[-1] / n > (high / low) ** 0.22:
             kept.append(n)
     axes.set_xticks(kept, map(short_count, kept))
     axes.set_xticks([], minor=True)

@@ -17,10 +17,11 @@ def test_the_look_of_a_solver_is_its_own_whatever_else_is_drawn():
     kinds = {"mine": "my:Mine", "a": "samult", "yours": "your:Own", "b": "rff_s2auc"}
     solvers = {key: {"kind": kind} for key, kind in kinds.items()}
     solvers |= {f"s{i}": {"kind": "samult"} for i in range(6)}
+    solvers["c"] = {"kind": "pnu_auc", "label": "PNU-AUC (prior estimated)"}
     run = make_run(solvers=solvers, **{key: [0.9] for key in solvers})
     together = looks_of([run])
-    first = [together[name] for name in ("MINE", "A", "YOURS", "B")]
-    assert first == [LOOKS[0], LOOKS[1], LOOKS[2], LOOKS[3]]
+    first = [together[name] for name in ("MINE", "A", "YOURS", "B", run.names["c"])]
+    assert first == [LOOKS[0], LOOKS[1], LOOKS[2], LOOKS[3], LOOKS[9]]
     assert len({*together.values()}) == len(solvers)
     for key, name in run.names.items():
         assert looks_of([run.of([key])])[name] == together[name]
