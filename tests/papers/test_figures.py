@@ -1,9 +1,7 @@
 """Figures and tables of the papers: what they name, and what is made of invented runs."""
 
-import csv
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -22,10 +20,12 @@ from dsgkit.papers.figures import (
 )
 from dsgkit.papers.judge import Kept
 from dsgkit.papers.printed_figures import make, written
+from dsgkit.published import rows_of as csv_rows
 from dsgkit.report.formats import Table, markdown
 from dsgkit.tasks import base as tasks
 from dsgkit.tasks.measures import STANDARD, Published, PublishedFigure
 from tests.papers.judged import run_of, write_kept
+from tests.report.runs import lines
 
 ROOT = Path(__file__).parents[2]
 EVERY = [(paper, shown) for paper in all_papers() for shown in paper.figures]
@@ -38,11 +38,6 @@ def config_named(name):
     folders = (ROOT / "configs", ROOT / "configs" / "claims")
     path = next(path for folder in folders if (path := folder / f"{name}.yaml").exists())
     return read_config(path).data
-
-
-def published(name):
-    with files("dsgkit.published").joinpath(name).open() as lines:
-        return list(csv.DictReader(lines))
 
 
 @pytest.mark.parametrize(("paper", "shown"), EVERY, ids=IDS)
@@ -60,10 +55,10 @@ def test_a_figure_names_solvers_and_measures_that_its_configs_have(paper, shown)
     for growth in grown:
         if growth.config:
             assert {*growth.a} <= {*config_named(growth.config)["solvers"]}
-    stated = {row["method"] for row in published("complexities.csv") if row["paper"] == paper.key}
+    stated = {row["method"] for row in csv_rows("complexities.csv") if row["paper"] == paper.key}
     assert {*shown.measured} <= stated
     if shown.kind == "datasets":
-        assert {row["dataset"] for row in published(shown.published)} <= {*DATASETS}
+        assert {row["dataset"] for row in csv_rows(shown.published)} <= {*DATASETS}
 
 
 @pytest.fixture(scope="module")
@@ -133,11 +128,6 @@ def made(paper, number, *runs, **options):
     shown = next(one for one in paper.figures if one.number == number)
     kept = Kept({run.experiment.name: run for run in runs})
     return make(fill(paper, shown, kept, **options))
-
-
-def lines(axes):
-    known = [line for line in axes.lines if not line.get_label().startswith("_")]
-    return {line.get_label(): [*map(tuple, line.get_xydata())] for line in known}
 
 
 def test_panels_leave_out_trials_of_another_problem_and_name_stand_ins(paper):

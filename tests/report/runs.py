@@ -90,3 +90,9 @@ def make_run(
     left = [LeftOut(key, {"unlabeled": size}) for key, size in left_out]
     run = new_run(Path(name), experiment, task, data or {}, frames.fits_of(cells, left), cells)
     return run.named(run.names, name)
+
+
+def lines(axes):
+    """Return the points of the lines of a figure, by their labels."""
+    known = [line for line in axes.lines if not line.get_label().startswith("_")]
+    return {line.get_label(): [*map(tuple, line.get_xydata())] for line in known}

@@ -11,7 +11,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.report.drawing import along, traced_sizes
 from dsgkit.report.figures import save, svg, wanted_figures
 from dsgkit.tasks.measures import Measure
-from tests.report.runs import AUC, ERROR, make_run
+from tests.report.runs import AUC, ERROR, lines, make_run
 
 TRIALS = [0.8, 0.9, 0.6, 0.7, 0.75]
 
@@ -21,12 +21,6 @@ def drawn(run, name, **options):
     runs = run if isinstance(run, list) else [run]
     (one,) = wanted_figures(runs, [name], **options)
     return one.draw()
-
-
-def lines(axes):
-    """Return the points of lines with a label."""
-    known = [line for line in axes.lines if not line.get_label().startswith("_")]
-    return {line.get_label(): [*map(tuple, line.get_xydata())] for line in known}
 
 
 def dots(axes, row):
