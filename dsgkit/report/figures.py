@@ -132,8 +132,8 @@ def wanted_figures(
 ) -> list[Drawing]:
     """Return the named figures; by default those that configs ask for and that have values.
 
-    The name of an output, if no figure has it, stands for all its figures. Pictures of clusterings
-    are a figure per run; those of several runs are made by name only.
+    The name of an output stands for all its figures. Pictures of clusterings are a figure per run;
+    those of several runs are made by name only.
 
     Raises
     ------
@@ -141,20 +141,17 @@ def wanted_figures(
         If a named figure is unknown or has no value.
     """
     known = _known(runs, width)
-    groups = sorted({output for output, _ in known.values()} - {*known})
-    if unknown := next((name for name in only if name not in {*known, *groups}), ""):
-        hint = nearest_or_all(unknown, [*known, *groups])
-        raise ResultsError(f"there is no figure {unknown!r}{hint}")
-    if only:
-        several = {*only} & {*groups}
-        chosen = [name for name, (of, _) in known.items() if name in only or of in several]
-    else:
-        asked = [name for name in frame.outputs_asked(runs) if len(runs) == 1 or name != PICTURES]
-        chosen = [n for one in asked for n, (of, make) in known.items() if make and of == one]
-    makers = {name: known[name][1] for name in chosen}
-    if lacking := next((name for name, make in makers.items() if make is None), ""):
-        folders = ", ".join(str(run.folder) for run in runs)
-        raise ResultsError(f"{folders}: no finished fit has a value for {lacking}")
+    asked = [one for one in frame.outputs_asked(runs) if len(runs) == 1 or one != PICTURES]
+    makers: dict[str, Callable[[], Drawing] | None] = {}
+    for name in only or asked:
+        own = {one: make for one, (output, make) in known.items() if name in (one, output)}
+        if only and not own:
+            hint = nearest_or_all(name, dict.fromkeys([*known, *(of for of, _ in known.values())]))
+            raise ResultsError(f"there is no figure {name!r}{hint}")
+        if only and not any(own.values()):
+            folders = ", ".join(str(run.folder) for run in runs)
+            raise ResultsError(f"{folders}: no finished fit has a value for {name}")
+        makers |= own
     return [make() for make in makers.values() if make]
 
 
