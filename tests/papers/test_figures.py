@@ -47,14 +47,15 @@ def test_a_figure_names_solvers_and_measures_that_its_configs_have(paper, shown)
     solvers = {*shown.methods, *shown.leave_out, *own}
     known = {one.name for one in (*tasks.get(paper.paper.task).measures, *STANDARD)}
     assert {shown.measure, *([shown.flag] if shown.flag else [])} <= known
-    for panel in shown.panels:
-        for dataset in filter(None, (panel.dataset, panel.stand_in)):
-            if solvers:
-                name = config_of(paper, shown, panel, dataset)
-                assert solvers <= {*config_named(name)["solvers"]}
-    for growth in grown:
-        if growth.config:
-            assert {*growth.a} <= {*config_named(growth.config)["solvers"]}
+    named = {
+        config_of(paper, shown, panel, dataset): solvers
+        for panel in shown.panels
+        for dataset in filter(None, (panel.dataset, panel.stand_in))
+        if solvers
+    }
+    named |= {one.config: {*one.a} for one in grown if one.config}
+    for name, keys in named.items():
+        assert keys <= {*config_named(name)["solvers"]}
     stated = {row["method"] for row in csv_rows("complexities.csv") if row["paper"] == paper.key}
     assert {*shown.measured} <= stated
     if shown.kind == "datasets":

@@ -9,7 +9,7 @@ import pytest
 
 from dsgkit.errors import ResultsError
 from dsgkit.report.drawing import along, traced_sizes
-from dsgkit.report.figures import save, svg, wanted_figures
+from dsgkit.report.figures import wanted_figures
 from dsgkit.tasks.measures import Measure
 from tests.report.runs import AUC, ERROR, lines, make_run
 
@@ -177,15 +177,6 @@ def test_a_caption_says_how_many_trials_there_are_and_what_is_to_come():
     few = make_run(a={500: [0.5, 0.6], 1000: [0.5, 0.6]})
     (boxes, times) = wanted_figures([few], ["auc_boxplot", "time_curve"])
     assert "a bar" in boxes.caption and "processor time on one thread" in times.caption
-
-
-def test_equal_figures_have_equal_files_whatever_is_in_a_name(tmp_path):
-    run = make_run(a=TRIALS, solvers={"a": {"label": "$x^$, \N{GREEK SMALL LETTER LAMDA} & <b>"}})
-    forms = ["pdf", "png", "svg"]
-    one, other = (save(drawn(run, "auc_boxplot"), tmp_path / name, forms) for name in "ab")
-    for path, again in zip(one, other, strict=True):
-        assert path.read_bytes() == again.read_bytes()
-    assert "<dc:date>" not in svg(drawn(run, "auc_boxplot"))
 
 
 @pytest.mark.parametrize(

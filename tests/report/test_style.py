@@ -6,7 +6,6 @@ import sys
 from itertools import combinations
 from pathlib import Path
 
-import pytest
 from matplotlib.colors import same_color
 
 from dsgkit.report.style import LOOKS, looks_of
@@ -35,40 +34,32 @@ def test_every_look_differs_in_colour_marker_and_line():
 
 
 DRAW = """
-import hashlib, os, sys
+import hashlib
 from dsgkit.report.figures import save, wanted_figures
 from tests.report.runs import make_run
-run = make_run(a={500: [0.5, 0.6], 1000: [0.6, 0.7]}, b={500: [0.4, 0.6], 1000: [0.6, 0.8]})
-paths = [p for one in wanted_figures([run]) for p in save(one.draw(), run.folder / one.name)]
-print(*(hashlib.md5(path.read_bytes()).hexdigest() for path in sorted(paths)))
+odd = {"a": {"label": "$x^$, \\N{GREEK SMALL LETTER LAMDA} & <b>"}}
+values = {500: [0.5, 0.6], 1000: [0.6, 0.7]}
+run = make_run(a=values, b=values, solvers=odd)
+for one in wanted_figures([run]):
+    for path in save(one.draw(), run.folder / one.name, ["pdf", "png", "svg"]):
+        print(path, hashlib.md5(path.read_bytes()).hexdigest())
 """
+ENVIRONMENTS = [
+    ("", {}),
+    ("text.usetex: True", {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}),
+    ("# caf\xe9", {"MPLBACKEND": "no such backend"}),
+    ("axes.facecolor: black\nsavefig.bbox: tight\nfont.size: 20\nbackend: TkAgg", {}),
+    ("lines.linewidth: 5", {"MATPLOTLIBRC": "."}),
+]
 
 
-@pytest.fixture(scope="module")
-def usual(tmp_path_factory):
-    return hashes(tmp_path_factory.mktemp("usual"), "", {})
-
-
-def hashes(folder, rc, variables):
-    """Draw in a process of its own, in a folder with a matplotlibrc."""
-    if rc:
-        (folder / "matplotlibrc").write_bytes(rc.encode("latin-1"))
-    root = Path(__file__).parents[2]
-    env = {**os.environ, "PYTHONPATH": str(root), **variables}
-    command = [sys.executable, "-W", "error", "-c", DRAW]
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
-    assert not done.returncode, done.stderr
-    return done.stdout
-
-
-@pytest.mark.parametrize(
-    ("rc", "variables"),
-    [
-        ("text.usetex: True", {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}),
-        ("# caf\xe9", {"MPLBACKEND": "no such backend"}),
-        ("axes.facecolor: black\nsavefig.bbox: tight\nfont.size: 20\nbackend: TkAgg", {}),
-        ("lines.linewidth: 5", {"MATPLOTLIBRC": "."}),
-    ],
-)
-def test_nothing_of_the_environment_changes_figures(tmp_path, usual, rc, variables):
-    assert hashes(tmp_path, rc, variables) == usual
+def test_figures_have_equal_files_in_every_environment(tmp_path):
+    printed = set()
+    for settings, variables in ENVIRONMENTS:
+        (tmp_path / "matplotlibrc").write_bytes(settings.encode("latin-1"))
+        env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **variables}
+        command = [sys.executable, "-W", "error", "-c", DRAW]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        printed.add(done.stdout)
+    assert len(printed) == 1 and printed != {""}
