@@ -22,6 +22,7 @@ from dsgkit.tasks.measures import TIME, Measure
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import ScaledTranslation
 
@@ -32,6 +33,7 @@ AROUND_ROWS, NAME_LINE, BETWEEN_NAMES = 0.45, 0.105, 0.065
 
 LETTERS_PER_INCH = 13  # of titles and labels
 NAME_LETTERS = 20  # longest line of a name next to a box
+NAMES_LEFT = 1.06  # in widths of a panel
 LEGEND_ROW, LEGEND_ENTRY, LEGEND_LETTER = 0.17, 0.62, 0.066  # inches
 SIDE_BY_SIDE = 0.14  # inches of all lines at a size
 MIN_BOXED_TRIALS = 5
@@ -66,8 +68,9 @@ def figure(
 ) -> Figure:
     """Draw panels, each of its title and what ``draw`` draws of its content, with one legend.
 
-    The width is by default a page; a single panel without a legend has a column. ``labels`` are
-    those of the x and y axes, ``height`` is a panel's in inches, ``shared`` axes are alike in all.
+    Names of a single panel stand at the ends of its lines, unless it is a column wide. The width is
+    by default a page; of a panel without names it is a column. ``labels`` are those of the x and y
+    axes, ``height`` is a panel's in inches, ``shared`` axes are alike in all.
     """
     most = COLUMNS_IN_COLUMN if width == "column" else COLUMNS
     rows = -(-len(panels) // most)
@@ -91,16 +94,50 @@ def figure(
         if any(labels):
             made.supxlabel(wrapped(labels[0], int(inches * LETTERS_PER_INCH)))
             made.supylabel(wrapped(labels[1], int(rows * height * LETTERS_PER_INCH)))
-        if handles and len(panels) == 1 and width != "column":
-            made.set_size_inches(INCHES["page"], max(height, LEGEND_ROW * len(handles)) + 0.2)
-            made.legend([*handles.values()], [*handles], loc="outside right center")
-        elif handles:
-            longest = LEGEND_ENTRY + LEGEND_LETTER * max(map(len, handles))
-            lines = -(-len(handles) // max(1, int(inches / longest)))
-            made.set_figheight(made.get_figheight() + LEGEND_ROW * lines)
-            in_line = -(-len(handles) // lines)
-            made.legend([*handles.values()], [*handles], loc="outside upper center", ncols=in_line)
+        single = axes[0] if len(panels) == 1 and width != "column" else None
+        lines = [one for one in single.lines if one.get_label() in handles] if single else []
+        ends = [one for one in lines if one.get_linestyle() != "None"]
+        if single and ends:
+            made.set_size_inches(INCHES["page"], max(height, LEGEND_ROW * len(ends)) + 0.2)
+            _name_ends(single, ends)
+        in_legend = {n: one for n, one in handles.items() if one not in ends}
+        if in_legend:
+            longest = LEGEND_ENTRY + LEGEND_LETTER * max(map(len, in_legend))
+            n_rows = -(-len(in_legend) // max(1, int(made.get_figwidth() / longest)))
+            made.set_figheight(made.get_figheight() + LEGEND_ROW * n_rows)
+            n_columns = -(-len(in_legend) // n_rows)
+            made.legend(
+                [*in_legend.values()], [*in_legend], loc="outside upper center", ncols=n_columns
+            )
     return made
+
+
+def _name_ends(axes: Axes, lines: Sequence[Line2D]) -> None:
+    """Print names at the right, as near to the heights of their lines' ends as others allow."""
+    texts = [
+        axes.annotate(
+            str(line.get_label()),
+            line.get_xydata()[-1],
+            (NAMES_LEFT, 0.5),
+            textcoords="axes fraction",
+            color=line.get_color(),
+            va="center",
+            arrowprops={"arrowstyle": "-", "lw": 0.4, "ec": line.get_color(), "relpos": (0, 0.5)},
+        )
+        for line in lines
+    ]
+    axes.figure.draw_without_rendering()  # the layout must be final
+    frame = axes.get_window_extent()
+    heights = [(axes.transData.transform(text.xy)[1] - frame.y0) / frame.height for text in texts]
+    apart = LEGEND_ROW * axes.figure.dpi / frame.height
+    order = np.argsort(heights, kind="stable")
+    for place, one in enumerate(order[1:], 1):
+        heights[one] = max(heights[one], heights[order[place - 1]] + apart)
+    top = 1.0
+    for one in reversed(order):
+        heights[one] = min(heights[one], top)
+        top = heights[one] - apart
+        texts[one].set_position((NAMES_LEFT, heights[one]))
 
 
 def is_log(measure: Measure, values: Sequence[float]) -> bool:
