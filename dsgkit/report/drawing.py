@@ -65,12 +65,13 @@ def figure(
     labels: tuple[str, str] = ("", ""),
     height: float = 0.0,
     shared: Literal["", "y", "xy"] = "",
+    name_ends: bool = False,
 ) -> Figure:
     """Draw panels, each of its title and what ``draw`` draws of its content, with one legend.
 
-    Names of a single panel stand at the ends of its lines, unless it is a column wide. The width is
-    by default a page; of a panel without names it is a column. ``labels`` are those of the x and y
-    axes, ``height`` is a panel's in inches, ``shared`` axes are alike in all.
+    The width is by default a page; of a single panel it is a column, or a page with the names of
+    lines at their ends. ``labels`` are those of the x and y axes, ``height`` is a panel's in
+    inches, ``shared`` axes are alike in all.
     """
     most = COLUMNS_IN_COLUMN if width == "column" else COLUMNS
     rows = -(-len(panels) // most)
@@ -94,12 +95,10 @@ def figure(
         if any(labels):
             made.supxlabel(wrapped(labels[0], int(inches * LETTERS_PER_INCH)))
             made.supylabel(wrapped(labels[1], int(rows * height * LETTERS_PER_INCH)))
-        single = axes[0] if len(panels) == 1 and width != "column" else None
-        lines = [one for one in single.lines if one.get_label() in handles] if single else []
-        ends = [one for one in lines if one.get_linestyle() != "None"]
-        if single and ends:
+        ends = [one for one in axes[0].lines if name_ends and one.get_label() in handles]
+        if ends:
             made.set_size_inches(INCHES["page"], max(height, LEGEND_ROW * len(ends)) + 0.2)
-            _name_ends(single, ends)
+            _name_ends(made, axes[0], ends)
         in_legend = {n: one for n, one in handles.items() if one not in ends}
         if in_legend:
             longest = LEGEND_ENTRY + LEGEND_LETTER * max(map(len, in_legend))
@@ -112,12 +111,12 @@ def figure(
     return made
 
 
-def _name_ends(axes: Axes, lines: Sequence[Line2D]) -> None:
+def _name_ends(made: Figure, axes: Axes, lines: Sequence[Line2D]) -> None:
     """Print names at the right, as near to the heights of their lines' ends as others allow."""
     texts = [
         axes.annotate(
             str(line.get_label()),
-            line.get_xydata()[-1],
+            tuple(np.array(line.get_xydata())[-1]),
             (NAMES_LEFT, 0.5),
             textcoords="axes fraction",
             color=line.get_color(),
@@ -126,10 +125,10 @@ def _name_ends(axes: Axes, lines: Sequence[Line2D]) -> None:
         )
         for line in lines
     ]
-    axes.figure.draw_without_rendering()  # the layout must be final
+    made.draw_without_rendering()  # the layout must be final
     frame = axes.get_window_extent()
     heights = [(axes.transData.transform(text.xy)[1] - frame.y0) / frame.height for text in texts]
-    apart = LEGEND_ROW * axes.figure.dpi / frame.height
+    apart = LEGEND_ROW * made.dpi / frame.height
     order = np.argsort(heights, kind="stable")
     for place, one in enumerate(order[1:], 1):
         heights[one] = max(heights[one], heights[order[place - 1]] + apart)

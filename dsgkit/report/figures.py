@@ -80,7 +80,8 @@ def _draw_boxes(runs: Sequence[Run], measure: Measure, width: Width | None) -> F
 def _draw_curves(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
     panels = [(_title(run, runs), by_solver(run, measure)) for run in runs]
     draw = partial(drawing.curve, measure=measure, looks=looks_of(runs))
-    return drawing.figure(panels, draw, width, labels=(axis_title(runs), measure.axis_label))
+    labels, alone = (axis_title(runs), measure.axis_label), len(runs) == 1 and width != "column"
+    return drawing.figure(panels, draw, width, labels=labels, name_ends=alone)
 
 
 def _draw_traces(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
