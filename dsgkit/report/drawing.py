@@ -23,7 +23,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 COLUMNS, COLUMNS_IN_COLUMN = 4, 2
@@ -37,6 +37,7 @@ NAMES_LEFT = 1.06  # in widths of a panel
 LEGEND_ROW, LEGEND_ENTRY, LEGEND_LETTER = 0.17, 0.62, 0.066  # inches
 SIDE_BY_SIDE = 0.14  # inches of all lines at a size
 MIN_BOXED_TRIALS = 5
+TICKS, MARKS = 4, 7  # at most: intervals of ticks of a box plot, and markers of a trace
 RATE_OVER = 100.0  # factor between the ends of the line of a rate
 LARGEST = 1e150  # squares of greater values overflow
 
@@ -148,7 +149,7 @@ def is_log(measure: Measure, values: Sequence[float]) -> bool:
 def log_ticks(axis: Axis) -> None:
     """Put ticks at decades; with few decades also at their multiples by 2 and 5."""
     low, high = axis.get_view_interval()
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 30 else (1,)))
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 100 else (1,)))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter("")
 
@@ -200,6 +201,7 @@ def boxes(
     axes.set_ylim(y - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
+    axes.xaxis.set_major_locator(MaxNLocator(TICKS))
     low, high = axes.get_xlim()
     # scores that hardly differ should look so
     room = max(0.0, percents(measure, measure.least_range) - (high - low)) / 2
