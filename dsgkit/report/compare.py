@@ -33,7 +33,6 @@ from dsgkit.tasks.measures import Measure
 from dsgkit.text import paragraph
 
 MAX_NAMED = 3
-LONGEST_VALUES = 60
 _SELECTS_FITS = ("seed", "sweep.", "protocol.trials")  # settings that select fits and their splits
 _TIMING = {"processor": "the processor", "threads": "the number of threads"}
 
@@ -251,23 +250,17 @@ def _unpaired(a: Run, b: Run, config: Sequence[Difference]) -> list[str]:
     reasons = [] if _same_data(a, b) else [f"the data are {a.dataset} in A and {b.dataset} in B"]
     if reasons and a.dataset == b.dataset:
         reasons = [f"the rows of {a.dataset} differ"]
+    drawn = [run.experiment.sizes[-1] for run in (a, b) if run.axis and run.axis.drawn]
+    if len({*drawn}) > 1:
+        reasons.append(f"trials draw {drawn[0]} rows in A and {drawn[1]} in B")
     ignored = {*a.task.not_of_splits, *b.task.not_of_splits}
-    drawn = [
-        {f"protocol.{run.axis.name}": f"up to {run.experiment.sizes[-1]}"}
-        if run.axis and run.axis.drawn
-        else {}
-        for run in (a, b)
-    ]
+    protocol = ((one, one.key.removeprefix("protocol.")) for one in config)
     of_splits = [
         one
-        for one in config
-        if one.key == "seed"
-        or (
-            (one.key.startswith("protocol.") and one.key.split(".")[1] not in ignored)
-            and not any(one.key in sizes for sizes in drawn)
-        )
+        for one, name in protocol
+        if one.key == "seed" or (name != one.key and name.split(".")[0] not in ignored)
     ]
-    return reasons + _told([*of_splits, *_differences(*drawn)])
+    return reasons + _told(of_splits)
 
 
 def _told(differences: Sequence[Difference]) -> list[str]:
@@ -318,13 +311,9 @@ def answer(found: Comparison) -> str:
     text = "; ".join([why, *texts])
     if not found.changed:
         return f"{how}: {text}."
-    short = [f"{one.key} ({one.a}, {one.b})" for one in found.changed]
-    named = [
-        text if len(text) <= LONGEST_VALUES else one.key
-        for text, one in zip(short, found.changed, strict=True)
-    ]
-    what = f"A and B differ in {_first_of(named)}: this compares two experiments"
-    return f"{what}, not a reproduction. {text[0].upper()}{text[1:]}."
+    what = _first_of([one.key for one in found.changed])
+    two = f"A and B differ in {what}: this compares two experiments, not a reproduction"
+    return f"{two}. {text[0].upper()}{text[1:]}."
 
 
 def _first_of(texts: Sequence[str]) -> str:

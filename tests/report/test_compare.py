@@ -77,7 +77,7 @@ ANSWERS = {
         A,
         A,
         {"labeled": 7},
-        r"^A and B differ in protocol\.labeled .*: this compares two",
+        r"^A and B differ in protocol\.labeled: this compares two",
     ),
     "seed": (A, A, {"seed": 1}, "^B reproduces A"),
 }
