@@ -1,6 +1,7 @@
 """Recompute some cells of the kept results, and compare.
 
     python scripts/check_reference.py --cells 6
+
     python scripts/check_reference.py --every
 
 For each learning setting, cells are drawn by a seed from the searches and fits that took a few
