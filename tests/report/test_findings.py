@@ -37,17 +37,28 @@ def test_who_leads_and_whether_it_is_significant(case):
     assert re.search(told, sentence), sentence
 
 
-def test_a_lead_has_the_p_value_of_its_contrast():
-    run = make_run(a=LOW, b=HIGH)
-    p = contrast(np.array(LOW), np.array(HIGH)).p
-    assert f"p = {p:.3f}" in said(run, "best")[0] or (
-        p < 0.001 and "p < 0.001" in said(run, "best")[0]
-    )
+@pytest.mark.parametrize("b", [HIGH, ALIKE])
+def test_a_lead_has_the_p_value_of_its_contrast(b):
+    p = contrast(np.array(LOW), np.array(b)).p
+    (sentence,) = said(make_run(a=LOW, b=b), "best")
+    assert ("p < 0.001)" if p < 0.001 else f"p = {p:.3f})") in sentence
 
 
 def test_the_best_of_errors_is_the_lowest():
     (sentence,) = said(make_run(measure=ERROR, outputs=["error_table"], a=LOW, b=HIGH), "best")
     assert sentence.startswith("Error: A 81.00%, then B 91.20% (+10.200 points")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "words"),
+    [(["auc_table"], ["AUC"]), (["f1_table", "auc_table"], ["F1", "AUC"]), ([], ["AUC", "F1"])],
+)
+def test_leads_are_in_the_measures_that_configs_ask_for(outputs, words):
+    scores = {("a", 0, trial): {"scores": {"auc": x, "f1": x}} for trial, x in enumerate(LOW)}
+    scores |= {("b", 0, trial): {"scores": {"auc": x, "f1": x}} for trial, x in enumerate(HIGH)}
+    more = [Measure("f1", "F1", better="higher")]
+    run = make_run(a=LOW, b=HIGH, records=scores, further=more, outputs=outputs)
+    assert [one.split()[0].rstrip(":") for one in said(run, "best")] == words
 
 
 def test_the_lead_is_at_the_largest_size_that_two_finished():

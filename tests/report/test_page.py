@@ -58,6 +58,8 @@ def test_findings_figures_tables_and_causes_are_there(text):
     assert "12 planned, 9 finished, 1 limits met, 2 failed" in text
     assert "no 1" in text and "and others like it" in text and "in fit" in text
     assert "stopped after 9 s" in text
+    (solvers,) = (row for row in page.texts["table"] if "Fixed" in row)
+    assert "A" in solvers and "B" in solvers
 
 
 def test_tables_are_those_of_the_command(text):
