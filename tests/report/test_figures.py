@@ -90,6 +90,7 @@ def test_a_curve_joins_medians_with_bars_from_the_lowest_to_the_highest():
 def test_a_line_ends_with_a_cross_where_the_next_size_failed():
     values = {500: [0.5] * 2, 1000: [0.6] * 2, 2000: [0.7] * 2}
     failed = {("b", 2000, 0): {"status": "timeout"}, ("b", 2000, 1): {"status": "timeout"}}
+    failed[("a", 1000, 0)] = {"status": "timeout"}  # in the middle is no end
     left_out = {n: of for n, of in values.items() if n < 2000}
     run = make_run(a=values, b=values, c=left_out, left_out=[("c", 2000)], records=failed)
     (axes,) = drawn(run, "auc_curve").axes
