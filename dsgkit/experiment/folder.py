@@ -240,12 +240,13 @@ def load_artefact(folder: Path, record: Mapping[str, Any]) -> dict[str, NDArray[
 
 def other_source(records: Iterable[Mapping[str, Any]], folder: Path) -> list[str]:
     """Return lines on results of a folder that were computed by other code, if they say so."""
+    reused = [one for one in records if (one.get("source") or source_hash()) != source_hash()]
+    environments = read_environments(folder, (one.get("environment") for one in reused))
     origins: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for record in records:
-        if (record.get("source") or source_hash()) != source_hash():
-            (known,) = read_environments(folder, [record.get("environment")]).values() or ({},)
-            commit = known.get("commit") or "an unknown commit"
-            origins[record["dsgkit"], commit][record["solver"]] += 1
+    for record in reused:
+        known = environments.get(record.get("environment") or "", {})
+        commit = known.get("commit") or "an unknown commit"
+        origins[record["dsgkit"], commit][record["solver"]] += 1
     return [
         f"{solvers.total():,} results are reused from dsgkit {version} at {commit}, whose code "
         f"differs; --fresh --solvers {','.join(solvers)} computes them again"
