@@ -13,11 +13,10 @@ import pandas as pd
 from dsgkit.experiment.plan import SEARCHING_PREFIX
 from dsgkit.experiment.runs import Run
 from dsgkit.linalg import Array
-from dsgkit.report.numbers import counted
+from dsgkit.report.numbers import LARGEST, counted
 from dsgkit.tasks.measures import TIME, Measure
 
 TIMED = ("faster", "crosses")  # tests in which a stopped trial counts with its time limit
-LARGEST = 1e150  # absolute value along training, of which squares can be summed
 
 
 class Case:

@@ -88,7 +88,7 @@ Flags = Mapping[tuple[str, int], Sequence[bool]]
 
 def _flagged(of: Printed) -> tuple[dict[str, Flags], str]:
     """Return which trials are marked, by panel, solver and size, and what a caption says of it."""
-    known = {one for run in of.runs.values() for one in run.task.measures}
+    known = (one for run in of.runs.values() for one in run.task.measures)
     flag = next((one for one in known if one.name == of.shown.flag), None)
     flags: dict[str, Flags] = {
         title: {(e.name, e.size): [value > 0 for value in e.values] for e in entries(run, flag)}

@@ -13,7 +13,7 @@ import pandas as pd
 
 from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
 from dsgkit.report.frame import Entry
-from dsgkit.report.numbers import SHORTEST_TIME, memory_text, percents, short_count
+from dsgkit.report.numbers import LARGEST, SHORTEST_TIME, memory_text, percents, short_count
 from dsgkit.report.style import DPI, INCHES, SMALL_FONT, Look, Width, own_settings
 from dsgkit.tasks.measures import TIME, Measure
 
@@ -37,9 +37,8 @@ NAMES_LEFT = 1.06  # in widths of a panel
 LEGEND_ROW, LEGEND_ENTRY, LEGEND_LETTER = 0.17, 0.62, 0.066  # inches
 SIDE_BY_SIDE = 0.14  # inches of all lines at a size
 MIN_BOXED_TRIALS = 5
-TICKS, MARKS = 4, 7  # at most: intervals of ticks of a box plot, and markers of a trace
+TICKS = 4  # intervals of ticks of a box plot, at most
 RATE_OVER = 100.0  # factor between the ends of the line of a rate
-LARGEST = 1e150  # squares of greater values overflow
 
 NO_FAILURES = {NOT_RUN, TO_COME, LEFT_OUT}
 GREY = "0.35"

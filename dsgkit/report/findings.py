@@ -206,10 +206,11 @@ def _clusterings(run: Run) -> Iterator[Finding]:
     drawn = run.fits[run.fits["artefact"] != ""].sort_values("trial").drop_duplicates("solver")
     arrays = [load_artefact(run.folder, row) for row in drawn.to_dict("records")]
     labels = [one["labels"] for one in arrays if "labels" in one]
-    from sklearn.metrics import adjusted_rand_score  # takes a second to import
-
     both = [(a, b) for a, b in itertools.combinations(labels, 2) if len(a) == len(b)]
-    if agreement := [adjusted_rand_score(a, b) for a, b in both]:
+    if both:
+        from sklearn.metrics import adjusted_rand_score  # takes a second to import
+
+        agreement = [adjusted_rand_score(a, b) for a, b in both]
         sentence = (
             "Agreement of two methods, adjusted Rand index in the first trial: "
             f"{np.mean(agreement):.2f} on average, {min(agreement):.2f} to {max(agreement):.2f}."

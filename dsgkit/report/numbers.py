@@ -11,6 +11,7 @@ from dsgkit.errors import spelled
 from dsgkit.tasks.measures import Measure
 
 NO_VALUE = "–"
+LARGEST = 1e150  # of values along training: squares of greater ones overflow
 SHORTEST_TIME = 1e-6  # seconds: records round to it, so a time of 0 is raised to it for ratios
 
 
