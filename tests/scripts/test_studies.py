@@ -15,11 +15,18 @@ from tests.scripts.conftest import invoke
 SHORT = [
     ("study_convergence", "--seeds 1 --most 128", "squared_distances feature_errors data_errors"),
     ("study_convergence", "--seeds 1 --most 128 --ordinal --theta-lam 2", "iterations data_errors"),
-    ("study_gradient_norm", "--seeds 1 --most 64 --starts", "starts.opposite.objectives.0.1"),
+    (
+        *("study_gradient_norm", "--seeds 1 --most 64 --starts"),
+        "starts.opposite.objectives.0.1 excess.random slopes.zero.by_regularizer",
+    ),
     ("study_gradient_norm", "--seeds 1 --most 64 --objective su --correction none", "bounds.0"),
     (
         *("study_gradient_norm", "--seeds 1 --most 64 --objective su --correction-at sample"),
         "iterations squared_gradients squared_distances",
+    ),
+    (
+        *("study_gradient_norm", "--seeds 1 --most 64 --objective su --correction-at all_rows"),
+        "negative_batches negative_samples slopes.zero.squared_gradients",
     ),
     (
         *("study_risks", "--binary layers_2 --ordinal layers_5 --draws 20"),
@@ -115,6 +122,21 @@ def test_the_gradient_of_the_study_is_that_of_the_objective(script, training, ri
     expected = (objective(beta + step) - objective(beta - step)) / 2e-6
     found = direction @ K @ scope["gradient"](run, pools, beta, K @ beta)
     assert found == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_run_that_is_corrected_by_all_rows_descends_along_the_gradient(script):
+    """With all rows in every batch a step is one along the gradient, on both sides of a kink."""
+    scope = script("study_gradient_norm")
+    scope.update(N_PAIRS=25, N_UNLABELED=50, BATCH=50, LAM=0.001, THETA=8.0)
+    run = scope["su_training"]("abs", "all_rows", 200, 0)
+    pools, negative, expected = run.rows()[0], 0, np.zeros(100)
+    for moment in scope["corrected_by_all_rows"](run):
+        np.testing.assert_allclose(moment.beta, expected, atol=1e-6)
+        np.testing.assert_allclose(moment.h, run.K @ moment.beta, atol=1e-5)
+        negative += scope["is_negative"](run, moment.h, pools)
+        gradient = scope["gradient"](run, pools, moment.beta, moment.h)
+        expected = moment.beta - run.eta * gradient
+    assert 0 < negative < 200
 
 
 def test_minimisers_of_the_hinge_are_all_points_of_its_least_value(script):
