@@ -375,10 +375,10 @@ def _parts(
     """Yield ``params``, and of every stage its ``grid`` or ``coordinates``, with their places."""
     yield "params", written.get("params", {}), (*at, "params")
     search = written.get("search") or []
-    if "grid" in written:
+    if (grid := written.get("grid")) is not None:  # null removes the grid of a base
         if "search" in written:
             raise Problem("is short for a `search` of one stage; keep one of them", *at, "grid")
-        yield "grid", written["grid"] or {}, (*at, "grid")
+        yield "grid", grid, (*at, "grid")
     if not isinstance(search, list):
         raise Problem(f"must be a list of stages, got {spelled(search)}", *at, "search")
     for i, stage in enumerate(search):
