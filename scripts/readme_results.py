@@ -43,7 +43,8 @@ def section(judged: Sequence[JudgedPaper]) -> Iterator[str]:
     yield f"| paper | claims | {' | '.join(Outcome)} |\n|---|{'---:|' * (1 + len(Outcome))}"
     for one in judged:
         link = f"[{one.paper.citation}](results/reference/{one.paper.key}.md)"
-        yield f"| {link} | {len(one.claims)} | {' | '.join(map(str, one.counts.values()))} |"
+        total = sum(one.counts.values())
+        yield f"| {link} | {total} | {' | '.join(map(str, one.counts.values()))} |"
     yield ""
     for one in judged:
         claims = {claim.claim.id: claim for claim in one.claims}
@@ -58,7 +59,7 @@ def verdicts(claim: JudgedClaim) -> str:
     for by, verdict in claim.verdicts.items():
         if verdict.outcome is Outcome.UNTESTABLE and parts:
             continue
-        share = f" ({verdict.counted:g} of {verdict.tested})" if verdict.tested else ""
+        share = f" ({verdict.share})" if verdict.all_tested else ""
         setting = "" if by == PROTOCOL else "tuned to the data, "
         parts.append(f"{setting}{verdict.outcome}{share}")
     return "; ".join(parts)
