@@ -191,7 +191,9 @@ def learns(case: Case, samples: Sequence[Sample], name: str) -> bool:
     prediction, unless it is compared with that.
     """
     measure = case.measure(name)
-    side = -1 if measure and measure.better == "lower" else 1
+    if measure is None or measure.unit:
+        return True
+    side = -1 if measure.better == "lower" else 1
     least = LEAST_AUC
     if name != "auc":
         least = case.constant(name, samples[0].size) + side * margin_of(name)

@@ -334,7 +334,7 @@ ACCURATE, CONSTANT = (scored("accuracy", *[value] * 5) for value in (0.8, 0.7))
         ("accuracy", fits(ACCURATE, CONSTANT, majority_class=CONSTANT), True),
         ("accuracy", fits(CONSTANT, CONSTANT, majority_class=CONSTANT), False),
         ("accuracy", fits(CONSTANT, CONSTANT), True),  # nothing tells
-        ("fit", fits(SLOW, SLOW), True),
+        ("fit", fits(SLOW, SLOW, majority_class=SLOW), True),
     ],
 )
 def test_where_something_is_learnt(measure, of, learnt):
