@@ -309,7 +309,8 @@ class JudgedClaim:
         verdicts: dict[str, list[Verdict]] = {PROTOCOL: [], USEFUL: []}
         for part in self.parts:
             verdicts[part.criterion.by].append(part.verdict)
-        return {by: combined(several) for by, several in verdicts.items() if several}
+        told = {by: combined(several) for by, several in verdicts.items() if several}
+        return told or {PROTOCOL: untestable(self.claim.untestable or "")}
 
     @property
     def verdict(self) -> Verdict:

@@ -199,7 +199,7 @@ class Claim(Spec):
     """A claim of a paper in our words, its place there, and the criteria, which must all hold.
 
     ``reason`` says why it is judged by these. A check of our ``own``, which the paper does not
-    claim, stands apart from the claims.
+    claim, stands apart from the claims. Without criteria, ``untestable`` says why.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+-[0-9]{2}$")]
@@ -208,8 +208,15 @@ class Claim(Spec):
     kind: Literal["accuracy", "speed", "memory", "convergence", "robustness", "ranking", "theory"]
     own: bool = False
     reason: Text | None = None
-    judged: Annotated[list[Judgement], Field(min_length=1)]
+    judged: list[Judgement] = Field(default_factory=list)
+    untestable: Text | None = None
     why_not: WhyNot | None = None
+
+    @model_validator(mode="after")
+    def _judged_or_not(self) -> Claim:
+        if bool(self.judged) == (self.untestable is not None):
+            raise Problem("needs criteria, or else a text why it is not testable", "judged")
+        return self
 
 
 class Paper(Spec):

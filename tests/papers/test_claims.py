@@ -134,6 +134,11 @@ ONE = "test: equal, a: own, b: other, measure: auc, margin: 0.01"
         (ONE, "test: rate, a: x, measure: auc, exponent: -1", "judged.0.a: a: Extra inputs"),
         (ONE, "test: published, a: [SVM], b: [SGD], measure: nmi", "unknown name 'SVM'"),
         ("task: semi_supervised_auc", "task: auc", "unknown name 'auc'"),
+        (
+            "kind: accuracy",
+            "kind: accuracy\n  untestable: no data",
+            "needs criteria, or else a text",
+        ),
         ("number: 1", "number: [1", "not valid YAML"),
     ],
 )
