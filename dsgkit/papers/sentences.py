@@ -45,7 +45,7 @@ CLAUSES = {
     ("grows", "minus"): "above that of {minus}",
     ("published", "strictly"): "where ties do not count",
     ("", "x_min"): "from t = {x_min:g} on",
-    ("", "ends_below"): "judged if it ends below {ends_below:g}",
+    ("", "ends_below"): "and ends below {ends_below:g}",
     ("", "leave_out"): "without fits at {leave_out}",
 }
 """What is added for settings that are not the default, by test, or for all."""

@@ -387,7 +387,7 @@ def rate(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
 
     Errors are those of a study, at ``y`` (rows of several seeds are averaged) with lengths at
     ``x``. With ``one_sided`` they may fall faster. Runs shorter than ``x_min`` are left out. Above
-    ``ends_below`` in the longest run there is no test: it is still in its transient, in which an
+    ``ends_below`` in the longest run it cannot tell: the run is still in its transient, in which an
     exploded error falls faster than any rate.
     """
     x, y = (of_study(studies, c.study, place) for place in (c.x, c.y))
@@ -419,7 +419,7 @@ def rate_of(where: str, name: str, x: Array, y: Array, c: Any) -> Point:
         note = f"{counted(len(x), 'length')}; needs {MIN_LENGTHS} with errors above 0"
         return Point(where, name, note=note)
     if c.ends_below is not None and y[-1] > c.ends_below:
-        return Point(where, name, note=f"still {y[-1]:.3g} at t {x[-1]:,g}")
+        return Point(where, name, counts=0.0, note=f"still {y[-1]:.3g} at t {x[-1]:,g}")
     found, low = float(slope(x, y)), None if c.one_sided else c.exponent - c.tolerance
     counts = inside(found, [low, c.exponent + c.tolerance])
     note = f"t {x[0]:,g} to {x[-1]:,g}"
