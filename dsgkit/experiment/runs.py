@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from dsgkit.config.schema import Experiment, SolverSpec, load_stored
+from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import MemoryLimitError, ResultsError
 from dsgkit.experiment import folder as folders
 from dsgkit.experiment import frames
@@ -187,6 +188,14 @@ def load(*folders_: Path | str) -> list[Run]:
 def _kind(run: Run, key: str) -> str:
     spec = run.experiment.solvers.get(key)
     return spec.kind if spec else ""
+
+
+def dataset_of(run: Run) -> Dataset:
+    """Open the dataset of a run; `ResultsError` if its rows have changed."""
+    dataset = load_dataset(run.experiment.dataset)
+    if dataset.content_hash != run.data.get("content_hash"):
+        raise ResultsError(f"dataset {dataset.name}: its rows are not those of the run")
+    return dataset
 
 
 def distinct(names: Iterable[str]) -> list[str]:

@@ -180,6 +180,14 @@ class Task:
         """The numbers that `words` stand for."""
         return {}
 
+    def drawn_rows(self) -> dict[str, Any]:
+        """Return the drawn rows of the dataset by part; a fit at a smaller size takes the first."""
+        return {}
+
+    def fold_rows(self, at: At) -> dict[str, list[Any]]:
+        """Return the rows of every fold of a search by part."""
+        return {}
+
     def counts(self, at: At) -> dict[str, int]:
         """Return the numbers of rows of a fit, the arguments of a solver's ``cost``."""
         return {f"n_{axis}": size for axis, size in at.items()}

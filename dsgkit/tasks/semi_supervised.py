@@ -186,6 +186,14 @@ class SemiSupervised(Task):
         known = np.flatnonzero(self.split.known)
         return self.split.X_unlabeled.take(known), self.split.y_unlabeled[known]
 
+    def drawn_rows(self) -> dict[str, Any]:
+        return {"labeled": self.split.X.index, "unlabeled": self.split.X_unlabeled.index}
+
+    def fold_rows(self, at: At) -> dict[str, list[Any]]:
+        """Return the held-out labelled rows."""
+        rows: Any = self.split.X.index
+        return {"labeled": [rows[fold] for fold in self.folds(at)]}
+
     def counts(self, at: At) -> dict[str, int]:
         n_labeled = at.get("labeled", self.n_labeled)
         return {"n_labeled": n_labeled, "n_unlabeled": at["unlabeled"]}
