@@ -33,6 +33,33 @@ def test_unpaired_contrasts_are_welchs(n):
     assert found.interval == pytest.approx((interval.low, interval.high), rel=1e-9)
 
 
+def shares_different(ratio, *, shared, difference=0.0, n_datasets=2000, n_trials=10):
+    """Return the share of made-up datasets whose trials differ significantly.
+
+    A trial's difference is the true one, an effect of the dataset, which all its trials share,
+    with the variance ``shared``, and noise with the variance 1.
+    """
+    random = np.random.default_rng(0)
+    trials = random.normal(size=(n_datasets, n_trials))
+    trials += difference + np.sqrt(shared) * random.normal(size=(n_datasets, 1))
+    zero = np.zeros(n_trials)
+    return np.mean([contrast(zero, one, ratio=ratio).p < 0.05 for one in trials])
+
+
+def test_a_ratio_corrects_for_rows_that_trials_share():
+    """The mean of J trials has the variance 1/J + ratio, if a dataset's effect has the ratio's."""
+    assert shares_different(0.0, shared=2.0) > 0.5
+    assert shares_different(2.0, shared=2.0) == pytest.approx(0.05, abs=0.015)
+    assert shares_different(2.0, shared=0.5) < 0.01  # valid, if the ratio is too large
+    assert shares_different(2.0, shared=2.0, difference=5.0) > 0.8
+    assert shares_different(2.0, shared=2.0, difference=1.0) < 0.2
+    a, b = RNG.normal(size=(2, 5))
+    plain, corrected = contrast(a, b), contrast(a, b, ratio=2.0)
+    assert corrected.difference == plain.difference
+    widths = [np.ptp(one.interval) for one in (plain, corrected)]
+    assert widths[1] / widths[0] == pytest.approx(np.sqrt((1 / 5 + 2) / (1 / 5)))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [

@@ -26,6 +26,7 @@ SHORT = [
         "binary.zero_one_risks.all_rows ordinal.squared_risks.all_rows",
     ),
     ("study_thresholds", "layers_5 --trials 1", "hinge.widths hinge.gaps share.mae"),
+    ("study_resampled_test", "--datasets 2", "false_positives found half_width"),
     ("study_budget", "moons --seeds 1 --budget 20", "means.0.purity overall.6.compactness"),
     (
         *("study_cluster_mass", "--dataset moons --seeds 1 --most 150 --budget 10"),
