@@ -17,7 +17,15 @@ from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
 from dsgkit.papers.text import about, proof
 from dsgkit.report.figures import save
-from dsgkit.report.formats import Cell, Layout, Table, csv_text, markdown, write_text
+from dsgkit.report.formats import (
+    Cell,
+    Layout,
+    Table,
+    csv_text,
+    escape_markdown,
+    markdown,
+    write_text,
+)
 from dsgkit.report.page import OUTCOMES, cells_by_outcome
 
 FIGURES = "figures"
@@ -113,6 +121,7 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
     yield "\n## Figures and tables of the paper, as they come out here"
     yield from _printed(paper, kept, folder)
     yield from _runs(paper, kept)
+    yield from _errata(paper)
     yield from _left_out(paper)
 
 
@@ -166,6 +175,14 @@ def _runs(paper: Paper, kept: Kept) -> Iterator[str]:
         yield "<details><summary>Cells without a result, by cause</summary>\n"
         yield from causes
         yield "\n</details>"
+
+
+def _errata(paper: Paper) -> Iterator[str]:
+    """Yield what is wrong or open in the paper, as a table of texts."""
+    yield "\n## Errata\n\n| Place | Printed | Right, or open | Shown by |\n|---|---|---|---|"
+    for one in paper.errata:
+        texts = (one.place, one.printed, one.right, one.shown_by or "the paper itself")
+        yield f"| {' | '.join(map(escape_markdown, texts))} |"
 
 
 def _left_out(paper: Paper) -> Iterator[str]:

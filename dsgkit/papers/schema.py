@@ -219,8 +219,20 @@ class Claim(Spec):
         return self
 
 
+class Erratum(Spec):
+    """What is printed at a place of a paper, what is right or open, and what shows it.
+
+    That is a test, ``path::name``, a kept study, or a claim; None if the paper contradicts itself.
+    """
+
+    place: Text
+    printed: Text
+    right: Text
+    shown_by: Text | None = None
+
+
 class Paper(Spec):
-    """The claims of one paper.
+    """The claims of one paper, and its errata.
 
     ``number`` is its position among the papers, ``suffix`` the end of the names of its configs,
     ``<dataset>_<suffix>.yaml``, and ``headlines`` the ids of its main claims, with short texts.
@@ -237,6 +249,7 @@ class Paper(Spec):
     profiles: Profiles
     datasets: Datasets
     claims: Annotated[list[Claim], Field(min_length=1)]
+    errata: list[Erratum] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _own_datasets(self) -> Paper:
