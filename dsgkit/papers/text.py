@@ -75,11 +75,14 @@ def proof(one: JudgedClaim) -> Iterator[str | Layout]:
     if one.claim.reason:
         yield one.claim.reason
     for part in one.parts:
-        names, runs = labels_of([part]), [run.experiment.name for run in part.runs]
+        names, runs = labels_of([part]), dict[int, list[str]]()
+        for run in part.runs:
+            runs.setdefault(run.experiment.protocol.trials, []).append(run.experiment.name)
         where = [*dict.fromkeys(point.where for point in part.points)]
         text = sentence(part.criterion, part.runs, names, where)
         text = f"{part.criterion.by.capitalize()}: {text}"
-        text += f" Judged: {', '.join(runs)}." if runs else ""
+        for n, of in sorted(runs.items(), reverse=True):
+            text += f" Judged by {n} trials of {', '.join(of)}."
         yield f"{text} Verdict: {with_labels(str(part.verdict), names)}."
         yield from evidence(part, names)
 
