@@ -137,7 +137,7 @@ def _lead(run: Run, measure: Measure) -> _Lead | None:
         ranked = complete if len(complete) > 1 else ranked
         if len(ranked) > 1:
             ranked.sort(key=lambda one: -sign * one.mean)
-            both = pairs(run, measure, ranked[1].solver, ranked[0].solver)
+            (both,) = pairs(run, measure, [(ranked[1].solver, ranked[0].solver)])
             both = sign * both.loc[both["size"] == size, ["a", "b"]].to_numpy()
             return _Lead(measure, ranked, contrast(*both.T)) if len(both) else None
     return None

@@ -157,25 +157,28 @@ def gain_measures(runs: Iterable[Run]) -> list[Measure]:
 def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
     sign = 1 if measure.better == "higher" else -1
     sizes = full_at(run)
-    for key, spec in run.solvers.items():
-        against = (spec and spec.against) or ""
-        if against in run.names:
-            both = pairs(run, measure, against, key)
-            for size, of in both.groupby("size"):
-                a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
-                last = size == both["size"].max()
-                names, n = (run.names[key], run.names[against]), int(size)
-                yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), last)
+    compared = [
+        (spec.against, key)
+        for key, spec in run.solvers.items()
+        if spec and spec.against and spec.against in run.names
+    ]
+    for (against, key), both in zip(compared, pairs(run, measure, compared), strict=True):
+        for size, of in both.groupby("size"):
+            a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
+            last = size == both["size"].max()
+            names, n = (run.names[key], run.names[against]), int(size)
+            yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), last)
 
 
-def pairs(run: Run, measure: Measure, a: str, b: str) -> pd.DataFrame:
-    """Return the values of two solvers in the trials that both finished: size, trial, a, b.
+def pairs(run: Run, measure: Measure, solvers: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
+    """Yield the values of every two solvers in the trials that both finished: size, trial, a, b.
 
     Fits that do not depend on the size make one pair, at the largest one.
     """
-    fits = run.sized[(run.sized["ending"] == "ok") & run.sized["solver"].isin([a, b])]
-    column = run.column(measure)
+    fits, column = run.sized[run.sized["ending"] == "ok"], run.column(measure)
+    level = {key for key, of in fits.groupby("solver")["level"] if of.all()}
     values = fits.reindex(columns=["size", "trial", "solver", column])
-    both = values.pivot_table(column, ["size", "trial"], "solver", "last")
-    both = both.reindex(columns=[a, b]).dropna().set_axis(["a", "b"], axis=1).reset_index()
-    return both.drop_duplicates("trial", keep="last") if fits["level"].all() else both
+    table = values.pivot_table(column, ["size", "trial"], "solver", "last")
+    for two in solvers:
+        both = table.reindex(columns=[*two]).dropna().set_axis(["a", "b"], axis=1).reset_index()
+        yield both.drop_duplicates("trial", keep="last") if level.issuperset(two) else both
