@@ -161,6 +161,8 @@ def test_searches_share_the_cores_and_finished_cells_tell_the_pace(forecast, tmp
     ):
         assert forecast(*cells, **options).seconds == pytest.approx(expected)
     assert totals([forecast(*cells)] * 2).startswith("about 4 min of processor time, 3 min on")
+    judged = cell("fit", 8, "d", judging=5 * MACHINE_FLOPS)  # thrice 3 s, and once 5 s of judging
+    assert forecast(judged).seconds[0] == pytest.approx(14)
     cells = [cell("fit", 20, f"{name:0<32}") for name in "abc"]
     cells += [cell("search", 7, f"{'d':0<32}")]
     for folder, of, status in (("toy", 0, "ok"), ("toy", 1, "failed"), ("beside", 3, "ok")):
