@@ -93,9 +93,9 @@ def test_a_repeat_that_fails_leaves_what_was_measured():
     assert not is_disturbed({})
 
 
-def cell(kind, seconds, name, *, solver="samult", memory=0, needs=()):
-    flops = seconds * MACHINE_FLOPS
-    return Cell(name, kind, solver, 0, {"unlabeled": 40}, flops, memory=memory, needs=needs)
+def cell(kind, seconds, name, *, solver="samult", judging=0, memory=0, needs=()):
+    work = seconds * MACHINE_FLOPS, judging * MACHINE_FLOPS
+    return Cell(name, kind, solver, 0, {"unlabeled": 40}, *work, memory=memory, needs=needs)
 
 
 def test_the_line_of_a_run_has_the_time_left_by_what_cells_took(monkeypatch, capsys):
@@ -161,7 +161,7 @@ def test_searches_share_the_cores_and_finished_cells_tell_the_pace(forecast, tmp
     ):
         assert forecast(*cells, **options).seconds == pytest.approx(expected)
     assert totals([forecast(*cells)] * 2).startswith("about 4 min of processor time, 3 min on")
-    judged = cell("fit", 8, "d", judging=5 * MACHINE_FLOPS)  # thrice 3 s, and once 5 s of judging
+    judged = cell("fit", 8, "d", judging=5)  # 3 s thrice, 5 s once
     assert forecast(judged).seconds[0] == pytest.approx(14)
     cells = [cell("fit", 20, f"{name:0<32}") for name in "abc"]
     cells += [cell("search", 7, f"{'d':0<32}")]
