@@ -78,6 +78,7 @@ def describe(experiment: Experiment) -> Description:
         protocol=protocol.protocol,
         selection=protocol.selection,
         oracle=protocol.oracle if searches else "",
+        draws=experiment.task.draws,
         axis=experiment.axis,
         measures=(*experiment.task.measures, *STANDARD),
         chooses=protocol.chooses or experiment.task.chooses,

@@ -18,6 +18,7 @@ from dsgkit.experiment import folder as folders
 from dsgkit.experiment import frames
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.store import Record, read_records
+from dsgkit.tasks.base import TASKS, Task, get
 from dsgkit.tasks.measures import Axis, Description, Measure
 
 NOT_RUN, TO_COME, LEFT_OUT = "not run", "not yet run", "left out"
@@ -60,6 +61,13 @@ class Run:
     def axis(self) -> Axis | None:
         """The swept axis."""
         return self.task.axis
+
+    @property
+    def draws(self) -> str:
+        """The rows that its trials draw, see `dsgkit.tasks.base.Task`."""
+        if self.task.draws is None:  # of an earlier release
+            return (get(self.task.kind) if self.task.kind in TASKS else Task).draws
+        return self.task.draws
 
     @property
     def dataset(self) -> str:

@@ -1,4 +1,4 @@
-"""Differences of means with intervals and tests, Holm's correction, and gains over baselines."""
+"""Differences of means: what is tested, intervals, tests, Holm's correction, and gains."""
 
 from __future__ import annotations
 
@@ -17,9 +17,6 @@ from dsgkit.tasks.measures import Measure
 
 LEVEL = 0.05
 """Level of the tests; intervals have the confidence 1 - LEVEL."""
-
-SPLITS_CAVEAT = "Over draws of the labelled rows, on these rows: other data may differ more."
-"""What intervals and p-values are about."""
 
 NEW_ROWS_RATIO = 2.0
 """Ratio of judged to training rows in intervals about new rows: as if a third of the rows trained.
@@ -95,6 +92,48 @@ def contrast(a: Array, b: Array, *, paired: bool = True, ratio: float = 0.0) -> 
     return Contrast(difference, (difference - reach, difference + reach), p)
 
 
+class Inference(NamedTuple):
+    """What the differences of a run's trials are about, in words, and what they allow.
+
+    ``ratio`` is that of `contrast`.
+    """
+
+    words: str
+    tested: bool = True
+    has_interval: bool = True
+    ratio: float = 0.0
+
+    def contrast(self, a: Array, b: Array, *, paired: bool = True) -> Contrast:
+        """Return the contrast of trials without what they do not allow."""
+        full = contrast(a, b, paired=paired, ratio=self.ratio)
+        return full._replace(
+            interval=full.interval if self.has_interval else None,
+            p=full.p if self.tested else None,
+        )
+
+
+def inference(*runs: Run) -> Inference:
+    """Return what differences within a run, or between several, are about: the least of them."""
+    return min(map(_inference, runs), key=lambda one: (one.has_interval, one.tested))
+
+
+def _inference(run: Run) -> Inference:
+    if not run.draws:
+        is_whole = run.axis is None or [*full_at(run).values()][-1:] == [True]
+        rows = "the same rows" if is_whole else "samples of the same rows"
+        return Inference(f"No difference is tested: trials are runs on {rows}.", False, False)
+    if run.experiment.inference == "new_rows":
+        return Inference(
+            "Intervals are about new rows: their variance is corrected for the rows that trials "
+            "share (Nadeau & Bengio 2003). No difference is tested: with few labels, a test would "
+            "miss most differences that matter.",
+            tested=False,
+            ratio=NEW_ROWS_RATIO,
+        )
+    words = f"over draws of the {run.draws}, on these rows: other data may differ more."
+    return Inference(f"Intervals and tests are {words}")
+
+
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Return p-values adjusted by Holm's method; None is no test, and does not count.
 
@@ -156,7 +195,7 @@ def gain_measures(runs: Iterable[Run]) -> list[Measure]:
 
 def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
     sign = 1 if measure.better == "higher" else -1
-    sizes = full_at(run)
+    sizes, how = full_at(run), inference(run)
     compared = [
         (spec.against, key)
         for key, spec in run.solvers.items()
@@ -167,7 +206,7 @@ def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
             a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
             last = size == both["size"].max()
             names, n = (run.names[key], run.names[against]), int(size)
-            yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), last)
+            yield Gain(run, *names, n, sizes[n], b - a, how.contrast(a, b), last)
 
 
 def pairs(run: Run, measure: Measure, solvers: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:

@@ -104,6 +104,7 @@ class Clustering(Task):
         PICTURES,
     )
     words = (CLASSES,)
+    draws = ""
     target = "classes"
     phases: ClassVar = {"fit": "fit_domain", "clustering": "fit_clusters"}
 

@@ -115,6 +115,7 @@ class SemiSupervised(Task):
     Spec = SemiSupervisedSpec
     axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
     words = (CLASS_PROPORTION,)
+    draws = "labelled rows"
     target: ClassVar[Kind | None] = "binary"
     gives, extra = ("X", "y", "X_unlabeled", HIDDEN), ("X_unlabeled",)
     grows: ClassVar = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}

@@ -131,6 +131,7 @@ class SimilarUnlabeled(Task):
         *("accuracy_boxplot", "time_curve"),
     )
     words = (CLASS_PRIOR,)
+    draws = "pairs, unlabelled and test rows"
     target = "binary"
     gives = ("X_similar", "X_unlabeled", "X", "y")
 

@@ -93,6 +93,20 @@ def test_holm_rejects_step_by_step(p_values):
     assert [own is None for own in adjusted] == [p is None for p in p_values]
 
 
+@pytest.mark.parametrize("about", [{"draws": ""}, {"inference": "new_rows"}])
+def test_gains_that_trials_cannot_show_are_not_tested(about):
+    a, b = [0.9, 0.8, 0.95], [0.7, 0.6, 0.65]
+    run = make_run(a=a, b=b, solvers={"a": {"against": "b"}}, **about)
+    (gain,) = gains([run], AUC)
+    assert (gain.contrast.p, gain.holm, gain.significant) == (None, None, False)
+    expected = None if "draws" in about else contrast(*map(np.array, (b, a)), ratio=2.0).interval
+    assert gain.contrast.interval == expected
+    # nor do they count among the tests of others
+    tested = make_run("t", a=[0.9, 0.8, 0.7], b=[0.8, 0.75, 0.7], solvers={"a": {"against": "b"}})
+    (both, alone) = (gains(several, AUC)[-1].holm for several in ([run, tested], [tested]))
+    assert both == alone
+
+
 AGAINST = {"a": {"against": "c"}, "b": {"against": "c"}}
 
 
