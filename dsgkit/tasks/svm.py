@@ -53,7 +53,7 @@ class SVMSpec(SemiSupervisedSpec):
     threshold: Literal["zero", "labeled_share"] = "zero"
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select", "repeats")
-    only_for_judging: ClassVar[tuple[str, ...]] = ("threshold",)
+    only_for_judging: ClassVar[tuple[str, ...]] = ("judged", "threshold")
 
     @property
     def setting(self) -> str:
@@ -181,7 +181,7 @@ class SemiSupervisedSVM(SemiSupervised):
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return the scoring function with the threshold from the unlabelled training rows."""
-        n_judged = int(self.split.known[: at["unlabeled"]].sum())
+        n_judged = int(np.searchsorted(self.judging, at["unlabeled"]))
         if self.spec.threshold == "zero" or not n_judged:
             return self.score
         return partial(self.score, cut=share_cut(predictions[:n_judged], self.training(at)["y"]))
