@@ -12,6 +12,11 @@ MILLISECOND = 1e8
 a second in a matrix product. On a faster machine both are faster."""
 
 
+def interpreted_flops(n_steps: float, n_models: int, each: float, per_model: float) -> float:
+    """Return the operations counted for steps: measured milliseconds of each, and per model."""
+    return n_steps * (each + per_model * n_models) * MILLISECOND
+
+
 @dataclass(frozen=True)
 class Pace:
     """Measured time of a class of estimators, relative to the operations of its `cost`.

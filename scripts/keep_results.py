@@ -48,7 +48,7 @@ from dsgkit.experiment.store import CELLS, seal, write_file
 from dsgkit.tasks.measures import PICTURES as PICTURES_OUTPUT
 
 KEPT = Path("results/reference")
-PROFILE = "-reference"  # removed from the names of kept folders: the most common profile
+PROFILES = ("-reference", "-full")  # removed from the names of kept folders: `full` has more trials
 DROPPED = ("times.load", "times.compile", "peak_memory", "key")  # of searches; keys are planned
 ADDED = ("name", "size", "level", "ending")  # columns of a run's fits that are no entry of records
 
@@ -63,7 +63,10 @@ def main(names: tuple[str, ...], unpack: bool, out: Path | None) -> None:
         if unpack:
             click.echo(unpacked(KEPT / name, out or Path("results")))
         else:
-            target = (out or KEPT) / Path(name).name.removesuffix(PROFILE)
+            kept_as = Path(name).name
+            for profile in PROFILES:
+                kept_as = kept_as.removesuffix(profile)
+            target = (out or KEPT) / kept_as
             keep(Path(name), target)
             click.echo(target)
 

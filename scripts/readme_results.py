@@ -39,29 +39,33 @@ def main(readme: Path, check: bool) -> None:
 
 
 def section(judged: Sequence[JudgedPaper]) -> Iterator[str]:
-    """Yield a table of the papers' claims by verdict, and the main claims."""
+    """Yield a table of the papers' claims by verdict, and a paragraph on each paper's main ones."""
     yield f"| paper | claims | {' | '.join(Outcome)} |\n|---|{'---:|' * (1 + len(Outcome))}"
     for one in judged:
-        link = f"[{one.paper.citation}](results/reference/{one.paper.key}.md)"
-        yield f"| {link} | {len(one.claims)} | {' | '.join(map(str, one.counts.values()))} |"
-    yield ""
+        first, *_, where = one.paper.citation.split(", ")
+        link = f"[{first} et al., {where}](results/reference/{one.paper.key}.md)"
+        total = sum(one.counts.values())
+        yield f"| {link} | {total} | {' | '.join(map(str, one.counts.values()))} |"
+    yield "\n5 of 8: of 8 comparisons in which something is learnt, 5 support the claim."
     for one in judged:
         claims = {claim.claim.id: claim for claim in one.claims}
-        for name, sentence in one.paper.headlines.items():
-            line = f"- {sentence.rstrip('.')}: {verdicts(claims[name])}."
-            yield textwrap.fill(line, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        lines = [
+            f"{sentence.rstrip('.')}: {verdicts(claims[name])}."
+            for name, sentence in one.paper.headlines.items()
+        ]
+        yield "\n" + textwrap.fill(" ".join(lines), WIDTH, break_on_hyphens=False)
 
 
 def verdicts(claim: JudgedClaim) -> str:
     """Return the verdicts on a claim, with the numbers of comparisons that support it."""
-    parts: list[str] = []
+    parts: dict[Outcome, list[str]] = {}
     for by, verdict in claim.verdicts.items():
         if verdict.outcome is Outcome.UNTESTABLE and parts:
             continue
-        share = f" ({verdict.counted:g} of {verdict.tested})" if verdict.tested else ""
-        setting = "" if by == PROTOCOL else "tuned to the data, "
-        parts.append(f"{setting}{verdict.outcome}{share}")
-    return "; ".join(parts)
+        setting = "" if by == PROTOCOL else "tuned to the data "
+        share = f"{setting}{verdict.counted:g} of {verdict.tested}"
+        parts.setdefault(verdict.outcome, []).append(share)
+    return "; ".join(f"*{outcome}* ({', '.join(shares)})" for outcome, shares in parts.items())
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -96,18 +97,26 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 
 @click.command()
 @results_argument
+@click.option("--splits", is_flag=True, help="Write the rows that trials draw instead.")
 @_file_option
 @_solvers_option
-def export(results: Paths, out: Path | None, solvers: Names) -> None:
+def export(results: Paths, splits: bool, out: Path | None, solvers: Names) -> None:
     """Write every fit of stored RESULTS as a row of one CSV table.
 
-    In Python, `dsgkit.load_results(FOLDER)` returns the same as a pandas data frame.
+    In Python, `dsgkit.load_results(FOLDER)` returns the same as a pandas data frame. With --splits,
+    the table has the numbers of all labelled, unlabelled, paired and held-out rows of each trial.
     """
+    from dsgkit.experiment.splits import HEADER, splits_text
     from dsgkit.report.export import fits
-    from dsgkit.report.formats import csv_text, write_text
+    from dsgkit.report.formats import csv_text, write_file
 
-    text = csv_text(fits(_runs(results, solvers)))
-    click.echo(text if out is None else f"{write_text(out, text)}\n", nl=False)
+    runs = _runs(results, solvers)
+    texts = chain([HEADER], *map(splits_text, runs)) if splits else [csv_text(fits(runs))]
+    if out is None:
+        for text in texts:
+            click.echo(text, nl=False)
+    else:
+        click.echo(write_file(out, lambda file: file.writelines(map(str.encode, texts))))
 
 
 @click.command()

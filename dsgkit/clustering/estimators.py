@@ -456,7 +456,7 @@ class BenHurSVC(ClusteringEstimator):
     .. [1] Ben-Hur, Horn, Siegelmann & Vapnik, "Support vector clustering", JMLR 2, 2001.
     """
 
-    pace: ClassVar[Pace] = Pace(training=3, per_model=20)
+    pace: ClassVar[Pace] = Pace(training=0.25, per_model=6)
     domain_time_share: ClassVar[float] = 0.3
 
     C: Weight = 1.0
@@ -536,7 +536,7 @@ class FSVC(ClusteringEstimator):
        Recognition 43, 2010.
     """
 
-    pace: ClassVar[Pace] = Pace(training=25, per_model=5)
+    pace: ClassVar[Pace] = Pace(training=12, per_model=8)
     domain_time_share: ClassVar[float] = 0.3
 
     C: Weight = 1.0

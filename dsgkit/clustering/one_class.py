@@ -27,6 +27,7 @@ from dsgkit.system.progress import report
 ROWS, NEIGHBORS = 0, 1
 """Numbers of the random sources."""
 
+LARGEST_FELT = 2048.0  # C above which a training takes no more steps
 CHUNK_STEPS = 4096
 """Steps per block of rows that are read."""
 
@@ -95,9 +96,13 @@ def one_class(
 def expected_steps(C: float, tol: float, patience: int, max_iter: int) -> float:
     """Return the approximate number of steps.
 
-    A step is at most ``(C + ||w||)/t`` long, and ``||w||`` is near 1.
+    A step is at most ``(C + ||w||)/t`` long, and ``||w||`` is near 1. At a row inside the domain
+    it is ``||w||/t``: such a step soon comes, whatever C, and with a large C soon all are such.
     """
-    return min(max_iter, (C + 1) / tol + patience) if tol else max_iter
+    if not tol:
+        return max_iter
+    longest = 1 + (min(C, LARGEST_FELT) if patience > 1 else 0.0)
+    return min(max_iter, longest / tol + patience)
 
 
 def objective(domain: Domain, C: float, X: Any) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 from dsgkit.config.yaml import Document, Key, parse, read_document
 from dsgkit.errors import ConfigError, did_you_mean, in_a_line, nearest_or_all, spelled
 
+_NOT_OF_RESULTS = ("name", "threads", "inference", "outputs")
 SHIPPED = Path(__file__).parents[1] / "configs"  # of the installed package
 if not SHIPPED.is_dir():
     SHIPPED = Path(__file__).parents[2] / "configs"  # of the checkout
@@ -159,7 +160,7 @@ def of_results(data: Mapping[str, Any], *, trials: bool = True) -> dict[str, Any
 
     Without ``trials``, those that make a results folder another one.
     """
-    settings = {k: v for k, v in data.items() if k not in ("name", "threads", "outputs")}
+    settings = {k: v for k, v in data.items() if k not in _NOT_OF_RESULTS}
     if solvers := settings.get("solvers"):
         settings["solvers"] = {
             key: {k: v for k, v in solver.items() if k not in ("label", "against")}

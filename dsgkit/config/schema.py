@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, SerializeAsAny
 
@@ -119,6 +119,9 @@ class Experiment(Spec):
         Threads of a timed fit; None is one per core. On one thread, processor time is measured,
         which other work on the machine does not disturb; else wall time. Not part of a result's
         identity.
+    inference : {"these_rows", "new_rows"}
+        What intervals are about: draws of a trial's rows from these rows, whose differences are
+        tested; or new rows, with wider intervals and no test. No result depends on it.
     outputs : list of str
         Tables and figures to write; by default the task's. ``gain_table`` is added if a solver is
         compared ``against`` another one.
@@ -131,6 +134,7 @@ class Experiment(Spec):
     sweep: dict[str, list[Size]] = Field(default_factory=dict)
     solvers: dict[str, SolverSpec]
     threads: Annotated[int, Field(ge=1, le=1024)] | None = 1
+    inference: Literal["these_rows", "new_rows"] = "these_rows"
     outputs: list[str] = Field(default_factory=list)
 
     @property
@@ -375,10 +379,10 @@ def _parts(
     """Yield ``params``, and of every stage its ``grid`` or ``coordinates``, with their places."""
     yield "params", written.get("params", {}), (*at, "params")
     search = written.get("search") or []
-    if "grid" in written:
+    if (grid := written.get("grid")) is not None:  # null removes the grid of a base
         if "search" in written:
             raise Problem("is short for a `search` of one stage; keep one of them", *at, "grid")
-        yield "grid", written["grid"] or {}, (*at, "grid")
+        yield "grid", grid, (*at, "grid")
     if not isinstance(search, list):
         raise Problem(f"must be a list of stages, got {spelled(search)}", *at, "search")
     for i, stage in enumerate(search):

@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, interpreted_flops
 from dsgkit.engine import sizes
 from dsgkit.engine.coefficients import (
     Coefficients,
@@ -40,6 +40,9 @@ from dsgkit.linalg import Array, Single
 from dsgkit.system.jit import fast
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part, report
+
+STEP_MILLISECONDS = 0.25  # of an iteration beside its products
+DRAWN_MILLISECONDS = 4e-5  # of a drawn row per model: its value, slope and coefficient
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-12, 1e12
 
@@ -109,8 +112,10 @@ def streaming_cost(
     )
     in_pass = min(n_models, sizes.models_at_once(per_model))
     finished = 0 if on_folds or n_models == 1 else 4 * width * T * n_models
+    products = (T * resident + streamed * kept * (T - kept / 2)) * (row + 2.0 * width * n_models)
+    drawn = DRAWN_MILLISECONDS * (min(n.sources, 2) + 1) * batch_size
     return Cost(
-        flops=(T * resident + streamed * kept * (T - kept / 2)) * (row + 2.0 * width * n_models),
+        flops=products + interpreted_flops(T, n_models, STEP_MILLISECONDS, drawn),
         memory=8 * n.inputs * (resident + sizes.MAX_BLOCK_ROWS) + per_model * in_pass + finished,
         flops_per_row=kept * (row + 2.0 * width),
         shared_per_row=kept * row,

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, interpreted_flops
 from dsgkit.engine import sizes
 from dsgkit.engine.hessians import ByRows, Moments, Shared, solve
 from dsgkit.engine.model import BlockModel, TableValues, beside
@@ -43,6 +43,8 @@ from dsgkit.linalg import Array, Single
 from dsgkit.random import draw_in_passes
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import part, report
+
+STEP_MILLISECONDS = 1.5, 0.5  # of a step beside its products, and per model
 
 
 def sweep(
@@ -96,7 +98,8 @@ def sweep_cost(
     n_grams = min(n_models, at_once) if majorised else n.sources * (1 + n.folds)
     held = 12 * width * min(n_batch, sizes.feature_rows(width)) + 8 * n.inputs * n_kept
     return Cost(
-        flops=T * (forming + solving + updating),
+        flops=T * (forming + solving + updating)
+        + interpreted_flops(T, n_models, *STEP_MILLISECONDS),
         memory=8 * width**2 * (n_grams + 3) + held + per_model * in_pass + finished,
         flops_per_row=n_blocks * (row + 2.0 * width),
         shared_per_row=n_blocks * row,

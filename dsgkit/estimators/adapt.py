@@ -159,7 +159,7 @@ class _Clusterer(ClusterMixin, _Wrapper):
 class _Supervised(_Wrapper, Estimator):
     """Base of the wrappers that learn from labelled rows."""
 
-    pace = Pace(training=30, per_model=8)
+    pace = Pace(training=15, per_model=6)
 
     def fit(self, X: Any, y: Any) -> Self:
         return self._fit_model(np.asarray(X), y)
@@ -224,7 +224,7 @@ class _Classifier(_Supervised):
 class _SemiSupervisedClassifier(_Classifier):
     """Same, for `sklearn.semi_supervised` classifiers: the label -1 marks unlabelled rows."""
 
-    pace = Pace(training=6, scoring=4, per_model=5)
+    pace = Pace(training=3, scoring=3.5, per_model=2)
 
     def fit(self, X: Any, y: Any, X_unlabeled: Any) -> Self:  # type: ignore[override]
         rows = np.vstack([np.asarray(X), np.asarray(X_unlabeled)])

@@ -156,7 +156,7 @@ class QSGS2AUC(PairwiseAUCEstimator):
     """
 
     version = 2
-    pace = Pace(training=1.6, per_model=2)
+    pace = Pace(training=1.1)
     failure = DivergedError(
         "diverged with lam={lam:g}: the first steps are too long; set t0='stable'"
     )
@@ -231,7 +231,7 @@ class QSGS2AUCP(PairwiseAUCEstimator):
        descent", arXiv 1602.05310, 2016.
     """
 
-    pace = Pace(training=1.2, per_model=4)
+    pace = Pace(training=0.9)
     failure = SINGULAR_BLOCK
 
     lam: Lam = 0.125
@@ -289,7 +289,7 @@ class SAMULT(PairwiseAUCEstimator):
        AAAI 2018.
     """
 
-    pace = Pace(training=1.2, per_model=4)
+    pace = Pace(training=1.2, per_model=6)
     failure = FitError(SINGULAR)
 
     lam: Lam = 0.125
@@ -342,7 +342,7 @@ class RFFS2AUC(PairwiseAUCEstimator):
     .. [1] Rahimi & Recht, "Random features for large-scale kernel machines", NIPS 2007.
     """
 
-    pace = Pace(training=1.2, per_model=4)
+    pace = Pace(training=1.4, per_model=4)
     failure = FitError(SINGULAR)
 
     lam: Lam = 0.125
@@ -474,7 +474,7 @@ class PNUAUC(PairwiseAUCEstimator):
        learning", Machine Learning 107, 2018.
     """
 
-    pace = Pace(training=1.2, per_model=4)
+    pace = Pace(training=1.1, per_model=6)
     failure = IndefiniteError(INDEFINITE)
 
     lam: Lam = 0.125

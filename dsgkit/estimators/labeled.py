@@ -59,7 +59,7 @@ class SupervisedSL(LabeledEstimator):
     tasks = ("similar_unlabeled",)
     folds_in_one_pass = True
     has_intercept = False
-    pace = Pace(training=3, per_model=5)
+    pace = Pace(training=1.5, per_model=0.5)
     failure = FitError(SINGULAR)
 
     lam: Lam = 0.001
@@ -138,7 +138,7 @@ class KernelRidgeOrdinal(OrdinalEstimator):
        ICML 1998.
     """
 
-    pace = Pace(training=2, per_model=2)
+    pace = Pace(per_model=0.5)
     labeled_only = True
     folds_in_one_pass = False  # each has its own kernel matrix
 
@@ -198,7 +198,7 @@ class AllThresholdLogistic(OrdinalEstimator):
        2017.
     """
 
-    pace = Pace(training=8, per_model=2)
+    pace = Pace(training=4, per_model=2.5)
     labeled_only = True
     folds_in_one_pass = False  # each has its own kernel matrix
 

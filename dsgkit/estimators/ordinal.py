@@ -356,7 +356,7 @@ class QS3ORAO(OrdinalEstimator):
     """
 
     version = 2
-    pace = Pace(training=3, per_model=4)
+    pace = Pace(training=1.1)
     failure = DivergedError(
         "diverged with lam={lam:g}: the first steps are too long; set t0='stable'"
     )
@@ -415,7 +415,7 @@ class QS3ORAOP(OrdinalEstimator):
         As in `QSGS2AUCP`.
     """
 
-    pace = Pace(training=3, per_model=4)
+    pace = Pace(training=0.9)
     failure = SINGULAR_BLOCK
 
     lam: Lam = 0.125
@@ -466,7 +466,7 @@ class ExactS2OR(OrdinalEstimator):
     """
 
     has_intercept = False
-    pace = Pace(training=0.5)
+    pace = Pace(training=0.6, per_model=2)
     failure = FitError(SINGULAR)
 
     lam: Lam = 0.125
@@ -509,7 +509,7 @@ class RFFS2OR(OrdinalEstimator):
     """
 
     has_intercept = False
-    pace = Pace(training=1.1, per_model=2)
+    pace = Pace(training=0.9)
     failure = FitError(SINGULAR)
 
     lam: Lam = 0.125
@@ -611,7 +611,7 @@ class SVOREX(OrdinalEstimator):
     .. [1] Chu & Keerthi, "Support vector ordinal regression", Neural Computation 19, 2007.
     """
 
-    pace = Pace(training=2, per_model=3)
+    pace = Pace(training=0.2, per_model=0.6)
     labeled_only = True
     folds_in_one_pass = False  # each has its own kernel matrix
     explicit: ClassVar[bool] = True

@@ -41,7 +41,7 @@ class OnePerCut(OrdinalEstimator):
 
     per_cut = True
     has_intercept = False
-    pace = Pace(training=1.2, per_model=5)
+    pace = Pace(training=1.1, per_model=12)
 
     def learn(self, problem: Problem) -> Any:
         n_cuts = problem.data.n_sources - 1

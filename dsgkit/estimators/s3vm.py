@@ -273,7 +273,7 @@ class TSGS3VM(StochasticS3VM):
        gradients", IJCAI 2019.
     """
 
-    pace = Pace(training=5, scoring=0.7, per_model=3)
+    pace = Pace(per_model=0.5)
     train = staticmethod(stream)
 
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
@@ -319,7 +319,7 @@ class FRS3VM(StochasticS3VM):
     .. [1] Geng et al., "Scalable semi-supervised SVM via triply stochastic gradients", IJCAI 2019.
     """
 
-    pace = Pace(training=3.5, per_model=4)
+    pace = Pace(training=1.8)
     train = staticmethod(descend)
 
     _: KW_ONLY
@@ -375,7 +375,7 @@ class TSGS3VMP(S3VM):
        descent", arXiv 1602.05310, 2016.
     """
 
-    pace = Pace(training=2.3, per_model=5)
+    pace = Pace(scoring=1.5)
     failure = FitError("with C={C:g} a block is singular to rounding: lower C")
 
     _: KW_ONLY
@@ -459,7 +459,7 @@ class BLS3VM(S3VM):
     """
 
     version = 2
-    pace = Pace(training=20, per_model=15)
+    pace = Pace(training=6, per_model=15)
 
     _: KW_ONLY
     kernel: GaussianOrLinear = "gaussian"
@@ -554,7 +554,7 @@ class S3VMLight(S3VM):
        ICML 1999.
     """
 
-    pace = Pace(training=1.7, per_model=5)
+    pace = Pace(training=0.9, per_model=25)
 
     C: OwnHingeWeight = 100.0
     _: KW_ONLY
@@ -646,7 +646,7 @@ class BGS3VM(S3VM):
     """
 
     version = 2
-    pace = Pace(training=9, per_model=8)
+    pace = Pace(training=2, per_model=6)
 
     C: OwnHingeWeight = 100.0
     _: KW_ONLY

@@ -286,7 +286,7 @@ class TSGSU(SimilarUnlabeledEstimator):
        similar unlabeled classification", Machine Learning 110, 2021.
     """
 
-    pace = Pace(training=2.5, per_model=5)
+    pace = Pace(training=1.1)
     failure = DivergedError(
         "diverged with theta={theta:g}: the steps are too long; lower theta, or set step='measured'"
     )
@@ -371,7 +371,7 @@ class TSGSUP(SimilarUnlabeledEstimator):
         As in `TSGSU`.
     """
 
-    pace = Pace(training=2.5, per_model=5)
+    pace = Pace(training=1.3)
     failure = SINGULAR_BLOCK
 
     lam: Lam = 0.1
@@ -433,7 +433,7 @@ class SUSL(SimilarUnlabeledEstimator):
        ICML 2018.
     """
 
-    pace = Pace(training=3, per_model=5)
+    pace = Pace(training=1.4)
     failure = FitError(SINGULAR)
 
     lam: Lam = 0.1
@@ -487,7 +487,7 @@ class RFFSUSL(SimilarUnlabeledEstimator):
     function_ : Expansion
     """
 
-    pace = Pace(training=2, per_model=5)
+    pace = Pace(per_model=20)
     failure = FitError(SINGULAR)
 
     lam: Lam = 0.1
@@ -545,7 +545,7 @@ class SUDH(SimilarUnlabeledEstimator):
     """
 
     version = 2
-    pace = Pace(training=3, per_model=80)
+    pace = Pace(training=8, per_model=50)
 
     lam: Lam = 0.1
     sigma: Sigma = "scale"
@@ -644,7 +644,7 @@ class CUU(SimilarUnlabeledEstimator):
     """
 
     version = 2
-    pace = Pace(training=3, per_model=15)
+    pace = Pace(training=2.4)
     failure = DivergedError("the iterations diverged: take a smaller theta")
 
     lam: Lam = 0.001

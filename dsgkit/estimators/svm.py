@@ -64,7 +64,7 @@ class SelfTraining(SemiSupervisedClassifier):
     .. [2] Platt, "Probabilistic outputs for support vector machines", 1999.
     """
 
-    pace = Pace(training=1.2, per_model=90)
+    pace = Pace(training=0.4, per_model=90)
     folds_in_one_pass = False
 
     C: OwnHingeWeight = 100.0
@@ -119,7 +119,7 @@ class SupervisedSVM(LabeledEstimator):
     """
 
     tasks = ("semi_supervised_svm",)
-    pace = Pace(training=4, per_model=8)
+    pace = Pace(training=0.7, per_model=6)
 
     C: OwnHingeWeight = 100.0
     sigma: Sigma = "scale"

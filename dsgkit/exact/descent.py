@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dsgkit.costs import FUNCTION_FLOPS, Cost
+from dsgkit.costs import FUNCTION_FLOPS, Cost, interpreted_flops
 from dsgkit.engine.curvature import UNLABELED_ROWS, largest_eigenvalue
 from dsgkit.engine.problem import Sizes
 from dsgkit.kernels import expansion_flops, kernel_named
@@ -19,6 +19,7 @@ from dsgkit.system.machine import single_blas_thread
 Basis = Callable[[Any], NDArray[np.floating]]
 """Maps rows to the values of p functions, shape (n, p)."""
 
+STEP_MILLISECONDS = 2.0, 0.2  # of an iteration beside its products, and per model
 MAX_KEPT_BYTES = 2**30
 """Kernel values that are held: those of all rows, else of a batch, else of a block."""
 
@@ -145,4 +146,5 @@ def descent_cost(
     measuring = 8 * UNLABELED_ROWS * (min(CENTER_ROWS, p) + 3 * UNLABELED_ROWS)
     held = 5 * 8 * min(BLOCK_ENTRIES, drawn * p) + 4 * (keeps * rows + keeps_batch * drawn) * p
     memory = max(measuring, held) + p * (30 * n.inputs + 100 * n_models)
-    return Cost(p * flops, memory, 4.0 * p if linear else expansion_flops(p, n.inputs))
+    flops = p * flops + interpreted_flops(n_iterations, n_models, *STEP_MILLISECONDS)
+    return Cost(flops, memory, 4.0 * p if linear else expansion_flops(p, n.inputs))

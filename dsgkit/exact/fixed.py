@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from dsgkit.costs import Cost
+from dsgkit.costs import Cost, interpreted_flops
 from dsgkit.engine import sizes
 from dsgkit.engine.model import BlockModel
 from dsgkit.engine.problem import Problem, Sizes, Source, Steps, take
 from dsgkit.linalg import Single
 from dsgkit.system.machine import single_blas_thread
 from dsgkit.system.progress import report
+
+STEP_MILLISECONDS = 0.1, 0.005  # of an iteration beside its products, and per model
 
 
 def descend(
@@ -39,6 +41,7 @@ def descent_cost(
     rows = 4 * n.inputs * (n.labeled + sizes.rows_at_once(n.inputs, n_models))
     held = 8 * m * (n.labeled + batch_size)
     products = T * (batch_size + n.labeled) * m * 8 * n_models
+    products += interpreted_flops(T, n_models, *STEP_MILLISECONDS)
     return Cost(
         flops=T * batch_size * blocks.row_flops(n.inputs) + products,
         memory=rows + held + 4 * m * n.inputs + 24 * m * n_models,

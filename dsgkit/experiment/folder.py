@@ -48,7 +48,7 @@ def write_description(
     write_file(folder / CONFIG, experiment.to_yaml())
     write_file(folder / DATASET, json.dumps(dataset.describe(), indent=2) + "\n")
     write_file(folder / TASK, describe(experiment).model_dump_json(indent=2) + "\n")
-    names = ("key", "kind", "solver", "trial", "at", "flops", "also_at")
+    names = ("key", "kind", "solver", "trial", "at", "flops", "judging", "also_at")
     entries = [
         *({n: v for n in names if (v := getattr(cell, n)) != ()} for cell in plan.cells),
         *({"kind": "left_out", **point._asdict()} for point in plan.left_out),
@@ -78,6 +78,7 @@ def describe(experiment: Experiment) -> Description:
         protocol=protocol.protocol,
         selection=protocol.selection,
         oracle=protocol.oracle if searches else "",
+        draws=experiment.task.draws,
         axis=experiment.axis,
         measures=(*experiment.task.measures, *STANDARD),
         chooses=protocol.chooses or experiment.task.chooses,
@@ -103,8 +104,8 @@ def read_plan(folder: Path) -> Plan | None:
 def cell_of(entry: Mapping[str, Any]) -> Cell:
     """Return the cell of an entry of a stored plan, or of a record."""
     known = {name: entry[name] for name in ("key", "kind", "solver", "trial", "at")}
-    also_at = tuple(entry.get("also_at", ()))
-    return Cell(**known, flops=entry.get("flops", 0.0), also_at=also_at)
+    work = {name: entry.get(name, 0.0) for name in ("flops", "judging")}
+    return Cell(**known, **work, also_at=tuple(entry.get("also_at", ())))
 
 
 def read_json(path: Path) -> Any:

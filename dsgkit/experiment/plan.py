@@ -45,6 +45,7 @@ class Cell:
     trial: int
     at: At  # sizes used, by axis
     flops: float = 0.0  # predicted operations
+    judging: float = 0.0  # those of them after the training, which is what a fit repeats
     # smaller sizes on the swept axis at which a fit's result holds, too; not part of the key
     also_at: tuple[int, ...] = ()
     memory: int = 0  # predicted peak bytes
@@ -237,14 +238,15 @@ class _Planner:
         training = times * pace.training * work.training + n_models * pace.per_model * MILLISECOND
         if isinstance(most := getattr(estimator, "max_seconds", None), int | float):
             training = min(training, n_models * most * 1000 * MILLISECOND)
-        flops = training + times * pace.scoring * work.scoring + times * work.measuring
+        judging = times * pace.scoring * work.scoring + times * work.measuring
+        flops = training + judging
         if not (0 <= flops < math.inf and 0 <= work.memory < math.inf):
             raise ConfigError(
                 f"solvers.{solver}: its cost() comes to {flops:g} operations and {work.memory:g} "
                 "bytes; both must be finite and not negative"
             )
         cell = Cell(
-            *(str(len(self.cells)), kind, solver, 0, at, flops, also_at, work.memory),
+            *(str(len(self.cells)), kind, solver, 0, at, flops, judging, also_at, work.memory),
             *(stages, needs, coordinate),
         )
         self.cells.append((cell, self._identity(kind, spec, at, search_at, stages)))

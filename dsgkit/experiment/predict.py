@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from dsgkit.config.schema import Experiment, load_experiment
-from dsgkit.data.dataset import Rows, load_dataset
+from dsgkit.data.dataset import Rows
 from dsgkit.data.spec import resolve
 from dsgkit.data.tables import read_new_rows
 from dsgkit.data.targets import label_text
@@ -19,7 +19,7 @@ from dsgkit.errors import ResultsError, nearest_or_all, spelled
 from dsgkit.experiment.cell import make_estimator
 from dsgkit.experiment.folder import CONFIG
 from dsgkit.experiment.plan import best_point, choosing_measure, make_trial
-from dsgkit.experiment.runs import Run, load
+from dsgkit.experiment.runs import Run, dataset_of, load
 from dsgkit.experiment.store import Record
 from dsgkit.experiment.timing import Clock
 from dsgkit.tasks.base import function_of, named_by_fit, scaling_of
@@ -39,9 +39,7 @@ class Predictor:
         (run,) = load(folder)
         self.experiment = load_experiment(folder / CONFIG)
         self.solver, self.params, self.score = _chosen(run, self.experiment, solver)
-        self.dataset = load_dataset(self.experiment.dataset)
-        if self.dataset.content_hash != run.data.get("content_hash"):
-            raise ResultsError(f"dataset {self.dataset.name}: its rows are not those of the run")
+        self.dataset = dataset_of(run)
         protocol: Any = self.experiment.protocol  # of a task with a scaling
         self._protocol, self._scaling = protocol, scaling_of(self.dataset, protocol.scale)
 

@@ -12,11 +12,13 @@ from typing import Any
 import pandas as pd
 
 from dsgkit.config.schema import Experiment, SolverSpec, load_stored
+from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import MemoryLimitError, ResultsError
 from dsgkit.experiment import folder as folders
 from dsgkit.experiment import frames
 from dsgkit.experiment.plan import Cell
 from dsgkit.experiment.store import Record, read_records
+from dsgkit.tasks.base import TASKS, Task, get
 from dsgkit.tasks.measures import Axis, Description, Measure
 
 NOT_RUN, TO_COME, LEFT_OUT = "not run", "not yet run", "left out"
@@ -59,6 +61,13 @@ class Run:
     def axis(self) -> Axis | None:
         """The swept axis."""
         return self.task.axis
+
+    @property
+    def draws(self) -> str:
+        """The rows that its trials draw, see `dsgkit.tasks.base.Task`."""
+        if self.task.draws is None:  # of an earlier release
+            return (get(self.task.kind) if self.task.kind in TASKS else Task).draws
+        return self.task.draws
 
     @property
     def dataset(self) -> str:
@@ -187,6 +196,14 @@ def load(*folders_: Path | str) -> list[Run]:
 def _kind(run: Run, key: str) -> str:
     spec = run.experiment.solvers.get(key)
     return spec.kind if spec else ""
+
+
+def dataset_of(run: Run) -> Dataset:
+    """Open the dataset of a run; `ResultsError` if its rows have changed."""
+    dataset = load_dataset(run.experiment.dataset)
+    if dataset.content_hash != run.data.get("content_hash"):
+        raise ResultsError(f"dataset {dataset.name}: its rows are not those of the run")
+    return dataset
 
 
 def distinct(names: Iterable[str]) -> list[str]:

@@ -140,8 +140,10 @@ class Paces:
         """Return the expected seconds of a cell; ``once`` says that fits are not repeated."""
         seconds, flops = self.sums.get((cell.solver, cell.kind), (0.0, 0.0))
         expected = cell.flops * seconds / flops if flops else cell.flops / MACHINE_FLOPS
-        if not flops and cell.kind == "fit" and not once and expected <= LONG_FIT:
-            expected = max(MIN_REPEATS * expected, MIN_SECONDS)
+        if not flops and cell.kind == "fit" and not once:
+            training = (cell.flops - cell.judging) / MACHINE_FLOPS
+            if training <= LONG_FIT:
+                expected += max(MIN_REPEATS * training, MIN_SECONDS) - training
         return min(expected, self.timeout or math.inf)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,14 @@ from dsgkit.experiment.plan import SEARCHING_PREFIX
 from dsgkit.experiment.runs import Run
 from dsgkit.linalg import Array
 from dsgkit.report.numbers import LARGEST, counted
-from dsgkit.tasks.measures import TIME, Measure
+from dsgkit.tasks.measures import TIME, TRIVIAL, Measure
+
+MARGIN, MAE_MARGIN = 0.01, 0.05
+"""The smallest differences that matter: of AUC, accuracy or error, and of a mean absolute error."""
+
+LEAST_AUC = 0.7
+"""Below it discrimination is poor (Hosmer, Lemeshow and Sturdivant, Applied Logistic Regression,
+2013, sect. 5.2.4)."""
 
 TIMED = ("faster", "crosses")  # tests in which a stopped trial counts with its time limit
 
@@ -65,6 +73,10 @@ class Case:
         at = [left_out.items() <= (self.params[row] or {}).items() for row in rows]
         return rows[~np.array(at, bool)]
 
+    def at(self, keys: Iterable[str], size: int) -> Array:
+        """Return the rows of some solvers' fits at one size."""
+        return np.concatenate([np.empty(0, int), *(self.rows(key, size) for key in keys)])
+
     def finished(self, key: str, size: int) -> Array:
         """Return the rows of a solver's finished fits at one size."""
         rows = self.rows(key, size)
@@ -84,6 +96,24 @@ class Case:
         measure = self.measure(name)
         column = self.run.column(measure) if measure else f"diagnostics.{name}"
         return np.where(self.endings[rows] == "ok", self.numbers(column)[rows], np.nan)
+
+    def is_trivial(self, key: str) -> bool:
+        """Return whether a solver predicts the same for every row."""
+        spec = self.run.solvers.get(key)
+        return spec is not None and spec.kind in TRIVIAL
+
+    def constant(self, name: str, size: int) -> float:
+        """Return the value of a measure by the best constant prediction; NaN if unknown."""
+        if name.startswith("balanced_"):
+            return 0.5
+        keys = self.run.names
+        if name == "error":
+            share = self.numbers("scores.positive_true")[self.at(keys, size)]
+            values = np.minimum(share, 1 - share)
+        else:
+            values = self.values(name, self.at(filter(self.is_trivial, keys), size))
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if len(known) else math.nan
 
     def ended(self, key: str, size: int) -> str:
         """Describe how a solver's trials ended."""
@@ -152,6 +182,29 @@ def lack(case: Case, key: str, size: int, c: Any) -> str:
     if number >= len(case.finished(key, size)):
         return text
     return f"{text}, of which {number} have a {c.measure} that counts"
+
+
+def learns(case: Case, samples: Sequence[Sample], name: str) -> bool:
+    """Return whether one of some solvers learns something: as far as a measure tells.
+
+    By the AUC it has `LEAST_AUC`, by others it is a margin better than the best constant
+    prediction, unless it is compared with that.
+    """
+    measure = case.measure(name)
+    if measure is None or measure.unit:
+        return True
+    side = -1 if measure.better == "lower" else 1
+    least = LEAST_AUC
+    if name != "auc":
+        least = case.constant(name, samples[0].size) + side * margin_of(name)
+    if math.isnan(least) or any(case.is_trivial(one.key) for one in samples):
+        return True
+    return any(side * one.mean >= side * least for one in samples)
+
+
+def margin_of(measure: str) -> float:
+    """Return the smallest difference of a measure that matters."""
+    return MAE_MARGIN if measure.endswith("mae") else MARGIN
 
 
 def numeric(values: pd.Series) -> Array:

@@ -196,6 +196,7 @@ def fill(
 ) -> Printed:
     """Return a figure with its results."""
     profiles = profiles or paper.paper.profiles.protocol
+    usual = [*profiles[: profiles.index("") + 1]] if "" in profiles else ["", profiles[0]]
     runs: dict[str, Run] = {}
     for panel in shown.panels:
         for dataset in filter(None, (panel.stand_in, panel.dataset)):
@@ -203,7 +204,7 @@ def fill(
             if run := kept.find(config, profiles):
                 profile = run.experiment.name.removeprefix(config).lstrip("-")
                 remarks = [f"here {dataset}"] * (dataset != panel.dataset)
-                remarks += [profile] * (profile not in ("", profiles[0]))
+                remarks += [profile] * (profile not in usual)
                 title = f"{panel.title} ({', '.join(remarks)})" if remarks else panel.title
                 runs[panel.title] = replace(run, title=title)
     labels = {key: name for run in reversed(runs.values()) for key, name in run.names.items()}

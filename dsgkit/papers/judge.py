@@ -1,4 +1,8 @@
-"""Verdicts on the papers' claims, by the tests of their criteria on kept results."""
+"""Verdicts on the papers' claims, by the tests of their criteria on kept results.
+
+Of n points with evidence, y support a claim, x contradict it, and the others cannot tell. One scale
+makes the verdict of these numbers (`on_scale`), for all claims of all papers.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,15 @@ from dsgkit.experiment.frames import FILES
 from dsgkit.experiment.runs import Run, load
 from dsgkit.experiment.store import CELLS
 from dsgkit.papers.cases import Case
-from dsgkit.papers.schema import Bar, Claim, Criterion, Paper
-from dsgkit.papers.tests import TESTS, Point, chosen_sizes
+from dsgkit.papers.schema import Claim, Criterion, Paper
+from dsgkit.papers.tests import GAIN, TESTS, Point, chosen_sizes
 from dsgkit.published import bsgd_svc
+from dsgkit.report.stats import LEVEL
 from dsgkit.text import tracked
 
 STUDIES = "studies"  # folder next to results with the JSON files of studies
 MIN_DATASETS = 3  # tested for a verdict, or all of a claim with fewer
+MIN_RANKED = 6  # datasets of a signed-rank test
 NO_RESULTS = "no results"  # note on a dataset without a results folder
 PROTOCOL, USEFUL = "protocol", "useful"
 
@@ -32,7 +38,9 @@ class Outcome(StrEnum):
 
     HOLDS = "holds"
     IN_PART = "holds in part"
+    HARDLY = "hardly"
     FAILS = "does not hold"
+    UNDECIDED = "undecided"
     UNTESTABLE = "not testable here"
 
     def counted(self, n: int) -> str:
@@ -42,18 +50,55 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
+class OverDatasets:
+    """A test over datasets, which takes the mean difference of each as one observation.
+
+    The Wilcoxon signed-rank test; a sign test for fewer than six datasets with a difference
+    (Demsar, Statistical comparisons of classifiers over multiple data sets, 2006).
+    """
+
+    gains: int  # datasets with a gain
+    datasets: int
+    mean: float
+    p: float
+
+    def __str__(self) -> str:
+        return f"{self.gains} of {self.datasets} datasets gain, {self.mean:+.2g} on average, " + (
+            "p < 0.001" if self.p < 0.001 else f"p = {self.p:.2g}"
+        )
+
+
+@dataclass(frozen=True)
 class Verdict:
-    """The verdict on a claim, or on a part of it."""
+    """The verdict on a claim, or on a part of it.
+
+    Points at which nothing is learnt count in ``all_counted`` and ``all_tested`` alone.
+    """
 
     outcome: Outcome
-    counted: float = 0  # points that count
+    counted: float = 0  # points that support the claim
     tested: int = 0  # points with evidence
     remarks: tuple[str, ...] = ()  # why it is not testable, or how many parts hold
+    against: float = 0  # points that contradict it
+    all_counted: float = 0
+    all_tested: int = 0
+    over: OverDatasets | None = None
 
     def __str__(self) -> str:
         remarks = f": {'; '.join(self.remarks)}" if self.remarks else ""
-        share = f" ({self.counted:g} of {self.tested})" if self.tested else ""
-        return f"{self.outcome}{remarks}{share}"
+        return f"{self.outcome}{remarks}{f' ({self.share})' if self.all_tested else ''}"
+
+    @property
+    def share(self) -> str:
+        """How many points support the claim, as ``6 of 12``, and the others as far as needed."""
+        text = f"{self.counted:g} of {self.tested}"
+        if self.tested < self.all_tested:
+            text += " where something is learnt"
+        if self.counted + self.against < self.tested:
+            text += f", {self.against:g} against"
+        if self.tested < self.all_tested:
+            text += f"; {self.all_counted:g} of {self.all_tested} in all"
+        return text
 
     @property
     def short(self) -> str:
@@ -61,39 +106,66 @@ class Verdict:
         return str(self.outcome if self.outcome is Outcome.UNTESTABLE else self)
 
 
+IN_PART_IF = Outcome.HOLDS, Outcome.IN_PART
+CLEAREST_FIRST = Outcome.FAILS, Outcome.HARDLY, Outcome.UNDECIDED
+
+
 def untestable(*reasons: str) -> Verdict:
     """Return the verdict on a claim without enough evidence."""
     return Verdict(Outcome.UNTESTABLE, remarks=tuple(dict.fromkeys(filter(None, reasons))))
 
 
-def meets(bar: Bar, points: Sequence[Point], claimed: int) -> bool:
-    """Return whether enough points count.
+def on_scale(yes: float, no: float, n: int, *, opposed: bool = False) -> Outcome:
+    """Return the verdict of n points, of which some say yes or no, and the others cannot tell.
 
-    A number of datasets is scaled down if only some of the ``claimed`` ones were tested.
+    ``opposed`` says that the test over datasets shows the opposite of the claim.
     """
-    counted = sum(point.counts or 0 for point in points)
-    if isinstance(bar, str):
-        n = len(points)
-        return {"all": counted == n, "any": counted > 0, "more than half": counted > n / 2}[bar]
-    if isinstance(bar, float):
-        return counted >= bar * len(points)
-    tested = len({point.where for point in points})
-    return counted >= bar * min(1.0, tested / max(1, claimed))
+    if 10 * yes >= 8 * n > 0:
+        return Outcome.HOLDS
+    if 2 * yes >= n > 0:
+        return Outcome.IN_PART
+    if 2 * no >= n > 0 or opposed:
+        return Outcome.FAILS
+    return Outcome.HARDLY if 2 * (yes + no) >= n > 0 else Outcome.UNDECIDED
 
 
-def judged(points: Sequence[Point], holds: Bar, in_part: Bar | None, claimed: int) -> Verdict:
+SCALE = (
+    "Of n comparisons, y support a claim, x contradict it, and the others cannot tell. It *holds* "
+    "if y >= 0.8 n; it *holds in part* if y >= 0.5 n; it *does not hold* if x >= 0.5 n, or if the "
+    "test over datasets shows the opposite; it is *undecided* if y + x < 0.5 n; else it *hardly* "
+    "holds."
+)
+
+
+def over_datasets(points: Iterable[Point]) -> OverDatasets | None:
+    """Return the test over datasets of the gains of points; None for other points."""
+    found: dict[str, list[float]] = {}
+    for point in points:
+        if point.of == GAIN and point.estimate is not None:
+            found.setdefault(point.where, []).append(point.estimate)
+    means = [sum(several) / len(several) for several in found.values()]
+    some = [mean for mean in means if mean]
+    if len(means) < 2 or not some:
+        return None
+    from scipy.stats import binomtest, wilcoxon  # takes a second to import
+
+    gains = sum(mean > 0 for mean in means)
+    p = binomtest(gains, len(some)).pvalue if len(some) < MIN_RANKED else wilcoxon(some).pvalue
+    return OverDatasets(gains, len(means), sum(means) / len(means), float(p))
+
+
+def judged(points: Sequence[Point], claimed: int) -> Verdict:
     """Return the verdict on the points of one pair, of ``claimed`` datasets (0 for a study)."""
     tested = [point for point in points if point.counts is not None]
     datasets = len({point.where for point in tested})
     if not tested or datasets < min(MIN_DATASETS, claimed):
         return untestable(*_why_untestable(points, datasets, claimed))
-    outcome = Outcome.FAILS
-    if meets(holds, tested, claimed) and not any(point.against for point in tested):
-        outcome = Outcome.HOLDS
-    elif in_part is not None and meets(in_part, tested, claimed):
-        outcome = Outcome.IN_PART
-    counted = sum(point.counts or 0 for point in tested)
-    return Verdict(outcome, counted, len(tested))
+    over, told = over_datasets(tested), [point for point in tested if point.learnt]
+    yes, no = sum(point.yes for point in told), sum(point.no for point in told)
+    opposed = over is not None and over.p < LEVEL and over.mean < 0
+    outcome = on_scale(yes, no, len(told), opposed=opposed)
+    in_all = sum(point.yes for point in tested), len(tested)
+    return Verdict(outcome, yes, len(told), (), no, *in_all, over)
 
 
 def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> list[str]:
@@ -109,7 +181,8 @@ def _why_untestable(points: Iterable[Point], datasets: int, claimed: int) -> lis
 def combined(verdicts: Sequence[Verdict], of: str = "parts") -> Verdict:
     """Return the verdict on a claim from those on its parts (or pairs), which must all hold.
 
-    An untestable part makes a claim untestable that would hold otherwise.
+    If some of them hold, or hold in part, the claim holds in part; else the clearest verdict
+    counts. An untestable part makes a claim untestable that would hold otherwise.
     """
     known = [verdict for verdict in verdicts if verdict.outcome is not Outcome.UNTESTABLE]
     reasons = [reason for one in verdicts if one not in known for reason in one.remarks]
@@ -119,11 +192,13 @@ def combined(verdicts: Sequence[Verdict], of: str = "parts") -> Verdict:
         return verdicts[0]
     if n_hold == len(known) and (reasons or not known):
         return untestable(f"{n_hold} of {len(verdicts)} {of} hold" if known else "", *reasons)
-    counted, tested = sum(one.counted for one in known), sum(one.tested for one in known)
+    names = ("counted", "tested", "against", "all_counted", "all_tested")
+    sums = {name: sum(getattr(one, name) for one in known) for name in names}
     if len(counts) == 1:
-        return Verdict(known[0].outcome, counted, tested)
-    parts = f"{n_hold or counts[Outcome.IN_PART]} of {len(known)} {of}"
-    return Verdict(Outcome.IN_PART, counted, tested, (parts,))
+        return Verdict(known[0].outcome, **sums)
+    outcome = next(one for one in (*IN_PART_IF, *CLEAREST_FIRST) if one in counts)
+    parts = f"{counts[outcome]} of {len(known)} {of}"
+    return Verdict(Outcome.IN_PART if outcome in IN_PART_IF else outcome, remarks=(parts,), **sums)
 
 
 # --- kept results
@@ -234,7 +309,8 @@ class JudgedClaim:
         verdicts: dict[str, list[Verdict]] = {PROTOCOL: [], USEFUL: []}
         for part in self.parts:
             verdicts[part.criterion.by].append(part.verdict)
-        return {by: combined(several) for by, several in verdicts.items() if several}
+        told = {by: combined(several) for by, several in verdicts.items() if several}
+        return told or {PROTOCOL: untestable(self.claim.untestable or "")}
 
     @property
     def verdict(self) -> Verdict:
@@ -249,10 +325,14 @@ class JudgedPaper:
     paper: Paper
     claims: list[JudgedClaim]
 
+    def those(self, *, own: bool) -> list[JudgedClaim]:
+        """Return the claims of the paper, or the checks of our own."""
+        return [one for one in self.claims if one.claim.own == own]
+
     @property
     def counts(self) -> dict[Outcome, int]:
-        """The number of claims by outcome, in a fixed order."""
-        counts = Counter(one.verdict.outcome for one in self.claims)
+        """The number of the paper's claims by outcome, in a fixed order."""
+        counts = Counter(one.verdict.outcome for one in self.those(own=False))
         return {outcome: counts[outcome] for outcome in Outcome}
 
 
@@ -295,7 +375,7 @@ def judge_criterion(paper: Paper, c: Criterion, kept: Kept) -> Judged:
     for point in points:
         pairs.setdefault((point.a, point.b), []).append(point)
     verdicts = {
-        pair: judged([*several, *missing], c.holds, c.in_part, len(cases) + len(missing))
+        pair: judged([*several, *missing], len(cases) + len(missing))
         for pair, several in (pairs or {("", ""): []}).items()
     }
     return Judged(c, [*points, *missing], runs, verdicts)

@@ -10,21 +10,34 @@ import pandas as pd
 from dsgkit.data.catalogue import DATASETS
 from dsgkit.errors import ResultsError
 from dsgkit.experiment.status import by_cause, places, reason
+from dsgkit.papers.cases import LEAST_AUC, MARGIN
 from dsgkit.papers.figures import all_papers, fill
-from dsgkit.papers.judge import PROTOCOL, JudgedClaim, JudgedPaper, Kept
+from dsgkit.papers.judge import PROTOCOL, SCALE, JudgedClaim, JudgedPaper, Kept
 from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
 from dsgkit.papers.text import about, proof
 from dsgkit.report.figures import save
-from dsgkit.report.formats import Cell, Layout, Table, csv_text, markdown, write_text
+from dsgkit.report.formats import (
+    Cell,
+    Layout,
+    Table,
+    csv_text,
+    escape_markdown,
+    markdown,
+    write_text,
+)
 from dsgkit.report.page import OUTCOMES, cells_by_outcome
 
 FIGURES = "figures"
 SCREEN = 150  # dots per inch of the pictures on pages
 READING = (
     "Each claim was tested with the paper's settings (*protocol*) and, where it matters, with "
-    "settings tuned to the data (*useful*). 8 of 16: of 16 comparisons, 8 support it."
+    f"settings tuned to the data (*useful*). {SCALE} 8 of 16, 3 against: of 16 comparisons, 8 "
+    "support the claim, 3 contradict it, and 5 cannot tell. Comparisons in which no method learns "
+    f"(AUC below {LEAST_AUC:g}; error or accuracy within {MARGIN:g} of the best constant "
+    "prediction) are left out, and counted apart. A claim of several parts holds if all do."
 )
+CHECKS = "Checks of our own, which the paper does not claim"
 
 
 def write_pages(papers: Sequence[JudgedPaper], kept: Kept, folder: Path) -> list[Path]:
@@ -44,8 +57,10 @@ def write_pages(papers: Sequence[JudgedPaper], kept: Kept, folder: Path) -> list
         If a file cannot be written.
     """
     rows = [
-        {"claim": one.claim.id, "settings": by, "verdict": verdict.outcome.value}
-        | {"support": verdict.counted, "comparisons": verdict.tested, "statement": one.claim.claim}
+        {"claim": one.claim.id, "own": one.claim.own, "settings": by}
+        | {"verdict": verdict.outcome.value, "support": verdict.counted}
+        | {"contradict": verdict.against, "comparisons": verdict.tested}
+        | {"statement": one.claim.claim}
         for paper in papers
         for one in paper.claims
         for by, verdict in one.verdicts.items()
@@ -59,8 +74,9 @@ def write_pages(papers: Sequence[JudgedPaper], kept: Kept, folder: Path) -> list
 
 
 def _index(papers: Sequence[JudgedPaper]) -> Iterator[str]:
-    total = sum(len(one.claims) for one in papers)
-    yield f"# Five papers on scalable kernel methods, reproduced\n\n{total} claims. {READING}"
+    claims, checks = (sum(len(one.those(own=own)) for one in papers) for own in (False, True))
+    title = "# Five papers on scalable kernel methods, reproduced"
+    yield f"{title}\n\n{claims} claims, and {checks} checks of our own. {READING}"
     yield "[`index.csv`](index.csv) has all verdicts."
     for one in papers:
         page = f"{one.paper.key}.md"
@@ -71,7 +87,7 @@ def _index(papers: Sequence[JudgedPaper]) -> Iterator[str]:
 def _summary(judged: JudgedPaper, page: str = "") -> Iterator[str]:
     """Yield the numbers of claims by verdict, and the main claims with theirs."""
     counts = (outcome.counted(n) for outcome, n in judged.counts.items() if n)
-    yield f"{len(judged.claims)} claims: {', '.join(counts)}.\n"
+    yield f"{len(judged.those(own=False))} claims: {', '.join(counts)}.\n"
     claims = {one.claim.id: one for one in judged.claims}
     for name, sentence in judged.paper.headlines.items():
         yield f"- [{sentence}]({page}#{name}) {_verdicts(claims[name])}"
@@ -96,11 +112,16 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
         f"A comparison needs {MIN_TRIALS} finished trials of each method, if not said otherwise."
     )
     yield f"\n## Claims\n\n{READING} {trials}"
-    for claim in judged.claims:
+    for claim in judged.those(own=False):
         yield from _claim(claim)
+    if checks := judged.those(own=True):
+        yield f"\n## {CHECKS}"
+        for claim in checks:
+            yield from _claim(claim)
     yield "\n## Figures and tables of the paper, as they come out here"
     yield from _printed(paper, kept, folder)
     yield from _runs(paper, kept)
+    yield from _errata(paper)
     yield from _left_out(paper)
 
 
@@ -154,6 +175,14 @@ def _runs(paper: Paper, kept: Kept) -> Iterator[str]:
         yield "<details><summary>Cells without a result, by cause</summary>\n"
         yield from causes
         yield "\n</details>"
+
+
+def _errata(paper: Paper) -> Iterator[str]:
+    """Yield what is wrong or open in the paper, as a table of texts."""
+    yield "\n## Errata\n\n| Place | Printed | Right, or open | Shown by |\n|---|---|---|---|"
+    for one in paper.errata:
+        texts = (one.place, one.printed, one.right, one.shown_by or "the paper itself")
+        yield f"| {' | '.join(map(escape_markdown, texts))} |"
 
 
 def _left_out(paper: Paper) -> Iterator[str]:

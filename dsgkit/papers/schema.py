@@ -65,9 +65,6 @@ class Check(Spec):
     at_most: float | Text | None = None
 
 
-# points that must count: `all` and the like, a number of datasets, or a share such as 0.8
-Share = Annotated[float, Field(gt=0, lt=1)]
-Bar = Literal["all", "any", "more than half"] | Count | Share
 Limits = Annotated[list[float | None], Field(min_length=2, max_length=2)]  # None is no limit
 Margin = Annotated[float, Field(ge=0)]
 Methods = Annotated[list[Annotated[str, one_of(bsgd_svc.METHODS)]], Field(min_length=1)]
@@ -78,18 +75,17 @@ Side = Annotated[  # one solver, several judged one by one, or the best of sever
 
 
 class Criterion(Spec):
-    """What all criteria have: by which profiles, on which datasets, and how many points count.
+    """What all criteria have: by which profiles, and on which datasets.
 
     Datasets are by default all of the paper's file; ``configs`` are made for a claim, and
-    ``trials`` must be finished for a comparison.
+    ``trials`` must be finished for a comparison. How many points must support a claim is the same
+    for all of them (`dsgkit.papers.judge.on_scale`).
     """
 
     test: str
     by: Literal["protocol", "useful"]
     datasets: list[Text] | None = None
     configs: list[Text] | None = None
-    holds: Bar = "all"
-    in_part: Bar | None = None
     trials: Annotated[int, Field(ge=2)] = MIN_TRIALS
 
     @property
@@ -124,9 +120,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "faster": _PAIRS | _FASTER,
     "crosses": _PAIRS | _FASTER | _EVERY | {"at_most": (Count, _MUST)},
     "sooner": _PAIRS | {"margin": (Margin, 0.0), "of": (Literal["b", "better"], "b")},
-    "ends": _PAIRS | _FIT,
+    "ends": _PAIRS | _FIT | {"gib": (Positive, _MUST)},
     "equal": _PAIRS | {"margin": (Margin, _MUST), "one_sided": (bool, False)},
-    "better": _PAIRS | {"least": (Margin, 0.0)},
+    "better": _PAIRS | {"least": (Margin, 0.0), "margin": (Margin | None, _MAY)},
     "count": _PAIRS,
     "best_of": _PAIRS,
     "ratio": _PAIRS | _INTERVAL,
@@ -145,7 +141,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "checks": (Annotated[list[Check], Field(min_length=1)], _MUST),
     },
     "published": {"a": (Methods, _MUST), "b": (Methods, _MUST), "better": _SOLVERS["better"]}
-    | {"measure": (Annotated[str, one_of(bsgd_svc.MEASURES)], _MUST), "strictly": (bool, False)},
+    | {"measure": (Annotated[str, one_of(bsgd_svc.MEASURES)], _MUST), "strictly": (bool, False)}
+    | {"least": (Count, _MUST)},
     "reproduced": {"measures": (Annotated[list[Text], Field(min_length=1)], _MUST)},
 }
 """The settings of each test, with their types and defaults; `dsgkit.papers.tests` explains them."""
@@ -201,20 +198,41 @@ class WhyNot(Spec):
 class Claim(Spec):
     """A claim of a paper in our words, its place there, and the criteria, which must all hold.
 
-    ``reason`` says why it is judged by these.
+    ``reason`` says why it is judged by these. A check of our ``own``, which the paper does not
+    claim, stands apart from the claims. Without criteria, ``untestable`` says why.
     """
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9]+-[0-9]{2}$")]
     claim: Text
     place: Text
     kind: Literal["accuracy", "speed", "memory", "convergence", "robustness", "ranking", "theory"]
+    own: bool = False
     reason: Text | None = None
-    judged: Annotated[list[Judgement], Field(min_length=1)]
+    judged: list[Judgement] = Field(default_factory=list)
+    untestable: Text | None = None
     why_not: WhyNot | None = None
+
+    @model_validator(mode="after")
+    def _judged_or_not(self) -> Claim:
+        if bool(self.judged) == (self.untestable is not None):
+            raise Problem("needs criteria, or else a text why it is not testable", "judged")
+        return self
+
+
+class Erratum(Spec):
+    """What is printed at a place of a paper, what is right or open, and what shows it.
+
+    That is a test, ``path::name``, a kept study, or a claim; None if the paper contradicts itself.
+    """
+
+    place: Text
+    printed: Text
+    right: Text
+    shown_by: Text | None = None
 
 
 class Paper(Spec):
-    """The claims of one paper.
+    """The claims of one paper, and its errata.
 
     ``number`` is its position among the papers, ``suffix`` the end of the names of its configs,
     ``<dataset>_<suffix>.yaml``, and ``headlines`` the ids of its main claims, with short texts.
@@ -231,6 +249,7 @@ class Paper(Spec):
     profiles: Profiles
     datasets: Datasets
     claims: Annotated[list[Claim], Field(min_length=1)]
+    errata: list[Erratum] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _own_datasets(self) -> Paper:

@@ -1,4 +1,4 @@
-"""Criteria of claims as sentences: when a claim holds, and when in part."""
+"""Criteria of claims as sentences: when a comparison supports a claim."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dsgkit.experiment.runs import Run
-from dsgkit.papers.schema import Bar, Best, Check, Range
+from dsgkit.papers.cases import margin_of
+from dsgkit.papers.schema import Best, Check, Range
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import listed
 
@@ -16,10 +17,10 @@ PREDICATES = {
     "faster": FASTER,
     "crosses": f"from some size on, {{at_most:,}} at the latest, {FASTER}",
     "sooner": "{a} comes along its training to the final {what} of {b} before {b} does",
-    "ends": "{b} runs out of memory in all trials at the sizes that {a} finishes",
+    "ends": "{b} needs more than {gib:g} GiB in all trials at the sizes that {a} finishes",
     "equal": "the {what} of {a} is that of {b} within {margin:g}",
-    "better": "the {what} of {a} is significantly {more} than that of {b}, "
-    "and nowhere significantly {less}",
+    "better": "the {what} of {a} is significantly {more} than that of {b} (contradicted if it is "
+    "significantly {less}, or a gain of {margin:g} is excluded)",
     "count": "the {what} of {a} is as good as that of {b}, or {more}",
     "best_of": "the {what} of {a} is {more} than that of {b} (a tie counts half)",
     "ratio": "the {what} of {a} divided by that of {b} is {interval}",
@@ -28,7 +29,8 @@ PREDICATES = {
     "rate": f"{{y}} of the study {{study}} {RATE}",
     "traced_rate": f"the {{what}} of {{a}} {RATE}",
     "identity": "in the study {study} {checks}",
-    "published": "the published {what} of {a} is as good as that of {b}, or {more}",
+    "published": "the published {what} of {a} is as good as that of {b}, or {more}, on at least "
+    "{least} datasets",
     "reproduced": "the means of {measures} are the published ones up to their tolerance",
 }
 """What must be true, by test."""
@@ -43,18 +45,18 @@ CLAUSES = {
     ("grows", "minus"): "above that of {minus}",
     ("published", "strictly"): "where ties do not count",
     ("", "x_min"): "from t = {x_min:g} on",
-    ("", "ends_below"): "judged if it ends below {ends_below:g}",
+    ("", "ends_below"): "and ends below {ends_below:g}",
     ("", "leave_out"): "without fits at {leave_out}",
 }
 """What is added for settings that are not the default, by test, or for all."""
 
 
 def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequence[str]) -> str:
-    """Return when a criterion holds.
+    """Return what supports a claim by a criterion.
 
-    For example "Holds if on at least 12 of 15 datasets the purity of the best of A and B is as good
-    as that of C, or higher; in part on at least 8 of 15 datasets." ``labels`` are the names of
-    solvers by their keys, and ``where`` the names of datasets, configs or studies.
+    For example "A dataset supports it if the purity of the best of A and B is as good as that of C,
+    or higher." ``labels`` are the names of solvers by their keys, and ``where`` the names of
+    datasets, configs or studies.
     """
     measures = {name: m for run in runs for m in run.task.measures for name in (m.name, m.clock)}
     measure = measures.get(name := getattr(c, "measure", None) or "")
@@ -68,6 +70,8 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
     if limits := _interval(c):
         words["interval"] = _limits(*limits)
     words["axis"] = words.get("axis", "").removeprefix("n_")
+    if words.get("margin", 0) is None:
+        words["margin"] = max(c.least, margin_of(name))
     lists = {
         "checks": [*map(_check, getattr(c, "checks", []))],
         "measures": getattr(c, "measures", []),
@@ -83,8 +87,7 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
     if (sizes := words.get("sizes", "largest")) not in ("largest", Range()):
         clauses.insert(0, f"where the size is {_limits(sizes.min, sizes.max)}")
     text = ", ".join([PREDICATES[c.test].format_map(words), *clauses])
-    in_part = "" if c.in_part is None else f"; in part {_on(c.in_part, c, where).rstrip()}"
-    return f"Holds if {_on(c.holds, c, where)}{text}{in_part}."
+    return f"{_point(c, where)} supports it if {text}."
 
 
 def _side(c: Any, side: Any, labels: Mapping[str, str]) -> str:
@@ -97,20 +100,15 @@ def _side(c: Any, side: Any, labels: Mapping[str, str]) -> str:
     return f"the best of {names}" if one_best else f"each of {names}"
 
 
-def _on(bar: Bar, c: Any, where: Sequence[str]) -> str:
-    """Return where it must be true, such as ``on at least 12 of 15 datasets``."""
-    of_study = c.test in ("identity", "rate")
-    if bar == "all" and (of_study or len(where) == 1):
-        return "" if of_study else f"on {where[0]} "
-    things = "numbers" if of_study else "datasets"
+def _point(c: Any, where: Sequence[str]) -> str:
+    """Return what a point of a criterion is."""
+    if c.test in ("identity", "rate", "published"):
+        return {"identity": "A number", "rate": "The study"}.get(c.test, "The paper's table")
+    thing = where[0] if len(where) == 1 else "A dataset"
     if c.test == "reproduced":
-        things += " and methods"
-    elif getattr(c, "sizes", "largest") != "largest" and c.test not in ("grows", "crosses"):
-        things += " and sizes"
-    if isinstance(bar, int):
-        return f"on at least {bar} of {len(where)} {things} "
-    share = f"at least {bar:.0%}" if isinstance(bar, float) else bar
-    return f"on {share} of the {things} "
+        return f"{thing} and a method"
+    several = getattr(c, "sizes", "largest") != "largest" and c.test not in ("grows", "crosses")
+    return f"{thing} at a size" if several else thing
 
 
 def _interval(c: Any) -> Sequence[float | None]:

@@ -1,7 +1,7 @@
 """The tests of claims: from a criterion and results on its datasets to points of evidence.
 
-A point is one comparison, such as of two solvers on one dataset at one size, and whether it
-supports the claim. `dsgkit.papers.schema` has the settings of each test.
+A point is one comparison, such as of two solvers on one dataset at one size: it supports the claim,
+contradicts it, or cannot tell. `dsgkit.papers.schema` has the settings of each test.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pandas as pd
 
 from dsgkit.errors import ResultsError
 from dsgkit.linalg import Array
-from dsgkit.papers.cases import Case, Sample, lack, sample
+from dsgkit.papers.cases import Case, Sample, lack, learns, margin_of, sample
 from dsgkit.papers.schema import Best, Side
 from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import SHORTEST_TIME, counted
@@ -27,6 +27,7 @@ from dsgkit.report.stats import LEVEL, contrast, holm
 N_RESAMPLES = 2000  # of bootstrap intervals over trials
 MIN_LENGTHS = 3  # of a rate
 NO_MEMORY = {"refused", "out of memory"}  # endings, planned or met
+GAIN = "gain"  # kind of an estimate: how much better a is than b
 
 Contender = tuple[str, ...]  # the keys of a solver, or of several of which the best counts
 Studies = Mapping[str, Any]  # the numbers that studies have written
@@ -35,12 +36,14 @@ Fields = dict[str, Any]  # of a point
 
 @dataclass(frozen=True)
 class Point:
-    """One comparison, and whether it supports the claim."""
+    """One comparison, and whether it supports or contradicts the claim."""
 
     where: str  # the dataset, config or study
     a: str = ""  # the compared solvers or names; b is empty without a comparison
     b: str = ""
     counts: float | None = None  # 1 if it supports the claim, 0.5 for a tie; None without evidence
+    against: bool = False  # contradicts it (a tie by a half); if neither, the point cannot tell
+    learnt: bool = True  # False if no compared solver does better than without learning
     size: int = 0  # 0 without a sweep
     a_value: float | None = None
     b_value: float | None = None
@@ -49,9 +52,16 @@ class Point:
     high: float | None = None
     of: str = ""
     p: float | None = None  # adjusted
-    against: bool = False  # whether it contradicts the claim, whatever the other points
     note: str = ""  # why there is no evidence, or a remark
     unit: str = ""  # of both values: "seconds", "bytes", "percent"
+
+    @property
+    def yes(self) -> float:
+        return self.counts or 0.0
+
+    @property
+    def no(self) -> float:
+        return 1 - self.yes if self.against else 0.0
 
 
 # --- who is compared with whom, and at which sizes
@@ -131,6 +141,7 @@ def at_sizes(case: Case, pair: Sequence[Contender], c: Any) -> list[Point]:
         fields: Fields = {"note": "too few common trials"}
         if len(paired(samples[0], samples[-1])[0]) >= c.trials:
             fields = COMPARISONS[c.test](case, *samples, c)
+            fields["learnt"] = len(samples) == 1 or learns(case, samples, c.measure)
             several = zip(pair, samples, strict=True)
             chosen = [f"best: {one.key}" for keys, one in several if len(keys) > 1]
             fields["note"] = "; ".join(filter(None, [*chosen, fields.get("note")]))
@@ -142,7 +153,10 @@ def at_sizes(case: Case, pair: Sequence[Contender], c: Any) -> list[Point]:
 
 
 def faster(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
-    """Test that b's median time is over ``factor`` times a's, and significantly above a's."""
+    """Test that b's median time is over ``factor`` times a's, and significantly above a's.
+
+    Contradicted if the factor is excluded. A stopped trial took its time limit at least.
+    """
     if a.stopped and b.stopped:
         return {"note": "both were stopped"}
     quotient = b.median / max(a.median, SHORTEST_TIME)
@@ -150,8 +164,10 @@ def faster(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     low, high = interval_of(of_b / np.maximum(of_a, SHORTEST_TIME))
     stopped = "".join(one.key for one in (a, b) if one.stopped)
     note = f"{stopped} was stopped at its time limit" if stopped else ""
-    fields = numbers("ratio", quotient, a.median, b.median, quotient > c.factor and low > 1)
-    return fields | {"low": low, "high": high, "note": note}
+    is_faster = quotient > c.factor and low > 1 and not a.stopped
+    fields = numbers("ratio", quotient, a.median, b.median, is_faster)
+    excluded = not is_faster and high < c.factor and not b.stopped
+    return fields | {"against": excluded, "low": low, "high": high, "note": note}
 
 
 def sooner(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
@@ -171,7 +187,8 @@ def sooner(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     if of_a == of_b == math.inf:
         return {"note": "never by either"}
     if math.inf in (of_a, of_b):
-        return {"counts": float(of_a < of_b), "note": f"{min(of_a, of_b):.3g} s, the other never"}
+        note = f"{min(of_a, of_b):.3g} s, the other never"
+        return {"counts": float(of_a < of_b), "against": of_b < of_a, "note": note}
     quotient = of_b / max(of_a, SHORTEST_TIME)
     return numbers("ratio", quotient, of_a, of_b, quotient > 1) | {"unit": "seconds"}
 
@@ -205,8 +222,8 @@ def gained(case: Case, a: Sample, b: Sample, c: Any) -> Fields:
     """Compare a with b by a paired t-test, not adjusted yet."""
     x, y = paired(a, b)
     found = contrast(sign(case, c) * y, sign(case, c) * x)
-    low, high = found.interval or (None, None)
-    fields = numbers("gain", found.difference, x.mean(), y.mean(), False)
+    low, high = (0.0, 0.0) if found.same else found.interval or (None, None)
+    fields = numbers(GAIN, found.difference, x.mean(), y.mean(), False)
     return fields | {"low": low, "high": high, "p": found.p}
 
 
@@ -236,9 +253,10 @@ def within(case: Case, a: Sample, c: Any) -> Fields:
     """
     middle = c.around[case.name] if c.around else 0.0
     value = a.median if c.of == "median" else a.mean
+    holds = inside(value - middle, c.interval)
     return {
         **{"low": float(a.values.min()), "high": float(a.values.max()), "of": "values"},
-        **{"a_value": value, "counts": float(inside(value - middle, c.interval))},
+        **{"a_value": value, "counts": float(holds), "against": not holds},
         "note": f"around {middle:g}" if c.around else "",
     }
 
@@ -259,11 +277,14 @@ def crosses(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     for _, of_case in several:
         found, *_ = sizes = [*of_case]
         tested = [point for point in sizes if point.counts is not None]
+        late = any(point.against and point.size >= c.at_most for point in tested)
         if run := [*itertools.takewhile(lambda point: point.counts, reversed(tested))]:
-            found = replace(run[-1], counts=float(run[-1].size <= c.at_most))
+            counts = float(run[-1].size <= c.at_most)
+            found = replace(run[-1], counts=counts, against=late and not counts)
         elif tested:
-            counts = None if tested[-1].size < c.at_most else 0.0
-            found = replace(tested[-1], counts=counts, note="not faster at the largest common size")
+            told = 0.0 if tested[-1].size >= c.at_most else None
+            note = "not faster at the largest common size"
+            found = replace(tested[-1], counts=told, against=late, note=note)
         points.append(found)
     return points
 
@@ -271,18 +292,23 @@ def crosses(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
 def better(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     """Test that a is significantly better than b, by ``least`` or more in the mean.
 
-    By paired t-tests, with Holm's correction over the points of a pair. One that is significantly
-    worse contradicts a claim, however many others are better.
+    By paired t-tests, with Holm's correction over the points of a pair. A point contradicts the
+    claim if a is significantly worse, or if the interval excludes a gain of ``margin``, the
+    smallest that matters.
     """
     points = []
+    margin = max(c.least, margin_of(c.measure) if c.margin is None else c.margin)
     for _, of_pair in itertools.groupby(compared(c, cases, studies), lambda one: (one.a, one.b)):
         several = [*of_pair]
         for point, p in zip(several, holm([one.p for one in several]), strict=True):
-            beyond, gain = p is not None and p < LEVEL, point.estimate or 0.0
-            counts = (
-                None if point.counts is None else float(beyond and gain > 0 and gain >= c.least)
-            )
-            points.append(replace(point, counts=counts, p=p, against=beyond and gain < 0))
+            found, gain = replace(point, p=p), point.estimate
+            if gain is not None:
+                significant = p is not None and p < LEVEL
+                excluded = point.high is not None and point.high < margin
+                counts = significant and gain > 0 and gain >= c.least and not excluded
+                against = excluded or (significant and gain < 0)
+                found = replace(found, counts=float(counts), against=against)
+            points.append(found)
     return points
 
 
@@ -290,9 +316,10 @@ def better(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
 
 
 def ends(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
-    """Test that every trial of b ends for lack of memory at large sizes, while a finishes.
+    """Test that b needs more memory than ``gib`` in every trial at large sizes, while a finishes.
 
-    A point per size at which a finishes, at any hyper-parameters.
+    A point per size at which a finishes, at any hyper-parameters. A fit that is refused counts by
+    the memory that it is planned to take, whatever this machine has.
     """
     every = c.model_copy(update={"leave_out": {}})
     points = []
@@ -300,10 +327,14 @@ def ends(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
         sizes = common_sizes(case, [(a,)], every)
         for size in sizes:
             rows = np.concatenate([case.rows(key, size, c.leave_out) for key in b])
-            ways = {*case.endings[rows]}
-            counts = 1.0 if ways and ways <= NO_MEMORY else 0.0 if "ok" in ways else None
+            ways, planned = {*case.endings[rows]}, case.numbers("needed")[rows]
+            none, fits = bool(ways) and ways <= NO_MEMORY, (planned <= c.gib * 2**30).any()
+            counts = float(none and not fits) if none or "ok" in ways else None
             note = "; ".join(case.ended(key, size) for key in b)
-            points.append(Point(case.name, a, named(b), counts, size, note=note))
+            if not np.isnan(planned).all():
+                note += f", planned {np.nanmin(planned) / 2**30:,.3g} GiB"
+            point = Point(case.name, a, named(b), counts, counts == 0, size=size, note=note)
+            points.append(point)
         if not sizes:
             note = lack(case, a, case.sizes[0], every)
             points.append(Point(case.name, a, named(b), size=case.sizes[0], note=note))
@@ -356,7 +387,7 @@ def rate(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
 
     Errors are those of a study, at ``y`` (rows of several seeds are averaged) with lengths at
     ``x``. With ``one_sided`` they may fall faster. Runs shorter than ``x_min`` are left out. Above
-    ``ends_below`` in the longest run there is no test: it is still in its transient, in which an
+    ``ends_below`` in the longest run it cannot tell: the run is still in its transient, in which an
     exploded error falls faster than any rate.
     """
     x, y = (of_study(studies, c.study, place) for place in (c.x, c.y))
@@ -388,7 +419,7 @@ def rate_of(where: str, name: str, x: Array, y: Array, c: Any) -> Point:
         note = f"{counted(len(x), 'length')}; needs {MIN_LENGTHS} with errors above 0"
         return Point(where, name, note=note)
     if c.ends_below is not None and y[-1] > c.ends_below:
-        return Point(where, name, note=f"still {y[-1]:.3g} at t {x[-1]:,g}")
+        return Point(where, name, counts=0.0, note=f"still {y[-1]:.3g} at t {x[-1]:,g}")
     found, low = float(slope(x, y)), None if c.one_sided else c.exponent - c.tolerance
     counts = inside(found, [low, c.exponent + c.tolerance])
     note = f"t {x[0]:,g} to {x[-1]:,g}"
@@ -406,27 +437,26 @@ def identity(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
         for value, *limits in np.broadcast(of_study(studies, c.study, check.number), *bounds):
             low, high = (None if np.isnan(one) else float(one) for one in limits)
             fields: Fields = {"a_value": float(value), "low": low, "high": high, "of": "bounds"}
-            counts = float(inside(value, [low, high]))
-            points.append(Point(c.study, check.number, counts=counts, **fields))
+            holds = inside(value, [low, high])
+            points.append(Point(c.study, check.number, "", float(holds), not holds, **fields))
     return points
 
 
 def published(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
-    """Test that in the paper's tables the best of a is at least as good as the best of b.
+    """Test that in the paper's tables the best of a is as good as the best of b ``least`` times.
 
-    With ``strictly`` ties do not count.
+    With ``strictly`` ties do not count. One point: the number of datasets, of all of them.
     """
     side = -1 if (c.better or bsgd_svc.MEASURES[c.measure]) == "lower" else 1
-    unit = "seconds" if c.measure.endswith("seconds") else ""
-    points = []
+    n = 0
     for name in bsgd_svc.datasets():
         x, y = (
-            side * max(side * bsgd_svc.value(name, method, c.measure) for method in methods)
+            max(side * bsgd_svc.value(name, method, c.measure) for method in methods)
             for methods in (c.a, c.b)
         )
-        told = numbers("difference", x - y, x, y, side * (x - y) > 0 or (x == y and not c.strictly))
-        points.append(Point(name, ", ".join(c.a), ", ".join(c.b), unit=unit, **told))
-    return points
+        n += x > y or (x == y and not c.strictly)
+    told = numbers("datasets", n, n, c.least, n >= c.least)
+    return [Point("the paper's tables", ", ".join(c.a), ", ".join(c.b), note=c.measure, **told)]
 
 
 def reproduced(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
@@ -463,10 +493,13 @@ TESTS: dict[str, Callable[[Any, Sequence[Case], Studies], list[Point]]] = {
 
 
 def numbers(of: str, estimate: float, a: float, b: float | None, counts: float) -> Fields:
-    """Return the fields of a point with a kind of estimate from one or two values."""
+    """Return the fields of a point with a kind of estimate from one or two values.
+
+    What does not support the claim contradicts it.
+    """
     of_b = None if b is None else float(b)
     fields = {"a_value": float(a), "b_value": of_b, "estimate": float(estimate)}
-    return {"of": of, "counts": float(counts), **fields}
+    return {"of": of, "counts": float(counts), "against": counts < 1, **fields}
 
 
 def inside(value: float, interval: Sequence[float | None]) -> bool:

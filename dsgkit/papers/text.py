@@ -23,8 +23,20 @@ def overview(papers: Sequence[JudgedPaper], width: int) -> str:
 
 
 def _paper(paper: JudgedPaper, width: int) -> str:
+    title = paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")
+    parts = [title, *_table(paper.those(own=False), width)]
+    counts = [outcome.counted(n) for outcome, n in paper.counts.items() if n]
+    claims = counted(sum(paper.counts.values()), "claim")
+    parts.append(f"{paper.paper.key}: {claims}: {', '.join(counts)}")
+    if checks := paper.those(own=True):
+        parts += ["", "Checks of our own, which the paper does not claim:", *_table(checks, width)]
+    return "\n".join(parts)
+
+
+def _table(claims: Sequence[JudgedClaim], width: int) -> Iterator[str]:
+    """Yield a table of the claims that are testable, and the names of the others."""
     rows, rest = [], []
-    for one in paper.claims:
+    for one in claims:
         if {verdict.outcome for verdict in one.verdicts.values()} == {Outcome.UNTESTABLE}:
             rest.append(one.claim.id)
             continue
@@ -33,15 +45,11 @@ def _paper(paper: JudgedPaper, width: int) -> str:
             told = verdict.short if by == PROTOCOL else f"{by}: {verdict.short}"
             rows.append([Cell(about[0]), Cell(told), Cell(about[1])])
             about = ["", ""]
-    parts = [paragraph(f"{paper.paper.key}: {paper.paper.title}", width, "  ")]
     if rows:
-        parts.append(plain(Layout("", ["Claim", "Verdict", "Statement"], rows), width).rstrip())
+        yield plain(Layout("", ["Claim", "Verdict", "Statement"], rows), width).rstrip()
     if rest:
         text = f"Not testable by these results (--id {rest[0]} says why): {', '.join(rest)}"
-        parts.append(paragraph(text, width, "  "))
-    counts = [outcome.counted(n) for outcome, n in paper.counts.items() if n]
-    claims = counted(len(paper.claims), "claim")
-    return "\n".join([*parts, f"{paper.paper.key}: {claims}: {', '.join(counts)}"])
+        yield paragraph(text, width, "  ")
 
 
 def full_text(one: JudgedClaim, width: int) -> str:
@@ -58,7 +66,7 @@ def about(one: JudgedClaim) -> Iterator[str]:
     """Yield a claim in words, and why it does not hold."""
     yield f"{one.claim.claim} ({one.claim.place})"
     outcomes, why = {verdict.outcome for verdict in one.verdicts.values()}, one.claim.why_not
-    if why and outcomes & {Outcome.FAILS, Outcome.IN_PART}:
+    if why and outcomes - {Outcome.HOLDS, Outcome.UNTESTABLE}:
         yield f"Why: {why.words} (shown by {why.shown_by})"
 
 
@@ -67,11 +75,14 @@ def proof(one: JudgedClaim) -> Iterator[str | Layout]:
     if one.claim.reason:
         yield one.claim.reason
     for part in one.parts:
-        names, runs = labels_of([part]), [run.experiment.name for run in part.runs]
+        names, runs = labels_of([part]), dict[int, list[str]]()
+        for run in part.runs:
+            runs.setdefault(run.experiment.protocol.trials, []).append(run.experiment.name)
         where = [*dict.fromkeys(point.where for point in part.points)]
         text = sentence(part.criterion, part.runs, names, where)
         text = f"{part.criterion.by.capitalize()}: {text}"
-        text += f" Judged: {', '.join(runs)}." if runs else ""
+        for n, of in sorted(runs.items(), reverse=True):
+            text += f" Judged by {n} trials of {', '.join(of)}."
         yield f"{text} Verdict: {with_labels(str(part.verdict), names)}."
         yield from evidence(part, names)
 
@@ -109,7 +120,8 @@ def evidence(part: Judged, names: Mapping[str, str]) -> Iterator[Layout]:
         heads = ["Where", "Size", sides[0] or "Value", sides[1] or "Value", compared]
         title = f"{' and '.join(filter(None, sides))}: {with_labels(str(verdict), names)}."
         title = title if len(part.pairs) > 1 else ""
-        table = Layout(title, [*heads, "Agrees", "Remark"], rows)
+        title += f" Over datasets: {verdict.over}." if verdict.over else ""
+        table = Layout(title.strip(), [*heads, "Agrees", "Remark"], rows)
         columns = zip(*rows, strict=True)
         yield table.with_columns([any(cell.text for cell in column) for column in columns])
 
@@ -125,10 +137,10 @@ def _row(points: Sequence[Point], among: int, names: Mapping[str, str]) -> list[
         value_text(first.b_value, first.unit),
         _estimate(first),
     ]
-    texts = [
-        {None: NO_VALUE, 1.0: "yes", 0.0: "no"}.get(first.counts, f"{first.counts}"),
-        f"{len(points)} of {among} numbers" if several else with_labels(first.note, names),
-    ]
+    agrees = {None: NO_VALUE, 1.0: "yes", 0.0: "no" if first.against else "cannot tell"}
+    remarks = [f"{len(points)} of {among} numbers" if several else with_labels(first.note, names)]
+    remarks += ["nothing is learnt"] * (not first.learnt)
+    texts = [agrees.get(first.counts, f"{first.counts}"), "; ".join(filter(None, remarks))]
     return [Cell(first.where), *(Cell(text, value=0) for text in numbers), *map(Cell, texts)]
 
 

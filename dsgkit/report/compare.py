@@ -27,7 +27,7 @@ from dsgkit.report.numbers import (
     time_digits,
     value_text,
 )
-from dsgkit.report.stats import LEVEL, SPLITS_CAVEAT, Contrast, contrast, holm
+from dsgkit.report.stats import LEVEL, Contrast, Inference, holm, inference
 from dsgkit.report.terminal import plain
 from dsgkit.tasks.measures import Measure
 from dsgkit.text import paragraph
@@ -72,6 +72,8 @@ class Comparison:
 
     Attributes
     ----------
+    inference : Inference
+        What differences are about.
     unpaired : list of str
         Why trials of the same number are different splits; empty if trials are paired.
     fits : DataFrame
@@ -87,6 +89,7 @@ class Comparison:
 
     a: Run
     b: Run
+    inference: Inference
     unpaired: list[str]
     fits: pd.DataFrame
     effects: dict[Measure, list[Effect]]
@@ -99,7 +102,7 @@ def compare(a: Run, b: Run) -> Comparison:
     """Compare two runs that were loaded together; `ResultsError` if no fit is in both."""
     check_recorded([a, b])
     config, changed = _config(a, b)
-    unpaired = _unpaired(a, b, config)
+    unpaired, how = _unpaired(a, b, config), inference(a, b)
     # a measure's caption also names its rows
     theirs = {(measure.name, measure.caption) for measure in b.task.measures}
     measures = [m for m in a.task.measures if (m.name, m.caption) in theirs]
@@ -109,10 +112,10 @@ def compare(a: Run, b: Run) -> Comparison:
         rows = fits[~fits["disturbed"]] if measure.unit == "seconds" else fits
         columns = (f"{a.column(measure)}_a", f"{b.column(measure)}_b")
         if measure.better and set(columns) <= {*fits}:
-            effects[measure] = _effects(rows, measure, columns, paired=not unpaired)
+            effects[measure] = _effects(rows, measure, columns, how, paired=not unpaired)
     environment = _differences(_environment(a), _environment(b))
     effects = {measure: found for measure, found in effects.items() if found}
-    return Comparison(a, b, unpaired, fits, effects, config, environment, changed)
+    return Comparison(a, b, how, unpaired, fits, effects, config, environment, changed)
 
 
 def _matched(a: Run, b: Run, measures: Sequence[Measure]) -> pd.DataFrame:
@@ -149,7 +152,12 @@ def _matched(a: Run, b: Run, measures: Sequence[Measure]) -> pd.DataFrame:
 
 
 def _effects(
-    fits: pd.DataFrame, measure: Measure, columns: tuple[str, str], *, paired: bool
+    fits: pd.DataFrame,
+    measure: Measure,
+    columns: tuple[str, str],
+    how: Inference,
+    *,
+    paired: bool,
 ) -> list[Effect]:
     """Return the effect on each solver at the largest size with values in both runs."""
     found = []
@@ -167,7 +175,7 @@ def _effects(
             averages, test = (np.median(a), np.median(b)), (np.log(a), np.log(b))
         else:
             averages, test = (a.mean(), b.mean()), (a, b)
-        change = contrast(*test, paired=paired)
+        change = how.contrast(*test, paired=paired)
         of_a, of_b = map(float, averages)
         found.append(Effect(str(name), int(max(sizes)), len(a), len(b), of_a, of_b, change))
     adjusted = holm([effect.contrast.p for effect in found])
@@ -297,7 +305,7 @@ def comparison_text(found: Comparison, width: int) -> str:
 
 
 def answer(found: Comparison) -> str:
-    """Return whether B reproduces A, agrees with it up to chance, or is another experiment."""
+    """Return whether B reproduces A, agrees with it, or is another experiment."""
     a, b, fits = found.a, found.b, found.fits
     if a.dataset != b.dataset and not _same_data(a, b):
         return f"B does not repeat A: the data of B are {b.dataset}, those of A {a.dataset}."
@@ -339,6 +347,8 @@ def _agreement(found: Comparison) -> tuple[str, str]:
     identical = f"{same:,} of {number} are identical"
     if not scores:
         return "B does not reproduce A", f"no fit finished in both; {identical}"
+    if not found.inference.tested:
+        return "B is not identical to A", f"largest difference {named[0]}; {identical}"
     if not tested:
         why = f"largest difference {named[0]}, without a test; {identical}"
         return "Too few trials to tell B from A", why
@@ -363,7 +373,9 @@ def _choices(common: pd.DataFrame) -> str:
 def _layout(found: Comparison, measure: Measure, effects: Sequence[Effect]) -> Layout:
     """Return the table of a measure: a row per solver, at its largest common size."""
     timed, axis = measure.unit == "seconds", found.a.axis
-    average, change = ("median", "B / A") if timed else ("mean", "B - A [95%]")
+    how, average, change = found.inference, "median", "B / A"
+    if not timed:
+        average, change = "mean", "B - A [95%]" if how.has_interval else "B - A"
     header = ["Solver", axis.title if axis else "", "n", "A", "B", change, "p", "Holm"]
     size = f", at the largest number of {lowered(axis.title)} in both" if axis else ""
     if timed:
@@ -371,10 +383,10 @@ def _layout(found: Comparison, measure: Measure, effects: Sequence[Effect]) -> L
         note = f"B takes {ratio} times as long as A, median over {counted(len(effects), 'solver')}."
     else:
         test = "Welch's t-test" if found.unpaired else "Paired t-test"
-        note = f"{test}; p-values by Holm's method. {SPLITS_CAVEAT}"
+        note = f"{test}; p-values by Holm's method. {how.words}" if how.tested else how.words
     rows = [_cells(measure, one) for one in effects]
     layout = Layout(f"{measure.caption}: {average} over trials{size}.", header, rows, [note])
-    return layout.with_columns([True, axis is not None, *[True] * 6])
+    return layout.with_columns([True, axis is not None, *[True] * 4, how.tested, how.tested])
 
 
 def _cells(measure: Measure, one: Effect) -> list[Cell]:

@@ -38,6 +38,7 @@ LEGEND_ROW, LEGEND_ENTRY, LEGEND_LETTER = 0.17, 0.62, 0.066  # inches
 SIDE_BY_SIDE = 0.14  # inches of all lines at a size
 MIN_BOXED_TRIALS = 5
 TICKS = 4  # intervals of ticks of a box plot, at most
+MARKS = 6  # of a line along training
 RATE_OVER = 100.0  # factor between the ends of the line of a rate
 
 NO_FAILURES = {NOT_RUN, TO_COME, LEFT_OUT}
@@ -344,16 +345,19 @@ def trace(
 ) -> None:
     """Draw a measure along training, see `along`, with bars of a standard deviation.
 
-    A method without iterations is a point. ``ringed`` solvers have a ring around their end.
+    At most `MARKS` checkpoints of a line have a marker and a bar, the last one among them. A method
+    without iterations is a point. ``ringed`` solvers have a ring around their end.
     """
     log = is_log(measure, [value for table in means.values() for value in table["value"]])
     axes.set(xscale="log", yscale="log" if log else "linear")
     for name, table in means.items():
         look, at, value = looks[name], table[x], table["value"]
-        axes.plot(at, value, label=name, **look._asdict())
+        marked = sorted(range(len(at) - 1, -1, -len(at) // MARKS))
+        axes.plot(at, value, label=name, markevery=marked, **look._asdict())
         low = value - table["std"]
-        low = low.where(low > 0, value) if log else low
-        axes.vlines(at, low, value + table["std"], color=look.color, linewidth=0.8)
+        low = (low.where(low > 0, value) if log else low).iloc[marked]
+        high = (value + table["std"]).iloc[marked]
+        axes.vlines(at.iloc[marked], low, high, color=look.color, linewidth=0.8)
         if name in ringed:
             axes.plot(at.iloc[-1:], value.iloc[-1:], **RING)
     if x == "iteration" and log:  # the theorems' rate, below the lines

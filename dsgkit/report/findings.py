@@ -35,7 +35,7 @@ from dsgkit.report.numbers import (
     seconds_text,
     value_text,
 )
-from dsgkit.report.stats import LEVEL, Contrast, Gain, contrast, gain_measures, gains, holm, pairs
+from dsgkit.report.stats import LEVEL, Contrast, Gain, gain_measures, gains, holm, inference, pairs
 from dsgkit.tasks.measures import TIME, TRIVIAL, Measure, place_asked
 from dsgkit.text import paragraph
 
@@ -84,27 +84,26 @@ def findings_text(run: Run, width: int, *, without: Sequence[str] = ()) -> str:
 
 def _compared(run: Run) -> Iterator[Finding]:
     """Yield the leading solver by each measure, and the gains of solvers over others."""
-    measures = _measures(run)
+    measures, how = _measures(run), inference(run)
     leads = [lead for measure in measures if (lead := _lead(run, measure))]
     adjusted = holm([lead.change.p for lead in leads])
     yield from (Finding("best", _lead_text(run, *one)) for one in zip(leads, adjusted, strict=True))
     gained = [gain for gain in gains([run], measures[0]) if gain.is_last] if measures else []
+    if tests := [p for p in (*adjusted, *(gain.holm for gain in gained)) if p is not None]:
+        yield Finding(
+            "test",
+            f"Significant at the {LEVEL:.0%} level, by paired t-tests over "
+            f"{run.experiment.protocol.trials} trials, corrected by Holm's method "
+            f"({counted(len(tests), 'test')}). {how.words}",
+        )
+    elif leads and not how.tested:
+        yield Finding("test", how.words)
     told = {name for key, name in run.names.items() if oracle_data(run, key)}
     for against in dict.fromkeys(gain.against for gain in gained):
         members = [one for one in gained if one.against == against]
         members = [one for one in members if told.isdisjoint((one.name, against))]
-        if any(gain.holm is not None for gain in members):
-            text = _gain_text(measures[0], members)
-            yield Finding("gain", f"{measures[0].heading}, compared with {against}: {text}.")
-    if tests := [p for p in (*adjusted, *(gain.holm for gain in gained)) if p is not None]:
-        protocol = run.experiment.protocol
-        drawn = "labeled" in protocol.model_dump()
-        yield Finding(
-            "test",
-            f"Significant at the {LEVEL:.0%} level, by paired t-tests over {protocol.trials} "
-            f"trials, corrected by Holm's method ({counted(len(tests), 'test')}): over "
-            f"{'draws of the labelled rows' if drawn else 'the trials'}, on these rows.",
-        )
+        if members and (tests or not how.tested):
+            yield Finding("gain", _gain_text(measures[0], against, members, tested=how.tested))
 
 
 def _measures(run: Run) -> list[Measure]:
@@ -137,9 +136,9 @@ def _lead(run: Run, measure: Measure) -> _Lead | None:
         ranked = complete if len(complete) > 1 else ranked
         if len(ranked) > 1:
             ranked.sort(key=lambda one: -sign * one.mean)
-            both = pairs(run, measure, ranked[1].solver, ranked[0].solver)
+            (both,) = pairs(run, measure, [(ranked[1].solver, ranked[0].solver)])
             both = sign * both.loc[both["size"] == size, ["a", "b"]].to_numpy()
-            return _Lead(measure, ranked, contrast(*both.T)) if len(both) else None
+            return _Lead(measure, ranked, inference(run).contrast(*both.T)) if len(both) else None
     return None
 
 
@@ -155,12 +154,13 @@ def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
         text = f"{listed(equal)} come first{_at(run, first)}, equal ({scores[0]})"
     else:
         by = change.words(measure, p)
-        text = f"{first.name} {scores[0]}, then {second.name} {scores[1]} ({by}){_at(run, first)}, "
-        if p is None:
-            once = change.interval is None
-            text += "in one trial, so this may be chance" if once else "in every trial"
-        else:
-            text += f"{'a' if p < LEVEL else 'no'} significant difference"
+        text = f"{first.name} {scores[0]}, then {second.name} {scores[1]} ({by}){_at(run, first)}"
+        if p is not None:
+            text += f", {'a' if p < LEVEL else 'no'} significant difference"
+        elif len(first.values) == 1:
+            text += ", in one trial"
+        elif inference(run).tested:
+            text += ", in every trial"
     caution = f" The {measure.word} {measure.caution}." if measure.caution else ""
     return f"{measure.heading}{where}{oracle}: {text}.{caution}"
 
@@ -169,17 +169,19 @@ def _at(run: Run, entry: Entry) -> str:
     return f" at {entry.size:,} {lowered(run.axis.title)}" if run.axis else ""
 
 
-def _gain_text(measure: Measure, members: Sequence[Gain]) -> str:
-    """Return which solvers are better, worse or not different, with gains."""
-    better, worse, no = "significantly better", "significantly worse", "no significant difference"
+def _gain_text(measure: Measure, against: str, members: Sequence[Gain], *, tested: bool) -> str:
+    """Return the gains of solvers and, if tested, which are better, worse or not different."""
+    better, worse, no = "significantly better", "significantly worse", "not significantly different"
     texts: dict[str, list[str]] = {better: [], worse: [], no: []}
     for gain in members:
-        if gain.significant:
-            how = better if gain.contrast.difference > 0 else worse
-            texts[how].append(f"{gain.name} ({gain.contrast.words(measure)})")
-        else:
-            texts[no].append(gain.name)
-    return "; ".join(f"{how}: {listed(of)}" for how, of in texts.items() if of)
+        how = better if gain.contrast.difference > 0 else worse
+        text = f"{gain.name} {gain.contrast.cell(measure)}"
+        texts[how if gain.significant else no].append(text)
+    of = [listed(one) + f": {how}" * tested for how, one in texts.items() if one]
+    points = " in points" if measure.percent else ""
+    has_interval = any(gain.contrast.interval for gain in members)
+    interval = f", with {1 - LEVEL:.0%} intervals" if has_interval else ""
+    return f"{measure.heading}{points}, compared with {against}{interval}: {'; '.join(of)}."
 
 
 def _oracles(run: Run) -> Iterator[Finding]:

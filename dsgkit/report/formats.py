@@ -132,24 +132,25 @@ class Table:
 
 def markdown(layout: Layout) -> str:
     """Return a GitHub Markdown table, the best entries in bold."""
-    lines = [[_escape_markdown(name) for name in layout.header]]
+    lines = [[escape_markdown(name) for name in layout.header]]
     lines += [[_markdown_entry(cell) for cell in row] for row in layout.rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     rule = ["-" * max(3, widths[0]), *("-" * max(2, width - 1) + ":" for width in widths[1:])]
     lines.insert(1, rule)
     rows = ([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])] for first, *rest in lines)
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    before, *after = map(_escape_markdown, [layout.full_caption, *layout.notes("Bold")])
+    before, *after = map(escape_markdown, [layout.full_caption, *layout.notes("Bold")])
     return "\n\n".join([before, table, *after]) + "\n"
 
 
 def _markdown_entry(cell: Cell) -> str:
-    text = _escape_markdown(cell.text + cell.mark)
+    text = escape_markdown(cell.text + cell.mark)
     text = f"**{text}**" if cell.best else text
-    return f"{text} {_escape_markdown(cell.note)}" if cell.note else text
+    return f"{text} {escape_markdown(cell.note)}" if cell.note else text
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
+    """Return a text without markup of Markdown."""
     return _MARKUP.sub(lambda match: f"\\{match[0]}", text)
 
 

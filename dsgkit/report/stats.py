@@ -1,4 +1,4 @@
-"""Differences of means with intervals and tests, Holm's correction, and gains over baselines."""
+"""Differences of means: what is tested, intervals, tests, Holm's correction, and gains."""
 
 from __future__ import annotations
 
@@ -18,8 +18,12 @@ from dsgkit.tasks.measures import Measure
 LEVEL = 0.05
 """Level of the tests; intervals have the confidence 1 - LEVEL."""
 
-SPLITS_CAVEAT = "Over draws of the labelled rows, on these rows: other data may differ more."
-"""What intervals and p-values are about."""
+NEW_ROWS_RATIO = 2.0
+"""Ratio of judged to training rows in intervals about new rows: as if a third of the rows trained.
+
+`dsg try` labels fewer of most files, but more judged rows make trials less dependent, not more:
+``scripts/study_resampled_test.py``.
+"""
 
 _ROUNDING = 64 * np.finfo(np.float64).eps
 
@@ -59,8 +63,16 @@ class Contrast(NamedTuple):
         return ", ".join(parts)
 
 
-def contrast(a: Array, b: Array, *, paired: bool = True) -> Contrast:
-    """Return the contrast of trials: of pairs ``a[i], b[i]``, or by Welch's test of two groups."""
+def contrast(a: Array, b: Array, *, paired: bool = True, ratio: float = 0.0) -> Contrast:
+    """Return the contrast of trials: of pairs ``a[i], b[i]``, or by Welch's test of two groups.
+
+    With a ratio of judged to training rows it is about new rows. Trials share rows, so the mean of
+    J differences with variance s^2 is taken to have the variance ``(1/J + ratio) s^2``.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, Inference for the generalization error, Machine Learning 2003.
+    """
     difference = float((b - a).mean()) if paired else float(b.mean() - a.mean())
     rounding = _ROUNDING * max(np.abs(a).max(), np.abs(b).max())
     if paired and np.abs(b - a).max() <= rounding:
@@ -72,12 +84,54 @@ def contrast(a: Array, b: Array, *, paired: bool = True) -> Contrast:
         return Contrast(difference, (difference, difference))
     from scipy.special import stdtr, stdtrit  # scipy.stats takes a second to import
 
-    errors = [float(one.var(ddof=1)) / len(one) for one in groups]
+    errors = [float(one.var(ddof=1)) * (1 / len(one) + ratio) for one in groups]
     weights = [e**2 / (len(one) - 1) for e, one in zip(errors, groups, strict=True)]
     freedom, error = sum(errors) ** 2 / sum(weights), math.sqrt(sum(errors))
     reach = float(stdtrit(freedom, 1 - LEVEL / 2)) * error
     p = 2 * float(stdtr(freedom, -abs(difference) / error))
     return Contrast(difference, (difference - reach, difference + reach), p)
+
+
+class Inference(NamedTuple):
+    """What the differences of a run's trials are about, in words, and what they allow.
+
+    ``ratio`` is that of `contrast`.
+    """
+
+    words: str
+    tested: bool = True
+    has_interval: bool = True
+    ratio: float = 0.0
+
+    def contrast(self, a: Array, b: Array, *, paired: bool = True) -> Contrast:
+        """Return the contrast of trials without what they do not allow."""
+        full = contrast(a, b, paired=paired, ratio=self.ratio)
+        return full._replace(
+            interval=full.interval if self.has_interval else None,
+            p=full.p if self.tested else None,
+        )
+
+
+def inference(*runs: Run) -> Inference:
+    """Return what differences within a run, or between several, are about: the least of them."""
+    return min(map(_inference, runs), key=lambda one: (one.has_interval, one.tested))
+
+
+def _inference(run: Run) -> Inference:
+    if not run.draws:
+        is_whole = run.axis is None or [*full_at(run).values()][-1:] == [True]
+        rows = "the same rows" if is_whole else "samples of the same rows"
+        return Inference(f"No difference is tested: trials are runs on {rows}.", False, False)
+    if run.experiment.inference == "new_rows":
+        return Inference(
+            "Intervals are about new rows: their variance is corrected for the rows that trials "
+            "share (Nadeau & Bengio 2003). No difference is tested: with few labels, a test would "
+            "miss most differences that matter.",
+            tested=False,
+            ratio=NEW_ROWS_RATIO,
+        )
+    words = f"over draws of the {run.draws}, on these rows: other data may differ more."
+    return Inference(f"Intervals and tests are {words}")
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
@@ -141,26 +195,29 @@ def gain_measures(runs: Iterable[Run]) -> list[Measure]:
 
 def _gains(run: Run, measure: Measure) -> Iterator[Gain]:
     sign = 1 if measure.better == "higher" else -1
-    sizes = full_at(run)
-    for key, spec in run.solvers.items():
-        against = (spec and spec.against) or ""
-        if against in run.names:
-            both = pairs(run, measure, against, key)
-            for size, of in both.groupby("size"):
-                a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
-                last = size == both["size"].max()
-                names, n = (run.names[key], run.names[against]), int(size)
-                yield Gain(run, *names, n, sizes[n], b - a, contrast(a, b), last)
+    sizes, how = full_at(run), inference(run)
+    compared = [
+        (spec.against, key)
+        for key, spec in run.solvers.items()
+        if spec and spec.against and spec.against in run.names
+    ]
+    for (against, key), both in zip(compared, pairs(run, measure, compared), strict=True):
+        for size, of in both.groupby("size"):
+            a, b = (sign * of[side].to_numpy() for side in ("a", "b"))
+            last = size == both["size"].max()
+            names, n = (run.names[key], run.names[against]), int(size)
+            yield Gain(run, *names, n, sizes[n], b - a, how.contrast(a, b), last)
 
 
-def pairs(run: Run, measure: Measure, a: str, b: str) -> pd.DataFrame:
-    """Return the values of two solvers in the trials that both finished: size, trial, a, b.
+def pairs(run: Run, measure: Measure, solvers: Iterable[tuple[str, str]]) -> Iterator[pd.DataFrame]:
+    """Yield the values of every two solvers in the trials that both finished: size, trial, a, b.
 
     Fits that do not depend on the size make one pair, at the largest one.
     """
-    fits = run.sized[(run.sized["ending"] == "ok") & run.sized["solver"].isin([a, b])]
-    column = run.column(measure)
+    fits, column = run.sized[run.sized["ending"] == "ok"], run.column(measure)
+    level = {key for key, of in fits.groupby("solver")["level"] if of.all()}
     values = fits.reindex(columns=["size", "trial", "solver", column])
-    both = values.pivot_table(column, ["size", "trial"], "solver", "last")
-    both = both.reindex(columns=[a, b]).dropna().set_axis(["a", "b"], axis=1).reset_index()
-    return both.drop_duplicates("trial", keep="last") if fits["level"].all() else both
+    table = values.pivot_table(column, ["size", "trial"], "solver", "last")
+    for two in solvers:
+        both = table.reindex(columns=[*two]).dropna().set_axis(["a", "b"], axis=1).reset_index()
+        yield both.drop_duplicates("trial", keep="last") if level.issuperset(two) else both

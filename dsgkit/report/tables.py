@@ -22,7 +22,7 @@ from dsgkit.report.frame import (
 from dsgkit.report.measure_tables import measure_table
 from dsgkit.report.numbers import p_text
 from dsgkit.report.published import published_table
-from dsgkit.report.stats import LEVEL, SPLITS_CAVEAT, Gain, gain_measures, gains
+from dsgkit.report.stats import LEVEL, Gain, gain_measures, gains, inference
 from dsgkit.report.terminal import plain
 from dsgkit.tasks.measures import GAINS, PARAMS_TABLE, PUBLISHED_TABLE, Measure
 from dsgkit.text import DEFAULT_WIDTH
@@ -110,16 +110,24 @@ def gain_table(runs: Sequence[Run]) -> Table:
 def _gains(runs: Sequence[Run], found: Sequence[tuple[Measure, Gain]], further: bool) -> Layout:
     """Return gains, a row each."""
     over = list(dict.fromkeys(gain.against for _, gain in found))
-    tested, swept = any(gain.is_last for _, gain in found), any(run.axis for run in runs)
+    hows = {run.heading: inference(run) for run in runs}
+    tested = any(gain.is_last and hows[gain.run.heading].tested for _, gain in found)
+    swept = any(run.axis for run in runs)
     notes = ["Better in: trials, of those that both finished, in which the solver is better."]
     if tested:
         at = " at the largest size that both finished" if swept else ""
         family = "all solvers" if len(runs) == 1 else "all solvers and datasets"
-        notes.append(f"p: paired t-test{at}, Holm-corrected for {family}. {SPLITS_CAVEAT}")
+        notes.append(f"p: paired t-test{at}, Holm-corrected for {family}.")
+    said: dict[str, list[str]] = {}
+    for heading, how in hows.items():
+        said.setdefault(how.words, []).append(heading)
+    alike = len(said) == 1
+    notes += (words if alike else f"{', '.join(of)}: {words}" for words, of in said.items())
+    gain = "Gain [95%]" if any(how.has_interval for how in hows.values()) else "Gain"
     layout = Layout(
         f"{'Further gains' if further else 'Gains'} over {' or '.join(over)}: mean over trials, "
         "above 0 where better.",
-        ["Measure", "Dataset", "Solver", "Over", "Rows", "Gain [95%]", "p", "Better in"],
+        ["Measure", "Dataset", "Solver", "Over", "Rows", gain, "p", "Better in"],
         [_gain_cells(measure, gain) for measure, gain in found],
         notes,
         best_means=f"better at the {LEVEL:.0%} level",

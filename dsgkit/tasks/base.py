@@ -124,6 +124,9 @@ class Task:
         that chooses hyper-parameters, and the default tables and figures.
     words : tuple of str
         Words for numbers of the trial (`values`) that a config may use for parameters.
+    draws : str
+        The rows that a trial draws, such as ``labelled rows``. Empty if all trials see the same
+        rows: then no difference is tested.
     target : {"binary", "ordered", "classes", "numeric"} or None
         Kind of labels for training or judging: datasets with another target are rejected. If the
         config of a file names no ``target``, ``numeric`` reads its labels as numbers.
@@ -153,6 +156,7 @@ class Task:
     chooses: ClassVar[str]
     outputs: ClassVar[tuple[str, ...]] = ()
     words: ClassVar[tuple[str, ...]] = ()
+    draws: ClassVar[str] = "rows"
     target: ClassVar[Kind | None] = None
     gives: ClassVar[tuple[str, ...]] = ()
     extra: ClassVar[tuple[str, ...]] = ()
@@ -178,6 +182,14 @@ class Task:
     @property
     def values(self) -> Mapping[str, float | tuple[float, ...]]:
         """The numbers that `words` stand for."""
+        return {}
+
+    def drawn_rows(self) -> dict[str, Any]:
+        """Return the drawn rows of the dataset by part; a fit at a smaller size takes the first."""
+        return {}
+
+    def fold_rows(self, at: At) -> dict[str, list[Any]]:
+        """Return the rows of every fold of a search by part."""
         return {}
 
     def counts(self, at: At) -> dict[str, int]:

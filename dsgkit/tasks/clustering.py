@@ -104,6 +104,7 @@ class Clustering(Task):
         PICTURES,
     )
     words = (CLASSES,)
+    draws = ""
     target = "classes"
     phases: ClassVar = {"fit": "fit_domain", "clustering": "fit_clusters"}
 
@@ -130,6 +131,9 @@ class Clustering(Task):
     @functools.cached_property
     def _rows(self) -> Rows:
         return Rows(self.dataset.X, self._order, *base.scaling_of(self.dataset, self.spec.scale))
+
+    def drawn_rows(self) -> dict[str, Any]:
+        return {"rows": self._order}
 
     def training(self, at: At) -> dict[str, Any]:
         return {"X": self._rows[: at["rows"]]}

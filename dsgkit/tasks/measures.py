@@ -60,7 +60,7 @@ class Measure:
     optional, for_published : bool
         Omitted without notice if no fit has a value; shown only next to published figures.
     least_range : float
-        Smallest range of the axis of a boxplot, so that chance differences look small.
+        Smallest range of the axis of a boxplot, so that small differences look small.
     tally : bool
         1 for counted trials and 0 for others: tables show ``n of m``, and there is no figure.
     traced : bool
@@ -159,8 +159,8 @@ class SolverFacts(_Stored):
 class Description(_Stored):
     """Description of a task in its results folder; texts are those of `tasks.base.ProtocolSpec`.
 
-    Older results lack ``not_of_splits`` (settings that do not affect the rows of a trial: trials
-    pair if all others are equal) and ``solvers``.
+    Older results lack ``draws``, ``not_of_splits`` (settings that do not affect the rows of a
+    trial: trials pair if all others are equal) and ``solvers``.
     """
 
     kind: str
@@ -168,6 +168,7 @@ class Description(_Stored):
     protocol: str = ""
     selection: str = ""
     oracle: str = ""
+    draws: str | None = None
     axis: Axis | None = None
     measures: tuple[Measure, ...]
     chooses: str = ""

@@ -50,6 +50,9 @@ class SemiSupervisedSpec(base.ProtocolSpec):
         rows overrides it by its largest point.
     unlabeled : int or None
         Largest number of unlabelled rows in training; None is all. All of them judge.
+    judged : int or None
+        Largest number of unlabelled rows on which fits are judged, those in training first, and of
+        official test rows, at equal distances in their file; None is all.
     scale : tuple of float
         The interval that every feature is mapped to.
     folds : int
@@ -58,11 +61,13 @@ class SemiSupervisedSpec(base.ProtocolSpec):
 
     labeled: Count = 200
     unlabeled: Count | None = None
+    judged: Count | None = None
     scale: Interval = (0.0, 1.0)
     folds: Folds = 5
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds",)
-    unsaid: ClassVar[tuple[str, ...]] = ("unlabeled",)
+    only_for_judging: ClassVar[tuple[str, ...]] = ("judged",)
+    unsaid: ClassVar[tuple[str, ...]] = ("unlabeled", "judged")
     labeled_words: ClassVar[str] = "{:,} labelled rows"
 
     @model_validator(mode="after")
@@ -80,7 +85,8 @@ class SemiSupervisedSpec(base.ProtocolSpec):
         swept, bound = self._swept == LABELED.name, self.unlabeled
         labeled = "" if swept else self.labeled_words.format(self.labeled)
         unlabeled = f"at most {bound:,} unlabelled rows in training" if bound else ""
-        return ", ".join(filter(None, [labeled, unlabeled]))
+        judged = f"judged on at most {self.judged:,} rows" if self.judged else ""
+        return ", ".join(filter(None, [labeled, unlabeled, judged]))
 
     @property
     def protocol(self) -> str:
@@ -115,6 +121,7 @@ class SemiSupervised(Task):
     Spec = SemiSupervisedSpec
     axes: ClassVar[tuple[Axis, ...]] = (UNLABELED, LABELED)
     words = (CLASS_PROPORTION,)
+    draws = "labelled rows"
     target: ClassVar[Kind | None] = "binary"
     gives, extra = ("X", "y", "X_unlabeled", HIDDEN), ("X_unlabeled",)
     grows: ClassVar = {LABELED.name: ("X", "y"), UNLABELED.name: ("X_unlabeled", HIDDEN)}
@@ -139,7 +146,15 @@ class SemiSupervised(Task):
                 )
         n_unlabeled = len(dataset.X) - self.n_labeled
         self.sizes = {UNLABELED.name: min(n_unlabeled, spec.unlabeled or n_unlabeled)}
-        self.n_scored = len(y) - self.n_labeled + (0 if y_test is None else len(y_test))
+        n_judged = len(y) - self.n_labeled
+        self.n_scored = min(n_judged, spec.judged or n_judged)
+        self.n_scored += 0 if y_test is None else len(y_test[self.tested])
+
+    @property
+    def tested(self) -> slice:
+        """Which of the official test rows judge."""
+        n = len(self.dataset.y_test)
+        return slice(None, None, -(-n // min(n, self.spec.judged or n)))
 
     @functools.cached_property
     def values(self) -> dict[str, Any]:
@@ -181,10 +196,30 @@ class SemiSupervised(Task):
         return Split(X, y, X_unlabeled, y_unlabeled, known, X_test, dataset.y_test)
 
     @functools.cached_property
+    def judging(self) -> NDArray[np.int64]:
+        """Positions of the unlabelled rows that judge, all of known labels."""
+        return np.flatnonzero(self.split.known)[: self.spec.judged]
+
+    @functools.cached_property
     def judged(self) -> tuple[Rows, NDArray[Any]]:
-        """The unlabelled rows whose hidden labels are known, and these labels."""
-        known = np.flatnonzero(self.split.known)
-        return self.split.X_unlabeled.take(known), self.split.y_unlabeled[known]
+        """The unlabelled rows that judge, and their hidden labels."""
+        return self.split.X_unlabeled.take(self.judging), self.split.y_unlabeled[self.judging]
+
+    @functools.cached_property
+    def test(self) -> tuple[Rows | None, NDArray[Any]]:
+        """The official test rows that judge, if there are any, and their labels."""
+        X_test, y_test = self.split.X_test, self.split.y_test
+        if X_test is None or y_test is None:
+            return None, np.empty(0)
+        return X_test.take(self.tested), y_test[self.tested]
+
+    def drawn_rows(self) -> dict[str, Any]:
+        return {"labeled": self.split.X.index, "unlabeled": self.split.X_unlabeled.index}
+
+    def fold_rows(self, at: At) -> dict[str, list[Any]]:
+        """Return the held-out labelled rows."""
+        rows: Any = self.split.X.index
+        return {"labeled": [rows[fold] for fold in self.folds(at)]}
 
     def counts(self, at: At) -> dict[str, int]:
         n_labeled = at.get("labeled", self.n_labeled)
@@ -232,19 +267,18 @@ class SemiSupervised(Task):
         return self.score(y, values)[self.chooses]
 
     def judge(self, model: Any, at: At, clock: Any) -> Judgement:
-        """Score a fitted function on all unlabelled rows, and on the official test rows."""
-        split, (X, y) = self.split, self.judged
-        n_test = 0 if split.X_test is None else len(split.X_test)
-        tested = n_test / (n_test + len(y))  # share of the progress
+        """Score a fitted function on the unlabelled rows, and on the official test rows."""
+        (X, y), (X_test, y_test) = self.judged, self.test
+        tested = len(y_test) / (len(y_test) + len(y))  # share of the progress
         with clock.phase("predict"):
             with part(0, tested):
-                on_test = self.predictions(model, split.X_test) if n_test else None
+                on_test = None if X_test is None else self.predictions(model, X_test)
             with part(tested, 1):
                 predictions = self.predictions(model, X)
         with clock.phase("evaluate"):
             score = self.scoring(predictions, at)
             scores = score(y, predictions)
-            test_scores = {} if on_test is None else score(split.y_test, on_test)
+            test_scores = {} if on_test is None else score(y_test, on_test)
         return Judgement(scores | {f"test_{name}": test_scores.get(name) for name in scores})
 
     def predictions(self, model: Any, rows: Any) -> Any:
@@ -271,7 +305,7 @@ class AUCSpec(SemiSupervisedSpec):
 
     convergence: bool = False
 
-    only_for_judging: ClassVar[tuple[str, ...]] = ("convergence",)
+    only_for_judging: ClassVar[tuple[str, ...]] = ("judged", "convergence")
     unsaid: ClassVar[tuple[str, ...]] = (*SemiSupervisedSpec.unsaid, "convergence")
     chosen_by: ClassVar[str] = "AUC"
 

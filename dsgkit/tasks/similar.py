@@ -131,6 +131,7 @@ class SimilarUnlabeled(Task):
         *("accuracy_boxplot", "time_curve"),
     )
     words = (CLASS_PRIOR,)
+    draws = "pairs, unlabelled and test rows"
     target = "binary"
     gives = ("X_similar", "X_unlabeled", "X", "y")
 
@@ -232,6 +233,36 @@ class SimilarUnlabeled(Task):
         S, U, T = (Rows(dataset.X, rows, *scaling) for rows in (similar, unlabeled, test))
         return PairSplit(S, U, y_unlabeled, T, dataset.y[test])
 
+    def drawn_rows(self) -> dict[str, Any]:
+        split = self.split
+        parts = {"similar": split.similar, "unlabeled": split.X_unlabeled, "test": split.X_test}
+        return {name: rows.index for name, rows in parts.items()}
+
+    def fold_rows(self, at: At) -> dict[str, list[Any]]:
+        """Return the held-out rows of pairs and unlabelled rows; and, for ``y``, labelled ones."""
+        similar: Any = self.split.similar.index
+        unlabeled: Any = self.split.X_unlabeled.index
+        pairs = similar.reshape(-1, 2)
+        labeled, y = self._labeled(at)
+        return {
+            "similar": [pairs[fold].ravel() for fold in self._dealt(self.n_similar)],
+            "unlabeled": [unlabeled[fold] for fold in self._dealt(at["unlabeled"])],
+            "labeled": [unlabeled[labeled[fold]] for fold in self._by_class(y)],
+        }
+
+    def _labeled(self, at: At) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+        """Return which unlabelled rows are labelled for a ``fit`` with ``y``, and their labels."""
+        y = self.split.y_unlabeled[: at["unlabeled"]]
+        rows = np.flatnonzero(y)[: 2 * self.n_similar]
+        return rows, y[rows]
+
+    def _dealt(self, n: int) -> list[NDArray[np.int64]]:
+        """Return the held-out positions of each fold of what is in a random order."""
+        return [np.arange(fold, n, self.spec.folds) for fold in range(self.spec.folds)]
+
+    def _by_class(self, y: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+        return stratified_folds(y, self.spec.folds, derive_seed(self.seed, "folds"))
+
     def counts(self, at: At) -> dict[str, int]:
         return {"n_similar": self.n_similar, "n_unlabeled": at["unlabeled"]}
 
@@ -245,24 +276,20 @@ class SimilarUnlabeled(Task):
         """Return the pairs and unlabelled rows; or, for a ``fit`` with ``y``, labelled rows."""
         if not takes(estimator, "y"):
             return self.training(at)
-        y = self.split.y_unlabeled[: at["unlabeled"]]
-        rows = np.flatnonzero(y)[: 2 * self.n_similar]
-        return {"X": self.split.X_unlabeled[rows], "y": y[rows]}
+        rows, y = self._labeled(at)
+        return {"X": self.split.X_unlabeled[rows], "y": y}
 
     def search(self, estimator: Any, at: At, points: Sequence[Point]) -> Scores:
         """Return the held-out risk (with labels, the error) of every point on every fold."""
-        given, n_folds = self.given(estimator, at), self.spec.folds
+        given = self.given(estimator, at)
         if takes(estimator, "y"):
             y = given["y"]
-            by_class = stratified_folds(y, n_folds, derive_seed(self.seed, "folds"))
+            by_class = self._by_class(y)
             values = estimator.fit_points(points, folds=by_class, **given)
             values = checked_shape(values, "fit_points", (len(points), len(y)))
             return fold_scores(y, values, by_class, error_rate)
         n, n_pairs, n_rows = len(points), len(given["X_similar"]), len(given["X_unlabeled"])
-        folds = [  # pairs and rows are in a random order
-            (np.arange(fold, n_pairs, n_folds), np.arange(fold, n_rows, n_folds))
-            for fold in range(n_folds)
-        ]
+        folds = list(zip(self._dealt(n_pairs), self._dealt(n_rows), strict=True))
         self._set_prior(estimator, given)
         points = [
             {**point, "prior": self._estimate(given)} if point.get("prior") == ESTIMATE else point

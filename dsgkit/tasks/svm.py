@@ -53,7 +53,7 @@ class SVMSpec(SemiSupervisedSpec):
     threshold: Literal["zero", "labeled_share"] = "zero"
 
     only_for_search: ClassVar[tuple[str, ...]] = ("folds", "select", "repeats")
-    only_for_judging: ClassVar[tuple[str, ...]] = ("threshold",)
+    only_for_judging: ClassVar[tuple[str, ...]] = ("judged", "threshold")
 
     @property
     def setting(self) -> str:
@@ -125,19 +125,34 @@ class SemiSupervisedSVM(SemiSupervised):
             scores.append([error(y, np.where(c, 1, -1)) if valid else None for c, valid in columns])
         return [list(row) for row in zip(*scores, strict=True)]
 
+    def _all_folds(self, at: At) -> list[NDArray[np.int64]]:
+        return [fold for n in range(self.spec.repeats) for fold in self.folds(at, n)]
+
+    def _bounds(self, at: At) -> Iterator[tuple[int, int]]:
+        """Yield where each part of the unlabelled rows begins and ends."""
+        n, n_parts = at["unlabeled"], self.spec.folds
+        return itertools.pairwise(n * number // n_parts for number in range(n_parts + 1))
+
+    def fold_rows(self, at: At) -> dict[str, list[Any]]:
+        """Return the held-out labelled rows; or each part of unlabelled rows, which trains."""
+        labeled: Any = self.split.X.index
+        if self.spec.select == "labeled_rows":
+            return {"labeled": [labeled[fold] for fold in self._all_folds(at)]}
+        rows: Any = self.split.X_unlabeled.index
+        return {"unlabeled": [rows[low:high] for low, high in self._bounds(at)]}
+
     def _held_out(self, estimator: Any, at: At) -> Iterator[tuple[dict[str, Any], Any, Any]]:
         """Yield what a fold trains on, its held-out labelled rows, and their labels."""
         given = self.given(estimator, at)
         X, y = given["X"], given["y"]
-        for repeat in range(self.spec.repeats):
-            for fold in self.folds(at, repeat):
-                rest = np.setdiff1d(np.arange(len(y)), fold)
-                yield {**given, "X": X[rest], "y": y[rest]}, X[fold], y[fold]
+        for fold in self._all_folds(at):
+            rest = np.setdiff1d(np.arange(len(y)), fold)
+            yield {**given, "X": X[rest], "y": y[rest]}, X[fold], y[fold]
 
     def _parts(self, estimator: Any, at: At) -> Iterator[tuple[dict[str, Any], Any, Any]]:
         """Yield what is trained with a part, the other unlabelled rows, and their hidden labels."""
-        given, n, n_parts = self.given(estimator, at), at["unlabeled"], self.spec.folds
-        for low, high in itertools.pairwise(n * number // n_parts for number in range(n_parts + 1)):
+        given, n = self.given(estimator, at), at["unlabeled"]
+        for low, high in self._bounds(at):
             replaced = self.unlabeled(estimator, slice(low, high))
             others = np.concatenate([np.arange(low), np.arange(high, n)])
             others = others[self.split.known[others]]
@@ -166,7 +181,7 @@ class SemiSupervisedSVM(SemiSupervised):
 
     def scoring(self, predictions: Any, at: At) -> Callable[[Any, Any], dict[str, float | None]]:
         """Return the scoring function with the threshold from the unlabelled training rows."""
-        n_judged = int(self.split.known[: at["unlabeled"]].sum())
+        n_judged = int(np.searchsorted(self.judging, at["unlabeled"]))
         if self.spec.threshold == "zero" or not n_judged:
             return self.score
         return partial(self.score, cut=share_cut(predictions[:n_judged], self.training(at)["y"]))

@@ -236,6 +236,24 @@ def test_shipped_configs_are_written_and_depend_on_no_default_for_newcomers(name
     assert load_experiment(written) == experiment
 
 
+@pytest.mark.parametrize("name", [name for name in shipped_names() if "/" not in name])
+def test_the_profile_full_goes_on_with_the_reference(name):
+    """They share all settings but the trials, so the trials of both have the same cells."""
+    path = SHIPPED / f"{name}.yaml"
+    fewer, full = (load_experiment(path, profile=p) for p in ("reference", "full"))
+    assert (fewer.protocol.trials, full.protocol.trials) == (5, 10)
+    five = full.protocol.model_copy(update={"trials": 5})
+    assert full.model_copy(update={"name": fewer.name, "protocol": five}) == fewer
+
+
+def test_a_profile_searches_in_stages_instead_of_by_the_grid_of_a_base(folder):
+    folder(config("samult: {grid: {lam: [1, 2]}}"), "base.yaml")
+    stages = "[{grid: {sigma: [1, 2]}}, {grid: {lam: [2, 3]}}]"
+    folder(f"extends: base.yaml\nsolvers: {{samult: {{grid: null, search: {stages}}}}}\n")
+    (spec,) = load_experiment("c.yaml").solvers.values()
+    assert [stage.choices for stage in spec.search] == [{"sigma": [1, 2]}, {"lam": [2, 3]}]
+
+
 def test_what_is_chosen_for_newcomers_is_in_shipped_configs():
     names = [name for name in shipped_names() if not name.startswith("base/try")]
     text = "".join((SHIPPED / f"{name}.yaml").read_text(encoding="utf-8") for name in names)

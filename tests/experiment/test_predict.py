@@ -102,7 +102,7 @@ def test_rows_without_a_label_are_unlabelled_and_the_best_mean_is_chosen(run, mo
     experiment = load_experiment(folder / "config.yaml")
     dataset = load_dataset(experiment.dataset)
     dataset = replace(dataset, labels=dataset.labels[:50])
-    monkeypatch.setattr("dsgkit.experiment.predict.load_dataset", lambda _: dataset)
+    monkeypatch.setattr("dsgkit.experiment.runs.load_dataset", lambda _: dataset)
     told = Predictor(folder).predict(NEW)
     model = QSGS2AUC(**FEW).fit(scaled(X)[:50], KINDS[:50] == "yes", scaled(X)[50:])
     np.testing.assert_allclose(told["score"], model.decision_function(scaled(NEW)), rtol=1e-4)

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from dsgkit.config.load import SHIPPED
 from dsgkit.config.schema import load_experiment
 from dsgkit.errors import MissingDataError
 from dsgkit.experiment import timing as timing_module
@@ -93,9 +94,9 @@ def test_a_repeat_that_fails_leaves_what_was_measured():
     assert not is_disturbed({})
 
 
-def cell(kind, seconds, name, *, solver="samult", memory=0, needs=()):
-    flops = seconds * MACHINE_FLOPS
-    return Cell(name, kind, solver, 0, {"unlabeled": 40}, flops, memory=memory, needs=needs)
+def cell(kind, seconds, name, *, solver="samult", judging=0, memory=0, needs=()):
+    work = seconds * MACHINE_FLOPS, judging * MACHINE_FLOPS
+    return Cell(name, kind, solver, 0, {"unlabeled": 40}, *work, memory=memory, needs=needs)
 
 
 def test_the_line_of_a_run_has_the_time_left_by_what_cells_took(monkeypatch, capsys):
@@ -161,6 +162,8 @@ def test_searches_share_the_cores_and_finished_cells_tell_the_pace(forecast, tmp
     ):
         assert forecast(*cells, **options).seconds == pytest.approx(expected)
     assert totals([forecast(*cells)] * 2).startswith("about 4 min of processor time, 3 min on")
+    judged = cell("fit", 8, "d", judging=5)  # 3 s thrice, 5 s once
+    assert forecast(judged).seconds[0] == pytest.approx(14)
     cells = [cell("fit", 20, f"{name:0<32}") for name in "abc"]
     cells += [cell("search", 7, f"{'d':0<32}")]
     for folder, of, status in (("toy", 0, "ok"), ("toy", 1, "failed"), ("beside", 3, "ok")):
@@ -194,6 +197,24 @@ def test_the_text_has_what_is_refused_and_what_takes_more_than_a_day(forecast):
     assert run.text(90).endswith(TEXT) and max(map(len, run.text(40).splitlines())) <= 40
     assert [bool(forecast(cell("fit", s, "d")).too_long) for s in (86400, 86401)] == [False, True]
     assert set(forecast(*cells, memory=4 * GIB).cells["state"]) == {"refused"}
+
+
+QUICK = (
+    *("codrna_s2auc", "covtype_s2auc", "dota2_s2auc", "w8a_s3vm", "dota2_s3vm", "esl_ordinal"),
+    *("era_ordinal", "sgemm_ordinal", "pet_ordinal", "connect4_su", "usps_su", "sim_su", "svhn_su"),
+    *("musk_clustering", "shuttle_clustering", "moons_clustering", "quickstart"),
+)
+"""Of every setting the config that takes most, and some of the largest data."""
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_quick_look_takes_ten_minutes_of_a_processor_at_most(name, tmp_path, monkeypatch):
+    """Data that are not here are planned by the catalogue."""
+    monkeypatch.setenv("DSGKIT_CACHE", str(tmp_path))
+    monkeypatch.setenv("DSGKIT_DATA", str(tmp_path))
+    experiment = load_experiment(SHIPPED / f"{name}.yaml", profile="quick")
+    assert experiment.protocol.trials == 3
+    assert forecast_run(experiment, tmp_path / "r", Options(timeout=90)).seconds[0] <= 600
 
 
 def test_data_that_are_not_here_are_planned_by_the_catalogue(toy, tmp_path, monkeypatch):

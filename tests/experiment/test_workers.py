@@ -18,7 +18,7 @@ from dsgkit.data import load_dataset
 from dsgkit.errors import ConfigError
 from dsgkit.estimators import catalogue
 from dsgkit.experiment import workers as workers_module
-from dsgkit.experiment.cell import Job
+from dsgkit.experiment.cell import Job, run_job
 from dsgkit.experiment.plan import make_plan
 from dsgkit.experiment.workers import DaskExecutor, LocalExecutor
 from tests.experiment import runs
@@ -70,6 +70,12 @@ ENDS = {  # a solver, options of its job, and what its record has
     "shares": (behaving("count", GRID), {"processes": 2}, "failed", "numba 1, BLAS 1"),
     "also_well": (behaving("well", GRID), {}, "ok", ""),
 }
+
+
+def test_on_one_thread_a_search_is_timed_by_the_processor(folder):
+    solvers = {f"slow_{n}": (behaving("slow", GRID), {"threads": n}) for n in (1, 2)}
+    one, two = (run_job(job)[0] for job in jobs_of(folder, solvers).values())
+    assert one["times"]["search"] < 0.2 <= two["times"]["search"]
 
 
 def test_a_cell_ends_as_it_is_named_and_others_go_on(folder, monkeypatch):

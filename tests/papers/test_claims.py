@@ -79,13 +79,12 @@ def test_a_criterion_names_solvers_and_measures_that_there_are(paper, criterion)
 def test_a_criterion_is_a_sentence_that_names_its_solvers_and_numbers(paper, criterion):
     labels = {key: f"<{key}>" for key in solvers_in(criterion)}
     text = sentence(criterion, [], labels, ["codrna", "skin", "dota2"])
-    assert text.startswith("Holds if ") and text.endswith(".") and "None" not in text
+    assert " supports it if " in text and text.endswith(".") and "None" not in text
     assert all(label in text for label in labels.values())
-    numbers = [getattr(criterion, name, 0) for name in ("margin", "least", "holds", "in_part")]
+    numbers = [getattr(criterion, name, 0) for name in ("margin", "least", "gib")]
     for number in [*numbers, *getattr(criterion, "interval", [])]:
         if isinstance(number, int | float) and number:
-            is_share = number in (criterion.holds, criterion.in_part) and number < 1
-            assert (f"{number:.0%}" if is_share else f"{number:,g}") in text
+            assert f"{number:,g}" in text
 
 
 @pytest.mark.parametrize(
@@ -129,13 +128,17 @@ ONE = "test: equal, a: own, b: other, measure: auc, margin: 0.01"
         ("margin: 0.01", "margin: '1'", "margin: Input should be a valid number"),
         ("test: equal", "test: alike", "'alike' found using 'test'"),
         ("by: protocol", "by: luck", "should be 'protocol' or 'useful'"),
-        ("margin: 0.01", "margin: 0.01, holds: 1.5", ":17: claims.0.judged.0.holds"),
-        ("margin: 0.01", "margin: 0.01, holds: most", ":17: claims.0.judged.0.holds"),
+        ("margin: 0.01", "margin: 0.01, holds: all", ":17: claims.0.judged.0.holds"),
         ("margin: 0.01", "margin: 0.01, datasets: [mnist]", "not a dataset of the paper: mnist"),
         ("a: own", "a: {best: []}", "best: List should have at least 1 item"),
         (ONE, "test: rate, a: x, measure: auc, exponent: -1", "judged.0.a: a: Extra inputs"),
         (ONE, "test: published, a: [SVM], b: [SGD], measure: nmi", "unknown name 'SVM'"),
         ("task: semi_supervised_auc", "task: auc", "unknown name 'auc'"),
+        (
+            "kind: accuracy",
+            "kind: accuracy\n  untestable: no data",
+            "needs criteria, or else a text",
+        ),
         ("number: 1", "number: [1", "not valid YAML"),
     ],
 )

@@ -223,7 +223,9 @@ def test_what_is_written_is_said_and_what_has_no_results(tmp_path):
     files_ = sorted(path.name for path in (tmp_path / "out" / "s2auc").iterdir())
     assert files_ == ["figure-1.pdf", "figure-2.pdf"]
     assert lines_[-1].startswith("s3vm/2: no results of its datasets")
-    with pytest.raises(ResultsError, match=r"codrna_s3vm, w6a_s3vm.*\(reference or quick\)"):
+    with pytest.raises(
+        ResultsError, match=r"codrna_s3vm, w6a_s3vm.*\(full or reference or quick\)"
+    ):
         [*written(chosen("s3vm/2"), [tmp_path / "kept"], tmp_path, ["pdf"])]
 
 

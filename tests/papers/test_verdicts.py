@@ -1,45 +1,89 @@
 """From points to verdicts, and from the verdicts on parts to that on a claim."""
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
 
-from dsgkit.papers.judge import Outcome, Verdict, combined, judged, meets, untestable
-from dsgkit.papers.tests import Point
-
-HOLDS, FAILS = Verdict(Outcome.HOLDS, 3, 3), Verdict(Outcome.FAILS, 0, 3)
-IN_PART, OPEN = Verdict(Outcome.IN_PART, 2, 3), untestable("no results")
-
-
-def points(*counts, against=False):
-    return [Point(f"data{i}", counts=one, against=against) for i, one in enumerate(counts)]
-
-
-@pytest.mark.parametrize(
-    ("bar", "counts", "claimed", "met"),
-    [
-        ("all", (1, 1, 1), 3, True),
-        ("all", (1, 1, 0.5), 3, False),
-        ("any", (0, 0, 1), 3, True),
-        ("any", (0, 0, 0), 3, False),
-        ("more than half", (1, 1, 0, 0), 4, False),
-        ("more than half", (1, 1, 0.5, 0), 4, True),
-        (3, (1, 1, 1, 0), 4, True),
-        (3, (1, 1, 0, 0), 4, False),
-        (12, (1, 1, 1, 1, 0), 15, True),  # 12 of 15 are 4 of 5
-        (12, (1, 1, 1, 0, 0), 15, False),
-        (0.75, (1, 1, 1, 0), 4, True),
-        (0.8, (1, 1, 1, 0), 4, False),
-    ],
+from dsgkit.papers.judge import (
+    Outcome,
+    Verdict,
+    combined,
+    judged,
+    on_scale,
+    over_datasets,
+    untestable,
 )
-def test_how_many_must_count(bar, counts, claimed, met):
-    assert meets(bar, points(*counts), claimed) == met
+from dsgkit.papers.tests import GAIN, Point
+
+
+def verdict(outcome, yes, no=0, n=3):
+    return Verdict(outcome, yes, n, (), no, yes, n)
+
+
+HOLDS, IN_PART = verdict(Outcome.HOLDS, 3), verdict(Outcome.IN_PART, 2, 1)
+FAILS, HARDLY = verdict(Outcome.FAILS, 0, 3), verdict(Outcome.HARDLY, 1, 1)
+UNDECIDED, OPEN = verdict(Outcome.UNDECIDED, 0), untestable("no results")
+
+
+def points(yes=0, no=0, open=0, tie=0, learnt=True):
+    """Return points on datasets of their own."""
+    each = [(1, False)] * yes + [(0, True)] * no + [(0, False)] * open + [(0.5, True)] * tie
+    return [
+        Point(f"data{i}", counts=float(one), against=against, learnt=learnt)
+        for i, (one, against) in enumerate(each)
+    ]
 
 
 @pytest.mark.parametrize(
-    ("parts", "verdict"),
+    ("evidence", "told"),
+    [
+        (points(yes=8, no=2), "holds (8 of 10)"),
+        (points(yes=7, no=1), "holds (7 of 8)"),
+        (points(yes=7, no=3), "holds in part (7 of 10)"),
+        (points(yes=5, no=5), "holds in part (5 of 10)"),
+        (points(yes=4, no=5, open=1), "does not hold (4 of 10, 5 against)"),
+        (points(no=2, open=2), "does not hold (0 of 4, 2 against)"),
+        (points(yes=1, no=3, open=22), "undecided (1 of 26, 3 against)"),
+        (points(yes=4, no=1, open=5), "hardly (4 of 10, 1 against)"),
+        (points(yes=4, tie=2), "holds (5 of 6)"),  # a tie is half of each
+        (points(tie=4), "holds in part (2 of 4)"),
+        # points at which nothing is learnt count apart
+        (points(yes=2, no=2) + points(yes=9, learnt=False),
+         "holds in part (2 of 4 where something is learnt; 11 of 13 in all)"),
+        (points(yes=1, open=3) + points(no=9, learnt=False),
+         "undecided (1 of 4 where something is learnt, 0 against; 1 of 13 in all)"),
+        (points(yes=9, learnt=False),
+         "undecided (0 of 0 where something is learnt; 9 of 9 in all)"),
+        # points without evidence do not count
+        ([*points(yes=4), Point("x")], "holds (4 of 4)"),
+        ([Point("x", note="no results")], "not testable here: no results (x)"),
+    ],
+)  # fmt: skip
+def test_one_scale(evidence, told):
+    assert str(judged(evidence, 0)) == told
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40))
+def test_more_support_never_makes_a_verdict_worse(yes, no, open):
+    ranks = [Outcome.FAILS, Outcome.UNDECIDED, Outcome.HARDLY, Outcome.IN_PART, Outcome.HOLDS]
+    n = yes + no + open
+    if open:
+        before, after = on_scale(yes, no, n), on_scale(yes + 1, no, n)
+        assert ranks.index(after) >= ranks.index(before)
+        assert ranks.index(on_scale(yes, no + 1, n)) <= max(ranks.index(before), 2)
+    if n:
+        assert (on_scale(yes, no, n) is Outcome.HOLDS) == (yes / n >= 0.8)
+
+
+@pytest.mark.parametrize(
+    ("parts", "told"),
     [
         ([HOLDS, HOLDS], "holds (6 of 6)"),
         ([FAILS, FAILS], "does not hold (0 of 6)"),
         ([HOLDS, FAILS], "holds in part: 1 of 2 pairs (3 of 6)"),
+        ([HOLDS, UNDECIDED], "holds in part: 1 of 2 pairs (3 of 6, 0 against)"),
         ([IN_PART, FAILS], "holds in part: 1 of 2 pairs (2 of 6)"),
         ([HOLDS, IN_PART, FAILS], "holds in part: 1 of 3 pairs (5 of 9)"),
         ([IN_PART, IN_PART], "holds in part (4 of 6)"),
@@ -47,20 +91,49 @@ def test_how_many_must_count(bar, counts, claimed, met):
         ([FAILS, OPEN], "does not hold (0 of 3)"),
         ([OPEN, OPEN], "not testable here: no results"),
         ([IN_PART], "holds in part (2 of 3)"),
+        ([UNDECIDED, UNDECIDED], "undecided (0 of 6, 0 against)"),
+        ([FAILS, UNDECIDED, HARDLY], "does not hold: 1 of 3 pairs (1 of 9, 4 against)"),
+        ([HARDLY, UNDECIDED], "hardly: 1 of 2 pairs (1 of 6, 1 against)"),
     ],
 )
-def test_all_parts_must_hold(parts, verdict):
-    assert str(combined(parts, "pairs")) == verdict
+def test_all_parts_must_hold(parts, told):
+    assert str(combined(parts, "pairs")) == told
 
 
 @pytest.mark.parametrize(
-    ("evidence", "n_claimed", "verdict"),
+    ("evidence", "n_claimed", "told"),
     [
-        (points(1, 1, 1, None), 4, "holds"),  # points without evidence do not count against it
-        (points(1, 1), 2, "holds"),
-        (points(1, None), 2, "not testable here"),  # of two datasets both are needed
-        ([*points(1, 1, 1), *points(0, against=True)], 3, "does not hold"),
+        ([*points(yes=3), Point("x")], 4, "holds"),
+        (points(yes=2), 2, "holds"),
+        ([*points(yes=1), Point("x")], 2, "not testable here"),  # of two datasets both are needed
     ],
 )
-def test_how_many_must_be_tested(evidence, n_claimed, verdict):
-    assert str(judged(evidence, "more than half", None, n_claimed)).startswith(verdict)
+def test_how_many_must_be_tested(evidence, n_claimed, told):
+    assert str(judged(evidence, n_claimed)).startswith(told)
+
+
+def gains(*of_datasets):
+    """Return points that cannot tell, with the gains on each dataset."""
+    every = [(f"data{i}", gain) for i, several in enumerate(of_datasets) for gain in several]
+    return [Point(where, counts=0.0, estimate=gain, of=GAIN) for where, gain in every]
+
+
+def test_the_test_over_datasets_takes_a_mean_of_each():
+    differences = [0.02, 0.031, 0.024, 0.0002, 0.0011, 0.0027, 0.0014]
+    sizes = [(one - 0.01, one + 0.01) for one in differences]
+    found = over_datasets(gains(*sizes))
+    assert (found.gains, found.datasets) == (7, 7)
+    assert found.p == pytest.approx(2 / 2**7)  # of all signs, only these and their opposite
+    assert found.mean == pytest.approx(np.mean(differences))
+    assert str(judged(gains(*sizes), 7)) == "undecided (0 of 14, 0 against)"
+    # the opposite is shown where it is significant
+    opposite = judged(gains(*[[-one] for one in differences]), 7)
+    assert str(opposite) == "does not hold (0 of 7, 0 against)"
+    assert opposite.over.p < 0.05 and opposite.over.gains == 0
+    # a few datasets can show nothing by their signs
+    few = over_datasets(gains(*[[one] for one in differences[:5]]))
+    assert few.p == pytest.approx(stats.binomtest(5, 5).pvalue) and few.p > 0.05
+    mixed = [0.1, -0.2, 0.3, -0.4, 0.5, 0.6, 0.0]
+    found = over_datasets(gains(*[[one] for one in mixed]))
+    assert found.p == pytest.approx(stats.wilcoxon(mixed[:-1]).pvalue)
+    assert over_datasets(gains([0.1])) is over_datasets(points(yes=3)) is None

@@ -30,6 +30,8 @@ def make_run(
     data=None,
     also_at=(),
     searches=None,
+    draws="labelled rows",
+    inference="these_rows",
     **values,
 ):
     """Return a run of fits with invented values of a measure.
@@ -38,7 +40,8 @@ def make_run(
     these; None is a planned fit that has not run. ``seconds`` has times in the same form, by
     default 1. ``records`` updates the record of (solver, size, trial), and ``solvers`` has the
     entries of a config for solvers, such as ``against``, and ``searches`` a search of each trial.
-    Fits hold at the sizes ``also_at``, too.
+    Fits hold at the sizes ``also_at``, too. A trial draws the rows ``draws``, which are none if it
+    is empty.
     """
     swept = any(isinstance(one, dict) for one in values.values())
     of_size = {key: one if isinstance(one, dict) else {0: one} for key, one in values.items()}
@@ -77,12 +80,14 @@ def make_run(
             ),
             "solvers": entries,
             "outputs": [*outputs],
+            "inference": inference,
             "sweep": {"unlabeled": sorted({*itertools.chain(*of_size.values())})} if swept else {},
         },
     )
     task = Description(
         kind="toy",
         protocol="toy",
+        draws=draws,
         axis=UNLABELED if swept else None,
         measures=(measure, *further, *STANDARD),
         solvers={key: SolverFacts(told=data) for key, data in (told or {}).items()},

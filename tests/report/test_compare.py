@@ -11,6 +11,7 @@ from scipy import stats
 
 from dsgkit.errors import ResultsError
 from dsgkit.report.compare import answer, compare, comparison_text, write_comparison
+from dsgkit.tasks.measures import Axis
 from tests.report.runs import AUC, ERROR, make_run
 
 A = {500: [0.8, 0.82, 0.81, 0.79, 0.83], 1000: [0.82, 0.85, 0.83, 0.8, 0.84]}
@@ -109,6 +110,38 @@ def test_other_splits_are_not_paired(settings, reason):
     test = stats.ttest_ind if reason else stats.ttest_rel
     own = {"equal_var": False} if reason else {}
     assert effect.contrast.p == pytest.approx(test(B[500], A[500], **own).pvalue)
+
+
+def test_sweeps_that_draw_other_numbers_of_rows_are_not_paired():
+    """The labelled rows of a trial are drawn for the largest size; smaller sets are their first."""
+    drawn = Axis(name="labeled", title="Labelled rows", noun="labelled", drawn=True)
+    swept = [{100: A[500], 200: A[1000]}, {100: B[500]}, {100: B[500], 200: B[1000]}]
+    a, b, c = (
+        replace(run, task=run.task.model_copy(update={"axis": drawn}))
+        for run in (make_run(n, data=HASH, x=x) for n, x in zip("abc", swept, strict=True))
+    )
+    assert compare(a, b).unpaired == ["trials draw 200 rows in A and 100 in B"]
+    assert compare(a, c).unpaired == []
+
+
+@pytest.mark.parametrize(
+    ("about", "why", "interval"),
+    [
+        ({"draws": ""}, "No difference is tested: trials are runs on the same rows.", False),
+        ({"inference": "new_rows"}, "No difference is tested: with few labels", True),
+    ],
+)
+def test_what_trials_cannot_show_is_not_tested(about, why, interval):
+    a, b = runs(A[500], B[500], **about)
+    for found in (compare(a, b), compare(a, runs(A[500], B[500])[1])):  # or only one of them
+        (effect,) = found.effects[AUC]
+        assert (effect.contrast.p, effect.holm, effect.significant) == (None, None, False)
+        assert bool(effect.contrast.interval) == interval
+        assert answer(found).startswith("B is not identical to A: largest difference AUC +0.1020")
+        text = comparison_text(found, 300)
+        assert why in text and "t-test" not in text and "Holm" not in text
+        assert ("B - A [95%]" in text) == interval
+    assert answer(compare(a, a)).startswith("B reproduces A")
 
 
 def test_a_setting_that_the_task_declares_harmless_keeps_the_pairs():

@@ -139,6 +139,20 @@ def test_a_trace_joins_means_at_equal_iterations_and_others_are_points():
     assert (table["iteration"].tolist(), mean([40, 20])) == ([1, 10], 30)
 
 
+@pytest.mark.parametrize("n", [1, 6, 7, 14])
+def test_few_checkpoints_of_a_trace_are_marked_the_last_one_too(n):
+    steps = [{"iteration": i + 1, "seconds": i + 1.0, "error": 0.5 / (i + 1)} for i in range(n)]
+    records = {("a", 0, 0): {"trace": steps}}
+    run = make_run(measure=replace(ERROR, traced=True), a=[0.1], records=records)
+    (axes,) = drawn(run, "error_trace").axes
+    (line,) = axes.lines
+    assert len(line.get_xydata()) == n
+    marked = line.get_markevery()
+    assert 1 <= len(marked) <= 6 and marked[-1] == n - 1 and len({*np.diff(marked)}) <= 1
+    bars = [path.vertices[0, 0] for one in axes.collections for path in one.get_paths()]
+    assert bars == [steps[i]["seconds"] for i in marked]
+
+
 def test_of_one_run_every_size_is_traced_of_several_the_largest_gaps_on_a_log_axis():
     gap = Measure("gap", "Gap", better="lower", traced=True)
     steps = [

@@ -25,7 +25,7 @@ LEADS = {
     "alike": (LOW, ALIKE, r"A 0\.810, then B 0\.808 .*, no significant difference"),
     "equal": (LOW, LOW, r"A and B come first, equal \(0\.810\)"),
     "rounding": ([0.1 + 0.2] * 2, [0.3] * 2, r"A and B come first, equal"),
-    "one trial": (LOW[:1], HIGH[:1], r"B 0\.900, then A 0\.800 .*, in one trial.*chance"),
+    "one trial": (LOW[:1], HIGH[:1], r"B 0\.900, then A 0\.800 .*, in one trial\.$"),
     "no variation": ([0.5] * 3, [0.7] * 3, r"B 0\.700, then A 0\.500 .*, in every trial\.$"),
 }  # fmt: skip
 
@@ -35,6 +35,7 @@ def test_who_leads_and_whether_it_is_significant(case):
     a, b, told = LEADS[case]
     (sentence,) = said(make_run(a=a, b=b), "best")
     assert re.search(told, sentence), sentence
+    assert "chance" not in sentence
 
 
 @pytest.mark.parametrize("b", [HIGH, ALIKE])
@@ -83,11 +84,42 @@ def test_gains_over_another_solver():
     run = make_run(a=ALIKE, b=HIGH, c=LOW, solvers=AGAINST)
     (sentence,) = said(run, "gain")
     assert re.match(
-        r"AUC, compared with A: significantly better: B \(\+0\.1040, 95% CI .*\); .* C\.$",
+        r"AUC, compared with A, with 95% intervals: B \+0\.1040 \[.*\]: significantly better; "
+        r"C \+0\.0020 \[.*\]: not significantly different\.$",
         sentence,
     )
     (test,) = said(run, "test")
     assert "over draws of the labelled rows, on these rows" in test and "(3 tests)" in test
+
+
+SAME_ROWS = {"draws": ""}
+NEW_ROWS = {"inference": "new_rows"}
+
+
+@pytest.mark.parametrize(
+    ("about", "lead", "gain", "test"),
+    [
+        (SAME_ROWS, r" \(\+0\.1020\)\.$", r"A: B \+0\.1020\.$", "runs on the same rows"),
+        (
+            *(NEW_ROWS, r" \(\+0\.1020, 95% CI .*\)\.$", r"intervals: B \+0\.1020 \[.*\]\.$"),
+            r"Intervals are about new rows.*Nadeau & Bengio 2003.*No difference is tested",
+        ),
+    ],
+)
+def test_what_trials_cannot_show_is_not_tested(about, lead, gain, test):
+    run = make_run(a=LOW, b=HIGH, solvers={"b": {"against": "a"}}, **about)
+    for kind, told in (("best", lead), ("gain", gain), ("test", test)):
+        (sentence,) = said(run, kind)
+        assert re.search(told, sentence), sentence
+    text = findings_text(run, 200)
+    assert "p = " not in text and "p < " not in text and "significant" not in text.lower()
+
+
+def test_trials_on_parts_of_the_rows_are_told_from_those_on_all():
+    run = make_run(a={500: LOW}, b={500: HIGH}, draws="")
+    assert said(run, "test") == [
+        "No difference is tested: trials are runs on samples of the same rows."
+    ]
 
 
 def test_an_unfinished_run_names_no_best():

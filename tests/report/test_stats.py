@@ -33,6 +33,33 @@ def test_unpaired_contrasts_are_welchs(n):
     assert found.interval == pytest.approx((interval.low, interval.high), rel=1e-9)
 
 
+def shares_different(ratio, *, shared, difference=0.0, n_datasets=2000, n_trials=10):
+    """Return the share of made-up datasets whose trials differ significantly.
+
+    A trial's difference is the true one, an effect of the dataset, which all its trials share,
+    with the variance ``shared``, and noise with the variance 1.
+    """
+    random = np.random.default_rng(0)
+    trials = random.normal(size=(n_datasets, n_trials))
+    trials += difference + np.sqrt(shared) * random.normal(size=(n_datasets, 1))
+    zero = np.zeros(n_trials)
+    return np.mean([contrast(zero, one, ratio=ratio).p < 0.05 for one in trials])
+
+
+def test_a_ratio_corrects_for_rows_that_trials_share():
+    """The mean of J trials has the variance 1/J + ratio, if a dataset's effect has the ratio's."""
+    assert shares_different(0.0, shared=2.0) > 0.5
+    assert shares_different(2.0, shared=2.0) == pytest.approx(0.05, abs=0.015)
+    assert shares_different(2.0, shared=0.5) < 0.01  # valid, if the ratio is too large
+    assert shares_different(2.0, shared=2.0, difference=5.0) > 0.8
+    assert shares_different(2.0, shared=2.0, difference=1.0) < 0.2
+    a, b = RNG.normal(size=(2, 5))
+    plain, corrected = contrast(a, b), contrast(a, b, ratio=2.0)
+    assert corrected.difference == plain.difference
+    widths = [np.ptp(one.interval) for one in (plain, corrected)]
+    assert widths[1] / widths[0] == pytest.approx(np.sqrt((1 / 5 + 2) / (1 / 5)))
+
+
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [
@@ -64,6 +91,20 @@ def test_holm_rejects_step_by_step(p_values):
             abs(p * (len(tested) - i) - level) < 1e-12 for i, p in enumerate(tested)
         )
     assert [own is None for own in adjusted] == [p is None for p in p_values]
+
+
+@pytest.mark.parametrize("about", [{"draws": ""}, {"inference": "new_rows"}])
+def test_gains_that_trials_cannot_show_are_not_tested(about):
+    a, b = [0.9, 0.8, 0.95], [0.7, 0.6, 0.65]
+    run = make_run(a=a, b=b, solvers={"a": {"against": "b"}}, **about)
+    (gain,) = gains([run], AUC)
+    assert (gain.contrast.p, gain.holm, gain.significant) == (None, None, False)
+    expected = None if "draws" in about else contrast(*map(np.array, (b, a)), ratio=2.0).interval
+    assert gain.contrast.interval == expected
+    # nor do they count among the tests of others
+    tested = make_run("t", a=[0.9, 0.8, 0.7], b=[0.8, 0.75, 0.7], solvers={"a": {"against": "b"}})
+    (both, alone) = (gains(several, AUC)[-1].holm for several in ([run, tested], [tested]))
+    assert both == alone
 
 
 AGAINST = {"a": {"against": "c"}, "b": {"against": "c"}}

@@ -15,7 +15,7 @@ from dsgkit.experiment.runs import load
 from dsgkit.report import refresh_report
 from dsgkit.report.choices import edge_choices, params_table
 from dsgkit.report.formats import markdown
-from dsgkit.report.tables import text_tables, wanted_tables, write_tables
+from dsgkit.report.tables import gain_table, text_tables, wanted_tables, write_tables
 from dsgkit.tasks.measures import Published, PublishedFigure
 from tests.report.runs import AUC, ERROR, make_run
 
@@ -304,6 +304,18 @@ def test_a_terminal_shows_what_configs_ask_for_others_by_name():
     by_name = text_tables([run], ["gain_table"])
     assert "Further gains" in by_name and "AUC on" not in by_name
     assert "Training time" in text_tables([make_run(**gains, outputs=["auc_curve"])])
+
+
+def test_gains_of_datasets_that_are_tested_and_not_have_their_notes():
+    values = {"a": [0.9, 0.8, 0.85], "b": [0.8, 0.75, 0.7], "solvers": {"a": {"against": "b"}}}
+    tested, same = make_run("t", **values), make_run("s", draws="", **values)
+    rows = gain_table([tested, same]).layouts[0]
+    assert [row[4].text != "\N{EN DASH}" for row in rows.rows] == [True, False]
+    assert rows.header[3:5] == ["Gain [95%]", "p"]
+    notes = [note for note in rows.footnotes if note.startswith(("t: ", "s: "))]
+    assert [note.split()[0] for note in notes] == ["t:", "s:"] and "same rows" in notes[1]
+    alone = gain_table([same]).layouts[0]
+    assert alone.header[2:] == ["Gain", "Better in"] and not alone.has_best
 
 
 def test_what_cannot_be_shown_is_an_error_in_one_line(tmp_path):

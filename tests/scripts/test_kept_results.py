@@ -63,6 +63,13 @@ def test_kept_results_are_the_same_are_kept_again_and_gone_on_with(
         scope["unpacked"](copy, tmp_path)
 
 
+@pytest.mark.parametrize("profile", ["-reference", "-full", ""])
+def test_more_trials_replace_the_kept_ones(run, script, tmp_path, profile):
+    shutil.copytree(run[0], tmp_path / f"toy{profile}")
+    invoke(script("keep_results")["main"], tmp_path / f"toy{profile}", "--out", tmp_path / "kept")
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"environments", "toy"}
+
+
 def test_a_copy_that_fails_leaves_the_kept_folder_as_it_was(script, tmp_path):
     (tmp_path / "run").mkdir()
     (tmp_path / "kept" / "run").mkdir(parents=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dsgkit.papers.tests import of_study
+from dsgkit.report.stats import NEW_ROWS_RATIO
 from tests.estimators.similar.problems import risk as su_risk
 from tests.estimators.similar.problems import squared
-from tests.scripts.conftest import invoke
+from tests.scripts.conftest import KEPT, invoke, numbers_of
 
 SHORT = [
     ("study_convergence", "--seeds 1 --most 128", "squared_distances feature_errors data_errors"),
@@ -33,6 +35,7 @@ SHORT = [
         "binary.zero_one_risks.all_rows ordinal.squared_risks.all_rows",
     ),
     ("study_thresholds", "layers_5 --trials 1", "hinge.widths hinge.gaps share.mae"),
+    ("study_resampled_test", "--datasets 2", "false_positives found half_width"),
     ("study_budget", "moons --seeds 1 --budget 20", "means.0.purity overall.6.compactness"),
     (
         *("study_cluster_mass", "--dataset moons --seeds 1 --most 150 --budget 10"),
@@ -160,3 +163,14 @@ def test_the_mean_objective_is_that_of_machines_of_every_length(script, strategy
     objectives = [C, *(scope["measured"](machine, X)[2] for machine in machines)]
     found, _ = scope["averaged"](K, C, 5, strategy, lengths, 1)
     np.testing.assert_allclose(found, [np.mean(objectives[:n]) for n in lengths], rtol=1e-9)
+
+
+def test_intervals_about_new_rows_are_valid_where_a_test_has_no_power():
+    """At three trials, as of `dsg try`, and the labelled rows that it takes."""
+    numbers = numbers_of(KEPT / "studies" / "resampled_test.json")
+    kept = pd.DataFrame(numbers).query("trials == 3 and labelled < 333")
+    bounded = kept.query("test == 'bounded'")
+    assert bounded["ratio"].eq(NEW_ROWS_RATIO).all() and numbers["datasets"] == 300
+    assert bounded["false_positives"].max() <= 0.06
+    assert kept.query("test == 'plain'")["false_positives"].max() > 0.2
+    assert kept.query("test != 'plain'").groupby("test")["found"].min().max() < 0.5

@@ -126,6 +126,28 @@ def test_where_there_is_no_distance(monkeypatch):
     assert not found.trace and "squared_distance" not in found.scores
 
 
+@pytest.mark.parametrize("threshold", ["zero", "labeled_share"])
+def test_a_bound_on_judged_rows_leaves_the_first_ones_and_test_rows_from_all_their_file(threshold):
+    """Of 20 test rows every third one; 30 rows in training place the threshold, as without."""
+    settings = {"labeled": 24, "folds": 3, "tested": True, "missing": 6, "threshold": threshold}
+    model, at = SAMULT(**SETTING), {"unlabeled": 40}
+    for bound, n, step in ((None, 60, 1), (31, 31, 1), (8, 8, 3)):
+        trial = trial_of("semi_supervised_svm", judged=bound, **settings)
+        trial.fit(model, at, Clock())
+        split = trial.split
+        chosen = np.flatnonzero(split.known)[:n]
+        values = model.decision_function(split.X_unlabeled.take(chosen)[:])
+        cut = None
+        if threshold == "labeled_share":
+            cut = share_cut(values[: np.count_nonzero(chosen < 40)], split.y)
+        expected = trial.score(split.y_unlabeled[chosen], values, cut)
+        values = model.decision_function(split.X_test[:][::step])
+        tested = trial.score(split.y_test[::step], values, cut)
+        scores = expected | {f"test_{name}": value for name, value in tested.items()}
+        assert trial.judge(model, at, Clock()).scores == scores
+        assert trial.n_scored == n + len(split.y_test[::step])
+
+
 def test_classes_are_one_for_every_row():
     trial = trial_of("ordinal", classes=5, labeled=30, folds=3)
     model = Ranker().fit(trial.split.X[:], trial.split.y)
