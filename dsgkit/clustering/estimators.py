@@ -52,9 +52,9 @@ LEAST_ROWS = 50
 
 STRATEGIES = {"removal": one_class.REMOVAL, "pnn": one_class.NEAREST, "prn": one_class.RANDOM}
 
-# Approximate numbers: of support vectors per step, steps per trajectory (measured: 12 to 300), and
-# rows per ball
-_SUPPORT_SHARE, _TRAJECTORY_STEPS, _BALL_ROWS = 0.3, 40.0, 10
+# Approximate numbers: of support vectors per step, steps per trajectory (measured: 12 to 300), rows
+# per ball, and the most support vectors of a sphere around many rows
+_SUPPORT_SHARE, _TRAJECTORY_STEPS, _BALL_ROWS, _MOST_SUPPORT = 0.3, 40.0, 10, 2000
 
 
 class ClusteringEstimator(ClusterMixin, Estimator):
@@ -456,7 +456,7 @@ class BenHurSVC(ClusteringEstimator):
     .. [1] Ben-Hur, Horn, Siegelmann & Vapnik, "Support vector clustering", JMLR 2, 2001.
     """
 
-    pace: ClassVar[Pace] = Pace(training=0.25, per_model=6)
+    pace: ClassVar[Pace] = Pace(training=0.4, per_model=25)
     domain_time_share: ClassVar[float] = 0.3
 
     C: Weight = 1.0
@@ -536,7 +536,7 @@ class FSVC(ClusteringEstimator):
        Recognition 43, 2010.
     """
 
-    pace: ClassVar[Pace] = Pace(training=12, per_model=8)
+    pace: ClassVar[Pace] = Pace(training=12, per_model=20)
     domain_time_share: ClassVar[float] = 0.3
 
     C: Weight = 1.0
@@ -570,7 +570,7 @@ class FSVC(ClusteringEstimator):
     def cost(self, n: Sizes, n_models: int = 1) -> Cost:
         n_inputs, n_rows = n.inputs, n.labeled
         n_seen = math.ceil(self.share * n_rows)
-        row = expansion_flops(max(1, n_seen // 3), n_inputs)
+        row = expansion_flops(max(1, min(n_seen // 3, _MOST_SUPPORT)), n_inputs)
         n_balls = 1 + n_rows // _BALL_ROWS
         flops = (n_seen + n_rows + _TRAJECTORY_STEPS * n_balls) * row
         flops += 4.0 * n_rows * n_balls * n_inputs

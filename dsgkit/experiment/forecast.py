@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -110,7 +111,7 @@ def forecast_run(
     paces = Paces(options.timeout)
     for key, record in records.items():
         paces.note(chosen[key], record)
-    refused, rows = set[str](), []
+    refused, late, rows = set[str](), set[Any](), []
     for cell in chosen.values():
         share = memory_limit() / (options.jobs if cell.kind == "search" else 1)
         state, label = "to run", experiment.solvers[cell.solver].label
@@ -122,6 +123,11 @@ def forecast_run(
             state = "refused"
             refused.add(cell.key)
         seconds = paces.seconds(cell, once=options.once)
+        fits = cell.kind, cell.solver, cell.trial, cell.needs
+        if fits in late:  # on more rows it is not begun
+            seconds = 0.0
+        elif cell.kind == "fit" and seconds == paces.timeout:
+            late.add(fits)
         rows.append((label, cell.kind, seconds, cell.memory / 2**30, state))
     frame = pd.DataFrame(rows, columns=["label", "kind", "seconds", "gib", "state"])
     threads = options.threads or experiment.threads or available_threads()
