@@ -192,8 +192,8 @@ LEADING_TERMS = [
         256 * 198 * BLOCKS + 0.25 * 10**4 * MILLISECOND,
         BLOCKS * 198 / 10**4,
     ),
-    # ten passes: features 2d + 20, and a value and a gradient of a cosine and a sine each; a tenth of a
-    # millisecond for each step
+    # ten passes: features 2d + 20, a value and a gradient of a cosine and a sine each, and a tenth
+    # of a millisecond for each step
     (
         "frs3vm",
         PASS,
