@@ -30,7 +30,7 @@ from dsgkit.experiment.timing import Clock
 from dsgkit.seeds import derive_seed
 from dsgkit.system import machine, progress
 from dsgkit.system.files import source_hash
-from dsgkit.tasks.base import At, Task, named_by_fit
+from dsgkit.tasks.base import At, Task
 from dsgkit.user_code import one_line
 
 REHEARSAL_ROWS = (20, 200)  # what fails on the first number may only need more rows
@@ -325,7 +325,7 @@ def _diagnostics(estimator: Any, trial: Task, at: At) -> dict[str, float]:
     if not hasattr(estimator, "diagnostics"):
         return {}
     try:
-        given = estimator.diagnostics(**named_by_fit(estimator, trial.training(at)))
+        given = estimator.diagnostics(**trial.given(estimator, at))
         numbers = {str(name): _number(value) for name, value in given.items()}
     except Exception as error:
         warnings.warn(f"no diagnostics: {one_line(error)}", DsgWarning, stacklevel=2)

@@ -117,6 +117,13 @@ def test_what_a_fit_warns_of_and_its_diagnostics_are_kept(toy, own_modules, monk
     assert record["estimator"]["given_"] == 30 + 30 + 40
 
 
+def test_diagnostics_get_the_hidden_labels_of_a_fit_that_takes_them(toy):
+    protocol = {"kind": "semi_supervised_svm", "select": "labeled_rows"}
+    path = change_toy(toy, protocol=protocol, solvers={"all_labels_svm": {}}, outputs=[])
+    (record, _) = run_job(jobs_of(path, "all_labels_svm")[0])
+    assert (record["status"], record.get("warnings", [])) == ("ok", [])
+
+
 @pytest.mark.parametrize("scores", [[[0.5]], [[0.5, 0.5], [0.5]]])
 def test_a_search_scores_every_point_on_every_fold(toy, monkeypatch, scores):
     monkeypatch.setattr("dsgkit.tasks.semi_supervised.SemiSupervisedAUC.search", lambda *_: scores)
