@@ -81,6 +81,20 @@ def count():
     raise FitError(f"numba {numba.get_num_threads()}, BLAS {blas}")
 
 
+def compete():
+    """Compute for 0.3 s on a core that three other programs use."""
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        pass
+    for other in others:
+        other.kill()
+        other.wait()
+    os.sched_setaffinity(0, cores)
+
+
 WAYS = {
     "well": lambda: None,
     "nameless": lambda: signal.raise_signal(signal.SIGRTMIN + 1),
@@ -91,6 +105,7 @@ WAYS = {
     "refuse": refuse,
     "share_out": share_out,
     "count": count,
+    "compete": compete,
     "slow": lambda: time.sleep(0.2),
 }
 

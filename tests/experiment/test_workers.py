@@ -57,6 +57,7 @@ ENDS = {  # a solver, options of its job, and what its record has
     "loads": (behaving("employ", GRID, above=1), {"timeout": 0.5}, "timeout", f".* 0.5 s {SLOW}"),
     "employ": (behaving("employ", GRID), {"timeout": 3}, "timeout", "stopped after 3 s"),
     "well": (behaving("well", GRID), {"processes": 3}, "ok", ""),
+    "compete": (behaving("compete", {"lam": [1.0]}), {"timeout": 2}, "ok", ""),  # over 3 s wait
     "nameless": (behaving("nameless"), {}, "crashed", f"worker .* signal {signal.SIGRTMIN + 1}"),
     "abandon": (behaving("abandon", GRID), {}, "crashed", "worker process killed by SIGSEGV"),
     # a fit that is known is not lost to its repeats; limits of time start again before
