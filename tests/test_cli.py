@@ -109,7 +109,7 @@ def test_failures_are_told_at_the_end_in_the_exit_code_and_by_status(dsg, monkey
     out, err = dsg((*BARE, "--set", "outputs=[auc_table]"), 1, "Findings on ")
     cause = "SAMULT fit, trials 1..2, 40..120 unlabelled (4 cells): failed: RuntimeError: boom"
     assert " ".join(err.split()).startswith(cause)
-    out, _ = dsg("status results/toy", 0, "20 of 24 cells have a result; not running", "boom")
+    out, _ = dsg("status results/toy", 0, "20 of 24 cells (83%) have a result; not running", "boom")
     assert "Traceback" not in out and "Traceback" in dsg("status results/toy -v")[0]
     none = dsg((*FEW, "--name", "none"), 1, "no fit has a result; `dsg status -v results/none`")
     assert "tables and figures" not in none[0]

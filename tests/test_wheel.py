@@ -48,7 +48,7 @@ def dsg(tmp_path_factory):
 
 def test_the_shipped_configs_are_in_it(dsg):
     listed = dsg("list", "configs").stdout
-    names = re.findall(r"^(\w+)  ", listed, re.MULTILINE)
+    names = re.findall(r"^ *(\w+)  ", listed, re.MULTILINE)
     assert sorted(names) == sorted(path.stem for path in ROOT.glob("configs/*.yaml"))
 
 

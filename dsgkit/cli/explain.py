@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 import dsgkit
-from dsgkit.cli.common import PATH, Group, print_pairs
+from dsgkit.cli.common import PATH, Group, print_pairs, print_wrapped
 from dsgkit.errors import ConfigError, DataError, did_you_mean, spelled
 from dsgkit.text import paragraph, terminal_width
 from dsgkit.user_code import import_path_of
@@ -23,6 +23,7 @@ FILE_KEYS = {  # which are resolved before the experiment is read
     "profiles": "dict\n    Named settings, which ``--profile`` merges over the others.",
 }
 
+_PAPERS = ("s2auc", "s3vm", "ordinal", "su", "clustering")  # the bases of the papers' configs
 _MARKUP = (
     (r"(?m)^(\w[\w ]*)\n-{3,}$", r"\1:\n"),
     (r"(?s)\n+Examples:\n.*", ""),
@@ -205,20 +206,46 @@ def solvers() -> None:
 
 
 @list_.command()
-@click.argument("folder", required=False, type=click.Path(exists=True, path_type=Path))
-def configs(folder: Path | None) -> None:
-    """List the configs in FOLDER, by default those of the package.
+@click.argument("word", required=False)
+def configs(word: str | None) -> None:
+    """List the shipped configs by paper: all, or those that match WORD.
 
-    `dsg run codrna_s2auc` runs one of the package by its name, and `dsg init codrna_s2auc` copies
-    it.
+    WORD is s2auc, s3vm, ordinal, su or clustering for the configs of a paper, or a part of a name
+    or description, such as covtype or claims. `dsg run NAME` runs a config, and `dsg init NAME`
+    copies it to edit.
     """
+    from dsgkit.config.load import shipped_names
+
+    sought = "" if word is None else word.strip().lower() or "(nothing)"
+    about = {key: _title(f"base/{key}") for key in _PAPERS}
+    groups: dict[str, list[tuple[str, str]]] = {key: [] for key in ("", *_PAPERS)}
+    for name in shipped_names():
+        key = next((key for key in _PAPERS if key in re.split("[_/]", name)), "")
+        text, heading = _title(name), about.get(key, "")
+        hidden = "base/" in name or (name.startswith("claims/") and "claims" not in sought)
+        matches = key == sought if sought in _PAPERS else sought in f"{name} {text}".lower()
+        if matches and not hidden:
+            text = re.sub(f"^{heading.partition(':')[0]} (on |of )?", "", text)
+            text = re.sub(r"([\d,]+) rows, ([\d,]+) features", r"\1 x \2", text)
+            groups[key].append((f"{'  ' * bool(key)}{name}", text))
+    if not any(groups.values()):
+        hint = did_you_mean(sought, shipped_names())
+        raise ConfigError(f"no shipped config matches {spelled(word)}{hint}")
+    for key, rows in groups.items():
+        if rows and key:
+            print_wrapped("", re.sub(",? and rival methods$", "", about[key]))
+        if rows:
+            print_pairs(rows)
+    more = "small experiments on single claims: `dsg list configs claims`"
+    print_wrapped("", f"In parentheses: rows x features. `dsg run NAME` runs a config; {more}")
+
+
+def _title(name: str) -> str:
+    """Return the first comment of a shipped config."""
     from dsgkit.config.load import SHIPPED
 
-    rows = []
-    for path in sorted((folder or SHIPPED).glob("*.yaml")):
-        first = path.read_text(encoding="utf-8", errors="replace").partition("\n")[0]
-        rows.append((path.stem, first.lstrip("# ") if first.startswith("#") else ""))
-    print_pairs(rows)
+    first = (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8").partition("\n")[0]
+    return first.removeprefix("# ")
 
 
 @list_.command()
@@ -232,12 +259,13 @@ def kernels() -> None:
 @click.command()
 @click.argument("name")
 @click.argument("file", required=False, type=PATH)
-def init(name: str, file: Path | None) -> None:
+@click.option("--full", is_flag=True, help="Write out all settings of the config that it extends.")
+def init(name: str, file: Path | None, full: bool) -> None:
     """Copy a shipped config to FILE, by default NAME.yaml, to edit."""
     from dsgkit.config.load import copy_shipped
 
     file = file or Path(Path(name).name).with_suffix(".yaml")
-    copy_shipped(name, file)
+    copy_shipped(name, file, full=full)
     click.echo(f"{file}: edit it, then: dsg run {file}")
 
 

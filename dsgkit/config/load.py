@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from dsgkit.config.yaml import Document, Key, parse, read_document
+from dsgkit.config.yaml import Document, Key, dump, parse, read_document
 from dsgkit.errors import ConfigError, did_you_mean, in_a_line, nearest_or_all, spelled
 
 _NOT_OF_RESULTS = ("name", "threads", "inference", "outputs")
@@ -34,17 +34,31 @@ def _shipped(name: str) -> Path | None:
     return path if re.fullmatch(r"\w[\w/-]{0,80}", stem) and path.is_file() else None
 
 
-def copy_shipped(name: str, to: Path) -> None:
-    """Copy a shipped config to a new file, ready to edit."""
+def copy_shipped(name: str, to: Path, *, full: bool = False) -> None:
+    """Copy a shipped config to a new file, ready to edit; ``full`` merges it with its bases."""
     path = _shipped(name)
     if path is None:
         raise ConfigError(f"no shipped config {spelled(name)}{did_you_mean(name, shipped_names())}")
     text = path.read_text(encoding="utf-8")
-    if path.parent != SHIPPED:
+    if full:
+        text = f"{text.partition(chr(10))[0]}\n{dump(_merged(path))}"
+    elif path.parent != SHIPPED:
         inside = path.parent.relative_to(SHIPPED).as_posix()
         text = re.sub(r"(?m)^extends: ", f"extends: {inside}/", text)
     with to.open("x", encoding="utf-8") as file:
         file.write(text)
+
+
+def _merged(path: Path) -> dict[str, Any]:
+    """Return a config with all that it extends, without the solvers that it removes."""
+    data = read_config(path).data
+    solvers = data.get("solvers", {})
+    removed = {key for key, solver in solvers.items() if solver is None}
+    for part in (data, *data.get("profiles", {}).values()):
+        if "solvers" in part:
+            part["solvers"] = {k: v for k, v in part["solvers"].items() if k not in removed}
+    dataset = {key: data[key] for key in ("dataset",) if key in data}  # first, as people write it
+    return dataset | data
 
 
 def _called(name: Path) -> Path:

@@ -61,21 +61,22 @@ class Forecast:
 
     def text(self, width: int) -> str:
         """Return the forecast for a terminal: a row per solver and kind of cell, and the total."""
-        rows = [("Solver", "For", "Cells", "Time", "GiB")]
+        rows = [("Solver", "Step", "Cells", "Time", "Memory")]
         for (label, kind), group in self._in("to run").groupby(["label", "kind"], sort=False):
-            time, gib = duration(group["seconds"].sum()), f"{group['gib'].max():,.2f}"
-            rows.append((label, kind, f"{len(group):,}", time, gib))
+            time, memory = duration(group["seconds"].sum()), f"{group['gib'].max():,.2f} GiB"
+            rows.append((label, kind, f"{len(group):,}", time, memory))
         columns = [
-            Column(head, entries, [head not in ("Solver", "For")] * len(entries))
+            Column(head, entries, [head not in ("Solver", "Step")] * len(entries))
             for head, *entries in zip(*rows, strict=True)
         ]
         notes = [self.missing, *(sizes.text(self.experiment.axis) for sizes in self.too_large)]
         for label, group in self._in("refused").groupby("label", sort=False):
             needs = f"need up to {group['gib'].max():,.2f} GiB"
-            notes.append(f"{label}: {cells(len(group))} refused, {needs}")
-        notes.append(f"in all: {self.too_long or totals([self])}")
+            notes.append(f"{label}: {cells(len(group))} will not run, {needs}")
+        notes.append(f"in total: {self.too_long or totals([self])}")
         n_done = len(self._in("finished"))
-        lines = [f"{self.experiment.name}: {cells(len(self.cells))}, {n_done:,} finished already"]
+        what = f"{cells(len(self.cells))}, each a search or a fit; {n_done:,} of them finished"
+        lines = [wrapped(f"{self.experiment.name}: {what}", width)]
         lines += [f"\n{table(columns, width)}\n"] if len(rows) > 1 else []
         return "\n".join([*lines, *(wrapped(f"  {note}", width) for note in notes if note)])
 

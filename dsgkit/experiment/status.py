@@ -115,16 +115,17 @@ def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
     else:
         state = f"not running, {work}; the same `dsg run` resumes it" if left else "finished"
     n_ok = sum(record["status"] == "ok" for record in records)
-    lines = [f"{folder}: {n_ok:,} of {cells(len(cells_))} have a result; {state}"]
+    share = f" ({n_ok / len(cells_):.0%})" if cells_ else ""
+    lines = [f"{folder}: {n_ok:,} of {cells(len(cells_))}{share} have a result; {state}"]
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for cell, record in cells_:
         counts[cell.solver, cell.kind]["left" if record is None else ending(record)] += 1
-    width = max((len(solver) for solver, _ in counts), default=0)
+    width = max((len(run.names[solver]) for solver, _ in counts), default=0)
     for (solver, kind), ended in counts.items():
         number, n_ok = ended.total(), ended.pop("ok", 0)
         more = ", ".join(f"{n} {status_words(how)}" for how, n in sorted(ended.items()))
         more = f" ({more})" if more else ""
-        lines.append(f"  {solver:<{width}}  {kind:<6}  {n_ok:>5} of {number}{more}")
+        lines.append(f"  {run.names[solver]:<{width}}  {kind:<6}  {n_ok:>5} of {number}{more}")
     lines += [f"  {sizes.text(run.axis)}" for sizes in (plan.too_large if plan else ())]
     lines += describe_endings(records, run.axis, tracebacks=tracebacks)
     lines += other_source(records, folder)

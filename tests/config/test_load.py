@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dsgkit.config.load import SHIPPED, read_config, shipped_names
+from dsgkit.config.load import SHIPPED, copy_shipped, read_config, shipped_names
 from dsgkit.config.schema import load_experiment, load_stored
 from dsgkit.config.spec import MAX_VALUES, parse_values
 from dsgkit.data.dataset import load_dataset
@@ -234,6 +234,30 @@ def test_shipped_configs_are_written_and_depend_on_no_default_for_newcomers(name
             names = [name for stage in solver.search for name in stage.choices]
             assert {*solver.params, *names} >= {*TUNED.get(solver.kind, ())}, experiment.name
     assert load_experiment(written) == experiment
+
+
+FULL = [
+    "quickstart",
+    "codrna_s2auc",
+    "hepmass_s3vm",
+    "lev_ordinal",
+    "mnist_su",
+    "shuttle_clustering",
+]
+
+
+@pytest.mark.parametrize("name", [*FULL, "claims/lev_ordinal_labels"])
+def test_a_full_copy_is_the_same_experiment_in_every_profile(name, tmp_path):
+    path, copy = SHIPPED / f"{name}.yaml", tmp_path / f"{Path(name).name}.yaml"
+    copy_shipped(name, copy, full=True)
+    text = copy.read_text(encoding="utf-8")
+    assert text.startswith(path.read_text(encoding="utf-8").partition("\n")[0])
+    assert "extends" not in text and not re.search(r"[&*]\w", text)
+    profiles = read_config(path).data["profiles"]
+    assert profiles and list(read_config(copy).data["profiles"]) == list(profiles)
+    for profile in (None, *profiles):
+        shipped, own = (load_experiment(one, profile=profile) for one in (path, copy))
+        assert (own, [*own.solvers]) == (shipped, [*shipped.solvers])
 
 
 @pytest.mark.parametrize("name", [name for name in shipped_names() if "/" not in name])

@@ -254,11 +254,11 @@ def test_arrays_of_pictures_are_read_back_and_never_unpickled(tmp_path):
             load_artefact(tmp_path, one)
 
 
-LEFT = """3 of 6 cells have a result; not running, 3 cells left, about 6 s of work
+LEFT = """3 of 6 cells (50%) have a result; not running, 3 cells left, about 6 s of work
   fast      search      1 of 1
   fast      fit         2 of 3 (1 left)
   slow_one  fit         0 of 2 (2 left)"""
-WRONG = """4 of 6 cells have a result; not running, 1 cell left, about 1 s of work
+WRONG = """4 of 6 cells (67%) have a result; not running, 1 cell left, about 1 s of work
   fast      search      1 of 1
   fast      fit         3 of 3
   slow_one  fit         0 of 2 (1 crashed, 1 refused)
@@ -290,9 +290,9 @@ def test_a_status_is_what_has_a_result_and_what_is_left_or_went_wrong(tmp_path):
     assert text == f"{tmp_path}: {WRONG}"
     assert "in fit" not in describe_status(tmp_path)
     fill(tmp_path, cells[4])  # and a limit that was met is an end
-    assert "5 of 6 cells have a result; finished\n" in describe_status(tmp_path)
+    assert "5 of 6 cells (83%) have a result; finished\n" in describe_status(tmp_path)
     (tmp_path / "plan.json").unlink()
-    assert "6 of 7 cells have a result; finished\n" in describe_status(tmp_path)
+    assert "6 of 7 cells (86%) have a result; finished\n" in describe_status(tmp_path)
 
 
 def test_what_ended_in_the_same_way_is_one_line():

@@ -174,17 +174,17 @@ def test_searches_share_the_cores_and_finished_cells_tell_the_pace(forecast, tmp
     assert list(run.cells["state"]) == ["finished", "to run", "to run", "finished"]
     assert run.seconds[0] == pytest.approx(80)  # twice the operations
     assert forecast(*cells, fresh=True).seconds[0] == pytest.approx(67)
-    assert run.text(80).startswith("toy: 4 cells, 2 finished already\n")
+    assert run.text(80).startswith("toy: 4 cells, each a search or a fit; 2 of them finished\n")
 
 
 GIB = 2**30
 TEXT = """
-RFF-S2AUC  fit      1  4,373 d  5.00
+RFF-S2AUC  fit       1  4,373 d  5.00 GiB
 
   unlabeled: 5,000, 9,000 left out: the data leave 539 unlabelled rows; `all` takes them
-  SAMULT: 2 cells refused, need up to 5.00 GiB
-  in all: about 4,373 d of processor time, 4,373 d on the clock with --jobs 2 --threads 2;
-    RFF-S2AUC takes 4,373 d of it"""
+  SAMULT: 2 cells will not run, need up to 5.00 GiB
+  in total: about 4,373 d of processor time, 4,373 d on the clock with --jobs 2 --threads
+    2; RFF-S2AUC takes 4,373 d of it"""
 
 
 def test_the_text_has_what_is_refused_and_what_takes_more_than_a_day(forecast):
