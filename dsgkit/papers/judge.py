@@ -130,10 +130,10 @@ def on_scale(yes: float, no: float, n: int, *, opposed: bool = False) -> Outcome
 
 
 SCALE = (
-    "Of n comparisons, y support a claim, x contradict it, and the others cannot tell. It *holds* "
-    "if y >= 0.8 n; it *holds in part* if y >= 0.5 n; it *does not hold* if x >= 0.5 n, or if the "
-    "test over datasets shows the opposite; it is *undecided* if y + x < 0.5 n; else it *hardly* "
-    "holds."
+    "A claim *holds* if at least 80% of the comparisons support it, and *holds in part* if at "
+    "least half do. It *does not hold* if at least half contradict it, or if the test over "
+    "datasets shows the opposite. It is *undecided* if most comparisons cannot tell; otherwise it "
+    "*hardly* holds."
 )
 
 
