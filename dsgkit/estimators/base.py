@@ -165,7 +165,7 @@ class Estimator(BaseEstimator):
         return None
 
     def learn(self, problem: Problem) -> Any:
-        """Return the functions of all models of a problem, which differ in `PER_MODEL` parameters.
+        """Return the functions of all models of a problem; they differ in ``PER_MODEL`` parameters.
 
         They have ``finite``, ``values(X)`` with a column each, and ``on(tables)``.
         """

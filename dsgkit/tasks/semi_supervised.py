@@ -113,7 +113,7 @@ class Split(NamedTuple):
 class SemiSupervised(Task):
     """A random choice of labelled rows; the others are unlabelled, and judge.
 
-    Rows without a label in the dataset (`Dataset.unlabeled_rows`) are among the unlabelled ones,
+    Rows without a label in the dataset (``Dataset.unlabeled_rows``) are among the unlabelled ones,
     and judge nothing. A subclass states its measures and has `score`; and its own `fold_score` or
     `search`, if points are not chosen by `score` on held-out labelled rows.
     """
@@ -164,8 +164,8 @@ class SemiSupervised(Task):
     def order(self) -> NDArray[np.int64]:
         """All rows with a label in a random order, the labelled ones first.
 
-        If fewer than `MIN_PER_CLASS` of a class are labelled (in a sweep, of the smallest number of
-        labelled rows), its next rows are swapped with the last labelled ones of the other class.
+        If fewer than ``MIN_PER_CLASS`` of a class are labelled (in a sweep, of the smallest number
+        of labelled rows), its next rows are swapped with the last labelled ones of the other class.
         """
         y = self.dataset.y
         order = permutation(len(y), derive_seed(self.seed, "labeled"))
