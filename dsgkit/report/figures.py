@@ -42,7 +42,7 @@ def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Ent
     if way == "boxplot":
         boxed = max(counts, default=0) >= drawing.MIN_BOXED_TRIALS
         what = "boxes show their quartiles and median" if boxed else "bars show their median"
-        return f"Dots are trials ({trials}); {what}."
+        return f"Dots are {trials} per solver; {what}."
     if way == "trace":
         return f"Means over {trials}; bars show one standard deviation."
     threads = {n for run in runs for n in run.fits["timing.threads"].dropna()}
