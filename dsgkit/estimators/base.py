@@ -368,7 +368,7 @@ class OwnModels:
 
 
 class OwnFunction:
-    """The function of a class of one's own that defines ``_fit`` and ``_values``."""
+    """The fitted function of a user's class that defines ``_fit`` and ``_values``."""
 
     def __init__(self, model: Any, n_columns: int = 1) -> None:
         self.model, self.finite = model, np.ones(n_columns, bool)

@@ -52,7 +52,7 @@ CLAUSES = {
 
 
 def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequence[str]) -> str:
-    """Return what supports a claim by a criterion.
+    """Return a sentence on what supports a claim according to a criterion.
 
     For example "A dataset supports the claim if the purity of the best of A and B is as good as
     that of C, or higher." ``labels`` are the names of solvers by their keys, and ``where`` the
