@@ -114,8 +114,8 @@ class SemiSupervised(Task):
     """A random choice of labelled rows; the others are unlabelled, and used for evaluation.
 
     Rows without a label in the dataset (``Dataset.unlabeled_rows``) are among the unlabelled ones,
-    but not used for evaluation. A subclass states its measures and has `score`; and its own `fold_score` or
-    `search`, if points are not chosen by `score` on held-out labelled rows.
+    but not used for evaluation. A subclass states its measures and has `score`; and its own
+    `fold_score` or `search`, if points are not chosen by `score` on held-out labelled rows.
     """
 
     Spec = SemiSupervisedSpec
