@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # that tests/conftest.py gives them, long files do not come last.
 TEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install quickstart reproduce-all check-reference test test-fast lint format bench clean
+.PHONY: help install quickstart reproduce-all check-reference test test-fast lint docs format bench clean
 
 help:
 	@echo "make quickstart       set up, compare four methods in a minute, say what was found"
@@ -16,6 +16,7 @@ help:
 	@echo "make check-reference  compute some cells of results/reference again, and compare"
 	@echo "make test             set up, check format, lint and types, run all tests"
 	@echo "make test-fast        the same without the tests that take seconds each"
+	@echo "make docs             build the site: build/site/index.html"
 	@echo "make format           format the code"
 	@echo "make bench            measure the engine against the author-style loop and the hardware"
 
@@ -50,6 +51,11 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# From the start: Sphinx does not see when a text that a page shows has changed.
+docs: install
+	rm -rf build/site scripts/site/reference/api
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going scripts/site build/site
+
 format: install
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -58,4 +64,4 @@ bench: install
 	$(BIN)/python scripts/bench_engine.py
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist scripts/site/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

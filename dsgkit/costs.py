@@ -53,5 +53,5 @@ class Cost:
     least_memory: int | None = None  # bytes that suffice with more time; None is ``memory``
 
     def row_flops(self, n_models: int) -> float:
-        """Return the operations of evaluating models that are trained together at one row."""
+        """Return the number of operations to evaluate jointly trained models at one row."""
         return self.shared_per_row + n_models * (self.flops_per_row - self.shared_per_row)

@@ -68,7 +68,7 @@ class PenL1Prior:
     random_state: int = 0
 
     def estimate(self, X_positive: Any, X_unlabeled: Any) -> float:
-        """Return the estimated share of positives, one of `CANDIDATES`; at least 2 rows of each."""
+        """Return the estimated share of positives, of ``CANDIDATES``; at least 2 rows of each."""
         rows, positive = _random_rows(X_unlabeled, self._seed("rows")), X_positive[:]
         for table in (rows, positive):
             finite_rows(table)
@@ -175,7 +175,7 @@ def similar_prior_interval(
     estimated by means with known standard errors, which gives an interval.
 
     Pairs are of shape (n_similar, 2, n_inputs). With too few of them, or if their points appear
-    independent, it is `UNKNOWN_INTERVAL`.
+    independent, it is ``UNKNOWN_INTERVAL``.
     """
     seeds = [derive_seed(random_state, "pair moments", part) for part in ("pairs", "rows")]
     pairs = np.asarray(_random_rows(pairs, seeds[0]), np.float64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -39,21 +40,24 @@ def main(readme: Path, check: bool) -> None:
 
 
 def section(judged: Sequence[JudgedPaper]) -> Iterator[str]:
-    """Yield a table of the papers' claims by verdict, and a paragraph on each paper's main ones."""
-    yield f"| paper | claims | {' | '.join(Outcome)} |\n|---|{'---:|' * (1 + len(Outcome))}"
+    """Yield the numbers of claims by verdict, and a paragraph on each paper's main claims."""
+    counts = sum((Counter(one.counts) for one in judged), Counter[Outcome]())
+    parts = ", ".join(outcome.counted(counts[outcome]) for outcome in Outcome if counts[outcome])
+    yield textwrap.fill(
+        f"Of {counts.total()} claims: {parts}. Below, 5 of 8 says that 5 of the 8 comparisons in "
+        "which a method learns support the claim, with the paper's settings or tuned to the data.",
+        WIDTH,
+    )
     for one in judged:
         first, *_, where = one.paper.citation.split(", ")
-        link = f"[{first} et al., {where}](results/reference/{one.paper.key}.md)"
-        total = sum(one.counts.values())
-        yield f"| {link} | {total} | {' | '.join(map(str, one.counts.values()))} |"
-    yield "\n5 of 8: of 8 comparisons in which something is learnt, 5 support the claim."
-    for one in judged:
         claims = {claim.claim.id: claim for claim in one.claims}
         lines = [
             f"{sentence.rstrip('.')}: {verdicts(claims[name])}."
             for name, sentence in one.paper.headlines.items()
         ]
-        yield "\n" + textwrap.fill(" ".join(lines), WIDTH, break_on_hyphens=False)
+        paper = f"[{first} et al., {where}](results/reference/{one.paper.key}.md):"
+        text = " ".join([paper, *lines])
+        yield "\n" + textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False)
 
 
 def verdicts(claim: JudgedClaim) -> str:

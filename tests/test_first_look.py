@@ -151,7 +151,7 @@ def test_a_run_ends_with_all_methods(monkeypatch, in_process):
     )
     done = dsg_try(LAYOUTS["$SEMICOLON"], "--label", "kind")
     assert done.exit_code == 0, (done.output, done.exception)
-    assert "No difference is tested" in done.output and "p = " not in done.output
+    assert "Differences are not tested" in done.output and "p = " not in done.output
     (folder,) = Path("results").iterdir()
     cells = load_results(folder)
     assert set(cells["solver"]) == set(load_experiment("rows_auc_try.yaml").solvers)

@@ -1,17 +1,22 @@
 """What the README shows can be run."""
 
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from click.testing import CliRunner
 from sklearn.linear_model import Ridge
 from sklearn.metrics import root_mean_squared_error
 from sklearn.preprocessing import minmax_scale
 
 from dsgkit import load_results
+from dsgkit.cli import cli
 from dsgkit.config.schema import load_experiment
 from dsgkit.experiment.run import Options, run_experiment
 from dsgkit.seeds import derive_seed, permutation
@@ -61,54 +66,72 @@ def test_a_config_is_laid_over_its_base(load):
     assert experiment.solvers["qsg_s2auc"].params["t0"] == "stable"
 
 
-@pytest.mark.parametrize("page", [README, PACKAGE], ids=["front page", "package"])
-def test_code_with_labelled_and_unlabelled_rows_runs(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    X = rng.random((40, 2))
-    names = {
-        "X": X,
-        "y": np.arange(40) % 2,
-        "X_unlabeled": rng.random((60, 2)),
-        "X_new": rng.random((10, 2)),
-        "folds": np.array_split(np.arange(40), 5),
-        "lams": [0.5, 1.0],
-        "gammas": [0.0, 1.0],
-    }
-    exec(block("python", page), names)
-    assert names["scores"].shape == (10,)
-    if page is PACKAGE:
-        assert names["values"].shape == (4, 40)
+@pytest.fixture
+def execute(tmp_path, monkeypatch):
+    """A function that runs a block of Python that uses no name of another one."""
+
+    def execute(text, folder=tmp_path):
+        monkeypatch.chdir(folder)
+        exec(text, names := {"__name__": "block"})
+        return names
+
+    return execute
 
 
-@pytest.mark.filterwarnings("ignore:prior .* is so close:dsgkit.errors.DsgWarning")
-def test_code_with_pairs_and_with_clusters_runs():
-    names = {}
-    exec(block("python", PACKAGE, "Pairs of rows of one class"), names)
-    assert names["model"].score(names["X_unlabeled"], 2 * names["y"][200:] - 1) > 0.8
-    exec(block("python", PACKAGE, "Clusters:"), names := {})
-    assert names["model"].n_clusters_ == 2
+def test_the_front_page_shows_what_unlabelled_rows_add(execute, capsys):
+    text = block("python", README)
+    execute(text)
+    with_all, labeled_alone = map(float, capsys.readouterr().out.split())
+    assert f"# {with_all}, then {labeled_alone}\n" in text
+    assert with_all > labeled_alone + 0.2
 
 
-def test_code_with_ordered_classes_runs():
-    rng = np.random.default_rng(0)
-    X, X_unlabeled, X_new = rng.random((60, 2)), rng.random((90, 2)), rng.random((10, 2))
-    names = {"X": X, "y": np.digitize(X[:, 0], [0.3, 0.7]), "X_unlabeled": X_unlabeled}
-    exec(block("python", PACKAGE, "Ordered classes:"), names := {**names, "X_new": X_new})
+def test_code_with_labelled_and_unlabelled_rows_runs(execute):
+    names = execute(block("python", PACKAGE))
     model, values = names["model"], names["values"]
-    assert values.shape == (10,)
-    assert np.array_equal(names["classes"], (values[:, None] > model.thresholds_).sum(axis=1))
+    assert names["scores"].shape == (100,)
+    assert values.shape == (6, 60)
+    assert np.isfinite(values).all() and model.score(names["X_new"], names["classes"][300:]) > 0.8
+
+
+def test_code_with_pairs_and_with_clusters_runs(execute):
+    names = execute(block("python", PACKAGE, "Pairs of rows of one class"))
+    assert round(names["accuracy"], 2) == 0.95
+    low, high = names["model"].prior_interval_
+    assert low < np.mean(names["hidden"] == 1) < high
+    assert execute(block("python", PACKAGE, "Clusters:"))["model"].n_clusters_ == 2
+
+
+def test_code_with_ordered_classes_runs(execute):
+    names = execute(block("python", PACKAGE, "Ordered classes:"))
+    X_new, model, values = names["X_new"], names["model"], names["values"]
+    assert np.array_equal(names["predicted"], (values[:, None] > model.thresholds_).sum(axis=1))
     model, columns = names["per_cut"], names["columns"]
-    assert columns.shape == (10, 2)
+    assert columns.shape == (100, 2)
     assert np.array_equal(model.predict(X_new), (columns > model.thresholds_).sum(axis=1))
 
 
-def test_code_with_results_runs(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    names = {}
-    exec(block("python", PAGES["results/README.md"]), names)
+def test_code_with_results_runs(execute):
+    names = execute(block("python", PAGES["results/README.md"]), folder=ROOT)
     assert names["means"]["auc"].between(0.5, 1).all()
     assert names["lam"]["qs3orao"] > 0
+
+
+def test_code_with_splits_runs(execute, finished, tmp_path):
+    done = CliRunner().invoke(cli, ["export", "--splits", str(finished)])
+    (tmp_path / "splits.csv").write_text(done.output)
+    names = execute(blocks("python", PAGES["results/README.md"])[1])
+    assert len({*names["labeled"], *names["unlabeled"]}) == 150
+
+
+def test_a_block_of_python_defines_its_names(tmp_path):
+    """By a linter: no name is undefined, no import without use."""
+    for name, page in PAGES.items():
+        for number, text in enumerate(blocks("python", page)):
+            (tmp_path / f"{Path(name).parent.name or 'front'}_{number}.py").write_text(text)
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select=F", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.fixture
@@ -132,7 +155,8 @@ MINE = "## User-defined solvers"
 
 
 def test_a_solver_runs(toy, run):
-    config = yaml.safe_load(toy.read_text()) | yaml.safe_load(block("yaml", PACKAGE, MINE))
+    config = yaml.safe_load(block("yaml", PACKAGE, MINE))
+    shutil.copy(toy.parent / "toy.csv", toy.parent / "rows.csv")
     experiment, cells = run(config, my_solvers=block("python", PACKAGE, MINE))
     assert set(cells["label"]) == {"LDA", "SVM (labelled rows)"}
     assert cells.query("solver == 'lda'")["auc"].min() > 0.8
@@ -165,8 +189,8 @@ PIPELINES = block("python", PACKAGE, "For a pipeline,")
 
 
 def test_a_pipeline_runs(toy, run):
-    solvers = yaml.safe_load(block("yaml", PACKAGE, "For a pipeline,"))["solvers"]
-    config = yaml.safe_load(toy.read_text()) | {"solvers": solvers}
+    config = yaml.safe_load(block("yaml", PACKAGE, "For a pipeline,"))
+    shutil.copy(toy.parent / "toy.csv", toy.parent / "rows.csv")
     _, cells = run(config, my_models=PIPELINES)
     assert cells["auc"].min() > 0.8
 

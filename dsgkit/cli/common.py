@@ -54,7 +54,8 @@ def formats_option(*default: str) -> Any:
 
 
 _WIDTHS = click.Choice(["column", "page"])
-width_option = click.option("--width", type=_WIDTHS, help="3.25 or 6.75 in; default: what fits.")
+_WIDTH = "Width of figures: 3.25 in (column) or 6.75 in (page); default: what fits."
+width_option = click.option("--width", type=_WIDTHS, help=_WIDTH)
 results_argument = click.argument("results", nargs=-1, required=True, type=FOLDER)
 kept_argument = click.argument("results", nargs=-1, type=PATH)
 

@@ -30,10 +30,13 @@ from dsgkit.cli.common import (
 )
 from dsgkit.text import terminal_width
 
-_solvers_option = names_option("--solvers", help="Show these solvers only, by their keys.")
-_at_option = click.option("--at", type=click.IntRange(1), help="Show fits at sizes up to this.")
-_folder_option = out_option(None, "Folder to write to; default: the results folder itself.")
-_file_option = click.option("-o", "--out", type=FILE, help="File; default: standard output.")
+_solvers_option = names_option("--solvers", help="Show only these solvers, named by their keys.")
+_AT = "Show the fits at the largest size up to this."
+_at_option = click.option("--at", type=click.IntRange(1), help=_AT)
+_folder_option = out_option(None, "Folder to write to; default: the results folder.")
+_file_option = click.option(
+    "-o", "--out", type=FILE, help="File to write; default: standard output."
+)
 
 
 @click.command()
@@ -67,7 +70,10 @@ def table(results: Paths, out: Path | None, only: Names, at: int | None, solvers
 def plot(
     results: Paths, out: Path | None, only: Names, at: int | None, solvers: Names, **look: Any
 ) -> None:
-    """Draw the figures of stored RESULTS, several as panels."""
+    """Draw the figures of stored RESULTS.
+
+    Several folders become panels of each figure.
+    """
     from dsgkit.report import draw_figures
 
     target = _target(results, out, is_part=bool(solvers or at))
@@ -97,14 +103,14 @@ def compare(a: Path, b: Path, out: Path | None) -> None:
 
 @click.command()
 @results_argument
-@click.option("--splits", is_flag=True, help="Write the rows that trials draw instead.")
+@click.option("--splits", is_flag=True, help="Write the rows that each trial draws instead.")
 @_file_option
 @_solvers_option
 def export(results: Paths, splits: bool, out: Path | None, solvers: Names) -> None:
     """Write every fit of stored RESULTS as a row of one CSV table.
 
     In Python, `dsgkit.load_results(FOLDER)` returns the same as a pandas data frame. With --splits,
-    the table has the numbers of all labelled, unlabelled, paired and held-out rows of each trial.
+    the table has the row numbers of the labelled, unlabelled, paired and held-out rows instead.
     """
     from dsgkit.experiment.splits import HEADER, splits_text
     from dsgkit.report.export import fits
@@ -139,15 +145,15 @@ def report(results: Paths, out: Path | None, solvers: Names) -> None:
 @click.command()
 @click.argument("results", type=FOLDER)
 @click.argument("rows", type=FILE)
-@click.option("--solver", help="Its key in the config; default: the best by validation score.")
+@click.option("--solver", help="Key of the solver in the config; default: the best one.")
 @_file_option
 def predict(results: Path, rows: Path, solver: str | None, out: Path | None) -> None:
     """Write a CSV of predictions for ROWS by a solver of a run.
 
     ROWS is a file with the columns of the dataset of the run in RESULTS, with or without labels.
-    The solver is trained on all rows of the dataset, with the hyper-parameters of the best mean
-    validation score over the trials; by default it is the one with the best such score, of those
-    that are given no hidden labels. Rows are numbered from 0.
+    The solver is trained on all rows of the dataset, with the hyper-parameters that have the best
+    mean validation score over the trials. By default it is the solver with the best such score,
+    apart from those that use hidden labels. Rows are numbered from 0.
     """
     from dsgkit.experiment.predict import Predictor
     from dsgkit.report.formats import write_text
@@ -185,15 +191,15 @@ def _runs(folders: Paths, solvers: Names, at: int | None = None) -> list[Any]:
 
 @click.command()
 @kept_argument
-@names_option("--paper", "keys", help="Judge these papers only, such as s2auc.")
+@names_option("--paper", "keys", help="Test only the claims of these papers, such as s2auc.")
 @names_option("--id", "ids", help="Print these claims in full, such as s2auc-01.")
 @click.option("--json", "json_file", type=FILE, help="Write verdicts and evidence to this file.")
 def claims(results: Paths, keys: Names, ids: Names, json_file: Path | None) -> None:
-    """Judge the papers' claims by RESULTS.
+    """Test the papers' claims against RESULTS.
 
-    These are results folders, or folders of them; by default the kept results, results/reference,
-    which are in the repository only. A verdict follows from the results and the criterion of the
-    claim. Studies are read from a folder `studies` next to the results.
+    RESULTS are results folders, or folders that hold several; by default results/reference, which
+    the repository has. Each verdict is computed from the results by the criterion of the claim.
+    Studies are read from a folder `studies` next to the results.
     """
     from dsgkit.papers import text
     from dsgkit.papers.judge import judge, read_kept, selected
@@ -216,8 +222,8 @@ def claims(results: Paths, keys: Names, ids: Names, json_file: Path | None) -> N
 def pages(results: Paths, out: Path) -> None:
     """Write a Markdown page for each paper, and an index, from RESULTS.
 
-    These are as `dsg claims` reads them. A page has the paper's claims with their verdicts and
-    evidence, and its figures and tables. All verdicts are in index.csv, too.
+    RESULTS are as for `dsg claims`. A page has the paper's claims with their verdicts and
+    evidence, and its figures and tables; index.csv has all verdicts.
     """
     from dsgkit.papers.judge import judge, read_kept
     from dsgkit.papers.pages import write_pages
@@ -234,12 +240,14 @@ def pages(results: Paths, out: Path) -> None:
 @out_option(RESULTS / "papers", "Folder to write to, with a subfolder per paper.")
 @formats_option(*FIGURE_FORMATS)
 @width_option
-@names_option("--profile", "profiles", help="Show results of the first of these profiles instead.")
+@names_option(
+    "--profile", "profiles", help="Show the results of this profile, or of the first that exists."
+)
 def figure(name: str | None, results: Paths, out: Path, formats: Names, **look: Any) -> None:
     """Draw a figure or print a table as in a paper.
 
-    Names are such as s2auc/1, svc/table-2 and s2auc/labels; s2auc stands for all of that paper, and
-    without a name all are listed. RESULTS are as `dsg claims` reads them.
+    Names are, for example, s2auc/1, svc/table-2 and s2auc/labels; s2auc alone draws everything of
+    that paper. Without a name, all names are listed. RESULTS are as for `dsg claims`.
     """
     from dsgkit.papers.figures import chosen, listing
 

@@ -35,9 +35,17 @@ from dsgkit.text import paragraph, terminal_width, wrapped
 _COUNT = click.IntRange(1, 1024)
 _SECONDS = click.FloatRange(0, 10**8, min_open=True)
 _TASK = click.Choice(["auc", "svm", "ordinal", "cluster"])
-_ONCE = "Time every fit once; by default one of up to 10 s is repeated, for a second at least."
-_NAME = "Name of the results folder; default: the config's, and a hash if --set changes results."
-_FRESH = "Set finished cells aside and start again, with --solvers only theirs; or keep them."
+_SET = "Override a setting, such as protocol.trials=3."
+_SOLVERS = "Run only these solvers, named by their keys in the config."
+_ONCE = "Time each fit once; by default, fits of up to 10 s are repeated for at least a second."
+_NAME = (
+    "Name of the results folder; default: the config's name, with a hash if --set changes results."
+)
+_TIMEOUT = "Time limit for a search or a fit, not counting loading and compilation."
+_MEMORY = "Memory limit for a search or a fit, such as 4GiB, shared memory included."
+_YES = "Also start plans of more than a day from a terminal."
+_FRESH = "Set finished results aside and start again (with --solvers, only theirs), or keep them."
+_RETRY = "Whether failed searches and fits run again."
 
 
 class _Bytes(click.ParamType):
@@ -54,32 +62,35 @@ class _Bytes(click.ParamType):
 
 @click.command()
 @click.argument("configs", nargs=-1, required=True, type=PATH)
-@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help=_SET)
 @click.option("--profile", help="Use a profile of the config, such as quick.")
-@names_option("--solvers", help="Run these solvers only, by their keys.")
+@names_option("--solvers", help=_SOLVERS)
 @click.option("--name", help=_NAME)
-@click.option("--jobs", type=_COUNT, help="Searches at a time; default: one per core.")
-@click.option("--threads", type=_COUNT, help="Threads of a timed fit; default: the config's.")
+@click.option("--jobs", type=_COUNT, help="Searches run at a time; default: one per core.")
+@click.option("--threads", type=_COUNT, help="Threads per timed fit; default: the config's.")
 @click.option("--once", is_flag=True, envvar="DSGKIT_ONCE", help=_ONCE)
-@click.option("--timeout", metavar="SECONDS", type=_SECONDS, help="Stop a cell that takes longer.")
-@click.option("--memory-limit", "memory", type=_Bytes(), help="Of a cell, as 4GiB.")
-@click.option("--scheduler", help="Dask scheduler whose workers run the cells: tcp://host:8786.")
-@out_option(RESULTS, "Folder in which each config gets its results folder.")
-@click.option("--report", "page", type=FILE, help="Write one HTML page on all experiments, too.")
-@click.option("--dry-run", is_flag=True, help="Print the plan with its cost; run nothing.")
-@click.option("--yes", is_flag=True, help="On a terminal, start plans of more than a day, too.")
+@click.option("--timeout", metavar="SECONDS", type=_SECONDS, help=_TIMEOUT)
+@click.option("--memory-limit", "memory", type=_Bytes(), help=_MEMORY)
+@click.option("--scheduler", help="Dask scheduler to run on, such as tcp://host:8786.")
+@out_option(RESULTS, "Folder for the results folders of the configs.")
+@click.option("--report", "page", type=FILE, help="Also write one HTML page on all experiments.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the plan with its time and memory; run nothing."
+)
+@click.option("--yes", is_flag=True, help=_YES)
 @click.option("--fresh/--resume", help=_FRESH)
-@click.option("--retry-failed/--keep-failed", default=True, help="Whether failed cells run again.")
+@click.option("--retry-failed/--keep-failed", default=True, help=_RETRY)
 @click.option("--fail-fast", is_flag=True, help="Stop at the first failure.")
 def run(
     configs: Paths, out: Path, page: Path | None, dry_run: bool, yes: bool, **settings: Any
 ) -> None:
     """Run the experiments of CONFIGS and write tables and figures.
 
-    A config is a file, or the name of one that comes with the package (dsg list configs). Results
-    go to OUT/<config name>, or OUT/<config name>-<profile> with a profile. If a run is stopped,
-    the same command resumes it. A time limit of cells starts once data are loaded and code is
-    compiled, and memory includes what a process shares.
+    A config is a file or the name of a shipped one (see dsg list configs). Results go to
+    OUT/<config name>, or OUT/<config name>-<profile> with a profile. If a run is stopped, the same
+    command resumes it.
+
+    A run consists of cells: searches for hyper-parameters, and timed fits.
     """
     from dsgkit.config.schema import load_experiment
     from dsgkit.experiment.forecast import forecast_run, totals
@@ -203,11 +214,19 @@ def _report(experiment: Any, folder: Path, solvers: Names | None, outcome: Any) 
 
 @click.command(name="try")
 @click.argument("file", type=PATH)
-@click.option("--label", metavar="COLUMN", help="Column of the labels: its name, or number from 0.")
-@click.option("--task", type=_TASK, help="By default what suits the labels.")
+@click.option(
+    "--label", metavar="COLUMN", help="Column of the labels: its name, or its number from 0."
+)
+@click.option("--task", type=_TASK, help="Learning setting; default: what suits the labels.")
 @click.option("--positive", metavar="LABEL", help="The label that is +1; all others are -1.")
-@click.option("--ignore", "ignored", multiple=True, metavar="COLUMN", help="Leave a column out.")
-@click.option("--unlabeled", metavar="LABEL", help="The label of rows without one, such as -1.")
+@click.option(
+    "--ignore",
+    "ignored",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column to leave out; may be repeated.",
+)
+@click.option("--unlabeled", metavar="LABEL", help="Label that marks unlabelled rows, such as -1.")
 @click.option("--trials", type=click.IntRange(min=1), help="Number of random splits.")
 @click.option("--labeled-rows", type=click.IntRange(min=4), help="Number of labelled rows.")
 @out_option(RESULTS, "Folder in which the results folder is.")
@@ -239,7 +258,7 @@ def try_(file: Path, out: Path, dry_run: bool, **choices: Any) -> None:
 
 @click.command()
 @results_argument
-@click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failed cells.")
+@click.option("-v", "--verbose", is_flag=True, help="Show the tracebacks of failures.")
 def status(results: Paths, verbose: bool) -> None:
     """Show the progress of RESULTS folders, also during a run."""
     from dsgkit.experiment.status import describe_status

@@ -121,7 +121,7 @@ def by_balls(
 
 
 def without_empty_clusters(labels: Labels, n_clusters: int) -> tuple[Labels, Labels]:
-    """Renumber clusters without those that have no rows; return labels, and all new numbers."""
+    """Drop clusters without rows; return the new labels, and the new number of each old cluster."""
     has_rows = np.bincount(labels[labels >= 0], minlength=n_clusters) > 0
     numbers = np.where(has_rows, np.cumsum(has_rows) - 1, -1)
     return np.where(labels >= 0, numbers[labels], -1), numbers

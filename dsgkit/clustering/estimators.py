@@ -505,7 +505,7 @@ class FSVC(ClusteringEstimator):
     nearest centre.
 
     The clustering papers search two numbers p and epsilon from 0.1 to 1 without defining them. Here
-    they are `share` and `radius`, which is this project's interpretation.
+    they are ``share`` and ``radius``, which is this project's interpretation.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def centers_of(X: Array, u: Array, m: float) -> Array:
 
 
 def memberships_of(X: Array, centers: Array, m: float) -> Array:
-    """Return the best memberships: ``u_ik = 1 / sum_j (d_ik/d_ij)^(2/(m - 1))``.
+    """Return the optimal memberships: ``u_ik = 1 / sum_j (d_ik/d_ij)^(2/(m - 1))``.
 
     A row that equals a centre belongs to it alone, or in equal parts to all centres that it equals.
     """

@@ -335,7 +335,7 @@ def nearest(tree: cKDTree, X: Array) -> Labels:
 
 
 def _nearest_by_products(points: Array, X: Array) -> Labels:
-    """Return the same in many columns, where a tree compares with nearly all points, one by one."""
+    """Return what `nearest` does, for rows of many columns, where a tree helps little."""
     centre, found = points.mean(axis=0), np.empty(len(X), np.int64)
     centred = points - centre
     for block in row_blocks(len(X), max(1, PRODUCT_ENTRIES // len(points))):

@@ -1,4 +1,4 @@
-"""Coefficients of the blocks of a run, without those that have decayed; and of averages."""
+"""Coefficients of the blocks of a run, without those that have decayed, and their averages."""
 
 from __future__ import annotations
 

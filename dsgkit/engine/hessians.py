@@ -16,7 +16,7 @@ SMALL_SYSTEM = 300  # overhead of a model's system of labelled rows, in matrix-v
 
 
 class Moments(NamedTuple):
-    """Sums over rows: lower triangle of ``Phi'Phi`` (None if not needed), and of the features."""
+    """Sums over rows: of ``Phi'Phi`` (lower triangle, None if not needed) and of the features."""
 
     gram: Array | None
     total: Array

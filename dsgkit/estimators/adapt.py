@@ -251,7 +251,7 @@ class _Regressor(_Supervised):
         return self.classify(self.decision_function(X))
 
     def classify(self, values: Array) -> NDArray[Any]:
-        """Return the class nearest to each value; of two equally near ones, the lower."""
+        """Return the class nearest to each value; of two equally near classes, the lower."""
         between = (self.classes_[1:] + self.classes_[:-1]) / 2
         return self.classes_[np.searchsorted(between, values)]
 

@@ -332,7 +332,7 @@ class RFFS2AUC(PairwiseAUCEstimator):
     ----------
     classes_, function_, sigma_
         As in `SAMULT`.
-    coef_ : ndarray of shape (features_.width,)
+    coef_ : ndarray of shape (n_columns,)
         Coefficients of the features.
     features_ : Blocks
         The random features.

@@ -165,7 +165,7 @@ class Estimator(BaseEstimator):
         return None
 
     def learn(self, problem: Problem) -> Any:
-        """Return the functions of all models of a problem, which differ in `PER_MODEL` parameters.
+        """Return the functions of all models of a problem; they differ in ``PER_MODEL`` parameters.
 
         They have ``finite``, ``values(X)`` with a column each, and ``on(tables)``.
         """
@@ -368,7 +368,7 @@ class OwnModels:
 
 
 class OwnFunction:
-    """The function of a class of one's own that defines ``_fit`` and ``_values``."""
+    """The fitted function of a user's class that defines ``_fit`` and ``_values``."""
 
     def __init__(self, model: Any, n_columns: int = 1) -> None:
         self.model, self.finite = model, np.ones(n_columns, bool)

@@ -39,7 +39,7 @@ class SupervisedSL(LabeledEstimator):
     Minimises ``mean (y f - 1)^2/4 + lam/2 ||f||^2`` over the functions of a kernel, or over linear
     functions with a bias, which is penalised too. `SUSL` minimises an unbiased estimate of this
     objective from similar pairs and unlabelled rows. It is kernel ridge regression on the labels -1
-    and 1, `sklearn.kernel_ridge.KernelRidge` with alpha = ``2 n lam``. O(n^3) time, 8 n^2 bytes.
+    and 1, ``sklearn.kernel_ridge.KernelRidge`` with alpha = ``2 n lam``. O(n^3) time, 8 n^2 bytes.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class KernelRidgeOrdinal(OrdinalEstimator):
 
     Minimises the *mean* of ``(y_i - m - f(x_i))^2`` over the labelled rows, plus ``lam ||f||^2``,
     over the functions of a kernel, by default ``exp(-sigma ||x - x'||^2)``; m is the mean of the
-    numbers. In `sklearn.kernel_ridge.KernelRidge`, ``n_labeled * lam`` is alpha. Unlabelled rows
+    numbers. In ``sklearn.kernel_ridge.KernelRidge``, ``n_labeled * lam`` is alpha. Unlabelled rows
     are not used for the function. O(n_labeled^3) time.
 
     Parameters

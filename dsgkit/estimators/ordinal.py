@@ -559,7 +559,7 @@ class SVOREX(OrdinalEstimator):
     it is the support vector machine with the decision function ``f - b_1``.
 
     The dual is solved by sequential minimal optimisation, with steps in all free variables in
-    between (`dsgkit.exact.svor`). A fit takes O(n^2 n_inputs) for the kernel matrix of the n
+    between (``dsgkit.exact.svor``). A fit takes O(n^2 n_inputs) for the kernel matrix of the n
     labelled rows, and O(n n_classes) per step, of which there are usually 2 n to 10 n. The matrix,
     or as many of its columns as memory allows, is kept in single precision (4 n^2 bytes): the
     result is the same.

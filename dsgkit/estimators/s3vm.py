@@ -207,7 +207,7 @@ class TSGS3VM(StochasticS3VM):
     Parameters
     ----------
     C : float > 0, default 100.0
-        Weight of the mean hinge loss of the labelled rows. Programs such as scikit-learn's `SVC`
+        Weight of the mean hinge loss of the labelled rows. Programs such as scikit-learn's ``SVC``
         and UniverSVM weigh the sum: their C is ``C / n_l``.
     sigma : float > 0 or "scale", default "scale"
         Parameter of the kernel; "scale" fits it to the rows (`dsgkit.estimators.sigma.scale_of`).
@@ -336,7 +336,7 @@ class TSGS3VMP(S3VM):
 
     Minimises the objective of `TSGS3VM` with the symmetric hinge, over the same functions. While a
     step of `TSGS3VM` is a number, here it is the inverse of the Hessian of a quadratic that bounds
-    the batch's loss from above and touches it at the current values (`dsgkit.risks.margin`): an
+    the batch's loss from above and touches it at the current values (``dsgkit.risks.margin``): an
     unlabelled row counts as labelled with the sign of its value, and the weight of a row depends on
     its distance from its margin. There is no step size to choose, and a few blocks and sweeps
     suffice even with a large ``C``. The hinge is rounded within 1/4 of its kink. With all
@@ -448,7 +448,7 @@ class BLS3VM(S3VM):
         Convex problems after the supervised one, each of which lowered the objective.
     converged_ : bool
         False if the fit ended at ``max_iter``.
-    objectives_ : ndarray of shape (n_iter_ + 1,)
+    objectives_ : ndarray
         Decreasing objective: of the supervised solution, and after each convex problem.
     classes_, sigma_
         As in `TSGS3VM`.

@@ -35,7 +35,7 @@ class SelfTraining(SemiSupervisedClassifier):
     An SVM of the labelled rows, with probabilities by Platt's sigmoid on held-out folds, labels the
     unlabelled rows whose probability exceeds ``threshold``, and is trained again with these, until
     there is no further such row. These rows weigh as much as labelled ones. This is scikit-learn's
-    `SelfTrainingClassifier` around a calibrated `SVC` whose C is ``C / n_l`` and whose gamma is
+    ``SelfTrainingClassifier`` around a calibrated ``SVC`` whose C is ``C / n_l`` and whose gamma is
     ``sigma``. The value of the function is the logarithm of the odds.
 
     Parameters
@@ -95,7 +95,7 @@ class SupervisedSVM(LabeledEstimator):
 
     Minimises ``1/2 ||h||^2 + C/n sum_i max(0, 1 - y_i f(x_i))`` over the functions f = h + b, h of
     a kernel, by default ``exp(-sigma ||x - x'||^2)``: the objective of the semi-supervised SVMs
-    without its unlabelled part. It is scikit-learn's `SVC`, whose C is ``C / n`` and whose gamma is
+    without its unlabelled part. It is scikit-learn's ``SVC``, whose C is ``C / n``, with gamma =
     ``sigma``. If classes differ in size and the measure is the balanced error, class weights can
     gain more than unlabelled rows.
 
@@ -104,7 +104,7 @@ class SupervisedSVM(LabeledEstimator):
     C, sigma, kernel, tol, max_memory
         As in `BLS3VM`.
     class_weight : {"balanced"}, optional
-        "balanced" weights the losses of a class by the inverse of its share, as `SVC` does.
+        "balanced" weights the losses of a class by the inverse of its share, as ``SVC`` does.
 
     Attributes
     ----------

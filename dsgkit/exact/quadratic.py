@@ -328,7 +328,7 @@ class Primal:
 
 
 class _PrimalSystem:
-    """``f = phi(.)' N^-1 R' z``."""
+    """The system of ``f = phi(.)' N^-1 R' z``."""
 
     def __init__(self, R: Array, gram: Array, settings: list[Setting]) -> None:
         self.width = R.shape[1]
@@ -405,9 +405,9 @@ class Dual:
 
 
 class _DualSystem:
-    """``f = (k(., R) z - c k(., U) (l I + c K)^-1 K_uR z)/l``.
+    """The system of ``f = (k(., R) z - c k(., U) (l I + c K)^-1 K_uR z)/l``.
 
-    The mean unlabelled row is in the span of U, so that its part needs no difference.
+    The mean unlabelled row is in the span of U, so its part needs no difference.
     """
 
     def __init__(

@@ -130,10 +130,10 @@ def make_plan(experiment: Experiment, dataset: Dataset) -> Plan:
 
 
 class _Planner:
-    """Plans the cells of one trial, which are those of all trials with its sizes.
+    """Plans the cells of one trial; all trials with the same sizes have the same cells.
 
-    ``cells`` have their numbers as keys, each with the JSON that its key is the hash of, but for
-    the trial. Sizes without cells are added to the plan.
+    ``cells`` are named by their numbers. Beside each is the JSON, without the trial, whose hash
+    becomes its key. Sizes without cells are added to the plan.
     """
 
     def __init__(self, experiment: Experiment, dataset: Dataset, trial: Task, plan: Plan) -> None:

@@ -69,9 +69,9 @@ def places(records: Sequence[Record], axis: Axis | None) -> str:
     return text if len(records) == 1 else f"{text} ({cells(len(records))})"
 
 
-def from_to(values: Set[int]) -> str:
+def from_to(values: Set[int], between: str = "..") -> str:
     """Return the least and the largest value, such as ``500..2,000``."""
-    return "..".join(f"{value:,}" for value in sorted({min(values), max(values)}))
+    return between.join(f"{value:,}" for value in sorted({min(values), max(values)}))
 
 
 def describe_endings(

@@ -52,7 +52,7 @@ class Blocks:
         return float(np.sqrt(1 / self.n_frequencies))
 
     def read(self, table: Any, index: slice | NDArray[np.integer]) -> Single:
-        """Copy rows of a table in the format of the other methods; refuse far ones, and NaN."""
+        """Copy rows of a table as the other methods take them; refuse rows too far out, and NaN."""
         with np.errstate(over="ignore"):  # a number beyond single precision becomes infinite
             rows = read_rows(table, index)
         check_projections(rows, self.sigma, self.kernel, labeled=False)

@@ -79,7 +79,7 @@ class Shown(Spec):
 
     @property
     def file_name(self) -> str:
-        """The name of its files, without a suffix."""
+        """The name of the figure's files, without a suffix."""
         return f"figure-{self.number}" if self.number.isdigit() else self.number
 
 

@@ -130,10 +130,10 @@ def on_scale(yes: float, no: float, n: int, *, opposed: bool = False) -> Outcome
 
 
 SCALE = (
-    "Of n comparisons, y support a claim, x contradict it, and the others cannot tell. It *holds* "
-    "if y >= 0.8 n; it *holds in part* if y >= 0.5 n; it *does not hold* if x >= 0.5 n, or if the "
-    "test over datasets shows the opposite; it is *undecided* if y + x < 0.5 n; else it *hardly* "
-    "holds."
+    "A claim *holds* if at least 80% of the comparisons support it, and *holds in part* if at "
+    "least half do. It *does not hold* if at least half contradict it, or if the test over "
+    "datasets shows the opposite. It is *undecided* if most comparisons cannot tell; otherwise it "
+    "*hardly* holds."
 )
 
 
@@ -219,7 +219,7 @@ class Kept:
         return next((run for run in runs if (run.fits["status"] != "").any()), None)
 
     def case(self, name: str, config: str, profiles: Iterable[str]) -> Case | None:
-        """Return the run of a config as evidence on ``name``, its dataset or itself."""
+        """Return the run of a config as evidence on ``name``: its dataset or the config."""
         if (run := self.find(config, profiles)) is None:
             return None
         key = name, run.experiment.name
@@ -282,7 +282,7 @@ def _numbers(file: Path) -> Any:
 
 @dataclass(frozen=True)
 class Judged:
-    """A criterion with its evidence, the judged runs, and the verdict on each pair of solvers."""
+    """A criterion with its evidence, its runs, and the verdict on each pair of solvers."""
 
     criterion: Criterion
     points: list[Point]
@@ -298,7 +298,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class JudgedClaim:
-    """A claim with its judged criteria."""
+    """A claim and the verdicts on its criteria."""
 
     claim: Claim
     parts: list[Judged]

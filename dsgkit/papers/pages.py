@@ -31,12 +31,14 @@ from dsgkit.report.page import OUTCOMES, cells_by_outcome
 FIGURES = "figures"
 SCREEN = 150  # dots per inch of the pictures on pages
 READING = (
-    "Each claim was tested with the paper's settings (*protocol*) and, where it matters, with "
-    f"settings tuned to the data (*useful*). {SCALE} 8 of 16, 3 against: of 16 comparisons, 8 "
-    "support the claim, 3 contradict it, and 5 cannot tell. Comparisons in which no method learns "
-    f"(AUC below {LEAST_AUC:g}; error or accuracy within {MARGIN:g} of the best constant "
-    "prediction) are left out, and counted apart. A claim of several parts holds if all do."
+    "Each claim was tested with the paper's settings (*protocol*) and, where it matters, again "
+    "with settings tuned to the data (*useful*). 8 of 16, 3 against: of 16 comparisons, 8 support "
+    f"the claim, 3 contradict it, and 5 cannot tell. {SCALE} Of several parts, or pairs of "
+    "methods, all must hold; the claim holds in part if only some do. Comparisons in which no "
+    f"method learns (AUC below {LEAST_AUC:g}; error or accuracy within {MARGIN:g} of the best "
+    "constant prediction) do not count; numbers with them are given, too (*in all*)."
 )
+WITH = {PROTOCOL: "the paper's settings", "useful": "tuned settings"}
 CHECKS = "Checks of our own, which the paper does not claim"
 
 
@@ -98,7 +100,7 @@ def _verdicts(claim: JudgedClaim) -> str:
     several = len(claim.verdicts) > 1
     return ", ".join(
         verdict.short.replace(verdict.outcome, f"**{verdict.outcome}**", 1)
-        + (f" with {by} settings" if several or by != PROTOCOL else "")
+        + (f" with {WITH[by]}" if several or by != PROTOCOL else "")
         for by, verdict in claim.verdicts.items()
     )
 
@@ -108,9 +110,7 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
     paper = judged.paper
     yield f"[All papers](README.md)\n\n# {paper.title}\n\n{paper.citation}\n"
     yield from _summary(judged)
-    trials = (
-        f"A comparison needs {MIN_TRIALS} finished trials of each method, if not said otherwise."
-    )
+    trials = f"A comparison needs {MIN_TRIALS} finished trials of each method, unless stated."
     yield f"\n## Claims\n\n{READING} {trials}"
     for claim in judged.those(own=False):
         yield from _claim(claim)
@@ -168,7 +168,7 @@ def _runs(paper: Paper, kept: Kept) -> Iterator[str]:
             names = ", ".join(dict.fromkeys(run.names[one["solver"]] for one in records))
             where = places(records, run.axis)
             causes.append(f"- {run.experiment.name}: {names}, {where}: {reason(records[0])}")
-    caption = "Trials of each experiment, and its cells (searches and fits) by how they ended."
+    caption = "Trials of each experiment, and how its cells (searches and fits) ended."
     yield "\n## What was run\n"
     yield markdown(Layout(caption, ["Experiment", "Trials", *OUTCOMES], rows))
     if causes:
@@ -193,10 +193,10 @@ def _left_out(paper: Paper) -> Iterator[str]:
         absent.append(f"{name}{page}")
     parts = {
         "Datasets of the paper that are not here, and where to get them": absent,
-        "Datasets that claims are judged on besides the paper's": [
+        "Datasets on which claims are tested besides the paper's": [
             f"{name}: {what}" for name, what in paper.datasets.stand_in.items()
         ],
-        "Remarks on the paper and on what was judged": paper.notes,
+        "Remarks on the paper and on what was tested": paper.notes,
     }
     yield "\n## What was left out, and what stands in"
     for title, lines in parts.items():

@@ -17,7 +17,7 @@ from dsgkit.papers.figures import Figures, Printed, Shown, at_most, fill, read_n
 from dsgkit.report import clusters, drawing
 from dsgkit.report.figures import Drawing, by_solver, reading, save, setting_words
 from dsgkit.report.formats import Table, write_table
-from dsgkit.report.frame import Entry, axis_title, entries, sizes_with
+from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import letter_of, short_count
 from dsgkit.report.style import looks_of
 from dsgkit.report.terminal import plain
@@ -95,7 +95,8 @@ def _flagged(of: Printed) -> tuple[dict[str, Flags], str]:
         for title, run in of.runs.items()
         if flag
     }
-    return flags, f"{drawing.FLAGGED.capitalize()}s are marked: {flag.title}." if flag else ""
+    meaning = lowered(flag.title).removeprefix("collapsed: ") if flag else ""
+    return flags, f"Rings mark {drawing.FLAGGED}s: {meaning}." if flag else ""
 
 
 def _boxplots(of: Printed) -> Drawing:
@@ -126,7 +127,7 @@ def _boxplots(of: Printed) -> Drawing:
         lambda axes, content: drawing.boxes(axes, content[0], measure, looks, content[1]),
         reading("boxplot", [], measure, shown),
         flag_words,
-        *(f"Some trials of {', '.join(who)}: {remark}." for remark, who in remarks.items()),
+        *(f"In some trials of {', '.join(who)}, {remark}." for remark, who in remarks.items()),
         labels=(measure.axis_label, ""),
         height=drawing.rows_height(names, most, most),
         shared="y",

@@ -106,7 +106,7 @@ def complexity_table(of: Printed) -> Table:
 
 
 def _growth(of: Printed, growth: Growth) -> list[Slope]:
-    """Return the slopes on each dataset, if they are known well enough."""
+    """Return the slope on each dataset where its interval is narrow enough."""
     runs = {run.title: run for run in of.runs.values()}
     if growth.config:
         special = of.kept.find(growth.config, [""])

@@ -33,7 +33,7 @@ Read = TypeVar("Read", bound=Spec)
 
 
 def one_of(names: Iterable[str]) -> AfterValidator:
-    """Return a validator that accepts only some names."""
+    """Return a validator that accepts only these names."""
     known = tuple(names)
 
     def check(value: str) -> str:
@@ -75,11 +75,11 @@ Side = Annotated[  # one solver, several judged one by one, or the best of sever
 
 
 class Criterion(Spec):
-    """What all criteria have: by which profiles, and on which datasets.
+    """What all criteria state: for which settings and on which datasets they are tested.
 
     Datasets are by default all of the paper's file; ``configs`` are made for a claim, and
-    ``trials`` must be finished for a comparison. How many points must support a claim is the same
-    for all of them (`dsgkit.papers.judge.on_scale`).
+    ``trials`` must be finished for a comparison. The number of points that must support a
+    claim follows from one scale (`dsgkit.papers.judge.on_scale`).
     """
 
     test: str

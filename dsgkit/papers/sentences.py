@@ -12,23 +12,23 @@ from dsgkit.published import bsgd_svc
 from dsgkit.report.numbers import listed
 
 FASTER = "the {what} of {a} is significantly shorter than that of {b}"
-RATE = "after t iterations is like t^e with e {interval}"
+RATE = "after t iterations is proportional to t^e, with e {interval}"
 PREDICATES = {
     "faster": FASTER,
     "crosses": f"from some size on, {{at_most:,}} at the latest, {FASTER}",
-    "sooner": "{a} comes along its training to the final {what} of {b} before {b} does",
+    "sooner": "{a}, while it trains, reaches the final {what} of {b} before {b} does",
     "ends": "{b} needs more than {gib:g} GiB in all trials at the sizes that {a} finishes",
-    "equal": "the {what} of {a} is that of {b} within {margin:g}",
-    "better": "the {what} of {a} is significantly {more} than that of {b} (contradicted if it is "
-    "significantly {less}, or a gain of {margin:g} is excluded)",
+    "equal": "the {what} of {a} is within {margin:g} of that of {b}",
+    "better": "the {what} of {a} is significantly {more} than that of {b} (and contradicts it if "
+    "this is significantly {less}, or if a gain of {margin:g} is excluded)",
     "count": "the {what} of {a} is as good as that of {b}, or {more}",
     "best_of": "the {what} of {a} is {more} than that of {b} (a tie counts half)",
     "ratio": "the {what} of {a} divided by that of {b} is {interval}",
     "within": "the {of} {what} of {a} is {interval}",
-    "grows": "the {what} of {a} grows like {axis}^e with e {interval}",
+    "grows": "the {what} of {a} grows like {axis}^e, with e {interval}",
     "rate": f"{{y}} of the study {{study}} {RATE}",
     "traced_rate": f"the {{what}} of {{a}} {RATE}",
-    "identity": "in the study {study} {checks}",
+    "identity": "in the study {study}, {checks}",
     "published": "the published {what} of {a} is as good as that of {b}, or {more}, on at least "
     "{least} datasets",
     "reproduced": "the means of {measures} are the published ones up to their tolerance",
@@ -37,26 +37,26 @@ PREDICATES = {
 
 CLAUSES = {
     ("faster", "factor"): "by a factor of {factor:g}",
-    ("sooner", "margin"): "up to {margin:g}",
-    ("sooner", "of"): "or to its own if that is better",
-    ("better", "least"): "by {least:g} at least",
+    ("sooner", "margin"): "to within {margin:g}",
+    ("sooner", "of"): "or its own, if that is better",
+    ("better", "least"): "by at least {least:g}",
     ("equal", "one_sided"): "or {more}",
-    ("within", "around"): "less the dataset's own number",
-    ("grows", "minus"): "above that of {minus}",
+    ("within", "around"): "after subtracting the dataset's own number",
+    ("grows", "minus"): "after subtracting that of {minus}",
     ("published", "strictly"): "where ties do not count",
     ("", "x_min"): "from t = {x_min:g} on",
     ("", "ends_below"): "and ends below {ends_below:g}",
-    ("", "leave_out"): "without fits at {leave_out}",
+    ("", "leave_out"): "leaving out fits with {leave_out}",
 }
 """What is added for settings that are not the default, by test, or for all."""
 
 
 def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequence[str]) -> str:
-    """Return what supports a claim by a criterion.
+    """Return a sentence on what supports a claim according to a criterion.
 
-    For example "A dataset supports it if the purity of the best of A and B is as good as that of C,
-    or higher." ``labels`` are the names of solvers by their keys, and ``where`` the names of
-    datasets, configs or studies.
+    For example "A dataset supports the claim if the purity of the best of A and B is as good as
+    that of C, or higher." ``labels`` are the names of solvers by their keys, and ``where`` the
+    names of datasets, configs or studies.
     """
     measures = {name: m for run in runs for m in run.task.measures for name in (m.name, m.clock)}
     measure = measures.get(name := getattr(c, "measure", None) or "")
@@ -85,9 +85,10 @@ def sentence(c: Any, runs: Sequence[Run], labels: Mapping[str, str], where: Sequ
         if getattr(c, setting) != type(c).model_fields[setting].default
     ]
     if (sizes := words.get("sizes", "largest")) not in ("largest", Range()):
-        clauses.insert(0, f"where the size is {_limits(sizes.min, sizes.max)}")
+        least = sizes.min if sizes.min > 1 else None
+        clauses.insert(0, f"where the size is {_limits(least, sizes.max)}")
     text = ", ".join([PREDICATES[c.test].format_map(words), *clauses])
-    return f"{_point(c, where)} supports it if {text}."
+    return f"{_point(c, where)} supports the claim if {text}."
 
 
 def _side(c: Any, side: Any, labels: Mapping[str, str]) -> str:
@@ -108,7 +109,7 @@ def _point(c: Any, where: Sequence[str]) -> str:
     if c.test == "reproduced":
         return f"{thing} and a method"
     several = getattr(c, "sizes", "largest") != "largest" and c.test not in ("grows", "crosses")
-    return f"{thing} at a size" if several else thing
+    return f"{thing} at one size" if several else thing
 
 
 def _interval(c: Any) -> Sequence[float | None]:

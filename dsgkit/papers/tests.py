@@ -118,7 +118,7 @@ def centre(case: Case, one: Sample, c: Any) -> float:
 
 
 def compared(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
-    """Return a point per pair, dataset and size, by the function for one such comparison."""
+    """Return a point for each pair, dataset and size, by the function of one comparison."""
     sides = [contenders(side) for side in (c.a, getattr(c, "b", None)) if side is not None]
     pairs = itertools.product(itertools.product(*sides), cases)
     return [point for pair, case in pairs for point in at_sizes(case, pair, c)]
@@ -463,7 +463,7 @@ def reproduced(c: Any, cases: Sequence[Case], studies: Studies) -> list[Point]:
     """Test that a method's means agree with those of the paper's tables in all ``measures``.
 
     Up to the tolerance and rounding of the published figures; those that cannot be right, or that
-    show no structure, are left out. A point is of the figure that differs most.
+    show no structure, are left out. A point shows the figure that differs most.
     """
     points = []
     for case in cases:

@@ -82,7 +82,7 @@ def proof(one: JudgedClaim) -> Iterator[str | Layout]:
         text = sentence(part.criterion, part.runs, names, where)
         text = f"{part.criterion.by.capitalize()}: {text}"
         for n, of in sorted(runs.items(), reverse=True):
-            text += f" Judged by {n} trials of {', '.join(of)}."
+            text += f" Based on {n} trials of {', '.join(of)}."
         yield f"{text} Verdict: {with_labels(str(part.verdict), names)}."
         yield from evidence(part, names)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from statistics import median
 from textwrap import fill
 from typing import Any, Literal
@@ -100,7 +100,9 @@ def figure(
         if ends:
             made.set_size_inches(INCHES["page"], max(height, LEGEND_ROW * len(ends)) + 0.2)
             _name_ends(made, axes[0], ends)
-        in_legend = {n: one for n, one in handles.items() if one not in ends}
+        last_of_all = (FLAGGED, RATE["label"])
+        in_legend = {n: handles[n] for n in sorted(handles, key=last_of_all.__contains__)}
+        in_legend = {n: one for n, one in in_legend.items() if one not in ends}
         if in_legend:
             longest = LEGEND_ENTRY + LEGEND_LETTER * max(map(len, in_legend))
             n_rows = -(-len(in_legend) // max(1, int(made.get_figwidth() / longest)))
@@ -154,13 +156,15 @@ def log_ticks(axis: Axis) -> None:
     axis.set_minor_formatter("")
 
 
-def size_ticks(axes: Axes, sizes: Iterable[int]) -> None:
-    """Label the largest size on a log axis, and smaller ones as space allows."""
+def size_ticks(axes: Axes, sizes: Collection[int]) -> None:
+    """Label the largest and the smallest size on a log axis, and those between as space allows."""
     low, high = axes.get_xlim()
     kept: list[int] = []
     for n in sorted(sizes, reverse=True):
         if not kept or kept[-1] / n > (high / low) ** 0.22:
             kept.append(n)
+    if len(kept) > 1:
+        kept[-1] = min(sizes)
     axes.set_xticks(kept, map(short_count, kept))
     axes.set_xticks([], minor=True)
 

@@ -38,20 +38,20 @@ def reading(way: str, runs: Sequence[Run], measure: Measure, shown: Iterable[Ent
     """
     every = [*shown] or [entry for run in runs for entry in entries(run, measure)]
     counts = {len(entry.values) for entry in every} - {0}
-    trials = f"{from_to(counts)} trials" if counts - {1} else "one trial"
+    trials = f"{from_to(counts, ' to ')} trials" if counts - {1} else "one trial"
     if way == "boxplot":
         boxed = max(counts, default=0) >= drawing.MIN_BOXED_TRIALS
-        what = "a box has their quartiles and median" if boxed else "a bar their median"
-        return f"A dot is a trial ({trials}); {what}."
+        what = "boxes show their quartiles and median" if boxed else "bars show their median"
+        return f"Dots are {trials} per solver; {what}."
     if way == "trace":
-        return f"Means over {trials}, with bars of a standard deviation."
+        return f"Means over {trials}; bars show one standard deviation."
     threads = {n for run in runs for n in run.fits["timing.threads"].dropna()}
     clock = "processor time on one thread, " if measure.clock and threads == {1} else ""
     ends = "fastest to the slowest" if measure.unit == "seconds" else "lowest to the highest"
     lines = [line for run in runs for line in by_solver(run, measure).values()]
     cross = any(drawing.failed(line) and any(entry.values for entry in line) for line in lines)
-    text = f"Medians over {trials}, {clock}with bars from the {ends}"
-    return f"{text}; at a cross, the next size failed." if cross else f"{text}."
+    text = f"Medians over {trials}, {clock}with bars from the {ends}."
+    return f"{text} Where a line ends at a cross, the next size failed." if cross else text
 
 
 class Drawing(NamedTuple):

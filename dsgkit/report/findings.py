@@ -60,7 +60,7 @@ def findings(run: Run) -> list[Finding]:
     if not finished(run):
         return [Finding("progress", "No fit has finished."), *_endings(run)]
     if to_come := progress(run):
-        sentence = f"So far {to_come}; none is called the best before all have."
+        sentence = f"So far {to_come}; methods are compared when all have."
         return [Finding("progress", sentence), *_oracles(run), *_endings(run)]
     kinds = _compared, _oracles, _clusterings, _times, _endings, _edges
     return [finding for kind in kinds for finding in kind(run)]
@@ -88,22 +88,25 @@ def _compared(run: Run) -> Iterator[Finding]:
     leads = [lead for measure in measures if (lead := _lead(run, measure))]
     adjusted = holm([lead.change.p for lead in leads])
     yield from (Finding("best", _lead_text(run, *one)) for one in zip(leads, adjusted, strict=True))
+    if leads and (oracle := run.task.oracle):
+        yield Finding("best", f"{oracle[:1].upper()}{oracle[1:]}.")
     gained = [gain for gain in gains([run], measures[0]) if gain.is_last] if measures else []
-    if tests := [p for p in (*adjusted, *(gain.holm for gain in gained)) if p is not None]:
-        yield Finding(
-            "test",
-            f"Significant at the {LEVEL:.0%} level, by paired t-tests over "
-            f"{run.experiment.protocol.trials} trials, corrected by Holm's method "
-            f"({counted(len(tests), 'test')}). {how.words}",
-        )
-    elif leads and not how.tested:
-        yield Finding("test", how.words)
+    tests = [p for p in (*adjusted, *(gain.holm for gain in gained)) if p is not None]
     told = {name for key, name in run.names.items() if oracle_data(run, key)}
     for against in dict.fromkeys(gain.against for gain in gained):
         members = [one for one in gained if one.against == against]
         members = [one for one in members if told.isdisjoint((one.name, against))]
         if members and (tests or not how.tested):
-            yield Finding("gain", _gain_text(measures[0], against, members, tested=how.tested))
+            texts = _gain_texts(measures[0], against, members, tested=how.tested)
+            yield from (Finding("gain", text) for text in texts)
+    if tests:
+        yield Finding(
+            "test",
+            f"Paired t-tests over {run.experiment.protocol.trials} trials, Holm-corrected for "
+            f"{counted(len(tests), 'test')}; significant is p < {LEVEL:g}. {how.words}",
+        )
+    elif leads and not how.tested:
+        yield Finding("test", how.words)
 
 
 def _measures(run: Run) -> list[Measure]:
@@ -143,45 +146,52 @@ def _lead(run: Run, measure: Measure) -> _Lead | None:
 
 
 def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
-    """Return who comes first by how much, and whether that is significant."""
+    """Return whether a lead is significant, and who comes first by how much."""
     measure, ranked, change = lead
     first, second = ranked[:2]
+    best = "Highest" if measure.better == "higher" else "Lowest"
     where = f" on the {measure.where}" if measure.where else ""
-    oracle = f" ({run.task.oracle})" if run.task.oracle else ""
+    what = f"{measure.word}{where}{_at(run, first)}"
     scores = [score_text(measure, one.mean) for one in ranked]
+    caution = f" The {measure.word} {measure.caution}." if measure.caution else ""
     if change.same:
         equal = [one.name for one in ranked if math.isclose(one.mean, first.mean, rel_tol=1e-12)]
-        text = f"{listed(equal)} come first{_at(run, first)}, equal ({scores[0]})"
-    else:
-        by = change.words(measure, p)
-        text = f"{first.name} {scores[0]}, then {second.name} {scores[1]} ({by}){_at(run, first)}"
-        if p is not None:
-            text += f", {'a' if p < LEVEL else 'no'} significant difference"
-        elif len(first.values) == 1:
-            text += ", in one trial"
-        elif inference(run).tested:
-            text += ", in every trial"
-    caution = f" The {measure.word} {measure.caution}." if measure.caution else ""
-    return f"{measure.heading}{where}{oracle}: {text}.{caution}"
+        return f"{best} {what}: {listed(equal)}, equal ({scores[0]}).{caution}"
+    head = f"{best} {what}"
+    if p is not None:
+        head = f"{'Significant' if p < LEVEL else 'No significant'} difference in {what}"
+    elif len(first.values) == 1:
+        head += ", in one trial"
+    elif inference(run).tested:
+        head += ", in every trial"
+    by = change.words(measure, p)
+    text = f"{first.name} {scores[0]}, then {second.name} {scores[1]} ({by})"
+    return f"{head}: {text}.{caution}"
 
 
 def _at(run: Run, entry: Entry) -> str:
     return f" at {entry.size:,} {lowered(run.axis.title)}" if run.axis else ""
 
 
-def _gain_text(measure: Measure, against: str, members: Sequence[Gain], *, tested: bool) -> str:
-    """Return the gains of solvers and, if tested, which are better, worse or not different."""
-    better, worse, no = "significantly better", "significantly worse", "not significantly different"
-    texts: dict[str, list[str]] = {better: [], worse: [], no: []}
+def _gain_texts(
+    measure: Measure, against: str, members: Sequence[Gain], *, tested: bool
+) -> Iterator[str]:
+    """Yield the gains of solvers; if tested, of those that are better, worse or neither."""
+    higher, lower = f"Significantly higher {measure.word}", f"Significantly lower {measure.word}"
+    better, worse = (higher, lower) if measure.better == "higher" else (lower, higher)
+    no = f"No significant difference in {measure.word}"
+    heads = {better: "than", worse: "than", no: "from"} if tested else {measure.heading: "over"}
+    groups: dict[str, list[Gain]] = {head: [] for head in heads}
     for gain in members:
         how = better if gain.contrast.difference > 0 else worse
-        text = f"{gain.name} {gain.contrast.cell(measure)}"
-        texts[how if gain.significant else no].append(text)
-    of = [listed(one) + f": {how}" * tested for how, one in texts.items() if one]
-    points = " in points" if measure.percent else ""
-    has_interval = any(gain.contrast.interval for gain in members)
-    interval = f", with {1 - LEVEL:.0%} intervals" if has_interval else ""
-    return f"{measure.heading}{points}, compared with {against}{interval}: {'; '.join(of)}."
+        groups[(how if gain.significant else no) if tested else measure.heading].append(gain)
+    unit = "gain in points" if measure.percent else "gain"
+    for head, gained in groups.items():
+        if gained:
+            has_interval = any(gain.contrast.interval for gain in gained)
+            what = f"{unit} with {1 - LEVEL:.0%} CI" if has_interval else unit
+            texts = listed([f"{gain.name} {gain.contrast.cell(measure)}" for gain in gained])
+            yield f"{head} {heads[head]} {against}, {what}: {texts}."
 
 
 def _oracles(run: Run) -> Iterator[Finding]:
@@ -193,7 +203,7 @@ def _oracles(run: Run) -> Iterator[Finding]:
                 score = f" ({score_text(measure, one.mean)})" if one.values else ""
                 groups.setdefault(data, []).append(f"{one.name}{score}")
     for data, names in groups.items():
-        sentence = f"Not ranked, since given {data}, which no user has: {', '.join(names)}."
+        sentence = f"Not ranked, because given {data}, which no user has: {listed(names)}."
         yield Finding("oracle", sentence)
 
 
@@ -203,8 +213,11 @@ def _clusterings(run: Run) -> Iterator[Finding]:
     if measure is None:
         return
     found = [one for one in largest(entries(run, measure)) if one.values]
-    if texts := [f"{one.name} {one.mean:.3g}" for one in found]:
-        yield Finding("clusters", f"Clusters found, mean over trials: {', '.join(texts)}.")
+    by_number: dict[str, list[str]] = {}
+    for one in sorted(found, key=lambda one: one.mean):
+        by_number.setdefault(f"{one.mean:.3g}", []).append(one.name)
+    if texts := [f"{number} by {listed(names)}" for number, names in by_number.items()]:
+        yield Finding("clusters", f"Number of clusters, mean over trials: {'; '.join(texts)}.")
     drawn = run.fits[run.fits["artefact"] != ""].sort_values("trial").drop_duplicates("solver")
     arrays = [load_artefact(run.folder, row) for row in drawn.to_dict("records")]
     labels = [one["labels"] for one in arrays if "labels" in one]
@@ -214,8 +227,8 @@ def _clusterings(run: Run) -> Iterator[Finding]:
 
         agreement = [adjusted_rand_score(a, b) for a, b in both]
         sentence = (
-            "Agreement of two methods, adjusted Rand index in the first trial: "
-            f"{np.mean(agreement):.2f} on average, {min(agreement):.2f} to {max(agreement):.2f}."
+            f"Adjusted Rand index between the clusters of two methods: {np.mean(agreement):.2f} on "
+            f"average, {min(agreement):.2f} to {max(agreement):.2f} (first trial)."
         )
         yield Finding("clusters", sentence)
 
@@ -238,7 +251,8 @@ def _times(run: Run) -> Iterator[Finding]:
     calm = [of for of in common if not any(one.disturbed for one in of)]
     if not calm:
         if common:
-            yield Finding("time", "Training times were disturbed: none is called the fastest.")
+            sentence = "Training times are not compared: other processes disturbed them."
+            yield Finding("time", sentence)
         return
     times = {one.name: max(one.centre, SHORTEST_TIME) for one in calm[-1]}
     first, second = sorted(times, key=times.__getitem__)[:2]
@@ -246,8 +260,8 @@ def _times(run: Run) -> Iterator[Finding]:
     texts = [f"{ratio_text(times[one] / times[first])} times as fast as {one}" for one in rivals]
     users = "" if compete == known else f" of the methods that use {lowered(axis_title([run]))}"
     only = ", the largest without disturbed times" if calm[-1] is not common[-1] else ""
-    fastest = f"{first} is the fastest ({seconds_text(times[first])})"
-    sentence = f"Training time{users}{_at(run, calm[-1][0])}{only}: {fastest}, {listed(texts)}."
+    fastest = f"{first} ({seconds_text(times[first])}), {listed(texts)}"
+    sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}."
     yield Finding("time", sentence)
 
 
@@ -267,7 +281,13 @@ def _edges(run: Run) -> Iterator[Finding]:
             end = f"{edge.parameter} is at {value_text(edge.value)}, the {edge.side} end"
             ends.setdefault(end, []).append(edge)
     for end, edges in ends.items():
-        who = (f"{run.names[one.solver]} ({one.count} of {one.searches})" for one in edges)
-        how = f"--set solvers.{edges[0].solver}.grid.{edges[0].parameter}=[..]"
-        sentence = f"{end} of its grid, for {', '.join(who)}: widen it, by {how}."
+        shares = [f"{one.count} of {one.searches}" for one in edges]
+        shares[0] += " searches"
+        who = [f"{run.names[e.solver]} ({n})" for e, n in zip(edges, shares, strict=True)]
+        key, spec = edges[0].solver, run.solvers[edges[0].solver]
+        way = f"by --set solvers.{key}.grid.{edges[0].parameter}=[..]"
+        if spec and len(spec.search) > 1:
+            way = f"in solvers.{key}.search of the config"
+        others = ", and likewise for the others" * (len(edges) > 1)
+        sentence = f"{end} of its grid, for {listed(who)}: widen it {way}{others}."
         yield Finding("edge", sentence)

@@ -193,7 +193,7 @@ def best_means(measure: Measure) -> str:
 def statistic(measure: Measure, runs: Sequence[Run]) -> str:
     """Return the shown statistic, such as ``mean ± standard deviation over 5 trials``."""
     counts = {run.experiment.protocol.trials for run in runs}
-    trials = f"{from_to(counts)} trials" if counts != {1} else ""
+    trials = f"{from_to(counts, ' to ')} trials" if counts != {1} else ""
     if measure.unit == "seconds":
         threads = {*pd.concat([run.fits["timing.threads"] for run in runs]).dropna()}
         clock = "processor time on one thread" if measure.clock and 1 in threads else ""

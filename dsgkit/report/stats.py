@@ -121,17 +121,17 @@ def _inference(run: Run) -> Inference:
     if not run.draws:
         is_whole = run.axis is None or [*full_at(run).values()][-1:] == [True]
         rows = "the same rows" if is_whole else "samples of the same rows"
-        return Inference(f"No difference is tested: trials are runs on {rows}.", False, False)
+        return Inference(f"Differences are not tested: all trials use {rows}.", False, False)
     if run.experiment.inference == "new_rows":
         return Inference(
             "Intervals are about new rows: their variance is corrected for the rows that trials "
-            "share (Nadeau & Bengio 2003). No difference is tested: with few labels, a test would "
-            "miss most differences that matter.",
+            "share (Nadeau & Bengio 2003). Differences are not tested: with few labels, a test "
+            "would miss most that matter.",
             tested=False,
             ratio=NEW_ROWS_RATIO,
         )
-    words = f"over draws of the {run.draws}, on these rows: other data may differ more."
-    return Inference(f"Intervals and tests are {words}")
+    words = f"cover the random draw of the {run.draws} from this dataset, not other datasets."
+    return Inference(f"Intervals and tests {words}")
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -51,7 +51,7 @@ _forked = False
 
 
 class _Locator(_SourceFileBackedLocatorMixin, _CacheLocator):
-    """Tells numba where a function's code is: nowhere else, wherever the package lies."""
+    """Tells numba where to cache compiled code: in our folder, wherever the package is."""
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
         self._py_file, self._lineno = file, function.__code__.co_firstlineno

@@ -54,7 +54,7 @@ class ProtocolSpec(Spec):
         Data that no user knows, in words, by the array of ``fit``, or the word for a parameter,
         that gives them to a solver.
     published : callable or None
-        Published results (`measures.Published`, or None) by the name of a dataset in configs.
+        Published results (``measures.Published``, or None) by the name of a dataset in configs.
     """
 
     kind: str
@@ -73,7 +73,7 @@ class ProtocolSpec(Spec):
     _swept: str = PrivateAttr("")
 
     def swept_to(self, axis: Axis, size: int) -> Self:
-        """Return the protocol that draws ``size`` rows, for a sweep; `Problem` if it cannot."""
+        """Return the protocol that draws ``size`` rows, for a sweep; ``Problem`` if it cannot."""
         drawn = validated(type(self), {**dict(self), axis.name: size})
         drawn._swept = axis.name
         return drawn
@@ -120,7 +120,7 @@ class Task:
     axes : tuple of Axis
         Sizes that a sweep can vary, the usual one first; may be empty.
     measures, chooses, outputs : tuple of Measure, str, tuple of str
-        Numbers that are recorded of a fit in addition to `measures.STANDARD`, the name of the one
+        Numbers that are recorded of a fit in addition to ``measures.STANDARD``, the name of the one
         that chooses hyper-parameters, and the default tables and figures.
     words : tuple of str
         Words for numbers of the trial (`values`) that a config may use for parameters.
@@ -143,7 +143,7 @@ class Task:
     phases : dict of str to str
         Methods that train a solver that has all of them, by the phase of a cell that times them.
     sizes, n_scored : dict of str to int, int
-        Largest size on every axis that is not `Axis.drawn`, and the number of rows on which a fit
+        Largest size on every axis that is not ``Axis.drawn``, and the number of rows on which a fit
         is judged, for plans. Set by the constructor, which raises `DataError` if the dataset has
         too few rows or another kind of target.
     """
@@ -181,7 +181,7 @@ class Task:
 
     @property
     def values(self) -> Mapping[str, float | tuple[float, ...]]:
-        """The numbers that `words` stand for."""
+        """The numbers that ``words`` stand for."""
         return {}
 
     def drawn_rows(self) -> dict[str, Any]:
@@ -209,7 +209,7 @@ class Task:
         raise NotImplementedError
 
     def fit(self, estimator: Any, at: At, clock: Any) -> None:
-        """Train an estimator in the phase ``fit``, or in `phases`; observed if `observed` says."""
+        """Train an estimator in the phase ``fit`` or in ``phases``; see `observed`."""
         training, n_iterations = self.given(estimator, at), self.observed(estimator, at)
         self._along = estimator, []
         has_all = all(hasattr(estimator, method) for method in self.phases.values())

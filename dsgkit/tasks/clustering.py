@@ -66,7 +66,8 @@ class ClusteringSpec(base.ProtocolSpec):
 
     @property
     def oracle(self) -> str:
-        return "an oracle choice of parameters, by NMI with the labels" * (self.select == "nmi")
+        chosen = "parameters chosen by NMI with the true classes, which no user has"
+        return chosen * (self.select == "nmi")
 
     @property
     def protocol(self) -> str:
@@ -75,10 +76,10 @@ class ClusteringSpec(base.ProtocolSpec):
     @property
     def selection(self) -> str:
         if self.select == "nmi":
-            return "an oracle choice: the highest NMI with the classes, which no user has"
+            return "the highest NMI with the true classes, which no user has"
         return (
             "without labels: the lowest Davies-Bouldin index among the points with "
-            f"{MIN_CLUSTERS} to {MAX_CLUSTERS} clusters, a weak choice"
+            f"{MIN_CLUSTERS} to {MAX_CLUSTERS} clusters, a weak criterion"
         )
 
 

@@ -107,7 +107,7 @@ def class_indices(classes: Any, labels: Any) -> dict[str, float]:
 
 
 def nmi(classes: Any, labels: Any, mean: str = "arithmetic") -> float:
-    """Return the mutual information of classes and clusters over a mean of their entropies."""
+    """Return the mutual information of classes and clusters by a mean of their entropies."""
     from sklearn.metrics import normalized_mutual_info_score
 
     return float(normalized_mutual_info_score(classes, labels, average_method=mean))

@@ -111,11 +111,11 @@ class Split(NamedTuple):
 
 
 class SemiSupervised(Task):
-    """A random choice of labelled rows; the others are unlabelled, and judge.
+    """A random choice of labelled rows; the others are unlabelled, and used for evaluation.
 
-    Rows without a label in the dataset (`Dataset.unlabeled_rows`) are among the unlabelled ones,
-    and judge nothing. A subclass states its measures and has `score`; and its own `fold_score` or
-    `search`, if points are not chosen by `score` on held-out labelled rows.
+    Rows without a label in the dataset (``Dataset.unlabeled_rows``) are among the unlabelled ones,
+    but not used for evaluation. A subclass states its measures and has `score`; and its own
+    `fold_score` or `search`, if points are not chosen by `score` on held-out labelled rows.
     """
 
     Spec = SemiSupervisedSpec
@@ -164,8 +164,8 @@ class SemiSupervised(Task):
     def order(self) -> NDArray[np.int64]:
         """All rows with a label in a random order, the labelled ones first.
 
-        If fewer than `MIN_PER_CLASS` of a class are labelled (in a sweep, of the smallest number of
-        labelled rows), its next rows are swapped with the last labelled ones of the other class.
+        If fewer than ``MIN_PER_CLASS`` of a class are labelled (in a sweep, of the smallest number
+        of labelled rows), its next rows are swapped with the last labelled ones of the other class.
         """
         y = self.dataset.y
         order = permutation(len(y), derive_seed(self.seed, "labeled"))
@@ -202,7 +202,7 @@ class SemiSupervised(Task):
 
     @functools.cached_property
     def judged(self) -> tuple[Rows, NDArray[Any]]:
-        """The unlabelled rows that judge, and their hidden labels."""
+        """The unlabelled rows used for evaluation, and their hidden labels."""
         return self.split.X_unlabeled.take(self.judging), self.split.y_unlabeled[self.judging]
 
     @functools.cached_property

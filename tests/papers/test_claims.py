@@ -79,7 +79,7 @@ def test_a_criterion_names_solvers_and_measures_that_there_are(paper, criterion)
 def test_a_criterion_is_a_sentence_that_names_its_solvers_and_numbers(paper, criterion):
     labels = {key: f"<{key}>" for key in solvers_in(criterion)}
     text = sentence(criterion, [], labels, ["codrna", "skin", "dota2"])
-    assert " supports it if " in text and text.endswith(".") and "None" not in text
+    assert " supports the claim if " in text and text.endswith(".") and "None" not in text
     assert all(label in text for label in labels.values())
     numbers = [getattr(criterion, name, 0) for name in ("margin", "least", "gib")]
     for number in [*numbers, *getattr(criterion, "interval", [])]:

@@ -155,8 +155,8 @@ def test_boxes_are_at_the_largest_size_of_all_and_of_any_with_marked_trials(pape
     assert [text.get_text() for text in axes.texts] == ["at 1,000", "at 2,000", "timeout"]
     rings = [line for line in axes.lines if line.get_label() == "collapsed trial"]
     assert [tuple(line.get_xydata()[0]) for line in rings] == [(0.9, 2), (0.9, 5)]
-    assert "Collapsed trials are marked: Error." in figure.caption
-    assert "Some trials of SLOW: gamma = 1." in figure.caption
+    assert "Rings mark collapsed trials: error." in figure.caption
+    assert "In some trials of SLOW, gamma = 1." in figure.caption
 
 
 def test_traces_are_those_at_the_largest_size_up_to_the_papers(paper):

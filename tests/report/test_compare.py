@@ -127,8 +127,8 @@ def test_sweeps_that_draw_other_numbers_of_rows_are_not_paired():
 @pytest.mark.parametrize(
     ("about", "why", "interval"),
     [
-        ({"draws": ""}, "No difference is tested: trials are runs on the same rows.", False),
-        ({"inference": "new_rows"}, "No difference is tested: with few labels", True),
+        ({"draws": ""}, "Differences are not tested: all trials use the same rows.", False),
+        ({"inference": "new_rows"}, "Differences are not tested: with few labels", True),
     ],
 )
 def test_what_trials_cannot_show_is_not_tested(about, why, interval):

@@ -187,11 +187,11 @@ def test_figures_are_those_that_configs_ask_for_and_that_have_values():
 def test_a_caption_says_how_many_trials_there_are_and_what_is_to_come():
     run = make_run(a={500: TRIALS}, b={500: [0.5, 0.6, None, None, None]})
     (figure,) = wanted_figures([run], ["auc_boxplot"])
-    for part in ("AUC on the unlabelled rows", "2..5 trials", "a box", "7 of 10 fits have run"):
+    for part in ("AUC on the unlabelled rows", "2 to 5 trials", "boxes", "7 of 10 fits have run"):
         assert part in figure.caption
     few = make_run(a={500: [0.5, 0.6], 1000: [0.5, 0.6]})
     (boxes, times) = wanted_figures([few], ["auc_boxplot", "time_curve"])
-    assert "a bar" in boxes.caption and "processor time on one thread" in times.caption
+    assert "bars show" in boxes.caption and "processor time on one thread" in times.caption
 
 
 @pytest.mark.parametrize(

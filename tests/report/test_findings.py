@@ -21,12 +21,12 @@ def said(run, kind):
 
 
 LEADS = {
-    "significant": (LOW, HIGH, r"B 0\.912, then A 0\.810 \(.*\), a significant difference"),
-    "alike": (LOW, ALIKE, r"A 0\.810, then B 0\.808 .*, no significant difference"),
-    "equal": (LOW, LOW, r"A and B come first, equal \(0\.810\)"),
-    "rounding": ([0.1 + 0.2] * 2, [0.3] * 2, r"A and B come first, equal"),
-    "one trial": (LOW[:1], HIGH[:1], r"B 0\.900, then A 0\.800 .*, in one trial\.$"),
-    "no variation": ([0.5] * 3, [0.7] * 3, r"B 0\.700, then A 0\.500 .*, in every trial\.$"),
+    "significant": (LOW, HIGH, r"^Significant difference in AUC [^:]*: B 0\.912, then A 0\.810 \("),
+    "alike": (LOW, ALIKE, r"^No significant difference in AUC [^:]*: A 0\.810, then B 0\.808 \("),
+    "equal": (LOW, LOW, r"^Highest AUC [^:]*: A and B, equal \(0\.810\)"),
+    "rounding": ([0.1 + 0.2] * 2, [0.3] * 2, r"A and B, equal"),
+    "one trial": (LOW[:1], HIGH[:1], r"^Highest .*, in one trial: B 0\.900, then A 0\.800 .*\)\.$"),
+    "no variation": ([0.5] * 3, [0.7] * 3, r"^Highest .*, in every trial: B 0\.700, then A 0\.500"),
 }  # fmt: skip
 
 
@@ -47,7 +47,8 @@ def test_a_lead_has_the_p_value_of_its_contrast(b):
 
 def test_the_best_of_errors_is_the_lowest():
     (sentence,) = said(make_run(measure=ERROR, outputs=["error_table"], a=LOW, b=HIGH), "best")
-    assert sentence.startswith("Error: A 81.00%, then B 91.20% (+10.200 points")
+    told = "Significant difference in error: A 81.00%, then B 91.20% (+10.200 points"
+    assert sentence.startswith(told)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_leads_are_in_the_measures_that_configs_ask_for(outputs, words):
     scores |= {("b", 0, trial): {"scores": {"auc": x, "f1": x}} for trial, x in enumerate(HIGH)}
     more = [Measure("f1", "F1", better="higher")]
     run = make_run(a=LOW, b=HIGH, records=scores, further=more, outputs=outputs)
-    assert [one.split()[0].rstrip(":") for one in said(run, "best")] == words
+    assert [re.search(r"in (\w+)", one)[1].upper() for one in said(run, "best")] == words
 
 
 def test_the_lead_is_at_the_largest_size_that_two_finished():
@@ -71,7 +72,7 @@ def test_what_is_told_hidden_labels_is_not_ranked():
     run = make_run(a=LOW, b=ALIKE, c=HIGH, told={"c": "the hidden labels"})
     assert "C 0" not in said(run, "best")[0]
     assert said(run, "oracle") == [
-        "Not ranked, since given the hidden labels, which no user has: C (0.912)."
+        "Not ranked, because given the hidden labels, which no user has: C (0.912)."
     ]
 
 
@@ -82,14 +83,22 @@ def test_a_measure_without_a_value_is_left_out():
 
 def test_gains_over_another_solver():
     run = make_run(a=ALIKE, b=HIGH, c=LOW, solvers=AGAINST)
-    (sentence,) = said(run, "gain")
+    better, no = said(run, "gain")
     assert re.match(
-        r"AUC, compared with A, with 95% intervals: B \+0\.1040 \[.*\]: significantly better; "
-        r"C \+0\.0020 \[.*\]: not significantly different\.$",
-        sentence,
+        r"Significantly higher AUC than A, gain with 95% CI: B \+0\.1040 \[.*\]\.$", better
     )
+    told = r"No significant difference in AUC from A, gain with 95% CI: C \+0\.0020 \[.*\]\.$"
+    assert re.match(told, no)
     (test,) = said(run, "test")
-    assert "over draws of the labelled rows, on these rows" in test and "(3 tests)" in test
+    assert test.startswith("Paired t-tests over 5 trials, Holm-corrected for 3 tests; ")
+    assert "the random draw of the labelled rows from this dataset" in test
+
+
+def test_a_higher_error_is_worse():
+    run = make_run(measure=ERROR, outputs=["error_table"], a=LOW, b=HIGH, solvers=AGAINST)
+    (sentence,) = said(run, "gain")
+    told = r"Significantly higher error than A, gain in points with 95% CI: B -10\.200 \["
+    assert re.match(told, sentence), sentence
 
 
 SAME_ROWS = {"draws": ""}
@@ -99,10 +108,10 @@ NEW_ROWS = {"inference": "new_rows"}
 @pytest.mark.parametrize(
     ("about", "lead", "gain", "test"),
     [
-        (SAME_ROWS, r" \(\+0\.1020\)\.$", r"A: B \+0\.1020\.$", "runs on the same rows"),
+        (SAME_ROWS, r" \(\+0\.1020\)\.$", r"A, gain: B \+0\.1020\.$", "use the same rows"),
         (
-            *(NEW_ROWS, r" \(\+0\.1020, 95% CI .*\)\.$", r"intervals: B \+0\.1020 \[.*\]\.$"),
-            r"Intervals are about new rows.*Nadeau & Bengio 2003.*No difference is tested",
+            *(NEW_ROWS, r" \(\+0\.1020, 95% CI .*\)\.$", r"95% CI: B \+0\.1020 \[.*\]\.$"),
+            r"Intervals are about new rows.*Nadeau & Bengio 2003.*Differences are not tested",
         ),
     ],
 )
@@ -118,14 +127,14 @@ def test_what_trials_cannot_show_is_not_tested(about, lead, gain, test):
 def test_trials_on_parts_of_the_rows_are_told_from_those_on_all():
     run = make_run(a={500: LOW}, b={500: HIGH}, draws="")
     assert said(run, "test") == [
-        "No difference is tested: trials are runs on samples of the same rows."
+        "Differences are not tested: all trials use samples of the same rows."
     ]
 
 
 def test_an_unfinished_run_names_no_best():
     run = make_run(a=LOW, b=[*HIGH[:3], None, None])
     assert said(run, "progress") == [
-        "So far 8 of 10 fits have run; none is called the best before all have."
+        "So far 8 of 10 fits have run; methods are compared when all have."
     ]
     assert not said(run, "best") and not said(run, "time")
     failed = {("a", 0, 0): {"status": "failed", "message": "no", "scores": {}}}
@@ -141,15 +150,15 @@ def test_the_fastest_is_among_undisturbed_times():
     sizes = {500: LOW[:2], 1000: LOW[:2]}
     run = make_run(a=sizes, b=sizes, seconds=TIMES)
     assert said(run, "time") == [
-        "Training time at 1,000 unlabelled rows: A is the fastest (2 s), 1.50 times as fast as B."
+        "Fastest training at 1,000 unlabelled rows: A (2 s), 1.50 times as fast as B."
     ]
     run = make_run(a=sizes, b=sizes, seconds=TIMES, records={("b", 1000, 0): BUSY})
     (sentence,) = said(run, "time")
     assert "at 500 unlabelled rows, the largest without disturbed" in sentence
-    assert "A is the fastest (1 s), 4.00 times" in sentence
+    assert "A (1 s), 4.00 times" in sentence
     every = {(key, size, t): BUSY for key in "ab" for size in sizes for t in range(2)}
     (sentence,) = said(make_run(a=sizes, b=sizes, seconds=TIMES, records=every), "time")
-    assert "disturbed" in sentence and "is the fastest" not in sentence
+    assert "disturbed" in sentence and "Fastest" not in sentence
 
 
 def test_each_cause_of_lost_results_is_a_sentence():
@@ -183,7 +192,7 @@ def test_grids_to_widen_unless_an_inner_value_is_as_good(tie, told):
     assert bool(said(run, "edge")) == told
     if told:
         assert said(run, "edge") == [
-            "lam is at 0.1, the lower end of its grid, for A (2 of 2): widen it, by "
+            "lam is at 0.1, the lower end of its grid, for A (2 of 2 searches): widen it by "
             "--set solvers.a.grid.lam=[..]."
         ]
 

@@ -48,11 +48,11 @@ CLUSTERING = {
     "solvers": {"k_means": K_MEANS, "ward": WARD | {"against": "k_means"}},
 }
 CASES = {
-    "twins": (RANKING, "of the labelled rows, on these rows", {"significant", "p = ", "95%"}),
+    "twins": (RANKING, "of the labelled rows from this dataset", {"significant", "p = ", "95%"}),
     "new rows": (RANKING | {"inference": "new_rows"}, "about new rows", {"95%"}),
-    "order": (CLUSTERING, "trials are runs on the same rows.", set()),
-    "part": (CLUSTERING | {"sweep": {"rows": [60]}}, "on samples of the same rows.", set()),
-    "same": (RANKING | {"solvers": AGAIN}, "on these rows", set()),
+    "order": (CLUSTERING, "all trials use the same rows.", set()),
+    "part": (CLUSTERING | {"sweep": {"rows": [60]}}, "use samples of the same rows.", set()),
+    "same": (RANKING | {"solvers": AGAIN}, "from this dataset", set()),
 }
 
 
@@ -88,7 +88,7 @@ def test_what_is_not_tested_has_no_p_value_and_every_text_says_why(run, case):
     )
     assert "chance" not in said + table
     if case == "same":
-        assert "come first" in said and "equal" in said and "trial" not in said
+        assert "Highest" in said and "equal" in said and "trial" not in said
 
 
 @pytest.mark.parametrize(
