@@ -195,12 +195,12 @@ def draft(
         if n >= known:
             raise DataError(
                 f"{path}: --labeled-rows {n:,}: only {known:,} rows have a label, and some must be "
-                "hidden to judge by"
+                "hidden for evaluation"
             )
         sizes: list[Any] = [size for size in _UNLABELED if size < survey.n_rows - n]
         data["protocol"] = {"labeled": n}
         data["sweep"] = {"unlabeled": sizes if len(sizes) == 3 else [*sizes, "all"]}
-        words += f"; {n} labelled rows, all other labels are hidden and used to judge"
+        words += f"; {n} labelled rows, all other labels are hidden and used for evaluation"
         words += f", and {n_none:,} rows without a label are training rows" if n_none else ""
     if trials is not None:
         data["protocol"] = data.get("protocol", {}) | {"trials": trials}
@@ -259,7 +259,7 @@ def _target(survey: Survey, task: str, positive: str | None) -> tuple[dict[str, 
         chosen = ": parameters are chosen without labels, by the Davies-Bouldin index"
         if survey.label is None:
             return {}, f"{chosen}, a weak criterion that nothing verifies here", 0
-        judged = "NMI, purity and the unadjusted Rand index then judge the clusters by the labels"
+        judged = "the labels are used for evaluation, by NMI, purity and the unadjusted Rand index"
         known = True if are_numbers else sorted(labels.index)
         return {"target": {"classes": known}}, f"{chosen}; {judged}", 0
     if labels.empty:
@@ -342,7 +342,8 @@ def _described(survey: Survey) -> Iterator[str]:
         none = f"; {n:,} rows without a label" if n else ""
         yield f"label     {column_name(survey.label)}: {survey.counted}{none}"
     if survey.n_repeated:
-        yield f"note      {survey.n_repeated:,} rows repeat others, which may judge them"
+        copies = "copies may be in training and evaluation"
+        yield f"note      {survey.n_repeated:,} rows repeat others: {copies}"
     for column in features if layout.decimal == "." else ():
         if number := column.thousands("."):
             plain = number.replace(".", "")

@@ -361,7 +361,9 @@ def _solver(key: str, written: dict[str, Any], task: type[Task]) -> SolverSpec:
             params = {name: value for name, (value,) in read.items()}
             continue
         if part == "coordinates" and [bool(known[name].one_per) for name in read] != [True]:
-            raise Problem("takes one parameter, which holds several numbers; use `grid`", *place)
+            raise Problem(
+                "takes one parameter that has a number per cut; write `grid` for others", *place
+            )
         if (n_points := math.prod(map(len, read.values()))) > MOST_POINTS:
             raise Problem(f"has {n_points:,} points; at most {MOST_POINTS:,} are planned", *place)
         search.append(Stage.model_validate({part: read}))
@@ -381,7 +383,7 @@ def _parts(
     search = written.get("search") or []
     if (grid := written.get("grid")) is not None:  # null removes the grid of a base
         if "search" in written:
-            raise Problem("is short for a `search` of one stage; keep one of them", *at, "grid")
+            raise Problem("`grid` and `search` are both given; keep one of them", *at, "grid")
         yield "grid", grid, (*at, "grid")
     if not isinstance(search, list):
         raise Problem(f"must be a list of stages, got {spelled(search)}", *at, "search")

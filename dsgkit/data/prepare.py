@@ -136,7 +136,7 @@ def _write(
         n_unlabeled = int(np.count_nonzero(~has_label))
         if n_unlabeled and (n_unlabeled == len(y) or part == "test"):
             raise DataError(
-                f"{n_unlabeled:,} of the {len(y):,} {part} rows have no label to judge by"
+                f"{n_unlabeled:,} of the {len(y):,} {part} rows have no label to evaluate by"
             )
         _write_header(file, len(y), X.shape[1])
     if n_unlabeled:

@@ -22,7 +22,7 @@ _USES = {"ordered": "ordered classes", "classes": "classes for judging only", "n
 NEEDS: dict[Kind, str] = {
     "binary": "two classes: {positive: [labels]}",
     "ordered": "ordered classes: {bins: 5} for numbers, {ordered: true} for classes",
-    "classes": "classes to judge by: {classes: true}",
+    "classes": "classes to evaluate clusters by: {classes: true}",
     "numeric": "numbers: {numeric: true}",
 }
 

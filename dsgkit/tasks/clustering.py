@@ -1,4 +1,4 @@
-"""Clustering: training uses no labels; classes, if a dataset has them, judge the clusters."""
+"""Clustering without labels; if the dataset has classes, clusters are evaluated by them."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class ClusteringSpec(base.ProtocolSpec):
 
 
 class Clustering(Task):
-    """Clustering: training uses no labels; classes, if a dataset has them, judge the clusters.
+    """Clustering without labels; if the dataset has classes, clusters are evaluated by them.
 
     A trial is a run on all rows in a random order; smaller points take the first ones. Solvers with
     two phases, ``fit_domain`` and ``fit_clusters``, are timed by phase; others, such as

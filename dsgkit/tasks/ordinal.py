@@ -43,8 +43,8 @@ class Ordinal(SemiSupervisedAUC):
     """Learning a ranking and ordered classes 1..k from labelled and unlabelled rows.
 
     Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
-    unlabelled ones. A function is judged by the mean AUC over the cuts between the classes (Shi et
-    al., AAAI 2020, Eq. 2), and the classes that its thresholds predict by their absolute error.
+    unlabelled ones. A function is evaluated by the mean AUC over the cuts between the classes (Shi
+    et al., AAAI 2020, Eq. 2), and the classes that its thresholds predict by their absolute error.
     """
 
     kind = "ordinal"

@@ -46,13 +46,14 @@ class SemiSupervisedSpec(base.ProtocolSpec):
     Attributes
     ----------
     labeled : int
-        Labelled rows; all others are unlabelled rows, on which fits are judged. A sweep of labelled
-        rows overrides it by its largest point.
+        Labelled rows; all others are unlabelled rows, on which fits are evaluated. A sweep of
+        labelled rows overrides it by its largest point.
     unlabeled : int or None
-        Largest number of unlabelled rows in training; None is all. All of them judge.
+        Largest number of unlabelled rows in training; None is all. The evaluation uses all
+        of them.
     judged : int or None
-        Largest number of unlabelled rows on which fits are judged, those in training first, and of
-        official test rows, at equal distances in their file; None is all.
+        Largest number of unlabelled rows on which fits are evaluated, those in training first, and
+        of official test rows, at equal distances in their file; None is all.
     scale : tuple of float
         The interval that every feature is mapped to.
     folds : int
@@ -85,7 +86,7 @@ class SemiSupervisedSpec(base.ProtocolSpec):
         swept, bound = self._swept == LABELED.name, self.unlabeled
         labeled = "" if swept else self.labeled_words.format(self.labeled)
         unlabeled = f"at most {bound:,} unlabelled rows in training" if bound else ""
-        judged = f"judged on at most {self.judged:,} rows" if self.judged else ""
+        judged = f"evaluated on at most {self.judged:,} rows" if self.judged else ""
         return ", ".join(filter(None, [labeled, unlabeled, judged]))
 
     @property
@@ -318,7 +319,7 @@ class SemiSupervisedAUC(SemiSupervised):
     """Learning a ranking from labelled and unlabelled rows.
 
     Hyper-parameters are searched by cross-validation on the labelled rows, each fold with all
-    unlabelled ones (Shi et al., IJCAI 2019). Models are judged by AUC.
+    unlabelled ones (Shi et al., IJCAI 2019). Models are evaluated by AUC.
 
     With ``protocol: {convergence: true}``, the trace of a fit holds the mean of ``(f_t - f*)^2``
     over the training rows, relative to that of ``f*^2``, for the exact minimiser f* of the

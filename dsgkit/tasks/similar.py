@@ -109,8 +109,8 @@ class SimilarUnlabeled(Task):
     """Learning a classifier from pairs of rows of the same class, and unlabelled rows.
 
     Without labels, hyper-parameters are searched by cross-validation of a risk that is estimated
-    from pairs and unlabelled rows (Bao, Niu & Sugiyama, ICML 2018). Models are judged by their
-    accuracy on labelled test rows (Shi et al., Machine Learning 2021).
+    from pairs and unlabelled rows (Bao, Niu & Sugiyama, ICML 2018). Models are evaluated by
+    their accuracy on labelled test rows (Shi et al., Machine Learning 2021).
 
     If the dataset has similar pairs, the pairs are chosen among them, and the other rows are of no
     pair. Rows without a label are unlabelled rows, unless rows are drawn by another prior.

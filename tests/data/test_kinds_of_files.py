@@ -129,7 +129,7 @@ def test_rows_without_a_label_are_unlabelled_rows(tried):
         told, dataset = tried(content, *options)
         n_known = int(np.sum(classes >= 0))
         assert f"; {N - n_known} rows without a label" in told
-        assert "rows without a label are training rows" in told and "used to judge" in told
+        assert "rows without a label are training rows" in told and "used for evaluation" in told
         assert set(dataset.labels.tolist()) == set(known) and len(dataset.labels) == n_known
         rows, order = np.float32([A, B]).T, np.argsort(classes < 0, kind="stable")
         np.testing.assert_array_equal(dataset.X, rows[order])
