@@ -30,6 +30,8 @@ _MARKUP = (
     (r"(?s)``(.+?)``", r"\1"),
     (r":[a-z]+:`~?\.?(.+?)`", r"\1"),
     (r"`(?:dsgkit\.(?:\w+\.)*)?([^`]+?)`", r"\1"),
+    (r"(?m)^\.\. (\[\d+\] .*)\n {3}(?=\w)", r"\1 "),
+    (r"(?m)^\.\. (?=\[\d+\])", ""),
     (r"\[(\d+)\]_", r"[\1]"),
 )
 # the names, type and text of an entry of a numpydoc section
@@ -103,7 +105,7 @@ def _of_task(kind: str) -> str:
         "Keys under protocol:",
         *(f"{name} : {text}" for name, text in described(task.Spec).items()),
         "Measures:",
-        *(f"{m.name} : {m.better or 'neither'} is better\n    {m.title}" for m in task.measures),
+        *(f"{m.name} : {m.better or 'neither'} is better\n    {m.caption}" for m in task.measures),
     ]
     return "\n\n".join(parts)
 

@@ -73,9 +73,9 @@ class SolverSpec(Spec):
         The stages of the search for hyper-parameters, in order. In a config ``grid: {...}`` is
         short for a search of one stage.
     search_at : dict
-        Sizes of the search, by axis; all rows by default.
+        Sizes used in the search, such as ``{unlabeled: 2000}``; all rows by default.
     at_most : dict
-        Largest sizes, by axis; larger fits are left out.
+        Largest sizes to fit, such as ``{unlabeled: 2000}``; larger ones are left out.
     against : str or None
         The key of another solver to compare with, trial by trial, in the output ``gain_table``.
         No result depends on it. If no solver of a config states it, solvers that learn from more
@@ -120,8 +120,8 @@ class Experiment(Spec):
         which other work on the machine does not disturb; else wall time. Not part of a result's
         identity.
     inference : {"these_rows", "new_rows"}
-        What intervals are about: draws of a trial's rows from these rows, whose differences are
-        tested; or new rows, with wider intervals and no test. No result depends on it.
+        What intervals cover: the random draw of a trial's rows from this dataset, with tests of
+        differences; or new rows, by wider intervals and without tests. No result depends on it.
     outputs : list of str
         Tables and figures to write; by default the task's. ``gain_table`` is added if a solver is
         compared ``against`` another one.

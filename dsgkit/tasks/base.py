@@ -37,8 +37,10 @@ class ProtocolSpec(Spec):
 
     Attributes
     ----------
-    kind, trials : str, int
-        The task, and independent repetitions: random splits, or runs.
+    kind : str
+        The learning setting: a name of ``dsg list tasks``, or a class of yours.
+    trials : int
+        Number of independent repetitions, each with random draws of its own.
     only_for_search, only_for_judging : tuple of str
         Settings that do not affect a fit without a search; those that affect how a fit is judged,
         but not the rows of its trial.

@@ -46,8 +46,8 @@ class SemiSupervisedSpec(base.ProtocolSpec):
     Attributes
     ----------
     labeled : int
-        Labelled rows; all others are unlabelled rows, on which fits are evaluated. A sweep of
-        labelled rows overrides it by its largest point.
+        Labelled rows; all others are unlabelled rows, on which fits are evaluated. In a
+        sweep of labelled rows it is the largest size.
     unlabeled : int or None
         Largest number of unlabelled rows in training; None is all. The evaluation uses all
         of them.

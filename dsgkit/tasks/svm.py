@@ -38,9 +38,12 @@ class SVMSpec(SemiSupervisedSpec):
 
     Attributes
     ----------
-    select, repeats : {"hidden_labels", "labeled_rows"}, int
-        The paper's search, by labels that no user has; or cross-validation of the labelled rows
-        with all unlabelled ones in training, by the balanced error, with new folds in each repeat.
+    select : {"hidden_labels", "labeled_rows"}
+        How hyper-parameters are chosen: "hidden_labels" is the paper's search, by labels that no
+        user has; "labeled_rows" is cross-validation of the labelled rows with all unlabelled ones
+        in training, by the balanced error.
+    repeats : int
+        Repeats of that cross-validation, each with new folds.
     threshold : {"zero", "labeled_share"}
         "zero" predicts values of at least 0 positive. With "labeled_share", if threshold 0 predicts
         a share of positives among the unlabelled training rows that the labels contradict, the

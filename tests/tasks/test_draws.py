@@ -106,7 +106,7 @@ UNSUITED = [
     ("ordinal", (1, 300), {"labeled": 20}, "all 20 labelled rows drawn are of one class"),
     ("clustering", (1,), {}, "one row alone"),
     ("clustering", (5,), {}, "no classes to choose parameters by"),
-    ("clustering", (4, 4), {"target": "binary"}, r"dataset\.target.*classes to evaluate clusters by"),
+    ("clustering", (4, 4), {"target": "binary"}, "dataset.target.*classes to evaluate"),
     (AUC, (25, 25), {"similar_pairs": NINE}, "`pairs` are for the task similar_unlabeled"),
     (AUC, (20, 20), {"known": 30, "labeled": 30}, "30 rows with a label and some must stay unlab"),
     (PAIRS, (300, 200), {"similar_pairs": NINE}, "give 9 similar pairs and"),
