@@ -43,10 +43,14 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
     UNTESTABLE = "not testable here"
 
+    @property
+    def plural(self) -> str:
+        """What several claims do, such as ``hold``."""
+        return self.replace("hardly", "hardly hold").replace("holds", "hold").replace("does", "do")
+
     def counted(self, n: int) -> str:
         """Return the outcome with a number of claims: ``1 holds``, ``2 hold``."""
-        several = self.replace("holds", "hold").replace("does", "do")
-        return f"{n} {self if n == 1 else several}"
+        return f"{n} {self if n == 1 else self.plural}"
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ def combined(verdicts: Sequence[Verdict], of: str = "parts") -> Verdict:
     if len(counts) == 1:
         return Verdict(known[0].outcome, **sums)
     outcome = next(one for one in (*IN_PART_IF, *CLEAREST_FIRST) if one in counts)
-    parts = f"{counts[outcome]} of {len(known)} {of}"
+    parts = f"{counts[outcome]} of {len(known)} {of} {outcome.plural}"
     return Verdict(Outcome.IN_PART if outcome in IN_PART_IF else outcome, remarks=(parts,), **sums)
 
 

@@ -167,7 +167,7 @@ def _along(of: Printed) -> Drawing:
         lambda axes, of_: drawing.trace(axes, of_[0], measure, looks, of_[1], of.shown.x),
         reading("trace", [], measure, found),
         f"Without a result: {', '.join(lost)}." if lost else "",
-        flag_words,
+        flag_words if any(ringed for _, ringed in contents.values()) else "",
         under=under,
         labels=(x, measure.axis_label),
     )

@@ -53,8 +53,8 @@ RING: dict[str, Any] = {
 
 
 def wrapped(text: str, letters: int) -> str:
-    """Return a text in lines of at most so many letters, unless a word is longer."""
-    lines = text.split("\n")
+    """Return a text in lines of at most so many letters, unless a word or an equation is longer."""
+    lines = text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}").split("\n")
     return "\n".join(fill(line, letters, break_long_words=False) for line in lines)
 
 

@@ -119,7 +119,7 @@ OF_TIMES = [
     (FASTER | {"factor": 100}, fits(FAST, LATE), "undecided"),  # it took its limit at least
     # every pair must hold
     (FASTER | {"b": ["other", "third"]}, fits(FAST, SLOW, third=QUICKEST),
-     "holds in part: 1 of 2 pairs"),
+     "holds in part: 1 of 2 pairs hold"),
     # a claim about many rows is not about small datasets
     (FASTER | {"sizes": {"min": 5000}}, by_dataset(BIG, *[fits(SLOW, FAST)] * 2, BIG), "holds"),
     (FASTER | {"sizes": {"min": 5000}}, fits(FAST, SLOW), f"{NOT}: no dataset has such a size"),
@@ -198,7 +198,7 @@ OF_NUMBERS = [
     (GROWS | {"interval": [1.7, None]}, {"own": power(3)}, "holds"),
     (GROWS | {"interval": [None, 0.1]}, {"own": power(0)}, "holds"),
     (GROWS | {"a": ["own", "other"]}, {"own": power(2), "other": power(1)},
-     "holds in part: 1 of 2 parts"),
+     "holds in part: 1 of 2 parts hold"),
     (GROWS, {"own": power(2, SIZES[:2])}, f"{NOT}: own: 2 of 3 sizes have 5 trials (codrna"),
     (GROWS | {"lengths": 2}, {"own": power(2, SIZES[:2])}, "holds"),
     (GROWS | {"sizes": {"min": 1000}}, {"own": power(2)}, NOT),
