@@ -109,7 +109,9 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
     paper = judged.paper
     yield f"[All papers](README.md)\n\n# {paper.title}\n\n{paper.citation}\n"
     yield from _summary(judged)
-    trials = f"A comparison needs {MIN_TRIALS} finished trials of each method, unless stated."
+    trials = (
+        f"A comparison needs {MIN_TRIALS} finished trials of each method, unless stated otherwise."
+    )
     yield f"\n## Claims\n\n{READING} {trials}"
     for claim in judged.those(own=False):
         yield from _claim(claim)
