@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # that tests/conftest.py gives them, long files do not come last.
 TEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install quickstart reproduce-all check-reference test test-fast lint docs format bench clean
+.PHONY: help install quickstart reproduce-all check-reference test test-fast lint docs docs-check format bench clean
 
 help:
 	@echo "make quickstart       set up, compare four methods in a minute, say what was found"
@@ -16,7 +16,8 @@ help:
 	@echo "make check-reference  compute some cells of results/reference again, and compare"
 	@echo "make test             set up, check format, lint and types, run all tests"
 	@echo "make test-fast        the same without the tests that take seconds each"
-	@echo "make docs             build the site: build/site/index.html"
+	@echo "make docs             build the site, run its examples: build/site/index.html"
+	@echo "make docs-check       the same without running the examples, in half a minute"
 	@echo "make format           format the code"
 	@echo "make bench            measure the engine against the author-style loop and the hardware"
 
@@ -52,9 +53,11 @@ lint: install
 	$(BIN)/mypy
 
 # From the start: Sphinx does not see when a text that a page shows has changed.
-docs: install
+# The tests run the examples, too, so that docs-check need not.
+docs docs-check: install
 	rm -rf build/site scripts/site/reference/api
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going scripts/site build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going $(SITE_TAGS) scripts/site build/site
+docs: SITE_TAGS := --tag examples
 
 format: install
 	$(BIN)/ruff format .

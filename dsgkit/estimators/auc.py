@@ -119,8 +119,8 @@ class QSGS2AUC(PairwiseAUCEstimator):
     n_features : int >= 1, default 256
         Random frequencies m per iteration (each is a cosine and a sine); not the paper's.
     frequencies : {"independent", "structured"}, default "independent"
-        How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
-        256 columns on.
+        How the frequencies of a block are drawn; structured ones (Gaussian kernel only) take less
+        time from 256 columns on.
     n_iterations : int >= 1, optional
         Iterations T; None is one pass over the unlabelled rows, at least 200 and at most 2,000
         (the cap is not the paper's).

@@ -243,8 +243,8 @@ class TSGS3VM(StochasticS3VM):
         Random frequencies m per iteration (each is a cosine and a sine); None is the paper's
         ``ceil(sqrt(n))`` for n labelled and unlabelled rows.
     frequencies : {"independent", "structured"}, default "independent"
-        How those of a block are drawn; structured ones (Gaussian kernel only) take less time from
-        256 columns on.
+        How the frequencies of a block are drawn; structured ones (Gaussian kernel only) take less
+        time from 256 columns on.
     n_iterations : int >= 1 or "one_pass" or None, default 500
         Iterations T; with a constant step, a few times ``1 / step`` suffice to forget the start at
         0. None makes one pass over the unlabelled rows, but at least 500 iterations; "one_pass"

@@ -31,6 +31,7 @@ MIN_DATASETS = 3  # tested for a verdict, or all of a claim with fewer
 MIN_RANKED = 6  # datasets of a signed-rank test
 NO_RESULTS = "no results"  # note on a dataset without a results folder
 PROTOCOL, USEFUL = "protocol", "useful"
+SETTINGS = {PROTOCOL: "the paper's settings", USEFUL: "tuned settings"}
 
 
 class Outcome(StrEnum):

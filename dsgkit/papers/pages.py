@@ -12,7 +12,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment.status import by_cause, places, reason
 from dsgkit.papers.cases import LEAST_AUC, MARGIN
 from dsgkit.papers.figures import all_papers, fill
-from dsgkit.papers.judge import PROTOCOL, SCALE, JudgedClaim, JudgedPaper, Kept
+from dsgkit.papers.judge import PROTOCOL, SCALE, SETTINGS, JudgedClaim, JudgedPaper, Kept
 from dsgkit.papers.printed_figures import make
 from dsgkit.papers.schema import MIN_TRIALS, Paper
 from dsgkit.papers.text import about, proof
@@ -38,7 +38,6 @@ READING = (
     f"method learns (AUC below {LEAST_AUC:g}; error or accuracy within {MARGIN:g} of the best "
     "constant prediction) do not count; numbers with them are given, too (*in all*)."
 )
-WITH = {PROTOCOL: "the paper's settings", "useful": "tuned settings"}
 CHECKS = "Checks of our own, which the paper does not claim"
 
 
@@ -100,7 +99,7 @@ def _verdicts(claim: JudgedClaim) -> str:
     several = len(claim.verdicts) > 1
     return ", ".join(
         verdict.short.replace(verdict.outcome, f"**{verdict.outcome}**", 1)
-        + (f" with {WITH[by]}" if several or by != PROTOCOL else "")
+        + (f" with {SETTINGS[by]}" if several or by != PROTOCOL else "")
         for by, verdict in claim.verdicts.items()
     )
 
@@ -110,7 +109,9 @@ def _page(judged: JudgedPaper, kept: Kept, folder: Path) -> Iterator[str]:
     paper = judged.paper
     yield f"[All papers](README.md)\n\n# {paper.title}\n\n{paper.citation}\n"
     yield from _summary(judged)
-    trials = f"A comparison needs {MIN_TRIALS} finished trials of each method, unless stated."
+    trials = (
+        f"A comparison needs {MIN_TRIALS} finished trials of each method, unless stated otherwise."
+    )
     yield f"\n## Claims\n\n{READING} {trials}"
     for claim in judged.those(own=False):
         yield from _claim(claim)

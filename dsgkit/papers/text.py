@@ -8,7 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from dsgkit.papers.judge import NO_RESULTS, PROTOCOL, Judged, JudgedClaim, JudgedPaper, Outcome
+from dsgkit.papers.judge import (
+    NO_RESULTS,
+    PROTOCOL,
+    SETTINGS,
+    Judged,
+    JudgedClaim,
+    JudgedPaper,
+    Outcome,
+)
 from dsgkit.papers.sentences import sentence
 from dsgkit.papers.tests import Point
 from dsgkit.report.formats import Cell, Layout
@@ -42,7 +50,7 @@ def _table(claims: Sequence[JudgedClaim], width: int) -> Iterator[str]:
             continue
         about = [one.claim.id, one.claim.claim]
         for by, verdict in one.verdicts.items():
-            told = verdict.short if by == PROTOCOL else f"{by}: {verdict.short}"
+            told = verdict.short if by == PROTOCOL else f"with {SETTINGS[by]}: {verdict.short}"
             rows.append([Cell(about[0]), Cell(told), Cell(about[1])])
             about = ["", ""]
     if rows:
@@ -54,7 +62,8 @@ def _table(claims: Sequence[JudgedClaim], width: int) -> Iterator[str]:
 
 def full_text(one: JudgedClaim, width: int) -> str:
     """Return a claim with its criteria, its verdicts and all evidence."""
-    verdicts = ", ".join(f"{by}: {verdict}" for by, verdict in one.verdicts.items())
+    by_settings = one.verdicts.items()
+    verdicts = "; ".join(f"with {SETTINGS[by]}: {verdict}" for by, verdict in by_settings)
     parts = [f"{one.claim.id}: {verdicts}", *about(one), *proof(one)]
     return "\n\n".join(
         paragraph(part, width) if isinstance(part, str) else plain(part, width).rstrip()

@@ -88,7 +88,7 @@ def caption(found: Iterable[Picture]) -> str:
     drawn = [*found]
     trials = {one.trial for one in drawn} - {0}
     which = f"in trial {min(trials)}" if len(trials) == 1 else "in each solver's first trial"
-    return f"Clusters of rows {which}, by two columns or the first two principal components."
+    return f"Clusters {which}, drawn by two columns or the first two principal components."
 
 
 def draw_pictures(panels: Sequence[tuple[str, Picture]], width: Width | None) -> Figure:

@@ -160,7 +160,8 @@ def _sentence(sections: Sequence[Context], missing: int) -> str:
     total = {how: sum(one["cells"][how] for one in sections) for how in OUTCOMES}
     numbers = ", ".join(f"{n:,} {how.lower()}" for how, n in total.items() if n)
     not_run = f" {counted(missing, 'experiment')} not run." if missing else ""
-    return f"{f'Cells: {numbers}' if numbers else 'No cell is recorded yet'}.{not_run}"
+    cells = f"Cells (searches and fits): {numbers}" if numbers else "No cell is recorded yet"
+    return f"{cells}.{not_run}"
 
 
 def _contents(sections: Sequence[Context], missing: Sequence[tuple[str, str]]) -> Layout:

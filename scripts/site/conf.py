@@ -31,6 +31,7 @@ html_title = "dsgkit"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_copyright = False
 
 
 def skip(app: Sphinx, what: str, name: str, member: Any, skipped: bool, options: Any) -> bool:

@@ -3,8 +3,8 @@
 A line ``<<file>>`` or ``<<file#section>>`` of a page stands for a Markdown file or one of its
 sections, as if it were written there. A file without a section is what no other page takes from it,
 so that each text appears once. Under a heading of the page, the text's own heading is left out.
-Links between files lead to the pages that show them. ``<<folder/*.py>>`` shows scripts with their
-output.
+Links between files lead to the pages that show them. ``<<folder/*.py>>`` shows scripts; with
+Sphinx's tag ``examples`` they are run, and their output is shown too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import ast
 import functools
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -30,16 +31,17 @@ LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 
 
-def expand(_app: Any, page: str, source: list[str]) -> None:
+def expand(app: Any, page: str, source: list[str]) -> None:
     """Replace the lines of a page that stand for texts; for Sphinx's event ``source-read``."""
-    source[0] = INCLUDED.sub(lambda match: _included(match, f"{page}.md"), source[0])
+    run = "examples" in app.tags
+    source[0] = INCLUDED.sub(lambda match: _included(match, f"{page}.md", run), source[0])
 
 
-def _included(match: re.Match[str], page: str) -> str:
+def _included(match: re.Match[str], page: str, run: bool) -> str:
     level, title, file, section = match.groups(default="")
     head = f"{level} {title}\n" if title else ""
     if "*" in file:
-        return "\n".join([head, *map(_example, sorted(ROOT.glob(file)))])
+        return "\n".join([head, *(_example(script, run) for script in sorted(ROOT.glob(file)))])
     parts = _sections(file)
     rest = (text for name, text in parts.items() if not name or (file, name) not in _pages())
     text = parts[section] if section else "".join(rest)
@@ -102,17 +104,33 @@ def _pages() -> dict[tuple[str, str], str]:
     return pages
 
 
-def _example(script: Path) -> str:
-    """Return a script as text, with its title, what it prints and the pictures that it writes."""
+def _example(script: Path, run: bool) -> str:
+    """Return a script as text: its docstring, its code and, if it is run, what it shows."""
+    source = script.read_text(encoding="utf-8")
+    head = ast.parse(source).body[0]
+    code = "".join(source.splitlines(keepends=True)[head.end_lineno :]).strip()
+    title, _, rest = (ast.get_docstring(ast.parse(source)) or script.stem).partition("\n")
+    name = script.relative_to(ROOT).as_posix()
+    text = f"## {title.rstrip('.')}\n{rest}\n\n`{name}`:\n\n```python\n{code}\n```\n"
+    return text + _output(script) if run else text
+
+
+def _output(script: Path) -> str:
+    """Return what a script prints, and the pictures that it writes."""
     folder = OUTPUTS / script.stem
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)  # an experiment would only read its results
+    folder.mkdir(parents=True)
+    shutil.copy(script, folder)
     ran = subprocess.run(
-        [sys.executable, script], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, script.name],
+        cwd=folder,
+        env={**os.environ, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if ran.returncode:
         raise ExtensionError(f"{script} failed:\n{ran.stderr}")
-    code = script.read_text(encoding="utf-8")
-    title = (ast.get_docstring(ast.parse(code)) or script.stem).partition("\n")[0].rstrip(".")
-    pictures = sorted(folder.glob("*.png"))
-    shown = "".join(f"\n![{title}]({os.path.relpath(one, SITE)})\n" for one in pictures)
-    return f"## {title}\n\n```python\n{code}```\n\nIt prints\n\n```text\n{ran.stdout}```\n{shown}"
+    paths = (os.path.relpath(path, SITE) for path in sorted(folder.glob("*.png")))
+    pictures = "".join(f"\n![Figure of {script.name}]({path})\n" for path in paths)
+    return f"\nIt prints\n\n```text\n{ran.stdout}```\n{pictures}"

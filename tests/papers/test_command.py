@@ -15,11 +15,11 @@ def dsg(run_dsg):
 
 
 OVERVIEW = """mine: A paper
-Claim    Verdict                 Statement
--------  ----------------------  -------------------------
-mine-01  does not hold (0 of 4)  A is as good as b.
-         useful: holds (4 of 4)
-mine-02  holds (1 of 1)          The error falls like 1/t.
+Claim    Verdict                              Statement
+-------  -----------------------------------  -------------------------
+mine-01  does not hold (0 of 4)               A is as good as b.
+         with tuned settings: holds (4 of 4)
+mine-02  holds (1 of 1)                       The error falls like 1/t.
 mine: 2 claims: 1 holds, 1 does not hold
 """
 
@@ -34,7 +34,7 @@ def test_the_overview_has_every_claim_and_counts_them(dsg, folders, monkeypatch,
 
 def test_some_folders_can_be_named_and_the_kept_ones_are_the_default(dsg, folders, tmp_path):
     _, out, _ = dsg(*(folders / f"{dataset}_s2auc-reference" for dataset in DATASETS))
-    assert "useful: not testable here" in out
+    assert "with tuned settings: not testable here" in out
     assert "mine-02  holds " in out  # studies beside the folders count
     _, out, _ = dsg(folders / f"{DATASETS[0]}_s2auc-reference")
     assert out.splitlines()[3:] == [
@@ -51,7 +51,8 @@ def test_claims_in_full(dsg, folders):
     code, out, _ = dsg(folders, "--id", "mine-01")
     lines = out.splitlines()
     assert code == 0
-    assert lines[0] == "mine-01: protocol: does not hold (0 of 4), useful: holds (4 of 4)"
+    told = "mine-01: with the paper's settings: does not hold (0 of 4); with tuned settings: holds"
+    assert lines[0] == f"{told} (4 of 4)"
     words = [line.split() for line in lines]
     assert ["Where", "Size", "OWN", "OTHER", "Difference", "Agrees"] in words
     assert ["skin", "2,000", "0.8", "0.9", "-0.1", "[-0.1,", "-0.1]", "no"] in words
