@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # that tests/conftest.py gives them, long files do not come last.
 TEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install quickstart reproduce-all check-reference test test-fast lint docs docs-check format bench clean
+.PHONY: help install quickstart reproduce-all check-reference test test-fast test-oldest lint docs docs-check format bench clean
 
 help:
 	@echo "make quickstart       set up, compare four methods in a minute, say what was found"
@@ -16,6 +16,7 @@ help:
 	@echo "make check-reference  compute some cells of results/reference again, and compare"
 	@echo "make test             set up, check format, lint and types, run all tests"
 	@echo "make test-fast        the same without the tests that take seconds each"
+	@echo "make test-oldest      run these with the oldest versions that pyproject.toml allows"
 	@echo "make docs             build the site, run its examples: build/site/index.html"
 	@echo "make docs-check       the same without running the examples, in half a minute"
 	@echo "make format           format the code"
@@ -47,6 +48,13 @@ test: lint
 test-fast: lint
 	$(TEST) -m "not slow"
 
+OLDEST := $(VENV)-oldest
+test-oldest:
+	$(PYTHON) -m venv $(OLDEST)
+	grep -oE '[A-Za-z][A-Za-z0-9-]*>=[0-9.]+' pyproject.toml | sed 's/>=/==/' > $(OLDEST)/versions.txt
+	$(OLDEST)/bin/python -m pip install --quiet --editable '.[dev]' --constraint $(OLDEST)/versions.txt
+	$(OLDEST)/bin/python -m pytest -m "not slow"
+
 lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -67,4 +75,4 @@ bench: install
 	$(BIN)/python scripts/bench_engine.py
 
 clean:
-	rm -rf $(VENV) build dist scripts/site/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest build dist scripts/site/reference/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

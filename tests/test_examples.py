@@ -4,7 +4,6 @@ import doctest
 import importlib
 import re
 import runpy
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -57,8 +56,7 @@ def test_an_example_shows_what_its_method_adds(name, capsys):
 
 @pytest.mark.slow
 def test_an_own_solver_is_run_read_and_plotted(tmp_path):
-    shutil.copy(EXAMPLES / "own_solver.py", tmp_path)
-    command = [sys.executable, "own_solver.py"]
+    command = [sys.executable, str(EXAMPLES / "own_solver.py")]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     rows = [line.split() for line in done.stdout.splitlines()[3:]]
     assert [row[0] for row in rows] == ["50", "500", "3970"]

@@ -24,7 +24,7 @@ from dsgkit.seeds import derive_seed, permutation
 ROOT = Path(__file__).parents[1]
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text()
-    for path in (ROOT / "README.md", *sorted(ROOT.glob("*/README.md")))
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("*/README.md")))
 }
 README, PACKAGE, CONFIGS = PAGES["README.md"], PAGES["dsgkit/README.md"], PAGES["configs/README.md"]
 

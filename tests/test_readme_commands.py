@@ -20,7 +20,7 @@ from dsgkit.papers.judge import selected
 from dsgkit.papers.schema import papers
 from tests.test_readme import ROOT
 
-PAGES = [ROOT / "README.md", *ROOT.glob("[!.]*/README.md")]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("[!.]*/README.md")]
 FENCE = re.compile(r"(?ms)^ *```(\w*)\n(.*?)^ *```$")
 
 
