@@ -82,7 +82,7 @@ class TooLarge(NamedTuple):
         name, title = (axis.name, axis.title.lower()) if axis else ("", "")
         sizes = ", ".join(f"{size:,}" for size in self.sizes)
         advice = "" if self.taken else "; `all` takes them"
-        return f"{name}: {sizes} left out: the data leave {self.most:,} {title}{advice}"
+        return f"{name}: {sizes} left out: there are only {self.most:,} {title}{advice}"
 
 
 class Plan(NamedTuple):
