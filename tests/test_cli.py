@@ -100,6 +100,12 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(dsg, toy, tmp_path, monkeyp
     assert not [*toy.parent.rglob("*.html"), *toy.parent.rglob("results")]
 
 
+def test_a_full_copy_of_a_config_needs_no_base(dsg):
+    dsg("init quickstart full.yaml --full", 0, "full.yaml: edit it, then: dsg run full.yaml")
+    text = Path("full.yaml").read_text()
+    assert "extends" not in text and "n_features: 256" in text
+
+
 @pytest.mark.slow
 def test_failures_are_told_at_the_end_in_the_exit_code_and_by_status(dsg, monkeypatch):
     def explode(self, X, y, X_unlabeled):
