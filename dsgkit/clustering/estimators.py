@@ -202,7 +202,7 @@ def geometry_memory(n_points: float, n_support: int, n_inputs: int) -> float:
 
 
 class SGDLMOC(ClusteringEstimator):
-    """Support vector clustering by a large-margin one-class machine without a budget [1]_.
+    """Support vector clustering by a large-margin one-class machine without a budget.
 
     `BSGDLMOC` without the removal of support vectors: their number grows with that of the rows, so
     that the time grows with its square.
@@ -323,7 +323,7 @@ class SGDLMOC(ClusteringEstimator):
 
 
 class BSGDLMOC(SGDLMOC):
-    """Support vector clustering with a budget of support vectors [1]_.
+    """Support vector clustering with a budget of support vectors.
 
     The domain is that of the large-margin one-class support vector machine, which minimises
     ``1/2 ||w||^2 + C/n sum_i max(0, 1 - w.phi(x_i))`` for the kernel ``exp(-gamma ||x - x'||^2)``:
@@ -414,7 +414,7 @@ class BSGDLMOC(SGDLMOC):
 
 
 class BenHurSVC(ClusteringEstimator):
-    """Support vector clustering of Ben-Hur et al.: the complete graph of all rows [1]_.
+    """Support vector clustering of Ben-Hur et al.: the complete graph of all rows.
 
     The domain is the inside of the smallest sphere in feature space around all rows but a share of
     up to 1/(C n). Two rows are joined if the whole segment between them, tested at ``n_segment``
@@ -495,7 +495,7 @@ class BenHurSVC(ClusteringEstimator):
 
 
 class FSVC(ClusteringEstimator):
-    """Fast support vector clustering with a cover of balls [1]_.
+    """Fast support vector clustering with a cover of balls.
 
     The domain is the inside of the smallest sphere in feature space around the rows, or around a
     random share of them. Balls of equal radius cover the rows: the first uncovered row, in random
