@@ -71,8 +71,8 @@ class Forecast:
         ]
         notes = [self.missing, *(sizes.text(self.experiment.axis) for sizes in self.too_large)]
         for label, group in self._in("refused").groupby("label", sort=False):
-            needs = f"need up to {group['gib'].max():,.2f} GiB"
-            notes.append(f"{label}: {cells(len(group))} will not run, {needs}")
+            needs = f"they need up to {group['gib'].max():,.2f} GiB"
+            notes.append(f"{label}: {cells(len(group))} will not run: {needs}")
         notes.append(f"in total: {self.too_long or totals([self])}")
         n_done = len(self._in("finished"))
         what = f"{cells(len(self.cells))}, each a search or a fit; {n_done:,} of them finished"

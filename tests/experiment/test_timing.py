@@ -182,7 +182,7 @@ TEXT = """
 RFF-S2AUC  fit       1  4,373 d  5.00 GiB
 
   unlabeled: 5,000, 9,000 left out: there are only 539 unlabelled rows; `all` takes them
-  SAMULT: 2 cells will not run, need up to 5.00 GiB
+  SAMULT: 2 cells will not run: they need up to 5.00 GiB
   in total: about 4,373 d of processor time, 4,373 d on the clock with --jobs 2 --threads
     2; RFF-S2AUC takes 4,373 d of it"""
 
