@@ -16,7 +16,7 @@ help:
 	@echo "make check-reference  compute some cells of results/reference again, and compare"
 	@echo "make test             set up, check format, lint and types, run all tests"
 	@echo "make test-fast        the same without the tests that take seconds each"
-	@echo "make test-oldest      run these with the oldest versions that pyproject.toml allows"
+	@echo "make test-oldest      run these with the oldest versions allowed (PYTHON=python3.11)"
 	@echo "make docs             build the site, run its examples: build/site/index.html"
 	@echo "make docs-check       the same without running the examples, in half a minute"
 	@echo "make format           format the code"
@@ -48,6 +48,7 @@ test: lint
 test-fast: lint
 	$(TEST) -m "not slow"
 
+# By Python 3.11, the oldest: newer ones have no wheels of these versions.
 OLDEST := $(VENV)-oldest
 test-oldest:
 	$(PYTHON) -m venv $(OLDEST)
