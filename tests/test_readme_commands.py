@@ -1,4 +1,4 @@
-"""The command lines in the READMEs, in blocks and in sentences, are such as the commands take."""
+"""The command lines in the READMEs and guides, in blocks and in sentences, are such as the commands take."""
 
 import fnmatch
 import re
@@ -20,7 +20,12 @@ from dsgkit.papers.judge import selected
 from dsgkit.papers.schema import papers
 from tests.test_readme import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("[!.]*/README.md")]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *ROOT.glob("[!.]*/README.md"),
+    *ROOT.glob("scripts/site/guides/*.md"),
+]
 FENCE = re.compile(r"(?ms)^ *```(\w*)\n(.*?)^ *```$")
 
 
