@@ -49,7 +49,7 @@ def cli(debug: bool) -> None:
     dsg try rows.csv --label kind         methods compared on your own rows
     dsg run codrna_s2auc --profile quick  a shipped config, or a file
     dsg list configs s2auc                the shipped configs of a paper
-    dsg init codrna_s2auc mine.yaml       copies one to edit
+    dsg init codrna_s2auc mine.yaml       a copy of one, to edit
     dsg report results/quickstart         one HTML page with all of a run
     dsg explain qsg_s2auc                 what a name in a config means
 

@@ -31,7 +31,7 @@ from dsgkit.cli.common import (
 from dsgkit.text import terminal_width
 
 _solvers_option = names_option("--solvers", help="Show only these solvers, named by their keys.")
-_AT = "Show the fits at the largest size up to this."
+_AT = "Show each solver at the largest size of the sweep that is not above this."
 _at_option = click.option("--at", type=click.IntRange(1), help=_AT)
 _folder_option = out_option(None, "Folder to write to; default: the results folder.")
 _file_option = click.option(
@@ -153,7 +153,8 @@ def predict(results: Path, rows: Path, solver: str | None, out: Path | None) -> 
     ROWS is a file with the columns of the dataset of the run in RESULTS, with or without labels.
     The solver is trained on all rows of the dataset, with the hyper-parameters that have the best
     mean validation score over the trials. By default it is the solver with the best such score,
-    apart from those that use hidden labels. Rows are numbered from 0.
+    apart from those that use hidden labels. Rows are numbered from 0. A score is large for the
+    positive label, and for high classes; `class` is the predicted label, if the task has one.
     """
     from dsgkit.experiment.predict import Predictor
     from dsgkit.report.formats import write_text

@@ -35,7 +35,7 @@ from dsgkit.text import paragraph, terminal_width, wrapped
 _COUNT = click.IntRange(1, 1024)
 _SECONDS = click.FloatRange(0, 10**8, min_open=True)
 _TASK = click.Choice(["auc", "svm", "ordinal", "cluster"])
-_SET = "Override a setting, such as protocol.trials=3."
+_SET = "Override a setting, such as protocol.trials=3; may be repeated."
 _SOLVERS = "Run only these solvers, named by their keys in the config."
 _ONCE = "Time each fit once; by default, fits of up to 10 s are repeated for at least a second."
 _NAME = (
@@ -43,9 +43,12 @@ _NAME = (
 )
 _TIMEOUT = "Time limit for a search or a fit, not counting loading and compilation."
 _MEMORY = "Memory limit for a search or a fit, such as 4GiB, shared memory included."
-_YES = "Also start plans of more than a day from a terminal."
-_FRESH = "Set finished results aside and start again (with --solvers, only theirs), or keep them."
-_RETRY = "Whether failed searches and fits run again."
+_YES = "Start a run that is forecast to take more than a day, which a terminal else refuses."
+_FRESH = (
+    "Set finished results aside and start again (with --solvers: those of these solvers), or go on "
+    "with them.  [default: --resume]"
+)
+_RETRY = "Run failed searches and fits again, or not.  [default: --retry-failed]"
 
 
 class _Bytes(click.ParamType):

@@ -64,8 +64,12 @@ def _merged(path: Path) -> dict[str, Any]:
 def _called(name: Path) -> Path:
     """Return the shipped config of a name that is no file."""
     if (path := _shipped(str(name))) is None:
-        known = [*(near.stem for near in name.parent.glob("*.yaml")), *shipped_names()]
-        hint = did_you_mean(name.stem, known) or "; `dsg list configs` lists those of the package"
+        files = (str(near) for near in name.parent.glob("*.yaml"))
+        hint = (
+            did_you_mean(str(name.with_suffix(".yaml")), files)
+            or did_you_mean(name.stem, shipped_names())
+            or "; `dsg list configs` lists those of the package"
+        )
         raise ConfigError(f"no config file or shipped config {spelled(str(name))}{hint}")
     return path
 

@@ -65,6 +65,8 @@ def validated(model: type[Model], data: Any, *at: str | int) -> Model:
     if kind == "missing":
         raise Problem(f"missing key {place[-1]!r}", *at, *place)
     text = first["msg"].removeprefix("Value error, ").replace("Input should be", "must be")
+    if kind == "list_type" and isinstance(first["input"], str | int | float):
+        text = f"must be a list, such as [{first['input']}]"
     raise Problem(f"{text}, got {spelled(first['input'])}", *at, *place)
 
 

@@ -245,7 +245,10 @@ class Table:
         if COMMA_NUMBER.fullmatch(text):
             return f'{why}; for decimal commas set `decimal: ","`, and remove commas of thousands'
         setting = label_setting([self.layout.key(label) for label in self.labels])
-        advice = f"text is for `categorical` or `ignored`, or a label ({setting}) of `target`"
+        advice = f"name a text column in `categorical` or `ignored` ({setting})"
+        if feature.kind == "label":
+            example = f"`positive: [{shown(text)}]`"
+            advice = f"labels that are text need the positive one, such as {example}, or a `target`"
         return f"{why}; {advice}" if text[:1].isalpha() else why
 
 

@@ -33,7 +33,7 @@ from dsgkit.costs import Cost, Pace
 from dsgkit.engine.clock import Clock
 from dsgkit.engine.model import Columns, Expansion, Separate, TableValues, one_by_one
 from dsgkit.engine.problem import Data, Fold, Problem, Sizes, stacked
-from dsgkit.errors import DataError, FitError, MemoryLimitError
+from dsgkit.errors import DataError, FitError, MemoryLimitError, SolverError
 from dsgkit.estimators.inputs import (
     as_labels,
     as_rows,
@@ -359,7 +359,7 @@ class OwnModels:
             if model is not None:
                 values = np.asarray(model.decision_function(X))
                 if values.shape != (len(X),):
-                    raise FitError(
+                    raise SolverError(
                         f"decision_function returned shape {values.shape} for {len(X):,} rows"
                         f"{place_of(model.decision_function)}"
                     )

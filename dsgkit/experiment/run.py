@@ -195,8 +195,8 @@ class _Run:
             record, _ = _result(future, job)
             if record["status"] in FAILURES:
                 raise ConfigError(
-                    f"solvers.{job.cell.solver}: a {job.cell.kind} on a few rows ends by "
-                    f"{record['message']}; no cell was started"
+                    f"solvers.{job.cell.solver}: a {job.cell.kind} on a few rows fails: "
+                    f"{record['message']}; nothing was run"
                 )
 
     def _job(self, cell: Cell, *, rehearsal: bool = False) -> Job:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,9 +18,6 @@ from dsgkit.papers.judge import Kept, read_kept
 from dsgkit.papers.schema import Paper, papers, read_strictly
 from dsgkit.report.frame import sizes_with
 from dsgkit.tasks.measures import Measure
-
-if TYPE_CHECKING:
-    from dsgkit.report.style import Width
 
 
 class Panel(Spec):
@@ -143,7 +140,7 @@ class Printed:
     shown: Shown
     kept: Kept
     profiles: Sequence[str]
-    width: Width | None
+    width: float | None
     runs: Mapping[str, Run]
     names: Mapping[str, str]
 
@@ -192,7 +189,7 @@ def fill(
     shown: Shown,
     kept: Kept,
     profiles: Sequence[str] = (),
-    width: Width | None = None,
+    width: float | None = None,
 ) -> Printed:
     """Return a figure with its results."""
     profiles = profiles or paper.paper.profiles.protocol

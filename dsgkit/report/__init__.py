@@ -13,7 +13,6 @@ from dsgkit import __version__
 
 if TYPE_CHECKING:
     from dsgkit.experiment.runs import Run
-    from dsgkit.report.style import Width
 
 STAMP = ".report.json"
 """File in a results folder with a hash of the report's inputs, and the files written."""
@@ -24,7 +23,7 @@ def draw_figures(
     folder: Path,
     only: Sequence[str] = (),
     formats: Sequence[str] = ("pdf", "png"),
-    width: Width | None = None,
+    width: float | None = None,
 ) -> list[Path]:
     """Draw figures of one or several runs into ``figures/`` in a folder, and return their paths.
 

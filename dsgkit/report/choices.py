@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +55,8 @@ class EdgeChoice:
     """The number of a solver's searches that chose an end of a parameter's grid.
 
     The ``side`` is ``lower`` or ``upper``. Searches in which another value of the parameter scored
-    as well are not counted: a wider grid would not help there.
+    as well are not counted: a wider grid would not help there. ``wider`` is a grid with one more
+    value, as a config spells it; empty if no value suggests itself.
     """
 
     solver: str
@@ -63,6 +65,7 @@ class EdgeChoice:
     side: str
     count: int
     searches: int
+    wider: str = ""
 
 
 def edge_choices(run: Run) -> Iterator[EdgeChoice]:
@@ -81,7 +84,26 @@ def edge_choices(run: Run) -> Iterator[EdgeChoice]:
         for side, edge, bound in zip(("lower", "upper"), edges, bounds, strict=True):
             count = sum(_is_at(value, [edge]) for value in clear)
             if count and edge != bound:
-                yield EdgeChoice(key, name, edge, side, count, len(values))
+                wider = _wider(grids[-1], side, bound)
+                yield EdgeChoice(key, name, edge, side, count, len(values), wider)
+
+
+def _wider(grid: Sequence[Any], side: str, bound: float | None) -> str:
+    """Return a grid of powers with one more at an end, as a config spells it; else nothing."""
+    values = sorted(grid)
+    if isinstance(values[0], float) and values[0] > 0:
+        for base in (2, 10):
+            powers = [round(math.log(value, base)) for value in values]
+            step = powers[1] - powers[0]
+            first, last = (
+                powers[0] - step * (side == "lower"),
+                powers[-1] + step * (side == "upper"),
+            )
+            is_regular = powers == [*range(powers[0], powers[-1] + 1, step or 1)]
+            in_bounds = side == "lower" or bound is None or float(base) ** last <= bound
+            if is_regular and in_bounds and [float(base) ** power for power in powers] == values:
+                return f"{base}^{first}..{base}^{last}" + f" step {step}" * (step > 1)
+    return ""
 
 
 Search = tuple[str, int, int]  # solver, trial, and the size if every size has its own search

@@ -14,7 +14,7 @@ import pandas as pd
 from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
 from dsgkit.report.frame import Entry
 from dsgkit.report.numbers import LARGEST, SHORTEST_TIME, memory_text, percents, short_count
-from dsgkit.report.style import DPI, INCHES, SMALL_FONT, Look, Width, own_settings
+from dsgkit.report.style import DPI, INCHES, NARROW, SMALL_FONT, Look, own_settings
 from dsgkit.tasks.measures import TIME, Measure
 
 # isort: split
@@ -61,7 +61,7 @@ def wrapped(text: str, letters: int) -> str:
 def figure(
     panels: Sequence[tuple[str, Any]],
     draw: Callable[[Axes, Any], None],
-    width: Width | None = None,
+    width: float | None = None,
     *,
     labels: tuple[str, str] = ("", ""),
     height: float = 0.0,
@@ -74,10 +74,10 @@ def figure(
     lines at their ends. ``labels`` are those of the x and y axes, ``height`` is a panel's in
     inches, ``shared`` axes are alike in all.
     """
-    most = COLUMNS_IN_COLUMN if width == "column" else COLUMNS
+    most = COLUMNS_IN_COLUMN if width and width < NARROW else COLUMNS
     rows = -(-len(panels) // most)
     columns = -(-len(panels) // rows)
-    inches = INCHES[width or ("page" if len(panels) > 1 else "column")]
+    inches = width or INCHES["page" if len(panels) > 1 else "column"]
     height = height or (PANEL_HEIGHT if columns > 2 else WIDE_HEIGHT)
     handles: dict[str, Any] = {}
     with own_settings():
@@ -98,7 +98,7 @@ def figure(
             made.supylabel(wrapped(labels[1], int(rows * height * LETTERS_PER_INCH)))
         ends = [one for one in axes[0].lines if name_ends and one.get_label() in handles]
         if ends:
-            made.set_size_inches(INCHES["page"], max(height, LEGEND_ROW * len(ends)) + 0.2)
+            made.set_size_inches(width or INCHES["page"], max(height, LEGEND_ROW * len(ends)) + 0.2)
             _name_ends(made, axes[0], ends)
         last_of_all = (FLAGGED, RATE["label"])
         in_legend = {n: handles[n] for n in sorted(handles, key=last_of_all.__contains__)}

@@ -15,7 +15,7 @@ from dsgkit.report import clusters, drawing, frame
 from dsgkit.report.formats import write_file
 from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import short_count
-from dsgkit.report.style import Width, looks_of, own_settings
+from dsgkit.report.style import NARROW, looks_of, own_settings
 from dsgkit.system.files import folder_name
 from dsgkit.tasks.measures import PICTURES, TIME, TRIVIAL, Measure, outputs_of
 
@@ -67,7 +67,7 @@ def _title(run: Run, runs: Sequence[Run], at: str = "") -> str:
     return ", ".join(filter(None, [run.heading * (len(runs) > 1), at]))
 
 
-def _draw_boxes(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
+def _draw_boxes(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:
     names, panels = frame.solver_names(runs), []
     for run in runs:
         found = {entry.name: entry for entry in frame.largest(entries(run, measure))}
@@ -77,14 +77,15 @@ def _draw_boxes(runs: Sequence[Run], measure: Measure, width: Width | None) -> F
     return drawing.figure(panels, draw, width, labels=labels, height=height, shared="y")
 
 
-def _draw_curves(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
+def _draw_curves(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:
     panels = [(_title(run, runs), by_solver(run, measure)) for run in runs]
     draw = partial(drawing.curve, measure=measure, looks=looks_of(runs))
-    labels, alone = (axis_title(runs), measure.axis_label), len(runs) == 1 and width != "column"
+    labels, alone = (axis_title(runs), measure.axis_label), len(runs) == 1
+    alone &= width is None or width >= NARROW
     return drawing.figure(panels, draw, width, labels=labels, name_ends=alone)
 
 
-def _draw_traces(runs: Sequence[Run], measure: Measure, width: Width | None) -> Figure:
+def _draw_traces(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:
     panels = []
     for run in runs:
         for size in drawing.traced_sizes(run, measure)[-1 if len(runs) > 1 else 0 :]:
@@ -105,7 +106,7 @@ class _Kind(NamedTuple):
     """A kind of figure of a measure: whether a run has values, how it is drawn, and of what."""
 
     has: Callable[[Run, Measure], bool]
-    draw: Callable[[Sequence[Run], Measure, Width | None], Figure]
+    draw: Callable[[Sequence[Run], Measure, float | None], Figure]
     about: str
 
 
@@ -129,7 +130,7 @@ KINDS = {
 
 
 def wanted_figures(
-    runs: Sequence[Run], only: Sequence[str] = (), width: Width | None = None
+    runs: Sequence[Run], only: Sequence[str] = (), width: float | None = None
 ) -> list[Drawing]:
     """Return the named figures; by default those that configs ask for and that have values.
 
@@ -157,7 +158,7 @@ def wanted_figures(
 
 
 def _known(
-    runs: Sequence[Run], width: Width | None
+    runs: Sequence[Run], width: float | None
 ) -> dict[str, tuple[str, Callable[[], Drawing] | None]]:
     """Return all figures by name: their outputs, and how to make them, None without values."""
     known: dict[str, tuple[str, Callable[[], Drawing] | None]] = {}
@@ -184,7 +185,7 @@ def _without_trivial(run: Run) -> Run:
 
 
 def _drawing(
-    name: str, way: str, runs: Sequence[Run], measure: Measure, width: Width | None
+    name: str, way: str, runs: Sequence[Run], measure: Measure, width: float | None
 ) -> Drawing:
     axis, kind = lowered(axis_title(runs)), KINDS[way]
     about = kind.about.format(axis=axis) if axis or way == "trace" else ""
@@ -192,7 +193,7 @@ def _drawing(
     return Drawing(name, text, partial(kind.draw, runs, measure, width))
 
 
-def _pictures(name: str, run: Run, width: Width | None) -> Drawing:
+def _pictures(name: str, run: Run, width: float | None) -> Drawing:
     found = clusters.pictures_of(run)
     text = f"{clusters.caption(found.values())}{setting_words([run])}"
     return Drawing(name, text, partial(clusters.draw_pictures, [*found.items()], width))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -285,9 +286,12 @@ def _edges(run: Run) -> Iterator[Finding]:
         shares[0] += " searches"
         who = [f"{run.names[e.solver]} ({n})" for e, n in zip(edges, shares, strict=True)]
         key, spec = edges[0].solver, run.solvers[edges[0].solver]
-        way = f"by --set solvers.{key}.grid.{edges[0].parameter}=[..]"
+        name = f"solvers.{key}.grid.{edges[0].parameter}"
+        way = f"in {name} of the config"
         if spec and len(spec.search) > 1:
             way = f"in solvers.{key}.search of the config"
+        elif wider := edges[0].wider:
+            way = f"by `dsg run CONFIG --set {shlex.quote(f'{name}={wider}')}`"
         others = ", and likewise for the others" * (len(edges) > 1)
         sentence = f"{end} of its grid, for {listed(who)}: widen it {way}{others}."
         yield Finding("edge", sentence)

@@ -11,16 +11,14 @@ import itertools
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import yaml
 
 from dsgkit.experiment.runs import Run
 
-Width = Literal["column", "page"]
-"""Width of a figure: a column or the text of a two-column paper (ICML, IJCAI, AAAI)."""
-
-INCHES: dict[Width, float] = {"column": 3.25, "page": 6.75}
+INCHES = {"column": 3.25, "page": 6.75}  # of a two-column paper (ICML, IJCAI, AAAI)
+NARROW = 4.5  # inches; narrower figures are laid out as those of a column
 DPI = 200
 FONT, SMALL_FONT = 7.5, 6.5
 

@@ -197,8 +197,8 @@ def test_a_caption_says_how_many_trials_there_are_and_what_is_to_come():
 @pytest.mark.parametrize(
     ("kind", "width", "inches"),
     [
-        *[("boxplot", None, 3.25), ("boxplot", "page", 6.75)],
-        *[("curve", None, 6.75), ("curve", "column", 3.25)],
+        *[("boxplot", None, 3.25), ("boxplot", 6.75, 6.75), ("boxplot", 5.5, 5.5)],
+        *[("curve", None, 6.75), ("curve", 3.25, 3.25), ("curve", 5.5, 5.5)],
     ],
 )
 def test_figures_and_their_legends_have_the_widths_of_a_paper(kind, width, inches):

@@ -193,7 +193,7 @@ def test_grids_to_widen_unless_an_inner_value_is_as_good(tie, told):
     if told:
         assert said(run, "edge") == [
             "lam is at 0.1, the lower end of its grid, for A (2 of 2 searches): widen it by "
-            "--set solvers.a.grid.lam=[..]."
+            "`dsg run CONFIG --set 'solvers.a.grid.lam=10^-2..10^1'`."
         ]
 
 
