@@ -150,7 +150,8 @@ def report(results: Paths, out: Path | None, solvers: Names) -> None:
 def predict(results: Path, rows: Path, solver: str | None, out: Path | None) -> None:
     """Write a CSV of predictions for ROWS by a solver of a run.
 
-    ROWS is a file with the columns of the dataset of the run in RESULTS, with or without labels.
+    ROWS is a file with the columns of the dataset of the run in RESULTS, with or without labels;
+    by a header, they may come in any order, and without columns that the run leaves out.
     The solver is trained on all rows of the dataset, with the hyper-parameters that have the best
     mean validation score over the trials. By default it is the solver with the best such score,
     apart from those that use hidden labels. Rows are numbered from 0. A score is large for the

@@ -354,12 +354,23 @@ def read_new_rows(
 
 
 def _like(info: DatasetInfo, path: Path) -> Table:
-    """Return the table of a file that has the columns of a dataset, perhaps but for the label."""
+    """Return the table of a file that has the columns of a dataset, perhaps but for the label.
+
+    If every column has a name of its own, they may come in any order, and without those left out.
+    """
     pairs = zip(obtain(info), info.files, strict=True)
     sources = [(found, file) for found, file in pairs if not file.part.endswith("_labels")]
     known = open_tables(info, sources)[0][sources[0][1]]
     layout, names = read_layout(path, info), known.layout.names
     places = range(known.layout.n_columns)
+    used = {names[place]: feature for place, feature in known.features.items() if names}
+    if len({*names}) == len(names) == len(places) and len({*layout.names}) == layout.n_columns:
+        if others := ({*used} - {*layout.names}) | ({*layout.names} - {*names}):
+            listed = in_a_line(", ".join(sorted(others)), 200)
+            raise DataError(
+                f"{path}: its columns are not those of the run: they differ in {listed}"
+            )
+        return Table(layout, {layout.names.index(name): used[name] for name in used})
     for kept in ([*places], [place for place in places if place not in known.labels]):
         expected = tuple(names[place] for place in kept) if names else ()
         if (layout.n_columns, layout.names) == (len(kept), expected):

@@ -126,7 +126,7 @@ def _inference(run: Run) -> Inference:
         return Inference(
             "Intervals are about new rows: their variance is corrected for the rows that trials "
             "share (Nadeau & Bengio 2003). Differences are not tested: with few labels, a test "
-            "would miss most that matter.",
+            "would miss most differences that matter.",
             tested=False,
             ratio=NEW_ROWS_RATIO,
         )

@@ -160,8 +160,10 @@ TABLE = {"loader": "delimited", "header": True, "label_column": "kind", "categor
         (TABLE, "new.csv", "a,colour\n1.5,red\n", [1.5, 0, 1]),
         (TABLE, "new.csv", "a,kind,colour\n1.5,,red\n", [1.5, 0, 1]),
         (TABLE, "new.csv", "a,colour\n1,green\n", "no row of the dataset has the category 'green'"),
-        (TABLE, "new.csv", "a\n1\n", "its 1 columns are not the 2 of the run: they differ in colo"),
-        (TABLE, "new.csv", "colour,a\nred,1\n", "of the run: they differ in number or order"),
+        (TABLE, "new.csv", "a\n1\n", "columns are not those of the run: they differ in colo"),
+        (TABLE, "new.csv", "colour,a\nred,1\n", [1, 0, 1]),
+        (TABLE, "new.csv", "a,colour,b\n1,red,2\n", "of the run: they differ in b"),
+        (TABLE | {"ignored": ["a"]}, "new.csv", "colour\nred\n", [0, 1]),
         (TABLE, "new.csv", "a,colour\n", ": the file holds no rows"),
         ({"loader": "libsvm"}, "new.txt", "0 1:0.5 3:2\n", [0.5, 0, 2]),
         ({"loader": "libsvm"}, "new.csv", "0.5,0,2\n", [0.5, 0, 2]),
@@ -170,11 +172,13 @@ TABLE = {"loader": "delimited", "header": True, "label_column": "kind", "categor
 )
 def test_rows_are_read_as_those_of_the_dataset_or_refused(tmp_path, settings, name, text, expected):
     known = "a,kind,colour\n1,0,red\n2,1,blue\n3,0,red\n"
-    (tmp_path / "rows").write_text(known if settings is TABLE else "1 1:0.5 3:2\n-1 2:1\n")
+    (tmp_path / "rows").write_text(
+        known if settings["loader"] == "delimited" else "1 1:0.5 3:2\n-1 2:1\n"
+    )
     (tmp_path / name).write_text(text)
     info = resolve(DatasetSpec(path=str(tmp_path / "rows"), **settings))
     if isinstance(expected, list):
-        assert read_new_rows(info, tmp_path / name, 3).tolist() == [expected]
+        assert read_new_rows(info, tmp_path / name, len(expected)).tolist() == [expected]
     else:
         with pytest.raises(DataError, match=re.escape(expected)):
             read_new_rows(info, tmp_path / name, 3)
