@@ -1,4 +1,4 @@
-"""The command lines in the READMEs and guides, in blocks and in sentences, are such as the commands take."""
+"""The command lines in READMEs and guides, in blocks and sentences, are such as commands take."""
 
 import fnmatch
 import re

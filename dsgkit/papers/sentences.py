@@ -126,5 +126,9 @@ def _limits(low: float | None, high: float | None) -> str:
 
 def _check(one: Check) -> str:
     pairs = (("at least", one.at_least), ("at most", one.at_most))
-    limits = [f"{words} {limit}" for words, limit in pairs if limit is not None]
+    limits = [
+        f"{words} {limit if isinstance(limit, str) else f'{limit:,g}'}"
+        for words, limit in pairs
+        if limit is not None
+    ]
     return f"{one.number} is {' and '.join(limits)}"

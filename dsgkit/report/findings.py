@@ -52,6 +52,11 @@ class Finding(NamedTuple):
     sentence: str
 
 
+NO_BASELINE = (
+    "What the other rows add cannot be said: no solver is trained on the labelled rows alone."
+)
+
+
 def findings(run: Run) -> list[Finding]:
     """Return the findings on a run, the most important first.
 
@@ -100,6 +105,10 @@ def _compared(run: Run) -> Iterator[Finding]:
         if members and (tests or not how.tested):
             texts = _gain_texts(measures[0], against, members, tested=how.tested)
             yield from (Finding("gain", text) for text in texts)
+    if run.task.draws == "labelled rows" and not any(
+        spec and spec.against for spec in run.solvers.values()
+    ):
+        yield Finding("gain", NO_BASELINE)
     if tests:
         yield Finding(
             "test",

@@ -94,6 +94,15 @@ def test_gains_over_another_solver():
     assert "the random draw of the labelled rows from this dataset" in test
 
 
+@pytest.mark.parametrize(
+    ("draws", "solvers", "n"),
+    [("labelled rows", {}, 1), ("labelled rows", AGAINST, 0), ("pairs", {}, 0), ("", {}, 0)],
+)
+def test_a_run_without_a_baseline_cannot_say_whether_unlabelled_rows_help(draws, solvers, n):
+    run = make_run(a=LOW, b=HIGH, c=ALIKE, solvers=solvers, draws=draws)
+    assert sum("cannot be said" in sentence for sentence in said(run, "gain")) == n
+
+
 def test_a_higher_error_is_worse():
     run = make_run(measure=ERROR, outputs=["error_table"], a=LOW, b=HIGH, solvers=AGAINST)
     (sentence,) = said(run, "gain")
