@@ -52,9 +52,9 @@ def test_a_task_of_ones_own_goes_all_the_way(folder):
     assert "RMSE" in page and "unlabelled" not in page
     shutil.copytree(results, folder / "other")
     for command, expected in {
-        "status results/ridge": "9 of 9 cells have a result; finished",
+        "status results/ridge": "9 of 9 cells (100%) have a result; finished",
         "compare results/ridge other": "RMSE",
-        "run ridge.yaml --dry-run": "ridge: 9 cells, 9 finished already",
+        "run ridge.yaml --dry-run": "ridge: 9 cells, each a search or a fit; 9 of them finished",
     }.items():
         code, out, err = dsg_here(folder, *command.split())
         assert (code, err) == (0, "") and expected in out

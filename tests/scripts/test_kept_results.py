@@ -115,7 +115,7 @@ def test_a_kept_run_is_what_it_was(script, in_process, tmp_path):
     assert "3 cells computed again" in done.output
     config = script("keep_results")["unpacked"](kept, tmp_path) / "config.yaml"
     plan = invoke(cli, "run", config, "--dry-run", "--out", tmp_path).output
-    assert re.search(r": (\d+) cells, \1 finished already", plan)
+    assert re.search(r": (\d+) cells, each a search or a fit; \1 of them finished", plan)
 
 
 def test_kept_folders_have_what_they_should_have_and_no_more():
