@@ -95,13 +95,11 @@ def _wider(grid: Sequence[Any], side: str, bound: float | None) -> str:
         for base in (2, 10):
             powers = [round(math.log(value, base)) for value in values]
             step = powers[1] - powers[0]
-            first, last = (
-                powers[0] - step * (side == "lower"),
-                powers[-1] + step * (side == "upper"),
-            )
-            is_regular = powers == [*range(powers[0], powers[-1] + 1, step or 1)]
-            in_bounds = side == "lower" or bound is None or float(base) ** last <= bound
-            if is_regular and in_bounds and [float(base) ** power for power in powers] == values:
+            if [float(base) ** n for n in range(powers[0], powers[-1] + 1, step or 1)] != values:
+                continue
+            first = powers[0] - step * (side == "lower")
+            last = powers[-1] + step * (side == "upper")
+            if side == "lower" or bound is None or float(base) ** last <= bound:
                 return f"{base}^{first}..{base}^{last}" + f" step {step}" * (step > 1)
     return ""
 

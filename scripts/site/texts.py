@@ -49,9 +49,8 @@ def _included(match: re.Match[str], page: str, run: bool) -> str:
     wanted = len(level) or (own if match.start() else 1)
     text = FENCED_OR_HEADING.sub(lambda m: _moved(m, wanted - own), text)
     if title:
-        target = (
-            f"({section})=\n" if section and wanted == 1 else ""
-        )  # links to it lead to the page
+        # links to a section lead to the page that begins with it
+        target = f"({section})=\n" if section and wanted == 1 else ""
         text = target + head + text.partition("\n")[2]
     return ANCHOR.sub(r"(\1)=", LINK.sub(lambda m: _link(m, file, page), text))
 
