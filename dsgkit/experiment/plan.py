@@ -336,7 +336,7 @@ def choose(experiment: Experiment, cell: Cell, searches: Sequence[Record]) -> Po
     scores = [score for record in searches for score in record["fold_scores"]]
     best = best_point(experiment, cell.solver, points, scores)
     if best is None:
-        raise FitError("no point of the grid has a solution on every fold")
+        raise FitError("no point of the grid has finite values on every fold")
     # all shares have the same parameters from earlier stages
     return {**(searches[0].get("params") or {}), **best[0]}
 

@@ -53,7 +53,8 @@ class Finding(NamedTuple):
 
 
 NO_BASELINE = (
-    "What the other rows add cannot be said: no solver is trained on the labelled rows alone."
+    "What the other rows add cannot be said: no solver that uses them is compared with one of the "
+    "labelled rows alone."
 )
 
 
@@ -161,7 +162,7 @@ def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
     first, second = ranked[:2]
     best = "Highest" if measure.better == "higher" else "Lowest"
     where = f" on the {measure.where}" if measure.where else ""
-    what = f"{measure.word}{where}{_at(run, first)}"
+    what = f"{measure.word}{where}{_at(run, first, measure.where)}"
     scores = [score_text(measure, one.mean) for one in ranked]
     caution = f" The {measure.word} {measure.caution}." if measure.caution else ""
     if change.same:
@@ -179,8 +180,12 @@ def _lead_text(run: Run, lead: _Lead, p: float | None) -> str:
     return f"{head}: {text}.{caution}"
 
 
-def _at(run: Run, entry: Entry) -> str:
-    return f" at {entry.size:,} {lowered(run.axis.title)}" if run.axis else ""
+def _at(run: Run, entry: Entry, where: str = "") -> str:
+    if not run.axis:
+        return ""
+    rows = lowered(run.axis.title)
+    of_them = f" with {entry.size:,} of them in training"
+    return of_them if rows == where else f" at {entry.size:,} {rows}"
 
 
 def _gain_texts(

@@ -65,7 +65,7 @@ def test_leads_are_in_the_measures_that_configs_ask_for(outputs, words):
 
 def test_the_lead_is_at_the_largest_size_that_two_finished():
     run = make_run(a={500: LOW, 1000: LOW, 2000: LOW}, b={500: HIGH, 1000: HIGH})
-    assert "at 1,000 unlabelled rows" in said(run, "best")[0]
+    assert "on the unlabelled rows with 1,000 of them in training" in said(run, "best")[0]
 
 
 def test_what_is_told_hidden_labels_is_not_ranked():
