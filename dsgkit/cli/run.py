@@ -162,10 +162,12 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
 
     say = partial(get_console().out, highlight=False)  # above the progress line
 
-    def planned(plan: Any) -> None:
+    def planned(plan: Any, dataset: Any) -> None:
         if asks and (long := forecast_run(experiment, folder, options, plan).too_long):
             less = "--solvers or --profile run less, --dry-run shows the plan"
             raise DsgError(f"{experiment.name}: {long}; --yes starts it, {less}")
+        if experiment.dataset.path:
+            say(wrapped(dataset.summary, terminal_width()))
         for sizes in plan.too_large:
             say(wrapped(sizes.text(experiment.axis), terminal_width()))
 

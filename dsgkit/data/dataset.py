@@ -128,6 +128,15 @@ class Dataset:
             "n_features": self.n_features,
         } | {key: value for key, value in optional.items() if value}
 
+    @property
+    def summary(self) -> str:
+        """How its file was read: numbers of rows and features, and what the labels are."""
+        facts = self.describe()
+        unlabeled = f", {facts['n_unlabeled']:,} without a label" if "n_unlabeled" in facts else ""
+        rows = f"{facts['n_rows']:,} rows{unlabeled}, {facts['n_features']:,} features"
+        share = f" ({np.mean(self.y == 1):.1%} positive)" if self.target.kind == "binary" else ""
+        return f"{self.title}: {rows}; {facts['target']}{share}"
+
     def scaling(self, scale: str | tuple[float, float] = (0.0, 1.0)) -> tuple[Single, Single]:
         """Return the scaling of every column, computed over all training rows in float64.
 

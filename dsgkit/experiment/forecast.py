@@ -38,7 +38,9 @@ class Forecast:
     too_large: list[TooLarge]
     jobs: int
     threads: int
-    missing: str  # which data are not here: the plan is then that of the catalogue's sizes
+    # how the data were read, and which are not here: the plan is then that of the catalogue's sizes
+    data: str
+    missing: str
 
     @property
     def seconds(self) -> tuple[float, float]:
@@ -69,7 +71,8 @@ class Forecast:
             Column(head, entries, [head not in ("Solver", "Step")] * len(entries))
             for head, *entries in zip(*rows, strict=True)
         ]
-        notes = [self.missing, *(sizes.text(self.experiment.axis) for sizes in self.too_large)]
+        too_large = [sizes.text(self.experiment.axis) for sizes in self.too_large]
+        notes = [self.data, self.missing, *too_large]
         for label, group in self._in("refused").groupby("label", sort=False):
             needs = f"they need up to {group['gib'].max():,.2f} GiB"
             notes.append(f"{label}: {cells(len(group))} will not run: {needs}")
@@ -92,11 +95,12 @@ def forecast_run(
     experiment: Experiment, folder: Path, options: Options, plan: Plan | None = None
 ) -> Forecast:
     """Forecast a run into a results folder, which need not exist; ``plan`` is made if not given."""
-    missing = ""
+    data = missing = ""
     if plan is None:
         try:
             obtain(resolve(experiment.dataset), download=False)
             dataset = load_dataset(experiment.dataset)
+            data = dataset.summary
         except MissingDataError as error:
             dataset = _stand_in(experiment, error)
             missing = f"{error}; numbers of rows are the catalogue's, shares of classes are assumed"
@@ -132,7 +136,7 @@ def forecast_run(
         rows.append((label, cell.kind, seconds, cell.memory / 2**30, state))
     frame = pd.DataFrame(rows, columns=["label", "kind", "seconds", "gib", "state"])
     threads = options.threads or experiment.threads or available_threads()
-    return Forecast(experiment, frame, plan.too_large, options.jobs, threads, missing)
+    return Forecast(experiment, frame, plan.too_large, options.jobs, threads, data, missing)
 
 
 def _stand_in(experiment: Experiment, missing: MissingDataError) -> Dataset:

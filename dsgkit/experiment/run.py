@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 
 from dsgkit.config.schema import Experiment
-from dsgkit.data.dataset import load_dataset
+from dsgkit.data.dataset import Dataset, load_dataset
 from dsgkit.errors import ConfigError, FitError, TimeLimitError
 from dsgkit.experiment import folder as folders
 from dsgkit.experiment.cell import Job, failed_record, new_record
@@ -48,7 +48,7 @@ class Options:
     fail_fast: bool = False
     once: bool = False  # time every fit once
     solvers: Collection[str] | None = None  # keys of the only ones to run
-    planned: Callable[[Plan], object] | None = None  # called before any cell runs
+    planned: Callable[[Plan, Dataset], object] | None = None  # called before any cell runs
     # called with the number of a trial, and its fits
     trial_ended: Callable[[int, list[tuple[Cell, Record]]], object] | None = None
 
@@ -94,7 +94,7 @@ def run_experiment(experiment: Experiment, folder: Path, options: Options | None
         folders.check_settings(folder, experiment, dataset)
     plan = make_plan(experiment, dataset)
     if options.planned is not None:
-        options.planned(plan)
+        options.planned(plan, dataset)
     wanted = experiment.solvers if options.solvers is None else options.solvers
     cells = [cell for cell in plan.cells if cell.solver in wanted]
     keys = dict.fromkeys(cell.key for cell in cells)

@@ -65,6 +65,8 @@ def test_a_dataset_is_prepared_once(spec, tmp_path, calls):
     counts = {"n_rows": 3, "n_test_rows": 2, "n_features": 2}
     names = {"name": "data", "title": "data", "target": "positive class: the larger label"}
     assert dataset.describe() == {"content_hash": content} | names | counts
+    read = "data: 3 rows, 2 features; positive class: the larger label (66.7% positive)"
+    assert dataset.summary == read
     assert dataset.identity == [content, "binary", None, None]
     other = load_dataset(changed(spec, positive=[-1]))  # of the same prepared form
     assert other.y.tolist() == [-1, 1, -1] and other.y_test.tolist() == [1, -1]

@@ -134,7 +134,7 @@ def test_rows_without_a_label_are_unlabelled_rows(tried):
         rows, order = np.float32([A, B]).T, np.argsort(classes < 0, kind="stable")
         np.testing.assert_array_equal(dataset.X, rows[order])
         assert dataset.unlabeled_rows.tolist() == [*range(n_known, N)]
-        assert dataset.describe()["n_unlabeled"] == N - n_known
+        assert f"{N} rows, {N - n_known} without a label, 2 features" in dataset.summary
 
 
 def test_labels_above_2_to_the_53_stay_apart(tried):
