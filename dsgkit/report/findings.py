@@ -251,7 +251,8 @@ def _clusterings(run: Run) -> Iterator[Finding]:
 def _times(run: Run) -> Iterator[Finding]:
     """Yield the fastest solver at the largest common size without disturbed times.
 
-    Solvers that do not use the swept rows do not compete.
+    Solvers that do not use the swept rows do not compete, nor those with a remark, such as that
+    these rows got no weight, which makes a fit cheaper.
     """
     trivial = {key for key, spec in run.solvers.items() if spec and spec.kind in TRIVIAL}
     known = [
@@ -259,7 +260,7 @@ def _times(run: Run) -> Iterator[Finding]:
         for one in entries(run, TIME)
         if one.values and one.solver not in trivial and not oracle_data(run, one.solver)
     ]
-    compete = [one for one in known if not one.level]
+    compete = [one for one in known if not (one.level or one.remarks)]
     names = {one.name for one in compete}
     common = [[one for one in compete if one.size == size] for size in full_at(run)]
     common = [of for of in common if len(of) == len(names) > 1]
