@@ -252,7 +252,7 @@ def _times(run: Run) -> Iterator[Finding]:
     """Yield the fastest solver at the largest common size without disturbed times.
 
     Solvers that do not use the swept rows do not compete, nor those with a remark, such as that
-    these rows got no weight, which makes a fit cheaper.
+    unlabelled rows got no weight, which makes a fit cheaper.
     """
     trivial = {key for key, spec in run.solvers.items() if spec and spec.kind in TRIVIAL}
     known = [
@@ -260,7 +260,7 @@ def _times(run: Run) -> Iterator[Finding]:
         for one in entries(run, TIME)
         if one.values and one.solver not in trivial and not oracle_data(run, one.solver)
     ]
-    compete = [one for one in known if not (one.level or one.remarks)]
+    compete = [one for one in known if not one.level]
     names = {one.name for one in compete}
     common = [[one for one in compete if one.size == size] for size in full_at(run)]
     common = [of for of in common if len(of) == len(names) > 1]
@@ -270,14 +270,19 @@ def _times(run: Run) -> Iterator[Finding]:
             sentence = "Training times are not compared: other processes disturbed them."
             yield Finding("time", sentence)
         return
-    times = {one.name: max(one.centre, SHORTEST_TIME) for one in calm[-1]}
+    times = {one.name: max(one.centre, SHORTEST_TIME) for one in calm[-1] if not one.remarks}
+    if len(times) < 2:
+        return
     first, second = sorted(times, key=times.__getitem__)[:2]
     rivals = [one for one in dict.fromkeys([second, next(iter(times))]) if one != first]
     texts = [f"{ratio_text(times[one] / times[first])} times as fast as {one}" for one in rivals]
     users = "" if compete == known else f" of the methods that use {lowered(axis_title([run]))}"
     only = ", the largest without disturbed times" if calm[-1] is not common[-1] else ""
     fastest = f"{first} ({seconds_text(times[first])}), {listed(texts)}"
-    sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}."
+    marked = [one for one in calm[-1] if one.remarks]
+    why = "; ".join(dict.fromkeys(text for one in marked for text in one.remarks))
+    left_out = f" Left out ({why}): {listed([one.name for one in marked])}." if marked else ""
+    sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}.{left_out}"
     yield Finding("time", sentence)
 
 
