@@ -230,7 +230,8 @@ def _clusterings(run: Run) -> Iterator[Finding]:
     found = [one for one in largest(entries(run, measure)) if one.values]
     by_number: dict[str, list[str]] = {}
     for one in sorted(found, key=lambda one: one.mean):
-        by_number.setdefault(f"{one.mean:.3g}", []).append(one.name)
+        number = f"{one.mean:.3g}" if one.mean < 100 else f"{one.mean:,.0f}"
+        by_number.setdefault(number, []).append(one.name)
     if texts := [f"{number} by {listed(names)}" for number, names in by_number.items()]:
         yield Finding("clusters", f"Number of clusters, mean over trials: {'; '.join(texts)}.")
     drawn = run.fits[run.fits["artefact"] != ""].sort_values("trial").drop_duplicates("solver")
