@@ -57,6 +57,7 @@ def solve_qp(
 
     settings = clarabel.DefaultSettings()
     settings.verbose = False
+    settings.equilibrate_enable = False  # it would undo a scale of the objective
     settings.direct_solve_method = "faer" if dense else "qdldl"
     if max_seconds is not None:
         settings.time_limit = max_seconds

@@ -17,12 +17,13 @@ def double_hinge(Phi: Array, slope: Array, lam: float, max_seconds: float | None
     """Return the w that minimises ``lam/2 ||w||^2 + slope'w + mean_i max(0, (1 + z_i)/2, z_i)``.
 
     The variables are w, ``z = Phi w`` (so that the dense Phi enters once) and upper bounds xi on
-    the maxima.
+    the maxima. The program has the sum over rows: with the mean the solver stops early for small
+    lam (2^-24, with 1,000 rows of ten columns: at 57% of the minimum, which is negative).
     """
     n, p = Phi.shape
     identity, zero = sparse.eye(n), sparse.csc_matrix((n, n))
-    quadratic = sparse.block_diag([lam * sparse.eye(p), sparse.csc_matrix((2 * n, 2 * n))])
-    linear = np.concatenate([slope, np.zeros(n), np.full(n, 1 / n)])
+    quadratic = sparse.block_diag([n * lam * sparse.eye(p), sparse.csc_matrix((2 * n, 2 * n))])
+    linear = np.concatenate([n * slope, np.zeros(n), np.ones(n)])
     equal = sparse.hstack([sparse.csc_matrix(Phi), -identity, zero])
     below = sparse.vstack(  # (1 + z)/2 <= xi, z <= xi, 0 <= xi
         [sparse.hstack([factor * identity, -identity]) for factor in (0.5, 1.0, 0.0)]
