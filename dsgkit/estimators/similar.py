@@ -487,7 +487,7 @@ class RFFSUSL(SimilarUnlabeledEstimator):
     function_ : Expansion
     """
 
-    pace = Pace(per_model=20)
+    pace = Pace(training=2.5, per_model=20)
     failure = FitError(SINGULAR)
 
     lam: Lam = 0.1
@@ -545,7 +545,7 @@ class SUDH(SimilarUnlabeledEstimator):
     """
 
     version = 2
-    pace = Pace(training=8, per_model=50)
+    pace = Pace(training=12, per_model=50)
 
     lam: Lam = 0.1
     sigma: Sigma = "scale"
