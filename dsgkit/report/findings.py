@@ -253,7 +253,7 @@ def _times(run: Run) -> Iterator[Finding]:
     """Yield the fastest solver at the largest common size without disturbed times.
 
     Solvers that do not use the swept rows do not compete, nor those with a remark, such as that
-    unlabelled rows got no weight, which makes a fit cheaper.
+    some rows got no weight, which makes a fit cheaper.
     """
     trivial = {key for key, spec in run.solvers.items() if spec and spec.kind in TRIVIAL}
     known = [
