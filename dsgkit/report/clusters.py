@@ -93,10 +93,11 @@ def caption(found: Iterable[Picture]) -> str:
 
 def draw_pictures(panels: Sequence[tuple[str, Picture]], width: float | None) -> Figure:
     """Draw pictures with their titles, all of the same part of the plane, if possible to scale."""
+    width = width or INCHES["page"]
     rows = np.concatenate([one.arrays["rows"] for _, one in panels])
     wide, high = (max(float(side), 1e-12) for side in np.ptp(rows, axis=0))
     to_scale = 1 / MAX_ASPECT <= high / wide <= MAX_ASPECT
-    side = min(MAX_SIDE, (width or INCHES["page"]) / min(COLUMNS, len(panels)))
+    side = min(MAX_SIDE, width / min(COLUMNS, len(panels)))
     letters = int(side * TEXT_LETTERS_PER_INCH)
 
     def draw(axes: Axes, picture: Picture) -> None:
@@ -105,7 +106,7 @@ def draw_pictures(panels: Sequence[tuple[str, Picture]], width: float | None) ->
         axes.set_aspect("equal" if to_scale else "auto")
 
     height = side * (high / wide if to_scale else 1.0) + TITLE_AND_TEXT
-    return figure(panels, draw, width or INCHES["page"], height=height, shared="xy")
+    return figure(panels, draw, width, height=height, shared="xy")
 
 
 def _draw(axes: Axes, arrays: Arrays) -> None:

@@ -14,7 +14,7 @@ import pandas as pd
 from dsgkit.experiment.runs import LEFT_OUT, NOT_RUN, TO_COME, Run
 from dsgkit.report.frame import Entry
 from dsgkit.report.numbers import LARGEST, SHORTEST_TIME, memory_text, percents, short_count
-from dsgkit.report.style import DPI, INCHES, NARROW, SMALL_FONT, Look, own_settings
+from dsgkit.report.style import DPI, INCHES, SMALL_FONT, Look, own_settings
 from dsgkit.tasks.measures import TIME, Measure
 
 # isort: split
@@ -27,6 +27,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator
 from matplotlib.transforms import ScaledTranslation
 
 COLUMNS, COLUMNS_IN_COLUMN = 4, 2
+NARROW = 4.5  # inches; narrower figures are laid out as those of a column
 PANEL_HEIGHT, WIDE_HEIGHT = 1.7, 2.3
 AROUND_ROWS, NAME_LINE, BETWEEN_NAMES = 0.45, 0.105, 0.065
 """Inches: above and below the rows of a box plot, a line of a name, and between two names."""
@@ -71,10 +72,11 @@ def figure(
     """Draw panels, each of its title and what ``draw`` draws of its content, with one legend.
 
     The width is by default a page; of a single panel it is a column, or a page with the names of
-    lines at their ends. ``labels`` are those of the x and y axes, ``height`` is a panel's in
-    inches, ``shared`` axes are alike in all.
+    lines at their ends, for which a narrow figure has no room. ``labels`` are those of the x and y
+    axes, ``height`` is a panel's in inches, ``shared`` axes are alike in all.
     """
-    most = COLUMNS_IN_COLUMN if width and width < NARROW else COLUMNS
+    is_narrow = width is not None and width < NARROW
+    most = COLUMNS_IN_COLUMN if is_narrow else COLUMNS
     rows = -(-len(panels) // most)
     columns = -(-len(panels) // rows)
     inches = width or INCHES["page" if len(panels) > 1 else "column"]
@@ -96,6 +98,7 @@ def figure(
         if any(labels):
             made.supxlabel(wrapped(labels[0], int(inches * LETTERS_PER_INCH)))
             made.supylabel(wrapped(labels[1], int(rows * height * LETTERS_PER_INCH)))
+        name_ends = name_ends and not is_narrow
         ends = [one for one in axes[0].lines if name_ends and one.get_label() in handles]
         if ends:
             made.set_size_inches(width or INCHES["page"], max(height, LEGEND_ROW * len(ends)) + 0.2)

@@ -15,7 +15,7 @@ from dsgkit.report import clusters, drawing, frame
 from dsgkit.report.formats import write_file
 from dsgkit.report.frame import Entry, axis_title, entries, lowered, sizes_with
 from dsgkit.report.numbers import short_count
-from dsgkit.report.style import NARROW, looks_of, own_settings
+from dsgkit.report.style import looks_of, own_settings
 from dsgkit.system.files import folder_name
 from dsgkit.tasks.measures import PICTURES, TIME, TRIVIAL, Measure, outputs_of
 
@@ -80,9 +80,8 @@ def _draw_boxes(runs: Sequence[Run], measure: Measure, width: float | None) -> F
 def _draw_curves(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:
     panels = [(_title(run, runs), by_solver(run, measure)) for run in runs]
     draw = partial(drawing.curve, measure=measure, looks=looks_of(runs))
-    labels, alone = (axis_title(runs), measure.axis_label), len(runs) == 1
-    alone &= width is None or width >= NARROW
-    return drawing.figure(panels, draw, width, labels=labels, name_ends=alone)
+    labels = axis_title(runs), measure.axis_label
+    return drawing.figure(panels, draw, width, labels=labels, name_ends=len(runs) == 1)
 
 
 def _draw_traces(runs: Sequence[Run], measure: Measure, width: float | None) -> Figure:

@@ -106,7 +106,7 @@ def _compared(run: Run) -> Iterator[Finding]:
         if members and (tests or not how.tested):
             texts = _gain_texts(measures[0], against, members, tested=how.tested)
             yield from (Finding("gain", text) for text in texts)
-    if run.task.draws == "labelled rows" and not any(
+    if run.draws == "labelled rows" and not any(
         spec and spec.against for spec in run.solvers.values()
     ):
         yield Finding("gain", NO_BASELINE)
@@ -280,11 +280,14 @@ def _times(run: Run) -> Iterator[Finding]:
     users = "" if compete == known else f" of the methods that use {lowered(axis_title([run]))}"
     only = ", the largest without disturbed times" if calm[-1] is not common[-1] else ""
     fastest = f"{first} ({seconds_text(times[first])}), {listed(texts)}"
-    marked = [one for one in calm[-1] if one.remarks]
+    sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}."
+    yield Finding("time", sentence + _left_out([one for one in calm[-1] if one.remarks]))
+
+
+def _left_out(marked: Sequence[Entry]) -> str:
+    """Return a sentence on solvers that do not compete, with their remarks; empty without any."""
     why = "; ".join(dict.fromkeys(text for one in marked for text in one.remarks))
-    left_out = f" Left out ({why}): {listed([one.name for one in marked])}." if marked else ""
-    sentence = f"Fastest training{users}{_at(run, calm[-1][0])}{only}: {fastest}.{left_out}"
-    yield Finding("time", sentence)
+    return f" Left out ({why}): {listed([one.name for one in marked])}." if marked else ""
 
 
 def _endings(run: Run) -> Iterator[Finding]:

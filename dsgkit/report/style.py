@@ -18,7 +18,6 @@ import yaml
 from dsgkit.experiment.runs import Run
 
 INCHES = {"column": 3.25, "page": 6.75}  # of a two-column paper (ICML, IJCAI, AAAI)
-NARROW = 4.5  # inches; narrower figures are laid out as those of a column
 DPI = 200
 FONT, SMALL_FONT = 7.5, 6.5
 
