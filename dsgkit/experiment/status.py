@@ -106,7 +106,8 @@ def describe_status(folder: Path, *, tracebacks: bool = False) -> str:
     plan, cells_ = read_plan(folder), [*(run.cells or run.recorded)]
     records = [record for _, record in run.recorded]
     left = [cell for cell, record in cells_ if record is None or record["status"] in FAILURES]
-    paces = Paces()
+    limits = [record["timeout"] for record in records if "timeout" in record]
+    paces = Paces(max(limits, default=None))  # the same command has the same limit
     for cell, known in run.recorded:
         paces.note(cell, known)
     work = f"{cells(len(left))} left, about {duration(sum(map(paces.seconds, left)))} of work"

@@ -123,14 +123,13 @@ def is_disturbed(timing: Mapping[str, Any]) -> bool:
 class Paces:
     """Expected seconds of cells, by the pace of their solver's cells that have a result.
 
-    No cell takes longer than the time limit, or the longest one that a cell has met.
+    No cell takes longer than the time limit.
     """
 
     timeout: float | None = None
     sums: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
     def note(self, cell: Cell, record: Mapping[str, Any]) -> None:
-        self.timeout = max(self.timeout or 0.0, record.get("timeout", 0.0))
         if record["status"] == "ok":
             seconds, flops = self.sums.get((cell.solver, cell.kind), (0.0, 0.0))
             seconds += sum(record.get("times", {}).values())
