@@ -50,7 +50,7 @@ from dsgkit.tasks.measures import PICTURES as PICTURES_OUTPUT
 KEPT = Path("results/reference")
 PROFILES = ("-reference", "-full")  # removed from the names of kept folders: `full` has more trials
 DROPPED = ("times.load", "times.compile", "peak_memory", "key")  # of searches; keys are planned
-ADDED = ("name", "size", "level", "ending")  # columns of a run's fits that are no entry of records
+ADDED = ("name", "size", "level", "disturbed", "ending")  # columns that no record has
 
 
 @click.command(help=__doc__)

@@ -37,8 +37,9 @@ class Run:
         Facts about its dataset.
     fits : DataFrame
         A row per planned fit, with the columns of `frames.Frames`, and ``name`` (of its solver),
-        ``size`` (on the swept axis, 0 without one), ``level`` (the size does not matter), and
-        ``ending``: ``ok``, or in words why there is no result.
+        ``size`` (on the swept axis, 0 without one), ``level`` (the size does not matter),
+        ``disturbed`` (by other processes; on one thread, times never are), and ``ending``: ``ok``,
+        or in words why there is no result.
     names : dict of str to str
         The name of every shown solver by its key, distinct also from those of other runs.
     title : str
@@ -246,6 +247,7 @@ def new_run(
         label=fits["solver"].map(labels),
         size=_sizes(fits, task.axis),
         level=fits["also_at"].map(bool),
+        disturbed=fits["timing.disturbed"] & (fits["timing.threads"] > 1),
         ending=_endings(fits),
     )
     return Run(folder, experiment, task, data, fits, labels, "", bad, cells)

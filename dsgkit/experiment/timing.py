@@ -114,11 +114,6 @@ def timing_record(measured: Sequence[tuple[Clock, int]], threads: int) -> dict[s
     }
 
 
-def is_disturbed(timing: Mapping[str, Any]) -> bool:
-    """Return whether other processes disturbed a fit, by its ``timing``; one thread's never are."""
-    return bool(timing) and bool(timing["disturbed"]) and timing["threads"] > 1
-
-
 @dataclass
 class Paces:
     """Expected seconds of cells, by the pace of their solver's cells that have a result.

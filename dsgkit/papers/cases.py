@@ -46,9 +46,7 @@ class Case:
         searching = fits["message"].str.startswith(SEARCHING_PREFIX)
         words = np.where(searching, f" {SEARCHING_PREFIX.rstrip(': ')}", "")
         self.endings = (fits["ending"] + words).to_numpy(object)
-        # by other processes; then wall times are too long, as they are on several threads
-        disturbed = fits["timing.disturbed"].to_numpy(bool)
-        self.misleads = disturbed & (fits["timing.threads"] > 1).to_numpy()
+        self.misleads = fits["disturbed"].to_numpy(bool)  # wall times that are too long
         # least seconds of fits that were stopped at their time limit, which is a wall time: divided
         # by the largest slowdown of a fit on one thread, a lower bound on the processor time
         limits = np.where(self.endings == "timeout", self.numbers("timeout"), np.nan)

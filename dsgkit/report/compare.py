@@ -143,12 +143,8 @@ def _matched(a: Run, b: Run, measures: Sequence[Measure]) -> pd.DataFrame:
         if f"{name}_a" in fits and f"{name}_b" in fits:
             one, other = fits[f"{name}_a"], fits[f"{name}_b"]
             same &= (one == other) | (one.isna() & other.isna())
-    disturbed = [
-        fits[f"timing.disturbed_{side}"].eq(True) & (fits[f"timing.threads_{side}"] > 1)
-        for side in "ab"
-    ]
-    either = fits["common"] & (disturbed[0] | disturbed[1])
-    return fits.assign(identical=same, disturbed=either)
+    either = fits["disturbed_a"].eq(True) | fits["disturbed_b"].eq(True)
+    return fits.assign(identical=same, disturbed=fits["common"] & either)
 
 
 def _effects(

@@ -63,8 +63,8 @@ def entries(run: Run, measure: Measure) -> list[Entry]:
     sizes = full_at(run)
     groups = fits.groupby(["solver", "size"]).indices
     timed = measure.unit == "seconds"
-    known = {name: fits[name].to_numpy() for name in ("ending", "remark", "needed", "level")}
-    disturbed = (fits["timing.disturbed"] & (fits["timing.threads"] > 1)).to_numpy()
+    names = ("ending", "remark", "needed", "level", "disturbed")
+    known = {name: fits[name].to_numpy() for name in names}
     ranges = fits.get(f"timing.range.{measure.clock}") if measure.clock else None
     result = []
     for key, name in run.names.items():
@@ -101,7 +101,7 @@ def entries(run: Run, measure: Measure) -> list[Entry]:
                     others,
                     Counter(text for text in known["remark"][done].tolist() if text),
                     float(pd.Series(known["needed"][rows]).max()),
-                    int(disturbed[done].sum()) if measure.clock else 0,
+                    int(known["disturbed"][done].sum()) if measure.clock else 0,
                     bool(known["level"][rows].any()),
                     bool(measure.unit) or not (run.task.oracle or told),
                 )
