@@ -396,8 +396,3 @@ def fold_scores(
         [score(y[fold], row[fold]) if np.isfinite(row[fold]).all() else None for fold in folds]
         for row in values
     ]
-
-
-def semi_supervised_split(dataset: Any, *, seed: int, **settings: Any) -> Split:
-    """Return the rows of one trial; ``settings`` are those of `SemiSupervisedSpec`."""
-    return SemiSupervised(dataset, SemiSupervisedSpec(kind="split", **settings), seed).split
