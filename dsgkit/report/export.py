@@ -8,10 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from dsgkit.experiment.runs import Run, load
-
-FIRST_COLUMNS = ("config", "dataset", "task", "solver", "label", "axis", "size", "trial")
-LAST_COLUMNS = ("cell_seconds", "status", "message", "remark", "key")
-"""Parameters and measures come between `FIRST_COLUMNS` and these."""
+from dsgkit.tasks.measures import FIRST_COLUMNS, LAST_COLUMNS
 
 
 def load_results(*folders: Path | str) -> pd.DataFrame:

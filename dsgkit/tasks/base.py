@@ -21,7 +21,7 @@ from dsgkit.config.spec import Interval, Repetitions, Spec, validated
 from dsgkit.data.targets import NEEDS, Kind
 from dsgkit.errors import ConfigError, DataError, FitError, nearest_or_all, spelled
 from dsgkit.linalg import checked_shape
-from dsgkit.tasks.measures import FIT_COLUMNS, STANDARD, Axis, Measure
+from dsgkit.tasks.measures import FIRST_COLUMNS, LAST_COLUMNS, STANDARD, Axis, Measure
 from dsgkit.user_code import calling, load, place_of
 
 Point = Mapping[str, Any]  # values of some hyper-parameters
@@ -274,7 +274,7 @@ def get(kind: str) -> type[Task]:
         raise ConfigError(f"unknown task {spelled(kind)}{nearest_or_all(kind, TASKS)}")
     with calling(kind):
         task = load(kind, "task", lambda x: Task in getattr(x, "__mro__", ()), "my_module:MyTask")
-        measures, columns = (*task.measures, *STANDARD), [*FIT_COLUMNS]
+        measures, columns = (*task.measures, *STANDARD), [*FIRST_COLUMNS, *LAST_COLUMNS]
         for name in [axis.name for axis in task.axes] + [one.name for one in measures]:
             if name in columns:
                 raise ConfigError(f"{kind}: {name!r} names another column of the results, too")

@@ -189,11 +189,9 @@ MEASURES = {
 }  # of the package's tasks
 TIME, MEMORY = STANDARD = MEASURES["every_task"]
 
-# columns of `Results.cells` other than measures and axes
-FIT_COLUMNS = (
-    *("key", "solver", "label", "trial", "size", "full", "level", "status", "message", "needed"),
-    *("params", "remark", "diagnostics", "timing"),
-)
+# of `load_results`; parameters and measures come between these
+FIRST_COLUMNS = ("config", "dataset", "task", "solver", "label", "axis", "size", "trial")
+LAST_COLUMNS = ("cell_seconds", "status", "message", "remark", "key")
 PICTURES, GAINS = "pictures", "gain_table"
 PARAMS_TABLE, PUBLISHED_TABLE = "params_table", "published_table"
 

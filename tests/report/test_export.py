@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from dsgkit import cli, load_results
-from dsgkit.report.export import FIRST_COLUMNS, LAST_COLUMNS
+from dsgkit.tasks.measures import FIRST_COLUMNS, LAST_COLUMNS
 
 REFERENCE = Path(__file__).parents[2] / "results" / "reference"
 KEPT = {

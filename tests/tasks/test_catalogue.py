@@ -51,7 +51,10 @@ UNUSABLE = [
     ("Measure", "", "", "my:Measure is not a task: <class"),
     ("Sorting", 'chooses = "swaps"', "", "my:Sorting raises AttributeError: type object 'Sorting'"),
     ("Sorting", '= "swaps"', '= "swap"', "my:Sorting.chooses: no 'swap' (did you mean 'swap"),
-    ("Sorting", 'name="swaps"', 'name="trial"', "my:Sorting: 'trial' names another column"),
+    *(
+        ("Sorting", 'name="swaps"', f'name="{one}"', f"my:Sorting: '{one}' names another column")
+        for one in ("trial", "dataset", "fit_seconds")
+    ),
 ]
 
 
