@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -208,12 +209,11 @@ def dataset_of(run: Run) -> Dataset:
 
 
 def distinct(names: Iterable[str]) -> list[str]:
-    """Return distinct names: a repeated one gets the suffix ``-2``, then ``-3``, .."""
-    seen: Counter[str] = Counter()
-    result = []
+    """Return distinct names: a repeated one gets the first free suffix of ``-2``, ``-3``, .."""
+    result: list[str] = []
     for name in names:
-        seen[name] += 1
-        result.append(name if seen[name] == 1 else f"{name}-{seen[name]}")
+        choices = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
+        result.append(next(choice for choice in choices if choice not in result))
     return result
 
 

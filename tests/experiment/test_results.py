@@ -17,7 +17,7 @@ from dsgkit.errors import ResultsError
 from dsgkit.experiment import frames
 from dsgkit.experiment.folder import copy_records, describe, keep_environment, load_artefact
 from dsgkit.experiment.plan import Cell
-from dsgkit.experiment.runs import load
+from dsgkit.experiment.runs import distinct, load
 from dsgkit.experiment.status import describe_endings, describe_status, duration
 from dsgkit.experiment.store import CELLS, Store, check_writable, read_records, seal, unseal
 from dsgkit.tasks.base import Axis
@@ -163,6 +163,7 @@ def test_runs_that_are_loaded_together_have_distinct_names(tmp_path):
     one, two = load(tmp_path / "one", tmp_path / "two")
     assert (one.title, two.title) == ("one", "two")
     assert [*one.names.values(), *two.names.values()] == ["X (qsg_s2auc)", "X (samult)"]
+    assert distinct(["a", "a", "a-2", "a", "b"]) == ["a", "a-2", "a-2-2", "a-3", "b"]
     (alone,) = load(tmp_path / "one")
     assert (alone.title, alone.names) == ("digits", {"x": "X"})
 
