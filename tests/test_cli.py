@@ -122,18 +122,22 @@ def test_failures_are_told_at_the_end_in_the_exit_code_and_by_status(dsg, monkey
     dsg((*FEW, "--name", "first", "--fail-fast"), 1, "stopped at a failure, with ")
 
 
-STOPS = {signal.SIGINT: "interrupted; ", signal.SIGTERM: "stopped by SIGTERM; "}
+STOPS = [
+    (signal.SIGINT, "interrupted", "--set seed=1 --fresh", "--set seed=1"),
+    # the results that were to be replaced are still there: without --fresh they would count
+    (signal.SIGTERM, "stopped by SIGTERM", *["--solvers samult --fresh"] * 2),
+]
 
 
-@pytest.mark.parametrize("number", STOPS)
-def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number):
+@pytest.mark.parametrize(("number", "why", "options", "again"), STOPS)
+def test_an_interrupt_says_how_to_go_on(dsg, monkeypatch, number, why, options, again):
     def interrupt(*_, **__):
         os.kill(os.getpid(), number)
         time.sleep(10)
 
     monkeypatch.setattr("dsgkit.experiment.cell.run_job", interrupt)
-    (line,) = dsg("run toy.yaml --set seed=1 --fresh", 128 + number)[1].splitlines()
-    assert re.fullmatch(f"{STOPS[number]}.*continue with: dsg run toy.yaml --set seed=1", line)
+    (line,) = dsg(f"run toy.yaml {options}", 128 + number)[1].splitlines()
+    assert re.fullmatch(f"{why}; .*continue with: dsg run toy.yaml {again}", line)
 
 
 @pytest.mark.slow

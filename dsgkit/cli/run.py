@@ -179,7 +179,9 @@ def _run_one(experiment: Any, folder: Path, options: Any, asks: bool = False) ->
         reporting = replace(options, planned=planned, trial_ended=trial_ended)
         outcome = run_experiment(experiment, folder, reporting)
     except Interrupted as signal:
-        again = shlex.join(["dsg", *(word for word in sys.argv[1:] if word != "--fresh")])
+        # with --solvers, the results to be replaced are still there, and would count
+        left_out = [] if options.solvers else ["--fresh"]
+        again = shlex.join(["dsg", *(word for word in sys.argv[1:] if word not in left_out)])
         finished = f"finished cells are in {folder}, and `dsg table {folder}` shows them"
         tell(f"{signal}; {finished}; continue with: {again}")
         raise SystemExit(signal.exit_code) from None
